@@ -103,8 +103,8 @@ impl Watch {
     /// Calls `on_read` as an event of the loop, so that microtasks run after it.
     unsafe fn call(watch: *mut Self, watched: bool) {
         let (mut scope, mut this) = (ptr::null_mut(), ptr::null_mut());
-        // SAFETY: on the thread of `env`, in its own scope; a null context is not traced. JavaScript
-        // runs without a reference to the `Watch`.
+        // SAFETY: on the thread of `env`, in its own scope; a null context is not traced.
+        // JavaScript runs without a reference to the `Watch`.
         unsafe {
             let env = (*watch).env.raw();
             if sys::napi_open_handle_scope(env, &mut scope) != sys::Status::napi_ok {

@@ -49,7 +49,7 @@ export class Calls {
     else this.#call(ticket, callable, body, context);
   }
 
-  /** Calls a handler. Value conversions and hooks, which also belong to the program, share its scope. */
+  /** Calls a handler. The program's value conversions and hooks share its scope. */
   readonly #call = (ticket: number, callable: Callable, body: string, context: Context, scope?: CallScope): void => {
     try {
       const args = JSON.parse(body) as never;

@@ -144,7 +144,7 @@ export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
 
   /**
    * Keeps the event loop alive while connected, which is the default. For a server in this process,
-   * applies only while there are handlers or listeners for what it sends.
+   * it is the default only if there are handlers or listeners for its messages.
    */
   ref(): this {
     this.#connection.ref();
@@ -182,8 +182,8 @@ export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
   }
 
   /** Calls each listener. An exception in one does not affect the others. */
-  #emit(event: "notification" | "toolsChanged" | "close", ...given: unknown[]): void {
-    for (const listener of (this as EventEmitter).rawListeners(event)) callBack(`a listener of "${event}"`, () => Reflect.apply(listener, this, given) as unknown, []);
+  #emit(event: "notification" | "toolsChanged" | "close", ...args: unknown[]): void {
+    for (const listener of (this as EventEmitter).rawListeners(event)) callBack(`a listener of "${event}"`, () => Reflect.apply(listener, this, args) as unknown, []);
   }
 }
 
@@ -203,7 +203,7 @@ export class Client extends ConnectedClient {
   }
 }
 
-/** Throws for an event that would or wouldn't arrive depending on the server's revision. */
+/** Refuses a listener of an event that only servers of some revisions would send. */
 function refuseToolsChanged(event: string | symbol): void {
   if (event === "toolsChanged") throw invalid('the event "toolsChanged" needs the option onToolsChanged of Client.connect: newer servers notify only clients that subscribed when they connected');
 }

@@ -98,7 +98,7 @@ export class Connection extends OpenHandle implements RequestSender {
   async openStream(method: string, params: object, options: RequestOptions & InputOptions): Promise<OpenStream> {
     const { core, requests } = this.port;
     const { ticket, result } = requests.start(this.handle, method, params, options, this.#inMemory ? new CallScope() : undefined);
-    return { result: await result, request: (name, more, given) => requests.send(ticket, name, given, more), cancel: () => core.cancel(ticket, "") };
+    return { result: await result, request: (name, more, about) => requests.send(ticket, name, about, more), cancel: () => core.cancel(ticket, "") };
   }
 
   async callTool(method: string, params: object, options: ToolCallOptions<Schema | undefined>): Promise<unknown> {

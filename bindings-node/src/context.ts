@@ -173,10 +173,10 @@ export class Context extends ClientRequests {
   }
 
   /**
-   * Does work once per request, however often the handler runs for it. Later runs get the value of
-   * the first, which must have a JSON form.
+   * Runs `work` once per request, even if the handler is rerun. Later runs get its value, which
+   * must be representable in JSON.
    *
-   * @throws The error of the work, which is then repeated in the next run; {@link
+   * @throws The error of `work`, which is then repeated in the next run; {@link
    *   InvalidArgumentError} if the value cannot be represented in JSON.
    */
   once<T>(name: string, work: () => T | Promise<T>): Promise<T> {

@@ -28,7 +28,7 @@ export class UnfitFunction extends UnfitValue {
  * The origin of a value: returned by a handler, or passed to a function of the package, which
  * rejects functions and symbols also as members of objects. JSON omits such members.
  */
-type Origin = "returned" | "given";
+type Origin = "returned" | "passed";
 
 /** Encodes a value as JSON. Throws an {@link UnfitValue} if it cannot be represented in JSON. */
 export function json(value: unknown, origin: Origin = "returned"): string {
@@ -38,13 +38,13 @@ export function json(value: unknown, origin: Origin = "returned"): string {
   } catch {
     // It names no path.
   }
-  return text === undefined || isLossy(value, origin) ? JSON.stringify(kept(value, origin, "$", [])) : text;
+  return text === undefined || isLossy(value, origin) ? JSON.stringify(converted(value, origin, "$", [])) : text;
 }
 
 /** Encodes a message to the core as JSON. `what` names it in the error if that fails. */
 export function stringify(value: object, what: string): string {
   try {
-    return json(value, "given");
+    return json(value, "passed");
   } catch (error) {
     throw invalid(`${what} cannot be written as JSON: ${(error as Error).message}`, error);
   }
@@ -65,7 +65,7 @@ export function plain(value: unknown, key = ""): unknown {
 /** Returns whether JSON loses part of the value, which has no cycles. */
 function isLossy(value: unknown, origin: Origin): boolean {
   if (typeof value === "number") return !Number.isFinite(value);
-  if (typeof value === "function" || typeof value === "symbol") return origin === "given";
+  if (typeof value === "function" || typeof value === "symbol") return origin === "passed";
   if (typeof value !== "object" || value === null) return false;
   if (Array.isArray(value)) return value.some((item) => isLossy(item, origin));
   if ("toJSON" in value) {
@@ -87,31 +87,31 @@ function kindOf(value: object): string {
 }
 
 /** Returns the value, converting or rejecting what JSON would lose. */
-function kept(given: unknown, origin: Origin, place: string, within: readonly unknown[], key = ""): unknown {
-  const value = plain(given, key);
-  const isGiven = origin === "given";
+function converted(original: unknown, origin: Origin, place: string, within: readonly unknown[], key = ""): unknown {
+  const value = plain(original, key);
+  const isPassed = origin === "passed";
   const words = (what: string, remedy: string): string => `${place}: ${what} cannot be represented in JSON: ${remedy}`;
-  const verb = isGiven ? "give" : "return";
+  const verb = isPassed ? "give" : "return";
   if (typeof value === "number" && !Number.isFinite(value)) throw new UnfitValue(words(String(value), `${verb} null or a string`));
   if (typeof value === "bigint") throw new UnfitValue(words("a bigint", `${verb} a number or a string`));
   if (typeof value === "function" || typeof value === "symbol") {
     const message = words(`a ${typeof value}`, `${verb} data`);
-    if (isGiven && typeof value === "function") throw new UnfitFunction(message, key);
-    if (isGiven || within.length === 0) throw new UnfitValue(message);
+    if (isPassed && typeof value === "function") throw new UnfitFunction(message, key);
+    if (isPassed || within.length === 0) throw new UnfitValue(message);
   }
   if (typeof value !== "object" || value === null) return value;
   if (within.includes(value)) throw new UnfitValue(`${place}: a circular reference cannot be represented in JSON`);
   const inside = [...within, value];
-  if (Array.isArray(value)) return value.map((item, index) => kept(item, origin, `${place}[${String(index)}]`, inside, String(index)));
+  if (Array.isArray(value)) return value.map((item, index) => converted(item, origin, `${place}[${String(index)}]`, inside, String(index)));
   const kind = kindOf(value);
-  if (types.isNativeError(value)) throw new UnfitValue(words(withArticle(value.name), isGiven ? "give its message" : "throw it"));
+  if (types.isNativeError(value)) throw new UnfitValue(words(withArticle(value.name), isPassed ? "give its message" : "throw it"));
   if (ArrayBuffer.isView(value) || types.isAnyArrayBuffer(value)) {
-    const remedy = isGiven ? "give a string, such as Base64" : "use image(bytes, type), audio(bytes, type) or resource(uri, bytes)";
+    const remedy = isPassed ? "give a string, such as Base64" : "use image(bytes, type), audio(bytes, type) or resource(uri, bytes)";
     throw new UnfitValue(kind === "Uint8Array" ? words("bytes", remedy) : words(withArticle(kind), remedy));
   }
   if (isInvalidDate(value)) throw new UnfitValue(words("an invalid Date", `${verb} null or a string`));
   if (kind !== "Object") throw new UnfitValue(words(withArticle(kind), kind.endsWith("Generator") ? `${verb} an array` : kind === "Promise" ? "await it" : `${verb} its contents`));
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, kept(member, origin, `${place}.${name}`, inside, name)]));
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, converted(member, origin, `${place}.${name}`, inside, name)]));
 }
 
 function withArticle(name: string): string {

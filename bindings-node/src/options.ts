@@ -26,7 +26,7 @@ export interface ServerOptions extends Omit<generated.ServerOptions, "store"> {
   /** Called with errors thrown by handlers if the caller gets a generic message. */
   onError?: ErrorHook | undefined;
   /**
-   * Opens what calls need, before the first one on any transport. The value is `ctx.lifespan`; its
+   * Opens what calls need before the first call on any transport. The value is `ctx.lifespan`; its
    * `[Symbol.asyncDispose]` or `[Symbol.dispose]` is called when nothing serves or uses the server
    * anymore.
    */

@@ -58,7 +58,7 @@ export class Port {
   readonly exchanges = new Exchanges(this.core, this.#scopes);
   readonly calls = new Calls(this.requests, this.#scopes);
   readonly #acceptPipe = handoffs(this.core, this.#drain);
-  /** By feature. They are kept until `Freed`, because admitted calls may still arrive. */
+  /** By feature. Removed by `Freed`, because admitted calls may still arrive until then. */
   readonly #callables = new Map<number, Callable>();
   readonly #servers = new Map<number, Owner>();
   /** The functions of custom stores, by server. */
@@ -199,7 +199,7 @@ export class Port {
         this.#acceptPipe(handle);
         break;
       case EventKind.Freed:
-        for (const kept of [this.#callables, this.#servers, this.#stores, this.#scopes]) kept.delete(handle);
+        for (const map of [this.#callables, this.#servers, this.#stores, this.#scopes]) map.delete(handle);
         break;
       case EventKind.Telemetry:
         this.#telemetry?.receive(JSON.parse(body) as object[]);

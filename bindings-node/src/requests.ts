@@ -145,9 +145,9 @@ export class Requests {
 
   /** Sends a request. Returns its ticket and its result. */
   start(target: number, method: string, params: object | undefined, options: SendOptions & ClientRequestOptions & SenderOptions, scope?: CallScope): StartedRequest {
-    const { all, resultSchema, ...given } = options;
-    checkNames(given, requestOptions);
-    const { signal, timeout, maxTimeout, onProgress, key, manualInput, inputResponses, requestState, fresh } = given;
+    const { all, resultSchema, ...userOptions } = options;
+    checkNames(userOptions, requestOptions);
+    const { signal, timeout, maxTimeout, onProgress, key, manualInput, inputResponses, requestState, fresh } = userOptions;
     checkSignal(signal);
     if (onProgress !== undefined) checkFunction(onProgress, "onProgress");
     if (signal?.aborted) throw aborted(signal);

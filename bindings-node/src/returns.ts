@@ -24,7 +24,7 @@ export interface Parts {
   /** The member of a complete result that holds the parts. */
   member: string;
   /** The other members that a complete result may have. An object with any other member is data. */
-  beside: ReadonlySet<string>;
+  others: ReadonlySet<string>;
 }
 
 /** Members of every result. */
@@ -53,9 +53,9 @@ export function answerOf(returned: unknown, parts: Parts, wrapped = false): Answ
  * Returns the value if it is a complete result: an object with parts and only members of such a
  * result.
  */
-export function wholeOf(returned: unknown, { member, beside, ...parts }: Parts): object | undefined {
+export function wholeOf(returned: unknown, { member, others, ...parts }: Parts): object | undefined {
   const value = plain(returned);
-  if (typeof value !== "object" || value === null || !Object.keys(value).every((key) => key === member || beside.has(key))) return undefined;
+  if (typeof value !== "object" || value === null || !Object.keys(value).every((key) => key === member || others.has(key))) return undefined;
   const members = (value as Record<string, unknown>)[member];
   const found = Array.isArray(members) ? partsOf(members, parts) : undefined;
   return found && { ...value, [member]: found };

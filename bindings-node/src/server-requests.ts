@@ -2,7 +2,7 @@
 import type { Context } from "./context.js";
 import { checkHandler, type Callable } from "./features/feature.js";
 import { keepCause, ToolError } from "./errors.js";
-import { asked, notified, operations, own, returned, silent, type NotificationHandlers, type RequestHandlers } from "./generated/server-requests.js";
+import { subscribing, notified, operations, own, returned, silent, type NotificationHandlers, type RequestHandlers } from "./generated/server-requests.js";
 import { transportFunctions, type Transport } from "./generated/transport.js";
 import { callBack } from "./log.js";
 import type { ServerRequestContext } from "./requests.js";
@@ -17,12 +17,12 @@ export class Handlers {
 
   /** Adds handlers, replacing those of the same name. */
   add(handlers: ServerHandlers): void {
-    for (const [name, handler] of given(handlers, operations)) {
+    for (const [name, handler] of defined(handlers, operations)) {
       const run = (request: never, { signal }: ServerRequestContext): unknown => handler(request, { signal });
       const answer = (result: unknown): Answer => answerOf(result, name);
       this.#callables.set(operations[name], own.includes(name) ? ownFunction(operations[name], { run, answer }) : { run, answer });
     }
-    for (const [name, handler] of given(handlers, notified)) this.#listeners.set(notified[name], { name, listener: handler as (params: unknown) => void });
+    for (const [name, handler] of defined(handlers, notified)) this.#listeners.set(notified[name], { name, listener: handler as (params: unknown) => void });
   }
 
   /** Adds the functions of a transport. */
@@ -32,12 +32,12 @@ export class Handlers {
 
   /** Returns the operations that have handlers, including `more`, in the core's form. */
   lanes(more: ServerHandlers = {}): Record<string, "queue"> {
-    return Object.fromEntries([...this.#callables.keys(), ...given(more, operations).map(([name]) => operations[name])].map((operation) => [operation, "queue"]));
+    return Object.fromEntries([...this.#callables.keys(), ...defined(more, operations).map(([name]) => operations[name])].map((operation) => [operation, "queue"]));
   }
 
-  /** True if newer servers must be asked for notifications. */
+  /** True if a handler needs a subscription at newer servers. */
   get listens(): boolean {
-    return asked.some((name) => this.#listeners.has(notified[name]));
+    return subscribing.some((name) => this.#listeners.has(notified[name]));
   }
 
   callable(operation: string): Callable | undefined {
@@ -72,8 +72,8 @@ function answerOf(result: unknown, name: keyof RequestHandlers): Answer {
   throw new TypeError(`${name} returned ${found} instead of an object (${returned[name] ?? "a result"})`);
 }
 
-/** Returns the handlers of these names that are given. */
-function given<K extends keyof ServerHandlers>(handlers: ServerHandlers, names: Record<K, string>): [K, NonNullable<ServerHandlers[K]>][] {
+/** Returns the handlers with these names that are not undefined. */
+function defined<K extends keyof ServerHandlers>(handlers: ServerHandlers, names: Record<K, string>): [K, NonNullable<ServerHandlers[K]>][] {
   return (Object.keys(names) as K[]).flatMap((name) => {
     const handler = handlers[name];
     if (handler !== undefined) checkHandler(handler, name);

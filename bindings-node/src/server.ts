@@ -195,8 +195,8 @@ export class Server {
    */
   use(middleware: Middleware): Registration;
   use(methods: string | readonly string[], middleware: Middleware): Registration;
-  use(...given: [Middleware] | [string | readonly string[], Middleware]): Registration {
-    const [methods, middleware] = given.length === 1 ? [undefined, given[0]] : given;
+  use(...args: [Middleware] | [string | readonly string[], Middleware]): Registration {
+    const [methods, middleware] = args.length === 1 ? [undefined, args[0]] : args;
     return this.#register(middlewareFeature(methods, middleware));
   }
 
@@ -274,8 +274,8 @@ export class Server {
   /**
    * Serves over stdin and stdout in the foreground, until stdin ends or SIGINT or SIGTERM arrives.
    * Calls in flight may then complete within `drainDeadline`. Signals that the program handles
-   * itself are left to it; a second signal ends the process at once. From this call on, what the
-   * program prints to stdout goes to stderr.
+   * itself are left to it; a second signal ends the process at once. Once this is called,
+   * anything that the program prints to stdout goes to stderr.
    *
    * Handlers can't keep the process alive. The process exits with status 1 if a handler still
    * blocks the event loop two seconds after the end, or has blocked it from the signal until
@@ -356,9 +356,9 @@ export class Server {
    * @throws The error of the lifespan, if closing it fails; the server is closed regardless.
    */
   async close(options: { deadline?: number | undefined } = {}): Promise<void> {
-    const given = deadlineOf(options);
+    const requested = deadlineOf(options);
     if (this.#handle === undefined) return;
-    const deadlineMs = given ?? this.#port.core.closeDeadlineMs(this.#handle);
+    const deadlineMs = requested ?? this.#port.core.closeDeadlineMs(this.#handle);
     this.#closing = true;
     await Promise.all([...this.#open].map((opened) => opened.close(deadlineMs)));
     try {

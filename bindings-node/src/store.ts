@@ -25,8 +25,8 @@ export class StoreError extends Error {
 export type StoreCallables = ReadonlyMap<string, Callable>;
 
 export function storeCallables(store: Store): StoreCallables {
-  const given = store as unknown as Record<string, unknown> | null;
-  const missing = storeMethods.filter((method) => typeof given?.[method] !== "function");
+  const object = store as unknown as Record<string, unknown> | null;
+  const missing = storeMethods.filter((method) => typeof object?.[method] !== "function");
   if (missing.length > 0) throw invalid(`store: must be a URL or an object with the methods of Store; it lacks ${missing.join(", ")}`);
   const callable = (call: StoreFunction): Callable => ({
     run: async (body: StoreCall) => {

@@ -70,8 +70,8 @@ function ended(error: unknown): null {
 export type StartOptions = RequestOptions & Pick<InputOptions, "manualInput">;
 
 /**
- * Changes at a server, in order of arrival. It survives a reconnect, and ends when a loop over it
- * ends.
+ * Changes at a server, in order of arrival. A subscription survives reconnects, and is closed when
+ * a loop over it exits.
  */
 export class Subscription extends Stream<Change> {
   /** The part of the filter that the server accepted. */

@@ -5,8 +5,8 @@ import { valueOf } from "../returns.js";
 import { checkHandler, type Callable, type Feature } from "./feature.js";
 
 /**
- * Suggests completions for a partial value. `arguments` contains the other arguments that are
- * known.
+ * Suggests completions for a partial value. `arguments` contains the other arguments that the user
+ * has already filled in.
  */
 export type CompletionHandler = (
   value: string,
@@ -24,8 +24,8 @@ export type Completions<Names extends string = string> = Readonly<Partial<Record
 
 /** Returns the completion functions of a definition, by argument. */
 export function completersOf(complete: Completions = {}): Map<string, Callable> {
-  const given = Object.entries(complete).filter((entry): entry is [string, CompletionHandler] => entry[1] !== undefined);
-  return new Map(given.map(([argument, handler]) => [argument, callableOf(argument, handler)]));
+  const defined = Object.entries(complete).filter((entry): entry is [string, CompletionHandler] => entry[1] !== undefined);
+  return new Map(defined.map(([argument, handler]) => [argument, callableOf(argument, handler)]));
 }
 
 export function completionFeature(ref: CompletionReference, argument: string, handler: CompletionHandler): Feature {

@@ -20,9 +20,9 @@ export interface Callable {
 }
 
 /**
- * Called with an error that a handler threw, after it was logged, if the caller only gets a generic
- * message: not for a ToolError or ProtocolError, which are replies. An error that the hook throws
- * is logged.
+ * Called after an error thrown by a handler was logged, if the caller only gets a generic message.
+ * Not called for a ToolError or ProtocolError, which the caller receives. Errors thrown by the hook
+ * are logged.
  */
 export type ErrorHook = (error: unknown, context: Context) => void;
 
@@ -37,15 +37,15 @@ export interface Feature {
   callable?: Callable | undefined;
   /** Decides which callers see and may call the feature. */
   visible?: Callable | undefined;
-  /** Suggest values for its arguments. */
+  /** Completions of its arguments, by name. */
   completers?: ReadonlyMap<string, Callable> | undefined;
 }
 
 /** The hook of tools, resources, resource templates and prompts. */
 export interface VisibleOption {
   /**
-   * Decides for each request who can see and call the feature. For other callers it does not exist.
-   * An error is logged and counts as `false`.
+   * Decides for each request whether its caller can see and call the feature. To other callers it
+   * does not exist. Errors are logged and count as `false`.
    */
   visible?: ((context: Context) => boolean | Promise<boolean>) | undefined;
 }
@@ -53,7 +53,7 @@ export interface VisibleOption {
 /** The options of features that are functions, or have functions as members. */
 export const featureHooks: readonly (keyof VisibleOption | "complete")[] = ["visible", "complete"];
 
-/** The parts of a definition: options of these names, members of the descriptor, and the hook. */
+/** Splits a definition into the named options, the members of its descriptor, and its hook. */
 export function partsOf({ visible, ...config }: VisibleOption, names: readonly string[], times: readonly string[]): { options: object; members: object; visible?: Callable | undefined } {
   const options: Record<string, unknown> = {};
   const members: Record<string, unknown> = {};
@@ -79,8 +79,8 @@ export interface ChangeableRegistration<C> extends Registration {
    * Changes the definition, the name or URI, or the handler. Omitted members keep their values;
    * `undefined` removes one.
    *
-   * @throws {@link InvalidArgumentError} if the changed definition is invalid. Nothing changes
-   *   then.
+   * @throws {@link InvalidArgumentError} if the changed definition is invalid; the feature then
+   *   stays as it was.
    */
   update(changes: Changes<C>): void;
   /** Shows the feature again. */

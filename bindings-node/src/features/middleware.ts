@@ -13,8 +13,8 @@ export interface MiddlewareRequest {
 }
 
 /**
- * Runs the rest of the request, with other params if given, in the caller's asynchronous context.
- * Rejects with the error that the handler threw.
+ * Runs the rest of the request in the caller's asynchronous context. Pass `params` to replace those
+ * of the request. Rejects with the error that the handler threw.
  */
 export type Next = (params?: JsonObject) => Promise<JsonObject>;
 

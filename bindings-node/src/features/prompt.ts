@@ -14,13 +14,13 @@ import { checkHandler, partsOf, type Feature, type VisibleOption } from "./featu
 /** The definition of a prompt. */
 export interface PromptOptions<A extends StandardSchemaV1 | undefined = undefined> extends Omit<Prompt, "name" | "arguments">, GeneratedOptions, VisibleOption {
   /**
-   * A Standard Schema of an object, whose properties are the arguments. Arguments are strings;
-   * other types are converted from them (`z.coerce.number()`).
+   * A Standard Schema of an object whose properties are the arguments. Clients send strings, so
+   * other types need coercion (`z.coerce.number()`).
    */
   argsSchema?: A | undefined;
-  /** The arguments, without a schema. */
+  /** The arguments, if there is no schema. */
   arguments?: readonly PromptArgument[] | undefined;
-  /** Suggestions for arguments while a user types, by their names. Others are refused. */
+  /** Completions of arguments, by name. Unknown names are rejected. */
   complete?: Completions<ArgumentNames<A>> | undefined;
 }
 
@@ -32,8 +32,8 @@ export type PromptArguments<A> = A extends StandardSchemaV1 ? StandardSchemaV1.I
 
 /**
  * Fills in a prompt. A string or a content block becomes a user message; `user(...)` and
- * `assistant(...)` create messages; an array contains several of these. `{ messages: [...] }` is
- * the complete result.
+ * `assistant(...)` create messages; return an array for several of these. `{ messages: [...] }` is
+ * sent as it is.
  */
 export type PromptHandler<A = undefined> = (args: PromptArguments<A>, context: Context) => unknown;
 
@@ -44,19 +44,19 @@ export type PromptChanges = PromptOptions<StandardSchemaV1 | undefined> & { name
 export const promptParts: Parts = {
   part: (value) => (typeof value === "string" || isMessage(value) || isContentBlock(value) ? value : undefined),
   member: "messages",
-  beside: new Set(["description", ...resultMembers]),
+  others: new Set(["description", ...resultMembers]),
 };
 
-export function promptFeature({ name, argsSchema, arguments: given, complete, ...rest }: PromptChanges, handler: (args: never, context: Context) => unknown): Feature {
+export function promptFeature({ name, argsSchema, arguments: listed, complete, ...rest }: PromptChanges, handler: (args: never, context: Context) => unknown): Feature {
   const noun = `prompt ${JSON.stringify(name)}`;
   checkHandler(handler, noun);
-  if (argsSchema && given) throw invalid(`${noun} has both argsSchema and arguments: keep one of them`);
+  if (argsSchema && listed) throw invalid(`${noun} has both argsSchema and arguments: keep one of them`);
   const args = argsSchema && convert(argsSchema, "input", `the argsSchema of ${noun}`);
   const { options, members, visible } = partsOf(rest, promptOptionsNames, promptOptionsTimes);
   return {
     kind: "prompt",
     name: noun,
-    description: { prompt: { name, ...members, arguments: args ? argumentsOf(args.json) : given }, ...options },
+    description: { prompt: { name, ...members, arguments: args ? argumentsOf(args.json) : listed }, ...options },
     visible,
     completers: completersOf(complete),
     callable: {

@@ -26,7 +26,7 @@ export type Page<T> = readonly T[] | { items: readonly T[]; nextCursor?: string 
  * checked: `get` must check them itself.
  */
 export interface Provider<C extends Category = Category> {
-  /** Lists a page; `cursor` is undefined for the first page. The provider defines its cursors. */
+  /** Lists a page; `cursor` is the `nextCursor` of the previous page, undefined for the first. */
   list(cursor: string | undefined, context: Context): Page<ListItems[C]> | Promise<Page<ListItems[C]>>;
   /**
    * Calls the tool, reads the resource (including those of a listed template, through the provider

@@ -12,8 +12,8 @@ import { checkHandler, type Feature } from "./feature.js";
 /** The definition of a request handler. */
 export interface RequestHandlerOptions<P extends Schema | undefined = undefined> extends Omit<GeneratedOptions, "paramsSchema"> {
   /**
-   * A JSON Schema or a Standard Schema of the params, without their `_meta`. Requests with other
-   * params are refused with the code -32602. Without one, the params are passed as received.
+   * A JSON Schema or a Standard Schema of the params without `_meta`. Requests that don't match it
+   * are rejected with code -32602. Without a schema, the params are not validated.
    */
   paramsSchema?: P | undefined;
 }
@@ -22,8 +22,8 @@ export interface RequestHandlerOptions<P extends Schema | undefined = undefined>
 export type RequestParams<P> = P extends undefined ? JsonObject : Arguments<P>;
 
 /**
- * Handles a request outside the protocol. Returns the result, an object, or nothing for an empty
- * result. A {@link ToolError} becomes a JSON-RPC error with its message, a {@link ProtocolError}
+ * Handles a request outside the protocol. Returns an object as the result, or nothing for an empty
+ * one. A {@link ToolError} becomes a JSON-RPC error with its message, a {@link ProtocolError}
  * one with its code. Any other error is logged, and the client gets a generic message.
  */
 export type RequestHandler<P = undefined> = (params: RequestParams<P>, context: Context) => object | null | undefined | Promise<object | null | undefined>;

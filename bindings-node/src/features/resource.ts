@@ -10,7 +10,7 @@ import { checkHandler, partsOf, type Callable, type Feature, type VisibleOption 
 
 /** The definition of a resource or resource template. */
 export interface ResourceOptions extends Omit<Resource, "uri" | "name">, GeneratedOptions, VisibleOption {
-  /** Of a template: suggestions for variables while a user types, by their names. */
+  /** For templates: completions of variables, by name. */
   complete?: Completions | undefined;
 }
 
@@ -26,18 +26,18 @@ export type GivenContents = { uri?: string | undefined; mimeType?: string | unde
 /**
  * Returns the contents of a resource. A string becomes text (`text/plain` without a `mimeType`),
  * bytes become a blob; use {@link GivenContents} or an array of them for more control. `{ contents:
- * [...] }` is the complete result. Any other value is encoded as JSON. The handler of a template
- * also gets the variables of the URI.
+ * [...] }` is sent as it is. Any other value is encoded as JSON. The handler of a template also
+ * gets the variables of the URI.
  */
 export type ResourceHandler<U extends string = string> = string extends U
-  ? // Only the program knows whether the URI has variables, which come before the context.
+  ? // The compiler cannot tell whether the URI has variables, which come before the context.
     // eslint-disable-next-line @typescript-eslint/no-explicit-any -- they are either
     (uri: string, ...rest: any[]) => unknown
   : U extends `${string}{${string}`
     ? (uri: string, variables: Variables<U>, context: Context) => unknown
     : (uri: string, context: Context) => unknown;
 
-/** The variables of a URI template. Those after `?`, `&` and `;` are optional. */
+/** The variables of a URI template. Variables in `?`, `&` and `;` expressions are optional. */
 export type Variables<U extends string> = string extends U ? Record<string, string> : Flat<VariablesOf<U>>;
 
 type VariablesOf<U extends string> = U extends `${string}{${infer E}}${infer Rest}` ? OfExpression<E> & VariablesOf<Rest> : unknown;
@@ -51,7 +51,7 @@ type Bare<N extends string> = N extends `${infer B}*` ? B : N extends `${infer B
 type Flat<T> = { [K in keyof T]: T[K] };
 
 /** Contents of resources, in `contents`. */
-export const resourceParts: Parts = { part: contentsOf, member: "contents", beside: new Set(["ttlMs", "cacheScope", ...resultMembers]) };
+export const resourceParts: Parts = { part: contentsOf, member: "contents", others: new Set(["ttlMs", "cacheScope", ...resultMembers]) };
 
 /** Changes to a resource or resource template. */
 export type ResourceChanges = ResourceOptions & { name: string; uri: string };

@@ -8,7 +8,10 @@ import { checkNames } from "../option-names.js";
 import { inMilliseconds } from "../times.js";
 import type { Feature } from "./feature.js";
 
-/** A skill's directory, or its files by path, such as `references/factors.md`. A string is text. */
+/**
+ * A skill's directory (a path or a `file:` URL), or its files by path, such as
+ * `references/factors.md`: a string for a text file, bytes for any other.
+ */
 export type SkillFiles = string | URL | Readonly<Record<string, string | Uint8Array>>;
 
 export function directoryFeature(uri: string, path: string | URL, options: DirectoryOptions): Feature {

@@ -17,8 +17,9 @@ export interface ToolOptions<I extends Schema | undefined = undefined, O extends
     GeneratedOptions,
     VisibleOption {
   /**
-   * A JSON Schema or a Standard Schema. Without one the tool takes no arguments. An object of zod,
-   * arktype or valibot refuses unknown arguments, unless it declares them (`z.looseObject`).
+   * A JSON Schema or a Standard Schema. Without one, the tool takes no arguments. Object schemas of
+   * zod, arktype and valibot reject unknown arguments unless they allow them explicitly
+   * (`z.looseObject`).
    */
   inputSchema?: I | undefined;
   /** A JSON Schema or a Standard Schema of the structured content. */
@@ -31,11 +32,11 @@ export interface ToolOptions<I extends Schema | undefined = undefined, O extends
  * - A string becomes text.
  * - Content blocks, and strings among them, become the content.
  * - An object, number, boolean, array, Map or Set becomes JSON.
- * - `undefined` and `null` leave the result empty.
- * - `{ content: [...] }` with content blocks, and only members of a result, is the complete result.
+ * - `undefined` and `null` give an empty result.
+ * - `{ content: [...] }` with content blocks and only members of a result is sent as it is.
  * - An {@link InputRequired} requests input from the client first.
  *
- * A {@link ToolError} is a failure that the caller sees, a {@link ProtocolError} a JSON-RPC error.
+ * A {@link ToolError} becomes a result with `isError`, a {@link ProtocolError} a JSON-RPC error.
  * Any other error is logged, and the caller gets a generic message.
  */
 export type Handler<I = undefined, O = undefined> = (args: Arguments<I>, context: Context) => Returned<O> | Promise<Returned<O>>;
@@ -50,7 +51,7 @@ export const toolParts: Parts = {
   part: (value) => (isContentBlock(value) ? value : undefined),
   text,
   member: "content",
-  beside: new Set(["structuredContent", "isError", ...resultMembers]),
+  others: new Set(["structuredContent", "isError", ...resultMembers]),
 };
 
 export function toolFeature({ name, inputSchema, outputSchema, ...rest }: ToolChanges, handler: (args: never, context: Context) => unknown): Feature {

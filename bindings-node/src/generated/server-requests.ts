@@ -136,4 +136,4 @@ export const notified: Record<keyof NotificationHandlers, string> = {
 };
 
 /** Handlers of notifications that newer servers only send if requested when connecting. */
-export const asked: readonly (keyof NotificationHandlers)[] = ["onToolsChanged", "onResourcesChanged", "onPromptsChanged"];
+export const subscribing: readonly (keyof NotificationHandlers)[] = ["onToolsChanged", "onResourcesChanged", "onPromptsChanged"];

@@ -16,7 +16,7 @@ export interface ResponseHead {
 /** Receives a response. */
 export interface Receiver {
   head(head: ResponseHead): void;
-  /** More chunks arrive once these bytes are granted again. */
+  /** More chunks follow once credit for these bytes is granted. */
   chunk(bytes: Uint8Array): void;
   /** Ends the response, with an error if it is incomplete. */
   end(error?: TrunklineError): void;
@@ -48,7 +48,7 @@ export class Exchanges {
     this.scopes.set(ticket, new CallScope());
     core.ref();
     return {
-      /** Sends a part of the body. Returns false if the rest is not wanted. */
+      /** Sends a part of the body. Returns false if the rest is not needed. */
       body: (bytes: Uint8Array) => core.httpBody(ticket, bytes, false),
       /** Ends the body. */
       bodyEnd: () => core.httpBody(ticket, nothing, true),

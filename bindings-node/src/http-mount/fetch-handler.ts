@@ -31,7 +31,7 @@ function headOf({ method, url, headers }: Request): HttpHead {
   return { method, path: pathname, query: search.slice(1), headers: pairs };
 }
 
-/** Builds a web-standard response, at the speed of its reader. */
+/** Builds a web-standard response, at the pace of its reader. */
 class ResponseBuilder implements Receiver {
   #resolve!: (response: Response) => void;
   readonly response = new Promise<Response>((resolve) => {
@@ -41,20 +41,20 @@ class ResponseBuilder implements Receiver {
   #head: ResponseHead | undefined;
   /** Chunks that the reader has not yet pulled, bounded by the credit. */
   readonly #chunks: Uint8Array[] = [];
-  /** Takes the next chunk or the end, if a reader waits for it. */
+  /** Set while a reader waits for the next chunk or the end. */
   #reader: ReadableStreamDefaultController<Uint8Array> | undefined;
   #ended = false;
   #error: TrunklineError | undefined;
-  readonly #gone = (): void => this.#exchange?.cancel();
+  readonly #cancel = (): void => this.#exchange?.cancel();
 
   constructor(private readonly request: Request) {}
 
   start(exchange: Exchange): void {
     const { body, signal } = this.request;
     this.#exchange = exchange;
-    if (signal.aborted) this.#gone();
-    signal.addEventListener("abort", this.#gone, { once: true });
-    if (body) feed(exchange, body).catch(this.#gone);
+    if (signal.aborted) this.#cancel();
+    signal.addEventListener("abort", this.#cancel, { once: true });
+    if (body) feed(exchange, body).catch(this.#cancel);
     else exchange.bodyEnd();
   }
 
@@ -72,7 +72,7 @@ class ResponseBuilder implements Receiver {
   end(error?: TrunklineError): void {
     this.#ended = true;
     this.#error = error;
-    this.request.signal.removeEventListener("abort", this.#gone);
+    this.request.signal.removeEventListener("abort", this.#cancel);
     this.#deliver();
     if (this.#head || !error) return;
     // A disconnected client reads no response, but a framework would report a rejection.
@@ -87,12 +87,12 @@ class ResponseBuilder implements Receiver {
     };
     const cancel = (): void => {
       this.#reader = undefined;
-      this.#gone();
+      this.#cancel();
     };
     return new ReadableStream({ pull, cancel }, { highWaterMark: 0 });
   }
 
-  /** Passes one chunk to a reader that waits, and only then grants credit for more. */
+  /** Passes one chunk to a waiting reader, and only then grants credit for more. */
   #deliver(): void {
     const reader = this.#reader;
     if (!reader || (this.#chunks.length === 0 && !this.#ended)) return;

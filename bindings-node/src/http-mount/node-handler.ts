@@ -49,12 +49,12 @@ function headOf({ method = "GET", url = "/", rawHeaders, socket }: IncomingMessa
   return { method, ...target, headers, remoteAddress: socket.remoteAddress };
 }
 
-function isAt(path: string, asked: string): boolean {
+function isAt(path: string, requested: string): boolean {
   const bare = (text: string): string => text.replace(/^\/+|\/+$/g, "");
-  return bare(path) === bare(asked);
+  return bare(path) === bare(requested);
 }
 
-/** Writes a response to the socket, at the speed of the socket. */
+/** Writes a response to the socket, at the pace of the socket. */
 class ResponseWriter implements Receiver {
   #head: ResponseHead | undefined;
   #exchange: Exchange | undefined;
@@ -64,22 +64,22 @@ class ResponseWriter implements Receiver {
 
   constructor(private readonly response: ServerResponse) {}
 
-  /** Starts to pass the request on. Throws if its body cannot be read, which ends the exchange. */
+  /** Starts forwarding the body. If it cannot be read, cancels the exchange and throws. */
   start(exchange: Exchange, request: IncomingMessage): void {
     this.#exchange = exchange;
-    const gone = (): void => {
+    const disconnected = (): void => {
       if (!this.#ended) exchange.cancel();
     };
-    this.response.on("close", gone);
+    this.response.on("close", disconnected);
     this.response.on("drain", () => this.#grant());
     // A broken socket also closes, which cancels the exchange.
     this.response.on("error", () => undefined);
     if (this.response.destroyed) {
-      gone();
+      disconnected();
       return;
     }
     try {
-      feed(exchange, request, gone);
+      feed(exchange, request, disconnected);
     } catch (error) {
       this.#ended = true;
       exchange.cancel();
@@ -135,7 +135,7 @@ class ResponseWriter implements Receiver {
 }
 
 /** Passes the body of a request to the core. A body that was already parsed is serialized again. */
-function feed(exchange: Exchange, request: IncomingMessage, gone: () => void): void {
+function feed(exchange: Exchange, request: IncomingMessage, disconnected: () => void): void {
   const { body } = request as { body?: unknown };
   if (request.readableDidRead) {
     const { "transfer-encoding": encoding, "content-length": length = "0" } = request.headers;
@@ -147,7 +147,7 @@ function feed(exchange: Exchange, request: IncomingMessage, gone: () => void): v
   // Unwanted data is still read: some clients read the response only after sending the last byte.
   request.on("data", (chunk: Uint8Array) => (wanted &&= exchange.body(chunk)));
   request.on("end", () => wanted && exchange.bodyEnd());
-  request.on("error", gone);
+  request.on("error", disconnected);
 }
 
 const alreadyRead =

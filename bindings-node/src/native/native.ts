@@ -100,8 +100,8 @@ function load(): Native {
   const built = home && join(home, "../trunkline.node");
   if (built !== undefined && existsSync(built)) return open(built, "built from source");
   const platform = platformName();
-  const beside = join(dirname(place), `trunkline.${platform}.node`);
-  if (existsSync(beside)) return open(beside, "next to the bundle");
+  const adjacent = join(dirname(place), `trunkline.${platform}.node`);
+  if (existsSync(adjacent)) return open(adjacent, "next to the bundle");
   if (!platforms.includes(platform)) {
     throw new Error(
       `trunkline has no native library for ${platform}; supported platforms are ${platforms.join(", ")}. ` +
@@ -114,7 +114,7 @@ function load(): Native {
   const missing = `trunkline needs its native library for ${platform}, the optional package ${packageName}, which is not `;
   throw new Error(
     home === undefined
-      ? `${missing}in a node_modules at or above ${place}. Install it there, copy its file to ${beside}, or set the environment variable TRUNKLINE_NATIVE to its path. In Next.js, list trunkline in serverExternalPackages instead`
+      ? `${missing}in a node_modules at or above ${place}. Install it there, copy its file to ${adjacent}, or set the environment variable TRUNKLINE_NATIVE to its path. In Next.js, list trunkline in serverExternalPackages instead`
       : `${missing}installed. Run: npm install ${packageName}@${version} (in a checkout of the source: cargo xtask build)`,
   );
 }
