@@ -37,7 +37,7 @@ export class Calls {
    * library's explanation. The core responds to the caller, so the call scope records no failure.
    */
   explain(ticket: number, callable: Callable | undefined, body: string, cause: number): void {
-    const explained: Callable = { run: (args) => callable?.explain?.(args), answer: valueOf };
+    const explained: Callable = { run: (args) => callable?.explain?.(args) };
     this.#run(ticket, explained, body, this.scopes.get(cause), new Context(this.requests, ticket));
   }
 
@@ -66,7 +66,7 @@ export class Calls {
   #settle(ticket: number, callable: Callable, value: unknown): void {
     if (value instanceof Answer) this.#send(ticket, value);
     else if (isPromise(value)) void this.#settleLater(ticket, callable, value);
-    else this.#settle(ticket, callable, value instanceof InputRequired ? inputOf(value) : callable.answer(value));
+    else this.#settle(ticket, callable, value instanceof InputRequired ? inputOf(value) : (callable.answer ?? valueOf)(value));
   }
 
   async #settleLater(ticket: number, callable: Callable, value: Promise<unknown>): Promise<void> {

@@ -85,7 +85,10 @@ export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
     const credentials = typeof auth === "string" ? { token: auth } : auth && inMilliseconds(auth, oauthOptionsTimes);
     const config = { client: settings, handlers: handlers.lanes(), auth: credentials };
     client.#opened = (await connection.connect(target, transportOptions, config, signal)) as ConnectionDescription;
-    if (target instanceof Server && !handlers.listens && !others.onNotification) client.#releaseLoop();
+    if (target instanceof Server && !handlers.listens && !others.onNotification) {
+      // Without listeners, only pending requests need to keep the process alive.
+      client.unref().once("newListener" as "notification", () => client.ref());
+    }
     return client;
   }
 
@@ -173,12 +176,6 @@ export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
    */
   override get pid(): number | undefined {
     return this.#connection.describe().pid;
-  }
-
-  /** Lets the process exit if an in-process server has neither pending requests nor listeners. */
-  #releaseLoop(): void {
-    this.#connection.unref();
-    this.once("newListener" as "notification", () => this.#connection.ref());
   }
 
   /** Calls each listener. An exception in one does not affect the others. */

@@ -5,7 +5,7 @@ import { invalid } from "./errors.js";
 import { ClosedError, ProtocolError, TransportError } from "./generated/errors.js";
 import type { CallToolResult } from "./generated/model.js";
 import type { ConnectionDescription } from "./generated/operations.js";
-import type { ChildOptions, EndpointOptions, InputOptions } from "./generated/options.js";
+import type { ChildOptions, InputOptions } from "./generated/options.js";
 import { isTransport, type Transport } from "./generated/transport.js";
 import { OpenHandle } from "./open-handle.js";
 import type { CallOptions, OpenStream, RequestOptions, RequestSender, SenderOptions, SendOptions, ToolCallOptions } from "./requests.js";
@@ -50,10 +50,7 @@ export interface RemoteServer {
 export type ConnectTarget = string | URL | readonly string[] | Server | Transport | ChildProcess | RemoteServer | { mcpServers: Readonly<Record<string, object>> };
 
 /** Options of transports; each may be undefined. */
-export interface TransportOptions {
-  http: Partial<Record<keyof EndpointOptions, unknown>>;
-  child: Partial<Record<keyof ChildOptions, unknown>>;
-}
+export type TransportOptions = Record<"http" | "child", object>;
 
 /** The servers of a group. */
 export class ServersOf {

@@ -1,5 +1,4 @@
 // A client's handlers for requests and notifications of its server.
-import type { Context } from "./context.js";
 import { checkHandler, type Callable } from "./features/feature.js";
 import { keepCause, ToolError } from "./errors.js";
 import { subscribing, notified, operations, own, returned, silent, type NotificationHandlers, type RequestHandlers } from "./generated/server-requests.js";
@@ -18,9 +17,8 @@ export class Handlers {
   /** Adds handlers, replacing those of the same name. */
   add(handlers: ServerHandlers): void {
     for (const [name, handler] of defined(handlers, operations)) {
-      const run = (request: never, { signal }: ServerRequestContext): unknown => handler(request, { signal });
-      const answer = (result: unknown): Answer => answerOf(result, name);
-      this.#callables.set(operations[name], own.includes(name) ? ownFunction(operations[name], { run, answer }) : { run, answer });
+      const run = async (request: never, { signal }: ServerRequestContext): Promise<Answer> => answerOf(await handler(request, { signal }), name);
+      this.#callables.set(operations[name], { run: own.includes(name) ? ownFunction(operations[name], run) : run });
     }
     for (const [name, handler] of defined(handlers, notified)) this.#listeners.set(notified[name], { name, listener: handler as (params: unknown) => void });
   }
@@ -51,17 +49,16 @@ export class Handlers {
 }
 
 /** Wraps a function that this program calls, so that it gets the thrown error itself. */
-function ownFunction(operation: string, callable: Callable): Callable {
-  const run = async (request: never, context: Context): Promise<unknown> => {
+function ownFunction(operation: string, run: Callable["run"]): Callable["run"] {
+  return async (request, context) => {
     try {
-      return await callable.answer(await callable.run(request, context));
+      return await run(request, context);
     } catch (thrown) {
       const message = (thrown instanceof Error && (thrown.message || thrown.name)) || String(thrown);
       keepCause(`${operation} failed: ${message}`, thrown);
       throw new ToolError(message);
     }
   };
-  return { ...callable, run };
 }
 
 function answerOf(result: unknown, name: keyof RequestHandlers): Answer {

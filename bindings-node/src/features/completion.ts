@@ -1,7 +1,6 @@
 // Completion of prompt arguments and resource template variables.
 import type { Context } from "../context.js";
 import type { Completion, CompletionReference } from "../generated/model.js";
-import { valueOf } from "../returns.js";
 import { checkHandler, type Callable, type Feature } from "./feature.js";
 
 /**
@@ -34,8 +33,5 @@ export function completionFeature(ref: CompletionReference, argument: string, ha
 
 function callableOf(argument: string, handler: CompletionHandler): Callable {
   checkHandler(handler, `the completion of ${JSON.stringify(argument)}`);
-  return {
-    run: ({ argument, context: known }: Body, context) => handler(argument.value, { arguments: known?.arguments ?? {} }, context),
-    answer: valueOf,
-  };
+  return { run: ({ argument, context: known }: Body, context) => handler(argument.value, { arguments: known?.arguments ?? {} }, context) };
 }

@@ -1,7 +1,7 @@
 // The common part of all features of a server.
 import type { Context } from "../context.js";
 import { checkFunction } from "../errors.js";
-import { valueOf, type Answer } from "../returns.js";
+import type { Answer } from "../returns.js";
 import type { Owner } from "../scope.js";
 import { inMilliseconds } from "../times.js";
 
@@ -9,8 +9,8 @@ import { inMilliseconds } from "../times.js";
 export interface Callable {
   /** Calls the handler with the body of a call. Returns its value, or already an {@link Answer}. */
   run: (body: never, context: Context) => unknown;
-  /** Converts the handler's return value to an answer. */
-  answer(returned: unknown): Answer | Promise<Answer>;
+  /** Converts the handler's return value to an answer. By default, it is any JSON value. */
+  answer?: ((returned: unknown) => Answer | Promise<Answer>) | undefined;
   /** Checks arguments that the core rejected: true if a schema library accepts them. */
   explain?(args: object): Promise<boolean>;
   /** The feature and the place of its registration, for errors. */
@@ -61,7 +61,7 @@ export function partsOf({ visible, ...config }: VisibleOption, names: readonly s
   const parts = { options: inMilliseconds(options, times), members };
   if (visible === undefined) return parts;
   checkHandler(visible, "a feature's visibility");
-  return { ...parts, visible: { run: (_: never, context) => visible(context), answer: valueOf } };
+  return { ...parts, visible: { run: (_: never, context) => visible(context) } };
 }
 
 /** A registered feature. */

@@ -3,7 +3,6 @@ import type { Context } from "../context.js";
 import type { JsonObject } from "../generated/model.js";
 import { requestHandlerOptionsNames, requestHandlerOptionsTimes, type RequestHandlerOptions as GeneratedOptions } from "../generated/options.js";
 import { checkNames } from "../option-names.js";
-import { valueOf } from "../returns.js";
 import { convert, type Arguments, type Schema } from "../schema/convert.js";
 import { InvalidArguments, validating } from "../schema/validate.js";
 import { inMilliseconds } from "../times.js";
@@ -40,9 +39,6 @@ export function requestHandlerFeature(method: string, config: RequestHandlerOpti
     kind: "requestHandler",
     name: `the handler of ${quoted}`,
     description: { method, paramsSchema: checkedByCore, ...inMilliseconds(options, requestHandlerOptionsTimes) },
-    callable: {
-      run: validating(params?.validate, handler, (issues) => new InvalidArguments(issues, `${method}: `)),
-      answer: valueOf,
-    },
+    callable: { run: validating(params?.validate, handler, (issues) => new InvalidArguments(issues, `${method}: `)) },
   };
 }

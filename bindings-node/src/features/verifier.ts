@@ -3,12 +3,11 @@ import { PresentedToken, type TokenVerifier } from "../auth.js";
 import { describedBy, type Context } from "../context.js";
 import type { AccessToken } from "../generated/model.js";
 import type { VerificationDescription } from "../generated/token-facts.js";
-import { valueOf } from "../returns.js";
 import { checkHandler, type Feature } from "./feature.js";
 
 export function verifierFeature(verifier: TokenVerifier): Feature {
   checkHandler(verifier, "a verifier of tokens");
   const run = (token: AccessToken, context: Context): unknown =>
     verifier(new PresentedToken(token, () => describedBy(context) as VerificationDescription));
-  return { kind: "verifier", description: {}, callable: { run, answer: valueOf } };
+  return { kind: "verifier", description: {}, callable: { run } };
 }
