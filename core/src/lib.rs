@@ -35,7 +35,7 @@
 //! **Tools** are async functions. Their arguments are extractors in any order, as in axum:
 //! [`Params`] extracts the arguments of the call and defines the input schema, [`Context`] is the
 //! call itself, [`State`] is the state of the server, and you can add others with
-//! [`server::FromContext`]. The return type is any [`server::IntoToolResult`]: a string, content
+//! [`server::FromContext`]. The return type is any [`server::IntoResult`]: a string, content
 //! blocks, a number, [`Json`] of a struct, which defines the output schema, or a `Result` of one.
 //!
 //! **Errors**: the client sees the message of a [`ToolError`]. Any other error is logged with its

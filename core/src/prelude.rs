@@ -10,7 +10,7 @@ pub use crate::ChildCommand;
 #[cfg(feature = "server")]
 pub use crate::{
     CallError, Context, Json, Params, Server, ServerOptions, State, ToolError,
-    server::{IntoPromptResult, IntoResourceResult, IntoToolResult, TaskSupport},
+    server::{IntoResult, TaskSupport},
 };
 #[cfg(feature = "client")]
 pub use crate::{Client, ClientError, ClientOptions, RequestOptions};

@@ -3,8 +3,7 @@
 #[cfg(feature = "directories")]
 use super::DirectoryDefinition;
 use super::{
-    AsyncHandler, CallError, CallInfo, CompletionDefinition, CompletionTarget, Context, HandlerArguments,
-    IntoCompletionResult, IntoDefinition, IntoPromptResult, IntoRequestResult, IntoResourceResult, IntoToolResult,
+    CallError, CallInfo, CompletionDefinition, CompletionTarget, Context, HandlerOf, IntoDefinition,
     MiddlewareDefinition, Next, Prompt, PromptDefinition, Provider, ProviderDefinition, RegisterError,
     RequestHandlerDefinition, Resource, ResourceDefinition, ResourceTemplate, ResourceTemplateDefinition, Server,
     ServerOptions, Tool, ToolDefinition, ToolError,
@@ -13,7 +12,11 @@ use super::{
     typed,
 };
 use crate::{
-    protocol::{RawJson, model::Implementation, option_names::OptionNames},
+    protocol::{
+        RawJson,
+        model::{CallToolResult, CompleteResult, GetPromptResult, Implementation, JsonObject, ReadResourceResult},
+        option_names::OptionNames,
+    },
     telemetry,
 };
 use std::{future::Future, sync::Arc};
@@ -95,12 +98,13 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     }
 
     /// Adds a tool. The handler's [`super::Params`] define its input schema, and the return type
-    /// the output schema; see [`AsyncHandler`] and [`IntoToolResult`].
-    pub fn tool<M, H>(self, name: impl Into<String>, description: impl Into<String>, handler: H) -> Self
-    where
-        H: AsyncHandler<M, Arguments: HandlerArguments<S>> + Send + Sync + 'static,
-        H::Future: Future<Output: IntoToolResult> + Send + 'static,
-    {
+    /// the output schema; see [`HandlerOf`] and [`IntoResult`](super::IntoResult).
+    pub fn tool<M>(
+        self,
+        name: impl Into<String>,
+        description: impl Into<String>,
+        handler: impl HandlerOf<CallToolResult, M, S>,
+    ) -> Self {
         self.add_tool(Tool::new(name, description, handler))
     }
 
@@ -110,12 +114,13 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self.adding(|server| server.add_tool(entry).map(drop))
     }
 
-    /// Adds a resource. The handler returns its contents; see [`IntoResourceResult`].
-    pub fn resource<M, H>(self, uri: impl Into<String>, name: impl Into<String>, handler: H) -> Self
-    where
-        H: AsyncHandler<M, Arguments: HandlerArguments<S>> + Send + Sync + 'static,
-        H::Future: Future<Output: IntoResourceResult> + Send + 'static,
-    {
+    /// Adds a resource. The handler returns its contents; see [`IntoResult`](super::IntoResult).
+    pub fn resource<M>(
+        self,
+        uri: impl Into<String>,
+        name: impl Into<String>,
+        handler: impl HandlerOf<ReadResourceResult, M, S>,
+    ) -> Self {
         self.add_resource(Resource::new(uri, name, handler))
     }
 
@@ -127,11 +132,12 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
 
     /// Adds the resources of a URI template (RFC 6570). The handler's [`super::Params`] are the
     /// variables of the template.
-    pub fn resource_template<M, H>(self, uri_template: impl Into<String>, name: impl Into<String>, handler: H) -> Self
-    where
-        H: AsyncHandler<M, Arguments: HandlerArguments<S>> + Send + Sync + 'static,
-        H::Future: Future<Output: IntoResourceResult> + Send + 'static,
-    {
+    pub fn resource_template<M>(
+        self,
+        uri_template: impl Into<String>,
+        name: impl Into<String>,
+        handler: impl HandlerOf<ReadResourceResult, M, S>,
+    ) -> Self {
         self.add_resource_template(ResourceTemplate::new(uri_template, name, handler))
     }
 
@@ -143,12 +149,13 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     }
 
     /// Adds a prompt. The fields of the handler's [`super::Params`] are its arguments: strings, or
-    /// numbers, booleans and enums parsed from them; see [`IntoPromptResult`].
-    pub fn prompt<M, H>(self, name: impl Into<String>, description: impl Into<String>, handler: H) -> Self
-    where
-        H: AsyncHandler<M, Arguments: HandlerArguments<S>> + Send + Sync + 'static,
-        H::Future: Future<Output: IntoPromptResult> + Send + 'static,
-    {
+    /// numbers, booleans and enums parsed from them; see [`IntoResult`](super::IntoResult).
+    pub fn prompt<M>(
+        self,
+        name: impl Into<String>,
+        description: impl Into<String>,
+        handler: impl HandlerOf<GetPromptResult, M, S>,
+    ) -> Self {
         self.add_prompt(Prompt::new(name, description, handler))
     }
 
@@ -160,7 +167,7 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
 
     /// Completes an argument of a prompt, or a variable of a resource template, that was added
     /// before. The handler takes [`crate::protocol::model::CompleteParams`] and returns strings,
-    /// best match first; see [`IntoCompletionResult`].
+    /// best match first; see [`IntoResult`](super::IntoResult).
     ///
     /// ```
     /// use schemars::JsonSchema;
@@ -182,11 +189,12 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     ///     })
     ///     .build();
     /// ```
-    pub fn completion<M, H>(self, target: CompletionTarget, argument: impl Into<String>, handler: H) -> Self
-    where
-        H: AsyncHandler<M, Arguments: HandlerArguments<S>> + Send + Sync + 'static,
-        H::Future: Future<Output: IntoCompletionResult> + Send + 'static,
-    {
+    pub fn completion<M>(
+        self,
+        target: CompletionTarget,
+        argument: impl Into<String>,
+        handler: impl HandlerOf<CompleteResult, M, S>,
+    ) -> Self {
         let entry = typed::completion(target, argument, handler, self.state.clone());
         self.add_completion(entry)
     }
@@ -235,7 +243,7 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
 
     /// Handles a custom method that is not part of the protocol, such as `com.acme/sum`. The
     /// handler takes the same arguments as a tool handler, where [`super::Params`] are the params
-    /// of the request, and returns the result; see [`IntoRequestResult`].
+    /// of the request, and returns the result; see [`IntoResult`](super::IntoResult).
     ///
     /// ```
     /// use schemars::JsonSchema;
@@ -258,11 +266,7 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     ///     })
     ///     .build();
     /// ```
-    pub fn request_handler<M, H>(self, method: impl Into<String>, handler: H) -> Self
-    where
-        H: AsyncHandler<M, Arguments: HandlerArguments<S>> + Send + Sync + 'static,
-        H::Future: Future<Output: IntoRequestResult> + Send + 'static,
-    {
+    pub fn request_handler<M>(self, method: impl Into<String>, handler: impl HandlerOf<JsonObject, M, S>) -> Self {
         let entry = typed::request_handler(method, handler, self.state.clone());
         self.add_request_handler(entry)
     }

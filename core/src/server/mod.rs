@@ -47,9 +47,8 @@ pub use result::{CacheHints, CacheScope};
 pub use server::Server;
 pub use session::{ErrorInfo, HandlerFailure, Outbound, OutgoingMessage};
 pub use typed::{
-    AsyncHandler, Context, Elicited, FromContext, FromRef, HandlerArguments, IntoCompletionResult, IntoDecision,
-    IntoDefinition, IntoPromptResult, IntoRequestResult, IntoResourceResult, IntoResultOf, IntoToolResult, Json,
-    Lifespan, ListItem, Next, OutputSchema, Page, Params, Prompt, PromptRequest, Provided, Provider, Resource,
+    AsyncHandler, Context, Elicited, FromContext, FromRef, HandlerArguments, HandlerOf, IntoDefinition, IntoResult,
+    Json, Lifespan, ListItem, Next, OutputSchema, Page, Params, Prompt, PromptRequest, Provided, Provider, Resource,
     ResourceRequest, ResourceTemplate, State, Tool, ToolRequest,
 };
 

@@ -41,7 +41,7 @@ const MISTAKES: &[(&str, &[&str])] = &[
         &["future cannot be sent between threads safely", "future is not `Send` as this value is used across an await"],
     ),
     ("b().resource(N, N, N)", &["this is not a handler", "a handler is an async function or closure such as"]),
-    ("b().tool(N, N, async || Untyped)", &["a tool cannot return `Untyped`"]),
+    ("b().tool(N, N, async || Untyped)", &["`Untyped` cannot be returned as a `CallToolResult`"]),
     (
         "b().add_tool(Tool::new(N, N, async |_: u8| N))",
         &["`u8` cannot be an argument of a handler", "arguments are `Context`, `Params<T>`"],

@@ -1,6 +1,6 @@
 //! Async functions as handlers.
 
-use super::FromContext;
+use super::{FromContext, IntoResult};
 use crate::server::{Context, ToolError};
 use serde_json::Value;
 use std::future::Future;
@@ -9,17 +9,8 @@ use std::future::Future;
 ///
 /// It takes up to eight arguments in any order, each a [`FromContext`]: [`Context`],
 /// [`super::Params`], [`super::State`] or a type of your own. The return type depends on the
-/// feature: [`super::IntoToolResult`], [`super::IntoResourceResult`], [`super::IntoPromptResult`],
-/// [`super::IntoCompletionResult`]. The trait is only implemented for functions and closures; `M`
+/// feature: see [`IntoResult`]. The trait is only implemented for functions and closures; `M`
 /// distinguishes their forms.
-// The bounds on arguments, future and result are on the functions that take a handler, so that the
-// compiler names the one that is not met rather than this trait.
-#[diagnostic::on_unimplemented(
-    message = "this is not a handler",
-    label = "not an async function of up to eight arguments",
-    note = "a handler is an async function or closure such as `async |ctx: Context, Params(p): Params<T>| value`",
-    note = "a closure that moves values into its future is written `move |...| async move {{ ... }}`"
-)]
 pub trait AsyncHandler<M> {
     /// The arguments, as a tuple.
     type Arguments;
@@ -29,6 +20,32 @@ pub trait AsyncHandler<M> {
 
     /// Calls the function.
     fn call(&self, arguments: Self::Arguments) -> Self::Future;
+}
+
+/// An [`AsyncHandler`] for the state `S` whose return value is a result `R`.
+///
+/// It is implemented for every such handler: what the functions that take a handler require of it.
+// The compiler names the bound that is not met, rather than this trait.
+#[diagnostic::on_unimplemented(
+    message = "this is not a handler",
+    label = "not an async function of up to eight arguments",
+    note = "a handler is an async function or closure such as `async |ctx: Context, Params(p): Params<T>| value`",
+    note = "a closure that moves values into its future is written `move |...| async move {{ ... }}`"
+)]
+pub trait HandlerOf<R, M, S>:
+    AsyncHandler<M, Arguments: HandlerArguments<S>, Future: Future<Output: IntoResult<R>> + Send + 'static>
+    + Send
+    + Sync
+    + 'static
+{
+}
+
+impl<R, M, S, H> HandlerOf<R, M, S> for H where
+    H: AsyncHandler<M, Arguments: HandlerArguments<S>, Future: Future<Output: IntoResult<R>> + Send + 'static>
+        + Send
+        + Sync
+        + 'static
+{
 }
 
 /// The arguments of a handler: up to eight, each a [`FromContext`]. `S` is the state of the server.

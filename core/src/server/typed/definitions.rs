@@ -2,13 +2,16 @@
 //! feature.
 
 use super::{
-    AsyncHandler, HandlerArguments, IntoCompletionResult, IntoDecision, IntoPromptResult, IntoResourceResult,
-    IntoToolResult, schema::arguments_schema, serve_async::serve,
+    AsyncHandler, HandlerArguments, HandlerOf, IntoResult,
+    schema::arguments_schema,
+    serve_async::{serve, serve_with},
 };
 use crate::{
     protocol::{
         RawJson,
-        model::{Annotations, Icon, ToolAnnotations},
+        model::{
+            Annotations, CallToolResult, CompleteResult, GetPromptResult, Icon, ReadResourceResult, ToolAnnotations,
+        },
         schema::{SchemaMember, members},
     },
     server::{
@@ -108,12 +111,8 @@ macro_rules! common_members {
         /// Decides per request who can see and call the feature: an async function that returns a
         /// `bool`, or a `Result` of one. To other callers the feature does not exist; an error is
         /// logged and counts as `false`. Lists run it for each feature that has one.
-        pub fn visible<M, H>(mut $this, hook: H) -> Self
-        where
-            H: AsyncHandler<M, Arguments: HandlerArguments<()>> + Send + Sync + 'static,
-            H::Future: Future<Output: IntoDecision> + Send + 'static,
-        {
-            $access.visible = Some(Arc::new(serve(hook, (), whole_input, IntoDecision::into_decision)));
+        pub fn visible<M>(mut $this, hook: impl HandlerOf<bool, M, ()>) -> Self {
+            $access.visible = Some(Arc::new(serve(hook, ())));
             $this
         }
 
@@ -130,18 +129,19 @@ macro_rules! complete_member {
     () => {
         /// Suggests values for one of its arguments or variables while a user types. The handler
         /// takes [`crate::protocol::model::CompleteParams`] and returns strings, best match first;
-        /// see [`IntoCompletionResult`]. Registering the definition fails if the argument does not
+        /// see [`IntoResult`]. Registering the definition fails if the argument does not
         /// exist.
-        pub fn complete<M, H>(mut self, argument: impl Into<String>, handler: H) -> Self
+        pub fn complete<M, H: HandlerOf<CompleteResult, M, S>>(
+            mut self,
+            argument: impl Into<String>,
+            handler: H,
+        ) -> Self
         where
-            H: AsyncHandler<M, Arguments: HandlerArguments<S>> + Send + Sync + 'static,
-            H::Future: Future<Output: IntoCompletionResult> + Send + 'static,
             S: Clone + Send + Sync + 'static,
         {
             let (argument, bind) = (argument.into(), self.bind);
             self.bind = Box::new(move |entry, state: S| {
-                let completer =
-                    serve(handler, state.clone(), whole_input, IntoCompletionResult::into_completion_result);
+                let completer = serve(handler, state.clone());
                 bind(entry, state).complete(argument, completer)
             });
             self
@@ -200,10 +200,12 @@ impl<S> Tool<S> {
     /// Creates a tool. The handler's [`super::Params`] define the input schema, and its return type
     /// the output schema. Unknown arguments are refused, unless the schema allows them: with a
     /// flattened map, or `#[schemars(extend("additionalProperties" = true))]`.
-    pub fn new<M, H>(name: impl Into<String>, description: impl Into<String>, handler: H) -> Self
+    pub fn new<M, H: HandlerOf<CallToolResult, M, S>>(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        handler: H,
+    ) -> Self
     where
-        H: AsyncHandler<M, Arguments: HandlerArguments<S>> + Send + Sync + 'static,
-        H::Future: Future<Output: IntoToolResult> + Send + 'static,
         S: Send + Sync + 'static,
     {
         let mut descriptor = json!({"name": name.into(), "description": description.into()});
@@ -211,22 +213,21 @@ impl<S> Tool<S> {
             descriptor["inputSchema"] = arguments_schema(schema);
         }
         let mut wrap_output = false;
-        if let Some(output) = <<H::Future as Future>::Output as IntoToolResult>::output_schema() {
+        if let Some(output) = <<H::Future as Future>::Output as IntoResult<CallToolResult>>::output_schema() {
             let (schema, wrapped) = output.into_parts();
             descriptor["outputSchema"] = schema;
             wrap_output = wrapped;
         }
-        let into_outcome: fn(_) -> Outcome = if wrap_output {
-            |value: <H::Future as Future>::Output| match value.into_tool_result() {
-                // The output schema shows that this is an ordinary value.
-                Outcome::Object(raw) => Outcome::Value(raw),
-                outcome => outcome,
-            }
-        } else {
-            IntoToolResult::into_tool_result
-        };
         let bind = Box::new(move |mut entry: ToolDefinition, state| {
-            entry.handler = Arc::new(serve(handler, state, whole_input, into_outcome));
+            let adjust: fn(Outcome) -> Outcome = match wrap_output {
+                // The output schema shows that this is an ordinary value.
+                true => |outcome| match outcome {
+                    Outcome::Object(raw) => Outcome::Value(raw),
+                    outcome => outcome,
+                },
+                false => |outcome| outcome,
+            };
+            entry.handler = Arc::new(serve_with(handler, state, |input| Ok(input.clone()), adjust));
             entry
         });
         Self { entry: ToolDefinition::new(descriptor, drop::<Call>).wrap_output(wrap_output), bind }
@@ -274,15 +275,17 @@ pub struct Resource<S = ()> {
 
 impl<S> Resource<S> {
     /// Creates a resource that is read by an async function without [`super::Params`].
-    pub fn new<M, H>(uri: impl Into<String>, name: impl Into<String>, handler: H) -> Self
+    pub fn new<M, H: HandlerOf<ReadResourceResult, M, S>>(
+        uri: impl Into<String>,
+        name: impl Into<String>,
+        handler: H,
+    ) -> Self
     where
-        H: AsyncHandler<M, Arguments: HandlerArguments<S>> + Send + Sync + 'static,
-        H::Future: Future<Output: IntoResourceResult> + Send + 'static,
         S: Send + Sync + 'static,
     {
         let descriptor = json!({"uri": uri.into(), "name": name.into()});
         let bind = Box::new(move |mut entry: ResourceDefinition, state| {
-            entry.handler = Arc::new(serve(handler, state, whole_input, IntoResourceResult::into_resource_result));
+            entry.handler = Arc::new(serve(handler, state));
             entry
         });
         Self { entry: ResourceDefinition::new(descriptor, drop::<Call>), bind }
@@ -327,17 +330,19 @@ impl<S> ResourceTemplate<S> {
     /// strings, or numbers, booleans and enums parsed from them. A variable with several values,
     /// such as that of `{/path*}`, is a list. Registering a template with a field of any other type
     /// fails.
-    pub fn new<M, H>(uri_template: impl Into<String>, name: impl Into<String>, handler: H) -> Self
+    pub fn new<M, H: HandlerOf<ReadResourceResult, M, S>>(
+        uri_template: impl Into<String>,
+        name: impl Into<String>,
+        handler: H,
+    ) -> Self
     where
-        H: AsyncHandler<M, Arguments: HandlerArguments<S>> + Send + Sync + 'static,
-        H::Future: Future<Output: IntoResourceResult> + Send + 'static,
         S: Send + Sync + 'static,
     {
         let descriptor = json!({"uriTemplate": uri_template.into(), "name": name.into()});
         let entry = ResourceTemplateDefinition::new(descriptor, drop::<Call>);
         let entry = H::Arguments::input_schema().into_iter().fold(entry, ResourceTemplateDefinition::variables_schema);
         let bind = Box::new(move |mut entry: ResourceTemplateDefinition, state| {
-            entry.handler = Arc::new(serve(handler, state, variables, IntoResourceResult::into_resource_result));
+            entry.handler = Arc::new(serve_with(handler, state, variables, |outcome| outcome));
             entry
         });
         Self { entry, bind }
@@ -378,10 +383,12 @@ impl<S> Prompt<S> {
     /// Creates a prompt whose arguments are the fields of the handler's [`super::Params`]. Clients
     /// send strings, which are parsed into numbers, booleans and enums; registering a prompt with a
     /// field of any other type, such as a list, fails.
-    pub fn new<M, H>(name: impl Into<String>, description: impl Into<String>, handler: H) -> Self
+    pub fn new<M, H: HandlerOf<GetPromptResult, M, S>>(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        handler: H,
+    ) -> Self
     where
-        H: AsyncHandler<M, Arguments: HandlerArguments<S>> + Send + Sync + 'static,
-        H::Future: Future<Output: IntoPromptResult> + Send + 'static,
         S: Send + Sync + 'static,
     {
         let mut descriptor = json!({"name": name.into(), "description": description.into()});
@@ -400,7 +407,7 @@ impl<S> Prompt<S> {
         }
         let entry = PromptDefinition::new(descriptor, drop::<Call>);
         let bind = Box::new(move |mut entry: PromptDefinition, state| {
-            entry.handler = Arc::new(serve(handler, state, whole_input, IntoPromptResult::into_prompt_result));
+            entry.handler = Arc::new(serve(handler, state));
             entry
         });
         Self { entry: schema.into_iter().fold(entry, PromptDefinition::arguments_schema), bind }
@@ -411,26 +418,13 @@ impl<S> Prompt<S> {
 }
 
 /// Completes an argument with an async function.
-pub(in crate::server) fn completion<S, M, H>(
+pub(in crate::server) fn completion<M, S: Send + Sync + 'static>(
     target: CompletionTarget,
     argument: impl Into<String>,
-    handler: H,
+    handler: impl HandlerOf<CompleteResult, M, S>,
     state: S,
-) -> CompletionDefinition
-where
-    H: AsyncHandler<M, Arguments: HandlerArguments<S>> + Send + Sync + 'static,
-    H::Future: Future<Output: IntoCompletionResult> + Send + 'static,
-    S: Send + Sync + 'static,
-{
-    CompletionDefinition::new(
-        target,
-        argument,
-        serve(handler, state, whole_input, IntoCompletionResult::into_completion_result),
-    )
-}
-
-pub(super) fn whole_input(input: &RawJson) -> Result<RawJson, Outcome> {
-    Ok(input.clone())
+) -> CompletionDefinition {
+    CompletionDefinition::new(target, argument, serve(handler, state))
 }
 
 /// The variables of a URI template.

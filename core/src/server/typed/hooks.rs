@@ -1,14 +1,14 @@
 //! Middleware and providers as async code.
 
 use crate::server::{
-    Call, CallError, CallInfo, Category, Context, IntoPromptResult, IntoResourceResult, IntoToolResult,
-    MiddlewareDefinition, Outcome, ProviderDefinition, ToolError,
+    Call, CallError, CallInfo, Category, Context, IntoResult, MiddlewareDefinition, Outcome, ProviderDefinition,
+    ToolError,
     typed::serve_async::{Work, in_background},
 };
 use crate::{
     protocol::{
         RawJson, RpcError,
-        model::{self, JsonObject},
+        model::{self, CallToolResult, GetPromptResult, JsonObject, ReadResourceResult},
     },
     runtime::Promise,
 };
@@ -164,7 +164,7 @@ pub trait Provider: Send + Sync + 'static {
     /// [`model::Prompt`].
     type Item: Provided;
     /// The value returned when serving one, as from a handler of that kind.
-    type Output: IntoResultOf<Self::Item> + Send;
+    type Output: IntoResult<<Self::Item as Provided>::Result> + Send;
     /// The error type of both methods.
     type Error: Into<ToolError> + Send;
 
@@ -193,14 +193,11 @@ pub trait Provided: Serialize + Send + sealed::Sealed + 'static {
     /// The request for one of them.
     type Request: DeserializeOwned + Send;
 
+    /// The result of such a request.
+    type Result;
+
     /// The list it is part of.
     const CATEGORY: Category;
-}
-
-/// A value that is a result for a kind of feature.
-pub trait IntoResultOf<Item> {
-    /// Converts the value into the outcome of the call.
-    fn into_result(self) -> Outcome;
 }
 
 /// A call of an unregistered tool.
@@ -234,30 +231,25 @@ pub struct PromptRequest {
 }
 
 macro_rules! provided {
-    ($($item:ident $category:ident $request:ident $trait:ident $method:ident;)*) => {
+    ($($item:ident in $category:ident: $request:ident => $result:ident;)*) => {
         $(
             impl sealed::Sealed for model::$item {}
 
             impl Provided for model::$item {
                 type Request = $request;
+                type Result = $result;
 
                 const CATEGORY: Category = Category::$category;
-            }
-
-            impl<T: $trait> IntoResultOf<model::$item> for T {
-                fn into_result(self) -> Outcome {
-                    self.$method()
-                }
             }
         )*
     };
 }
 
 provided! {
-    Tool Tools ToolRequest IntoToolResult into_tool_result;
-    Resource Resources ResourceRequest IntoResourceResult into_resource_result;
-    ResourceTemplate ResourceTemplates ResourceRequest IntoResourceResult into_resource_result;
-    Prompt Prompts PromptRequest IntoPromptResult into_prompt_result;
+    Tool in Tools: ToolRequest => CallToolResult;
+    Resource in Resources: ResourceRequest => ReadResourceResult;
+    ResourceTemplate in ResourceTemplates: ResourceRequest => ReadResourceResult;
+    Prompt in Prompts: PromptRequest => GetPromptResult;
 }
 
 impl ProviderDefinition {
@@ -280,7 +272,7 @@ impl ProviderDefinition {
                         Err(error) => Outcome::from(error.into()),
                     },
                     Ok(Request::Get(request)) => match provider.get(context, request).await {
-                        Ok(Some(value)) => value.into_result(),
+                        Ok(Some(value)) => value.into_outcome(),
                         Ok(None) => Outcome::NotFound,
                         Err(error) => Outcome::from(error.into()),
                     },

@@ -14,15 +14,12 @@ mod schema;
 mod serve_async;
 mod typed_form;
 
-pub use async_handler::{AsyncHandler, HandlerArguments};
+pub use async_handler::{AsyncHandler, HandlerArguments, HandlerOf};
 pub use context::Context;
 pub use definitions::{IntoDefinition, Prompt, Resource, ResourceTemplate, Tool};
 pub use extract::{FromContext, FromRef, Lifespan, Params, State};
-pub use hooks::{IntoResultOf, Next, Page, PromptRequest, Provided, Provider, ResourceRequest, ToolRequest};
-pub use request_handlers::IntoRequestResult;
-pub use returns::{
-    IntoCompletionResult, IntoDecision, IntoPromptResult, IntoResourceResult, IntoToolResult, Json, ListItem,
-};
+pub use hooks::{Next, Page, PromptRequest, Provided, Provider, ResourceRequest, ToolRequest};
+pub use returns::{IntoResult, Json, ListItem};
 pub use schema::OutputSchema;
 pub use typed_form::Elicited;
 

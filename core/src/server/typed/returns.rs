@@ -18,7 +18,15 @@ use serde::Serialize;
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// A value that a tool can return.
+/// A value that a handler can return. `R` is the kind of result: [`CallToolResult`] for tools,
+/// [`ReadResourceResult`] for resources and resource templates, [`GetPromptResult`] for prompts,
+/// [`CompleteResult`] for completions, [`JsonObject`] for custom requests, and `bool` for functions
+/// that decide who sees a feature.
+///
+/// For each of them, `Result<T, E>` where E converts into [`ToolError`] is the result of T, or the
+/// error; and an [`Outcome`] is itself.
+///
+/// # Tools
 ///
 /// | type | content | structured content |
 /// | --- | --- | --- |
@@ -29,46 +37,32 @@ use std::borrow::Cow;
 /// | `()` | none | none |
 /// | [`CallToolResult`] | unchanged | unchanged |
 /// | `Option<T>` | that of T, or `null` | that of T, or `{"result": null}` |
-/// | `Result<T, E>` where E converts into [`ToolError`] | that of T, or of the error | that of T |
 ///
 /// To return your own struct, implement this trait, most easily through [`Json`]:
 ///
 /// ```
 /// use schemars::JsonSchema;
 /// use serde::Serialize;
-/// use trunkline::server::{IntoToolResult, Json, Outcome, OutputSchema};
+/// use trunkline::protocol::model::CallToolResult;
+/// use trunkline::server::{IntoResult, Json, Outcome, OutputSchema};
 ///
 /// #[derive(Serialize, JsonSchema)]
 /// struct Weather {
 ///     temperature: f64,
 /// }
 ///
-/// impl IntoToolResult for Weather {
+/// impl IntoResult<CallToolResult> for Weather {
 ///     fn output_schema() -> Option<OutputSchema> {
-///         Json::<Self>::output_schema()
+///         Some(OutputSchema::of::<Self>())
 ///     }
 ///
-///     fn into_tool_result(self) -> Outcome {
-///         Json(self).into_tool_result()
+///     fn into_outcome(self) -> Outcome {
+///         Json(self).into()
 ///     }
 /// }
 /// ```
-#[diagnostic::on_unimplemented(
-    message = "a tool cannot return `{Self}`",
-    note = "a tool returns a string, content blocks, a number, `Json(value)` where the value has Serialize and JsonSchema, a `CallToolResult`, `()`, or an `Option` or `Result` of one",
-    note = "the error of a `Result` must convert into `ToolError`; `trunkline::CallError` converts from any error with `?`"
-)]
-pub trait IntoToolResult {
-    /// The schema of the structured content; `None` if there is none.
-    fn output_schema() -> Option<OutputSchema> {
-        None
-    }
-
-    /// Converts the value into the outcome of the call.
-    fn into_tool_result(self) -> Outcome;
-}
-
-/// A value that a resource or resource template can return.
+///
+/// # Resources
 ///
 /// | type | contents |
 /// | --- | --- |
@@ -78,7 +72,6 @@ pub trait IntoToolResult {
 /// | [`Json`], [`Value`] | the JSON as text, with the type `application/json` |
 /// | [`ReadResourceResult`] | unchanged |
 /// | `Option<T>` | those of T, or a "resource not found" error |
-/// | `Result<T, E>` where E converts into [`ToolError`] | those of T, or the error |
 ///
 /// ```
 /// use trunkline::{Params, Server};
@@ -95,17 +88,8 @@ pub trait IntoToolResult {
 ///     })
 ///     .build();
 /// ```
-#[diagnostic::on_unimplemented(
-    message = "a resource cannot return `{Self}`",
-    note = "a resource returns a string, bytes, `ResourceContents`, `Json(value)` where the value has Serialize, a `ReadResourceResult`, or an `Option` or `Result` of one",
-    note = "the error of a `Result` must convert into `ToolError`; `trunkline::CallError` converts from any error with `?`"
-)]
-pub trait IntoResourceResult {
-    /// Converts the value into the outcome of the call.
-    fn into_resource_result(self) -> Outcome;
-}
-
-/// A value that a prompt can return.
+///
+/// # Prompts
 ///
 /// | type | messages |
 /// | --- | --- |
@@ -114,7 +98,6 @@ pub trait IntoResourceResult {
 /// | [`PromptMessage`], and a `Vec` or array of them | unchanged |
 /// | [`GetPromptResult`] | unchanged |
 /// | [`Json`], [`Value`] | the JSON as one user message |
-/// | `Result<T, E>` where E converts into [`ToolError`] | those of T, or the error |
 ///
 /// ```
 /// use trunkline::{Server, protocol::model::PromptMessage};
@@ -126,25 +109,42 @@ pub trait IntoResourceResult {
 ///     })
 ///     .build();
 /// ```
+///
+/// # Completions
+///
+/// Strings as a `Vec` or array, a [`Completion`], or a [`CompleteResult`].
+///
+/// # Custom requests
+///
+/// | type | result |
+/// | --- | --- |
+/// | [`Json`] of a struct or map, [`JsonObject`], [`Value`] | the object; another value is an internal error |
+/// | `()` | an empty object |
+///
+/// ```
+/// use trunkline::{CallError, Server, protocol::model::JsonObject};
+///
+/// let server = Server::builder("locks", "1.0.0")
+///     .request_handler("com.acme/unlock", async || -> Result<JsonObject, CallError> { Ok(JsonObject::new()) })
+///     .build();
+/// ```
 #[diagnostic::on_unimplemented(
-    message = "a prompt cannot return `{Self}`",
+    message = "`{Self}` cannot be returned as a `{R}`",
+    note = "a tool returns a string, content blocks, a number, `Json(value)` where the value has Serialize and JsonSchema, a `CallToolResult`, `()`, or an `Option` or `Result` of one",
+    note = "a resource returns a string, bytes, `ResourceContents`, `Json(value)` where the value has Serialize, a `ReadResourceResult`, or an `Option` or `Result` of one",
     note = "a prompt returns a string, content blocks, `PromptMessage`s, a `GetPromptResult`, or a `Result` of one",
+    note = "a completion returns strings as a `Vec` or array, a `Completion`, a `CompleteResult`, or a `Result` of one",
+    note = "a custom request returns an object: `Json(value)` where the value has Serialize, `JsonObject`, `Value`, `()`, or a `Result` of one",
     note = "the error of a `Result` must convert into `ToolError`; `trunkline::CallError` converts from any error with `?`"
 )]
-pub trait IntoPromptResult {
-    /// Converts the value into the outcome of the call.
-    fn into_prompt_result(self) -> Outcome;
-}
+pub trait IntoResult<R> {
+    /// The schema of the structured content of a tool; `None` if there is none.
+    fn output_schema() -> Option<OutputSchema> {
+        None
+    }
 
-/// A value that a completion can return: strings as a `Vec` or array, a [`Completion`], a
-/// [`CompleteResult`], or a `Result` of one.
-#[diagnostic::on_unimplemented(
-    message = "a completion cannot return `{Self}`",
-    note = "a completion returns strings as a `Vec` or array, a `Completion`, a `CompleteResult`, or a `Result` of one"
-)]
-pub trait IntoCompletionResult {
     /// Converts the value into the outcome of the call.
-    fn into_completion_result(self) -> Outcome;
+    fn into_outcome(self) -> Outcome;
 }
 
 /// A value as JSON; its schema becomes the output schema of a tool that returns it.
@@ -174,241 +174,138 @@ fn raw(value: &impl Serialize, outcome: fn(RawJson) -> Outcome) -> Outcome {
 }
 
 /// An object, or another value.
-fn json(value: &impl Serialize) -> Outcome {
-    raw(value, |raw| match raw.as_bytes() {
-        [b'{', ..] => Outcome::Object(raw),
-        _ => Outcome::Value(raw),
-    })
+impl<T: Serialize> From<Json<T>> for Outcome {
+    fn from(Json(value): Json<T>) -> Self {
+        raw(&value, |raw| match raw.as_bytes() {
+            [b'{', ..] => Self::Object(raw),
+            _ => Self::Value(raw),
+        })
+    }
 }
 
-impl<T: Serialize + JsonSchema> IntoToolResult for Json<T> {
+impl<T: Serialize + JsonSchema> IntoResult<CallToolResult> for Json<T> {
     fn output_schema() -> Option<OutputSchema> {
         Some(OutputSchema::of::<T>())
     }
 
-    fn into_tool_result(self) -> Outcome {
-        json(&self.0)
+    fn into_outcome(self) -> Outcome {
+        self.into()
     }
 }
 
-impl<T: Serialize> IntoResourceResult for Json<T> {
-    fn into_resource_result(self) -> Outcome {
-        json(&self.0)
-    }
-}
-
-impl<T: Serialize> IntoPromptResult for Json<T> {
-    fn into_prompt_result(self) -> Outcome {
-        json(&self.0)
-    }
-}
-
-// Without the attribute, the compiler only mentions `ToolError: From<E>`, and none of the notes
-// above.
-#[diagnostic::do_not_recommend]
-impl<T: IntoToolResult, E: Into<ToolError>> IntoToolResult for Result<T, E> {
-    fn output_schema() -> Option<OutputSchema> {
-        T::output_schema()
-    }
-
-    fn into_tool_result(self) -> Outcome {
-        self.map_or_else(|error| Outcome::from(error.into()), T::into_tool_result)
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl<T: IntoResourceResult, E: Into<ToolError>> IntoResourceResult for Result<T, E> {
-    fn into_resource_result(self) -> Outcome {
-        self.map_or_else(|error| Outcome::from(error.into()), T::into_resource_result)
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl<T: IntoPromptResult, E: Into<ToolError>> IntoPromptResult for Result<T, E> {
-    fn into_prompt_result(self) -> Outcome {
-        self.map_or_else(|error| Outcome::from(error.into()), T::into_prompt_result)
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl<T: IntoCompletionResult, E: Into<ToolError>> IntoCompletionResult for Result<T, E> {
-    fn into_completion_result(self) -> Outcome {
-        self.map_or_else(|error| Outcome::from(error.into()), T::into_completion_result)
-    }
-}
-
-/// The return value of a visibility function: a `bool`, or a `Result` of one.
-pub trait IntoDecision {
-    /// Converts the value into the outcome of a call.
-    fn into_decision(self) -> Outcome;
-}
-
-impl IntoDecision for bool {
-    fn into_decision(self) -> Outcome {
-        json(&self)
-    }
-}
-
-impl<T: IntoDecision, E: Into<ToolError>> IntoDecision for Result<T, E> {
-    fn into_decision(self) -> Outcome {
-        self.map_or_else(|error| Outcome::from(error.into()), T::into_decision)
-    }
-}
-
-impl<T: IntoToolResult> IntoToolResult for Option<T> {
-    fn output_schema() -> Option<OutputSchema> {
-        T::output_schema().map(OutputSchema::or_null)
-    }
-
-    fn into_tool_result(self) -> Outcome {
-        self.map_or_else(|| json(&()), T::into_tool_result)
-    }
-}
-
-impl<T: IntoResourceResult> IntoResourceResult for Option<T> {
-    fn into_resource_result(self) -> Outcome {
-        self.map_or(Outcome::NotFound, T::into_resource_result)
-    }
-}
-
-/// Implements the traits for [`Outcome`] itself.
-macro_rules! outcome {
-    ($($trait:ident $method:ident;)*) => {
-        $(impl $trait for Outcome {
-            fn $method(self) -> Outcome {
-                self
+macro_rules! json_without_schema {
+    ($($result:ty),*) => {
+        $(impl<T: Serialize> IntoResult<$result> for Json<T> {
+            fn into_outcome(self) -> Outcome {
+                self.into()
             }
         })*
     };
 }
 
-outcome! {
-    IntoToolResult into_tool_result;
-    IntoResourceResult into_resource_result;
-    IntoPromptResult into_prompt_result;
-    IntoCompletionResult into_completion_result;
-}
+json_without_schema!(ReadResourceResult, GetPromptResult, JsonObject);
 
-macro_rules! text {
-    ($($text:ty),*) => {
-        $(
-            impl IntoToolResult for $text {
-                fn into_tool_result(self) -> Outcome {
-                    Outcome::Text(self.into())
-                }
-            }
-
-            impl IntoResourceResult for $text {
-                fn into_resource_result(self) -> Outcome {
-                    Outcome::Text(self.into())
-                }
-            }
-
-            impl IntoPromptResult for $text {
-                fn into_prompt_result(self) -> Outcome {
-                    Outcome::Text(self.into())
-                }
-            }
-        )*
-    };
-}
-
-text!(String, &str, Box<str>, Cow<'_, str>);
-
-/// Types whose lists can be returned as well.
-macro_rules! values {
-    ($($value:ty),*) => {
-        $(
-            impl IntoToolResult for $value {
-                fn output_schema() -> Option<OutputSchema> {
-                    Some(OutputSchema::of::<Self>())
-                }
-
-                fn into_tool_result(self) -> Outcome {
-                    raw(&self, Outcome::Value)
-                }
-            }
-
-            impl ListItem for $value {
-                fn list_schema() -> Option<OutputSchema> {
-                    Some(OutputSchema::of::<Vec<Self>>())
-                }
-
-                fn into_outcome(list: &[Self]) -> Outcome {
-                    raw(&list, Outcome::Value)
-                }
-            }
-        )*
-    };
-}
-
-values!(bool, i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize, f32, f64, Value);
-
-macro_rules! text_items {
-    ($($text:ty),*) => {
-        $(
-            impl ListItem for $text {
-                fn list_schema() -> Option<OutputSchema> {
-                    Some(OutputSchema::of::<Vec<Self>>())
-                }
-
-                fn into_outcome(list: &[Self]) -> Outcome {
-                    raw(&list, Outcome::Value)
-                }
-            }
-
-            impl IntoCompletionResult for Vec<$text> {
-                fn into_completion_result(self) -> Outcome {
-                    raw(&self, Outcome::Value)
-                }
-            }
-
-            impl<const N: usize> IntoCompletionResult for [$text; N] {
-                fn into_completion_result(self) -> Outcome {
-                    raw(&self.as_slice(), Outcome::Value)
-                }
-            }
-        )*
-    };
-}
-
-text_items!(String, &str, Cow<'_, str>);
-
-impl IntoToolResult for () {
-    fn into_tool_result(self) -> Outcome {
-        raw(&self, Outcome::Value)
-    }
-}
-
-impl IntoToolResult for JsonObject {
+// Without the attribute, the compiler only mentions `ToolError: From<E>`, and none of the notes
+// above.
+#[diagnostic::do_not_recommend]
+impl<R, T: IntoResult<R>, E: Into<ToolError>> IntoResult<R> for Result<T, E> {
     fn output_schema() -> Option<OutputSchema> {
-        Some(OutputSchema::of::<Self>())
+        T::output_schema()
     }
 
-    fn into_tool_result(self) -> Outcome {
-        raw(&self, Outcome::Object)
-    }
-}
-
-impl IntoResourceResult for Value {
-    fn into_resource_result(self) -> Outcome {
-        raw(&self, Outcome::Value)
+    fn into_outcome(self) -> Outcome {
+        self.map_or_else(|error| Outcome::from(error.into()), T::into_outcome)
     }
 }
 
-impl IntoPromptResult for Value {
-    fn into_prompt_result(self) -> Outcome {
-        raw(&self, Outcome::Value)
+impl<T: IntoResult<CallToolResult>> IntoResult<CallToolResult> for Option<T> {
+    fn output_schema() -> Option<OutputSchema> {
+        T::output_schema().map(OutputSchema::or_null)
+    }
+
+    fn into_outcome(self) -> Outcome {
+        self.map_or_else(|| raw(&(), Outcome::Value), T::into_outcome)
     }
 }
 
-/// A type whose lists a tool can return.
+impl<T: IntoResult<ReadResourceResult>> IntoResult<ReadResourceResult> for Option<T> {
+    fn into_outcome(self) -> Outcome {
+        self.map_or(Outcome::NotFound, T::into_outcome)
+    }
+}
+
+impl<R> IntoResult<R> for Outcome {
+    fn into_outcome(self) -> Outcome {
+        self
+    }
+}
+
+macro_rules! texts {
+    ($text:ty: $($result:ty),*) => {
+        $(impl IntoResult<$result> for $text {
+            fn into_outcome(self) -> Outcome {
+                Outcome::Text(self.into())
+            }
+        })*
+    };
+}
+
+texts!(String: CallToolResult, ReadResourceResult, GetPromptResult);
+texts!(&str: CallToolResult, ReadResourceResult, GetPromptResult);
+texts!(Box<str>: CallToolResult, ReadResourceResult, GetPromptResult);
+texts!(Cow<'_, str>: CallToolResult, ReadResourceResult, GetPromptResult);
+
+/// Values that are serialized as an outcome without a schema.
+macro_rules! results {
+    ($outcome:ident: $($result:ty => $($value:ty),+;)+) => {
+        $($(impl IntoResult<$result> for $value {
+            fn into_outcome(self) -> Outcome {
+                raw(&self, Outcome::$outcome)
+            }
+        })+)+
+    };
+}
+
+results! { Value:
+    CallToolResult => ();
+    ReadResourceResult => Value;
+    GetPromptResult => Value;
+    JsonObject => JsonObject, Value, ();
+    bool => bool;
+}
+results! { Result:
+    CallToolResult => CallToolResult;
+    ReadResourceResult => ReadResourceResult;
+    GetPromptResult => GetPromptResult;
+    CompleteResult => CompleteResult, Completion;
+}
+
+/// Values of tools, whose type is their schema.
+macro_rules! values {
+    ($outcome:ident: $($value:ty),+) => {
+        $(impl IntoResult<CallToolResult> for $value {
+            fn output_schema() -> Option<OutputSchema> {
+                Some(OutputSchema::of::<Self>())
+            }
+
+            fn into_outcome(self) -> Outcome {
+                raw(&self, Outcome::$outcome)
+            }
+        })+
+    };
+}
+
+values!(Value: bool, i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize, f32, f64, Value);
+values!(Object: JsonObject);
+
+/// A type whose lists a handler can return; `R` is as in [`IntoResult`].
 #[diagnostic::on_unimplemented(
-    message = "a tool cannot return a list of `{Self}`",
-    note = "lists of content blocks, strings, numbers and `bool` can be returned; any other list is returned as `Json(list)`"
+    message = "a list of `{Self}` cannot be returned as a `{R}`",
+    note = "a tool returns lists of content blocks, strings, numbers and `bool`; any other list as `Json(list)`",
+    note = "a resource returns lists of `ResourceContents`, a prompt of content blocks and `PromptMessage`s, and a completion of strings"
 )]
-pub trait ListItem: Sized {
-    /// The schema of the list; `None` if it is content.
+pub trait ListItem<R>: Sized {
+    /// The schema of the list as a result of a tool; `None` if it is content.
     fn list_schema() -> Option<OutputSchema> {
         None
     }
@@ -417,101 +314,79 @@ pub trait ListItem: Sized {
     fn into_outcome(list: &[Self]) -> Outcome;
 }
 
-impl<T: ListItem> IntoToolResult for Vec<T> {
+impl<R, T: ListItem<R>> IntoResult<R> for Vec<T> {
     fn output_schema() -> Option<OutputSchema> {
         T::list_schema()
     }
 
-    fn into_tool_result(self) -> Outcome {
+    fn into_outcome(self) -> Outcome {
         T::into_outcome(&self)
     }
 }
 
-impl<T: ListItem, const N: usize> IntoToolResult for [T; N] {
+impl<R, T: ListItem<R>, const N: usize> IntoResult<R> for [T; N] {
     fn output_schema() -> Option<OutputSchema> {
         T::list_schema()
     }
 
-    fn into_tool_result(self) -> Outcome {
+    fn into_outcome(self) -> Outcome {
         T::into_outcome(&self)
     }
 }
 
-/// Protocol types, alone or in a list, as the result of one kind of feature.
+/// Lists of values that are serialized as an outcome without a schema.
+macro_rules! lists {
+    ($outcome:ident: $($result:ty => $($item:ty),+;)+) => {
+        $($(impl ListItem<$result> for $item {
+            fn into_outcome(list: &[Self]) -> Outcome {
+                raw(&list, Outcome::$outcome)
+            }
+        })+)+
+    };
+}
+
+lists!(Value: CompleteResult => String, &str, Cow<'_, str>;);
+
+/// Parts of a result, which can be returned alone or in a list.
 macro_rules! parts {
-    ($trait:ident $method:ident: $($part:ty),*) => {
-        $(
-            impl $trait for $part {
-                fn $method(self) -> Outcome {
-                    raw(&self, Outcome::Content)
-                }
-            }
-
-            impl $trait for Vec<$part> {
-                fn $method(self) -> Outcome {
-                    raw(&self, Outcome::Content)
-                }
-            }
-
-            impl<const N: usize> $trait for [$part; N] {
-                fn $method(self) -> Outcome {
-                    raw(&self.as_slice(), Outcome::Content)
-                }
-            }
-        )*
+    ($($parts:tt)+) => {
+        results!(Content: $($parts)+);
+        lists!(Content: $($parts)+);
     };
 }
 
-parts!(IntoResourceResult into_resource_result: ResourceContents, TextResourceContents, BlobResourceContents);
-parts!(IntoPromptResult into_prompt_result:
-    PromptMessage, ContentBlock, TextContent, ImageContent, AudioContent, EmbeddedResource, ResourceLink);
-
-macro_rules! content {
-    ($($block:ty),*) => {
-        $(
-            impl IntoToolResult for $block {
-                fn into_tool_result(self) -> Outcome {
-                    raw(&self, Outcome::Content)
-                }
+parts! {
+    CallToolResult => ContentBlock, TextContent, ImageContent, AudioContent, EmbeddedResource, ResourceLink;
+    ReadResourceResult => ResourceContents, TextResourceContents, BlobResourceContents;
+    GetPromptResult =>
+        PromptMessage, ContentBlock, TextContent, ImageContent, AudioContent, EmbeddedResource, ResourceLink;
+}
+/// Lists of values of tools, whose type is their schema.
+macro_rules! value_lists {
+    ($($item:ty),+) => {
+        $(impl ListItem<CallToolResult> for $item {
+            fn list_schema() -> Option<OutputSchema> {
+                Some(OutputSchema::of::<Vec<Self>>())
             }
 
-            impl ListItem for $block {
-                fn into_outcome(list: &[Self]) -> Outcome {
-                    raw(&list, Outcome::Content)
-                }
+            fn into_outcome(list: &[Self]) -> Outcome {
+                raw(&list, Outcome::Value)
             }
-        )*
+        })+
     };
 }
 
-content!(ContentBlock, TextContent, ImageContent, AudioContent, EmbeddedResource, ResourceLink);
-
-macro_rules! full_results {
-    ($($trait:ident $method:ident $result:ty;)*) => {
-        $(impl $trait for $result {
-            fn $method(self) -> Outcome {
-                raw(&self, Outcome::Result)
-            }
-        })*
-    };
-}
-
-full_results! {
-    IntoToolResult into_tool_result CallToolResult;
-    IntoResourceResult into_resource_result ReadResourceResult;
-    IntoPromptResult into_prompt_result GetPromptResult;
-    IntoCompletionResult into_completion_result CompleteResult;
-    IntoCompletionResult into_completion_result Completion;
-}
+value_lists!(bool, i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize, f32, f64, Value);
+value_lists!(String, &str, Cow<'_, str>);
 
 macro_rules! blobs {
-    ($($bytes:ty),*) => {
-        $(impl IntoResourceResult for $bytes {
-            fn into_resource_result(self) -> Outcome {
+    ($($bytes:ty),+) => {
+        $(impl IntoResult<ReadResourceResult> for $bytes {
+            fn into_outcome(self) -> Outcome {
                 // The URI comes from the request.
-                ResourceContents::blob("", self).into_resource_result()
+                raw(&ResourceContents::blob("", self), Outcome::Content)
             }
-        })*
+        })+
     };
 }
 

@@ -1,8 +1,8 @@
 //! Adapts async handlers to the core form.
 
-use super::{AsyncHandler, HandlerArguments, busy_threads::HandlerPoll, context::Context};
+use super::{HandlerArguments, HandlerOf, IntoResult, busy_threads::HandlerPoll, context::Context};
 use crate::protocol::RawJson;
-use crate::server::handlers::{Call, Outcome};
+use crate::server::handlers::{Call, Handler, Outcome};
 use crate::telemetry::Ambient;
 use std::{
     any::Any,
@@ -14,20 +14,22 @@ use std::{
 };
 use tracing::Span;
 
+/// Adapts an async handler to the core form.
+pub(super) fn serve<R: 'static, M, S: Send + Sync + 'static>(
+    handler: impl HandlerOf<R, M, S>,
+    state: S,
+) -> impl Handler {
+    serve_with(handler, state, |input| Ok(input.clone()), |outcome| outcome)
+}
+
 /// Adapts an async handler to the core form. `arguments` returns the part of a call's input that
-/// [`Params`] are extracted from.
-pub(super) fn serve<S, M, H, T>(
+/// [`Params`](super::Params) are extracted from, and `adjust` is applied to the outcome.
+pub(super) fn serve_with<R: 'static, M, S: Send + Sync + 'static, H: HandlerOf<R, M, S>>(
     handler: H,
     state: S,
     arguments: fn(&RawJson) -> Result<RawJson, Outcome>,
-    into_outcome: fn(T) -> Outcome,
-) -> impl Fn(Call) + Send + Sync + 'static
-where
-    H: AsyncHandler<M, Arguments: HandlerArguments<S>> + Send + Sync + 'static,
-    H::Future: Future<Output = T> + Send + 'static,
-    S: Send + Sync + 'static,
-    T: 'static,
-{
+    adjust: fn(Outcome) -> Outcome,
+) -> impl Handler {
     let handler = Arc::new((handler, state));
     move |call: Call| match arguments(call.input()) {
         Ok(arguments) => {
@@ -36,7 +38,7 @@ where
             let work = Box::pin(async move {
                 let (handler, state) = &*handler;
                 match H::Arguments::from_context(&context, state).await {
-                    Ok(arguments) => into_outcome(handler.call(arguments).await),
+                    Ok(arguments) => adjust(handler.call(arguments).await.into_outcome()),
                     Err(error) => error.into(),
                 }
             });
