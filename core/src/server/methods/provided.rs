@@ -8,7 +8,7 @@ use crate::{
         handlers::{Handler, Outcome},
         registry::{Category, RegisteredProvider, Snapshot},
         request::{ActiveRequest, NextStep, ResultMapper, Routed},
-        result::{CacheHints, ReadOf, ResultWriter, ToolOf, render_prompt, render_read, render_tool},
+        result::{CacheHints, ReadOf, ResultWriter, ToolRenderer, render_prompt, render_read},
     },
 };
 use std::sync::Arc;
@@ -69,7 +69,7 @@ impl ResultMapper for ProvidedFeature {
             return Err(unknown(self.category, name, revision));
         }
         match self.category {
-            Category::Tools => render_tool(results, &ToolOf { name, output: None }, revision, outcome),
+            Category::Tools => ToolRenderer { results, revision, name, output: None }.render(outcome),
             Category::Prompts => render_prompt(results, name, None, revision, outcome),
             Category::Resources | Category::ResourceTemplates => {
                 let read = ReadOf { uri: name, mime_type: None, cache: &CacheHints::default() };

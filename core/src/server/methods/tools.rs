@@ -6,16 +6,16 @@ use super::{
 };
 use crate::{
     engine::RequestInfo,
-    protocol::{RawJson, RevisionFeature, RpcError, call_params::CallParams},
+    protocol::{RawJson, RpcError, call_params::CallParams},
     server::{
         handlers::{Handler, Outcome, lacking},
         registry::{Category, ListSet, RegisteredTool, ToolTasks},
         request::{ActiveRequest, Mode, NextStep, ResultMapper, Routed, mode},
-        result::{ResultWriter, ToolOf, invalid_arguments, render_tool, tool_error},
+        result::{ResultWriter, ToolRenderer, invalid_arguments},
     },
 };
 use serde_json::Value;
-use std::{sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 /// `tools/call`
 pub(super) fn call(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
@@ -38,7 +38,7 @@ pub(super) fn call(context: &ActiveRequest, params: Option<&RawJson>) -> Result<
         return context.when_checked(listed.is_costly(&name, arguments.as_bytes().len()), move |context| {
             let arguments = read_arguments(&name, &arguments)?;
             match listed.problem(&name, &arguments) {
-                Some(problem) => refuse(context, &invalid_arguments(&name, &problem)),
+                Some(problem) => refuse(context, &name, &problem),
                 None => Ok(provided),
             }
         });
@@ -77,7 +77,7 @@ impl ToolCall {
         let Self { tool, params, arguments } = self;
         match tool.explainer.clone() {
             Some(explainer) => Ok(Routed::Run(Arc::new(ExplainedTool { tool, params, explainer, problem }), arguments)),
-            None => refuse(context, &invalid_arguments(&tool.name, &problem)),
+            None => refuse(context, &tool.name, &problem),
         }
     }
 
@@ -95,13 +95,10 @@ impl ToolCall {
 }
 
 /// Refuses a call with invalid arguments.
-fn refuse(context: &ActiveRequest, problem: &str) -> Result<Routed, RpcError> {
-    let revision = context.info.revision;
-    if revision.supports(RevisionFeature::InputErrorsAsResults) {
-        Ok(Routed::Answer(tool_error(context.results(), revision, problem)))
-    } else {
-        Err(RpcError::invalid_params(problem))
-    }
+fn refuse(context: &ActiveRequest, tool: &str, problem: &dyn fmt::Display) -> Result<Routed, RpcError> {
+    let (results, revision) = (context.results(), context.info.revision);
+    let renderer = ToolRenderer { results, revision, name: tool, output: None };
+    renderer.refuse(&invalid_arguments(tool, problem)).map(Routed::Answer)
 }
 
 fn read_arguments(tool: &str, arguments: &RawJson) -> Result<Value, RpcError> {
@@ -160,8 +157,8 @@ impl ResultMapper for Calling {
     }
 
     fn render(&self, results: &ResultWriter, info: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError> {
-        let tool = ToolOf { name: &self.0.name, output: self.0.output.as_ref() };
-        render_tool(results, &tool, info.revision, outcome)
+        let (revision, name, output) = (info.revision, &*self.0.name, self.0.output.as_ref());
+        ToolRenderer { results, revision, name, output }.render(outcome)
     }
 }
 
@@ -189,8 +186,8 @@ impl ResultMapper for ExplainedTool {
             Outcome::InvalidArguments(problem) => problem,
             _ => self.problem.clone(),
         };
-        let tool = ToolOf { name: &self.tool.name, output: None };
-        render_tool(results, &tool, info.revision, Outcome::InvalidArguments(refusal))
+        let (revision, name) = (info.revision, &*self.tool.name);
+        ToolRenderer { results, revision, name, output: None }.render(Outcome::InvalidArguments(refusal))
     }
 
     fn next(&self, context: &ActiveRequest, input: &RawJson, outcome: &Outcome) -> Option<NextStep> {

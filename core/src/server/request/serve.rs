@@ -14,7 +14,7 @@ use crate::{
     server::{
         handlers::{Call, Handler, Outcome},
         registry::RegisteredMiddleware,
-        result::{ResultWriter, error_of, pass_result, tool_error},
+        result::{ResultWriter, ToolRenderer, error_of, pass_result},
         session::{OutgoingMessage, ServedRequest},
     },
     telemetry::{Ambient, OperationEnd},
@@ -244,7 +244,7 @@ impl ResultMapper for Wrapping {
                 pass_result(results, self.method, self.cacheable, info.revision, &result).map_err(unread)
             }
             Outcome::ToolError(message) if self.method == method::TOOLS_CALL => {
-                Ok(tool_error(results, info.revision, &message))
+                Ok(ToolRenderer { results, revision: info.revision, name: "", output: None }.error(&message))
             }
             other => Err(error_of(results, "a middleware", other)),
         }

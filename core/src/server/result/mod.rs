@@ -23,5 +23,5 @@ pub(super) use passed::{pass_result, render_remote};
 pub(super) use prompt::render_prompt;
 pub(super) use resource::{ReadOf, render_read};
 pub(super) use rpc_error::error_of;
-pub(super) use tool::{ToolOf, invalid_arguments, render_tool, tool_error};
+pub(super) use tool::{ToolRenderer, invalid_arguments};
 pub(super) use writer::ResultWriter;

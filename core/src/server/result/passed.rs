@@ -1,10 +1,6 @@
 //! Results made by middleware or a remote server.
 
-use super::{
-    cache_hints::CacheHints,
-    tool::{ToolOf, render_tool},
-    writer::ResultWriter,
-};
+use super::{cache_hints::CacheHints, tool::ToolRenderer, writer::ResultWriter};
 use crate::{
     protocol::{RawJson, Revision, RevisionFeature, RpcError, method, project},
     server::handlers::Outcome,
@@ -41,7 +37,7 @@ pub(in crate::server) fn render_remote(
 ) -> Result<RawJson, RpcError> {
     if method == method::TOOLS_CALL {
         // The remote server is responsible for its output schema.
-        return render_tool(results, &ToolOf { name: "", output: None }, revision, Outcome::Result(result));
+        return ToolRenderer { results, revision, name: "", output: None }.render(Outcome::Result(result));
     }
     pass_result(results, method, cacheable, revision, &result).map_err(|error| {
         tracing::error!(target: "trunkline::server::handlers", method, %error, "the result of a remote server cannot be read");

@@ -2,7 +2,7 @@
 //! feature.
 
 use super::{
-    AsyncHandler, HandlerArguments, HandlerOf, IntoResult,
+    HandlerArguments, HandlerOf, IntoResult,
     schema::arguments_schema,
     serve_async::{serve, serve_with},
 };
