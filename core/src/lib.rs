@@ -162,6 +162,8 @@ pub mod client;
 pub mod client_auth;
 #[cfg(any(feature = "client", feature = "server"))]
 mod composition;
+#[cfg(feature = "server")]
+mod counts;
 mod holder;
 #[cfg(all(test, feature = "full"))]
 mod kept_log;

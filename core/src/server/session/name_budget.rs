@@ -1,24 +1,24 @@
 //! Memory budget for the names that clients subscribe to, shared by all sessions of a server.
 
 use super::outbound::Outbound;
-use crate::{engine::RequestInfo, protocol::RpcError, server::handlers::Arrival, sync::Mutex};
-use std::{collections::HashMap, sync::Arc};
+use crate::{
+    counts::{CountLimits, Counts},
+    engine::RequestInfo,
+    protocol::RpcError,
+    server::handlers::Arrival,
+    sync::Mutex,
+};
+use std::sync::Arc;
 
 /// Memory used by names, in total and per client.
 pub(super) struct NameBudget {
-    max: usize,
-    kept: Mutex<KeptNames>,
-}
-
-#[derive(Default)]
-struct KeptNames {
-    bytes: usize,
-    of: HashMap<Arc<str>, usize>,
+    limits: CountLimits,
+    kept: Mutex<Counts<Arc<str>>>,
 }
 
 impl NameBudget {
     pub(super) fn new(max: usize) -> Arc<Self> {
-        Arc::new(Self { max, kept: Mutex::default() })
+        Arc::new(Self { limits: CountLimits { all: max, each: max / 4 }, kept: Mutex::default() })
     }
 
     /// Reserves memory for a client. `None` has no per-client limit.
@@ -27,48 +27,26 @@ impl NameBudget {
     /// If the budget, or the client's share of a quarter, is exhausted.
     pub(super) fn take(&self, client: Option<&Arc<str>>, bytes: usize) -> Result<(), RpcError> {
         let mut kept = self.kept.lock();
-        let of_client = client.and_then(|client| kept.of.get(client)).copied().unwrap_or_default();
-        if client.is_some() && of_client.saturating_add(bytes) > self.max / 4 {
-            return Err(RpcError::busy("too many subscriptions are kept for this client"));
+        if kept.take(client, bytes, self.limits) {
+            return Ok(());
         }
-        if kept.bytes.saturating_add(bytes) > self.max {
-            return Err(RpcError::busy("too many subscriptions are kept for all clients"));
-        }
-        kept.add(client, bytes);
-        Ok(())
+        let whose = if kept.has_room(None, bytes, self.limits) { "this client" } else { "all clients" };
+        Err(RpcError::busy(&format!("too many subscriptions are kept for {whose}")))
     }
 
     /// Adds memory that another process has already admitted.
     pub(super) fn add(&self, client: Option<&Arc<str>>, bytes: usize) {
-        self.kept.lock().add(client, bytes);
+        self.kept.lock().take(client, bytes, CountLimits::NONE);
     }
 
     pub(super) fn give_back(&self, client: Option<&Arc<str>>, bytes: usize) {
-        let mut kept = self.kept.lock();
-        kept.bytes -= bytes;
-        if let Some(client) = client
-            && let Some(of_client) = kept.of.get_mut(client)
-        {
-            *of_client -= bytes;
-            if *of_client == 0 {
-                kept.of.remove(client);
-            }
-        }
+        self.kept.lock().give_back(client, bytes);
     }
 
     /// The memory currently in use.
     #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
-        self.kept.lock().bytes
-    }
-}
-
-impl KeptNames {
-    fn add(&mut self, client: Option<&Arc<str>>, bytes: usize) {
-        self.bytes = self.bytes.saturating_add(bytes);
-        if let Some(client) = client {
-            *self.of.entry(Arc::clone(client)).or_default() += bytes;
-        }
+        self.kept.lock().all
     }
 }
 

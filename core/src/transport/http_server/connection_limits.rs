@@ -1,7 +1,9 @@
 //! Connection limits of a listener, and which connections are evicted.
 
-use super::counts::{CountLimits, Counts};
-use crate::sync::Mutex;
+use crate::{
+    counts::{CountLimits, Counts},
+    sync::Mutex,
+};
 use std::{
     collections::BTreeMap,
     net::IpAddr,

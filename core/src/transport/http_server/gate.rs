@@ -1,8 +1,12 @@
 //! Admission at an endpoint: limits open requests without a session, and the memory used by bodies.
 //! It is checked before a body is read. (Sessions limit their own running and queued calls.)
 
-use super::counts::{CountLimits, Counts};
-use crate::{fast_map::FastMap, server::Connection, sync::Mutex};
+use crate::{
+    counts::{CountLimits, Counts},
+    fast_map::FastMap,
+    server::Connection,
+    sync::Mutex,
+};
 use std::sync::{
     Arc, Weak,
     atomic::{AtomicUsize, Ordering},

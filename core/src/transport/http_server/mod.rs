@@ -9,7 +9,6 @@ mod authorization;
 mod body;
 mod connection_limits;
 mod cors;
-mod counts;
 mod endpoint;
 mod endpoint_state;
 pub(crate) mod fed_body;

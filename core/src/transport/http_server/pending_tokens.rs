@@ -1,7 +1,9 @@
 //! Limits pending token verifications per address, because anyone can send tokens.
 
-use super::counts::{CountLimits, Counts};
-use crate::sync::Mutex;
+use crate::{
+    counts::{CountLimits, Counts},
+    sync::Mutex,
+};
 use std::net::IpAddr;
 
 /// Maximum pending tokens; a single address may have a quarter of them.

@@ -5,6 +5,7 @@ use super::{
     task_view::TaskView,
 };
 use crate::{
+    counts::{CountLimits, Counts},
     holder::Holder,
     protocol::{RawJson, RpcError},
     server::options::ServerOptions,
@@ -28,16 +29,10 @@ struct TaskTable {
     by_number: BTreeMap<u64, Arc<Task>>,
     /// The size of each result.
     sizes: HashMap<u64, usize>,
-    /// The memory that each client uses.
-    held: HashMap<Holder, Held>,
-    bytes: usize,
-}
-
-#[derive(Default)]
-struct Held {
-    tasks: usize,
-    /// Total size of results.
-    bytes: usize,
+    /// The tasks of each client.
+    tasks: Counts<Holder>,
+    /// The size of each client's results.
+    bytes: Counts<Holder>,
 }
 
 impl Tasks {
@@ -49,21 +44,23 @@ impl Tasks {
             self.remove(&earlier);
         }
         let mut table = self.table.lock();
-        if table.by_id.len() >= options.max_tasks {
-            return Err(RpcError::busy("too many tasks are kept"));
+        let holder = Some(&task.facts.holder);
+        let limits = CountLimits { all: options.max_tasks, each: options.max_tasks_per_client };
+        let problem = if !table.tasks.has_room(None, 1, limits) {
+            "too many tasks are kept"
+        } else if !table.bytes.has_room(None, 1, byte_limits(options)) {
+            "the results of tasks take up too much memory"
+        } else if !table.tasks.has_room(holder, 1, limits) {
+            "too many tasks are kept for this client"
+        } else if !table.bytes.has_room(holder, 1, byte_limits(options)) {
+            "the results of this client's tasks take up too much memory"
+        } else {
+            ""
+        };
+        if !problem.is_empty() {
+            return Err(RpcError::busy(problem));
         }
-        if table.bytes >= options.max_task_bytes {
-            return Err(RpcError::busy("the results of tasks take up too much memory"));
-        }
-        if let Some(held) = table.held.get(&task.facts.holder) {
-            if held.tasks >= options.max_tasks_per_client {
-                return Err(RpcError::busy("too many tasks are kept for this client"));
-            }
-            if held.bytes >= options.max_task_bytes_per_client {
-                return Err(RpcError::busy("the results of this client's tasks take up too much memory"));
-            }
-        }
-        table.held.entry(task.facts.holder.clone()).or_default().tasks += 1;
+        table.tasks.take(holder, 1, limits);
         table.by_id.insert(task.id().to_owned(), Arc::clone(task));
         table.by_number.insert(task.facts.number, Arc::clone(task));
         Ok(())
@@ -76,15 +73,8 @@ impl Tasks {
             return;
         }
         table.by_id.remove(task.id());
-        let size = table.sizes.remove(&task.facts.number).unwrap_or_default();
-        table.bytes -= size;
-        if let Some(held) = table.held.get_mut(&task.facts.holder) {
-            held.tasks -= 1;
-            held.bytes -= size;
-            if held.tasks == 0 {
-                table.held.remove(&task.facts.holder);
-            }
-        }
+        table.tasks.give_back(Some(&task.facts.holder), 1);
+        table.let_go(task);
     }
 
     /// Finishes a task. A result that does not fit is replaced by an error.
@@ -169,24 +159,21 @@ impl TaskTable {
         if !self.by_number.contains_key(&task.facts.number) {
             return Ok(());
         }
-        let held = self.held.entry(task.facts.holder.clone()).or_default();
-        let beyond = |bytes: usize, max: usize| bytes.saturating_add(size) > max;
-        if beyond(held.bytes, options.max_task_bytes_per_client) || beyond(self.bytes, options.max_task_bytes) {
+        if !self.bytes.take(Some(&task.facts.holder), size, byte_limits(options)) {
             let text =
                 format!("the result of {size} bytes cannot be kept: the results of tasks take up too much memory");
             return Err(RpcError::busy(&text));
         }
-        held.bytes += size;
-        self.bytes += size;
         self.sizes.insert(task.facts.number, size);
         Ok(())
     }
 
     fn let_go(&mut self, task: &Task) {
         let size = self.sizes.remove(&task.facts.number).unwrap_or_default();
-        self.bytes -= size;
-        if let Some(held) = self.held.get_mut(&task.facts.holder) {
-            held.bytes -= size;
-        }
+        self.bytes.give_back(Some(&task.facts.holder), size);
     }
+}
+
+fn byte_limits(options: &ServerOptions) -> CountLimits {
+    CountLimits { all: options.max_task_bytes, each: options.max_task_bytes_per_client }
 }

@@ -4,16 +4,20 @@ use std::{collections::HashMap, hash::Hash};
 
 /// How much of something is in use. A holder without a key counts only towards the total.
 #[derive(Debug)]
-pub(super) struct Counts<K> {
-    pub(super) all: usize,
+pub(crate) struct Counts<K> {
+    pub(crate) all: usize,
     of: HashMap<K, usize>,
 }
 
 /// The limits of a count.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct CountLimits {
-    pub(super) all: usize,
-    pub(super) each: usize,
+pub(crate) struct CountLimits {
+    pub(crate) all: usize,
+    pub(crate) each: usize,
+}
+
+impl CountLimits {
+    pub(crate) const NONE: Self = Self { all: usize::MAX, each: usize::MAX };
 }
 
 impl<K> Default for Counts<K> {
@@ -24,18 +28,18 @@ impl<K> Default for Counts<K> {
 
 impl<K: Clone + Eq + Hash> Counts<K> {
     /// How much a holder has.
-    pub(super) fn of(&self, key: Option<&K>) -> usize {
+    pub(crate) fn of(&self, key: Option<&K>) -> usize {
         key.and_then(|key| self.of.get(key)).copied().unwrap_or_default()
     }
 
     /// Returns whether a holder could have more.
-    pub(super) fn has_room(&self, key: Option<&K>, amount: usize, limits: CountLimits) -> bool {
+    pub(crate) fn has_room(&self, key: Option<&K>, amount: usize, limits: CountLimits) -> bool {
         let within = |count: usize, max: usize| count.saturating_add(amount) <= max;
         within(self.all, limits.all) && (key.is_none() || within(self.of(key), limits.each))
     }
 
     /// Counts more of a holder. Returns `false`, and counts nothing, if that exceeds a limit.
-    pub(super) fn take(&mut self, key: Option<&K>, amount: usize, limits: CountLimits) -> bool {
+    pub(crate) fn take(&mut self, key: Option<&K>, amount: usize, limits: CountLimits) -> bool {
         let has_room = self.has_room(key, amount, limits);
         if has_room {
             self.all += amount;
@@ -46,7 +50,7 @@ impl<K: Clone + Eq + Hash> Counts<K> {
         has_room
     }
 
-    pub(super) fn give_back(&mut self, key: Option<&K>, amount: usize) {
+    pub(crate) fn give_back(&mut self, key: Option<&K>, amount: usize) {
         self.all -= amount;
         if let Some(key) = key
             && let Some(count) = self.of.get_mut(key)
