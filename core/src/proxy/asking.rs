@@ -7,7 +7,7 @@ use crate::{
     protocol::{RawJson, RpcError, method, model::ElicitationComplete},
     random::unguessable,
     runtime::Promise,
-    server::{CallInfo, ClientRequestError, PendingClientRequest},
+    server::{CallInfo, ClientRequest, ClientRequestError, PendingClientRequest},
     sync::Mutex,
 };
 use std::{
@@ -211,8 +211,10 @@ impl ProxiedCall {
         let on_response = move |answer: Result<RawJson, ClientRequestError>| {
             call.answered(&answered, answer.map_err(ClientRequestError::into_rpc));
         };
-        let time = info.timeout_for(&question.method);
-        match info.ask(&question.method, Some(&question.key), Some(&question.params), time, time, on_response) {
+        let Question { method, key, params, .. } = &**question;
+        let timeout = info.timeout_for(method);
+        let request = ClientRequest { method, key: Some(key), params: Some(params), timeout, max: timeout };
+        match info.ask(request, on_response) {
             Ok(pending) => {
                 *question.pending.lock() = Some((info.clone(), pending));
                 false

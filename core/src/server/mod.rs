@@ -28,8 +28,8 @@ pub use builder::ServerBuilder;
 pub use directory::{DirectoryDefinition, DirectoryOptions};
 pub use feature_handle::FeatureHandle;
 pub use handlers::{
-    Call, CallError, CallInfo, ClientRequestError, Handler, InputRequest, InputRequired, Outcome, PendingClientRequest,
-    ToolError, Vars,
+    Call, CallError, CallInfo, ClientRequest, ClientRequestError, Handler, InputRequest, InputRequired, Outcome,
+    PendingClientRequest, ToolError, Vars,
 };
 #[cfg(feature = "http-server")]
 pub use handlers::{HttpRequest, RemoteAddress};
@@ -59,6 +59,6 @@ pub(crate) use lifespan::LifespanUse;
 pub(crate) use registry::{ListSet, MountSource, Offers, RemoteServer, ToolTasks};
 pub(crate) use server::WeakServer;
 pub(crate) use session::{
-    Announce, Announcement, ArrivalReply, Connection, ConversationStart, Origin, PendingNotifications, SessionChange,
-    SharedState, TestSession,
+    Announce, Announcement, ArrivalReply, Connection, ConversationSetup, ConversationStart, Origin,
+    PendingNotifications, SessionChange, SharedState, TestSession,
 };

@@ -15,7 +15,7 @@ use super::{
     request::{self, ActiveRequest, Services},
     server_hooks::ServerHooks,
     session::{
-        Announce, Announcement, Connection, ConversationStart, Dispatch, LocalMount, Origin, Outbound,
+        Announce, Announcement, Connection, ConversationSetup, ConversationStart, Dispatch, LocalMount,
         PendingNotifications, Reply, ServedRequest, ServerState,
     },
     typed::IntoDefinition,
@@ -26,7 +26,6 @@ use crate::{
     runtime::{BoxedTask, Runtime},
     store::{StoreError, StoreGuard},
     telemetry::{ServerLoad, Telemetry},
-    wire_log::Transport,
 };
 use serde_json::Value;
 use std::{
@@ -358,16 +357,9 @@ impl Server {
     }
 
     /// Opens a conversation. Messages that belong to no request go to `unrelated`.
-    pub(crate) fn connect(
-        &self,
-        runtime: Arc<dyn Runtime>,
-        transport: Transport,
-        unrelated: Arc<dyn Outbound>,
-        opening: ConversationStart,
-        origin: Origin,
-    ) -> Arc<Connection> {
+    pub(crate) fn connect(&self, setup: ConversationSetup, start: ConversationStart) -> Arc<Connection> {
         let dispatch: Arc<dyn Dispatch> = self.inner.clone();
-        Connection::new(Arc::clone(self.state()), dispatch, runtime, transport, unrelated, opening, origin)
+        Connection::new(Arc::clone(self.state()), dispatch, setup, start)
     }
 
     /// Notifies other processes of changes in this server, through the worker with that number, for

@@ -1,6 +1,8 @@
 //! Test servers. A client is a pair of queues, and the clock can be paused.
 
-use super::{Connection, ConversationStart, Origin, Outbound, OutgoingMessage, Server, ServerBuilder};
+use super::{
+    Connection, ConversationSetup, ConversationStart, Origin, Outbound, OutgoingMessage, Server, ServerBuilder,
+};
 use crate::{
     engine::Mirror,
     protocol::{RawJson, Revision, envelope::Frame, meta},
@@ -91,8 +93,8 @@ impl Peer {
         let auth = principal.map(|principal| RawJson::from_value(&json!({"principal": principal})).unwrap());
         let out = Arc::new(Out { came: Mutex::default(), texts: Mutex::default(), auth });
         let unrelated: Arc<dyn Outbound> = out.clone();
-        let connection =
-            server.connect(Arc::new(TestRuntime), transport, unrelated, ConversationStart::Session, LISTENER);
+        let setup = ConversationSetup { runtime: Arc::new(TestRuntime), transport, unrelated, origin: LISTENER };
+        let connection = server.connect(setup, ConversationStart::Session);
         Self { connection, out, ids: AtomicU64::new(1) }
     }
 

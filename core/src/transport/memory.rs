@@ -6,7 +6,8 @@ use crate::{
     protocol::{RequestId, Revision, envelope::Frame},
     runtime::{BoxedTask, Runtime},
     server::{
-        Arrival, ArrivalReply, Connection, ConversationStart, Origin, Outbound, OutgoingMessage, Server, TestSession,
+        Arrival, ArrivalReply, Connection, ConversationSetup, ConversationStart, Origin, Outbound, OutgoingMessage,
+        Server, TestSession,
     },
     wire_log::Transport,
 };
@@ -40,14 +41,13 @@ impl Connector for MemoryConnector {
         let (to_server, mut from_client) = mpsc::unbounded_channel::<LinkMessage>();
         let (to_client, mut from_server) = mpsc::unbounded_channel::<Bytes>();
         let out: Arc<dyn Outbound> = Arc::new(ToClient(to_client));
-        let runtime = Arc::clone(&self.runtime);
-        let connection = self.server.connect(
-            runtime,
-            Transport::Memory,
-            Arc::clone(&out),
-            ConversationStart::Session,
-            Origin::Server,
-        );
+        let setup = ConversationSetup {
+            runtime: Arc::clone(&self.runtime),
+            transport: Transport::Memory,
+            unrelated: Arc::clone(&out),
+            origin: Origin::Server,
+        };
+        let connection = self.server.connect(setup, ConversationStart::Session);
         if let Some(test_session) = &self.test_session {
             connection.observe_in(test_session);
         }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use trunkline::{
     Limits,
     protocol::RawJson,
-    server::{CallInfo, ClientRequestError},
+    server::{CallInfo, ClientRequest, ClientRequestError},
 };
 
 pub(super) fn request(state: &Arc<PortState>, handle: u64, mut given: Request) -> Result<u64, BridgeError> {
@@ -55,7 +55,7 @@ fn send(state: &Arc<PortState>, info: &CallInfo, ticket: u64, given: &Request) -
     let timeout = given.options.timeout.unwrap_or_else(|| info.timeout_for(method));
     let max = given.options.max_timeout.unwrap_or(Limits::default().max_request_timeout).max(timeout);
     let params = traced.as_ref().or(given.params.as_ref());
-    let asked = info.ask(method, given.key.as_deref(), params, timeout, max, completion)?;
+    let asked = info.ask(ClientRequest { method, key: given.key.as_deref(), params, timeout, max }, completion)?;
     note_sent(state, ticket, RunningRequest::ToClient(info.clone(), asked));
     Ok(())
 }

@@ -113,55 +113,63 @@ impl Folder {
 
     /// Returns the first `most` files after a path, in depth-first order, sorted by name.
     pub(super) fn files_after(&self, after: &[String], most: usize) -> Vec<FolderFile> {
-        let mut found = Vec::new();
+        let mut walk = Walk { folder: self, names: Vec::new(), most, found: Vec::new() };
         if let Ok(root) = OpenFolder::open(&self.root) {
-            self.walk(&root, &mut Vec::new(), after, most, &mut found);
+            walk.enter(&root, after);
         }
-        found
+        walk.found
     }
+}
 
-    fn walk(
-        &self,
-        folder: &OpenFolder,
-        names: &mut Vec<String>,
-        after: &[String],
-        most: usize,
-        found: &mut Vec<FolderFile>,
-    ) {
+/// Collects the files of a folder and the folders inside.
+struct Walk<'a> {
+    folder: &'a Folder,
+    /// The folder that is read, from the root.
+    names: Vec<String>,
+    most: usize,
+    found: Vec<FolderFile>,
+}
+
+impl Walk<'_> {
+    fn enter(&mut self, folder: &OpenFolder, after: &[String]) {
         // Folders that cannot be read count as empty.
         let Ok(entries) = folder.names() else { return };
         let entries = entries.filter_map(|name| name.ok()?.into_string().ok());
-        let mut entries: Vec<String> = entries.filter(|name| self.is_offered(name)).take(MAX_ENTRIES).collect();
+        let mut entries: Vec<String> = entries.filter(|name| self.folder.is_offered(name)).take(MAX_ENTRIES).collect();
         entries.sort_unstable();
         for name in entries {
-            if found.len() >= most {
+            if self.found.len() >= self.most {
                 return;
             }
             let order = after.first().map_or(Ordering::Greater, |first| name.cmp(first));
             let size = match folder.kind(&name) {
                 Ok(EntryKind::Folder) => {
                     if order != Ordering::Less
-                        && names.len() < MAX_DEPTH
+                        && self.names.len() < MAX_DEPTH
                         && let Ok(inner) = folder.folder(&name)
                     {
                         let after = if order == Ordering::Equal { &after[1..] } else { &[] };
-                        names.push(name);
-                        self.walk(&inner, names, after, most, found);
-                        names.pop();
+                        self.names.push(name);
+                        self.enter(&inner, after);
+                        self.names.pop();
                     }
                     continue;
                 }
                 Ok(EntryKind::File(size)) if order == Ordering::Greater => size,
                 // Links to folders are not followed, because they may form a cycle.
                 Ok(EntryKind::Link) if order == Ordering::Greater => {
-                    let path = names.iter().chain([&name]).fold(self.root.clone(), |folder, name| folder.join(name));
-                    let Ok(linked) = self.open_inside(&path).and_then(|file| file.metadata()) else { continue };
+                    let path = self
+                        .names
+                        .iter()
+                        .chain([&name])
+                        .fold(self.folder.root.clone(), |folder, name| folder.join(name));
+                    let Ok(linked) = self.folder.open_inside(&path).and_then(|file| file.metadata()) else { continue };
                     linked.len()
                 }
                 _ => continue,
             };
-            let path = names.iter().cloned().chain([name]).collect();
-            found.push(FolderFile { path, size });
+            let path = self.names.iter().cloned().chain([name]).collect();
+            self.found.push(FolderFile { path, size });
         }
     }
 }

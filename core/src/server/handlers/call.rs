@@ -3,14 +3,14 @@
 use super::{
     arrival::Arrival,
     cancellation::{Cancellation, Cancelled},
-    client_request::{ClientRequestError, PendingClientRequest, ResponseCallback},
+    client_request::{ClientRequest, ClientRequestError, PendingClientRequest, ResponseCallback},
     input::InputKind,
     outcome::Outcome,
     vars::Vars,
 };
 use crate::{
     cause::Cause,
-    engine::{RequestInfo, RequestTimeout},
+    engine::RequestInfo,
     protocol::{RawJson, RequestId, RpcError, TraceContext, model::LoggingLevel},
     runtime::Runtime,
     server::options::ServerOptions,
@@ -76,10 +76,7 @@ pub(in crate::server) trait CallBackend: Send + Sync + 'static {
     /// See [`CallInfo::ask`].
     fn ask(
         &self,
-        method: &str,
-        key: Option<&str>,
-        params: Option<&RawJson>,
-        timeout: RequestTimeout,
+        request: ClientRequest<'_>,
         on_response: ResponseCallback,
     ) -> Result<PendingClientRequest, ClientRequestError>;
     /// See [`CallInfo::cancel_client_request`].
@@ -241,7 +238,7 @@ impl CallInfo {
     }
 
     /// Sends a request to the client of this call. `on_response` is called exactly once, unless
-    /// this fails. The client has `timeout` to respond, extended by progress up to `max`.
+    /// this fails.
     ///
     /// Elicitation, sampling and roots work in both eras. In the legacy era the client gets a
     /// request. On 2026-07-28 the answer is available immediately if the client has already sent
@@ -254,14 +251,10 @@ impl CallInfo {
     /// See [`ClientRequestError`].
     pub fn ask(
         &self,
-        method: &str,
-        key: Option<&str>,
-        params: Option<&RawJson>,
-        timeout: Duration,
-        max: Duration,
+        request: ClientRequest<'_>,
         on_response: impl FnOnce(Result<RawJson, ClientRequestError>) + Send + 'static,
     ) -> Result<PendingClientRequest, ClientRequestError> {
-        self.backend.ask(method, key, params, RequestTimeout { timeout, max }, Box::new(on_response))
+        self.backend.ask(request, Box::new(on_response))
     }
 
     /// The default timeout of a client request: longer if a person decides.

@@ -4,7 +4,22 @@ use crate::{
     protocol::{RawJson, RequestId, RpcError, envelope::NoResult},
     telemetry::OperationEnd,
 };
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
+
+/// A request to the client of a call.
+#[derive(Debug, Clone, Copy)]
+pub struct ClientRequest<'a> {
+    /// The method.
+    pub method: &'a str,
+    /// Which answer belongs to this request when the handler runs again; `None`: counted by kind.
+    pub key: Option<&'a str>,
+    /// The parameters.
+    pub params: Option<&'a RawJson>,
+    /// Maximum time without progress.
+    pub timeout: Duration,
+    /// Maximum total time, to which progress extends the timeout.
+    pub max: Duration,
+}
 
 /// Called once with the outcome of a client request.
 pub(crate) type ResponseCallback = Box<dyn FnOnce(Result<RawJson, ClientRequestError>) + Send>;

@@ -18,7 +18,7 @@ pub use arrival::Arrival;
 pub(crate) use arrival::VerifiedSender;
 pub(crate) use arrival::{RestartedTask, TaskRun};
 pub use call::{Call, CallInfo};
-pub use client_request::{ClientRequestError, PendingClientRequest};
+pub use client_request::{ClientRequest, ClientRequestError, PendingClientRequest};
 pub use handler::Handler;
 #[cfg(feature = "http-server")]
 pub use http_request::{HttpRequest, RemoteAddress};

@@ -36,37 +36,31 @@ impl MergedPage {
 
     fn next(mut self, context: &Arc<ActiveRequest>, responder: Responder) {
         let size = context.server().options().page_size;
-        let Some(mount) = self.mounts.pop_front() else { return self.finish(context, responder, None) };
+        let Some(mount) = self.mounts.front().cloned() else { return self.finish(context, responder, None) };
         if self.number >= size {
             let next = Position::Source(mount.number, self.cursor.take());
             return self.finish(context, responder, Some(next));
         }
-        let from = self.cursor.take();
-        let params = from.as_ref().map_or_else(|| json!({}), |cursor| json!({"cursor": cursor}));
+        let params = self.cursor.as_ref().map_or_else(|| json!({}), |cursor| json!({"cursor": cursor}));
         let Ok(params) = RawJson::from_value(&params) else { return self.finish(context, responder, None) };
-        let (outer, inner) = (Arc::clone(context), Arc::clone(&mount));
+        let outer = Arc::clone(context);
         let taken = Responder::Inside(
             responder.scope(context),
             Box::new(move |result| {
                 // Servers in this process respond synchronously; spawning keeps the stack from
                 // growing with each mount.
                 let runtime = Arc::clone(outer.connection.runtime());
-                runtime.spawn(Box::pin(async move { self.take(&outer, responder, &inner, from, result) }));
+                runtime.spawn(Box::pin(async move { self.take(&outer, responder, result) }));
             }),
         );
         context.enter(&mount, params, taken);
     }
 
     /// Adds the page of one server. If the server fails, the list is built without it.
-    fn take(
-        mut self,
-        context: &Arc<ActiveRequest>,
-        responder: Responder,
-        mount: &Arc<RegisteredMount>,
-        from: Option<String>,
-        result: Result<RawJson, RpcError>,
-    ) {
-        let page = match result.map_err(|error| error.message).and_then(|result| self.read(context, mount, &result)) {
+    fn take(mut self, context: &Arc<ActiveRequest>, responder: Responder, result: Result<RawJson, RpcError>) {
+        let Some(mount) = self.mounts.pop_front() else { return self.finish(context, responder, None) };
+        let from = self.cursor.take();
+        let page = match result.map_err(|error| error.message).and_then(|result| self.read(context, &mount, &result)) {
             Ok(page) => page,
             Err(problem) => {
                 let name = &mount.prefix;

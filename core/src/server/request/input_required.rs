@@ -8,7 +8,7 @@ use super::{
 use crate::{
     engine::RequestTimeout,
     protocol::{RawJson, RevisionFeature, RpcError},
-    server::handlers::{Answer, ClientRequestError, InputRequest, Refused, both, check},
+    server::handlers::{Answer, ClientRequestError, InputRequest, InputRequired, Refused, both, check},
     sync::Mutex,
     wire_log::Transport,
 };
@@ -23,8 +23,7 @@ impl ActiveRequest {
         mapper: &Arc<dyn ResultMapper>,
         input: &RawJson,
         responder: Responder,
-        requests: IndexMap<String, InputRequest>,
-        user: Option<Value>,
+        InputRequired { requests, state: user }: InputRequired,
     ) -> bool {
         match self.check_requirement(requests, &user) {
             Err(error) => self.deliver(responder, Err(error)),
@@ -33,7 +32,7 @@ impl ActiveRequest {
                 self.deliver(responder, result)
             }
             Ok(requests) => {
-                self.ask_all(mapper, input, responder, requests, user);
+                self.ask_all(mapper, requests, NextInput { input: input.clone(), responder, user });
                 true
             }
         }
@@ -91,19 +90,13 @@ impl ActiveRequest {
     fn ask_all(
         self: &Arc<Self>,
         mapper: &Arc<dyn ResultMapper>,
-        input: &RawJson,
-        responder: Responder,
         requests: IndexMap<String, InputRequest>,
-        user: Option<Value>,
+        next: NextInput,
     ) {
         let gathering = Arc::new(Gathering {
             context: Arc::clone(self),
             mapper: Arc::clone(mapper),
-            state: Mutex::new(Gathered {
-                missing: requests.len() + 1,
-                answers: BTreeMap::new(),
-                waiting: Some(NextInput { input: input.clone(), responder, user }),
-            }),
+            state: Mutex::new(Gathered { missing: requests.len() + 1, answers: BTreeMap::new(), waiting: Some(next) }),
         });
         let options = self.server().options();
         let timeout = RequestTimeout { timeout: options.input_timeout, max: options.input_timeout };

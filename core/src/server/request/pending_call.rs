@@ -14,9 +14,9 @@ use crate::{
     runtime::Runtime,
     server::{
         handlers::{
-            Arrival, CallBackend, CallInfo, Cancellation, ClientRequestError, HandlerRounds, InputKind, InputRequest,
-            InputRequired, Outcome, PendingClientRequest, RequestState, ResponseCallback, ResultCallback, ToolError,
-            Vars, check,
+            Arrival, CallBackend, CallInfo, Cancellation, ClientRequest, ClientRequestError, HandlerRounds, InputKind,
+            InputRequest, InputRequired, Outcome, PendingClientRequest, RequestState, ResponseCallback, ResultCallback,
+            ToolError, Vars, check,
         },
         lifespan::LifespanValue,
         options::ServerOptions,
@@ -236,8 +236,8 @@ impl CallBackend for PendingCall {
             None => project_errors(outcome, request.info.revision, request.takes_input),
         };
         match outcome {
-            Outcome::InputRequired(InputRequired { requests, state }) if mapper.may_ask() => {
-                return request.require(mapper, input, responder, requests, state);
+            Outcome::InputRequired(required) if mapper.may_ask() => {
+                return request.require(mapper, input, responder, required);
             }
             _ => {}
         }
@@ -269,12 +269,10 @@ impl CallBackend for PendingCall {
 
     fn ask(
         &self,
-        method: &str,
-        key: Option<&str>,
-        params: Option<&RawJson>,
-        timeout: RequestTimeout,
+        ClientRequest { method, key, params, timeout, max }: ClientRequest<'_>,
         on_response: ResponseCallback,
     ) -> Result<PendingClientRequest, ClientRequestError> {
+        let timeout = RequestTimeout { timeout, max };
         let context = &self.context;
         let Some(kind) = InputKind::of(method) else {
             let id = context.send_request(timeout, method, params, on_response)?;

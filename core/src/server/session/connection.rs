@@ -12,7 +12,7 @@ use super::{
     server_state::ServerState,
     session_state::SessionState,
     shared_state::SessionChange,
-    subscriptions::OpenSubscription,
+    subscriptions::{ListenFilter, OpenSubscription},
 };
 use crate::{
     engine::{
@@ -80,17 +80,23 @@ pub(in crate::server) trait Dispatch: Send + Sync + 'static {
     fn connection_closed(&self, number: u64, ends_tasks: bool);
 }
 
+/// What a conversation runs on.
+pub(crate) struct ConversationSetup {
+    pub(crate) runtime: Arc<dyn Runtime>,
+    pub(crate) transport: Transport,
+    /// Receives what belongs to no request.
+    pub(crate) unrelated: Reply,
+    pub(crate) origin: Origin,
+}
+
 /// A conversation. Transports pass frames to it; it sends responses back to the origin of the
 /// frame.
 pub(crate) struct Connection {
     server: Arc<ServerState>,
     dispatch: Arc<dyn Dispatch>,
     number: u64,
-    runtime: Arc<dyn Runtime>,
-    transport: Transport,
+    setup: ConversationSetup,
     stateless: bool,
-    origin: Origin,
-    unrelated: Reply,
     conversation: Mutex<ServerConversation<Queued, ResponseCallback>>,
     requests: OpenRequests,
     client_requests: ClientRequestState,
@@ -103,14 +109,11 @@ impl Connection {
     pub(in crate::server) fn new(
         server: Arc<ServerState>,
         dispatch: Arc<dyn Dispatch>,
-        runtime: Arc<dyn Runtime>,
-        transport: Transport,
-        unrelated: Reply,
-        opening: ConversationStart,
-        origin: Origin,
+        setup: ConversationSetup,
+        start: ConversationStart,
     ) -> Arc<Self> {
         let limits = &server.options().limits;
-        let conversation = match opening {
+        let conversation = match start {
             ConversationStart::Session => ServerConversation::new(limits),
             ConversationStart::Stateless(revision) => ServerConversation::stateless(limits, revision),
         };
@@ -118,14 +121,11 @@ impl Connection {
             number: server.next_number(),
             conversation: Mutex::new(conversation),
             session: SessionState::new(server.name_budget()),
-            observer_state: ObserverState::new(&*runtime),
+            observer_state: ObserverState::new(&*setup.runtime),
             server,
             dispatch,
-            runtime,
-            transport,
-            stateless: matches!(opening, ConversationStart::Stateless(_)),
-            origin,
-            unrelated,
+            setup,
+            stateless: matches!(start, ConversationStart::Stateless(_)),
             requests: OpenRequests::default(),
             client_requests: ClientRequestState::default(),
             closed: AtomicBool::new(false),
@@ -141,11 +141,11 @@ impl Connection {
     }
 
     pub(in crate::server) fn runtime(&self) -> &Arc<dyn Runtime> {
-        &self.runtime
+        &self.setup.runtime
     }
 
     pub(in crate::server) fn transport(&self) -> Transport {
-        self.transport
+        self.setup.transport
     }
 
     /// Returns whether this is a single legacy exchange without a session.
@@ -160,7 +160,7 @@ impl Connection {
 
     /// The number of the listener or conversation that tasks created here end with.
     pub(in crate::server) fn tasks_end_with(&self) -> Option<u64> {
-        match self.origin {
+        match self.setup.origin {
             Origin::Server => None,
             Origin::Listener(number) => Some(number),
             Origin::Conversation => Some(self.number),
@@ -173,7 +173,7 @@ impl Connection {
 
     /// The channel for messages that belong to no request.
     pub(in crate::server) fn unrelated(&self) -> &Reply {
-        &self.unrelated
+        &self.setup.unrelated
     }
 
     pub(in crate::server) fn session(&self) -> &SessionState {
@@ -283,11 +283,11 @@ impl Connection {
             Received::Call(call, queued) => self.start(call, queued),
             Received::Initialize(id, revision) => {
                 let result = self.initialize(revision);
-                self.answer_itself(observed, reply, &id, result, revision);
+                self.answer_itself(observed, reply, revision, (id, result));
             }
             Received::Pong(id) => {
                 let revision = self.revision().unwrap_or(Revision::LATEST_LEGACY);
-                self.answer_itself(observed, reply, &id, Ok(RawJson::empty_object()), revision);
+                self.answer_itself(observed, reply, revision, (id, Ok(RawJson::empty_object())));
             }
             Received::Refuse(RefusedRequest { id, error }) => {
                 let outgoing = OutgoingMessage::error(id.as_ref(), &error, true);
@@ -336,7 +336,7 @@ impl Connection {
                 self.conversation.lock().request(request, mirror, served, queued)
             }
             Message::Notification(notification) => {
-                self.conversation.lock().notification(self.runtime.now(), &notification)
+                self.conversation.lock().notification(self.setup.runtime.now(), &notification)
             }
             Message::Response(response) => self.conversation.lock().response(response),
         }
@@ -357,15 +357,14 @@ impl Connection {
         &self,
         observed: Option<ObservedMessage>,
         reply: &Reply,
-        id: &RequestId,
-        result: Result<RawJson, RpcError>,
         revision: Revision,
+        (id, result): (RequestId, Result<RawJson, RpcError>),
     ) {
         let method = observed.as_ref().map_or("", ObservedMessage::method);
         if let (Some(observed), Some(observers)) = (&observed, self.observers()) {
             observers.answered(observed, Some(revision), reply, &result);
         }
-        self.respond(reply, id, result, revision.into(), method);
+        self.send(&**reply, OutgoingMessage::response(&id, result), revision.into(), method);
     }
 
     fn start(self: &Arc<Self>, mut call: IncomingCall, (reply, waits): Queued) {
@@ -411,17 +410,17 @@ impl Connection {
             names.of(client_of(&info, &reply));
             names
         };
-        let opened = {
+        let filter = ListenFilter::read(params.as_ref(), offered, &names);
+        let filter = filter.and_then(|filter| filter.with_tasks(|ids| self.dispatch.visible_tasks(&info, ids)));
+        let opened = filter.map(|filter| {
             // Acknowledge and register it under one lock, so that no change is missed or sent first
             // (SUB-02).
             let mut subscriptions = self.requests.subscriptions.lock();
-            let visible_tasks = |ids| self.dispatch.visible_tasks(&info, ids);
-            OpenSubscription::open(id, params.as_ref(), offered, names, visible_tasks, stream).map(|subscription| {
-                let resources = subscription.resources().clone();
-                subscriptions.insert(key, (subscription, telemetry.clone()));
-                resources
-            })
-        };
+            let subscription = OpenSubscription::open(id, filter, stream);
+            let resources = subscription.resources().clone();
+            subscriptions.insert(key, (subscription, telemetry.clone()));
+            resources
+        });
         match opened {
             // It may have been cancelled in the meantime.
             Ok(_) if self.is_closed() || !self.conversation.lock().is_open(key) => self.cancel(key, ""),
@@ -431,7 +430,7 @@ impl Connection {
                 let result = Err(error);
                 telemetry.end(|| OperationEnd::answered(method.name, &result));
                 if let Some(id) = id {
-                    self.respond(&reply, &id, result, (&info).into(), method.name);
+                    self.send(&*reply, OutgoingMessage::response(&id, result), (&info).into(), method.name);
                 }
             }
         }
@@ -442,7 +441,7 @@ impl Connection {
     fn watch_resources(&self, uris: &BTreeSet<String>) {
         let snapshot = self.server.snapshot();
         for (uri, watching) in uris.iter().filter_map(|uri| Some((uri.clone(), snapshot.watch(uri)?))) {
-            self.runtime.spawn(Box::pin(async move {
+            self.setup.runtime.spawn(Box::pin(async move {
                 if let Err(error) = watching.await {
                     tracing::warn!(target: "trunkline::server::session", uri, %error, "could not watch a resource for changes");
                 }
@@ -471,19 +470,8 @@ impl Connection {
             // In a task, because a handler that completes immediately would otherwise start the
             // next one on the same stack, and so on.
             let connection = Arc::clone(self);
-            self.runtime.spawn(Box::pin(async move { connection.start(call, queued) }));
+            self.setup.runtime.spawn(Box::pin(async move { connection.start(call, queued) }));
         }
-    }
-
-    fn respond(
-        &self,
-        reply: &Reply,
-        id: &RequestId,
-        result: Result<RawJson, RpcError>,
-        context: LogContext<'_>,
-        method: &str,
-    ) {
-        self.send(&**reply, OutgoingMessage::response(id, result), context, method);
     }
 
     fn cancel(self: &Arc<Self>, key: CallKey, reason: &str) {
@@ -532,7 +520,7 @@ impl Connection {
         if let Some(observers) = self.observers() {
             observers.session_ended();
         }
-        self.dispatch.connection_closed(self.number, self.origin == Origin::Conversation);
+        self.dispatch.connection_closed(self.number, self.setup.origin == Origin::Conversation);
         self.end_subscriptions();
         self.requests.answering.fetch_add(1, Ordering::AcqRel);
         let OpenCalls { running, waiting } = self.conversation.lock().finish_all();
@@ -546,7 +534,8 @@ impl Connection {
         }
         if let Some(error) = failure {
             for (call, (reply, _counted)) in waiting {
-                self.respond(&reply, &call.id, Err(error.clone()), (&call.info).into(), call.method.name);
+                let response = OutgoingMessage::response(&call.id, Err(error.clone()));
+                self.send(&*reply, response, (&call.info).into(), call.method.name);
             }
         }
         self.requests.answering.fetch_sub(1, Ordering::AcqRel);
@@ -564,10 +553,10 @@ impl Connection {
             let (id, _) = self.conversation.lock().finish(key);
             telemetry.end(OperationEnd::default);
             if let Some(id) = id {
-                let listen = method::SUBSCRIPTIONS_LISTEN;
-                self.respond(subscription.reply(), &id, Ok(result), Revision::LATEST.into(), listen);
+                let (response, method) = (OutgoingMessage::response(&id, Ok(result)), method::SUBSCRIPTIONS_LISTEN);
+                self.send(&**subscription.reply(), response, Revision::LATEST.into(), method);
                 // CAN-11: without a stream to close, the end is announced explicitly.
-                if self.transport != Transport::Http {
+                if self.setup.transport != Transport::Http {
                     subscription.cancelled();
                 }
             }
@@ -578,7 +567,7 @@ impl Connection {
     /// running.
     pub(crate) async fn drain(&self) {
         self.requests.until(|| self.is_idle()).await;
-        if self.origin == Origin::Conversation {
+        if self.setup.origin == Origin::Conversation {
             self.dispatch.drain_tasks_of(self.number).await;
         }
     }

@@ -30,7 +30,7 @@ pub use test_session::HandlerFailure;
 
 pub(crate) use announcements::{Announce, Announcement};
 pub(crate) use arrival_reply::ArrivalReply;
-pub(crate) use connection::{Connection, ConversationStart, Origin};
+pub(crate) use connection::{Connection, ConversationSetup, ConversationStart, Origin};
 pub(crate) use pending::PendingNotifications;
 pub(crate) use shared_state::{SessionChange, SharedState};
 pub(crate) use test_session::TestSession;

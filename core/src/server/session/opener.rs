@@ -1,7 +1,7 @@
 //! Conversations that a server opens with itself.
 
 use super::{
-    connection::{Connection, ConversationStart, Dispatch, Origin},
+    connection::{Connection, ConversationSetup, ConversationStart, Dispatch, Origin},
     outbound::Outbound,
     server_state::ServerState,
 };
@@ -31,8 +31,12 @@ impl ConversationOpener {
     /// Opens a conversation. Returns `None` if the server no longer exists.
     pub(in crate::server) fn open(&self, unrelated: &Arc<dyn Outbound>) -> Option<Arc<Connection>> {
         let (server, dispatch) = (self.server.upgrade()?, self.dispatch.upgrade()?);
-        let (runtime, unrelated) = (Arc::clone(&self.runtime), Arc::clone(unrelated));
-        let (transport, opening) = (Transport::Memory, ConversationStart::Session);
-        Some(Connection::new(server, dispatch, runtime, transport, unrelated, opening, self.origin))
+        let setup = ConversationSetup {
+            runtime: Arc::clone(&self.runtime),
+            transport: Transport::Memory,
+            unrelated: Arc::clone(unrelated),
+            origin: self.origin,
+        };
+        Some(Connection::new(server, dispatch, setup, ConversationStart::Session))
     }
 }

@@ -16,9 +16,7 @@ use std::{collections::BTreeSet, sync::Arc};
 /// One open stream.
 pub(super) struct OpenSubscription {
     id: RequestId,
-    lists: ListSet,
-    resources: Names,
-    tasks: Names,
+    filter: ListenFilter,
     /// Changes that have not been sent yet.
     pending: PendingNotifications,
     reply: Arc<dyn Outbound>,
@@ -31,42 +29,40 @@ const FILTERS: [(&str, ListSet); 3] = [
     ("promptsListChanged", ListSet::PROMPTS),
 ];
 
-impl OpenSubscription {
-    /// Opens a stream and acknowledges it: the first message (SUB-02) tells which part of the
-    /// filter is honoured. `names` is an empty set charged to the client.
-    pub(super) fn open(
-        id: RequestId,
+/// The notifications that a client asks for and gets.
+pub(super) struct ListenFilter {
+    lists: ListSet,
+    resources: Names,
+    tasks: Names,
+    /// Whether the client named tasks, and the server has some.
+    has_tasks: bool,
+}
+
+impl ListenFilter {
+    /// Reads the filter of a request. `names` is an empty set charged to the client.
+    pub(super) fn read(
         params: Option<&RawJson>,
         offered: ListSet,
-        names: impl Fn() -> Names,
-        seen_tasks: impl Fn(BTreeSet<String>) -> Result<Option<BTreeSet<String>>, RpcError>,
-        reply: Arc<dyn Outbound>,
+        names: &impl Fn() -> Names,
     ) -> Result<Self, RpcError> {
         #[derive(Deserialize)]
         struct ListenParams {
             // A map, because a struct could also be deserialized from an array.
             notifications: Map<String, Value>,
         }
-        let wrong =
-            |problem: &dyn std::fmt::Display| RpcError::invalid_params(format!("subscriptions/listen: {problem}"));
         let params =
             params.ok_or_else(|| RpcError::invalid_params("subscriptions/listen needs the parameter notifications"))?;
-        let filter = params.read::<ListenParams>().map_err(|problem| wrong(&problem))?.notifications;
+        let filter = params.read::<ListenParams>().map_err(wrong)?.notifications;
         let mut lists = ListSet::NONE;
-        let mut honoured = json!({});
         for (name, list) in FILTERS {
             match filter.get(name) {
-                None | Some(Value::Bool(false)) => {}
-                Some(Value::Bool(true)) if offered.has(list) => {
-                    lists = lists.with(list);
-                    honoured[name] = true.into();
-                }
-                Some(Value::Bool(true)) => {}
-                Some(_) => return Err(wrong(&format!("notifications.{name} must be true or false"))),
+                Some(Value::Bool(true)) if offered.has(list) => lists = lists.with(list),
+                None | Some(Value::Bool(_)) => {}
+                Some(_) => return Err(wrong(format!("notifications.{name} must be true or false"))),
             }
         }
         let texts = |name: &str| -> Result<Names, RpcError> {
-            let no_strings = || wrong(&format!("notifications.{name} must be an array of strings"));
+            let no_strings = || wrong(format!("notifications.{name} must be an array of strings"));
             let mut names = names();
             for text in
                 filter.get(name).map_or(Ok(&[][..]), |it| it.as_array().map(Vec::as_slice).ok_or_else(no_strings))?
@@ -77,27 +73,54 @@ impl OpenSubscription {
         };
         let resources = texts("resourceSubscriptions")?;
         let resources = if offered.has(ListSet::RESOURCES) { resources } else { names() };
-        if !resources.set().is_empty() {
-            honoured["resourceSubscriptions"] = json!(resources.set());
+        Ok(Self { lists, resources, tasks: texts("taskIds")?, has_tasks: filter.contains_key("taskIds") })
+    }
+
+    /// Restricts the tasks to those that the client sees; `None`: the server has none.
+    pub(super) fn with_tasks(
+        mut self,
+        seen: impl FnOnce(BTreeSet<String>) -> Result<Option<BTreeSet<String>>, RpcError>,
+    ) -> Result<Self, RpcError> {
+        if self.has_tasks {
+            let seen = seen(self.tasks.set().clone())?;
+            self.has_tasks = seen.is_some();
+            self.tasks.retain(&seen.unwrap_or_default());
         }
-        let mut tasks = names();
-        if filter.contains_key("taskIds") {
-            let named = texts("taskIds")?;
-            if let Some(seen) = seen_tasks(named.set().clone())? {
-                // TKX-42
-                honoured["taskIds"] = json!(seen);
-                tasks = named;
-                tasks.retain(&seen);
-            }
+        Ok(self)
+    }
+
+    fn to_json(&self) -> Value {
+        let mut honoured = json!({});
+        for (name, _) in FILTERS.into_iter().filter(|(_, list)| self.lists.has(*list)) {
+            honoured[name] = true.into();
         }
-        let subscription = Self { id, lists, resources, tasks, pending: PendingNotifications::default(), reply };
+        if !self.resources.set().is_empty() {
+            honoured["resourceSubscriptions"] = json!(self.resources.set());
+        }
+        if self.has_tasks {
+            honoured["taskIds"] = json!(self.tasks.set());
+        }
+        honoured
+    }
+}
+
+fn wrong(problem: impl std::fmt::Display) -> RpcError {
+    RpcError::invalid_params(format!("subscriptions/listen: {problem}"))
+}
+
+impl OpenSubscription {
+    /// Opens a stream and acknowledges it: the first message (SUB-02) tells which part of the
+    /// filter is honoured.
+    pub(super) fn open(id: RequestId, filter: ListenFilter, reply: Arc<dyn Outbound>) -> Self {
+        let subscription = Self { id, filter, pending: PendingNotifications::default(), reply };
+        let honoured = subscription.filter.to_json();
         subscription.send(method::SUBSCRIPTIONS_ACKNOWLEDGED, json!({"notifications": honoured}));
-        Ok(subscription)
+        subscription
     }
 
     /// Adds the changes that the stream is subscribed to (SUB-01). Returns whether there were any.
     pub(super) fn add(&mut self, changes: &PendingNotifications) -> bool {
-        self.pending.add_wanted(changes, self.lists, self.resources.set())
+        self.pending.add_wanted(changes, self.filter.lists, self.filter.resources.set())
     }
 
     /// Sends pending notifications.
@@ -109,7 +132,7 @@ impl OpenSubscription {
 
     /// Returns whether the stream is subscribed to a task (TKX-42, TKX-43).
     pub(super) fn names_task(&self, id: &str) -> bool {
-        self.tasks.set().contains(id)
+        self.filter.tasks.set().contains(id)
     }
 
     /// Sends the status of a task.
@@ -120,7 +143,7 @@ impl OpenSubscription {
 
     /// The resources that the stream is subscribed to.
     pub(super) fn resources(&self) -> &BTreeSet<String> {
-        self.resources.set()
+        self.filter.resources.set()
     }
 
     /// The channel for the stream's messages.

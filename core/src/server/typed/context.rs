@@ -3,7 +3,7 @@
 use super::typed_form::{Elicited, form_of};
 #[cfg(feature = "http-server")]
 use crate::server::HttpRequest;
-use crate::server::{CallInfo, ClientRequestError, Vars, handlers::ResponseCallback};
+use crate::server::{CallInfo, ClientRequest, ClientRequestError, Vars, handlers::ResponseCallback};
 use crate::{
     engine::RequestInfo,
     protocol::{
@@ -374,7 +374,7 @@ impl Context {
         let answer = Arc::new(Promise::default());
         let kept = Arc::clone(&answer);
         let on_response: ResponseCallback = Box::new(move |outcome| kept.keep(outcome));
-        let asking = self.call.ask(method, key, params, timeout, timeout, on_response);
+        let asking = self.call.ask(ClientRequest { method, key, params, timeout, max: timeout }, on_response);
         if matches!(asking, Err(ClientRequestError::Suspended)) {
             // A handler that keeps asking regardless of the answers must not block its thread.
             let mut yielded = false;

@@ -26,7 +26,7 @@ use crate::{
         RequestId, Revision, RevisionFeature, RpcError,
         envelope::{self, Frame},
     },
-    server::{Connection, ConversationStart, HttpRequest, Origin, Outbound},
+    server::{Connection, ConversationSetup, ConversationStart, HttpRequest, Origin, Outbound},
     store::{StoreError, StoreErrorKind},
     wire_log::Transport,
 };
@@ -268,8 +268,8 @@ impl EndpointState {
     }
 
     pub(super) fn connect(&self, unrelated: Arc<dyn Outbound>, opening: ConversationStart) -> Arc<Connection> {
-        let origin = Origin::Listener(self.origin);
-        self.server.connect(Arc::clone(&self.runtime), Transport::Http, unrelated, opening, origin)
+        let (runtime, transport, origin) = (Arc::clone(&self.runtime), Transport::Http, Origin::Listener(self.origin));
+        self.server.connect(ConversationSetup { runtime, transport, unrelated, origin }, opening)
     }
 
     /// Serves `initialize`; if that opened a session, the response carries its id (HTTP-41). With a

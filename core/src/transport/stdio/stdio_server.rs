@@ -21,7 +21,9 @@ use crate::{
     engine::Limits,
     protocol::{RequestId, RpcError, envelope::Frame},
     runtime::Runtime,
-    server::{Connection, ConversationStart, LifespanUse, Origin, Outbound, OutgoingMessage, Server},
+    server::{
+        Connection, ConversationSetup, ConversationStart, LifespanUse, Origin, Outbound, OutgoingMessage, Server,
+    },
     wire_log::Transport,
 };
 use std::{
@@ -75,8 +77,9 @@ impl PipeServer {
         let handoff = handoff.or_else(|| handoff_to_runtime(&round_trips));
         let lifespan = Arc::new(server.live(&runtime));
         let pipe = Arc::new(PipeWriter::new(Direct::of(&writer), Arc::clone(&round_trips)));
-        let connection =
-            server.connect(runtime, Transport::Stdio, pipe.clone(), ConversationStart::Session, Origin::Conversation);
+        let (transport, unrelated, origin) = (Transport::Stdio, pipe.clone(), Origin::Conversation);
+        let setup = ConversationSetup { runtime, transport, unrelated, origin };
+        let connection = server.connect(setup, ConversationStart::Session);
         let (end, ended) = watch::channel(false);
         let (lifespan, used) = (Arc::clone(&lifespan), lifespan);
         let written = end.clone();

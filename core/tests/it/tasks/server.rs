@@ -11,8 +11,8 @@ use trunkline::{
         model::{ElicitParams, ElicitResult, Field, FormSchema, LoggingLevel},
     },
     server::{
-        Call, CallError, Context, MiddlewareDefinition, Outcome, Params, Server, ServerBuilder, ServerOptions,
-        TaskSupport, Tool, ToolDefinition, ToolError,
+        Call, CallError, ClientRequest, Context, MiddlewareDefinition, Outcome, Params, Server, ServerBuilder,
+        ServerOptions, TaskSupport, Tool, ToolDefinition, ToolError,
     },
 };
 
@@ -167,7 +167,14 @@ fn inside_middleware(builder: ServerBuilder) -> ServerBuilder {
                     if kept.method() == "tools/call" && result.to_string().contains("taskId") {
                         let second = Duration::from_secs(1);
                         let form = RawJson::from_value(&question("Who?")).unwrap();
-                        let asked = kept.ask("elicitation/create", None, Some(&form), second, second, |_| {});
+                        let request = ClientRequest {
+                            method: "elicitation/create",
+                            key: None,
+                            params: Some(&form),
+                            timeout: second,
+                            max: second,
+                        };
+                        let asked = kept.ask(request, |_| {});
                         result["_meta"]["com.example/asked"] = asked.err().unwrap().to_string().into();
                     }
                     result["_meta"]["com.example/wrapped"] = true.into();
