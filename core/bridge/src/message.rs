@@ -95,9 +95,7 @@ macro_rules! message {
                             doc: &[$($required_doc),*],
                             presence: trunkline::protocol::describe::Presence::Required,
                             ty: <$required_ty as Described>::TYPE,
-                            unit: None,
-                            limit: None,
-                            default: None,
+                            ..FieldDescription::EMPTY
                         },)*
                         $($(FieldDescription {
                             name: stringify!($field),
@@ -105,9 +103,8 @@ macro_rules! message {
                             doc: &[$($field_doc),*],
                             presence: <$ty as Described>::PRESENCE,
                             ty: <$ty as Described>::TYPE,
-                            unit: None,
-                            limit: None,
                             default: $crate::message::message!(@default $($default)?),
+                            ..FieldDescription::EMPTY
                         },)*)?
                     ],
                     $($($(<$flat_ty as Options>::OBJECT.fields,)*)?)?

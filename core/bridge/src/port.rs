@@ -13,10 +13,7 @@ use crate::{
     process::{log, log_scope::LogScope},
     register,
     requests::{self, notifications},
-    state::{
-        entries::{HostRequest, OpenState},
-        table::HandleKind,
-    },
+    state::{entries::OpenState, table::HandleKind},
     telemetry::observed,
 };
 use bytes::Bytes;
@@ -321,8 +318,8 @@ impl Port {
     pub fn is_open(&self, handle: u64) -> bool {
         let tables = self.owner.0.tables.lock();
         match HandleKind::of(handle) {
-            Some(HandleKind::Listener) => tables.listeners.get(handle).is_some_and(OpenState::is_open),
-            Some(HandleKind::Connection) => tables.connections.get(handle).is_some_and(OpenState::is_open),
+            Some(HandleKind::Listener) => tables.listeners.get(handle).is_some(),
+            Some(HandleKind::Connection) => tables.connections.get(handle).is_some(),
             _ => false,
         }
     }
@@ -334,29 +331,16 @@ impl Port {
     /// [`crate::ErrorKind::InvalidArgument`] if there is no such request, or its reply was fetched
     /// already.
     pub fn wait(&self, ticket: u64, wait_ms: u64) -> Result<Option<Result<Bytes, BridgeError>>, BridgeError> {
-        let state = self.state()?;
         let slot = self.slot(ticket)?;
         let reply = slot.wait(millis(Some(wait_ms), Duration::ZERO));
         if reply.is_some() {
-            let mut tables = state.tables.lock();
-            match HandleKind::of(ticket) {
-                Some(HandleKind::Request) => tables.requests.forget_reply(ticket),
-                Some(HandleKind::Listener) => tables.listeners.forget_reply(ticket),
-                Some(HandleKind::Connection) => tables.connections.forget_reply(ticket),
-                _ => {}
-            }
+            self.owner.0.tables.lock().replies.remove(&ticket);
         }
         Ok(reply)
     }
 
     fn slot(&self, ticket: u64) -> Result<Arc<ReplySlot>, BridgeError> {
-        let tables = self.state()?.tables.lock();
-        let slot = match HandleKind::of(ticket) {
-            Some(HandleKind::Request) => tables.requests.get(ticket).and_then(HostRequest::slot),
-            Some(HandleKind::Listener) => tables.listeners.get(ticket).and_then(OpenState::slot),
-            Some(HandleKind::Connection) => tables.connections.get(ticket).and_then(OpenState::slot),
-            _ => None,
-        };
+        let slot = self.state()?.tables.lock().reply_slot(ticket);
         slot.ok_or_else(|| BridgeError::stale("a request to wait for", ticket))
     }
 

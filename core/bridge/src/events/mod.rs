@@ -72,9 +72,7 @@ macro_rules! event_kinds {
             doc: event_kinds!(@doc $field),
             presence: Presence::Required,
             ty: Type::$ty,
-            unit: None,
-            limit: None,
-            default: None,
+            ..FieldDescription::EMPTY
         }
     };
     (@doc ticket) => { &[" The call to answer, the request that was answered, or the exchange; 0 if none."] };

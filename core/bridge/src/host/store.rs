@@ -8,10 +8,7 @@ use crate::{
         replies::{answer_by_task, written},
         sending::sent,
     },
-    state::{
-        entries::{HostRequest, HostTarget},
-        full,
-    },
+    state::entries::HostTarget,
 };
 use serde::{
     Deserialize, Serialize,
@@ -361,7 +358,7 @@ pub(crate) fn check(state: &Arc<PortState>, handle: u64, given: &Request) -> Res
     }
     let (server, runtime) = (state.server(handle)?, state.runtime()?);
     let findings = store_findings(&server, &runtime).map_err(|error| BridgeError::invalid(error.to_string()))?;
-    let ticket = state.tables.lock().requests.insert(HostRequest::running(given, handle)).ok_or_else(full)?;
+    let ticket = state.tables.lock().insert_request(given, handle)?;
     let answer = async move { written(&json!({"findings": findings.await})) };
     sent(state, ticket, answer_by_task(state, ticket, given, answer))
 }

@@ -49,7 +49,7 @@ pub(crate) fn close_one(state: &Arc<PortState>, handle: u64, deadline: Duration)
 async fn end_all<T: Openable>(state: &Arc<PortState>, deadline: &Deadline) {
     let handles: Vec<_> = {
         let mut tables = state.tables.lock();
-        T::table(&mut tables).iter().filter(|(_, endpoint)| endpoint.is_open()).map(|(handle, _)| handle).collect()
+        T::table(&mut tables).iter().map(|(handle, _)| handle).collect()
     };
     let spawn = |handle| tokio::spawn(end_by::<T>(Arc::clone(state), handle, deadline.clone()));
     for task in handles.into_iter().map(spawn).collect::<Vec<_>>() {
@@ -76,9 +76,9 @@ async fn end<T: Openable>(state: Arc<PortState>, handle: u64, deadline: Duration
         Opening(Option<AbortHandle>),
     }
     let found = match T::table(&mut state.tables.lock()).get(handle) {
-        Some(OpenState::Open { thing, .. }) => Found::Open(thing.clone()),
+        Some(OpenState::Open(thing)) => Found::Open(thing.clone()),
         Some(OpenState::Opening { task, .. }) => Found::Opening(task.clone()),
-        Some(OpenState::Failed(_)) | None => return,
+        None => return,
     };
     match found {
         Found::Open(thing) => {

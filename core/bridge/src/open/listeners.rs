@@ -2,7 +2,6 @@
 
 use crate::{
     BridgeError, ErrorKind, PortState,
-    events::slot::ReplySlot,
     message::OpenMessage,
     open::{
         foreground, host_reads,
@@ -60,10 +59,8 @@ fn mount(
 ) -> Result<u64, BridgeError> {
     let (server, runtime) = (state.server(server)?, state.runtime()?);
     let listener = Arc::new(Listener::mounted(&server, runtime, options, path));
-    let slot = wait.then(Arc::<ReplySlot>::default);
-    let entry = OpenState::Open { thing: listener, slot: slot.clone() };
-    let handle = state.insert_opening(|tables| tables.listeners.insert(entry))?;
-    opened(state, handle, slot, Ok(json!({})));
+    let handle = state.insert_opening(OpenState::Open(listener), wait)?;
+    opened(state, handle, Ok(json!({})));
     Ok(handle)
 }
 

@@ -3,7 +3,6 @@
 
 use crate::{
     BridgeError, ErrorKind, Event, EventKind, Lane, PortState,
-    events::slot::ReplySlot,
     open::connection::Connection,
     requests::replies,
     state::{
@@ -49,15 +48,15 @@ impl Openable for Connection {
 pub(crate) fn become_open<T: Openable>(state: &PortState, handle: u64, thing: T) -> Option<Vec<WaitingMessage>> {
     let mut tables = state.tables.lock();
     let entry = T::table(&mut tables).get_mut(handle)?;
-    let OpenState::Opening { slot, waiting, .. } = entry else { return None };
-    let (slot, waiting) = (slot.take(), std::mem::take(waiting));
-    *entry = OpenState::Open { thing, slot };
+    let OpenState::Opening { waiting, .. } = entry else { return None };
+    let waiting = std::mem::take(waiting);
+    *entry = OpenState::Open(thing);
     Some(waiting)
 }
 
 pub(crate) fn failed_to_open<T: Openable>(state: &PortState, handle: u64, error: BridgeError) {
-    let Some((slot, waiting)) = take_opening::<T>(state, handle) else { return };
-    opened(state, handle, slot, Err(error.clone()));
+    let Some(waiting) = take_opening::<T>(state, handle) else { return };
+    opened(state, handle, Err(error.clone()));
     for waiting in waiting {
         if let WaitingMessage::Request(ticket, _) = waiting {
             replies::finish(state, ticket, Err(error.clone()));
@@ -67,26 +66,18 @@ pub(crate) fn failed_to_open<T: Openable>(state: &PortState, handle: u64, error:
 
 /// Removes an opening entry. If a thread waits for its reply, the number stays valid until it has
 /// been fetched.
-fn take_opening<T: Openable>(state: &PortState, handle: u64) -> Option<(Option<Arc<ReplySlot>>, Vec<WaitingMessage>)> {
+fn take_opening<T: Openable>(state: &PortState, handle: u64) -> Option<Vec<WaitingMessage>> {
     let mut tables = state.tables.lock();
     let table = T::table(&mut tables);
-    let entry = table.get_mut(handle)?;
-    let OpenState::Opening { slot, waiting, .. } = entry else { return None };
-    let taken = (slot.take(), std::mem::take(waiting));
-    match &taken.0 {
-        Some(slot) => *entry = OpenState::Failed(Arc::clone(slot)),
-        None => drop(table.remove(handle)),
-    }
-    Some(taken)
+    let OpenState::Opening { waiting, .. } = table.get_mut(handle)? else { return None };
+    let waiting = std::mem::take(waiting);
+    table.remove(handle);
+    Some(waiting)
 }
 
 /// The outcome of an open.
-pub(crate) fn opened(
-    state: &PortState,
-    handle: u64,
-    slot: Option<Arc<ReplySlot>>,
-    outcome: Result<Value, BridgeError>,
-) {
+pub(crate) fn opened(state: &PortState, handle: u64, outcome: Result<Value, BridgeError>) {
+    let slot = state.tables.lock().reply_slot(handle);
     replies::send_outcome(state, handle, handle, slot, outcome.map(|described| described.to_string().into()));
 }
 
@@ -95,7 +86,7 @@ pub(crate) fn ended<T: Openable>(state: &PortState, handle: u64, error: Option<B
     let open = {
         let mut tables = state.tables.lock();
         let table = T::table(&mut tables);
-        let is_open = matches!(table.get(handle), Some(OpenState::Open { .. }));
+        let is_open = matches!(table.get(handle), Some(OpenState::Open(_)));
         let open = if is_open { table.remove(handle) } else { None };
         if let (true, Some(error)) = (is_open, &error) {
             tables.lost.note(handle, error.message.clone());
@@ -113,20 +104,17 @@ pub(crate) fn ended<T: Openable>(state: &PortState, handle: u64, error: Option<B
 pub(super) struct PendingOpen<T: Openable> {
     pub(super) state: Arc<PortState>,
     pub(super) handle: u64,
-    slot: Option<Arc<ReplySlot>>,
     of: PhantomData<fn() -> T>,
 }
 
 impl<T: Openable> PendingOpen<T> {
     pub(super) fn enter(state: &Arc<PortState>, wait: bool) -> Result<Self, BridgeError> {
-        let slot = wait.then(Arc::<ReplySlot>::default);
-        let entry = OpenState::opening(slot.clone());
-        let handle = state.insert_opening(|tables| T::table(tables).insert(entry))?;
-        Ok(Self { handle, state: Arc::clone(state), slot, of: PhantomData })
+        let handle = state.insert_opening::<T>(OpenState::opening(), wait)?;
+        Ok(Self { handle, state: Arc::clone(state), of: PhantomData })
     }
 
     pub(super) fn opened(&self, described: Value) {
-        opened(&self.state, self.handle, self.slot.clone(), Ok(described));
+        opened(&self.state, self.handle, Ok(described));
     }
 
     pub(super) fn failed(&self, error: BridgeError) {

@@ -1,11 +1,6 @@
 //! Receives the outcome and progress of a host's request.
 
-use crate::{
-    BridgeError, PortState,
-    events::{queue::Latest, slot::ReplySlot},
-    message::Request,
-    requests::replies::finish,
-};
+use crate::{BridgeError, PortState, events::queue::Latest, message::Request, requests::replies::finish};
 use std::sync::{Arc, Weak};
 use trunkline::{
     bridge_support::{ReplyTo, ResultSchema},
@@ -19,22 +14,16 @@ pub(crate) struct HostReply {
     ticket: u64,
     connection: u64,
     latest: Latest,
-    /// Receives progress instead of the queue.
-    slot: Option<Arc<ReplySlot>>,
+    /// Whether progress goes to the thread that waits for the reply, not to the queue.
+    for_threads: bool,
     /// Whether its end is reported to telemetry.
     is_traced: bool,
 }
 
 impl HostReply {
-    pub(crate) fn new(
-        state: &Arc<PortState>,
-        ticket: u64,
-        connection: u64,
-        slot: Option<Arc<ReplySlot>>,
-        is_traced: bool,
-    ) -> Self {
-        let slot = slot.filter(|_| state.queue.has_bell_for_threads());
-        Self { state: Arc::downgrade(state), ticket, connection, latest: Latest::default(), slot, is_traced }
+    pub(crate) fn new(state: &Arc<PortState>, ticket: u64, connection: u64, given: &Request, is_traced: bool) -> Self {
+        let for_threads = given.wait && state.queue.has_bell_for_threads();
+        Self { state: Arc::downgrade(state), ticket, connection, latest: Latest::default(), for_threads, is_traced }
     }
 }
 
@@ -51,9 +40,11 @@ impl ReplyTo for HostReply {
     fn progress(&self, params: RawJson) {
         let Some(state) = self.state.upgrade() else { return };
         let (queue, body) = (&state.queue, params.into_bytes());
-        if let Some(slot) = &self.slot {
-            slot.put_progress(body);
-            queue.ring_for_threads();
+        if self.for_threads {
+            if let Some(slot) = state.tables.lock().reply_slot(self.ticket) {
+                slot.put_progress(body);
+                queue.ring_for_threads();
+            }
         } else {
             queue.push_progress(self.ticket, self.connection, method::PROGRESS, &self.latest, body);
         }

@@ -43,8 +43,8 @@ pub(crate) fn request(state: &Arc<PortState>, handle: u64, given: Request) -> Re
 pub(crate) fn cancel(state: &PortState, ticket: u64, reason: &str) {
     let sent = match state.tables.lock().requests.get_mut(ticket) {
         Some(HostRequest::Running { sent, .. }) => Some(sent.take()),
-        Some(HostRequest::Stream { .. }) => None,
-        Some(HostRequest::Done(_)) | None => return,
+        Some(HostRequest::Stream(_)) => None,
+        None => return,
     };
     let Some(sent) = sent else { return streams::close(state, ticket) };
     if let Some(sent) = &sent {

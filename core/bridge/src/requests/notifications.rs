@@ -101,13 +101,13 @@ fn send_or_wait(state: &Arc<PortState>, target: u64, given: NotifyConnection) ->
         return Err(BridgeError::invalid("notify: method is missing"));
     }
     let connection = match state.tables.lock().connections.get_mut(target) {
-        Some(OpenState::Open { thing, .. }) => thing.clone(),
+        Some(OpenState::Open(thing)) => thing.clone(),
         Some(OpenState::Opening { waiting, .. }) => {
             WaitingMessage::check_room(waiting)?;
             waiting.push(WaitingMessage::Notification(given));
             return Ok(true);
         }
-        Some(OpenState::Failed(_)) | None => return Ok(false),
+        None => return Ok(false),
     };
     of_connection(state, target, &connection, given).map(|()| true)
 }

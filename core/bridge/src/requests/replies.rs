@@ -59,13 +59,8 @@ pub(crate) fn written(result: &impl Serialize) -> Result<RawJson, BridgeError> {
 /// already has one.
 pub(crate) fn finish(state: &PortState, ticket: u64, outcome: Result<Bytes, BridgeError>) -> bool {
     let mut tables = state.tables.lock();
-    let Some(request) = tables.requests.get_mut(ticket) else { return false };
-    let HostRequest::Running { slot, handle, .. } = request else { return false };
-    let (slot, handle) = (slot.take(), *handle);
-    let done = match &slot {
-        Some(slot) => Some(std::mem::replace(request, HostRequest::Done(Arc::clone(slot)))),
-        None => tables.requests.remove(ticket),
-    };
+    let Some(&HostRequest::Running { handle, .. }) = tables.requests.get(ticket) else { return false };
+    let (done, slot) = (tables.requests.remove(ticket), tables.reply_slot(ticket));
     drop(tables);
     drop(done);
     send_outcome(state, ticket, handle, slot, outcome);

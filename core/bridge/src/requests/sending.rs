@@ -22,7 +22,10 @@ pub(crate) fn set_cause(state: &PortState, ticket: u64, given: &mut Request) {
 /// The ticket of a request, which is removed if the request could not be sent.
 pub(crate) fn sent(state: &PortState, ticket: u64, sent: Result<(), BridgeError>) -> Result<u64, BridgeError> {
     sent.map(|()| ticket).inspect_err(|_| {
-        let request = state.tables.lock().requests.remove(ticket);
+        let mut tables = state.tables.lock();
+        let request = tables.requests.remove(ticket);
+        tables.replies.remove(&ticket);
+        drop(tables);
         drop(request);
     })
 }

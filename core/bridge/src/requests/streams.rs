@@ -10,10 +10,7 @@ use crate::{
         sending::sent,
         task_progress::TaskProgress,
     },
-    state::{
-        entries::{HostRequest, OpenStream, StreamSource},
-        full,
-    },
+    state::entries::{HostRequest, OpenStream, StreamSource},
 };
 use std::{
     collections::BTreeMap,
@@ -93,10 +90,10 @@ fn open_or_fail(
         // Cancelled in the meantime; dropping it ends it.
         return drop(source);
     };
-    let HostRequest::Running { slot, handle, .. } = request else { return };
-    let (slot, handle) = (slot.take(), *handle);
+    let HostRequest::Running { handle, .. } = *request else { return };
     let open = Arc::new(OpenStream { connection: handle, source, turn: tokio::sync::Mutex::default() });
-    let opening = std::mem::replace(request, HostRequest::Stream { open, slot: slot.clone() });
+    let opening = std::mem::replace(request, HostRequest::Stream(open));
+    let slot = tables.reply_slot(ticket);
     drop(tables);
     drop(opening);
     send_outcome(state, ticket, handle, slot, reply.map(RawJson::into_bytes));
@@ -107,19 +104,18 @@ fn open_or_fail(
 pub(super) fn request(state: &Arc<PortState>, stream: u64, given: &Request) -> Result<u64, BridgeError> {
     let expected = result_schema(given)?;
     let responses = responses(given)?;
-    let (open, ticket, slot) = {
+    let (open, ticket) = {
         let mut tables = state.tables.lock();
         let open = match tables.requests.get(stream) {
-            Some(HostRequest::Stream { open, .. }) => Arc::clone(open),
+            Some(HostRequest::Stream(open)) => Arc::clone(open),
             _ => return Err(BridgeError::new(ErrorKind::Closed, "The subscription or the task is closed")),
         };
         open.source.check(&given.method)?;
-        let running = HostRequest::running(given, open.connection);
-        let slot = running.slot();
-        (open, tables.requests.insert(running).ok_or_else(full)?, slot)
+        let ticket = tables.insert_request(given, open.connection)?;
+        (open, ticket)
     };
     let receiver = (given.progress && given.method == RESULT)
-        .then(|| Arc::new(HostReply::new(state, ticket, open.connection, slot, false)));
+        .then(|| Arc::new(HostReply::new(state, ticket, open.connection, given, false)));
     let (port, timeout, method) = (Arc::clone(state), given.options.timeout, given.method.clone());
     let running = run_task(state, ticket, async move {
         let (task, progress) = match &open.source {
@@ -215,8 +211,11 @@ impl StreamSource {
 
 /// Closes a stream. A pending `next` gets `null`; a task continues on the server.
 pub(crate) fn close(state: &PortState, ticket: u64) {
-    let removed = state.tables.lock().requests.remove(ticket);
-    if let Some(HostRequest::Stream { open, .. }) = removed {
+    let mut tables = state.tables.lock();
+    let removed = tables.requests.remove(ticket);
+    tables.replies.remove(&ticket);
+    drop(tables);
+    if let Some(HostRequest::Stream(open)) = removed {
         match &open.source {
             StreamSource::Subscription(subscription) => subscription.end(),
             StreamSource::Task(task, _) => task.end(),
@@ -226,10 +225,8 @@ pub(crate) fn close(state: &PortState, ticket: u64) {
 
 /// Removes the streams of a connection that the host has closed.
 pub(crate) fn forget(state: &PortState, connection: u64) {
-    let of_connection = |request: &HostRequest| match request {
-        HostRequest::Stream { open, .. } => open.connection == connection,
-        HostRequest::Running { .. } | HostRequest::Done(_) => false,
-    };
+    let of_connection =
+        |request: &HostRequest| matches!(request, HostRequest::Stream(open) if open.connection == connection);
     let tickets: Vec<u64> = {
         let tables = state.tables.lock();
         tables.requests.iter().filter(|(_, request)| of_connection(request)).map(|(ticket, _)| ticket).collect()

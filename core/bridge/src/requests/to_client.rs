@@ -7,10 +7,7 @@ use crate::{
         replies::finish,
         sending::{no_receiver, note_sent, sent, set_cause},
     },
-    state::{
-        entries::{HostRequest, RunningRequest},
-        full,
-    },
+    state::entries::RunningRequest,
 };
 use std::sync::Arc;
 use trunkline::{
@@ -23,7 +20,7 @@ pub(super) fn request(state: &Arc<PortState>, handle: u64, mut given: Request) -
     let (info, ticket) = {
         let mut tables = state.tables.lock();
         let info = tables.calls.get(handle).ok_or_else(no_receiver)?.info.clone();
-        (info, tables.requests.insert(HostRequest::running(&given, handle)).ok_or_else(full)?)
+        (info, tables.insert_request(&given, handle)?)
     };
     set_cause(state, ticket, &mut given);
     sent(state, ticket, send(state, &info, ticket, &given))

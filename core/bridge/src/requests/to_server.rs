@@ -2,7 +2,6 @@
 
 use crate::{
     BridgeError, ErrorKind, PortState,
-    events::slot::ReplySlot,
     message::{Request, START_TASK, SUBSCRIBE},
     open::{connection::Connection, groups},
     requests::{
@@ -12,38 +11,32 @@ use crate::{
         sending::{no_receiver, note_sent, sent, set_cause},
         skills, streams,
     },
-    state::{
-        entries::{HostRequest, OpenState, RunningRequest, WaitingMessage},
-        full,
-    },
+    state::entries::{OpenState, RunningRequest, WaitingMessage},
 };
 use std::sync::Arc;
 
 /// Sends a request, or lets it wait until its connection is open.
 pub(super) fn request(state: &Arc<PortState>, handle: u64, mut given: Request) -> Result<u64, BridgeError> {
-    let running = HostRequest::running(&given, handle);
-    let slot = running.slot();
-    let mut guard = state.tables.lock();
-    let tables = &mut *guard;
-    let connection = match tables.connections.get_mut(handle) {
-        Some(OpenState::Open { thing, .. }) => thing.clone(),
-        Some(OpenState::Opening { waiting, .. }) => {
-            WaitingMessage::check_room(waiting)?;
-            let ticket = tables.requests.insert(running).ok_or_else(full)?;
-            set_cause(state, ticket, &mut given);
-            waiting.push(WaitingMessage::Request(ticket, given));
-            return Ok(ticket);
-        }
-        Some(OpenState::Failed(_)) | None => {
+    let mut tables = state.tables.lock();
+    let connection = match tables.connections.get(handle) {
+        Some(OpenState::Open(connection)) => Some(connection.clone()),
+        Some(OpenState::Opening { waiting, .. }) => WaitingMessage::check_room(waiting).map(|()| None)?,
+        None => {
             let reason = tables.lost.reason(handle);
             let lost = |reason| BridgeError::new(ErrorKind::Closed, format!("The connection has ended: {reason}"));
             return Err(reason.map_or_else(no_receiver, lost));
         }
     };
-    let ticket = tables.requests.insert(running).ok_or_else(full)?;
-    drop(guard);
+    let ticket = tables.insert_request(&given, handle)?;
     set_cause(state, ticket, &mut given);
-    sent(state, ticket, send(state, &connection, (handle, ticket), &given, slot))
+    let Some(connection) = connection else {
+        if let Some(OpenState::Opening { waiting, .. }) = tables.connections.get_mut(handle) {
+            waiting.push(WaitingMessage::Request(ticket, given));
+        }
+        return Ok(ticket);
+    };
+    drop(tables);
+    sent(state, ticket, send(state, &connection, (handle, ticket), &given))
 }
 
 /// Sends a request with its ticket to the server of the connection with that handle.
@@ -52,7 +45,6 @@ fn send(
     Connection { client, group, .. }: &Connection,
     (handle, ticket): (u64, u64),
     given: &Request,
-    slot: Option<Arc<ReplySlot>>,
 ) -> Result<(), BridgeError> {
     if matches!(&*given.method, SUBSCRIBE | START_TASK) {
         return streams::open(state, client, ticket, given);
@@ -69,7 +61,7 @@ fn send(
     let trace = state.telemetry.sending(ticket, start, given)?;
     let is_traced = trace.is_some();
     let options = given.options.clone().with_trace(trace);
-    let reply = Arc::new(HostReply::new(state, ticket, handle, slot, is_traced));
+    let reply = Arc::new(HostReply::new(state, ticket, handle, given, is_traced));
     let reply = client.checking(result_schema(given)?, &options, reply);
     let (method, params) = (given.method.as_str(), given.params.clone());
     let call = if given.all {
@@ -93,13 +85,10 @@ pub(crate) fn send_waiting(state: &Arc<PortState>, connection: &Connection, hand
                 continue;
             }
         };
-        let slot = match state.tables.lock().requests.get(ticket) {
-            Some(HostRequest::Running { slot, .. }) => slot.clone(),
-            Some(HostRequest::Done(_) | HostRequest::Stream { .. }) => None,
-            // It was cancelled in the meantime and has its reply.
-            None => continue,
-        };
-        if let Err(error) = send(state, connection, (handle, ticket), &given, slot) {
+        // If it was cancelled in the meantime, it has its reply.
+        if state.tables.lock().requests.get(ticket).is_some()
+            && let Err(error) = send(state, connection, (handle, ticket), &given)
+        {
             finish(state, ticket, Err(error));
         }
     }

@@ -2,11 +2,10 @@
 
 use crate::{
     BridgeError, ErrorKind, Lane,
-    events::{queue::EventQueue, slot::ReplySlot},
+    events::queue::EventQueue,
     http::credit::Credit,
     message::{Fail, NotifyConnection, Request},
     requests::task_progress::TaskProgress,
-    state::table::HandleTable,
 };
 use std::sync::{
     Arc, OnceLock, Weak,
@@ -84,17 +83,11 @@ pub(crate) struct Registered {
 pub(crate) enum OpenState<T> {
     /// Being opened.
     Opening {
-        slot: Option<Arc<ReplySlot>>,
         /// Messages to send when the connection is open.
         waiting: Vec<WaitingMessage>,
         task: Option<AbortHandle>,
     },
-    Open {
-        thing: T,
-        slot: Option<Arc<ReplySlot>>,
-    },
-    /// Opening failed, and the reply has not been fetched yet.
-    Failed(Arc<ReplySlot>),
+    Open(T),
 }
 
 /// A request or notification made before its connection was open.
@@ -121,37 +114,14 @@ impl WaitingMessage {
 }
 
 impl<T> OpenState<T> {
-    pub(crate) fn opening(slot: Option<Arc<ReplySlot>>) -> Self {
-        Self::Opening { slot, waiting: Vec::new(), task: None }
+    pub(crate) fn opening() -> Self {
+        Self::Opening { waiting: Vec::new(), task: None }
     }
 
     pub(crate) fn get(&self) -> Option<&T> {
         match self {
-            Self::Open { thing, .. } => Some(thing),
-            Self::Opening { .. } | Self::Failed(_) => None,
-        }
-    }
-
-    /// Returns whether it is open or opening.
-    pub(crate) fn is_open(&self) -> bool {
-        !matches!(self, Self::Failed(_))
-    }
-
-    pub(crate) fn slot(&self) -> Option<Arc<ReplySlot>> {
-        match self {
-            Self::Opening { slot, .. } | Self::Open { slot, .. } => slot.clone(),
-            Self::Failed(slot) => Some(Arc::clone(slot)),
-        }
-    }
-}
-
-impl<T> HandleTable<OpenState<T>> {
-    /// Removes a fetched reply to an open, and the entry itself if opening failed.
-    pub(crate) fn forget_reply(&mut self, handle: u64) {
-        match self.get_mut(handle) {
-            Some(OpenState::Open { slot, .. }) => *slot = None,
-            Some(OpenState::Failed(_)) => drop(self.remove(handle)),
-            Some(OpenState::Opening { .. }) | None => {}
+            Self::Open(thing) => Some(thing),
+            Self::Opening { .. } => None,
         }
     }
 }
@@ -159,35 +129,11 @@ impl<T> HandleTable<OpenState<T>> {
 /// A host's request.
 pub(crate) enum HostRequest {
     /// `sent` is `None` while the request is waiting for its connection or being sent.
-    Running { slot: Option<Arc<ReplySlot>>, sent: Option<RunningRequest>, handle: u64 },
-    /// Completed, but the reply has not been fetched yet.
-    Done(Arc<ReplySlot>),
-    /// An open stream. Its reply may not have been fetched yet.
-    Stream { open: Arc<OpenStream>, slot: Option<Arc<ReplySlot>> },
-}
-
-impl HostRequest {
-    /// A request that has not been sent yet.
-    pub(crate) fn running(given: &Request, handle: u64) -> Self {
-        Self::Running { slot: given.wait.then(Arc::default), sent: None, handle }
-    }
-
-    pub(crate) fn slot(&self) -> Option<Arc<ReplySlot>> {
-        match self {
-            Self::Running { slot, .. } | Self::Stream { slot, .. } => slot.clone(),
-            Self::Done(slot) => Some(Arc::clone(slot)),
-        }
-    }
-}
-
-impl HandleTable<HostRequest> {
-    /// Removes a fetched reply to a request. A stream stays open.
-    pub(crate) fn forget_reply(&mut self, ticket: u64) {
-        match self.get_mut(ticket) {
-            Some(HostRequest::Stream { slot, .. }) => *slot = None,
-            _ => drop(self.remove(ticket)),
-        }
-    }
+    Running {
+        sent: Option<RunningRequest>,
+        handle: u64,
+    },
+    Stream(Arc<OpenStream>),
 }
 
 /// A request in flight.

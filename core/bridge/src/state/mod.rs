@@ -7,9 +7,9 @@ pub(crate) mod tables;
 use crate::{
     Bell, BridgeError, ErrorKind,
     events::queue::EventQueue,
-    open::host_reads::Handoffs,
+    open::{host_reads::Handoffs, state::Openable},
     process::{log_scope::Scoped, runtime::ProcessRuntime},
-    state::tables::Tables,
+    state::{entries::OpenState, tables::Tables},
     telemetry::HostTelemetry,
 };
 use std::{
@@ -84,12 +84,14 @@ impl PortState {
 
     /// Inserts something that closing the port has to end as well. Either closing sees it, or it is
     /// refused here.
-    pub(crate) fn insert_opening<T>(&self, insert: impl FnOnce(&mut Tables) -> Option<T>) -> Result<T, BridgeError> {
+    pub(crate) fn insert_opening<T: Openable>(&self, entry: OpenState<T>, wait: bool) -> Result<u64, BridgeError> {
         let mut tables = self.tables.lock();
         if self.is_closing() {
             return Err(BridgeError::closed());
         }
-        insert(&mut tables).ok_or_else(full)
+        let handle = T::table(&mut tables).insert(entry).ok_or_else(full)?;
+        tables.keep_reply(handle, wait);
+        Ok(handle)
     }
 
     /// The runtime. Never starts one while the port is closing.

@@ -1,9 +1,13 @@
 //! The tables of a port.
 
 use super::entries::{FunctionCall, HandlerCall, HostRequest, HttpExchange, OpenState, Registered};
+use super::full;
 use super::table::{HandleKind, HandleTable};
-use crate::open::connection::Connection;
-use std::{collections::VecDeque, sync::Arc};
+use crate::{BridgeError, events::slot::ReplySlot, message::Request, open::connection::Connection};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+};
 use trunkline::{auth::Verification, server::Server, transport::Listener};
 
 /// Declares the tables of a port, with the kind of their numbers.
@@ -13,18 +17,22 @@ macro_rules! tables {
         pub(crate) struct Tables {
             $(pub(crate) $table: HandleTable<$entry>,)*
             pub(crate) lost: LostConnections,
+            /// Replies to requests and opens with `"wait": true`, until the host has fetched them.
+            pub(crate) replies: BTreeMap<u64, Arc<ReplySlot>>,
         }
 
         impl Default for Tables {
             fn default() -> Self {
-                Self { $($table: HandleTable::new(HandleKind::$kind),)* lost: LostConnections::default() }
+                let (lost, replies) = (LostConnections::default(), BTreeMap::new());
+                Self { $($table: HandleTable::new(HandleKind::$kind),)* lost, replies }
             }
         }
 
         impl Tables {
-            /// Total number of entries.
+            /// Number of entries, including those that have ended but whose reply was not fetched.
             pub(crate) fn len(&self) -> usize {
-                0 $(+ self.$table.len())*
+                let has_ended = |ticket: &&u64| true $(&& self.$table.get(**ticket).is_none())*;
+                self.replies.keys().filter(has_ended).count() $(+ self.$table.len())*
             }
         }
     };
@@ -40,6 +48,26 @@ tables! {
     function_calls: FunctionCall => FunctionCall,
     requests: Request => HostRequest,
     exchanges: Exchange => Arc<HttpExchange>,
+}
+
+impl Tables {
+    /// Inserts a request that has not been sent yet.
+    pub(crate) fn insert_request(&mut self, given: &Request, handle: u64) -> Result<u64, BridgeError> {
+        let ticket = self.requests.insert(HostRequest::Running { sent: None, handle }).ok_or_else(full)?;
+        self.keep_reply(ticket, given.wait);
+        Ok(ticket)
+    }
+
+    /// Keeps the reply until the host fetches it, if the host waits for it.
+    pub(crate) fn keep_reply(&mut self, ticket: u64, wait: bool) {
+        if wait {
+            self.replies.insert(ticket, Arc::default());
+        }
+    }
+
+    pub(crate) fn reply_slot(&self, ticket: u64) -> Option<Arc<ReplySlot>> {
+        self.replies.get(&ticket).cloned()
+    }
 }
 
 /// Why connections were lost, for later requests on them.

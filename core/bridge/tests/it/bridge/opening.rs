@@ -441,13 +441,17 @@ fn requests_that_wait_for_an_opening_can_be_waited_for_too() {
 
 const CHANNEL: [&str; 4] = ["transport_connect", "transport_send", "transport_receive", "transport_close"];
 
+fn open_channel(host: &Host) -> u64 {
+    let handlers: Value = CHANNEL.iter().map(|name| ((*name).to_owned(), json!("queue"))).collect::<Map<_, _>>().into();
+    host.open(json!({
+        "client": {"revision": "2026-07-28"}, "transport": {"type": "channel"}, "handlers": handlers,
+    }))
+}
+
 #[test]
 fn std_17_std_18_a_channel_is_functions_of_the_host() {
     let host = Host::new();
-    let handlers: Value = CHANNEL.iter().map(|name| ((*name).to_owned(), json!("queue"))).collect::<Map<_, _>>().into();
-    let handle = host.open(json!({
-        "client": {"revision": "2026-07-28"}, "transport": {"type": "channel"}, "handlers": handlers,
-    }));
+    let handle = open_channel(&host);
     let called = |name: &str, count: usize| {
         let is_it = |event: &Event| (event.kind, event.handle, &*event.name) == (EventKind::Call, handle, name);
         host.events(name, count, is_it).remove(count - 1)
@@ -492,4 +496,29 @@ fn std_17_std_18_a_channel_is_functions_of_the_host() {
     answer(&called("transport_close", 2), json!({}));
     host.port.close(handle, 1_000).unwrap();
     host.event("the end", |event| event.kind == EventKind::Closed && event.handle == handle);
+}
+
+#[test]
+fn a_request_that_is_cancelled_before_its_connection_is_open_is_never_sent() {
+    let host = Host::new();
+    let handle = open_channel(&host);
+    let called = |name: &str, count: usize| {
+        host.events(name, count, |event| event.kind == EventKind::Call && event.name == name).remove(count - 1)
+    };
+    let answer = |event: &Event| assert!(host.port.complete(event.ticket, Shape::Result, "{}".into()).unwrap());
+    let connecting = called("transport_connect", 1);
+    let cancelled = host.request(handle, json!({"method": "tools/list", "wait": true}));
+    host.request(handle, json!({"method": "prompts/list"}));
+    host.port.cancel(cancelled, "").unwrap();
+    let reply = host.port.wait(cancelled, 1_000).unwrap().unwrap();
+    assert_eq!(reply.unwrap_err().kind, ErrorKind::Cancelled);
+    answer(&connecting);
+    assert!(host.reply(handle).ok());
+    // Behind the request for the description of the server.
+    answer(&called("transport_send", 1));
+    let sent = called("transport_send", 2);
+    let message: Value = serde_json::from_str(body(&sent)["message"].as_str().unwrap()).unwrap();
+    assert_eq!(message["method"], "prompts/list");
+    answer(&sent);
+    host.port.close(handle, 0).unwrap();
 }
