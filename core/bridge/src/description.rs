@@ -1,6 +1,6 @@
 //! Descriptions of calls, connections, servers and the port, for `describe` and `open`.
 
-use crate::{BridgeError, ErrorKind, PortState, config::without_nulls, state::table::HandleKind};
+use crate::{BridgeError, ErrorKind, PortState, config::without_nulls, state::tables::HandleKind};
 use http::{HeaderMap, HeaderName, header};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};

@@ -13,7 +13,7 @@ use crate::{
     process::{log, log_scope::LogScope},
     register,
     requests::{self, notifications},
-    state::{entries::OpenState, table::HandleKind},
+    state::{entries::OpenState, tables::HandleKind},
     telemetry::observed,
 };
 use bytes::Bytes;

@@ -10,8 +10,7 @@ use crate::{
     requests::skills,
     state::{
         entries::{HostTarget, Registered},
-        full,
-        table::HandleKind,
+        tables::{HandleKind, full},
     },
 };
 use serde::Deserialize;

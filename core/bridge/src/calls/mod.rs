@@ -11,8 +11,8 @@ use crate::{
     message::Fail,
     state::{
         entries::{FunctionCall, HandlerCall},
-        table::{HandleKind, HandleTable},
-        tables::Tables,
+        table::HandleTable,
+        tables::{HandleKind, Tables},
     },
 };
 use bytes::Bytes;

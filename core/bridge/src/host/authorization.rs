@@ -3,7 +3,7 @@
 
 use crate::{
     BridgeError,
-    host::function::{FunctionError, Host, HostFunction, functions, has},
+    host::function::{FunctionError, Host, HostFunction, HostFunctions, functions, has},
     message::Handlers,
 };
 use serde::{Deserialize, Serialize, de::IgnoredAny};
@@ -215,11 +215,14 @@ impl Functions<'_> {
     }
 
     fn store(&self) -> Result<Option<HostStore>, BridgeError> {
-        match (self.get(LOAD), self.get(SAVE), self.get(REMOVE)) {
-            (None, None, None) => Ok(None),
-            (Some(load), Some(save), Some(remove)) => Ok(Some(HostStore { load, save, remove })),
-            _ => Err(BridgeError::invalid(format!("open: handlers: a store needs {LOAD}, {SAVE} and {REMOVE}"))),
+        let names = [LOAD, SAVE, REMOVE];
+        if names.iter().all(|name| !self.handlers.contains_key(*name)) {
+            return Ok(None);
         }
+        let incomplete = |_| BridgeError::invalid(format!("open: handlers: a store needs {LOAD}, {SAVE} and {REMOVE}"));
+        HostFunctions::all(self.host, self.handlers, names)
+            .map(|functions| Some(HostStore(functions)))
+            .map_err(incomplete)
     }
 }
 
@@ -237,24 +240,20 @@ fn source<R: Serialize + 'static>(function: HostFunction) -> TokenSource<R> {
 }
 
 /// A token store implemented by the host.
-struct HostStore {
-    load: HostFunction,
-    save: HostFunction,
-    remove: HostFunction,
-}
+struct HostStore(HostFunctions);
 
 impl TokenStore for HostStore {
     fn get(&self, key: &str) -> BoxedTask<Result<Option<String>, AuthError>> {
         let key = CredentialsKey { key: key.to_owned() };
-        result(self.load.call::<LoadedCredentials>(&key), |loaded| loaded.value)
+        result(self.0.call::<LoadedCredentials>(LOAD, &key), |loaded| loaded.value)
     }
 
     fn set(&self, key: &str, value: &str) -> BoxedTask<Result<(), AuthError>> {
         let credentials = Credentials { key: key.to_owned(), value: value.to_owned() };
-        result(self.save.call::<IgnoredAny>(&credentials), drop)
+        result(self.0.call::<IgnoredAny>(SAVE, &credentials), drop)
     }
 
     fn remove(&self, key: &str) -> BoxedTask<Result<(), AuthError>> {
-        result(self.remove.call::<IgnoredAny>(&CredentialsKey { key: key.to_owned() }), drop)
+        result(self.0.call::<IgnoredAny>(REMOVE, &CredentialsKey { key: key.to_owned() }), drop)
     }
 }

@@ -2,17 +2,17 @@
 
 use crate::{
     BridgeError,
-    host::function::{Host, HostFunction, functions, has},
+    host::function::{Host, HostFunctions, functions, has},
     message::Handlers,
 };
 use bytes::Bytes;
 use serde::{Deserialize, Serialize, de::IgnoredAny};
+use serde_json::json;
 use std::sync::Arc;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use trunkline::{
     bridge_support::described,
     client::{Connector, LinkFailure},
-    protocol::RawJson,
     transport::{Channel, ChannelConnector},
 };
 
@@ -58,56 +58,41 @@ pub(crate) fn check_unused(handlers: &Handlers) -> Result<(), BridgeError> {
 
 /// A transport that uses the host's functions.
 pub(crate) fn connector(handlers: &Handlers, host: &Host) -> Result<Arc<dyn Connector>, BridgeError> {
-    let function = |name| {
-        let missing = || BridgeError::invalid(format!("open: handlers: the transport type channel needs {name}"));
-        HostFunction::given(host, handlers, name).ok_or_else(missing)
-    };
-    let functions = Arc::new(ChannelFunctions {
-        connect: function(CONNECT)?,
-        send: function(SEND)?,
-        receive: function(RECEIVE)?,
-        close: function(CLOSE)?,
-    });
+    let functions = HostFunctions::all(host, handlers, FUNCTIONS.iter().map(|function| function.name))
+        .map_err(|name| BridgeError::invalid(format!("open: handlers: the transport type channel needs {name}")))?;
     let alone = Arc::<Mutex<()>>::default();
     let open = move || {
-        let (functions, alone) = (Arc::clone(&functions), Arc::clone(&alone));
+        let (functions, alone) = (functions.clone(), Arc::clone(&alone));
         async move {
             // The functions serve one connection at a time, so the previous one must have ended.
             let channel = HostChannel { functions, _alone: alone.lock_owned().await };
-            let connected = channel.functions.connect.call_json::<IgnoredAny>(RawJson::empty_object()).await;
+            let connected = channel.functions.call::<IgnoredAny>(CONNECT, &json!({})).await;
             connected.map(|_| channel).map_err(|error| LinkFailure::Unreachable(error.to_string()))
         }
     };
     Ok(Arc::new(ChannelConnector::new(open)))
 }
 
-struct ChannelFunctions {
-    connect: HostFunction,
-    send: HostFunction,
-    receive: HostFunction,
-    close: HostFunction,
-}
-
 /// A connection that uses the host's functions.
 struct HostChannel {
-    functions: Arc<ChannelFunctions>,
+    functions: HostFunctions,
     _alone: OwnedMutexGuard<()>,
 }
 
 impl Channel for HostChannel {
     async fn send(&self, message: Bytes) -> Result<(), LinkFailure> {
         let message = String::from_utf8(message.into()).map_err(broken)?;
-        let sent = self.functions.send.call::<IgnoredAny>(&MessageToServer { message }).await;
+        let sent = self.functions.call::<IgnoredAny>(SEND, &MessageToServer { message }).await;
         sent.map(drop).map_err(broken)
     }
 
     async fn receive(&self) -> Result<Option<Bytes>, LinkFailure> {
-        let received = self.functions.receive.call_json::<MessageOfServer>(RawJson::empty_object()).await;
+        let received = self.functions.call::<MessageOfServer>(RECEIVE, &json!({})).await;
         Ok(received.map_err(broken)?.message.map(Bytes::from))
     }
 
     async fn close(&self) {
-        if let Err(error) = self.functions.close.call_json::<IgnoredAny>(RawJson::empty_object()).await {
+        if let Err(error) = self.functions.call::<IgnoredAny>(CLOSE, &json!({})).await {
             tracing::warn!(target: "trunkline::bridge", %error, "could not close a custom transport");
         }
     }

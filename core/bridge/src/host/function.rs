@@ -9,7 +9,10 @@ use crate::{
 };
 use bytes::Bytes;
 use serde::{Serialize, de::DeserializeOwned};
-use std::sync::{Arc, OnceLock, Weak};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, OnceLock, Weak},
+};
 use tokio::sync::oneshot;
 use trunkline::{
     protocol::{RawJson, RpcError, describe::Type},
@@ -191,18 +194,35 @@ impl HostFunction {
         params: &impl Serialize,
     ) -> BoxedTask<Result<T, FunctionError>> {
         // Serializing an object of strings and numbers never fails.
-        self.call_json(RawJson::from_value(params).unwrap_or_else(|_| RawJson::empty_object()))
-    }
-
-    /// Calls it with these parameters.
-    pub(crate) fn call_json<T: DeserializeOwned + 'static>(
-        &self,
-        params: RawJson,
-    ) -> BoxedTask<Result<T, FunctionError>> {
+        let params = RawJson::from_value(params).unwrap_or_else(|_| RawJson::empty_object());
         let (name, answer) = (self.name, self.host.call(0, self.name, self.lane, params));
         Box::pin(async move {
             let answer = answer.await.map_err(|error| FunctionError::Failed { name, error })?;
             answer.read().map_err(|problem| FunctionError::Unreadable { name, problem })
         })
+    }
+}
+
+/// All functions of a table that the host has given, by name.
+#[derive(Clone)]
+pub(crate) struct HostFunctions(BTreeMap<&'static str, HostFunction>);
+
+impl HostFunctions {
+    /// Fails with the name of a function that is missing.
+    pub(crate) fn all(
+        host: &Host,
+        handlers: &Handlers,
+        names: impl IntoIterator<Item = &'static str>,
+    ) -> Result<Self, &'static str> {
+        let function = |name| HostFunction::given(host, handlers, name).map(|function| (name, function)).ok_or(name);
+        names.into_iter().map(function).collect::<Result<_, _>>().map(Self)
+    }
+
+    pub(crate) fn call<T: DeserializeOwned + 'static>(
+        &self,
+        name: &str,
+        params: &impl Serialize,
+    ) -> BoxedTask<Result<T, FunctionError>> {
+        self.0[name].call(params)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     BridgeError, Lane, PortState,
-    host::function::{FunctionError, Host, HostFunction, functions, has},
+    host::function::{FunctionError, Host, HostFunctions, functions, has},
     message::{Handlers, Request},
     requests::{
         replies::{answer_by_task, written},
@@ -175,19 +175,10 @@ described! {
 #[derive(Clone)]
 pub(crate) struct HostedStore {
     host: Host,
-    functions: Arc<StoreFunctions>,
+    functions: HostFunctions,
     calls: Arc<Semaphore>,
     /// The host forgets the functions when nothing uses the store anymore.
     target: Arc<HostTarget>,
-}
-
-struct StoreFunctions {
-    get: HostFunction,
-    put: HostFunction,
-    put_if: HostFunction,
-    remove: HostFunction,
-    append: HostFunction,
-    read: HostFunction,
 }
 
 impl HostedStore {
@@ -196,18 +187,8 @@ impl HostedStore {
             return Err(BridgeError::invalid(format!("server: store: {name:?} is not a function of a store")));
         }
         let host = Host::new(state).as_private();
-        let function = |name| {
-            let missing = || BridgeError::invalid(format!("server: store: missing function {name}"));
-            HostFunction::given(&host, given, name).ok_or_else(missing)
-        };
-        let functions = Arc::new(StoreFunctions {
-            get: function(GET)?,
-            put: function(PUT)?,
-            put_if: function(PUT_IF)?,
-            remove: function(REMOVE)?,
-            append: function(APPEND)?,
-            read: function(READ)?,
-        });
+        let functions = HostFunctions::all(&host, given, FUNCTIONS.iter().map(|function| function.name))
+            .map_err(|name| BridgeError::invalid(format!("server: store: missing function {name}")))?;
         let target = HostTarget::new(&state.queue, Lane::default());
         Ok(Self { host, functions, calls: Arc::new(Semaphore::new(MAX_CALLS)), target })
     }
@@ -220,12 +201,12 @@ impl HostedStore {
 
     fn ask<T: DeserializeOwned + Send + 'static>(
         &self,
-        function: &HostFunction,
+        function: &str,
         params: &impl Serialize,
     ) -> BoxedTask<Result<T, StoreError>> {
         let permit = Arc::clone(&self.calls).try_acquire_owned();
         // The host knows the functions for as long as this lives.
-        let (target, answer) = (Arc::clone(&self.target), function.call(params));
+        let (target, answer) = (Arc::clone(&self.target), self.functions.call(function, params));
         Box::pin(async move {
             let _permit = permit.map_err(|_| unavailable("too many calls are waiting for it"))?;
             let answer = answer.await.map_err(failure);
@@ -235,7 +216,7 @@ impl HostedStore {
     }
 
     /// Calls a function without a result.
-    fn tell(&self, function: &HostFunction, params: &impl Serialize) -> BoxedTask<Result<(), StoreError>> {
+    fn tell(&self, function: &str, params: &impl Serialize) -> BoxedTask<Result<(), StoreError>> {
         let answer = self.ask::<IgnoredAny>(function, params);
         Box::pin(async move { answer.await.map(drop) })
     }
@@ -277,13 +258,13 @@ fn count(number: usize) -> u64 {
 
 impl Store for HostedStore {
     fn get(&self, key: &str) -> BoxedTask<Result<Option<String>, StoreError>> {
-        let found = self.ask::<FoundText>(&self.functions.get, &StoreKey { key: key.to_owned() });
+        let found = self.ask::<FoundText>(GET, &StoreKey { key: key.to_owned() });
         Box::pin(async move { Ok(found.await?.text) })
     }
 
     fn put(&self, key: &str, text: &str, keep_for: Duration) -> BoxedTask<Result<(), StoreError>> {
         let keep_for_ms = milliseconds(keep_for);
-        self.tell(&self.functions.put, &PutText { key: key.to_owned(), text: text.to_owned(), keep_for_ms })
+        self.tell(PUT, &PutText { key: key.to_owned(), text: text.to_owned(), keep_for_ms })
     }
 
     fn put_if(
@@ -295,12 +276,12 @@ impl Store for HostedStore {
     ) -> BoxedTask<Result<bool, StoreError>> {
         let (key, text, expected) = (key.to_owned(), text.to_owned(), expected.map(str::to_owned));
         let put = PutTextIf { key, expected, text, keep_for_ms: milliseconds(keep_for) };
-        let outcome = self.ask::<PutOutcome>(&self.functions.put_if, &put);
+        let outcome = self.ask::<PutOutcome>(PUT_IF, &put);
         Box::pin(async move { Ok(outcome.await?.done) })
     }
 
     fn remove(&self, key: &str) -> BoxedTask<Result<(), StoreError>> {
-        self.tell(&self.functions.remove, &StoreKey { key: key.to_owned() })
+        self.tell(REMOVE, &StoreKey { key: key.to_owned() })
     }
 
     fn append(
@@ -312,7 +293,7 @@ impl Store for HostedStore {
     ) -> BoxedTask<Result<u64, StoreError>> {
         let (log, entry) = (log.to_owned(), entry.to_owned());
         let entry = AppendEntry { log, entry, max_entries: count(max_entries), keep_for_ms: milliseconds(keep_for) };
-        let appended = self.ask::<EntryPosition>(&self.functions.append, &entry);
+        let appended = self.ask::<EntryPosition>(APPEND, &entry);
         Box::pin(async move {
             let EntryPosition { position } = appended.await?;
             if (1..POSITIONS).contains(&position) {
@@ -331,7 +312,7 @@ impl Store for HostedStore {
         wait: Duration,
     ) -> BoxedTask<Result<Vec<LogEntry>, StoreError>> {
         let wanted = ReadLog { log: log.to_owned(), after, limit: count(limit), wait_ms: milliseconds(wait) };
-        let found = self.ask::<FoundEntries>(&self.functions.read, &wanted);
+        let found = self.ask::<FoundEntries>(READ, &wanted);
         Box::pin(async move {
             let entries = found.await?.entries;
             let mut last = after;

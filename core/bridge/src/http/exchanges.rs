@@ -5,7 +5,7 @@ use crate::{
     Body, BridgeError, ErrorKind, Event, EventKind, Lane, PortState, ResponseHead,
     calls::causes,
     message::HttpHead,
-    state::{entries::HttpExchange, full},
+    state::{entries::HttpExchange, tables::full},
 };
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, Request, Uri};

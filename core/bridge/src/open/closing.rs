@@ -7,7 +7,7 @@ use crate::{
         state::{Openable, ended, failed_to_open},
     },
     requests::streams,
-    state::{entries::OpenState, table::HandleKind},
+    state::{entries::OpenState, tables::HandleKind},
 };
 use std::{sync::Arc, time::Duration};
 use tokio::task::AbortHandle;

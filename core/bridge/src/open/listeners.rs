@@ -59,7 +59,7 @@ fn mount(
 ) -> Result<u64, BridgeError> {
     let (server, runtime) = (state.server(server)?, state.runtime()?);
     let listener = Arc::new(Listener::mounted(&server, runtime, options, path));
-    let handle = state.insert_opening(OpenState::Open(listener), wait)?;
+    let handle = state.insert_opening(wait, |tables| tables.listeners.insert(OpenState::Open(listener)))?;
     opened(state, handle, Ok(json!({})));
     Ok(handle)
 }

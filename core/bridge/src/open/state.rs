@@ -109,7 +109,7 @@ pub(super) struct PendingOpen<T: Openable> {
 
 impl<T: Openable> PendingOpen<T> {
     pub(super) fn enter(state: &Arc<PortState>, wait: bool) -> Result<Self, BridgeError> {
-        let handle = state.insert_opening::<T>(OpenState::opening(), wait)?;
+        let handle = state.insert_opening(wait, |tables| T::table(tables).insert(OpenState::opening()))?;
         Ok(Self { handle, state: Arc::clone(state), of: PhantomData })
     }
 

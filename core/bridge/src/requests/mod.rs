@@ -18,7 +18,7 @@ use crate::{
     requests::{replies::finish, sending::no_receiver},
     state::{
         entries::{HostRequest, RunningRequest},
-        table::HandleKind,
+        tables::HandleKind,
     },
 };
 use std::sync::Arc;

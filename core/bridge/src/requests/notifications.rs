@@ -8,7 +8,7 @@ use crate::{
     process::log,
     state::{
         entries::{OpenState, WaitingMessage},
-        table::HandleKind,
+        tables::HandleKind,
     },
 };
 use std::sync::Arc;

@@ -7,9 +7,9 @@ pub(crate) mod tables;
 use crate::{
     Bell, BridgeError, ErrorKind,
     events::queue::EventQueue,
-    open::{host_reads::Handoffs, state::Openable},
+    open::host_reads::Handoffs,
     process::{log_scope::Scoped, runtime::ProcessRuntime},
-    state::{entries::OpenState, tables::Tables},
+    state::tables::{Tables, full},
     telemetry::HostTelemetry,
 };
 use std::{
@@ -39,11 +39,6 @@ pub(crate) struct PortState {
     /// No new work is accepted.
     closing: AtomicBool,
     pub(crate) ending: Closing,
-}
-
-/// The error of a full table.
-pub(crate) fn full() -> BridgeError {
-    BridgeError::new(ErrorKind::Busy, "The port has no handles left")
 }
 
 impl PortState {
@@ -84,12 +79,16 @@ impl PortState {
 
     /// Inserts something that closing the port has to end as well. Either closing sees it, or it is
     /// refused here.
-    pub(crate) fn insert_opening<T: Openable>(&self, entry: OpenState<T>, wait: bool) -> Result<u64, BridgeError> {
+    pub(crate) fn insert_opening(
+        &self,
+        wait: bool,
+        insert: impl FnOnce(&mut Tables) -> Option<u64>,
+    ) -> Result<u64, BridgeError> {
         let mut tables = self.tables.lock();
         if self.is_closing() {
             return Err(BridgeError::closed());
         }
-        let handle = T::table(&mut tables).insert(entry).ok_or_else(full)?;
+        let handle = insert(&mut tables).ok_or_else(full)?;
         tables.keep_reply(handle, wait);
         Ok(handle)
     }

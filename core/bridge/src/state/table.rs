@@ -6,43 +6,15 @@ const SLOT_BITS: u32 = 24;
 const GENERATION_SHIFT: u32 = KIND_BITS + SLOT_BITS;
 const GENERATIONS: u64 = 1 << (53 - GENERATION_SHIFT);
 
-/// The kind of a number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum HandleKind {
-    Server = 1,
-    Feature = 2,
-    Listener = 3,
-    Connection = 4,
-    Call = 5,
-    Verification = 6,
-    Request = 7,
-    Exchange = 8,
-    FunctionCall = 9,
-}
-
-impl HandleKind {
-    /// The kind encoded in a number. The entry may no longer exist.
-    pub(crate) fn of(number: u64) -> Option<Self> {
-        const ALL: [HandleKind; 9] = [
-            HandleKind::Server,
-            HandleKind::Feature,
-            HandleKind::Listener,
-            HandleKind::Connection,
-            HandleKind::Call,
-            HandleKind::Verification,
-            HandleKind::Request,
-            HandleKind::Exchange,
-            HandleKind::FunctionCall,
-        ];
-        ALL.get((number & ((1 << KIND_BITS) - 1)).checked_sub(1)? as usize).copied()
-    }
+/// The kind encoded in a number.
+pub(super) fn kind_of(number: u64) -> u64 {
+    number & ((1 << KIND_BITS) - 1)
 }
 
 /// Entries of one kind by number. A freed slot is reused with the next generation.
 #[derive(Debug)]
 pub(crate) struct HandleTable<T> {
-    kind: HandleKind,
+    kind: u64,
     slots: Vec<TableSlot<T>>,
     free: Vec<usize>,
 }
@@ -54,19 +26,18 @@ struct TableSlot<T> {
 }
 
 impl<T> HandleTable<T> {
-    pub(crate) fn new(kind: HandleKind) -> Self {
+    pub(crate) fn new(kind: u64) -> Self {
         Self { kind, slots: Vec::new(), free: Vec::new() }
     }
 
     fn number(&self, index: usize, generation: u64) -> u64 {
-        generation << GENERATION_SHIFT | (index as u64) << KIND_BITS | self.kind as u64
+        generation << GENERATION_SHIFT | (index as u64) << KIND_BITS | self.kind
     }
 
     /// The slot and generation of a number, if it is of this kind.
     fn locate(&self, number: u64) -> Option<(usize, u64)> {
-        let of_kind = number & ((1 << KIND_BITS) - 1) == self.kind as u64;
         let index = (number >> KIND_BITS) & ((1 << SLOT_BITS) - 1);
-        of_kind.then_some((index as usize, number >> GENERATION_SHIFT))
+        (kind_of(number) == self.kind).then_some((index as usize, number >> GENERATION_SHIFT))
     }
 
     /// Inserts an entry and returns its number, which is never 0. Returns `None` if the table is
@@ -133,10 +104,11 @@ impl<T> HandleTable<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::state::tables::HandleKind;
 
     #[test]
     fn numbers_go_stale_and_are_never_zero() {
-        let mut table = HandleTable::new(HandleKind::Call);
+        let mut table = HandleTable::new(HandleKind::Call as u64);
         let first = table.insert("a").unwrap();
         assert_ne!(first, 0);
         assert_eq!(table.get(first), Some(&"a"));
@@ -155,7 +127,8 @@ mod tests {
     }
     #[test]
     fn numbers_tell_their_kind_and_reach_nothing_of_another() {
-        let (mut calls, mut requests) = (HandleTable::new(HandleKind::Call), HandleTable::new(HandleKind::Request));
+        let (mut calls, mut requests) =
+            (HandleTable::new(HandleKind::Call as u64), HandleTable::new(HandleKind::Request as u64));
         let (call, request) = (calls.insert("call").unwrap(), requests.insert("request").unwrap());
         assert_ne!(call, request);
         assert_eq!(

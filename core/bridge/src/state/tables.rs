@@ -1,9 +1,8 @@
 //! The tables of a port.
 
 use super::entries::{FunctionCall, HandlerCall, HostRequest, HttpExchange, OpenState, Registered};
-use super::full;
-use super::table::{HandleKind, HandleTable};
-use crate::{BridgeError, events::slot::ReplySlot, message::Request, open::connection::Connection};
+use super::table::{HandleTable, kind_of};
+use crate::{BridgeError, ErrorKind, events::slot::ReplySlot, message::Request, open::connection::Connection};
 use std::{
     collections::{BTreeMap, VecDeque},
     sync::Arc,
@@ -12,7 +11,23 @@ use trunkline::{auth::Verification, server::Server, transport::Listener};
 
 /// Declares the tables of a port, with the kind of their numbers.
 macro_rules! tables {
-    ($($table:ident: $kind:ident => $entry:ty,)*) => {
+    ($($table:ident: $kind:ident = $number:literal => $entry:ty,)*) => {
+        /// The kind of a number.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(crate) enum HandleKind {
+            $($kind = $number,)*
+        }
+
+        impl HandleKind {
+            /// The kind encoded in a number. The entry may no longer exist.
+            pub(crate) fn of(number: u64) -> Option<Self> {
+                match kind_of(number) {
+                    $($number => Some(Self::$kind),)*
+                    _ => None,
+                }
+            }
+        }
+
         /// All tables of a port.
         pub(crate) struct Tables {
             $(pub(crate) $table: HandleTable<$entry>,)*
@@ -24,7 +39,7 @@ macro_rules! tables {
         impl Default for Tables {
             fn default() -> Self {
                 let (lost, replies) = (LostConnections::default(), BTreeMap::new());
-                Self { $($table: HandleTable::new(HandleKind::$kind),)* lost, replies }
+                Self { $($table: HandleTable::new($number),)* lost, replies }
             }
         }
 
@@ -39,15 +54,20 @@ macro_rules! tables {
 }
 
 tables! {
-    servers: Server => Server,
-    features: Feature => Registered,
-    listeners: Listener => OpenState<Arc<Listener>>,
-    connections: Connection => OpenState<Connection>,
-    calls: Call => HandlerCall,
-    verifications: Verification => Verification,
-    function_calls: FunctionCall => FunctionCall,
-    requests: Request => HostRequest,
-    exchanges: Exchange => Arc<HttpExchange>,
+    servers: Server = 1 => Server,
+    features: Feature = 2 => Registered,
+    listeners: Listener = 3 => OpenState<Arc<Listener>>,
+    connections: Connection = 4 => OpenState<Connection>,
+    calls: Call = 5 => HandlerCall,
+    verifications: Verification = 6 => Verification,
+    requests: Request = 7 => HostRequest,
+    exchanges: Exchange = 8 => Arc<HttpExchange>,
+    function_calls: FunctionCall = 9 => FunctionCall,
+}
+
+/// The error of a table that has no numbers left.
+pub(crate) fn full() -> BridgeError {
+    BridgeError::new(ErrorKind::Busy, "The port has no handles left")
 }
 
 impl Tables {

@@ -3,7 +3,7 @@
 use crate::{
     BridgeError, PortState,
     message::{NEXT, OPEN, Request},
-    state::table::HandleKind,
+    state::tables::HandleKind,
     telemetry::{TelemetryRecord, since_1970},
 };
 use trunkline::{bridge_support::opening_start, protocol::method::Method, telemetry::OperationStart};
