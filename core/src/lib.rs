@@ -171,6 +171,8 @@ mod kept_log;
 mod log_text;
 #[cfg(feature = "client")]
 mod negotiation_cache;
+#[cfg(feature = "client")]
+mod on_drop;
 #[cfg(feature = "server")]
 mod open_folder;
 pub mod prelude;

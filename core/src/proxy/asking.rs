@@ -4,6 +4,7 @@
 use super::{shares::pass_log, watching::MountPoint};
 use crate::{
     client::{ClientError, ClientEvents, ProgressHook, report_progress},
+    on_drop::OnDrop,
     protocol::{RawJson, RpcError, method, model::ElicitationComplete},
     random::unguessable,
     runtime::Promise,
@@ -184,8 +185,9 @@ impl ProxiedCall {
             Ok(question) => question,
             Err(error) => return Some(Err(error)),
         };
-        let pending = PendingQuestion { question, call: self };
-        pending.question.answer.kept().await
+        // Without an answer, the question is withdrawn.
+        let _withdraw = OnDrop::new(|| self.withdraw(&question));
+        question.answer.kept().await
     }
 
     async fn step(&self) -> ProxiedCallStep {
@@ -261,6 +263,15 @@ impl ProxiedCall {
         self.state.lock().questions.retain(|other| !Arc::ptr_eq(other, question));
     }
 
+    fn withdraw(&self, question: &Arc<Question>) {
+        self.forget(question);
+        let pending = question.pending.lock().take();
+        if let Some((info, pending)) = pending {
+            // Has no effect if it was answered.
+            info.cancel_client_request(&pending, "the server no longer needs the response");
+        }
+    }
+
     fn change<T>(&self, change: impl FnOnce(&mut ProxiedCallState) -> T) -> T {
         let (changed, waker) = {
             let mut state = self.state.lock();
@@ -270,23 +281,6 @@ impl ProxiedCall {
             waker.wake();
         }
         changed
-    }
-}
-
-/// A question that the server is waiting for. Dropping it without an answer withdraws it.
-struct PendingQuestion {
-    call: Arc<ProxiedCall>,
-    question: Arc<Question>,
-}
-
-impl Drop for PendingQuestion {
-    fn drop(&mut self) {
-        self.call.forget(&self.question);
-        let pending = self.question.pending.lock().take();
-        if let Some((info, pending)) = pending {
-            // Has no effect if it was answered.
-            info.cancel_client_request(&pending, "the server no longer needs the response");
-        }
     }
 }
 

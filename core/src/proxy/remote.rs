@@ -15,6 +15,7 @@ use crate::{
         report_progress,
     },
     engine::OnBehalf,
+    on_drop::OnDrop,
     protocol::{Era, RawJson, RpcError, SentTrace, error::code, extension, method, model::ClientCapabilities},
     race::unless,
     runtime::BoxedTask,
@@ -220,12 +221,13 @@ impl Remote {
 
     /// Serves a call until it has an outcome, or parks it until the caller's next round.
     async fn drive(&self, call: Arc<ProxiedCall>, info: &CallInfo) -> Result<Outcome, RpcError> {
-        let mut guard = StopCallOnDrop(Some(Arc::clone(&call)));
+        let driven = Arc::clone(&call);
+        let guard = OnDrop::new(move || driven.stop.keep(()));
         Ok(match call.drive(info).await {
             Some(outcome) => self.outcome_of(info.method(), outcome),
             None => {
                 info.memoize(KEPT, json!(call.id));
-                guard.0 = None;
+                guard.disarm();
                 self.parked.keep(call, info.timeout_for(method::ELICITATION_CREATE));
                 Outcome::Internal("the caller has to come back with the answers".into())
             }
@@ -312,17 +314,6 @@ fn options_for(info: &CallInfo) -> RequestOptions {
     let options = RequestOptions::default().with_trace(trace).with_cause(info.cause().cloned());
     // A task is limited by its time to live.
     if info.is_task() { options.with_timeout(Duration::MAX).with_max_timeout(Duration::MAX) } else { options }
-}
-
-/// Cancels a call when dropped, unless the call was taken out before.
-struct StopCallOnDrop(Option<Arc<ProxiedCall>>);
-
-impl Drop for StopCallOnDrop {
-    fn drop(&mut self) {
-        if let Some(call) = &self.0 {
-            call.stop.keep(());
-        }
-    }
 }
 
 /// Passes on progress, if the caller asked for it.

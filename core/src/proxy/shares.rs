@@ -3,6 +3,7 @@
 use super::callers::Caller;
 use crate::{
     client::{Client, ClientEvents},
+    on_drop::OnDrop,
     protocol::{RawJson, RpcError, method, model::LogMessage},
     server::CallInfo,
     sync::Mutex,
@@ -19,21 +20,16 @@ struct SharedCall {
     number: u64,
 }
 
-/// The slot of a request, released on drop.
-pub(super) struct SharePermit {
-    shares: Arc<Shares>,
-    number: u64,
-}
-
 impl Shares {
-    /// Acquires a slot for a request. A caller may use at most as many slots as remain free, so a
-    /// single caller gets half of the connection and leaves the other half to others.
+    /// Acquires a slot for a request, until the guard is dropped. A caller may use at most as many
+    /// slots as remain free, so a single caller gets half of the connection and leaves the other
+    /// half to others.
     pub(super) fn take(
         self: &Arc<Self>,
         caller: Caller,
         info: &CallInfo,
         client: &Client,
-    ) -> Result<SharePermit, RpcError> {
+    ) -> Result<OnDrop<impl FnOnce() + use<>>, RpcError> {
         let limit = client.options().max_in_flight;
         let mut calls = self.0.lock();
         let own = calls.iter().filter(|call| call.caller == caller).count();
@@ -45,7 +41,16 @@ impl Shares {
         let number = calls.last().map_or(0, |last| last.number + 1);
         calls.push(SharedCall { caller, info: info.clone(), number });
         drop(calls);
-        Ok(SharePermit { shares: Arc::clone(self), number })
+        let shares = Arc::clone(self);
+        Ok(OnDrop::new(move || shares.release(number)))
+    }
+
+    fn release(&self, number: u64) {
+        let mut calls = self.0.lock();
+        let position = calls.iter().position(|call| call.number == number);
+        let call = position.map(|position| calls.remove(position));
+        drop(calls);
+        drop(call);
     }
 
     /// Returns the call that a log message is attributed to: the newest, if all calls belong to one
@@ -55,16 +60,6 @@ impl Shares {
         let last = calls.last()?;
         let alone = calls.iter().all(|call| call.caller == last.caller && last.caller != Caller::Nobody);
         (alone || calls.len() == 1).then(|| last.info.clone())
-    }
-}
-
-impl Drop for SharePermit {
-    fn drop(&mut self) {
-        let mut calls = self.shares.0.lock();
-        let position = calls.iter().position(|call| call.number == self.number);
-        let call = position.map(|position| calls.remove(position));
-        drop(calls);
-        drop(call);
     }
 }
 

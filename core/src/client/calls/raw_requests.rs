@@ -7,6 +7,7 @@ use super::{
 use crate::{
     client::{client::Client, error::ClientError, options::RequestOptions},
     engine::{OnBehalf, RequestExtras},
+    on_drop::OnDrop,
     protocol::{RawJson, RevisionFeature, method, model::LoggingLevel},
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -80,7 +81,7 @@ impl Client {
 
     /// Waits for the outcome of a call. Dropping the future cancels the call.
     pub(in crate::client) async fn wait(&self, call: Arc<ClientCall>) -> Result<RawJson, ClientError> {
-        let guard = CancelOnDrop { client: self, call: Some(&call) };
+        let guard = OnDrop::new(|| self.cancel(&call, "the caller dropped the request"));
         let outcome = call.receiver.outcome().await;
         guard.disarm();
         outcome
@@ -192,26 +193,5 @@ impl Client {
     /// As for [`Client::request`].
     pub async fn ping_with(&self, options: &RequestOptions) -> Result<(), ClientError> {
         self.request(method::PING, None, options).await.map(drop)
-    }
-}
-
-/// Cancels a call when it is dropped.
-struct CancelOnDrop<'a> {
-    client: &'a Client,
-    call: Option<&'a ClientCall>,
-}
-
-impl CancelOnDrop<'_> {
-    /// The call has completed.
-    fn disarm(mut self) {
-        self.call = None;
-    }
-}
-
-impl Drop for CancelOnDrop<'_> {
-    fn drop(&mut self) {
-        if let Some(call) = self.call {
-            self.client.cancel(call, "the caller dropped the request");
-        }
     }
 }

@@ -5,6 +5,7 @@ use super::{group_members::GroupMembers, group_tasks::GroupTasks, member::GroupM
 use crate::{
     client::{ClientError, ClientId, Connector, Inbox, Link, LinkFailure, LinkMessage, RequestOptions},
     composition::rewriting,
+    on_drop::OnDrop,
     protocol::{
         RawJson, RequestId, Revision, RpcError,
         envelope::{Frame, FrameBounds, Message, Request, encode_error, encode_notification, encode_result},
@@ -31,9 +32,9 @@ impl Connector for GroupConnector {
     fn connect(&self, inbox: Arc<dyn Inbox>) -> BoxedTask<Result<Arc<dyn Link>, LinkFailure>> {
         let members = Arc::clone(&self.0);
         Box::pin(async move {
-            let opening = Opening(Some(&*members));
+            let disconnect = OnDrop::new(|| members.give_up());
             members.connect_all().await;
-            opening.done();
+            disconnect.disarm();
             members.changes.begin(Arc::clone(&inbox));
             let link: Arc<dyn Link> = Arc::new_cyclic(|link| GroupLink {
                 link: Weak::clone(link),
@@ -60,23 +61,6 @@ impl Connector for GroupConnector {
 
     fn transport(&self) -> Transport {
         Transport::Memory
-    }
-}
-
-/// A group that is opening. Dropping it disconnects its servers.
-struct Opening<'a>(Option<&'a GroupMembers>);
-
-impl Opening<'_> {
-    fn done(mut self) {
-        self.0 = None;
-    }
-}
-
-impl Drop for Opening<'_> {
-    fn drop(&mut self) {
-        if let Some(members) = self.0 {
-            members.give_up();
-        }
     }
 }
 

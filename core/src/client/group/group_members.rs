@@ -8,6 +8,7 @@ use super::{
 use crate::{
     client::{Client, ClientError, RequestOptions},
     composition::{names, rewriting},
+    on_drop::OnDrop,
     protocol::{
         RawJson, RpcError, extension,
         method::{self, Method},
@@ -208,7 +209,9 @@ impl GroupMembers {
         let (queue, work) = (Arc::new(Mutex::new(VecDeque::from(items))), Arc::new(work));
         let ends: Vec<_> = (0..workers).map(|_| Arc::new(Promise::default())).collect();
         for end in &ends {
-            let (queue, work, end) = (Arc::clone(&queue), Arc::clone(&work), KeepOnDrop(Arc::clone(end)));
+            let (queue, work, end) = (Arc::clone(&queue), Arc::clone(&work), Arc::clone(end));
+            // Also if the work panics.
+            let end = OnDrop::new(move || end.keep(()));
             self.changes.runtime.spawn(Box::pin(async move {
                 loop {
                     let Some(item) = queue.lock().pop_front() else { break };
@@ -220,15 +223,6 @@ impl GroupMembers {
         for end in ends {
             end.kept().await;
         }
-    }
-}
-
-/// Wakes the task that waits for a worker, even if the worker panics.
-struct KeepOnDrop(Arc<Promise<()>>);
-
-impl Drop for KeepOnDrop {
-    fn drop(&mut self) {
-        self.0.keep(());
     }
 }
 

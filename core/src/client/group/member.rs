@@ -2,10 +2,7 @@
 //! waiters.
 
 use super::{
-    group_changes::GroupChanges,
-    group_settings::GroupSettings,
-    group_target::GroupTarget,
-    member_pauses::{MemberPauses, MemberRequest},
+    group_changes::GroupChanges, group_settings::GroupSettings, group_target::GroupTarget, member_pauses::MemberPauses,
     member_subscriptions::MemberSubscriptions,
 };
 use crate::{
@@ -14,6 +11,7 @@ use crate::{
         server_requests::observation::Observation,
     },
     composition::names,
+    on_drop::OnDrop,
     protocol::{Era, RawJson, RequestId, method, model::LoggingLevel},
     race::unless,
     runtime::Promise,
@@ -197,7 +195,7 @@ impl GroupMember {
     }
 
     /// Registers a request of the group that this server is handling.
-    pub(super) fn in_flight(&self, id: RequestId) -> MemberRequest<'_> {
+    pub(super) fn in_flight(&self, id: RequestId) -> OnDrop<impl FnOnce()> {
         self.pauses.enter(id)
     }
 

@@ -1,7 +1,7 @@
 //! Time that a server of a group spends asking the user, which does not count towards the timeouts
 //! of the group's requests.
 
-use crate::{client::Inbox, protocol::RequestId, sync::Mutex};
+use crate::{client::Inbox, on_drop::OnDrop, protocol::RequestId, sync::Mutex};
 use std::{collections::HashSet, sync::Arc};
 
 /// The requests of a group that one server is handling.
@@ -16,16 +16,13 @@ struct MemberPauseState {
     paused: Vec<RequestId>,
 }
 
-/// A request that the server is handling, until it is dropped.
-pub(super) struct MemberRequest<'a> {
-    pauses: &'a MemberPauses,
-    id: RequestId,
-}
-
 impl MemberPauses {
-    pub(super) fn enter(&self, id: RequestId) -> MemberRequest<'_> {
+    /// Enters a request that the server is handling, until the guard is dropped.
+    pub(super) fn enter(&self, id: RequestId) -> OnDrop<impl FnOnce()> {
         self.0.lock().in_flight.insert(id.clone());
-        MemberRequest { pauses: self, id }
+        OnDrop::new(move || {
+            self.0.lock().in_flight.remove(&id);
+        })
     }
 
     /// Called when the user is asked: pauses the timeouts of the requests in flight.
@@ -57,11 +54,5 @@ impl MemberPauses {
         if let Some(inbox) = inbox {
             paused.iter().for_each(|id| inbox.resume(id));
         }
-    }
-}
-
-impl Drop for MemberRequest<'_> {
-    fn drop(&mut self) {
-        self.pauses.0.lock().in_flight.remove(&self.id);
     }
 }

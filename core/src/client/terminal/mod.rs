@@ -10,6 +10,7 @@ use crate::{
         HandlerError,
         server_requests::client_handlers::{ClientHandlers, ServerRequest},
     },
+    on_drop::OnDrop,
     protocol::model::ElicitResult,
     runtime::{BoxedTask, Console, Promise, Terminal},
 };
@@ -39,7 +40,7 @@ fn ask<P: Send + 'static>(
     let reply = DialogueReply(Arc::clone(&answer));
     let dialogue = Box::new(move |console: &mut dyn Console| reply.send(dialogue(console, &request)));
     let begun = terminal.converse(dialogue, Arc::clone(&stopped));
-    let stop = StopOnDrop(stopped);
+    let stop = OnDrop::new(move || stopped.store(true, Ordering::Release));
     Box::pin(async move {
         let _stop = stop;
         begun?;
@@ -63,14 +64,6 @@ impl DialogueReply {
 impl Drop for DialogueReply {
     fn drop(&mut self) {
         self.0.keep(Err(io::Error::other("The dialogue at the terminal ended without an answer")));
-    }
-}
-
-struct StopOnDrop(Arc<AtomicBool>);
-
-impl Drop for StopOnDrop {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Release);
     }
 }
 

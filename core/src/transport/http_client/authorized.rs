@@ -2,8 +2,9 @@
 
 use super::{http_failure, http_link::LinkContext};
 use crate::{
-    client::{Inbox, LinkFailure, LinkMessage},
+    client::{LinkFailure, LinkMessage},
     client_auth::{AuthError, CredentialsRefusal, OutgoingRequest},
+    on_drop::OnDrop,
     protocol::RequestId,
     transport::TokioRuntime,
 };
@@ -114,7 +115,10 @@ impl LinkContext {
         outgoing: &EndpointRequest,
         credentials: impl Future<Output = Result<T, AuthError>>,
     ) -> Result<T, LinkFailure> {
-        let _pause = outgoing.id.as_ref().map(|id| Pause::begin(&*self.inbox, id));
+        let _paused = outgoing.id.as_ref().map(|id| {
+            self.inbox.pause(id);
+            OnDrop::new(|| self.inbox.resume(id))
+        });
         let target = &self.route.target;
         match tokio::time::timeout(AUTHORIZED_WITHIN, credentials).await {
             Ok(Ok(value)) => Ok(value),
@@ -123,25 +127,6 @@ impl LinkContext {
                 "No credentials for {target}: none were supplied within {AUTHORIZED_WITHIN:?}"
             ))),
         }
-    }
-}
-
-/// A request whose timeouts are paused.
-struct Pause<'a> {
-    inbox: &'a dyn Inbox,
-    id: &'a RequestId,
-}
-
-impl<'a> Pause<'a> {
-    fn begin(inbox: &'a dyn Inbox, id: &'a RequestId) -> Self {
-        inbox.pause(id);
-        Self { inbox, id }
-    }
-}
-
-impl Drop for Pause<'_> {
-    fn drop(&mut self) {
-        self.inbox.resume(self.id);
     }
 }
 

@@ -1,0 +1,23 @@
+//! Work that must be done however a scope ends: also if its future is dropped, or panics.
+
+/// Calls a function when dropped.
+pub(crate) struct OnDrop<F: FnOnce()>(Option<F>);
+
+impl<F: FnOnce()> OnDrop<F> {
+    pub(crate) fn new(function: F) -> Self {
+        Self(Some(function))
+    }
+
+    /// Drops the function without calling it.
+    pub(crate) fn disarm(mut self) {
+        self.0 = None;
+    }
+}
+
+impl<F: FnOnce()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        if let Some(function) = self.0.take() {
+            function();
+        }
+    }
+}
