@@ -1,7 +1,6 @@
 //! JSON: values that pass through unchanged, and the functions for values at a pointer, of which
 //! `generated/values.rs` has those for numbers and booleans.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use base64::Engine;
@@ -160,9 +159,13 @@ fn skip_space(json: &[u8], from: usize) -> usize {
 /// without being built.
 struct PointerStep<'t>(&'t str);
 
-/// The name of a member, borrowed if it has no escapes.
-#[derive(Deserialize)]
-struct PointerKey<'a>(#[serde(borrow)] Cow<'a, str>);
+/// Whether the name of a member, as written, is `token`. A lone surrogate in it is U+FFFD.
+fn is_named(name: &RawValue, token: &str) -> bool {
+    let written = &name.get()[1..name.get().len() - 1];
+    let is_escaped =
+        || serde_json::from_slice::<String>(&mended(name.get().as_bytes())).is_ok_and(|name| name == token);
+    written == token || written.contains('\\') && is_escaped()
+}
 
 impl<'de> Visitor<'de> for PointerStep<'_> {
     type Value = Option<&'de RawValue>;
@@ -173,11 +176,9 @@ impl<'de> Visitor<'de> for PointerStep<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut found = None;
-        while let Some(PointerKey(key)) = map.next_key()? {
-            if key == self.0 {
-                found = Some(map.next_value()?);
-            } else {
-                map.next_value::<IgnoredAny>()?;
+        while let Some((name, value)) = map.next_entry()? {
+            if is_named(name, self.0) {
+                found = Some(value);
             }
         }
         Ok(found)
