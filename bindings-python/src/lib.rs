@@ -7,8 +7,6 @@
 mod bell;
 mod decode;
 mod descriptor;
-mod docstring;
-mod duration;
 mod encode;
 mod error;
 mod port;
@@ -25,9 +23,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(port::to_json, module)?)?;
     module.add_function(wrap_pyfunction!(port::from_json, module)?)?;
     module.add_function(wrap_pyfunction!(port::write_stderr, module)?)?;
-    module.add_function(wrap_pyfunction!(docstring::read_docstring, module)?)?;
-    module.add_function(wrap_pyfunction!(duration::read_duration, module)?)?;
-    module.add_function(wrap_pyfunction!(duration::write_duration, module)?)?;
     module.add_class::<schema::SchemaObject>()?;
     module.add_class::<schema::AlternativesObject>()?;
     module.add_class::<port::Port>()

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, cast
 
 from .. import _native
 from ..model.base import Block, Model, encode_base64
+from .durations import write_duration
 from .foreign import is_msgspec
 
 
@@ -125,7 +126,7 @@ def _object(value: Any, path: str, key: Key) -> Any:
         case "datetime", "datetime" | "date" | "time":
             return value.isoformat()
         case "datetime", "timedelta":
-            return _native.write_duration((value.days * 86_400 + value.seconds) * 1_000_000 + value.microseconds)
+            return write_duration(value)
         case ("uuid", "UUID") | ("decimal", "Decimal"):
             return str(value)
         case _:

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable
 from typing import Any, cast
 
-from .. import _native
 from ..model.base import decode_base64
+from .durations import read_duration
 from .node import Node, Schema
 from .unsupported import UnsupportedType
 
@@ -33,7 +33,7 @@ def scalar(tp: Any) -> Node | None:
         case "datetime", "time":
             return _text("time", lambda text: tp.fromisoformat(_zulu(text)))
         case "datetime", "timedelta":
-            return _text("duration", lambda text: tp(microseconds=_native.read_duration(text)))
+            return _text("duration", lambda text: read_duration(text, tp))
         case "uuid", "UUID":
             return _text("uuid", tp)
         case "decimal" | "_decimal" | "_pydecimal", "Decimal":

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, Union, get_args, get_origin
 
-from .. import _native
 from ..errors import InvalidArgumentError
 from ..schema.builder import MISSING
 from ..schema.fields import Field, alias_of
@@ -16,6 +15,7 @@ from ..schema.node import Schema
 from ..schema.unsupported import refusing
 from .asynchronous import called, innermost, is_async
 from .dependencies import Dependency, Depends
+from .docstrings import read_docstring
 
 if TYPE_CHECKING:
     from inspect import Parameter
@@ -30,6 +30,8 @@ class Parameters:
     """
 
     def __init__(self, function: Callable[..., Any], noun: str = "a handler") -> None:
+        from inspect import getdoc
+
         self.where = where = name_of(function)
         self.is_async = _checked_async(function, where, noun)
         self.hints = _hints(function, where)
@@ -39,7 +41,7 @@ class Parameters:
         self.dependencies = Planner(self.is_async, (where,), names).take(given, self.hints)
         self.takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in given)
         self.named = [parameter for parameter in given if parameter.kind is not parameter.VAR_KEYWORD]
-        self._described = dict(_native.read_docstring(_docstring(function))[1])
+        self._described = read_docstring(getdoc(function) or "")[1]
 
     def about(self, parameter: Parameter, schema: Schema) -> Schema:
         """Return the parameter's schema. Without a description of its own, it gets the one from the
@@ -98,14 +100,9 @@ def describe(function: Callable[..., Any]) -> str | None:
     """Return a function's docstring as a description, without the sections on parameters, results
     and exceptions.
     """
-    return _native.read_docstring(_docstring(function))[0] or None
-
-
-def _docstring(function: Callable[..., Any]) -> str:
     from inspect import getdoc
 
-    # Lone surrogates have no UTF-8 form; each is replaced by U+FFFD.
-    return (getdoc(function) or "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return read_docstring(getdoc(function) or "")[0] or None
 
 
 def _take_context(where: str, parameters: list[Parameter], hints: dict[str, Any], *, is_async: bool) -> str | None:
