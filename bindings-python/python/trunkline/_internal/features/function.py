@@ -13,7 +13,7 @@ from ..port.port import Port
 from ..port.scope import CallScope
 from ..returns import Answer
 from ..signature.asynchronous import is_awaitable
-from ..signature.dependencies import AsyncScope, Depends, Scope
+from ..signature.dependencies import Depends, RequestScope, completed
 from ..signature.parameters import Parameters, Planner, name_of
 from ..signature.string_arguments import TextSignature
 from ..signature.tool_signature import Signature
@@ -64,7 +64,7 @@ class FunctionHandler(Handler):
     def run_in_thread(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:
         arguments = self.bind(body)
         if self._dependencies:
-            value = self._run_in_thread_with_dependencies(SyncContext(port, ticket, scope), arguments)
+            value = completed(self._run_with_dependencies(SyncContext(port, ticket, scope), arguments))
         else:
             if self._context_name is not None:
                 arguments[self._context_name] = SyncContext(port, ticket, scope)
@@ -77,8 +77,8 @@ class FunctionHandler(Handler):
     def where(self) -> str:
         return super().where + place_of(self.function)
 
-    async def _run_with_dependencies(self, context: Context, arguments: dict[str, Any]) -> Any:
-        async with AsyncScope(context, self._defaults | arguments) as scope:
+    async def _run_with_dependencies(self, context: Context | SyncContext, arguments: dict[str, Any]) -> Any:
+        async with RequestScope(context, self._defaults | arguments, in_thread=self.in_thread) as scope:
             for name, dependency in self._dependencies:
                 value = await scope.value(dependency)
                 if name:
@@ -86,17 +86,7 @@ class FunctionHandler(Handler):
             if self._context_name is not None:
                 arguments[self._context_name] = context
             value = self.function(**arguments)
-            return await value if is_awaitable(value) else value
-
-    def _run_in_thread_with_dependencies(self, context: SyncContext, arguments: dict[str, Any]) -> Any:
-        with Scope(context, self._defaults | arguments) as scope:
-            for name, dependency in self._dependencies:
-                value = scope.value(dependency)
-                if name:
-                    arguments[name] = value
-            if self._context_name is not None:
-                arguments[self._context_name] = context
-            return self.function(**arguments)
+            return await value if is_awaitable(value) and not self.in_thread else value
 
 
 def _awaited(port: Port, ticket: int, value: Awaitable[Any]) -> Any:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from collections.abc import Callable, Coroutine, Hashable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from ..errors import InvalidArgumentError
 from .asynchronous import is_async
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from ..context._async.context import Context
     from ..context._sync.context import SyncContext
     from ..port.loop_side import LoopSide
+
+T = TypeVar("T")
 
 
 class Depends:
@@ -66,19 +68,50 @@ Overrides: TypeAlias = dict[Hashable, Callable[[bool], Dependency]]
 
 
 class RequestScope:
-    """The dependencies of one request."""
+    """The dependencies of one request. For a `def` handler, its coroutines never suspend: the
+    thread blocks while the event loop runs an `async def` dependency.
+    """
 
-    _is_async: ClassVar[bool]
-
-    def __init__(self, context: Context | SyncContext, arguments: Mapping[str, Any]) -> None:
+    def __init__(self, context: Context | SyncContext, arguments: Mapping[str, Any], *, in_thread: bool) -> None:
         self._context = context
         self._arguments = arguments
+        self._in_thread = in_thread
         self._values: dict[int, Any] = {}
+        self._stack = AsyncExitStack()
+        self._side: LoopSide | None = None
+
+    async def value(self, dependency: Dependency) -> Any:
+        """Return the value of a dependency, created on first use."""
+        key = id(dependency.function)
+        if key in self._values:
+            return self._values[key]
+        dependency = self._chosen(dependency)
+        arguments = self._given(dependency)
+        for name, inner in dependency.needs:
+            arguments[name] = await self.value(inner)
+        if dependency.is_async and self._in_thread:
+            value = self._value_on_loop(dependency, arguments)
+        else:
+            value = dependency.call(**arguments)
+            if not dependency.is_generator:
+                value = await value if dependency.is_async else value
+            elif dependency.is_async:
+                value = await self._stack.enter_async_context(value)
+            else:
+                value = self._stack.enter_context(value)
+        self._values[key] = value
+        return value
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *outcome: Any) -> None:  # noqa: PYI036 - they are passed on
+        await self._stack.__aexit__(*outcome)
 
     def _chosen(self, dependency: Dependency) -> Dependency:
         overrides = self._context._port.overrides
         override = overrides.get(key_of(dependency.function)) if overrides else None
-        return dependency if override is None else override(self._is_async)
+        return dependency if override is None else override(not self._in_thread)
 
     def _given(self, dependency: Dependency) -> dict[str, Any]:
         """Return the parameters that are not dependencies."""
@@ -92,81 +125,14 @@ class RequestScope:
             given[dependency.context_name] = self._context_of(dependency)
         return given
 
-    def _context_of(self, dependency: Dependency) -> Context | SyncContext:  # noqa: ARG002 - see `Scope`
-        return self._context
+    def _context_of(self, dependency: Dependency) -> Context | SyncContext:
+        if not (dependency.is_async and self._in_thread):
+            return self._context
+        from ..context._async.context import Context
 
-
-def key_of(function: Any) -> Hashable:
-    """Return the identity of a function. Methods of one object are the same if they are equal."""
-    try:
-        hash(function)
-    except TypeError:
-        return id(function)
-    return function
-
-
-class AsyncScope(RequestScope):
-    """The dependencies of one request to an `async def` handler."""
-
-    _is_async = True
-
-    def __init__(self, context: Context, arguments: Mapping[str, Any]) -> None:
-        super().__init__(context, arguments)
-        self._stack = AsyncExitStack()
-
-    async def value(self, dependency: Dependency) -> Any:
-        """Return the value of a dependency, created on first use."""
-        key = id(dependency.function)
-        if key in self._values:
-            return self._values[key]
-        dependency = self._chosen(dependency)
-        arguments = self._given(dependency)
-        for name, inner in dependency.needs:
-            arguments[name] = await self.value(inner)
-        value: Any = dependency.call(**arguments)
-        if not dependency.is_generator:
-            value = await value if dependency.is_async else value
-        elif dependency.is_async:
-            value = await self._stack.enter_async_context(value)
-        else:
-            value = self._stack.enter_context(value)
-        self._values[key] = value
-        return value
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *outcome: Any) -> None:  # noqa: PYI036 - they are passed on
-        await self._stack.__aexit__(*outcome)
-
-
-class Scope(RequestScope):
-    """The dependencies of one request to a `def` handler."""
-
-    _is_async = False
-
-    def __init__(self, context: SyncContext, arguments: Mapping[str, Any]) -> None:
-        super().__init__(context, arguments)
-        self._stack = ExitStack()
-        self._side: LoopSide | None = None
-
-    def value(self, dependency: Dependency) -> Any:
-        """Return the value of a dependency, created on first use."""
-        key = id(dependency.function)
-        if key in self._values:
-            return self._values[key]
-        dependency = self._chosen(dependency)
-        arguments = self._given(dependency)
-        for name, inner in dependency.needs:
-            arguments[name] = self.value(inner)
-        if dependency.is_async:
-            value = self._value_on_loop(dependency, arguments)
-        else:
-            value = dependency.call(**arguments)
-            if dependency.is_generator:
-                value = self._stack.enter_context(value)
-        self._values[key] = value
-        return value
+        context = Context(self._context._port, self._context._ticket)
+        context._vars = self._context.vars
+        return context
 
     def _value_on_loop(self, dependency: Dependency, arguments: dict[str, Any]) -> Any:
         from ..port.loop_side import LoopSide
@@ -185,17 +151,20 @@ class Scope(RequestScope):
         self._stack.push(leave)
         return value
 
-    def _context_of(self, dependency: Dependency) -> Context | SyncContext:
-        if not dependency.is_async:
-            return self._context
-        from ..context._async.context import Context
 
-        context = Context(self._context._port, self._context._ticket)
-        context._vars = self._context.vars
-        return context
+def completed(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine that never suspends, and return its result."""
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        return done.value
+    raise RuntimeError("a coroutine on a thread has suspended")
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(self, *outcome: Any) -> None:  # noqa: PYI036 - they are passed on
-        self._stack.__exit__(*outcome)
+def key_of(function: Any) -> Hashable:
+    """Return the identity of a function. Methods of one object are the same if they are equal."""
+    try:
+        hash(function)
+    except TypeError:
+        return id(function)
+    return function
