@@ -13,22 +13,26 @@ from ._internal._generated.api import *  # noqa: F403
 from ._internal._generated.errors import *  # noqa: F403
 from ._internal.auth import Auth, InsufficientScope, InvalidToken, PresentedToken, Verify
 from ._internal.client.async_client import Client
+from ._internal.client.connection import Target
+from ._internal.client.group_target import GroupTarget
 from ._internal.client.sync_client import SyncClient
 from ._internal.client_group._generated import api as _client_api
 from ._internal.client_group._generated.api import *  # noqa: F403
 from ._internal.client_requests._generated.requests import elicit, elicit_url, list_roots, sample
-from ._internal.client_requests.input_request import ElicitResult, InputRequest, InputRequired
+from ._internal.client_requests.input_request import ElicitResult, InputRequest, InputRequired, Messages
 from ._internal.context._async.context import Context
 from ._internal.context._sync.context import SyncContext
 from ._internal.errors import ProtocolError, ToolError
 from ._internal.features.middleware import Middleware, Next, Request
-from ._internal.features.mount import Mount
-from ._internal.features.registry import Registration
+from ._internal.features.mount import Mount, ProxiedClient
+from ._internal.features.provider import AsyncProvider, Category, Provider, SyncProvider
+from ._internal.features.registry import EnterLifespan, Registration
 from ._internal.features.skill import Skill
 from ._internal.listener import Listener
 from ._internal.messages import GetPromptResult, Message, assistant, user
 from ._internal.model.base import OtherContent
 from ._internal.model.resource_contents import EmbeddedResource, ResourceContents
+from ._internal.requests import OnProgress
 from ._internal.schema.fields import Field
 from ._internal.server.server import Server
 from ._internal.signature.dependencies import Depends
@@ -39,14 +43,7 @@ if TYPE_CHECKING:
     from ._internal._generated.options import *  # noqa: F403
     from ._internal._generated.store import Store
     from ._internal.client.connect_options import ConnectOptions, OnNotification, OnToolsChanged
-    from ._internal.client.connection import Target
-    from ._internal.client.group_target import GroupTarget
-    from ._internal.client_requests.input_request import Messages
-    from ._internal.features.mount import ProxiedClient
-    from ._internal.features.provider import AsyncProvider, Category, Provider, SyncProvider
-    from ._internal.features.registry import EnterLifespan
     from ._internal.http_mount import ASGIApp
-    from ._internal.requests import OnProgress
     from ._internal.server.store_check import check_store
 
 __version__ = _native.VERSION
@@ -57,21 +54,11 @@ _OPTIONS = ["OAuth", *(f"{kind}Options" for kind in _KINDS.split())]
 _LAZY = {
     **dict.fromkeys(_OPTIONS, "_generated.options"),
     "ASGIApp": "http_mount",
-    "AsyncProvider": "features.provider",
-    "Category": "features.provider",
     "ConnectOptions": "client.connect_options",
-    "EnterLifespan": "features.registry",
-    "GroupTarget": "client.group_target",
-    "Messages": "client_requests.input_request",
     "OnNotification": "client.connect_options",
-    "OnProgress": "requests",
     "OnToolsChanged": "client.connect_options",
-    "Provider": "features.provider",
     "Store": "_generated.store",
-    "ProxiedClient": "features.mount",
-    "SyncProvider": "features.provider",
     "check_store": "server.store_check",
-    "Target": "client.connection",
 }
 
 
