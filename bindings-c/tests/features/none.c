@@ -32,6 +32,25 @@ static void refuse_store(trunkline_str url, const char *feature) {
   trunkline_server_options_free(options);
 }
 
+static void refuse_http(trunkline_server *server) {
+  trunkline_http_options *options = NULL;
+  trunkline_listener *listener = NULL;
+  trunkline_client_options *client_options = NULL;
+  trunkline_client *client = NULL;
+  GIVES(TRUNKLINE_OK, NULL, trunkline_http_options_new(&options, &error));
+  GIVES(TRUNKLINE_INVALID_ARGUMENT, "http-server", trunkline_server_listen_http(server, options, &listener, &error));
+  trunkline_http_options_set_auth(options, S("{\"resource\": \"https://a.example/mcp\", \"issuer\": \"https://b.example\"}"));
+  GIVES(TRUNKLINE_INVALID_ARGUMENT, "auth", trunkline_server_listen_http(server, options, &listener, &error));
+  trunkline_http_options_free(options);
+  GIVES(TRUNKLINE_INVALID_ARGUMENT, "http-client",
+        trunkline_client_connect_http(S("http://127.0.0.1:1/mcp"), NULL, &client, &error));
+  GIVES(TRUNKLINE_OK, NULL, trunkline_client_options_new(&client_options, &error));
+  trunkline_client_options_set_auth(client_options, S("{\"token\": \"secret\"}"));
+  GIVES(TRUNKLINE_INVALID_ARGUMENT, "auth",
+        trunkline_client_connect_http(S("http://127.0.0.1:1/mcp"), client_options, &client, &error));
+  trunkline_client_options_free(client_options);
+}
+
 static void refused(trunkline_call *call, trunkline_result result, const trunkline_str *json,
                     const trunkline_error *error, void *user_data) {
   (void)json, (void)user_data;
@@ -61,6 +80,7 @@ int main(void) {
   refuse_store(S("redis://127.0.0.1"), "store-redis");
   refuse_store(S("sqlite:none.db"), "store-sqlite");
   GIVES(TRUNKLINE_OK, NULL, trunkline_server_new(S("small"), S("1"), &server, &error));
+  refuse_http(server);
   GIVES(TRUNKLINE_INVALID_ARGUMENT, "skills",
         trunkline_server_add(server, S("skill"), S("{\"folder\": \".\"}"), NULL, NULL, NULL, NULL, &error));
   GIVES(TRUNKLINE_OK, NULL,

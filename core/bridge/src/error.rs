@@ -142,6 +142,7 @@ impl BridgeError {
     }
 
     /// The error of a listener that could not be opened.
+    #[cfg_attr(not(feature = "http-server"), allow(dead_code, reason = "Only a listener over HTTP opens something."))]
     pub(crate) fn not_listening(error: &io::Error) -> Self {
         let reason = match error.kind() {
             io::ErrorKind::AddrInUse => Some(FailureReason::AddressInUse),
@@ -160,6 +161,11 @@ impl BridgeError {
         };
         let facts = ConnectionFailure { reason, code: code.map(str::to_owned), ..ConnectionFailure::default() };
         Self { data: serde_json::to_value(facts).ok(), ..Self::new(ErrorKind::Transport, error.to_string()) }
+    }
+
+    /// The error of a build without a cargo feature.
+    pub(crate) fn without(feature: &str) -> Self {
+        Self::invalid(format!("This library is built without the cargo feature `{feature}`"))
     }
 
     pub(crate) fn closed() -> Self {

@@ -121,6 +121,9 @@ pub(crate) fn credentials(
     let functions = Functions { handlers, host };
     let authorizes = |name: &String| has(FUNCTIONS, name) && name != REQUEST_HEADERS;
     let auth = if given.is_some() || handlers.keys().any(authorizes) {
+        if !cfg!(all(feature = "auth", feature = "http-client")) {
+            return Err(BridgeError::without("auth"));
+        }
         let options = with_functions(given.unwrap_or_default(), &functions)?;
         OAuth::new(options).map_err(wrong)?.into()
     } else {

@@ -17,6 +17,9 @@ use trunkline::{
 };
 
 pub(crate) fn request(state: &Arc<PortState>, listener: u64, head: &HttpHead, end: bool) -> Result<u64, BridgeError> {
+    if !cfg!(feature = "http-server") {
+        return Err(BridgeError::without("http-server"));
+    }
     let mounted = match state.tables.lock().listeners.get(listener).and_then(|listener| listener.get()) {
         Some(listener) => listener.as_mounted().cloned(),
         None => return Err(BridgeError::new(ErrorKind::Closed, "The listener is closed")),

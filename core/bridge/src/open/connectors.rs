@@ -36,6 +36,7 @@ pub(crate) fn connector(
             }
             Ok(Arc::new(ChildConnector::new(command, options.limits(), handoff)))
         }
+        Connecting::Http(_) if !cfg!(feature = "http-client") => Err(BridgeError::without("http-client")),
         Connecting::Http(endpoint) => {
             let connector = HttpConnector::new(&endpoint, options.limits());
             let connector = connector.map_err(BridgeError::invalid)?;
@@ -51,10 +52,16 @@ pub(crate) fn of_entry(
     options: &ClientOptions,
     handoff: Option<Arc<ReadHandoff>>,
 ) -> Result<Arc<dyn Connector>, BridgeError> {
-    if matches!(entry, ServerEntry::Command { .. })
-        && let Target::Child(command) = Target::of_entry(entry.clone(), &options.server_defaults)?
-    {
-        return connector(state, Connecting::Child(command), options, handoff);
+    if !cfg!(feature = "auth") && matches!(entry, ServerEntry::Url { auth: Some(_), .. }) {
+        return Err(BridgeError::without("auth"));
     }
-    Ok(Target::Entry(entry).connector(options, &state.runtime()?)?)
+    match Target::of_entry(entry.clone(), &options.server_defaults)? {
+        Target::Child(command) => connector(state, Connecting::Child(command), options, handoff),
+        // With the credentials of the entry.
+        _ if cfg!(all(feature = "auth", feature = "http-client")) => {
+            Ok(Target::Entry(entry).connector(options, &state.runtime()?)?)
+        }
+        Target::Http(endpoint) => connector(state, Connecting::Http(endpoint), options, handoff),
+        _ => Err(BridgeError::without("http-client")),
+    }
 }

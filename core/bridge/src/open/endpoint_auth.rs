@@ -25,6 +25,9 @@ trunkline::bridge_support::options! {
 
 /// The authorization of an endpoint.
 pub(crate) fn authorization(state: &Arc<PortState>, auth: Value) -> Result<Authorization, BridgeError> {
+    if !cfg!(all(feature = "auth", feature = "http-server")) {
+        return Err(BridgeError::without("auth"));
+    }
     let AuthConfig { verifier, authorization, jwt } = config::read_member("open", "transport.auth", auth)?;
     let made = match verifier {
         Some(handle) => {

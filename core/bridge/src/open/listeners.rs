@@ -57,6 +57,9 @@ fn mount(
     options: &HttpOptions,
     wait: bool,
 ) -> Result<u64, BridgeError> {
+    if !cfg!(feature = "http-server") {
+        return Err(BridgeError::without("http-server"));
+    }
     let (server, runtime) = (state.server(server)?, state.runtime()?);
     let listener = Arc::new(Listener::mounted(&server, runtime, options, path));
     let handle = state.insert_opening(wait, |tables| tables.listeners.insert(OpenState::Open(listener)))?;
@@ -130,12 +133,16 @@ async fn listener(
         Endpoint::Stdio => Listener::stdio(server, runtime, Some(handoff)),
         #[cfg(unix)]
         Endpoint::Pipe(reader, writer) => Listener::pipe(server, runtime, reader, writer, Some(Arc::default())),
+        #[cfg(not(feature = "http-server"))]
+        Endpoint::Http(_) | Endpoint::Mounted(..) => return Err(BridgeError::without("http-server")),
+        #[cfg(feature = "http-server")]
         Endpoint::Http(options) => {
             let listener = Listener::http(server, runtime, *options).await;
             let listener = listener.map_err(|error| BridgeError::not_listening(&error))?;
             let described = json!(listener.address());
             return Ok((listener, described));
         }
+        #[cfg(feature = "http-server")]
         Endpoint::Mounted(path, options) => Ok(Listener::mounted(server, runtime, &options, path.as_deref())),
     };
     match listener {

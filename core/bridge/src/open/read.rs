@@ -32,6 +32,7 @@ pub(super) enum Endpoint {
     Stdio,
     #[cfg(unix)]
     Pipe(OwnedFd, OwnedFd),
+    #[cfg_attr(not(feature = "http-server"), allow(dead_code, reason = "It is refused unread."))]
     Http(Box<HttpOptions>),
     /// No socket: a web framework passes the requests. Without a path, every path is served. Host,
     /// port and Unix socket have no effect.

@@ -18,5 +18,5 @@ pub(crate) fn ask(_: &Arc<PortState>, _: &Client, _: u64, _: &Request) -> Result
 }
 
 fn missing() -> BridgeError {
-    BridgeError::invalid("skills: this library is built without the cargo feature `skills`")
+    BridgeError::without("skills")
 }
