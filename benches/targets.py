@@ -26,6 +26,9 @@ CPU = {
     "d-stdio": (1.3, 1.5, 1.7, 1.3),
     "d-http": (1.3, 1.6, 1.8, 1.3),
 }
+# The least ratio of the best peer's CPU per call to ours, for those that have the feature.
+AHEAD = 2.0
+FEATURES = ("i-progress-stdio", "i-progress-http", "i-elicit-stdio", "i-elicit-http", "i-state", "i-wide", "i-jwt")
 # The longest start in ms and the most memory after it in MB. If the least program in that language
 # is named, they are in addition to it.
 START = {
@@ -54,7 +57,7 @@ def targets(rows: list[Row], imports: list[Row]) -> list[Row]:
             what = f"import {row['import']}, CPU ms of the process"
             verdict = {"target": IMPORT_CPU_MS, "measured": cpu, "met": cpu < IMPORT_CPU_MS}
             found.append({"what": what, "sign": "under", **verdict})
-    return [*found, *_cpu_targets(rows), *_start_targets(rows), *_session_targets(rows), *growth_targets(rows)]
+    return [*found, *_cpu_targets(rows), *_feature_targets(rows), *_start_targets(rows), *_session_targets(rows), *growth_targets(rows)]
 
 
 def missed_targets(found: list[Row]) -> str:
@@ -83,6 +86,20 @@ def _cpu_targets(rows: list[Row]) -> list[Row]:
         for server, target in zip(OURS, most, strict=True):
             ratio = _ratio([row for row in rows if row["w"] == work], server, "bare", "cpu_us_call")
             found += _at_most(f"{server} / bare, CPU per call, {work}", target, ratio)
+    return found
+
+
+def _feature_targets(rows: list[Row]) -> list[Row]:
+    found = []
+    for work in FEATURES:
+        measured = [row for row in rows if row["w"] == work]
+        peers = {row["server"] for row in measured} - set(OURS)
+        for server in OURS:
+            ratios = [ratio for peer in peers if (ratio := _ratio(measured, peer, server, "cpu_us_call"))]
+            if ratios:
+                ahead = round(min(ratios), 2)
+                row = {"target": AHEAD, "measured": ahead, "met": ahead >= AHEAD}
+                found.append({"what": f"best peer / {server}, CPU per call, {work}", "sign": "at least", **row})
     return found
 
 

@@ -1,5 +1,6 @@
 """The measured servers, clients and workloads."""
 
+import json
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,9 +11,12 @@ HERE = Path(__file__).resolve().parent
 HOME = Path(os.environ.get("TRUNKLINE_BENCH_HOME") or HERE.parent / "target" / "bench")
 VENVS = HOME.parent / "venvs"
 LOAD = f"{HOME}/bin/mcpload"
+# An access token, and what a server needs to verify it.
+AUTH = HERE.parent / "tests/matrix/authorization.json"
+TOKEN = json.loads(AUTH.read_text(encoding="utf-8"))["token"]
 
-# Name -> command. Each takes: stdio | http PORT [json] [stateless] [--tools N]; ours
-# also --store URL. Arguments after "@" go to the end.
+# Name -> command. Each takes: stdio | http PORT [json] [stateless] [--tools N]; those of FEATURES
+# also `features`, ours also --store URL. Arguments after "@" go to the end.
 SERVERS = {
     "bare-fixed": f"{HOME}/bin/bare @ fixed",
     "bare": f"{HOME}/bin/bare",
@@ -55,6 +59,8 @@ CONNECTORS = {
 OURS = ["ours-rust", "ours-c", "ours-python", "ours-node"]
 MAIN = ["bare", *OURS, "rmcp", "py-mcp", "fastmcp", "ts-v1", "ts-v2"]
 MODERN = [name for name in MAIN if name != "ts-v1"]  # the v1 line has no 2026-07-28
+# Those with the tools `report`, `ask` and `wide`.
+FEATURES = [*OURS, "py-mcp", "fastmcp", "ts-v2"]
 SLOW = ("py-mcp", "fastmcp")  # fewer calls per round, so that a round stays short
 FAST = ("bare", "rmcp", "ours")  # more calls, so that the timed window is not a few ms
 
@@ -179,6 +185,53 @@ WORKLOADS = {
         {"ts-v2": f"{HTTP} stateless --tools 500"},
         calls=200,
         slow_calls=200,
+    ),
+    "i-progress-stdio": Workload(
+        "stdio, a call with 20 progress reports",
+        "calls --tool report",
+        FEATURES,
+        "stdio features",
+        calls=2000,
+        slow_calls=1000,
+    ),
+    "i-progress-http": Workload(
+        "HTTP session, a call with 20 progress reports, 8 connections",
+        "calls --tool report --conns 8",
+        FEATURES,
+        f"{HTTP} features",
+        calls=2000,
+        slow_calls=1000,
+    ),
+    "i-elicit-stdio": Workload(
+        "stdio, a call that asks the user", "calls --tool ask", FEATURES, "stdio features", calls=2000, slow_calls=1000
+    ),
+    "i-elicit-http": Workload(
+        "HTTP session, a call that asks the user, 8 connections",
+        "calls --tool ask --conns 8",
+        FEATURES,
+        f"{HTTP} features",
+        calls=2000,
+        slow_calls=1000,
+    ),
+    "i-state": Workload(
+        "HTTP 2026-07-28, a call that asks the user through input_required and requestState, 8 connections",
+        "calls --proto 2026-07-28 --tool ask --conns 8",
+        FEATURES,
+        f"{HTTP} features",
+        {"ts-v2": f"{HTTP} stateless features"},
+        calls=2000,
+        slow_calls=1000,
+    ),
+    "i-wide": Workload(
+        "stdio, a tool with 100 arguments", "calls --tool wide", FEATURES, "stdio features", calls=2000, slow_calls=1000
+    ),
+    "i-jwt": Workload(
+        "HTTP session, echo with a JWT, 32 connections",
+        f"calls --bearer {TOKEN}",
+        [*OURS, "fastmcp"],
+        f"{HTTP} --auth {AUTH}",
+        calls=5000,
+        slow_calls=2000,
     ),
     "g-1": Workload(
         "client, 1 in flight, against bare over stdio", "client 1", list(CLIENTS), calls=5000, slow_calls=5000

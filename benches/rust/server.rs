@@ -1,9 +1,14 @@
-//! Bench server: `server stdio | http PORT [json] [stateless] [--tools N] [--store URL]`
+//! Bench server: `server stdio | http PORT [json] [stateless] [features] [--tools N] [--store URL]
+//! [--auth FILE]`
+
+mod features;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use std::error::Error;
+use serde_json::Value;
+use std::{error::Error, fs};
 use trunkline::{
+    auth::{Authorization, AuthorizationOptions, JwtOptions},
     server::{Params, Server, ServerOptions},
     store::StoreChoice,
     transport::HttpOptions,
@@ -20,7 +25,7 @@ struct Add {
     b: i64,
 }
 
-fn server(generated: usize, store: Option<&str>) -> Server {
+fn server(generated: usize, with_features: bool, store: Option<&str>) -> Server {
     let mut builder = Server::builder("bench", "0.0.0")
         .options(ServerOptions::default().with_store(store.map(StoreChoice::url)))
         .tool("echo", "Echo the message back", |Params(e): Params<Echo>| async move { e.message })
@@ -30,7 +35,18 @@ fn server(generated: usize, store: Option<&str>) -> Server {
         let add = |Params(n): Params<Add>| async move { (n.a + n.b).to_string() };
         builder = builder.tool(format!("tool_{i:03}"), description, add);
     }
+    if with_features {
+        builder = features::add_to(builder);
+    }
     builder.build()
+}
+
+/// The access tokens from a file (`tests/matrix/authorization.json`).
+fn protection(file: &str) -> Result<Authorization, Box<dyn Error>> {
+    let auth = &serde_json::from_str::<Value>(&fs::read_to_string(file)?)?["auth"];
+    let text = |name: &str| auth[name].as_str().unwrap_or_default();
+    let jwt = JwtOptions::new(text("issuer")).with_jwks(auth["jwks"].clone());
+    Ok(Authorization::jwt(AuthorizationOptions::new(text("resource")), jwt)?)
 }
 
 // One thread: with one call in flight it takes half the CPU of two, over HTTP a fifth less. Only
@@ -44,15 +60,23 @@ async fn main() -> Result<(), Box<dyn Error>> {
         None => Ok(None),
     };
     let generated = option("--tools")?.map_or(Ok(0), str::parse)?;
-    let server = server(generated, option("--store")?);
+    let server = server(generated, words.contains(&"features"), option("--store")?);
     match words[..] {
         ["stdio", ..] => server.serve_stdio().await?,
         ["http", port, ..] => {
             let (json, stateless) = (words.contains(&"json"), words.contains(&"stateless"));
-            let options = HttpOptions::default().with_port(port.parse()?).with_json(json).with_stateless(stateless);
+            let mut options = HttpOptions::default().with_port(port.parse()?).with_json(json).with_stateless(stateless);
+            if let Some(file) = option("--auth")? {
+                options = options.with_auth(protection(file)?);
+            }
             server.listen_with(options).await?.closed().await;
         }
-        _ => return Err("usage: server stdio | http PORT [json] [stateless] [--tools N] [--store URL]".into()),
+        _ => {
+            return Err(
+                "usage: server stdio | http PORT [json] [stateless] [features] [--tools N] [--store URL] [--auth FILE]"
+                    .into(),
+            );
+        }
     }
     Ok(())
 }

@@ -6,11 +6,13 @@ use crate::{wire::*, Opt};
 pub struct Lane {
     conns: Vec<Http>,
     turn: usize,
+    /// The connection for responses to the server's questions.
+    answers: Option<Http>,
 }
 
 impl Lane {
     fn new(conns: Vec<Http>) -> Lane {
-        Lane { conns, turn: 0 }
+        Lane { conns, turn: 0, answers: None }
     }
     /// The connection of the latest call.
     pub fn current(&mut self) -> &mut Http {
@@ -20,6 +22,17 @@ impl Lane {
     pub fn next(&mut self) -> &mut Http {
         self.turn = (self.turn + 1) % self.conns.len();
         self.current()
+    }
+    /// Answers a question of the server, whose stream stays open.
+    pub fn answer(&mut self, body: &[u8]) {
+        let current = &self.conns[self.turn];
+        let answers = self.answers.get_or_insert_with(|| {
+            let mut conn = Http::connect(current.s.peer_addr().unwrap().port()).unwrap();
+            conn.head = current.head.clone();
+            conn
+        });
+        answers.post(|b| b.extend_from_slice(body));
+        while answers.poll_reply().is_none() {}
     }
 }
 
@@ -36,25 +49,22 @@ pub fn lanes(o: &Opt, ports: &[u16]) -> Vec<Lane> {
     homes.iter().map(|&home| in_session(o, home, ports)).collect()
 }
 
-fn connect(port: u16) -> Http {
-    Http::connect(port).unwrap_or_else(|e| panic!("port {port}: {e}"))
+fn connect(o: &Opt, port: u16) -> Http {
+    let mut conn = Http::connect(port).unwrap_or_else(|e| panic!("port {port}: {e}"));
+    conn.authorization = o.authorization.clone();
+    conn
 }
 
 fn modern(o: &Opt, port: u16) -> Http {
     assert!(o.among == 0, "--among is for 2025-11-25, whose requests do not repeat the name in a header");
-    let (method, name) = match o.tool {
-        Tool::Echo => ("tools/call", "Mcp-Name: echo\r\n"),
-        Tool::Add => ("tools/call", "Mcp-Name: add\r\n"),
-        Tool::List => ("tools/list", ""),
-    };
-    let mut conn = connect(port);
-    conn.set_head(port, &o.path, &format!("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\n{name}"));
+    let mut conn = connect(o, port);
+    conn.set_head(port, &o.path, &format!("MCP-Protocol-Version: 2026-07-28\r\n{}", o.tool.headers()));
     conn
 }
 
 /// A session opened at one port that, with `--anywhere`, visits each port in turn.
 fn in_session(o: &Opt, home: u16, ports: &[u16]) -> Lane {
-    let mut first = connect(home);
+    let mut first = connect(o, home);
     let session = first.handshake(home, &o.path).session;
     let mut conns = vec![first];
     if o.anywhere {
@@ -65,14 +75,14 @@ fn in_session(o: &Opt, home: u16, ports: &[u16]) -> Lane {
 }
 
 fn joined(o: &Opt, port: u16, session: &str) -> Http {
-    let mut conn = connect(port);
+    let mut conn = connect(o, port);
     conn.join(port, &o.path, Some(session));
     conn
 }
 
 /// Opens that many sessions and calls in the first ones: one per lane, or one for all.
 fn in_sessions(o: &Opt, port: u16, number: usize) -> Vec<Lane> {
-    let mut opener = connect(port);
+    let mut opener = connect(o, port);
     let mut called = vec![];
     for _ in 0..number {
         let session = opener.handshake(port, &o.path).session.expect("no session id");

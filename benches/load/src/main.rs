@@ -40,6 +40,8 @@ struct Opt {
     /// The process of the store.
     store: Option<u32>,
     path: String,
+    /// The header of requests with an access token.
+    authorization: String,
     cmd: Vec<String>,
 }
 
@@ -67,6 +69,7 @@ fn opts() -> Opt {
         among: 0,
         store: None,
         path: "/mcp".into(),
+        authorization: String::new(),
         cmd: vec![],
     };
     while let Some(k) = a.next() {
@@ -86,13 +89,8 @@ fn opts() -> Opt {
             "--among" => o.among = v().parse().unwrap(),
             "--store-pid" => o.store = Some(v().parse().unwrap()),
             "--path" => o.path = v(),
-            "--tool" => {
-                o.tool = match v().as_str() {
-                    "echo" => Tool::Echo,
-                    "add" => Tool::Add,
-                    _ => Tool::List,
-                }
-            }
+            "--tool" => o.tool = Tool::named(&v()),
+            "--bearer" => o.authorization = format!("Authorization: Bearer {}\r\n", v()),
             "--proto" => {
                 o.modern = match v().as_str() {
                     "2026-07-28" => true,
@@ -174,6 +172,7 @@ struct Stats {
     errors: u64,
     first_error: String,
     resp_bytes: u64,
+    notices: u64,
 }
 impl Stats {
     fn err(&mut self, e: String) {
@@ -204,7 +203,7 @@ fn run_stdio(s: &mut Stdio, g: &Gen, id0: u64, n: u64, inflight: usize) -> Stats
         loop {
             st.resp_bytes += l.len() as u64 + 1;
             match g.check(&l) {
-                Ok(Some(id)) => match t0.get_mut((id.wrapping_sub(id0)) as usize).and_then(|t| t.take()) {
+                Ok(Seen::Result(id)) => match t0.get_mut((id.wrapping_sub(id0)) as usize).and_then(|t| t.take()) {
                     Some(t) => {
                         st.lat.push(t.elapsed().as_nanos() as u64);
                         done += 1
@@ -216,7 +215,11 @@ fn run_stdio(s: &mut Stdio, g: &Gen, id0: u64, n: u64, inflight: usize) -> Stats
                         done = (done + 1).min(sent)
                     }
                 },
-                Ok(None) => {}
+                Ok(Seen::Notice) => st.notices += 1,
+                Ok(Seen::Question(mut next) | Seen::Unfinished(mut next)) => {
+                    next.push(b'\n');
+                    s.send(&next)
+                }
                 Err(e) => {
                     st.err(e);
                     done += 1
@@ -259,25 +262,40 @@ fn run_http(lanes: &mut [Lane], g: &Gen, id0: u64, n: u64) -> Stats {
                 continue;
             }
             let Some(r) = lanes[i].current().poll_reply() else {
+                if g.tool == Tool::Ask {
+                    for m in lanes[i].current().new_messages() {
+                        if let Ok(Seen::Question(answer)) = g.check(&m) {
+                            lanes[i].answer(&answer)
+                        }
+                    }
+                }
                 continue;
             };
-            let (id, t) = cur[i].take().expect("unasked response");
-            st.lat.push(t.elapsed().as_nanos() as u64);
             st.resp_bytes += r.wire as u64;
-            done += 1;
+            let (id, t) = cur[i].expect("unasked response");
             let mut found =
                 Err(format!("HTTP {}: {}", r.status, String::from_utf8_lossy(&r.body[..r.body.len().min(300)])));
+            let mut next = None;
             for m in r.messages() {
                 match g.check(m) {
-                    Ok(Some(x)) if x == id || g.fixed => {
+                    Ok(Seen::Result(x)) if x == id || g.fixed => {
                         found = Ok(());
                         break;
                     }
-                    Ok(Some(x)) => found = Err(format!("asked {id}, got {x}")),
-                    Ok(None) => {}
+                    Ok(Seen::Result(x)) => found = Err(format!("asked {id}, got {x}")),
+                    Ok(Seen::Notice) => st.notices += 1,
+                    Ok(Seen::Question(_)) => {}
+                    Ok(Seen::Unfinished(body)) => next = Some(body),
                     Err(e) => found = Err(e),
                 }
             }
+            if let Some(body) = next {
+                lanes[i].current().post(|b| b.extend_from_slice(&body));
+                continue;
+            }
+            cur[i] = None;
+            st.lat.push(t.elapsed().as_nanos() as u64);
+            done += 1;
             if let Err(e) = found {
                 st.err(e)
             } else if r.status != 200 {
@@ -307,7 +325,7 @@ fn measure(o: &Opt, pids: &[u32], mut f: impl FnMut(u64, u64) -> Stats) -> Value
         "server_cores": c.clock_ns as f64 / 1e9 / dt.as_secs_f64(), "gen_cpu_us_call": gc as f64 / n / 1e3, "gen_cores": gc as f64 / 1e9 / dt.as_secs_f64(),
         "resp_bytes": st.resp_bytes as f64 / n, "mb_s": if o.size > 1000 { n * o.size as f64 / 1e6 / dt.as_secs_f64() } else { 0.0 },
         "rss_init_kb": rss0.0, "rss_end_kb": rss1.0, "anon_init_kb": rss0.1, "anon_end_kb": rss1.1,
-        "store_cpu_us_call": s.clock_ns as f64 / n / 1e3})
+        "notices_call": st.notices as f64 / n, "store_cpu_us_call": s.clock_ns as f64 / n / 1e3})
 }
 
 fn calls(o: &Opt) -> Value {
@@ -498,13 +516,15 @@ fn client(o: &Opt, cmd: &[String], server: Option<u32>) -> Value {
     };
     wait("READY");
     let elsewhere = || server.map_or(Cpu::default(), cpu);
+    let kb0 = reset_peak(pid);
     let (c0, all0, s0, t0) = (cpu_one(pid), cpu(pid), elsewhere(), Instant::now());
     w.write_all(b"GO\n").unwrap();
     wait("DONE");
     let (dt, c, all, s) = (t0.elapsed().as_secs_f64(), cpu_one(pid) - c0, cpu(pid) - all0, elsewhere() - s0);
     let n = o.calls as f64;
     json!({"calls": o.calls, "errors": 0, "cpu_us_call": c.clock_ns as f64 / n / 1e3, "cpu_stat_us_call": (c.user_us + c.sys_us) as f64 / n,
-        "server_cpu_us_call": (all.clock_ns - c.clock_ns + s.clock_ns) as f64 / n / 1e3, "calls_s": n / dt})
+        "server_cpu_us_call": (all.clock_ns - c.clock_ns + s.clock_ns) as f64 / n / 1e3, "calls_s": n / dt,
+        "rss_init_kb": kb0, "peak_kb": peak(pid).saturating_sub(kb0)})
 }
 
 fn main() {

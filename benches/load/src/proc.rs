@@ -98,6 +98,17 @@ pub fn rss(root: u32) -> (u64, u64) {
     }
     r
 }
+/// Starts measuring the peak of exactly one process, and returns its VmRSS in KiB.
+pub fn reset_peak(pid: u32) -> u64 {
+    let _ = fs::write(format!("/proc/{pid}/clear_refs"), "5");
+    peak(pid)
+}
+/// VmHWM of exactly one process in KiB.
+pub fn peak(pid: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = status.lines().find(|l| l.starts_with("VmHWM:"));
+    line.and_then(|l| l.split_whitespace().nth(1)?.parse().ok()).unwrap_or(0)
+}
 pub fn loadavg() -> f64 {
     fs::read_to_string("/proc/loadavg")
         .ok()

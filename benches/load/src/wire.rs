@@ -1,8 +1,9 @@
 //! Requests, response checking, and the two transports (stdio lines, HTTP/1.1 keep-alive).
 use serde::Deserialize;
-use serde_json::value::Value;
+use serde_json::value::{RawValue, Value};
 use std::{
     borrow::Cow,
+    collections::BTreeMap,
     io::{Read, Write},
     net::TcpStream,
     process::{Child, ChildStdin, ChildStdout},
@@ -22,10 +23,31 @@ struct Res<'a> {
     tools: Option<Vec<serde::de::IgnoredAny>>,
     #[serde(rename = "isError")]
     is_error: Option<bool>,
+    /// On 2026-07-28, questions by key.
+    #[serde(borrow, rename = "inputRequests")]
+    questions: Option<BTreeMap<&'a str, Question<'a>>>,
+    #[serde(borrow, rename = "requestState")]
+    state: Option<&'a RawValue>,
+}
+/// An `elicitation/create`.
+#[derive(Deserialize)]
+struct Question<'a> {
+    #[serde(borrow)]
+    params: Option<Elicited<'a>>,
+}
+#[derive(Deserialize)]
+struct Elicited<'a> {
+    #[serde(borrow)]
+    message: Option<&'a RawValue>,
 }
 #[derive(Deserialize)]
 struct Msg<'a> {
-    id: Option<u64>,
+    /// A server chooses the ids of its requests, which may be strings.
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+    method: Option<S<'a>>,
+    #[serde(borrow)]
+    params: Option<Elicited<'a>>,
     #[serde(borrow)]
     result: Option<Res<'a>>,
 }
@@ -35,7 +57,59 @@ pub enum Tool {
     Echo,
     Add,
     List,
+    /// `echo`, with 20 progress reports before the result.
+    Report,
+    /// Asks the user its `message`, and returns the answer, which is the question.
+    Ask,
+    /// The sum of 100 integers.
+    Wide,
 }
+impl Tool {
+    pub fn named(name: &str) -> Tool {
+        match name {
+            "echo" => Tool::Echo,
+            "add" => Tool::Add,
+            "list" => Tool::List,
+            "report" => Tool::Report,
+            "ask" => Tool::Ask,
+            "wide" => Tool::Wide,
+            _ => panic!("tool {name}"),
+        }
+    }
+    fn name(self) -> &'static str {
+        match self {
+            Tool::Echo => "echo",
+            Tool::Add => "add",
+            Tool::List => "",
+            Tool::Report => "report",
+            Tool::Ask => "ask",
+            Tool::Wide => "wide",
+        }
+    }
+    /// The method of its requests, and the headers that 2026-07-28 requires for them.
+    pub fn headers(self) -> String {
+        match self {
+            Tool::List => "Mcp-Method: tools/list\r\n".into(),
+            _ => format!("Mcp-Method: tools/call\r\nMcp-Name: {}\r\n", self.name()),
+        }
+    }
+}
+
+/// What a message means for the calls in flight.
+pub enum Seen {
+    /// The result of the call with this id.
+    Result(u64),
+    /// A notification, such as a progress report.
+    Notice,
+    /// A request of the server, and the response to it.
+    Question(Vec<u8>),
+    /// A call needs input: the request to send next.
+    Unfinished(Vec<u8>),
+}
+
+const WIDTH: usize = 100;
+/// Added to the id of a call that is sent again with the answer: ids must be unique.
+const AGAIN: u64 = 1 << 40;
 
 /// The request to send and the expected reply.
 #[derive(Clone)]
@@ -60,30 +134,66 @@ impl Gen {
         Gen { tool, modern, fixed, list_len, among, filler_json: filler.replace('\n', "\\n"), filler }
     }
     pub fn body(&self, id: u64, out: &mut Vec<u8>) {
+        self.request(id, id, "", out);
+    }
+    /// `more`: members of the parameters, each after a comma.
+    fn request(&self, id: u64, number: u64, more: &str, out: &mut Vec<u8>) {
+        let asks = if self.tool == Tool::Ask { r#""elicitation":{"form":{}}"# } else { "" };
         let meta = if self.modern {
-            r#","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"mcpload","version":"0"},"io.modelcontextprotocol/clientCapabilities":{}}"#
+            format!(
+                r#","_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{{"name":"mcpload","version":"0"}},"io.modelcontextprotocol/clientCapabilities":{{{asks}}}}}"#
+            )
+        } else if self.tool == Tool::Report {
+            format!(r#","_meta":{{"progressToken":{id}}}"#)
         } else {
-            ""
+            String::new()
+        };
+        let mut call = |name: &str, arguments: &dyn std::fmt::Display| {
+            write!(
+                out,
+                r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{name}","arguments":{{{arguments}}}{more}{meta}}}}}"#
+            )
         };
         match self.tool {
-            Tool::Echo => write!(out, r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"echo","arguments":{{"message":"message {id:016}{}"}}{meta}}}}}"#, self.filler_json),
-            Tool::Add if self.among > 0 => {
-                let number = id as usize % 10 * (self.among / 10);
-                write!(out, r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"tool_{number:03}","arguments":{{"a":{id},"b":7}}{meta}}}}}"#)
+            Tool::Echo | Tool::Report | Tool::Ask => {
+                call(self.tool.name(), &format_args!(r#""message":"message {number:016}{}""#, self.filler_json))
             }
-            Tool::Add => write!(out, r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"add","arguments":{{"a":{id},"b":7}}{meta}}}}}"#),
-            Tool::List => write!(out, r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/list","params":{{{}}}}}"#, meta.trim_start_matches(',')),
-        }.unwrap();
+            Tool::Add if self.among > 0 => {
+                let name = format!("tool_{:03}", id as usize % 10 * (self.among / 10));
+                call(&name, &format_args!(r#""a":{number},"b":7"#))
+            }
+            Tool::Add => call("add", &format_args!(r#""a":{number},"b":7"#)),
+            Tool::Wide => {
+                let others: String = (1..WIDTH).map(|i| format!(r#","f{i:02}":{i}"#)).collect();
+                call("wide", &format_args!(r#""f00":{number}{others}"#))
+            }
+            Tool::List => write!(
+                out,
+                r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/list","params":{{{}}}}}"#,
+                meta.trim_start_matches(',')
+            ),
+        }
+        .unwrap();
     }
-    /// Some(id) when `b` is a response; Err when it is a wrong one.
-    pub fn check(&self, b: &[u8]) -> Result<Option<u64>, String> {
+    /// Err when `b` is a wrong response.
+    pub fn check(&self, b: &[u8]) -> Result<Seen, String> {
         let bad = |w: &str| Err(format!("{w}: {}", String::from_utf8_lossy(&b[..b.len().min(300)])));
         let Ok(m) = serde_json::from_slice::<Msg>(b) else {
             return bad("not a JSON-RPC message");
         };
-        let Some(id) = m.id else { return Ok(None) }; // a notification: not ours, not an error
+        let Some(id) = m.id else { return Ok(Seen::Notice) };
+        if let Some(method) = m.method {
+            let Some(message) = m.params.and_then(|p| p.message).filter(|_| method.0 == "elicitation/create") else {
+                return bad("unexpected request");
+            };
+            let answer = answer(message);
+            return Ok(Seen::Question(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{answer}}}"#).into()));
+        }
+        let Ok(id) = id.get().parse::<u64>() else {
+            return bad("not our id");
+        };
         if self.fixed {
-            return Ok(Some(id));
+            return Ok(Seen::Result(id));
         }
         let Some(r) = m.result else {
             return bad("no result");
@@ -91,9 +201,21 @@ impl Gen {
         if r.is_error == Some(true) {
             return bad("isError");
         }
+        if let Some(questions) = r.questions {
+            let state = r.state.map_or(String::new(), |s| format!(r#","requestState":{s}"#));
+            let answers: Vec<String> = questions
+                .iter()
+                .filter_map(|(key, q)| Some(format!(r#""{key}":{}"#, answer(q.params.as_ref()?.message?))))
+                .collect();
+            let mut again = vec![];
+            let more = format!(r#","inputResponses":{{{}}}{state}"#, answers.join(","));
+            self.request(id + AGAIN, id, &more, &mut again);
+            return if state.is_empty() { bad("no requestState") } else { Ok(Seen::Unfinished(again)) };
+        }
+        let id = id % AGAIN;
         if self.tool == Tool::List {
             return if r.tools.map_or(0, |t| t.len()) == self.list_len {
-                Ok(Some(id))
+                Ok(Seen::Result(id))
             } else {
                 bad("wrong tool count")
             };
@@ -102,22 +224,28 @@ impl Gen {
             return bad("no text");
         };
         let ok = match self.tool {
-            Tool::Echo => {
+            Tool::Add => text.0 == (id + 7).to_string(),
+            Tool::Wide => text.0 == (id + (1..WIDTH as u64).sum::<u64>()).to_string(),
+            _ => {
                 text.0.len() == 24 + self.filler.len()
                     && text.0[..24] == format!("message {id:016}")
                     && text.0[24..] == self.filler
             }
-            _ => text.0 == (id + 7).to_string(),
         };
         if ok {
-            Ok(Some(id))
+            Ok(Seen::Result(id))
         } else {
             bad("wrong text")
         }
     }
 }
 
-pub const INIT: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"mcpload","version":"0"}}}"#;
+/// The user's answer to a question: the question itself.
+fn answer(message: &RawValue) -> String {
+    format!(r#"{{"action":"accept","content":{{"value":{message}}}}}"#)
+}
+
+pub const INIT: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"mcpload","version":"0"}}}"#;
 pub const INITED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
 pub struct Stdio {
@@ -207,17 +335,30 @@ pub struct Http {
     out: Vec<u8>,
     scratch: Vec<u8>,
     pub head: String,
+    /// Its `Authorization` header, if any.
+    pub authorization: String,
+    /// Number of messages of the current reply that `new_messages` has returned.
+    seen: usize,
 }
 impl Http {
     pub fn connect(port: u16) -> std::io::Result<Http> {
         let s = TcpStream::connect(("127.0.0.1", port))?;
         s.set_nodelay(true)?;
-        Ok(Http { s, inb: vec![], out: vec![], scratch: vec![], head: String::new() })
+        Ok(Http {
+            s,
+            inb: vec![],
+            out: vec![],
+            scratch: vec![],
+            head: String::new(),
+            authorization: String::new(),
+            seen: 0,
+        })
     }
     /// Headers for every following request.
     pub fn set_head(&mut self, port: u16, path: &str, extra: &str) {
         self.head = format!(
-            "POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n{extra}"
+            "POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n{}{extra}",
+            self.authorization
         );
     }
     pub fn post(&mut self, fill: impl FnOnce(&mut Vec<u8>)) {
@@ -239,9 +380,21 @@ impl Http {
             "server closed the connection; got {:?}",
             String::from_utf8_lossy(&self.inb[..self.inb.len().min(300)])
         );
-        let (r, used) = parse(&self.inb)?;
-        self.inb.drain(..used);
+        let r = parse(&self.inb, false)?;
+        self.inb.drain(..r.wire);
+        self.seen = 0;
         Some(r)
+    }
+    /// The messages of an incomplete reply that have arrived since the last call.
+    pub fn new_messages(&mut self) -> Vec<Vec<u8>> {
+        let Some(mut r) = parse(&self.inb, true).filter(|r| r.sse) else {
+            return vec![];
+        };
+        r.body.truncate(r.body.iter().rposition(|&c| c == b'\n').map_or(0, |at| at + 1));
+        let all = r.messages();
+        let new = all[self.seen..].iter().map(|m| m.to_vec()).collect();
+        self.seen = all.len();
+        new
     }
     pub fn roundtrip(&mut self, body: &str) -> Reply {
         self.post(|o| o.extend_from_slice(body.as_bytes()));
@@ -275,7 +428,8 @@ fn find(h: &[u8], n: &[u8]) -> Option<usize> {
     h.windows(n.len()).position(|w| w == n)
 }
 
-fn parse(b: &[u8]) -> Option<(Reply, usize)> {
+/// `partial`: as much as has arrived, of a body in chunks.
+fn parse(b: &[u8], partial: bool) -> Option<Reply> {
     let he = find(&b[..b.len().min(65_536)], b"\r\n\r\n")?;
     let head = std::str::from_utf8(&b[..he]).expect("header bytes");
     let mut lines = head.split("\r\n");
@@ -298,11 +452,16 @@ fn parse(b: &[u8]) -> Option<(Reply, usize)> {
     let mut body = Vec::new();
     if chunked {
         loop {
-            let e = p + find(&b[p..b.len().min(p + 64)], b"\r\n")?;
-            let n = usize::from_str_radix(std::str::from_utf8(&b[p..e]).ok()?.split(';').next()?.trim(), 16).ok()?;
-            if b.len() < e + 2 + n + 2 {
+            let chunk = find(&b[p..b.len().min(p + 64)], b"\r\n").and_then(|at| {
+                let n = usize::from_str_radix(std::str::from_utf8(&b[p..p + at]).ok()?.split(';').next()?.trim(), 16);
+                n.ok().map(|n| (p + at, n)).filter(|(e, n)| b.len() >= e + 2 + n + 2)
+            });
+            let Some((e, n)) = chunk else {
+                if partial {
+                    break;
+                }
                 return None;
-            }
+            };
             body.extend_from_slice(&b[e + 2..e + 2 + n]);
             p = e + 2 + n + 2;
             if n == 0 {
@@ -317,7 +476,7 @@ fn parse(b: &[u8]) -> Option<(Reply, usize)> {
         body.extend_from_slice(&b[p..p + n]);
         p += n;
     }
-    Some((Reply { status, body, sse, session, wire: p }, p))
+    Some(Reply { status, body, sse, session, wire: p })
 }
 
 pub fn pick<'a>(v: &'a Value, path: &str) -> &'a Value {
