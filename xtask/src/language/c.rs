@@ -14,7 +14,7 @@ use crate::process::{must, run};
 use crate::requirements::TestSyntax;
 use crate::stamp::write_if_changed;
 use crate::test::results::of_cargo;
-use crate::test::{Count, Selection, Step, Turn, reads, sanitized, suites};
+use crate::test::{Count, Selection, Step, Turn, reads, sanitized, sizes, suites};
 use crate::workspace::Workspace;
 
 pub(super) static ENTRY: Entry = Entry {
@@ -35,6 +35,7 @@ pub(super) static ENTRY: Entry = Entry {
         Step::new(Turn::Cargo, rust::TESTS, reads::RUST, rust::tests),
         Step::new(Turn::Last, "c under valgrind", &["core/", "bindings-c/", "examples/c/"], under_valgrind).long(),
         Step::new(Turn::Last, "c under the address sanitizer", &["core/", "bindings-c/"], sanitized::c).long(),
+        Step::new(Turn::Cargo, "sizes of the C library", reads::RUST, sizes::check).long(),
     ],
     build: c::build,
     install_tools: |_| Ok(()),

@@ -22,6 +22,7 @@ pub(crate) mod rust_docs;
 pub(crate) mod sanitized;
 mod schedule;
 mod selection;
+pub(crate) mod sizes;
 mod snippets;
 mod steps;
 pub(crate) mod suites;
