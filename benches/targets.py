@@ -57,7 +57,14 @@ def targets(rows: list[Row], imports: list[Row]) -> list[Row]:
             what = f"import {row['import']}, CPU ms of the process"
             verdict = {"target": IMPORT_CPU_MS, "measured": cpu, "met": cpu < IMPORT_CPU_MS}
             found.append({"what": what, "sign": "under", **verdict})
-    return [*found, *_cpu_targets(rows), *_feature_targets(rows), *_start_targets(rows), *_session_targets(rows), *growth_targets(rows)]
+    return [
+        *found,
+        *_cpu_targets(rows),
+        *_feature_targets(rows),
+        *_start_targets(rows),
+        *_session_targets(rows),
+        *growth_targets(rows),
+    ]
 
 
 def missed_targets(found: list[Row]) -> str:

@@ -72,6 +72,7 @@ def wide(**numbers: int) -> str:
 if "features" in a:
     members = [Parameter(f"f{i:02}", Parameter.KEYWORD_ONLY, annotation=int) for i in range(100)]
     wide.__signature__ = Signature(members, return_annotation=str)  # type: ignore[attr-defined]
+    wide.__annotations__ = {**{member.name: int for member in members}, "return": str}
     for tool in (report, ask, wide):
         mcp.add_tool(Tool.from_function(tool))
 

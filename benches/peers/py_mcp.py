@@ -49,7 +49,7 @@ async def report(message: str, ctx: Context) -> str:
     return message
 
 
-async def ask(message: str, answer: Annotated[Answer, Resolve(question)]) -> str:
+async def ask(message: str, answer: Annotated[Answer, Resolve(question)]) -> str:  # noqa: ARG001
     return answer.value
 
 

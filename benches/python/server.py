@@ -36,7 +36,6 @@ for i in range(int(words[words.index("--tools") + 1]) if "--tools" in words else
     server.add_tool(generated, name=f"tool_{i:03}", description=f"Generated tool number {i}")
 
 
-
 @dataclass
 class Answer:
     value: str
