@@ -5,7 +5,7 @@ use super::request_info::{MirroredParameters, RequestInfo};
 use crate::protocol::{
     Era, RawJson, Revision, RpcError,
     envelope::Request,
-    members::{MemberValue, members},
+    members::{MemberValue, MembersFound},
     meta::{self, RequestMeta},
     method::{MessageKind, Method, Sender},
     model::LoggingLevel,
@@ -25,9 +25,11 @@ pub struct Mirror {
     pub parameters: Arc<MirroredParameters>,
 }
 
-/// Checks a request in the order of docs/versions.md, 2.2, and returns its origin.
+/// Checks a request in the order of docs/versions.md, 2.2, and returns its origin. `name` is the
+/// parameter that `Mcp-Name` mirrors, if the method has one.
 pub(crate) fn check(
     request: &Request,
+    name: MembersFound<'_, 1>,
     raw_meta: Option<MemberValue<'_>>,
     meta: &RequestMeta<'_>,
     mirror: Option<&Mirror>,
@@ -54,7 +56,7 @@ pub(crate) fn check(
     let log_level = meta.log_level.map(read_level).transpose()?;
     if let Some(mirror) = mirror {
         compare("Mcp-Method", mirror.method.as_deref(), &request.method)?;
-        compare_name(mirror, request)?;
+        compare_name(mirror, request, name)?;
     }
     let method = Method::find(&request.method, MessageKind::Request, Sender::Client, revision)
         .or(served)
@@ -90,11 +92,12 @@ fn compare(header: &str, value: Option<&str>, body: &str) -> Result<(), RpcError
     }
 }
 
-fn compare_name(mirror: &Mirror, request: &Request) -> Result<(), RpcError> {
-    let Some(parameter) = Method::name_parameter(&request.method) else { return Ok(()) };
-    let params = request.params.as_ref().map_or(&b"{}"[..], RawJson::as_bytes);
+fn compare_name(mirror: &Mirror, request: &Request, name: MembersFound<'_, 1>) -> Result<(), RpcError> {
+    if Method::name_parameter(&request.method).is_none() {
+        return Ok(());
+    }
     // With two names, it is unclear which one the header repeats.
-    let [name] = members(params, [parameter]).map_err(|problem| RpcError::invalid_params(problem.to_string()))?;
+    let [name] = name.map_err(|problem| RpcError::invalid_params(problem.to_string()))?;
     let Some(name) = name.and_then(MemberValue::as_str) else {
         // The method's own validation names the missing parameter, which is more helpful.
         return Ok(());
@@ -125,8 +128,8 @@ mod tests {
 
     fn code(method: &str, params: Value, mirror: Option<&Mirror>) -> i64 {
         let request = request(method, params);
-        let (raw, meta) = RequestMeta::of(request.params.as_ref());
-        check(&request, raw, &meta, mirror, None).map_or_else(|error| error.code, |_| 0)
+        let (name, raw, meta) = RequestMeta::beside(["name"], request.params.as_ref());
+        check(&request, name, raw, &meta, mirror, None).map_or_else(|error| error.code, |_| 0)
     }
 
     fn full() -> Value {
@@ -162,7 +165,7 @@ mod tests {
         let Frame::Single(Ok(Message::Request(request))) = Frame::parse(&text.into(), Limits::default().frame()) else {
             panic!("it is a request")
         };
-        let (raw, meta) = RequestMeta::of(request.params.as_ref());
+        let (found, raw, meta) = RequestMeta::beside(["name"], request.params.as_ref());
         for name in ["x", "y"] {
             let mirror = Mirror {
                 version: Some("2026-07-28".into()),
@@ -170,7 +173,7 @@ mod tests {
                 name: Some(Ok(name.into())),
                 parameters: Arc::default(),
             };
-            let error = check(&request, raw, &meta, Some(&mirror), None).unwrap_err();
+            let error = check(&request, found.clone(), raw, &meta, Some(&mirror), None).unwrap_err();
             assert_eq!((error.code, &*error.message), (-32602, "the member name is there twice"));
         }
     }

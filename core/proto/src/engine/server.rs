@@ -121,12 +121,13 @@ impl<T, U> ServerConversation<T, U> {
         served: Option<&'static Method>,
         attached: T,
     ) -> Received<T, U> {
-        let (raw_meta, meta) = RequestMeta::of(request.params.as_ref());
+        let parameter = Method::name_parameter(&request.method).unwrap_or("name");
+        let (name, raw_meta, meta) = RequestMeta::beside([parameter], request.params.as_ref());
         let refuse = |error| Received::Refuse(RefusedRequest { id: Some(request.id.clone()), error });
         let header = mirror.and_then(|mirror| mirror.version.as_deref());
         let checked = match Claim::of(&request, || meta, header) {
             Claim::Handshake => return self.initialize(&request),
-            Claim::Modern => modern::check(&request, raw_meta, &meta, mirror, served),
+            Claim::Modern => modern::check(&request, name, raw_meta, &meta, mirror, served),
             Claim::Legacy => self.check_legacy(&request, raw_meta, &meta, served),
         };
         let (method, info) = match checked {

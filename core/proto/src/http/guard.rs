@@ -3,7 +3,7 @@
 
 use super::rejection::Rejection;
 use crate::protocol::RpcError;
-use http::{HeaderMap, StatusCode, Uri, header};
+use http::{HeaderMap, HeaderName, StatusCode, Uri, header};
 
 /// Checks `Host` and `Origin` of every request, before anything else.
 #[derive(Debug, Clone)]
@@ -42,20 +42,14 @@ impl Guard {
     /// request with several hosts is refused (RFC 9112, section 3.2), because different recipients
     /// might use different ones.
     pub fn check(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), Rejection> {
-        for (header, name) in [(header::HOST, "Host"), (header::ORIGIN, "Origin")] {
-            if headers.get_all(header).iter().nth(1).is_some() {
-                let error = RpcError::invalid_request(format!("There is more than one {name} header"));
-                return Err(Rejection::new(StatusCode::BAD_REQUEST, None, &error));
-            }
-        }
-        let of_header = headers.get(header::HOST).map(|value| value.to_str().unwrap_or_default());
-        for host in of_header.into_iter().chain(uri.authority().map(|authority| authority.as_str())) {
+        let host = only(headers, header::HOST, "Host")?;
+        let origin = only(headers, header::ORIGIN, "Origin")?;
+        for host in host.into_iter().chain(uri.authority().map(|authority| authority.as_str())) {
             if !self.allows_host(host) {
                 return Err(refused("Host", host, "hosts"));
             }
         }
-        if let (Allowed::Listed(listed), Some(origin)) = (&self.origins, headers.get(header::ORIGIN)) {
-            let origin = origin.to_str().unwrap_or_default();
+        if let (Allowed::Listed(listed), Some(origin)) = (&self.origins, origin) {
             let local = self.local_pages && is_loopback_origin(origin);
             if !local && !listed.iter().any(|entry| entry.eq_ignore_ascii_case(origin)) {
                 return Err(refused("Origin", origin, "origins"));
@@ -70,6 +64,17 @@ impl Guard {
         is_loopback(name)
             || listed.iter().any(|entry| entry.eq_ignore_ascii_case(host) || entry.eq_ignore_ascii_case(name))
     }
+}
+
+/// The value of a header that a request may have once; empty if it is not ASCII.
+fn only<'a>(headers: &'a HeaderMap, header: HeaderName, name: &str) -> Result<Option<&'a str>, Rejection> {
+    let mut values = headers.get_all(header).iter();
+    let value = values.next().map(|value| value.to_str().unwrap_or_default());
+    if values.next().is_none() {
+        return Ok(value);
+    }
+    let error = RpcError::invalid_request(format!("There is more than one {name} header"));
+    Err(Rejection::new(StatusCode::BAD_REQUEST, None, &error))
 }
 
 /// `list` describes the option independently of the language, because the caller sees it.

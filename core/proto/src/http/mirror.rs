@@ -12,10 +12,10 @@ use std::{
 const PREFIX: &str = "=?base64?";
 const SUFFIX: &str = "?=";
 
-/// Parses the mirror headers of a request.
-pub fn read(headers: &HeaderMap) -> Mirror {
+/// Parses the mirror headers of a request. `version` is what [`version`] returned for it.
+pub fn read(headers: &HeaderMap, version: Option<String>) -> Mirror {
     Mirror {
-        version: version(headers),
+        version,
         method: whole(headers, &headers::METHOD).map(|value| String::from_utf8_lossy(&value).into_owned()),
         name: whole(headers, &headers::NAME).map(|value| decode(&value)),
         parameters: parameters(headers),
@@ -155,7 +155,7 @@ mod tests {
         {
             headers.append(name, HeaderValue::from_static(value));
         }
-        let mirror = read(&headers);
+        let mirror = read(&headers, version(&headers));
         assert_eq!(mirror.name, Some(Ok("a, a, =?base64?eA==?=".into())));
         assert_eq!((mirror.method.as_deref(), mirror.version), (Some("m"), None));
     }
@@ -168,10 +168,10 @@ mod tests {
         {
             headers.insert(http::HeaderName::from_bytes(name.as_bytes()).unwrap(), HeaderValue::from_static(value));
         }
-        let mirror = read(&headers);
+        let mirror = read(&headers, version(&headers));
         assert_eq!(mirror.version.as_deref(), Some("2026-07-28"));
         assert_eq!(mirror.method.as_deref(), Some("tools/call"));
         assert_eq!(mirror.name, Some(Ok("x".into())));
-        assert!(read(&HeaderMap::new()).name.is_none());
+        assert!(read(&HeaderMap::new(), None).name.is_none());
     }
 }

@@ -62,8 +62,7 @@ pub fn members<'a, const N: usize>(json: &'a [u8], names: [&str; N]) -> MembersF
     found.all()
 }
 
-/// Finds members of an object that is itself a member of `json`, in one pass. `None` if there is no
-/// such object.
+/// Finds members of an object that is itself a member of `json`. `None` if there is no such object.
 ///
 /// # Errors
 /// If `json` has the member twice; in the result, if that object has one of its members twice.
@@ -71,21 +70,37 @@ pub fn members_of_member<'a, const N: usize>(
     json: &'a [u8],
     name: &str,
     names: [&str; N],
-) -> Result<Option<(MemberValue<'a>, MembersFound<'a, N>)>, DuplicateMember> {
-    let (mut outer, mut inner) = (Found::new([name]), None);
+) -> Result<MembersOfMember<'a, N>, DuplicateMember> {
+    members_at_both_depths(json, [], name, names).1
+}
+
+/// [`members`] and [`members_of_member`] in one pass.
+pub fn members_at_both_depths<'a, const M: usize, const N: usize>(
+    json: &'a [u8],
+    outer_names: [&str; M],
+    name: &str,
+    names: [&str; N],
+) -> (MembersFound<'a, M>, Result<MembersOfMember<'a, N>, DuplicateMember>) {
+    let (mut outer, mut object, mut inner) = (Found::new(outer_names), Found::new([name]), None);
     each_member(behind_brace(json), |key, text| {
-        if key.index_among(&[name]).is_none() || !text.starts_with(b"{") {
+        if key.index_among(&[name]).is_none() {
             return outer.add(key, text);
+        }
+        if !text.starts_with(b"{") {
+            return object.add(key, text);
         }
         let mut found = Found::new(names);
         let after = each_member(&text[1..], |key, text| found.add(key, text));
-        outer.put(0, &text[..text.len() - after.len()]);
+        object.put(0, &text[..text.len() - after.len()]);
         inner = Some(found);
         after
     });
-    let [object] = outer.all()?;
-    Ok(object.zip(inner).map(|(object, found)| (object, found.all())))
+    let of_object = object.all().map(|[object]| object.zip(inner).map(|(object, found)| (object, found.all())));
+    (outer.all(), of_object)
 }
+
+/// An object, and the members that were found in it.
+pub type MembersOfMember<'a, const N: usize> = Option<(MemberValue<'a>, MembersFound<'a, N>)>;
 
 /// The values of members, in the order of their names.
 pub type MembersFound<'a, const N: usize> = Result<[Option<MemberValue<'a>>; N], DuplicateMember>;

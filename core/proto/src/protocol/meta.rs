@@ -2,7 +2,7 @@
 
 use super::{
     RawJson, RequestId,
-    members::{MemberValue, members_of_member},
+    members::{MemberValue, MembersFound, members_at_both_depths},
 };
 use std::borrow::Cow;
 
@@ -51,11 +51,22 @@ impl<'a> RequestMeta<'a> {
     /// Reads the `_meta` of parameters. Anything but an object counts as absent: the method's own
     /// check rejects it.
     pub fn of(params: Option<&'a RawJson>) -> (Option<MemberValue<'a>>, Self) {
+        let (_, raw, meta) = Self::beside([], params);
+        (raw, meta)
+    }
+
+    /// As [`Self::of`], and finds other members of the parameters in the same pass.
+    pub(crate) fn beside<const N: usize>(
+        names: [&str; N],
+        params: Option<&'a RawJson>,
+    ) -> (MembersFound<'a, N>, Option<MemberValue<'a>>, Self) {
         let keys = [PROTOCOL_VERSION, CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN];
-        let found = params.map(|params| members_of_member(params.as_bytes(), "_meta", keys));
-        let Some(Ok(Some((raw, found)))) = found else { return (None, Self::default()) };
+        let params = params.map_or(&b"{}"[..], RawJson::as_bytes);
+        let (beside, found) = members_at_both_depths(params, names, "_meta", keys);
+        let Ok(Some((raw, found))) = found else { return (beside, None, Self::default()) };
         let [protocol_version, client_capabilities, client_info, log_level, progress_token] = found.unwrap_or_default();
-        (Some(raw), Self { protocol_version, client_capabilities, client_info, log_level, progress_token })
+        let meta = Self { protocol_version, client_capabilities, client_info, log_level, progress_token };
+        (beside, Some(raw), meta)
     }
 
     /// The version, if it is a string.

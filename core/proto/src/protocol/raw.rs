@@ -75,7 +75,8 @@ impl RawJson {
     /// # Errors
     /// If the value has a different shape.
     pub fn parse<'a, T: Deserialize<'a>>(&'a self) -> serde_json::Result<T> {
-        serde_json::from_slice(&self.0)
+        // Checking the encoding of the whole text at once is faster than checking each string.
+        str::from_utf8(&self.0).map_or_else(|_| serde_json::from_slice(&self.0), serde_json::from_str)
     }
 
     /// As [`Self::parse`], but the error says which member is wrong and what was expected there.

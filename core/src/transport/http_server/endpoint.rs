@@ -65,19 +65,18 @@ impl EndpointState {
             return Err(Rejection::of_http(StatusCode::NOT_ACCEPTABLE, text));
         }
         let version = mirror::version(headers);
-        let version = version.as_deref();
-        let session = match classify::has_modern_version(version) {
+        let session = match classify::has_modern_version(version.as_deref()) {
             true => None,
             false => self.named_session(headers, caller).await.transpose()?.and(session_id(headers)),
         };
         let rate_limit_key = self.rate_limit_key(&request, caller);
         let (frame, permit) = self.admit(body, rate_limit_key.as_deref(), session).await?;
-        let posted = classify::classify(&frame, version)?;
+        let posted = classify::classify(&frame, version.as_deref())?;
         let post = PostedMessage { request, caller, rate_limit_key, accepts, frame, permit, lifetime: None };
         match posted {
             Posted::ModernNotification => Ok(empty(StatusCode::ACCEPTED)),
-            Posted::Modern { streams } => self.modern(streams, post).await,
-            Posted::Handshake | Posted::Legacy | Posted::Batch => self.legacy(posted, version, post).await,
+            Posted::Modern { streams } => self.modern(streams, version, post).await,
+            Posted::Handshake | Posted::Legacy | Posted::Batch => self.legacy(posted, version.as_deref(), post).await,
         }
     }
 
@@ -189,6 +188,7 @@ impl EndpointState {
     async fn modern(
         self: &Arc<Self>,
         streams: bool,
+        version: Option<String>,
         mut post: PostedMessage<'_>,
     ) -> Result<Response<HttpBody>, Rejection> {
         let id = classify::id_of(&post.frame);
@@ -207,7 +207,7 @@ impl EndpointState {
         post.lifetime = post.caller.lifetime().filter(|_| streams);
         let connection = self.connect(Arc::clone(&self.nowhere), ConversationStart::Session);
         let kind = StreamKind::Answer { streams: post.accepts.events, in_session: true };
-        let mirror = mirror::read(post.request.headers());
+        let mirror = mirror::read(post.request.headers(), version);
         self.exchange(connection, kind, Some(mirror), post).await
     }
 
