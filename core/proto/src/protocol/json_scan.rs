@@ -1,4 +1,4 @@
-//! Scans valid JSON for strings and brackets.
+//! Scans JSON for strings and brackets.
 
 use memchr::memchr2;
 
@@ -49,29 +49,63 @@ pub(super) fn skip_string(mut text: &[u8]) -> (&[u8], bool) {
     (&[], is_escaped)
 }
 
-/// The first quote or backslash. Most strings are short, and for them looking at eight bytes at a
-/// time is faster than vector instructions.
+/// The first quote or backslash.
 fn end_or_escape(text: &[u8]) -> Option<usize> {
-    let (words, rest) = text.as_chunks::<8>();
-    for (index, word) in words.iter().take(SHORT / 8).enumerate() {
-        let word = u64::from_le_bytes(*word);
-        let found = bytes_equal_to(word, b'"') | bytes_equal_to(word, b'\\');
+    match first_in_words(text, |word| bytes_equal_to(word, b'"') | bytes_equal_to(word, b'\\')) {
+        Ok(position) => Some(position),
+        Err(start) => memchr2(b'"', b'\\', &text[start..]).map(|position| start + position),
+    }
+}
+
+/// The number of bytes before the first quote, backslash or control character: what a JSON string
+/// contains as it is.
+pub(super) fn plain_length(text: &[u8]) -> usize {
+    let is_special = |word| bytes_equal_to(word, b'"') | bytes_equal_to(word, b'\\') | control_characters(word);
+    match first_in_words(text, is_special) {
+        Ok(position) => position,
+        Err(start) => start + plain_length_in_blocks(&text[start..]),
+    }
+}
+
+fn plain_length_in_blocks(text: &[u8]) -> usize {
+    let is_special = |byte: u8| (byte < b' ') | (byte == b'"') | (byte == b'\\');
+    // Without branches inside of a block, so that the compiler can use vector instructions.
+    let is_plain = |block: &&[u8; 32]| !block.iter().fold(false, |found, byte| found | is_special(*byte));
+    let blocks = text.as_chunks().0.iter().take_while(is_plain).count() * 32;
+    let rest = &text[blocks..];
+    blocks + rest.iter().position(|byte| is_special(*byte)).unwrap_or(rest.len())
+}
+
+/// Looks for a byte that `find` marks by its highest bit, eight bytes at a time. Most strings are
+/// short, and for them that is faster than vector instructions.
+///
+/// # Errors
+/// The number of bytes that were looked at, if none was found.
+fn first_in_words(text: &[u8], find: impl Fn(u64) -> u64) -> Result<usize, usize> {
+    let words = &text.as_chunks::<8>().0[..(text.len() / 8).min(SHORT / 8)];
+    for (index, word) in words.iter().enumerate() {
+        let found = find(u64::from_le_bytes(*word));
         if found != 0 {
-            return Some(index * 8 + found.trailing_zeros() as usize / 8);
+            return Ok(index * 8 + found.trailing_zeros() as usize / 8);
         }
     }
-    let looked_at = text.len() - rest.len();
-    let (start, rest) = if looked_at <= SHORT { (looked_at, rest) } else { (SHORT, &text[SHORT..]) };
-    memchr2(b'"', b'\\', rest).map(|position| start + position)
+    Err(words.len() * 8)
 }
 
 /// The highest bit of each byte of `word` that equals `byte`. Only the lowest one is exact: the
 /// subtraction borrows from the bytes above it.
 fn bytes_equal_to(word: u64, byte: u8) -> u64 {
-    const LOW: u64 = u64::MAX / 255;
     let difference = word ^ (LOW * u64::from(byte));
     difference.wrapping_sub(LOW) & !difference & (LOW << 7)
 }
+
+/// The highest bit of each byte of `word` below 0x20, exact as in [`bytes_equal_to`].
+fn control_characters(word: u64) -> u64 {
+    word.wrapping_sub(LOW * 0x20) & !word & (LOW << 7)
+}
+
+/// The lowest bit of each byte.
+const LOW: u64 = u64::MAX / 255;
 
 /// Maximum length of a short string, in bytes.
 const SHORT: usize = 64;

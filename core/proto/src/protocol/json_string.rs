@@ -1,5 +1,7 @@
 //! Writes JSON strings.
 
+use super::json_scan::plain_length;
+
 /// Appends a JSON string. Most of a long text needs no escapes and is copied as a whole.
 pub fn push_string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
@@ -21,19 +23,6 @@ pub fn push_string(out: &mut Vec<u8>, text: &str) {
         rest = after;
     }
     out.push(b'"');
-}
-
-/// The number of bytes before the first that needs an escape.
-fn plain_length(text: &[u8]) -> usize {
-    // Without branches inside of a block, so that the compiler can use vector instructions.
-    let is_plain = |block: &&[u8; 32]| !block.iter().fold(false, |found, byte| found | needs_escape(*byte));
-    let blocks = text.as_chunks().0.iter().take_while(is_plain).count() * 32;
-    let rest = &text[blocks..];
-    blocks + rest.iter().position(|byte| needs_escape(*byte)).unwrap_or(rest.len())
-}
-
-fn needs_escape(byte: u8) -> bool {
-    (byte < 0x20) | (byte == b'"') | (byte == b'\\')
 }
 
 #[cfg(test)]

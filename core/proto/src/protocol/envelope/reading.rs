@@ -1,11 +1,13 @@
 //! Parses frames. An invalid message is either answered with an error or, if it is a response, only
 //! reported.
 
-use super::{Frame, FrameBounds, Malformed, Message, NoResult, Notification, Request, Response};
+use super::{
+    Frame, FrameBounds, Malformed, Message, NoResult, Notification, Request, Response, members::MessageMembers,
+};
 use crate::protocol::{RawJson, RequestId, RpcError, error::code, json_scan::next_structural};
 use bytes::Bytes;
 use serde::{
-    Deserialize, Deserializer,
+    Deserializer,
     de::{Error as _, SeqAccess, Visitor},
 };
 use serde_json::{error::Category, value::RawValue};
@@ -14,6 +16,10 @@ use std::fmt;
 impl Frame {
     /// Parses a frame.
     pub fn parse(frame: &Bytes, bounds: FrameBounds) -> Self {
+        // Most messages are valid. What is wrong with the others takes more passes to explain.
+        if let Some(wire) = str::from_utf8(frame).ok().and_then(|text| MessageMembers::scan(text, bounds)) {
+            return Self::Single(message(frame, &wire));
+        }
         if let Some(excess) = excess(frame, bounds) {
             return Self::unread(frame, RpcError::invalid_request(format!("The message {excess}")));
         }
@@ -73,36 +79,12 @@ impl<'de> Visitor<'de> for Elements {
     }
 }
 
-/// The unparsed members of a message. Distinguishes `null` from absent.
-#[derive(Deserialize)]
-struct MessageMembers<'a> {
-    #[serde(borrow, default, deserialize_with = "present")]
-    jsonrpc: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
-    id: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
-    method: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
-    params: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
-    result: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
-    error: Option<&'a RawValue>,
-}
-
-/// Distinguishes a member that is `null` from an absent one.
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
-    <&RawValue>::deserialize(deserializer).map(Some)
-}
-
 fn parse_message(buffer: &Bytes, text: &[u8]) -> Result<Message, Malformed> {
     // Only an element of a batch can be an array here. Serde would read it as the members in order.
     if text.first() == Some(&b'[') {
         return Err(Malformed { id: None, error: not_an_object() });
     }
-    // Checking the encoding of the whole text at once is faster than checking each string.
-    let read = str::from_utf8(text).map_or_else(|_| serde_json::from_slice(text), serde_json::from_str);
-    let wire: MessageMembers<'_> = match read {
+    let wire = match str::from_utf8(text).map_or_else(|_| serde_json::from_slice(text), serde_json::from_str) {
         Ok(wire) => wire,
         // Serde's message repeats a string or number, whatever its length.
         Err(error) if error.is_data() && !text.trim_ascii_start().starts_with(b"{") => {
@@ -110,26 +92,29 @@ fn parse_message(buffer: &Bytes, text: &[u8]) -> Result<Message, Malformed> {
         }
         Err(error) => return unread(text, unreadable(&error)),
     };
+    message(buffer, &wire)
+}
+
+fn message(buffer: &Bytes, wire: &MessageMembers<'_>) -> Result<Message, Malformed> {
     if wire.method.is_none() && (wire.result.is_some() || wire.error.is_some()) {
-        return Ok(Message::Response(parse_response(buffer, &wire)));
+        return Ok(Message::Response(parse_response(buffer, wire)));
     }
     let id = match wire.id {
-        Some(raw) => Some(RequestId::from_json(raw.get()).ok_or_else(|| Malformed {
+        Some(raw) => Some(RequestId::from_json(raw).ok_or_else(|| Malformed {
             id: None,
             error: RpcError::invalid_request("The id must be a string or an integer"),
         })?),
         None => None,
     };
     let refuse = |message: &str| Malformed { id: id.clone(), error: RpcError::invalid_request(message) };
-    check_version(&wire).map_err(&refuse)?;
+    check_version(wire).map_err(&refuse)?;
     let method = wire.method.ok_or_else(|| refuse("The message has no method, no result and no error"))?;
     if wire.result.is_some() || wire.error.is_some() {
         return Err(refuse("A message with a method cannot have a result or an error"));
     }
-    let method: Box<str> =
-        serde_json::from_str(method.get()).map_err(|_| refuse("The member method must be a string"))?;
+    let method: Box<str> = serde_json::from_str(method).map_err(|_| refuse("The member method must be a string"))?;
     let params = match wire.params {
-        Some(raw) if raw.get().starts_with('{') => Some(kept(buffer, raw)),
+        Some(object) if object.starts_with('{') => Some(kept(buffer, object)),
         Some(_) => return Err(refuse("The member params must be an object")),
         None => None,
     };
@@ -144,23 +129,22 @@ const ENVELOPE: usize = 4096;
 
 /// The JSON of a member. A slice keeps the whole buffer alive, so a small part of it is copied. The
 /// memory held by a message is thus about the size of its members.
-fn kept(buffer: &Bytes, raw: &RawValue) -> RawJson {
-    let text = raw.get();
+fn kept(buffer: &Bytes, text: &str) -> RawJson {
     if buffer.len() > text.len().saturating_mul(2).saturating_add(ENVELOPE) {
         return RawJson::trusted(Bytes::copy_from_slice(text.as_bytes()));
     }
-    RawJson::slice_of(buffer, raw)
+    RawJson::trusted(buffer.slice_ref(text.as_bytes()))
 }
 
 fn check_version(wire: &MessageMembers<'_>) -> Result<(), &'static str> {
-    match wire.jsonrpc.map(RawValue::get) {
+    match wire.jsonrpc {
         Some("\"2.0\"") => Ok(()),
         _ => Err("The member jsonrpc must be \"2.0\""),
     }
 }
 
 fn parse_response(buffer: &Bytes, wire: &MessageMembers<'_>) -> Response {
-    let id = wire.id.and_then(|raw| RequestId::from_json(raw.get()));
+    let id = wire.id.and_then(RequestId::from_json);
     let outcome = parse_outcome(buffer, wire, id.is_some());
     Response { id, outcome: outcome.unwrap_or_else(|problem| Err(NoResult::InvalidResponse(problem.to_owned()))) }
 }
@@ -172,14 +156,13 @@ fn parse_outcome(
     has_id: bool,
 ) -> Result<Result<RawJson, NoResult>, &'static str> {
     check_version(wire)?;
-    let is_null = |raw: &&RawValue| raw.get() == "null";
-    let error = wire.error.filter(|raw| !is_null(raw));
-    let result = wire.result.filter(|raw| error.is_none() || !is_null(raw));
+    let error = wire.error.filter(|error| *error != "null");
+    let result = wire.result.filter(|result| error.is_none() || *result != "null");
     match (result, error) {
         (Some(result), None) if has_id => Ok(Ok(kept(buffer, result))),
         (Some(_), None) => Err("A result needs the id of its request"),
         (None, Some(error)) => {
-            let object = Some(error.get()).filter(|text| text.starts_with('{'));
+            let object = Some(error).filter(|text| text.starts_with('{'));
             let error = object.and_then(|text| serde_json::from_str(text).ok());
             error
                 .map(|error| Err(NoResult::Error(error)))
