@@ -1,16 +1,24 @@
 //! Direct writes to a pipe, where they cannot block. They save the hop to the writing thread, which
-//! costs as much as the rest of a small call. The rest of a partial write is left to that thread.
+//! costs as much as the rest of a small call, and a copy of the message. The rest of a partial
+//! write is left to that thread.
 
+#[cfg(unix)]
+use super::large_pipe::enlarge;
 use std::fs::File;
 
-/// Maximum length of a direct write. POSIX promises that a pipe takes so much whole or not at all.
-pub(super) const AT_ONCE: usize = if cfg!(target_os = "linux") { 4096 } else { 512 };
+/// Maximum length of a write to a pipe that is not empty. POSIX promises that a pipe takes so much
+/// whole or not at all.
+#[cfg(unix)]
+const ATOMIC: usize = if cfg!(target_os = "linux") { 4096 } else { 512 };
 
 /// A descriptor that supports writes that do not block.
 #[derive(Debug)]
 pub(super) struct Direct {
     file: File,
     socket: bool,
+    /// The capacity of a pipe, once a large message was written.
+    #[cfg(unix)]
+    capacity: std::sync::OnceLock<usize>,
 }
 
 impl Direct {
@@ -25,7 +33,11 @@ impl Direct {
         if kind.is_socket() {
             rustix::net::sockopt::set_socket_nosigpipe(&file, true).ok()?;
         }
-        (kind.is_fifo() || kind.is_socket()).then(|| Self { file, socket: kind.is_socket() })
+        (kind.is_fifo() || kind.is_socket()).then(|| Self {
+            file,
+            socket: kind.is_socket(),
+            capacity: std::sync::OnceLock::new(),
+        })
     }
 
     /// Returns `None`: no such write is known to work on other systems.
@@ -34,28 +46,35 @@ impl Direct {
         None
     }
 
-    /// Writes as many of at most [`AT_ONCE`] bytes as possible without blocking, and returns their
-    /// number. Returns 0 on an error, which shows in the next write.
+    /// Writes as many of the bytes as possible without blocking, and returns their number. Returns
+    /// 0 on an error, which shows in the next write.
     #[cfg(unix)]
     pub(super) fn write(&self, bytes: &[u8]) -> usize {
-        use rustix::{
-            event::{PollFd, PollFlags, Timespec, poll},
-            net::{SendFlags, send},
-        };
+        use rustix::net::{SendFlags, send};
         #[cfg(target_vendor = "apple")]
         const QUIETLY: SendFlags = SendFlags::DONTWAIT;
         #[cfg(not(target_vendor = "apple"))]
         const QUIETLY: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
-        debug_assert!(bytes.len() <= AT_ONCE);
         if self.socket {
             return send(&self.file, bytes, QUIETLY).unwrap_or(0);
         }
         // There is no other writer, so a pipe that has room now still has it at the write.
+        let length = bytes.len().min(self.room(bytes.len()));
+        if length == 0 { 0 } else { rustix::io::write(&self.file, &bytes[..length]).unwrap_or(0) }
+    }
+
+    /// How many of so many bytes the pipe takes without blocking.
+    #[cfg(unix)]
+    fn room(&self, length: usize) -> usize {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        match poll(&mut [PollFd::new(&self.file, PollFlags::OUT)], Some(&now)) {
-            Ok(1) => rustix::io::write(&self.file, bytes).unwrap_or(0),
-            _ => 0,
+        if length > ATOMIC {
+            let capacity = *self.capacity.get_or_init(|| enlarge(&self.file));
+            let is_empty = rustix::io::ioctl_fionread(&self.file).is_ok_and(|unread| unread == 0);
+            return if is_empty { capacity } else { 0 };
         }
+        let is_writable = poll(&mut [PollFd::new(&self.file, PollFlags::OUT)], Some(&now)).is_ok_and(|ready| ready > 0);
+        if is_writable { ATOMIC } else { 0 }
     }
 
     #[cfg(not(unix))]
@@ -79,13 +98,28 @@ mod tests {
         let file = File::from(OwnedFd::from(writer));
         let direct = Direct::of(&file).unwrap();
         let mut written = 0;
-        while direct.write(&[b'x'; AT_ONCE]) == AT_ONCE {
-            written += AT_ONCE;
+        while direct.write(&[b'x'; ATOMIC]) == ATOMIC {
+            written += ATOMIC;
         }
-        assert!(written >= AT_ONCE);
+        assert!(written >= ATOMIC);
         let mut read = vec![0; written];
         reader.read_exact(&mut read).unwrap();
         assert_eq!(direct.write(b"again"), 5);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn an_empty_pipe_takes_its_capacity_and_a_used_one_no_large_message() {
+        let (mut reader, writer) = std::io::pipe().unwrap();
+        let direct = Direct::of(&File::from(OwnedFd::from(writer))).unwrap();
+        let large = vec![b'x'; 4 * 1024 * 1024];
+        let written = direct.write(&large);
+        assert!((ATOMIC + 1..large.len()).contains(&written), "{written}");
+        assert_eq!((direct.write(&large), direct.write(b"small")), (0, 0));
+        reader.read_exact(&mut vec![0; written - 1]).unwrap();
+        assert_eq!(direct.write(&large), 0);
+        reader.read_exact(&mut [0]).unwrap();
+        assert_eq!(direct.write(&large), written);
     }
 
     #[test]
@@ -93,7 +127,7 @@ mod tests {
         let (reader, writer) = UnixStream::pair().unwrap();
         let file = File::from(OwnedFd::from(writer));
         let direct = Direct::of(&file).unwrap();
-        while direct.write(&[b'x'; AT_ONCE]) > 0 {}
+        while direct.write(&[b'x'; ATOMIC]) > 0 {}
         drop(reader);
         assert_eq!(direct.write(b"gone"), 0);
     }

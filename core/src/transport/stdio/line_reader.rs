@@ -1,5 +1,7 @@
 //! A blocking reader of the lines of a pipe.
 
+#[cfg(unix)]
+use super::large_pipe::enlarge;
 use super::{
     busy_poll::RoundTripTracker,
     lines::{Line, LineCutter},
@@ -15,6 +17,8 @@ use std::{
 pub(in crate::transport) struct LineReader {
     file: File,
     is_watchable: bool,
+    /// Whether the capacity of the pipe was set for large messages.
+    is_enlarged: bool,
     chunk: Vec<u8>,
     cutter: LineCutter,
     handle_line: Box<HandleLine>,
@@ -62,6 +66,7 @@ impl LineReader {
     ) -> Self {
         Self {
             is_watchable: is_watchable(&file),
+            is_enlarged: false,
             file,
             chunk: vec![0; 64 * 1024],
             cutter: LineCutter::new(limit),
@@ -118,6 +123,10 @@ impl LineReader {
         };
         self.cutter.extend(&self.chunk[..length]);
         let is_full = length == self.chunk.len();
+        #[cfg(unix)]
+        if is_full && !std::mem::replace(&mut self.is_enlarged, true) {
+            enlarge(&self.file);
+        }
         let Some(mut line) = self.cutter.next_line() else {
             return if is_full { ReadOutcome::Full } else { ReadOutcome::Lines(0) };
         };

@@ -5,6 +5,8 @@ mod busy_poll;
 #[cfg(feature = "stdio")]
 mod direct;
 mod handoff;
+#[cfg(unix)]
+mod large_pipe;
 mod line_reader;
 mod lines;
 #[cfg(feature = "stdio")]

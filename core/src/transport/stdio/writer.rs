@@ -1,14 +1,12 @@
 //! The writing side of a server on a pipe: a bounded queue, and the thread that writes it.
 
-use super::{
-    busy_poll::RoundTripTracker,
-    direct::{AT_ONCE, Direct},
-};
+use super::{busy_poll::RoundTripTracker, direct::Direct};
 use crate::{
     server::{Connection, Outbound, OutgoingMessage},
     sync::{Condvar, Mutex},
     transport::queued::MAX_QUEUED,
 };
+use bytes::{BufMut, Bytes};
 use std::{
     io::{self, Write},
     sync::{
@@ -103,25 +101,26 @@ impl PipeWriter {
         self.expected.fetch_sub(1, Ordering::Relaxed) <= 1 && !self.more_requests.load(Ordering::Relaxed)
     }
 
-    fn push(&self, message: &[u8], droppable: bool, at_once: bool) {
+    fn push(&self, message: Bytes, droppable: bool, at_once: bool) {
         let mut queue = self.queue.lock();
         if queue.broken || queue.finished || (droppable && queue.text.len() > MAX_QUEUED) {
             return;
         }
-        queue.text.extend_from_slice(message);
-        queue.text.push(b'\n');
-        let length = message.len() + 1;
-        if let Some(direct) = &self.direct
-            && at_once
-            && !queue.writing
-            && queue.text.len() == length
-            && length <= AT_ONCE
-        {
-            self.round_trips.sent();
-            let written = direct.write(&queue.text);
-            queue.text.drain(..written);
-            if written == length {
-                return;
+        match &self.direct {
+            Some(direct) if at_once && !queue.writing && queue.text.is_empty() => {
+                // Nobody else has the message, so this copies nothing.
+                let mut line = message.try_into_mut().unwrap_or_else(|shared| shared.as_ref().into());
+                line.put_u8(b'\n');
+                self.round_trips.sent();
+                let written = direct.write(&line);
+                if written == line.len() {
+                    return;
+                }
+                queue.text.extend_from_slice(&line[written..]);
+            }
+            _ => {
+                queue.text.extend_from_slice(&message);
+                queue.text.push(b'\n');
             }
         }
         self.changed.notify_all();
@@ -161,9 +160,9 @@ impl PipeWriter {
 impl Outbound for PipeWriter {
     fn send(&self, outgoing: OutgoingMessage) {
         match outgoing {
-            OutgoingMessage::Response { message, .. } => self.push(&message, false, self.is_last()),
-            OutgoingMessage::Request(message) => self.push(&message, false, true),
-            OutgoingMessage::Notification(message) => self.push(&message, true, false),
+            OutgoingMessage::Response { message, .. } => self.push(message, false, self.is_last()),
+            OutgoingMessage::Request(message) => self.push(message, false, true),
+            OutgoingMessage::Notification(message) => self.push(message, true, false),
             OutgoingMessage::Abandoned => drop(self.is_last()),
         }
     }
