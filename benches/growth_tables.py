@@ -1,11 +1,11 @@
 """Tables and verdicts for the growth of the cost of a call."""
 
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from growth import MOST, POINTS, STORES, TITLES, Point
+from growth import MOST, POINTS, STORES, TITLES, UNITS, Point
 
 Row = dict[str, Any]
 
@@ -19,16 +19,20 @@ class Curve:
     server: str
     points: list[list[Row]]
 
-    def cost(self, index: int, key: str = "cpu_us_call") -> float | None:
-        values = [row[key] for row in self.points[index] if row.get(key) is not None]
-        return statistics.median(values) if values else None
+    def cost(self, index: int) -> float | None:
+        return _median(self._of(index, row) for row in self.points[index])
+
+    def cost_of_store(self, index: int) -> float | None:
+        return _median(row.get("store_cpu_us_call") for row in self.points[index]) or None
 
     def ratio(self, index: int) -> float | None:
         """The cost relative to that at the smallest number: the median of the rounds' ratios."""
-        first = {(row.get("run"), row["round"]): row.get("cpu_us_call") for row in self.points[0]}
-        pairs = [(row.get("cpu_us_call"), first.get((row.get("run"), row["round"]))) for row in self.points[index]]
-        ratios = [cost / base for cost, base in pairs if cost and base]
-        return statistics.median(ratios) if ratios else None
+        first = {(row.get("run"), row["round"]): self._of(0, row) for row in self.points[0]}
+        pairs = [(self._of(index, row), first.get((row.get("run"), row["round"]))) for row in self.points[index]]
+        return _median(cost / base for cost, base in pairs if cost and base)
+
+    def _of(self, index: int, row: Row) -> float | None:
+        return Point(self.dimension, self.store, POINTS[self.dimension][index]).cost(row)
 
     @property
     def growth(self) -> float | None:
@@ -42,14 +46,20 @@ class Curve:
         return sum(row.get("errors", 0) + ("error" in row) for row in rows)
 
 
+def _median(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return statistics.median(known) if known else None
+
+
 def growth_targets(rows: list[Row]) -> list[Row]:
-    """A call costs the same at each number, within 10 %."""
+    """A call costs the same at each number, within 10 %; so does a byte, and a registration."""
     found = []
     for curve in _curves(rows):
         growth = curve.growth
         if growth is not None:
             numbers = " to ".join(f"{number:,}" for number in (POINTS[curve.dimension][0], POINTS[curve.dimension][-1]))
-            what = f"{curve.server}, CPU per call from {numbers} {curve.dimension}, store: {curve.store}"
+            unit = UNITS.get(curve.dimension, "CPU per call")
+            what = f"{curve.server}, {unit} from {numbers} {curve.dimension}, store: {curve.store}"
             found.append(
                 {"what": what, "sign": "at most", "target": MOST, "measured": round(growth, 2), "met": growth <= MOST}
             )
@@ -79,14 +89,14 @@ def _table(dimension: str, curves: list[Curve]) -> str:
     heads = ["server", "store", *(f"{number:,}" for number in numbers), *(f"x at {number:,}" for number in numbers[1:])]
     heads += [f"store's own at {number:,}" for number in (numbers[0], numbers[-1])] + ["errors"]
     lines = [
-        f"\n### grow-{dimension}: CPU us per call by {TITLES[dimension]}\n",
+        f"\n### grow-{dimension}: {UNITS.get(dimension, 'CPU us per call')} by {TITLES[dimension]}\n",
         "| " + " | ".join(heads) + " |",
         "|---" * len(heads) + "|",
     ]
     for curve in curves:
         costs = [_shown(curve.cost(index)) for index in range(len(numbers))]
         ratios = [_shown(curve.ratio(index), 2, "x") for index in range(1, len(numbers))]
-        own = [_shown(curve.cost(index, "store_cpu_us_call") or None) for index in (0, len(numbers) - 1)]
+        own = [_shown(curve.cost_of_store(index)) for index in (0, len(numbers) - 1)]
         lines.append("| " + " | ".join([curve.server, curve.store, *costs, *ratios, *own, str(curve.errors)]) + " |")
     skipped = {row["skipped"] for curve in curves for point in curve.points for row in point if "skipped" in row}
     return "\n".join(lines + [f"\nNot measured: {reason}." for reason in sorted(skipped)])

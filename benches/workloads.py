@@ -265,9 +265,8 @@ for point in growth.points():
         point.title,
         point.load,
         OURS,
-        HTTP + point.arguments,
-        # Calls that wait for a store cost more; 20,000 calls are for those of a few us.
-        calls=2000 if point.store in growth.SHARED else 5000,
+        point.arguments,
+        calls=point.calls,
         store=point.store,
     )
 

@@ -105,6 +105,9 @@ static trunkline_result add_features(trunkline_server *server, trunkline_error *
 static trunkline_result new_server(const char *store, trunkline_server **server, trunkline_error **error) {
   trunkline_server_options *options = NULL;
   trunkline_result result = trunkline_server_options_new(&options, error);
+  /* Messages of grow-bytes are longer than the default allows. */
+  if (!result)
+    result = trunkline_server_options_set_limit(options, TRUNKLINE_LIMIT_MAX_MESSAGE_BYTES, 128 * 1024 * 1024);
   if (!result && store) result = trunkline_server_options_set_store(options, trunkline_str_of(store));
   if (!result) result = trunkline_server_new_with(S("bench"), trunkline_version(), options, server, error);
   trunkline_server_options_free(options);

@@ -9,7 +9,9 @@ const extra = words.includes("--tools") ? Number(words[words.indexOf("--tools") 
 const store = words.includes("--store") ? words[words.indexOf("--store") + 1] : undefined;
 const numbers = { type: "object", properties: { a: { type: "integer" }, b: { type: "integer" } }, required: ["a", "b"] };
 
-const server = new Server({ name: "bench", version: "0.0.0" }, store === undefined ? {} : { store });
+// Messages of `grow-bytes` are longer than the default allows.
+const options = { maxMessageBytes: 128 * 1024 * 1024, ...(store === undefined ? {} : { store }) };
+const server = new Server({ name: "bench", version: "0.0.0" }, options);
 server.registerTool(
   "echo",
   { description: "Echo the message back", inputSchema: { type: "object", properties: { message: { type: "string" } }, required: ["message"] } },

@@ -13,7 +13,13 @@ from pathlib import Path
 from trunkline import Auth, Context, Server
 
 words = sys.argv[1:]
-server = Server("bench", version="0.0.0", store=words[words.index("--store") + 1] if "--store" in words else None)
+server = Server(
+    "bench",
+    version="0.0.0",
+    # Messages of `grow-bytes` are longer than the default allows.
+    max_message_bytes=128 * 1024 * 1024,
+    store=words[words.index("--store") + 1] if "--store" in words else None,
+)
 
 
 @server.tool

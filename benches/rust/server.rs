@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::{error::Error, fs};
 use trunkline::{
+    Limits,
     auth::{Authorization, AuthorizationOptions, JwtOptions},
     server::{Params, Server, ServerOptions},
     store::StoreChoice,
@@ -26,8 +27,11 @@ struct Add {
 }
 
 fn server(generated: usize, with_features: bool, store: Option<&str>) -> Server {
+    // Messages of `grow-bytes` are longer than the default allows.
+    let limits = Limits::default().with_max_message_bytes(128 << 20);
+    let options = ServerOptions::default().with_limits(limits).with_store(store.map(StoreChoice::url));
     let mut builder = Server::builder("bench", "0.0.0")
-        .options(ServerOptions::default().with_store(store.map(StoreChoice::url)))
+        .options(options)
         .tool("echo", "Echo the message back", |Params(e): Params<Echo>| async move { e.message })
         .tool("add", "Add two integers", |Params(n): Params<Add>| async move { (n.a + n.b).to_string() });
     for i in 0..generated {

@@ -8,11 +8,13 @@ pub struct Lane {
     turn: usize,
     /// The connection for responses to the server's questions.
     answers: Option<Http>,
+    /// Open GET streams of its session and others, which nobody reads.
+    streams: Vec<Http>,
 }
 
 impl Lane {
     fn new(conns: Vec<Http>) -> Lane {
-        Lane { conns, turn: 0, answers: None }
+        Lane { conns, turn: 0, answers: None, streams: vec![] }
     }
     /// The connection of the latest call.
     pub fn current(&mut self) -> &mut Http {
@@ -80,15 +82,21 @@ fn joined(o: &Opt, port: u16, session: &str) -> Http {
     conn
 }
 
-/// Opens that many sessions and calls in the first ones: one per lane, or one for all.
+/// Opens that many sessions, with `--streams` a GET stream in each, and calls in the first ones:
+/// one per lane, or one for all.
 fn in_sessions(o: &Opt, port: u16, number: usize) -> Vec<Lane> {
     let mut opener = connect(o, port);
-    let mut called = vec![];
+    let (mut called, mut streams) = (vec![], vec![]);
     for _ in 0..number {
         let session = opener.handshake(port, &o.path).session.expect("no session id");
+        if o.streams {
+            streams.push(Http::stream(port, &opener.head));
+        }
         if called.len() < o.conns {
             called.push(session);
         }
     }
-    (0..o.conns).map(|i| Lane::new(vec![joined(o, port, &called[i % called.len()])])).collect()
+    let mut lanes: Vec<_> = (0..o.conns).map(|i| Lane::new(vec![joined(o, port, &called[i % called.len()])])).collect();
+    lanes[0].streams = streams;
+    lanes
 }

@@ -394,21 +394,14 @@ fn sessions(o: &Opt) -> Value {
     let mut heads = vec![];
     for _ in 0..o.sessions {
         assert!(c.handshake(port, &o.path).session.is_some(), "no session id");
-        heads.push(
-            c.head.replacen("POST", "GET", 1).replace("application/json, text/event-stream", "text/event-stream"),
-        );
+        heads.push(c.head.clone());
     }
     std::thread::sleep(Duration::from_millis(500));
     let (r1, c1) = (rss(pid), cpu(pid));
     let mut open = vec![];
     if o.streams {
         for h in &heads {
-            let mut s = Http::connect(port).unwrap();
-            s.s.write_all(format!("{h}\r\n").as_bytes()).unwrap();
-            let mut b = [0; 16];
-            std::io::Read::read_exact(&mut s.s, &mut b).unwrap();
-            assert!(b.starts_with(b"HTTP/1.1 200"), "GET: {}", String::from_utf8_lossy(&b));
-            open.push(s);
+            open.push(Http::stream(port, h));
         }
         std::thread::sleep(Duration::from_millis(500));
     }

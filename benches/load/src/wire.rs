@@ -412,6 +412,16 @@ impl Http {
         }
         self.set_head(port, path, &extra);
     }
+    /// Opens a GET stream, on a connection of its own. `head`: of the requests of its session.
+    pub fn stream(port: u16, head: &str) -> Http {
+        let head = head.replacen("POST", "GET", 1).replace("application/json, text/event-stream", "text/event-stream");
+        let mut stream = Http::connect(port).unwrap();
+        stream.s.write_all(format!("{head}\r\n").as_bytes()).unwrap();
+        let mut beginning = [0; 16];
+        stream.s.read_exact(&mut beginning).unwrap();
+        assert!(beginning.starts_with(b"HTTP/1.1 200"), "GET: {}", String::from_utf8_lossy(&beginning));
+        stream
+    }
     /// initialize + initialized; sets the session headers for later requests.
     pub fn handshake(&mut self, port: u16, path: &str) -> Reply {
         self.set_head(port, path, "");
