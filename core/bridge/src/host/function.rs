@@ -205,7 +205,7 @@ impl HostFunction {
 
 /// All functions of a table that the host has given, by name.
 #[derive(Clone)]
-pub(crate) struct HostFunctions(BTreeMap<&'static str, HostFunction>);
+pub(crate) struct HostFunctions(Arc<BTreeMap<&'static str, HostFunction>>);
 
 impl HostFunctions {
     /// Fails with the name of a function that is missing.
@@ -215,7 +215,7 @@ impl HostFunctions {
         names: impl IntoIterator<Item = &'static str>,
     ) -> Result<Self, &'static str> {
         let function = |name| HostFunction::given(host, handlers, name).map(|function| (name, function)).ok_or(name);
-        names.into_iter().map(function).collect::<Result<_, _>>().map(Self)
+        names.into_iter().map(function).collect::<Result<_, _>>().map(|functions| Self(Arc::new(functions)))
     }
 
     pub(crate) fn call<T: DeserializeOwned + 'static>(
