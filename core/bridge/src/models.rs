@@ -6,7 +6,7 @@ use crate::{
     Bell, Body, Event, EventKind, Lane, LogRecord,
     events::{
         backlog::Backlog,
-        queue::{EventQueue, Latest},
+        queue::{EventQueue, QueuedProgress},
         slot::ReplySlot,
     },
     http::credit::Credit,
@@ -141,9 +141,9 @@ fn the_latest_progress_is_seen() {
         let (host, queue) = waist();
         let sending = Arc::clone(&queue);
         let sender = thread::spawn(move || {
-            let latest = Latest::default();
-            sending.push_progress(7, 1, "progress", &latest, "1".into());
-            sending.push_progress(7, 1, "progress", &latest, "2".into());
+            let progress = QueuedProgress::of(7, 1);
+            sending.push_progress(&progress, "1".into());
+            sending.push_progress(&progress, "2".into());
         });
         let is_latest = |event: &Event| matches!(&event.body, Body::Bytes(body) if body == "2");
         let seen = host.serve(&queue, |seen| seen.iter().any(is_latest));

@@ -90,6 +90,7 @@ impl ClientInner {
         let events = Arc::new(HandledEvents { host: Arc::clone(&host), events });
         let identity = ClientIdentity { info: RawJson::object(&options.info), capabilities: host.capabilities() };
         let capabilities = identity.capabilities.clone();
+        let cache = ResponseCache::new(options.max_cache_bytes);
         let telemetry = options.telemetry_receiver.clone().filter(|_| options.telemetry != Some(false));
         Arc::new(Self {
             id: ClientId::next(),
@@ -114,7 +115,7 @@ impl ClientInner {
             closed: AtomicBool::new(false),
             mirrored: MirroredTools::default(),
             output_schemas: OutputSchemas::default(),
-            cache: ResponseCache::default(),
+            cache,
             host,
             subscriptions: Subscriptions::default(),
             tasks: ClientTaskTable::default(),

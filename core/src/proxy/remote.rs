@@ -75,16 +75,17 @@ impl Remote {
         if takes_input && let Some(kept) = info.memoized(KEPT) {
             return self.taken_up(info, &kept).await;
         }
-        let caller = Caller::of(info);
         if takes_input && self.client.revision().era() == Era::Modern {
-            return self.modern(info, caller, params).await;
+            return self.modern(info, params).await;
         }
-        let capabilities = callers::capabilities(info);
-        if takes_input && (caller != Caller::Nobody || capabilities != ClientCapabilities::default()) {
-            return self.on_own_connection(info, caller, capabilities, params).await;
+        if takes_input {
+            let (caller, capabilities) = (Caller::of(info), callers::capabilities(info));
+            if caller != Caller::Nobody || capabilities != ClientCapabilities::default() {
+                return self.on_own_connection(info, caller, capabilities, params).await;
+            }
         }
         let options = options_for(info).with_on_progress(progress_of(info));
-        self.shared(info, caller, &params, &options, None).await
+        self.shared(info, &params, &options, None).await
     }
 
     /// Converts the outcome of a request for its caller.
@@ -107,45 +108,38 @@ impl Remote {
     async fn shared(
         &self,
         info: &CallInfo,
-        caller: Caller,
         params: &RawJson,
         options: &RequestOptions,
         on_behalf: Option<Arc<OnBehalf>>,
     ) -> Result<Outcome, RpcError> {
-        let _permit = self.shares.take(caller, info, &self.client)?;
+        let _permit = self.shares.take(info, &self.client)?;
         let sent = self.client.request_on_behalf(on_behalf, info.method(), Some(params), options);
         Ok(self.outcome_of(info.method(), sent.await))
     }
 
     /// Sends a request to a modern server, which sees the caller's capabilities; its requests for
     /// input go to the caller.
-    async fn modern(&self, info: &CallInfo, caller: Caller, params: RawJson) -> Result<Outcome, RpcError> {
+    async fn modern(&self, info: &CallInfo, params: RawJson) -> Result<Outcome, RpcError> {
         let capabilities = RawJson::object(&callers::capabilities(info));
         let mut options = options_for(info).with_on_progress(progress_of(info)).with_manual_input(true);
         let seen = Arc::new(OnBehalf { capabilities, log_level: info.log_level() });
         if let Some(state) = info.state() {
             options = options.with_input_responses(answers(info, &state));
         }
-        match self.shared(info, caller.clone(), &params, &options, Some(Arc::clone(&seen))).await? {
+        match self.shared(info, &params, &options, Some(Arc::clone(&seen))).await? {
             // TKX-05: if a tool requires tasks, run it as a task here as well, provided that the
             // caller supports tasks.
             Outcome::Protocol(error) if needs_task(&error) => {
                 info.start_task();
-                self.as_task(info, caller, params, seen).await
+                self.as_task(info, params, seen).await
             }
             outcome => Ok(outcome),
         }
     }
 
     /// Makes a call as a task on a modern server. The task's requests for input go to the caller.
-    async fn as_task(
-        &self,
-        info: &CallInfo,
-        caller: Caller,
-        params: RawJson,
-        seen: Arc<OnBehalf>,
-    ) -> Result<Outcome, RpcError> {
-        let permit = self.shares.take(caller, info, &self.client)?;
+    async fn as_task(&self, info: &CallInfo, params: RawJson, seen: Arc<OnBehalf>) -> Result<Outcome, RpcError> {
+        let permit = self.shares.take(info, &self.client)?;
         let call = ProxiedCall::new().ok_or_else(RpcError::internal)?;
         let mut options = options_for(info).with_on_progress(call.progress_for(info));
         if let Some(state) = info.state() {

@@ -26,10 +26,10 @@ impl Shares {
     /// half to others.
     pub(super) fn take(
         self: &Arc<Self>,
-        caller: Caller,
         info: &CallInfo,
         client: &Client,
     ) -> Result<OnDrop<impl FnOnce() + use<>>, RpcError> {
+        let caller = Caller::of(info);
         let limit = client.options().max_in_flight;
         let mut calls = self.0.lock();
         let own = calls.iter().filter(|call| call.caller == caller).count();

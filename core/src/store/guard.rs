@@ -62,7 +62,8 @@ impl StoreGuard {
     /// Guards a store. `name` is its URL without a password, `deadline` the maximum time of a call,
     /// not counting the time spent waiting for log entries.
     pub fn new(store: Arc<dyn Store>, name: &str, runtime: Arc<dyn Runtime>, deadline: Duration) -> Self {
-        let (name, health, errors, waiting) = (name.into(), Arc::default(), Arc::default(), Arc::default());
+        let (name, health, errors) = (name.into(), Arc::default(), Arc::default());
+        let waiting = Waiting::new(Arc::clone(&runtime), PACE);
         Self { store, name, runtime, deadline, health, errors, waiting }
     }
 
@@ -226,8 +227,7 @@ impl Store for StoreGuard {
     fn read(&self, log: &str, after: u64, limit: usize, wait: Duration) -> StoreTask<Vec<LogEntry>> {
         let (guard, name) = (self.clone(), log.to_owned());
         let look = Box::new(move |wait| guard.call(&name, wait, |store| store.read(&name, after, limit, wait)));
-        let waiting = Arc::clone(&self.waiting);
-        Box::pin(waiting.read(Arc::clone(&self.runtime), log.to_owned(), look, wait, PACE))
+        Box::pin(Arc::clone(&self.waiting).read(log.to_owned(), look, wait))
     }
 }
 

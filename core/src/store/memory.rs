@@ -74,7 +74,8 @@ impl ProcessStore {
     fn new_with(runtime: Arc<dyn Runtime>, max_bytes: usize, groups: Option<HashMap<String, EntryGroup>>) -> Self {
         let (by_key, ends) = (HashMap::new(), BTreeSet::new());
         let kept = Kept { by_key, ends, position: 0, bytes: 0, max_bytes, groups };
-        Self { runtime, kept: Arc::new(Mutex::new(kept)), waiting: Arc::default() }
+        let waiting = Waiting::new(Arc::clone(&runtime), NEVER);
+        Self { runtime, kept: Arc::new(Mutex::new(kept)), waiting }
     }
 
     /// All keys.
@@ -92,7 +93,10 @@ impl Store for ProcessStore {
     }
 
     fn put(&self, key: &str, text: &str, keep_for: Duration) -> StoreTask {
-        Box::pin(ready(self.kept.lock().put(self.runtime.now(), key, text, keep_for)))
+        let now = self.runtime.now();
+        let mut kept = self.kept.lock();
+        kept.forget_old(now);
+        Box::pin(ready(kept.put(key, text, later(now, keep_for))))
     }
 
     fn put_if(&self, key: &str, expected: Option<&str>, text: &str, keep_for: Duration) -> StoreTask<bool> {
@@ -101,7 +105,7 @@ impl Store for ProcessStore {
         kept.forget_old(now);
         let is_expected = kept.text(key).map(|current| current == expected);
         Box::pin(ready(match is_expected {
-            Ok(true) => kept.put(now, key, text, keep_for).map(|()| true),
+            Ok(true) => kept.put(key, text, later(now, keep_for)).map(|()| true),
             other => other,
         }))
     }
@@ -112,7 +116,11 @@ impl Store for ProcessStore {
     }
 
     fn append(&self, log: &str, entry: &str, max_entries: usize, keep_for: Duration) -> StoreTask<u64> {
-        let position = self.kept.lock().append(self.runtime.now(), log, entry, max_entries, keep_for);
+        let now = self.runtime.now();
+        let mut kept = self.kept.lock();
+        kept.forget_old(now);
+        let position = kept.append(log, entry, max_entries, later(now, keep_for));
+        drop(kept);
         self.waiting.wake(log);
         Box::pin(ready(position))
     }
@@ -124,8 +132,7 @@ impl Store for ProcessStore {
             kept.forget_old(runtime.now());
             Box::pin(ready(kept.read(&name, after, limit)))
         });
-        let waiting = Arc::clone(&self.waiting);
-        Box::pin(waiting.read(Arc::clone(&self.runtime), log.to_owned(), look, wait, NEVER))
+        Box::pin(Arc::clone(&self.waiting).read(log.to_owned(), look, wait))
     }
 }
 
@@ -144,8 +151,7 @@ impl Kept {
         }
     }
 
-    fn put(&mut self, now: Instant, key: &str, text: &str, keep_for: Duration) -> Result<(), StoreError> {
-        self.forget_old(now);
+    fn put(&mut self, key: &str, text: &str, ends: Instant) -> Result<(), StoreError> {
         let bytes = ENTRY_BYTES + 2 * key.len() + text.len();
         let replaced = self.remove(key);
         if let Err(error) = self.check_room(bytes) {
@@ -154,20 +160,11 @@ impl Kept {
             }
             return Err(error);
         }
-        let ends = later(now, keep_for);
         self.insert(key, KeptItem { value: KeptValue::Text(text.to_owned()), bytes, ends });
         Ok(())
     }
 
-    fn append(
-        &mut self,
-        now: Instant,
-        log: &str,
-        entry: &str,
-        max_entries: usize,
-        keep_for: Duration,
-    ) -> Result<u64, StoreError> {
-        self.forget_old(now);
+    fn append(&mut self, log: &str, entry: &str, max_entries: usize, ends: Instant) -> Result<u64, StoreError> {
         let bytes = ENTRY_BYTES + entry.len();
         self.check_room(bytes + 2 * log.len())?;
         let mut item = match self.by_key.get(log).map(|item| &item.value) {
@@ -175,7 +172,7 @@ impl Kept {
             _ => self.remove(log).unwrap_or_else(|| KeptItem {
                 value: KeptValue::Log(VecDeque::new()),
                 bytes: ENTRY_BYTES + 2 * log.len(),
-                ends: now,
+                ends,
             }),
         };
         let position = self.position + 1;
@@ -187,7 +184,7 @@ impl Kept {
                 item.bytes -= entries.pop_front().map_or(0, |evicted| ENTRY_BYTES + evicted.text.len());
             }
         }
-        item.ends = later(now, keep_for);
+        item.ends = ends;
         self.insert(log, item);
         Ok(position)
     }

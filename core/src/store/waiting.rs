@@ -14,8 +14,10 @@ use std::{
 type Look = Box<dyn Fn(Duration) -> StoreTask<Vec<LogEntry>> + Send + Sync>;
 
 /// Reads of this process that are waiting for entries, by log.
-#[derive(Default)]
 pub(crate) struct Waiting {
+    runtime: Arc<dyn Runtime>,
+    /// How often reads poll for entries that this process is not notified of.
+    pace: Duration,
     by_log: Mutex<HashMap<String, WaitedLog>>,
 }
 
@@ -31,6 +33,10 @@ struct WaitedLog {
 }
 
 impl Waiting {
+    pub(crate) fn new(runtime: Arc<dyn Runtime>, pace: Duration) -> Arc<Self> {
+        Arc::new(Self { runtime, pace, by_log: Mutex::default() })
+    }
+
     /// Wakes the reads of a log that has new entries.
     pub(crate) fn wake(&self, log: &str) {
         let wakers = self.by_log.lock().get_mut(log).map(WaitedLog::change);
@@ -44,19 +50,17 @@ impl Waiting {
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    /// Reads until there are entries or `wait` is over. Polls every `pace` for entries that this
-    /// process is not notified of.
+    /// Reads until there are entries or `wait` is over.
     pub(crate) async fn read(
         self: Arc<Self>,
-        runtime: Arc<dyn Runtime>,
         log: String,
         look: Look,
         wait: Duration,
-        pace: Duration,
     ) -> Result<Vec<LogEntry>, StoreError> {
         if wait.is_zero() {
             return look(wait).await;
         }
+        let (runtime, pace) = (Arc::clone(&self.runtime), self.pace);
         let deadline = later(runtime.now(), wait);
         // From here on, an entry is either read or wakes us.
         let reader = WaitingRead::begin(self, log);

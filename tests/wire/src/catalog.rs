@@ -23,6 +23,13 @@ pub(crate) struct Envelopes {
     pub(crate) error: NodeId,
 }
 
+/// The kinds of message that have a method.
+#[derive(Clone, Copy)]
+pub(crate) enum CallKind {
+    Request,
+    Notification,
+}
+
 /// The messages that one side may send.
 pub(crate) struct Sender {
     pub(crate) requests: HashMap<String, RequestType>,
@@ -43,6 +50,25 @@ pub(crate) struct Catalog {
     pub(crate) batches: bool,
     client: Sender,
     server: Sender,
+}
+
+impl Envelopes {
+    pub(crate) fn of(&self, kind: CallKind) -> NodeId {
+        match kind {
+            CallKind::Request => self.request,
+            CallKind::Notification => self.notification,
+        }
+    }
+}
+
+impl Sender {
+    /// The type of the messages with that method.
+    pub(crate) fn call(&self, kind: CallKind, method: &str) -> Option<NodeId> {
+        match kind {
+            CallKind::Request => self.requests.get(method).map(|known| known.request),
+            CallKind::Notification => self.notifications.get(method).copied(),
+        }
+    }
 }
 
 impl Catalog {

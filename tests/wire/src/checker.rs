@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::catalog::{Catalog, RequestType};
+use crate::catalog::{CallKind, Catalog, RequestType};
 use crate::extension::{Extension, Extensions};
 use crate::schema::NodeId;
 use crate::walk::{check_as_one_of, condense, find_unknown_fields, validate};
@@ -98,8 +98,10 @@ impl Check<'_> {
 
     fn message(&mut self, value: &Value, message: &Map<String, Value>) {
         match (message.get("method"), message.get("result"), message.get("error")) {
-            (Some(Value::String(method)), ..) if message.contains_key("id") => self.request(value, method),
-            (Some(Value::String(method)), ..) => self.notification(value, method),
+            (Some(Value::String(method)), ..) if message.contains_key("id") => {
+                self.call(value, method, CallKind::Request);
+            }
+            (Some(Value::String(method)), ..) => self.call(value, method, CallKind::Notification),
             (Some(other), ..) => self.no_message("/method", format!("{other} is not a method")),
             (None, Some(result), _) => self.result(value, message, result),
             (None, None, Some(_)) => self.error(value, message),
@@ -107,32 +109,10 @@ impl Check<'_> {
         }
     }
 
-    fn request(&mut self, value: &Value, method: &str) {
-        let envelope = self.catalog.envelopes.request;
-        let known = self.catalog.sender(self.record.direction).requests.get(method);
-        self.call(value, method, envelope, known.map(|known| known.request), |catalog, direction| {
-            catalog.sender(direction).requests.contains_key(method)
-        });
-    }
-
-    fn notification(&mut self, value: &Value, method: &str) {
-        let envelope = self.catalog.envelopes.notification;
-        let known = self.catalog.sender(self.record.direction).notifications.get(method);
-        self.call(value, method, envelope, known.copied(), |catalog, direction| {
-            catalog.sender(direction).notifications.contains_key(method)
-        });
-    }
-
-    fn call(
-        &mut self,
-        value: &Value,
-        method: &str,
-        envelope: NodeId,
-        known: Option<NodeId>,
-        has_it: impl Fn(&Catalog, Direction) -> bool,
-    ) {
+    fn call(&mut self, value: &Value, method: &str, kind: CallKind) {
+        let envelope = self.catalog.envelopes.of(kind);
         self.validate(envelope, value);
-        match known {
+        match self.catalog.sender(self.record.direction).call(kind, method) {
             Some(known) => {
                 self.validate(known, value);
                 find_unknown_fields(self.catalog, value, &[known, envelope], "", &mut self.found);
@@ -141,7 +121,7 @@ impl Check<'_> {
                 find_unknown_fields(self.catalog, value, &[envelope], "", &mut self.found);
             }
             None if is_of_vendor(method) => {}
-            None => self.unknown_method("/method", method, self.record.direction, has_it),
+            None => self.unknown_method("/method", method, self.record.direction, kind),
         }
     }
 
@@ -156,10 +136,7 @@ impl Check<'_> {
             Some(method) => match self.catalog.sender(asker).requests.get(method) {
                 Some(RequestType { results, .. }) => results,
                 None if may_be_of_an_extension || is_of_vendor(method) => return,
-                None => {
-                    let has_it = |catalog: &Catalog, direction| catalog.sender(direction).requests.contains_key(method);
-                    return self.unknown_method("/result", method, asker, has_it);
-                }
+                None => return self.unknown_method("/result", method, asker, CallKind::Request),
             },
         };
         let mut wrong = Vec::new();
@@ -200,14 +177,9 @@ impl Check<'_> {
         }
     }
 
-    fn unknown_method(
-        &mut self,
-        pointer: &str,
-        method: &str,
-        sender: Direction,
-        has_it: impl Fn(&Catalog, Direction) -> bool,
-    ) {
-        let having: Vec<&Catalog> = self.catalogs.values().filter(|catalog| has_it(catalog, sender)).collect();
+    fn unknown_method(&mut self, pointer: &str, method: &str, sender: Direction, kind: CallKind) {
+        let has_it = |catalog: &&Catalog| catalog.sender(sender).call(kind, method).is_some();
+        let having: Vec<&Catalog> = self.catalogs.values().filter(has_it).collect();
         let mut with_it = Vec::new();
         for revision in Revision::ALL {
             let group = having.iter().filter(|catalog| catalog.revision == revision);

@@ -23,6 +23,8 @@ use crate::{Checker, Record, Violation, ViolationKind};
 const REMEMBERED_LENGTH: usize = 16 * 1024;
 /// Maximum violations stored with details; all are counted.
 const KEPT_VIOLATIONS: usize = 1000;
+/// Length of the excerpt of a message.
+const EXCERPT: usize = 400;
 /// Maximum violations printed.
 const PRINTED_VIOLATIONS: usize = 50;
 
@@ -160,7 +162,8 @@ impl Tally {
                 Err(_) if !is_whole => self.truncated += 1,
                 Err(error) => {
                     let violation = Violation::new(ViolationKind::NoMessage, "", error.to_string());
-                    self.keep(path, number, None, violation, &String::from_utf8_lossy(text));
+                    let excerpt = excerpt(&String::from_utf8_lossy(text), EXCERPT);
+                    self.keep(Finding { file: path.to_owned(), line: number, origin: None, violation, excerpt });
                 }
             }
         }
@@ -197,23 +200,24 @@ impl Tally {
             transport: entry.transport,
             flow: entry.flow,
         };
-        let message = record.message.to_string();
+        let excerpt = excerpt(&record.message.to_string(), EXCERPT);
         for violation in violations {
-            self.keep(path, line, Some(origin.clone()), violation, &message);
+            let (origin, excerpt) = (Some(origin.clone()), excerpt.clone());
+            self.keep(Finding { file: path.to_owned(), line, origin, violation, excerpt });
         }
     }
 
-    fn keep(&mut self, path: &Path, line: usize, origin: Option<Origin>, violation: Violation, text: &str) {
-        let received = origin.as_ref().filter(|origin| origin.flow == Flow::Received);
-        let is_known = |origin| self.tolerated.iter_mut().any(|known| known.takes(path, origin, &violation));
+    fn keep(&mut self, finding: Finding) {
+        let received = finding.origin.as_ref().filter(|origin| origin.flow == Flow::Received);
+        let mut known = self.tolerated.iter_mut();
+        let is_known = |origin| known.any(|known| known.takes(&finding.file, origin, &finding.violation));
         if received.is_some_and(is_known) {
             return;
         }
         self.violation_count += 1;
         self.by_peers += usize::from(received.is_some());
         if self.violations.len() < KEPT_VIOLATIONS {
-            let excerpt = excerpt(text, 400);
-            self.violations.push(Finding { file: path.to_owned(), line, origin, violation, excerpt });
+            self.violations.push(finding);
         }
     }
 

@@ -131,7 +131,7 @@ pub(crate) fn check_as_one_of(
     pointer: &str,
     found: &mut Vec<Violation>,
 ) {
-    Walk { catalog, schema: &catalog.schema }.one_of(value, types, &Flat::default(), pointer, found);
+    found.append(&mut Walk { catalog, schema: &catalog.schema }.one_of(value, types, &Flat::default(), pointer));
 }
 
 /// All types of a value, including the parts of `allOf`; of each union, one branch is still to be
@@ -159,7 +159,7 @@ impl Walk<'_> {
 
     fn flat(&self, value: &Value, mut types: Flat, pointer: &str, found: &mut Vec<Violation>) {
         if let Some(union) = types.unions.pop() {
-            return self.one_of(value, &self.schema.node(union).union, &types, pointer, found);
+            return found.append(&mut self.one_of(value, &self.schema.node(union).union, &types, pointer));
         }
         match value {
             Value::Object(fields) => self.object(fields, &types.plain, pointer, found),
@@ -180,7 +180,8 @@ impl Walk<'_> {
         node.all_of.iter().for_each(|part| self.flatten(*part, flat));
     }
 
-    fn one_of(&self, value: &Value, branches: &[NodeId], others: &Flat, pointer: &str, found: &mut Vec<Violation>) {
+    /// The faults of the value as the branch that fits it best.
+    fn one_of(&self, value: &Value, branches: &[NodeId], others: &Flat, pointer: &str) -> Vec<Violation> {
         let attempt = |branch: &NodeId| {
             let mut wrong = Vec::new();
             validate(self.schema, *branch, value, pointer, &mut wrong);
@@ -191,7 +192,7 @@ impl Walk<'_> {
         };
         let possible = branches.iter().filter(|branch| self.is_possible(**branch, value));
         match possible.map(attempt).min_by_key(|wrong| misfit(wrong, pointer)) {
-            Some(mut wrong) => found.append(&mut wrong),
+            Some(wrong) => wrong,
             None => {
                 let mut names: Vec<&str> = Vec::new();
                 let members = branches.iter().flat_map(|branch| self.schema.members(*branch));
@@ -203,7 +204,7 @@ impl Walk<'_> {
                     names.join(", "),
                     self.catalog.revision
                 );
-                found.push(Violation::new(ViolationKind::Schema, pointer, problem));
+                vec![Violation::new(ViolationKind::Schema, pointer, problem)]
             }
         }
     }

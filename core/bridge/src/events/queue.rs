@@ -17,6 +17,7 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
+use trunkline::protocol::method;
 
 /// The event queue. Admission bounds calls and replies; everything else is bounded here.
 pub(crate) struct EventQueue {
@@ -49,19 +50,25 @@ struct LaneQueue {
 
 enum QueuedEvent {
     Event(Event),
-    /// Progress of a request. Only the latest value is delivered.
-    Progress {
-        ticket: u64,
-        handle: u64,
-        method: &'static str,
-        latest: Latest,
-    },
+    Progress(Arc<QueuedProgress>),
     Log,
     Telemetry,
 }
 
-/// The latest progress of a request that the host has not seen.
-pub(crate) type Latest = Arc<Mutex<Option<Bytes>>>;
+/// The progress of a request. Only the latest value is delivered.
+pub(crate) struct QueuedProgress {
+    ticket: u64,
+    /// The handle of its connection.
+    handle: u64,
+    /// The value that the host has not seen.
+    latest: Mutex<Option<Bytes>>,
+}
+
+impl QueuedProgress {
+    pub(crate) fn of(ticket: u64, handle: u64) -> Arc<Self> {
+        Arc::new(Self { ticket, handle, latest: Mutex::default() })
+    }
+}
 
 #[derive(Default)]
 struct Logs {
@@ -148,9 +155,9 @@ impl EventQueue {
     }
 
     /// Adds progress, replacing an older value that has not been drained.
-    pub(crate) fn push_progress(&self, ticket: u64, handle: u64, method: &'static str, latest: &Latest, body: Bytes) {
-        if latest.lock().replace(body).is_none() {
-            self.push_item(Lane::Queue, QueuedEvent::Progress { ticket, handle, method, latest: Arc::clone(latest) });
+    pub(crate) fn push_progress(&self, progress: &Arc<QueuedProgress>, body: Bytes) {
+        if progress.latest.lock().replace(body).is_none() {
+            self.push_item(Lane::Queue, QueuedEvent::Progress(Arc::clone(progress)));
         }
     }
 
@@ -305,12 +312,12 @@ impl EventQueue {
                 }
                 event
             }
-            QueuedEvent::Progress { ticket, handle, method, latest } => Event {
+            QueuedEvent::Progress(progress) => Event {
                 kind: EventKind::Notification,
-                ticket,
-                handle,
-                name: method.into(),
-                body: latest.lock().take().unwrap_or_default().into(),
+                ticket: progress.ticket,
+                handle: progress.handle,
+                name: method::PROGRESS.into(),
+                body: progress.latest.lock().take().unwrap_or_default().into(),
                 cause: 0,
                 cause_port: 0,
             },
@@ -403,14 +410,14 @@ mod tests {
     #[test]
     fn progress_keeps_the_latest() {
         let (queue, _) = queue();
-        let latest = Latest::default();
+        let progress = QueuedProgress::of(7, 1);
         for body in ["1", "2", "3"] {
-            queue.push_progress(7, 1, "progress", &latest, body.into());
+            queue.push_progress(&progress, body.into());
         }
         let events = queue.drain(Lane::Queue, 9, Duration::ZERO);
         assert_eq!(events.len(), 1);
         assert!(matches!(&events[0].body, Body::Bytes(body) if body == "3"));
-        queue.push_progress(7, 1, "progress", &latest, "4".into());
+        queue.push_progress(&progress, "4".into());
         assert_eq!(queue.drain(Lane::Queue, 9, Duration::ZERO).len(), 1);
     }
 

@@ -2,7 +2,6 @@
 
 use crate::{
     BridgeError,
-    events::queue::Latest,
     process::sync::{Condvar, Mutex},
 };
 use bytes::Bytes;
@@ -25,7 +24,7 @@ pub(crate) struct ReplySlot {
     reply: Mutex<Option<Result<Bytes, BridgeError>>>,
     filled: Condvar,
     /// The latest progress that has not been fetched; only used by ports with a bell for threads.
-    progress: Latest,
+    progress: Mutex<Option<Bytes>>,
 }
 
 impl ReplySlot {

@@ -1,19 +1,20 @@
 //! Receives the outcome and progress of a host's request.
 
-use crate::{BridgeError, PortState, events::queue::Latest, message::Request, requests::replies::finish};
+use crate::{BridgeError, PortState, events::queue::QueuedProgress, message::Request, requests::replies::finish};
 use std::sync::{Arc, Weak};
 use trunkline::{
     bridge_support::{ReplyTo, ResultSchema},
     client::ClientError,
-    protocol::{RawJson, method},
+    protocol::RawJson,
 };
 
 /// Passes the outcome of a request to the host.
 pub(crate) struct HostReply {
     state: Weak<PortState>,
     ticket: u64,
-    connection: u64,
-    latest: Latest,
+    progress: Arc<QueuedProgress>,
+    /// Whether the request asks for progress.
+    wants_progress: bool,
     /// Whether progress goes to the thread that waits for the reply, not to the queue.
     for_threads: bool,
     /// Whether its end is reported to telemetry.
@@ -23,7 +24,8 @@ pub(crate) struct HostReply {
 impl HostReply {
     pub(crate) fn new(state: &Arc<PortState>, ticket: u64, connection: u64, given: &Request, is_traced: bool) -> Self {
         let for_threads = given.wait && state.queue.has_bell_for_threads();
-        Self { state: Arc::downgrade(state), ticket, connection, latest: Latest::default(), for_threads, is_traced }
+        let progress = QueuedProgress::of(ticket, connection);
+        Self { state: Arc::downgrade(state), ticket, progress, wants_progress: given.progress, for_threads, is_traced }
     }
 }
 
@@ -37,6 +39,10 @@ impl ReplyTo for HostReply {
         }
     }
 
+    fn wants_progress(&self) -> bool {
+        self.wants_progress
+    }
+
     fn progress(&self, params: RawJson) {
         let Some(state) = self.state.upgrade() else { return };
         let (queue, body) = (&state.queue, params.into_bytes());
@@ -46,7 +52,7 @@ impl ReplyTo for HostReply {
                 queue.ring_for_threads();
             }
         } else {
-            queue.push_progress(self.ticket, self.connection, method::PROGRESS, &self.latest, body);
+            queue.push_progress(&self.progress, body);
         }
     }
 }

@@ -65,9 +65,9 @@ fn send(
     let reply = client.checking(result_schema(given)?, &options, reply);
     let (method, params) = (given.method.as_str(), given.params.clone());
     let call = if given.all {
-        client.start_all(method, params, &options, given.progress, reply)?
+        client.start_all(method, params, &options, reply)?
     } else {
-        client.start(method, params.as_ref(), &options, given.progress.into(), reply)?
+        client.start(method, params.as_ref(), &options, reply)?
     };
     note_sent(state, ticket, RunningRequest::ToServer(client.clone(), call));
     Ok(())

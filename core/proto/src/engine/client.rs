@@ -95,6 +95,19 @@ impl From<bool> for RequestExtras {
     }
 }
 
+/// A request that opens the conversation.
+#[derive(Debug, Clone)]
+pub struct OpeningRequest<T> {
+    /// The proposed revision.
+    pub revision: Revision,
+    /// Its timeouts.
+    pub timeout: RequestTimeout,
+    /// Its trace context.
+    pub trace: Option<Arc<SentTrace>>,
+    /// The item to keep with it.
+    pub item: T,
+}
+
 /// A request ready to be sent.
 #[derive(Debug, Clone)]
 pub struct SentRequest {
@@ -247,34 +260,18 @@ impl<T: Clone> ClientConversation<T> {
     }
 
     /// Creates `initialize` (LIFE-01).
-    pub fn initialize(
-        &mut self,
-        now: Instant,
-        timeout: RequestTimeout,
-        revision: Revision,
-        trace: Option<Arc<SentTrace>>,
-        item: T,
-    ) -> SentRequest {
-        let params = self.identity.at(revision).initialize_params(revision);
+    pub fn initialize(&mut self, now: Instant, opening: OpeningRequest<T>) -> SentRequest {
+        let params = self.identity.at(opening.revision).initialize_params(opening.revision);
         self.opening = true;
-        let sent = Sent { revision: None, method: method::INITIALIZE.into(), as_task: false, item };
-        self.start(now, timeout, sent, params.into_bytes().into(), trace)
+        self.open(now, method::INITIALIZE, params, opening)
     }
 
     /// Creates `server/discover` for a revision that is not settled yet.
-    pub fn discover(
-        &mut self,
-        now: Instant,
-        timeout: RequestTimeout,
-        revision: Revision,
-        trace: Option<Arc<SentTrace>>,
-        item: T,
-    ) -> SentRequest {
+    pub fn discover(&mut self, now: Instant, opening: OpeningRequest<T>) -> SentRequest {
+        let revision = opening.revision;
         let meta = self.identity.at(revision).meta(revision, None, None).unwrap_or_default();
-        let params = format!(r#"{{"_meta":{{{meta}}}}}"#);
         self.opening = false;
-        let sent = Sent { revision: Some(revision), method: method::DISCOVER.into(), as_task: false, item };
-        self.start(now, timeout, sent, params.into_bytes().into(), trace)
+        self.open(now, method::DISCOVER, format!(r#"{{"_meta":{{{meta}}}}}"#), opening)
     }
 
     /// Creates a request.
@@ -285,8 +282,7 @@ impl<T: Clone> ClientConversation<T> {
     pub fn request(
         &mut self,
         now: Instant,
-        timeout: RequestTimeout,
-        MethodCall { method, params }: MethodCall<'_>,
+        MethodCall { method, params, timeout }: MethodCall<'_>,
         extras: impl Into<RequestExtras>,
         item: T,
     ) -> Result<SentRequest, RpcError> {
@@ -351,23 +347,19 @@ impl<T: Clone> ClientConversation<T> {
         }
     }
 
-    fn start(
-        &mut self,
-        now: Instant,
-        timeout: RequestTimeout,
-        sent: Sent<T>,
-        params: Bytes,
-        trace: Option<Arc<SentTrace>>,
-    ) -> SentRequest {
-        let method = sent.method.clone();
-        let id = self.outgoing.start(now, timeout, sent);
+    fn open(&mut self, now: Instant, method: &str, params: String, opening: OpeningRequest<T>) -> SentRequest {
+        let OpeningRequest { revision, timeout, trace, item } = opening;
+        let params = Bytes::from(params);
+        // The response to `initialize` chooses the revision.
+        let revision = (!self.opening).then_some(revision);
+        let id = self.outgoing.start(now, timeout, Sent { revision, method: method.into(), as_task: false, item });
         let traced = trace.as_ref().and_then(|trace| {
-            trace.note_sent(id.clone(), &method, now);
+            trace.note_sent(id.clone(), method, now);
             let params = RawJson::trusted(params.clone());
             (!trace.context.is_empty()).then(|| trace.context.put_into(Some(&params)).ok()).flatten()
         });
         let params = traced.map_or(params, RawJson::into_bytes);
-        let message = envelope::encode_request(&id, &method, Some(&one_line(&params)));
+        let message = envelope::encode_request(&id, method, Some(&one_line(&params)));
         SentRequest { message, alone: self.outgoing.len() == 1, id, trace }
     }
 
@@ -643,6 +635,14 @@ mod tests {
 
     const PATIENCE: RequestTimeout = RequestTimeout { timeout: Duration::from_secs(1), max: Duration::from_secs(9) };
 
+    fn call<'a>(method: &'a str, params: Option<&'a RawJson>) -> MethodCall<'a> {
+        MethodCall { method, params, timeout: PATIENCE }
+    }
+
+    fn opening(revision: Revision, trace: Option<Arc<SentTrace>>) -> OpeningRequest<&'static str> {
+        OpeningRequest { revision, timeout: PATIENCE, trace, item: "x" }
+    }
+
     fn conversation(revision: Revision) -> ClientConversation<&'static str> {
         let mut conversation = ClientConversation::new(ClientIdentity {
             info: RawJson::from_value(&json!({"name": "c", "version": "1"})).unwrap(),
@@ -655,15 +655,7 @@ mod tests {
     fn sent(revision: Revision, params: Option<Value>, progress: bool) -> Value {
         let params = params.map(|params| RawJson::from_value(&params).unwrap());
         let mut conversation = conversation(revision);
-        let sent = conversation
-            .request(
-                Instant::now(),
-                PATIENCE,
-                MethodCall { method: "tools/call", params: params.as_ref() },
-                progress,
-                "x",
-            )
-            .unwrap();
+        let sent = conversation.request(Instant::now(), call("tools/call", params.as_ref()), progress, "x").unwrap();
         serde_json::from_slice(&sent.message).unwrap()
     }
 
@@ -694,9 +686,7 @@ mod tests {
     fn keys_that_are_written_with_escapes_are_kept() {
         let mut conversation = conversation(Revision::V2026_07_28);
         let params = RawJson::from_text(r#"{"na\u006de":"t","_meta":{"com.example\/x":1}}"#.into()).unwrap();
-        let sent = conversation
-            .request(Instant::now(), PATIENCE, MethodCall { method: "tools/call", params: Some(&params) }, false, "x")
-            .unwrap();
+        let sent = conversation.request(Instant::now(), call("tools/call", Some(&params)), false, "x").unwrap();
         let sent: Value = serde_json::from_slice(&sent.message).unwrap();
         assert_eq!((&sent["params"]["name"], &sent["params"]["_meta"]["com.example/x"]), (&json!("t"), &json!(1)));
     }
@@ -706,9 +696,7 @@ mod tests {
         let text = r#"{"name":"t","arguments":{"z":1,"a":2},"_meta":{"y":1,"x":2}}"#;
         let mut conversation = conversation(Revision::V2025_11_25);
         let params = RawJson::from_text(text.into()).unwrap();
-        let sent = conversation
-            .request(Instant::now(), PATIENCE, MethodCall { method: "tools/call", params: Some(&params) }, true, "x")
-            .unwrap();
+        let sent = conversation.request(Instant::now(), call("tools/call", Some(&params)), true, "x").unwrap();
         let sent = String::from_utf8(sent.message.to_vec()).unwrap();
         let order = r#"{"name":"t","arguments":{"z":1,"a":2},"_meta":{"y":1,"x":2,"progressToken":"#;
         assert!(sent.contains(order), "{sent}");
@@ -731,8 +719,8 @@ mod tests {
         let mut conversation = conversation(Revision::V2025_11_25);
         let (now, given) = (Instant::now(), Some(Arc::clone(&trace)));
         let sent = [
-            conversation.discover(now, PATIENCE, Revision::V2026_07_28, given.clone(), "x"),
-            conversation.initialize(now, PATIENCE, Revision::V2025_11_25, given, "x"),
+            conversation.discover(now, opening(Revision::V2026_07_28, given.clone())),
+            conversation.initialize(now, opening(Revision::V2025_11_25, given)),
         ];
         for (sent, noted) in sent.iter().zip(trace.requests()) {
             let message: Value = serde_json::from_slice(&sent.message).unwrap();
@@ -750,15 +738,7 @@ mod tests {
             let params = json!({"name": "t", "_meta": {"a": 1, "traceparent": "theirs", "tracestate": "theirs"}});
             let params = RawJson::from_value(&params).unwrap();
             let extras = RequestExtras { trace: Some(Arc::clone(&trace)), ..true.into() };
-            let sent = conversation
-                .request(
-                    Instant::now(),
-                    PATIENCE,
-                    MethodCall { method: "tools/call", params: Some(&params) },
-                    extras,
-                    "x",
-                )
-                .unwrap();
+            let sent = conversation.request(Instant::now(), call("tools/call", Some(&params)), extras, "x").unwrap();
             assert_eq!(trace.requests()[0].id, sent.id);
             let sent: Value = serde_json::from_slice(&sent.message).unwrap();
             let meta = &sent["params"]["_meta"];
@@ -772,13 +752,7 @@ mod tests {
         for meta in [json!(null), json!([]), json!("x")] {
             let mut conversation = conversation(Revision::V2026_07_28);
             let params = RawJson::from_value(&json!({"name": "t", "_meta": meta})).unwrap();
-            let sent = conversation.request(
-                Instant::now(),
-                PATIENCE,
-                MethodCall { method: "tools/call", params: Some(&params) },
-                false,
-                "x",
-            );
+            let sent = conversation.request(Instant::now(), call("tools/call", Some(&params)), false, "x");
             let error = sent.unwrap_err();
             assert!(error.code == -32602 && error.message.contains("_meta"), "{error}");
             assert_eq!(conversation.in_flight(), 0);
@@ -788,9 +762,7 @@ mod tests {
     #[test]
     fn a_method_that_the_revision_lacks_is_refused_before_it_is_sent() {
         let mut modern = conversation(Revision::V2026_07_28);
-        let error = modern
-            .request(Instant::now(), PATIENCE, MethodCall { method: "ping", params: None }, false, "x")
-            .unwrap_err();
+        let error = modern.request(Instant::now(), call("ping", None), false, "x").unwrap_err();
         assert_eq!(error.code, -32601);
         assert_eq!(modern.in_flight(), 0);
     }
@@ -801,13 +773,7 @@ mod tests {
             for progress in [false, true] {
                 let mut conversation = conversation(revision);
                 let params = RawJson::from_value(&json!(["t"])).unwrap();
-                let sent = conversation.request(
-                    Instant::now(),
-                    PATIENCE,
-                    MethodCall { method: "tools/call", params: Some(&params) },
-                    progress,
-                    "x",
-                );
+                let sent = conversation.request(Instant::now(), call("tools/call", Some(&params)), progress, "x");
                 assert_eq!(sent.unwrap_err().code, -32602, "{revision}");
                 assert_eq!(conversation.in_flight(), 0);
             }
@@ -819,13 +785,7 @@ mod tests {
         for revision in Revision::ALL {
             let (mut conversation, now) = (conversation(revision), Instant::now());
             let mut ids: Vec<_> = (0..100)
-                .map(|_| {
-                    conversation
-                        .request(now, PATIENCE, MethodCall { method: "tools/list", params: None }, false, "x")
-                        .unwrap()
-                        .id
-                        .to_string()
-                })
+                .map(|_| conversation.request(now, call("tools/list", None), false, "x").unwrap().id.to_string())
                 .collect();
             ids.sort();
             ids.dedup();
@@ -847,9 +807,7 @@ mod tests {
         ] {
             let mut conversation = conversation(revision);
             let now = Instant::now();
-            let sent = conversation
-                .request(now, PATIENCE, MethodCall { method: "tools/list", params: None }, false, "x")
-                .unwrap();
+            let sent = conversation.request(now, call("tools/list", None), false, "x").unwrap();
             let answer = message(json!({"jsonrpc": "2.0", "id": sent.id, "result": result}));
             let ClientReceived::Answered { outcome, .. } = conversation.receive(now, answer.clone()) else { panic!() };
             assert_eq!(outcome.is_ok(), ok, "{revision} {result}");
@@ -864,15 +822,7 @@ mod tests {
     fn methods_of_vendors_pass_and_those_of_other_revisions_do_not() {
         for revision in Revision::ALL {
             let mut conversation = conversation(revision);
-            let sent = conversation
-                .request(
-                    Instant::now(),
-                    PATIENCE,
-                    MethodCall { method: "com.example/search", params: None },
-                    false,
-                    "x",
-                )
-                .unwrap();
+            let sent = conversation.request(Instant::now(), call("com.example/search", None), false, "x").unwrap();
             let sent: Value = serde_json::from_slice(&sent.message).unwrap();
             assert_eq!(sent["method"], "com.example/search");
             let params = RawJson::from_value(&json!({"note": 1})).unwrap();
@@ -883,13 +833,7 @@ mod tests {
                 (&json!("notifications/com.example.noted"), &json!(1))
             );
             assert!(conversation.notification("notifications/tools/list_changed", None).is_err(), "of the server");
-            let known = conversation.request(
-                Instant::now(),
-                PATIENCE,
-                MethodCall { method: "server/discover", params: None },
-                false,
-                "x",
-            );
+            let known = conversation.request(Instant::now(), call("server/discover", None), false, "x");
             assert_eq!(known.is_ok(), revision.era() == Era::Modern, "{revision}");
         }
     }
@@ -898,11 +842,8 @@ mod tests {
     fn notifications_of_a_subscription_go_to_its_request_and_late_ones_nowhere() {
         let (mut conversation, now) = (conversation(Revision::V2026_07_28), Instant::now());
         let method = method::SUBSCRIPTIONS_LISTEN;
-        let sent =
-            conversation.request(now, PATIENCE, MethodCall { method, params: None }, false, "subscription").unwrap();
-        let other = conversation
-            .request(now, PATIENCE, MethodCall { method: "tools/list", params: None }, false, "other")
-            .unwrap();
+        let sent = conversation.request(now, call(method, None), false, "subscription").unwrap();
+        let other = conversation.request(now, call("tools/list", None), false, "other").unwrap();
         let tagged = |id: Value| {
             message(json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed",
                 "params": {"_meta": {meta::SUBSCRIPTION_ID: id}}}))
@@ -993,7 +934,7 @@ mod tests {
         {
             let mut conversation = conversation(Revision::V2026_07_28);
             let now = Instant::now();
-            let sent = conversation.request(now, PATIENCE, MethodCall { method, params: None }, false, "x").unwrap();
+            let sent = conversation.request(now, call(method, None), false, "x").unwrap();
             let result = json!({"resultType": "input_required", "requestState": "s"});
             match conversation.receive(now, message(json!({"jsonrpc": "2.0", "id": sent.id, "result": result}))) {
                 ClientReceived::InputRequired { .. } => assert!(takes_input, "{method}"),
@@ -1009,9 +950,7 @@ mod tests {
     fn eli_02_smp_02_root_02_capabilities_and_the_log_level_are_in_each_modern_request() {
         let mut conversation = conversation(Revision::V2026_07_28);
         let meta = |conversation: &mut ClientConversation<&'static str>| {
-            let sent = conversation
-                .request(Instant::now(), PATIENCE, MethodCall { method: "tools/list", params: None }, true, "x")
-                .unwrap();
+            let sent = conversation.request(Instant::now(), call("tools/list", None), true, "x").unwrap();
             serde_json::from_slice::<Value>(&sent.message).unwrap()["params"]["_meta"].clone()
         };
         assert_eq!(meta(&mut conversation).get(meta::LOG_LEVEL), None);
@@ -1026,14 +965,12 @@ mod tests {
     fn can_03_initialize_is_never_cancelled_but_times_out() {
         let mut conversation = conversation(Revision::V2025_11_25);
         conversation.revision = None;
-        let sent = conversation.initialize(Instant::now(), PATIENCE, Revision::V2025_11_25, None, "x");
+        let sent = conversation.initialize(Instant::now(), opening(Revision::V2025_11_25, None));
         assert_eq!(conversation.cancel(&sent.id, "late"), Some(("x", None)));
-        let sent = conversation.discover(Instant::now(), PATIENCE, Revision::V2026_07_28, None, "x");
+        let sent = conversation.discover(Instant::now(), opening(Revision::V2026_07_28, None));
         assert_eq!(conversation.cancel(&sent.id, "late"), Some(("x", None)));
         conversation.settle(Revision::V2025_11_25);
-        let sent = conversation
-            .request(Instant::now(), PATIENCE, MethodCall { method: "tools/list", params: None }, false, "y")
-            .unwrap();
+        let sent = conversation.request(Instant::now(), call("tools/list", None), false, "y").unwrap();
         assert!(conversation.cancel(&sent.id, "late").unwrap().1.is_some());
     }
 }

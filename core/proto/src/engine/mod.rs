@@ -17,7 +17,9 @@ mod params;
 mod request_info;
 mod server;
 
-pub use client::{ClientConversation, ClientReceived, IncomingRequest, OnBehalf, RequestExtras, SentRequest};
+pub use client::{
+    ClientConversation, ClientReceived, IncomingRequest, OnBehalf, OpeningRequest, RequestExtras, SentRequest,
+};
 #[doc(hidden)]
 pub use era::Claim;
 pub use host_tasks::TaskMetadata;

@@ -7,7 +7,7 @@ use crate::protocol::{
     envelope::Request,
     members::{MemberValue, MembersFound},
     meta::{self, RequestMeta},
-    method::{MessageKind, Method, Sender},
+    method::Method,
     model::LoggingLevel,
 };
 use std::sync::Arc;
@@ -25,16 +25,15 @@ pub struct Mirror {
     pub parameters: Arc<MirroredParameters>,
 }
 
-/// Checks a request in the order of docs/versions.md, 2.2, and returns its origin. `name` is the
-/// parameter that `Mcp-Name` mirrors, if the method has one.
+/// Checks a request in the order of docs/versions.md, 2.2, except for its method, which comes last,
+/// and returns its origin. `name` is the parameter that `Mcp-Name` mirrors, if the method has one.
 pub(crate) fn check(
     request: &Request,
     name: MembersFound<'_, 1>,
     raw_meta: Option<MemberValue<'_>>,
     meta: &RequestMeta<'_>,
     mirror: Option<&Mirror>,
-    served: Option<&'static Method>,
-) -> Result<(&'static Method, RequestInfo), RpcError> {
+) -> Result<RequestInfo, RpcError> {
     let version = meta.version().ok_or_else(|| {
         RpcError::invalid_params(format!("The request's _meta needs {} as a string", meta::PROTOCOL_VERSION))
     })?;
@@ -58,10 +57,7 @@ pub(crate) fn check(
         compare("Mcp-Method", mirror.method.as_deref(), &request.method)?;
         compare_name(mirror, request, name)?;
     }
-    let method = Method::find(&request.method, MessageKind::Request, Sender::Client, revision)
-        .or(served)
-        .ok_or_else(|| RpcError::method_not_found(&request.method))?;
-    let info = RequestInfo {
+    Ok(RequestInfo {
         revision,
         client_info,
         client_capabilities,
@@ -70,8 +66,7 @@ pub(crate) fn check(
         log_level,
         mirrored: mirror.map(|mirror| Arc::clone(&mirror.parameters)),
         auth: None,
-    };
-    Ok((method, info))
+    })
 }
 
 /// LOG-06
@@ -129,7 +124,7 @@ mod tests {
     fn code(method: &str, params: Value, mirror: Option<&Mirror>) -> i64 {
         let request = request(method, params);
         let (name, raw, meta) = RequestMeta::beside(["name"], request.params.as_ref());
-        check(&request, name, raw, &meta, mirror, None).map_or_else(|error| error.code, |_| 0)
+        check(&request, name, raw, &meta, mirror).map_or_else(|error| error.code, |_| 0)
     }
 
     fn full() -> Value {
@@ -151,8 +146,6 @@ mod tests {
         assert_eq!(code("tools/call", with(meta::PROTOCOL_VERSION, json!("2099-01-01")), None), -32022);
         assert_eq!(code("tools/call", with(meta::CLIENT_CAPABILITIES, json!([])), None), -32602);
         assert_eq!(code("tools/call", with(meta::CLIENT_INFO, json!("me")), None), -32602);
-        assert_eq!(code("ping", full(), None), -32601);
-        assert_eq!(code("initialize", full(), None), -32601);
         assert_eq!(code("nonsense", json!({"_meta": {meta::PROTOCOL_VERSION: "2026-07-28"}}), None), -32602);
     }
 
@@ -173,7 +166,7 @@ mod tests {
                 name: Some(Ok(name.into())),
                 parameters: Arc::default(),
             };
-            let error = check(&request, found.clone(), raw, &meta, Some(&mirror), None).unwrap_err();
+            let error = check(&request, found.clone(), raw, &meta, Some(&mirror)).unwrap_err();
             assert_eq!((error.code, &*error.message), (-32602, "the member name is there twice"));
         }
     }

@@ -17,13 +17,15 @@ pub struct RequestTimeout {
     pub max: Duration,
 }
 
-/// A method with its parameters.
+/// A request to send.
 #[derive(Debug, Clone, Copy)]
 pub struct MethodCall<'a> {
-    /// Its name.
+    /// Its method.
     pub method: &'a str,
     /// The parameters object.
     pub params: Option<&'a RawJson>,
+    /// Its timeouts.
+    pub timeout: RequestTimeout,
 }
 
 /// The end of a wait that starts now. An endless wait is capped at a century, so that no clock

@@ -1,7 +1,7 @@
 //! The server side of one conversation: a pipe, an HTTP session, or a single HTTP exchange.
 
 use super::{
-    CallKey, IncomingCall, Limits, Mirror, RequestInfo, RequestTimeout,
+    CallKey, IncomingCall, Limits, Mirror, RequestInfo,
     era::Claim,
     incoming::{Admission, Demand, Incoming, OpenCalls},
     legacy::{self, LegacyTerms},
@@ -127,12 +127,16 @@ impl<T, U> ServerConversation<T, U> {
         let header = mirror.and_then(|mirror| mirror.version.as_deref());
         let checked = match Claim::of(&request, || meta, header) {
             Claim::Handshake => return self.initialize(&request),
-            Claim::Modern => modern::check(&request, name, raw_meta, &meta, mirror, served),
-            Claim::Legacy => self.check_legacy(&request, raw_meta, &meta, served),
+            Claim::Modern => modern::check(&request, name, raw_meta, &meta, mirror),
+            Claim::Legacy => self.check_legacy(&request, raw_meta, &meta),
         };
-        let (method, info) = match checked {
-            Ok(checked) => checked,
+        let info = match checked {
+            Ok(info) => info,
             Err(error) => return refuse(error),
+        };
+        let found = Method::find(&request.method, MessageKind::Request, Sender::Client, info.revision);
+        let Some(method) = found.or(served) else {
+            return refuse(RpcError::method_not_found(&request.method));
         };
         if method.name == method::PING {
             return Received::Pong(request.id);
@@ -178,22 +182,17 @@ impl<T, U> ServerConversation<T, U> {
         request: &Request,
         raw_meta: Option<MemberValue<'_>>,
         meta: &RequestMeta<'_>,
-        served: Option<&'static Method>,
-    ) -> Result<(&'static Method, RequestInfo), RpcError> {
-        let find = |revision| Method::find(&request.method, MessageKind::Request, Sender::Client, revision);
+    ) -> Result<RequestInfo, RpcError> {
         let Some(session) = &self.session else {
             // Before the handshake, only ping is served (LIFE-04).
-            return match find(Revision::LATEST_LEGACY) {
-                Some(method) if method.name == method::PING => {
-                    Ok((method, LegacyTerms::stateless(Revision::LATEST_LEGACY).info(None, None)))
-                }
-                _ => Err(legacy::not_initialized(&request.method)),
+            return match &*request.method {
+                method::PING => Ok(LegacyTerms::stateless(Revision::LATEST_LEGACY).info(None, None)),
+                method => Err(legacy::not_initialized(method)),
             };
         };
-        let method = find(session.revision).or(served).ok_or_else(|| RpcError::method_not_found(&request.method))?;
         let buffer = request.params.as_ref().map(RawJson::buffer);
         let meta_object = buffer.zip(raw_meta).map(|(buffer, raw)| raw.in_buffer(buffer));
-        Ok((method, session.info(meta_object, meta.token())))
+        Ok(session.info(meta_object, meta.token()))
     }
 
     /// Handles a response.
@@ -278,9 +277,8 @@ impl<T, U> ServerConversation<T, U> {
     pub fn ask(
         &mut self,
         now: Instant,
-        timeout: RequestTimeout,
         revision: Revision,
-        MethodCall { method, params }: MethodCall<'_>,
+        MethodCall { method, params, timeout }: MethodCall<'_>,
         item: U,
     ) -> Result<(RequestId, Bytes), RpcError> {
         if Method::find(method, MessageKind::Request, Sender::Server, revision).is_none() {

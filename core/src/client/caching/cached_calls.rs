@@ -30,7 +30,7 @@ impl ClientInner {
     }
 
     pub(in crate::client) fn keep_result(&self, slot: &CacheSlot, result: &RawJson) {
-        self.cache.keep(slot, result, self.auth_context(), self.runtime.now(), self.options.max_cache_bytes);
+        self.cache.keep(slot, result, self.auth_context(), self.runtime.now());
     }
 
     /// The authorization context of the next request, if known.

@@ -16,8 +16,10 @@ const MAX_ENTRIES: usize = 1_024;
 
 /// The fresh results of one connection. Nothing is prefetched (CCH-05): a stale result is requested
 /// again when it is needed.
-#[derive(Default)]
-pub(in crate::client) struct ResponseCache(Mutex<CachedResponses>);
+pub(in crate::client) struct ResponseCache {
+    max_bytes: usize,
+    cached: Mutex<CachedResponses>,
+}
 
 #[derive(Default)]
 struct CachedResponses {
@@ -73,9 +75,14 @@ pub(in crate::client) fn with_valid_time(result: RawJson) -> RawJson {
 }
 
 impl ResponseCache {
+    /// Creates an empty cache. Evicts older results beyond `max_bytes`.
+    pub(in crate::client) fn new(max_bytes: usize) -> Self {
+        Self { max_bytes, cached: Mutex::default() }
+    }
+
     /// Returns a result that is fresh (CCH-04), and either public or for this context (CCH-09).
     pub(in crate::client) fn get(&self, key: &CacheKey, context: Option<u64>, now: Instant) -> Option<RawJson> {
-        let mut cached = self.0.lock();
+        let mut cached = self.cached.lock();
         let entry = cached.entries.get(key)?;
         if now >= entry.fresh_until {
             cached.remove(key);
@@ -87,18 +94,17 @@ impl ResponseCache {
 
     /// The slot for the result of a request that is being sent.
     pub(in crate::client) fn slot(&self, key: CacheKey, context: Option<u64>) -> CacheSlot {
-        CacheSlot { key, changes: self.0.lock().changes, context }
+        CacheSlot { key, changes: self.cached.lock().changes, context }
     }
 
     /// Caches a result, if the server allows it and nothing has changed since it was requested.
-    /// Evicts older results beyond `max_bytes`. `context` is the current one.
+    /// `context` is the current one.
     pub(in crate::client) fn keep(
         &self,
         CacheSlot { key, changes, context: requested_in }: &CacheSlot,
         result: &RawJson,
         context: Option<u64>,
         now: Instant,
-        max_bytes: usize,
     ) {
         let hints: ResultHints = result.read().unwrap_or_default();
         // CCH-03: anything but a positive integer is stale immediately.
@@ -110,15 +116,15 @@ impl ResponseCache {
             _ => context,
         };
         let bytes = size(key, result);
-        let mut cached = self.0.lock();
-        if ttl.is_zero() || bytes > max_bytes || cached.changes != *changes {
+        let mut cached = self.cached.lock();
+        if ttl.is_zero() || bytes > self.max_bytes || cached.changes != *changes {
             return;
         }
         cached.remove(key);
         cached.bytes += bytes;
         let fresh_until = later(now, ttl);
         cached.entries.insert(key.clone(), CachedResponse { result: result.clone(), fresh_until, context });
-        cached.make_room(max_bytes, now);
+        cached.make_room(self.max_bytes, now);
     }
 
     /// Invalidates the results that a notification is about (CCH-11).
@@ -148,7 +154,7 @@ impl ResponseCache {
     }
 
     fn forget_where(&self, is_stale: impl Fn(&CacheKey) -> bool) -> bool {
-        let mut cached = self.0.lock();
+        let mut cached = self.cached.lock();
         let before = cached.entries.len();
         cached.changes += 1;
         cached.entries.retain(|key, _| !is_stale(key));

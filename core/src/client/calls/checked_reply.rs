@@ -46,6 +46,10 @@ impl ReplyTo for CheckedReply {
         self.runtime.spawn(Box::pin(async move { reply.answered(checking.await) }));
     }
 
+    fn wants_progress(&self) -> bool {
+        self.reply.wants_progress()
+    }
+
     fn progress(&self, params: RawJson) {
         self.reply.progress(params);
     }

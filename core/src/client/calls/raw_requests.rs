@@ -95,10 +95,9 @@ impl Client {
         method: &str,
         params: Option<&RawJson>,
         options: &RequestOptions,
-        extras: RequestExtras,
         reply: Arc<dyn ReplyTo>,
     ) -> Result<Arc<ClientCall>, ClientError> {
-        let request = self.inner.parts(method, params, options);
+        let (request, extras) = (self.inner.parts(method, params, options), reply.wants_progress().into());
         self.begin(ClientCall::new(CallReceiver::Reply(reply)), request, extras)
     }
 

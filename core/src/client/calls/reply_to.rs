@@ -12,6 +12,10 @@ use std::sync::Arc;
 pub trait ReplyTo: Send + Sync + 'static {
     /// The call has completed.
     fn answered(&self, outcome: Result<RawJson, ClientError>);
+    /// Returns whether the request asks for progress.
+    fn wants_progress(&self) -> bool {
+        false
+    }
     /// Progress: the parameters of the notification.
     fn progress(&self, params: RawJson) {
         let _ = params;

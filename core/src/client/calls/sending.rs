@@ -143,8 +143,8 @@ impl Client {
             if conversation.in_flight() >= inner.options.max_in_flight {
                 return Err(ClientError::Busy(format!("{} requests are already in flight", conversation.in_flight())));
             }
-            let sent =
-                conversation.request(inner.runtime.now(), timeout, MethodCall { method, params }, extras, awaited);
+            let call = MethodCall { method, params, timeout };
+            let sent = conversation.request(inner.runtime.now(), call, extras, awaited);
             let sent = sent.map_err(|error| ClientError::Invalid(error.message))?;
             (sent, conversation.next_deadline(), method, revision)
         };

@@ -86,14 +86,13 @@ impl Client {
         method: &str,
         params: Option<RawJson>,
         options: &RequestOptions,
-        with_progress: bool,
         reply: Arc<dyn ReplyTo>,
     ) -> Result<Arc<ClientCall>, ClientError> {
         WholeList::of(method)?;
         self.inner.check_open()?;
         let (client, method, progress) = (self.clone(), method.to_owned(), Arc::clone(&reply));
         let hook: ProgressHook = Arc::new(move |params: &RawJson| progress.progress(params.clone()));
-        let options = options.clone().with_on_progress(with_progress.then_some(hook));
+        let options = options.clone().with_on_progress(reply.wants_progress().then_some(hook));
         let (call, stop) = ClientCall::working(CallReceiver::Reply(reply));
         let walking = Arc::clone(&call);
         self.inner.runtime.spawn(Box::pin(async move {

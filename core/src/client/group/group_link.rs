@@ -158,7 +158,7 @@ impl GroupLink {
                     let client = member.client().await?;
                     return self.tasks.start(&member, &client, &params, request_options(progress)).await;
                 }
-                self.forward(&member, id, &method, &params, progress).await
+                forward(&member, id, &method, &params, progress).await
             }
             (method::RESOURCES_SUBSCRIBE, _) => {
                 let (member, own) = self.of_uri(&params)?;
@@ -168,7 +168,7 @@ impl GroupLink {
             (_, Some(Target::Resource)) => {
                 let (member, own) = self.of_uri(&params)?;
                 rewriting::set(&mut params, "uri", &own)?;
-                self.forward(&member, id, &method, &params, progress).await
+                forward(&member, id, &method, &params, progress).await
             }
             (_, Some(Target::Subscription)) => {
                 let (member, own) = self.of_uri(&params)?;
@@ -177,7 +177,7 @@ impl GroupLink {
             }
             (_, Some(Target::Completion)) => {
                 let member = self.of_reference(&mut params).await?;
-                self.forward(&member, id, &method, &params, progress).await
+                forward(&member, id, &method, &params, progress).await
             }
             (_, None) if of_legacy.is_some_and(|row| row.list_member.is_some()) => self.members.list(&method).await,
             (_, None) => Err(ClientError::Invalid(format!(
@@ -189,25 +189,6 @@ impl GroupLink {
     /// The server of a request's resource, and the server's own URI for it.
     fn of_uri(&self, params: &rewriting::ObjectMembers) -> Result<(Arc<GroupMember>, String), ClientError> {
         self.members.owner_of_uri(&rewriting::text(params, "uri").unwrap_or_default())
-    }
-
-    async fn forward(
-        &self,
-        member: &Arc<GroupMember>,
-        id: RequestId,
-        method: &str,
-        params: &rewriting::ObjectMembers,
-        progress: Option<GroupProgress>,
-    ) -> Result<RawJson, ClientError> {
-        let _in_flight = member.in_flight(id);
-        let client = member.client().await?;
-        let params = RawJson::from_value(params).map_err(ClientError::unwritable)?;
-        let result = client.request(method, Some(&params), &request_options(progress)).await;
-        match result {
-            Ok(result) => Ok(rewriting::result(method, &member.prefix, result)),
-            Err(ClientError::Protocol(error)) => Err(ClientError::Protocol(rewriting::error(&member.prefix, error))),
-            Err(error) => Err(error),
-        }
     }
 
     /// The server for a completion. Rewrites its parameters to the server's own name.
@@ -245,6 +226,25 @@ impl GroupLink {
             },
         };
         self.inbox.message(answer);
+    }
+}
+
+/// Sends a request to a server of the group, and rewrites the result.
+async fn forward(
+    member: &Arc<GroupMember>,
+    id: RequestId,
+    method: &str,
+    params: &rewriting::ObjectMembers,
+    progress: Option<GroupProgress>,
+) -> Result<RawJson, ClientError> {
+    let _in_flight = member.in_flight(id);
+    let client = member.client().await?;
+    let params = RawJson::from_value(params).map_err(ClientError::unwritable)?;
+    let result = client.request(method, Some(&params), &request_options(progress)).await;
+    match result {
+        Ok(result) => Ok(rewriting::result(method, &member.prefix, result)),
+        Err(ClientError::Protocol(error)) => Err(ClientError::Protocol(rewriting::error(&member.prefix, error))),
+        Err(error) => Err(error),
     }
 }
 

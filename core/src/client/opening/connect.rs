@@ -19,8 +19,8 @@ use crate::{
     },
     client_auth::ClientAuth,
     engine::{
-        Negotiated, Negotiation, NegotiationError, NegotiationStep, Probe, ProbeOutcome, RequestTimeout,
-        RevisionChoice, later,
+        Negotiated, Negotiation, NegotiationError, NegotiationStep, OpeningRequest, Probe, ProbeOutcome,
+        RequestTimeout, RevisionChoice, later,
     },
     negotiation_cache::NegotiationCache,
     protocol::{Era, RawJson, method, option_names::OptionNames},
@@ -240,17 +240,19 @@ impl ClientInner {
         let now = self.runtime.now();
         let left = deadline.saturating_duration_since(now);
         let trace = self.opening.lock().as_ref().map(|opening| Arc::clone(&opening.trace));
+        let opening = |revision, timeout| {
+            let timeout = RequestTimeout { timeout, max: timeout };
+            OpeningRequest { revision, timeout, trace, item: awaited }
+        };
         let (sent, method, revision) = {
             let mut conversation = self.conversation.lock();
             match probe {
                 Probe::Discover(revision) => {
                     let timeout = if pipe { left.min(self.options.probe_timeout) } else { left };
-                    let times = RequestTimeout { timeout, max: timeout };
-                    (conversation.discover(now, times, revision, trace, awaited), method::DISCOVER, Some(revision))
+                    (conversation.discover(now, opening(revision, timeout)), method::DISCOVER, Some(revision))
                 }
                 Probe::Initialize { revision, .. } => {
-                    let times = RequestTimeout { timeout: left, max: left };
-                    (conversation.initialize(now, times, revision, trace, awaited), method::INITIALIZE, None)
+                    (conversation.initialize(now, opening(revision, left)), method::INITIALIZE, None)
                 }
             }
         };

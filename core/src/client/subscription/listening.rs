@@ -3,7 +3,10 @@
 use super::open_subscriptions::{ChangeReceiver, SubscriptionEntry};
 use crate::{
     client::{
-        calls::{client_call::ClientCall, reply_to::ReplyTo},
+        calls::{
+            client_call::ClientCall,
+            reply_to::{CallReceiver, ReplyTo},
+        },
         client::Client,
         error::ClientError,
         error_kinds::ErrorKind,
@@ -56,7 +59,8 @@ impl ClientInner {
         let method = method::SUBSCRIPTIONS_LISTEN;
         // TKX-21
         let extras = RequestExtras { task: !entry.filter.tasks().is_empty(), ..RequestExtras::default() };
-        let call = client.start(method, Some(&params), &options, extras, stream.clone())?;
+        let call = ClientCall::new(CallReceiver::Reply(stream.clone()));
+        let call = client.begin(call, self.parts(method, Some(&params), &options), extras)?;
         // Recorded immediately, so that closing the subscription while it waits here cancels it.
         if !entry.note_stream(&call) {
             client.cancel(&call, "the subscription is closed");

@@ -6,7 +6,6 @@ use crate::{
     client::{
         calls::reply_to::ReplyTo, client::Client, error::ClientError, inner::ClientInner, options::RequestOptions,
     },
-    engine::RequestExtras,
     protocol::{RawJson, method},
     runtime::Promise,
 };
@@ -82,9 +81,9 @@ impl ClientInner {
         drop(uses);
         let reply = Arc::new(Reconciled { client: Arc::downgrade(self), uri: uri.to_owned(), method });
         let client = Client { inner: Arc::clone(self) };
-        let sent = RawJson::from_value(&json!({"uri": uri})).map_err(ClientError::unwritable).and_then(|params| {
-            client.start(method, Some(&params), &RequestOptions::default(), RequestExtras::default(), reply.clone())
-        });
+        let sent = RawJson::from_value(&json!({"uri": uri}))
+            .map_err(ClientError::unwritable)
+            .and_then(|params| client.start(method, Some(&params), &RequestOptions::default(), reply.clone()));
         if let Err(error) = sent {
             reply.answered(Err(error));
         }

@@ -111,8 +111,8 @@ impl ActiveRequest {
                 return Err(ClientRequestError::Cancelled);
             }
             let revision = self.info.revision;
-            let made =
-                connection.conversation().ask(now, timeout, revision, MethodCall { method, params }, on_response);
+            let call = MethodCall { method, params, timeout };
+            let made = connection.conversation().ask(now, revision, call, on_response);
             let (id, message) = made.map_err(ClientRequestError::Refused)?;
             self.send(OutgoingMessage::Request(message), method);
             sent.get_or_init(|| id).clone()

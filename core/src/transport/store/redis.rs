@@ -60,7 +60,6 @@ return text";
 #[derive(Clone)]
 pub(super) struct RedisStore {
     database: Arc<Database>,
-    runtime: Arc<dyn Runtime>,
 }
 
 struct Database {
@@ -90,10 +89,10 @@ impl RedisStore {
             prefix: format!("{namespace}:"),
             deadline,
             connection: Mutex::new(None),
-            waiting: Arc::default(),
+            waiting: Waiting::new(runtime, PACE),
             listener: OnceLock::new(),
         };
-        Ok(Self { database: Arc::new(database), runtime })
+        Ok(Self { database: Arc::new(database) })
     }
 
     fn key(&self, key: &str) -> String {
@@ -217,12 +216,12 @@ impl Store for RedisStore {
             let (read, database) = (this.run::<Vec<(String, Vec<String>)>>(range), Arc::clone(&this.database));
             Box::pin(async move { entries(read.await?, &database) }) as StoreTask<_>
         });
-        let (this, runtime) = (self.clone(), Arc::clone(&self.runtime));
+        let this = self.clone();
         Box::pin(async move {
             if !wait.is_zero() {
                 this.listen();
             }
-            Arc::clone(&this.database.waiting).read(runtime, name, look, wait, PACE).await
+            Arc::clone(&this.database.waiting).read(name, look, wait).await
         })
     }
 }

@@ -93,7 +93,8 @@ impl SqliteStore {
     pub(super) fn new(path: PathBuf, runtime: Arc<dyn Runtime>, deadline: Duration) -> Self {
         let name = format!("sqlite:{}", path.display());
         let file = Arc::new(SqliteFile { path, name, deadline, clock: FileClock::default() });
-        Self { file, jobs: Arc::default(), runtime, waiting: Arc::default() }
+        let waiting = Waiting::new(Arc::clone(&runtime), PACE);
+        Self { file, jobs: Arc::default(), runtime, waiting }
     }
 
     /// Runs work in a transaction on the thread of the file.
@@ -402,8 +403,7 @@ impl Store for SqliteStore {
             let name = name.clone();
             this.run(false, move |items| items.read(&name, after, limit))
         });
-        let waiting = Arc::clone(&self.waiting);
-        Box::pin(waiting.read(Arc::clone(&self.runtime), log.to_owned(), look, wait, PACE))
+        Box::pin(Arc::clone(&self.waiting).read(log.to_owned(), look, wait))
     }
 }
 

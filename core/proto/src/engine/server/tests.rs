@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    engine::legacy::MAX_KEPT,
+    engine::{RequestTimeout, legacy::MAX_KEPT},
     protocol::envelope::{Frame, Message},
 };
 use proptest::prelude::*;
@@ -294,13 +294,12 @@ mod ids {
     #[test]
     fn requests_to_the_client_are_bounded() {
         let mut conversation = initialized("2025-06-18");
-        let patience = RequestTimeout { timeout: Duration::from_secs(1), max: Duration::from_secs(1) };
+        let timeout = RequestTimeout { timeout: Duration::from_secs(1), max: Duration::from_secs(1) };
         let mut ask = || {
             conversation.ask(
                 Instant::now(),
-                patience,
                 Revision::V2025_06_18,
-                MethodCall { method: "ping", params: None },
+                MethodCall { method: "ping", params: None, timeout },
                 "asked",
             )
         };
@@ -313,12 +312,11 @@ mod ids {
     #[test]
     fn rpc_07_an_answer_of_ours_is_matched_once_and_by_its_exact_id() {
         let mut conversation = initialized("2025-06-18");
-        let patience = RequestTimeout { timeout: Duration::from_secs(1), max: Duration::from_secs(1) };
+        let timeout = RequestTimeout { timeout: Duration::from_secs(1), max: Duration::from_secs(1) };
         let asked = conversation.ask(
             Instant::now(),
-            patience,
             Revision::V2025_06_18,
-            MethodCall { method: "ping", params: None },
+            MethodCall { method: "ping", params: None, timeout },
             "asked",
         );
         let (id, _) = asked.unwrap();
