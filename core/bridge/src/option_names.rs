@@ -51,71 +51,69 @@ fn of_feature(names: OptionNames, message: &str) -> String {
 mod tests {
     use super::*;
 
+    /// A text of JSON, and the same in the names of Python, of Node.js and of C.
+    const TEXTS: [(&str, &str, &str, &str); 11] = [
+        (
+            "server: options.pageSize: must be 1 or more",
+            "page_size: must be 1 or more",
+            "pageSize: must be 1 or more",
+            "page_size: must be 1 or more",
+        ),
+        (
+            "open: transport.idleTimeoutMs: must be x",
+            "idle_timeout: must be x",
+            "idleTimeout: must be x",
+            "idle_timeout: must be x",
+        ),
+        (
+            "open: auth.clientSecret needs `clientId`",
+            "auth.client_secret needs `client_id`",
+            "auth.clientSecret needs `clientId`",
+            "auth.clientSecret needs `clientId`",
+        ),
+        (
+            "server: info.name must be a string",
+            "name must be a string",
+            "name must be a string",
+            "name must be a string",
+        ),
+        (
+            "tool: timeoutMs: must be a non-negative duration, not -1",
+            "timeout: must be a non-negative duration, not -1",
+            "timeout: must be a non-negative duration, not -1",
+            "timeout: must be a non-negative duration, not -1",
+        ),
+        (
+            "tool: deferTask: must be true or false, not 2",
+            "defer_task: must be true or false, not 2",
+            "deferTask: must be true or false, not 2",
+            "defer_task: must be true or false, not 2",
+        ),
+        ("Tool a: inputSchema: no", "Tool a: input_schema: no", "Tool a: inputSchema: no", "Tool a: inputSchema: no"),
+        (
+            "Resource template a:{aMs}: mimeType: must be a string, not 3",
+            "Resource template a:{aMs}: mime_type: must be a string, not 3",
+            "Resource template a:{aMs}: mimeType: must be a string, not 3",
+            "Resource template a:{aMs}: mimeType: must be a string, not 3",
+        ),
+        (
+            "tool: tool.inputSchema.default: no",
+            "input_schema.default: no",
+            "inputSchema.default: no",
+            "input_schema.default: no",
+        ),
+        ("complete: not JSON: x", "not JSON: x", "not JSON: x", "not JSON: x"),
+        (
+            "request: `inputResponses` and `all` are for a server",
+            "`input_responses` and `all` are for a server",
+            "`inputResponses` and `all` are for a server",
+            "`input_responses` and `all` are for a server",
+        ),
+    ];
+
     #[test]
     fn errors_have_the_names_of_the_host() {
-        for (json, snake, camel, c) in [
-            (
-                "server: options.pageSize: must be 1 or more",
-                "page_size: must be 1 or more",
-                "pageSize: must be 1 or more",
-                "page_size: must be 1 or more",
-            ),
-            (
-                "open: transport.idleTimeoutMs: must be x",
-                "idle_timeout: must be x",
-                "idleTimeout: must be x",
-                "idle_timeout: must be x",
-            ),
-            (
-                "open: auth.clientSecret needs `clientId`",
-                "auth.client_secret needs `client_id`",
-                "auth.clientSecret needs `clientId`",
-                "auth.clientSecret needs `clientId`",
-            ),
-            (
-                "server: info.name must be a string",
-                "name must be a string",
-                "name must be a string",
-                "name must be a string",
-            ),
-            (
-                "tool: timeoutMs: must be a non-negative duration, not -1",
-                "timeout: must be a non-negative duration, not -1",
-                "timeout: must be a non-negative duration, not -1",
-                "timeout: must be a non-negative duration, not -1",
-            ),
-            (
-                "tool: deferTask: must be true or false, not 2",
-                "defer_task: must be true or false, not 2",
-                "deferTask: must be true or false, not 2",
-                "defer_task: must be true or false, not 2",
-            ),
-            (
-                "Tool a: inputSchema: no",
-                "Tool a: input_schema: no",
-                "Tool a: inputSchema: no",
-                "Tool a: inputSchema: no",
-            ),
-            (
-                "Resource template a:{aMs}: mimeType: must be a string, not 3",
-                "Resource template a:{aMs}: mime_type: must be a string, not 3",
-                "Resource template a:{aMs}: mimeType: must be a string, not 3",
-                "Resource template a:{aMs}: mimeType: must be a string, not 3",
-            ),
-            (
-                "tool: tool.inputSchema.default: no",
-                "input_schema.default: no",
-                "inputSchema.default: no",
-                "input_schema.default: no",
-            ),
-            ("complete: not JSON: x", "not JSON: x", "not JSON: x", "not JSON: x"),
-            (
-                "request: `inputResponses` and `all` are for a server",
-                "`input_responses` and `all` are for a server",
-                "`inputResponses` and `all` are for a server",
-                "`input_responses` and `all` are for a server",
-            ),
-        ] {
+        for (json, snake, camel, c) in TEXTS {
             for (names, expected) in [
                 (OptionNames::Json, json),
                 (OptionNames::Snake, snake),

@@ -276,18 +276,7 @@ async fn the_span_of_a_call_over_http_is_within_that_of_its_web_framework() {
     let _other = another_subscriber();
     let _here = tracing::subscriber::set_default(spans.clone());
     let gate = Arc::new(Semaphore::new(0));
-    let closed = Arc::clone(&gate);
-    let server = Server::builder("spans", "1")
-        .options(ServerOptions::default().with_limits(Limits::default().with_max_running(1)))
-        .tool("who", "Logs.", move || {
-            let gate = Arc::clone(&closed);
-            async move {
-                gate.acquire().await.unwrap().forget();
-                tracing::info!("inside");
-                "done"
-            }
-        })
-        .build();
+    let server = gated(Arc::clone(&gate));
     let load = server.load();
     let service = server.into_service();
     let post = |session: Option<&str>, body: Value| {
@@ -333,6 +322,21 @@ async fn the_span_of_a_call_over_http_is_within_that_of_its_web_framework() {
         assert!(call.starts_with("mcp.call") && call.contains(r#"name="who""#), "{call}");
     }
     assert_eq!(around.len(), 2);
+}
+
+/// A server whose only tool logs once it has passed the gate.
+fn gated(gate: Arc<Semaphore>) -> Server {
+    Server::builder("spans", "1")
+        .options(ServerOptions::default().with_limits(Limits::default().with_max_running(1)))
+        .tool("who", "Logs.", move || {
+            let gate = Arc::clone(&gate);
+            async move {
+                gate.acquire().await.unwrap().forget();
+                tracing::info!("inside");
+                "done"
+            }
+        })
+        .build()
 }
 
 /// Keeps each record of `trunkline` as its target and its fields.

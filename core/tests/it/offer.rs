@@ -11,7 +11,10 @@ use std::{
 };
 use trunkline::{
     Limits,
-    server::{Call, CallError, Context, Json, Outcome, Params, Server, ServerOptions, ToolDefinition, ToolError},
+    server::{
+        Call, CallError, Context, Json, Outcome, Params, Server, ServerBuilder, ServerOptions, ToolDefinition,
+        ToolError,
+    },
 };
 
 /// The largest message that it accepts.
@@ -86,9 +89,42 @@ fn server(limits: Limits, file: PathBuf) -> Server {
     let itself: Arc<OnceLock<Server>> = Arc::default();
     let changed = Arc::clone(&itself);
     let limits = limits.with_max_message_bytes(MAX_MESSAGE);
-    let server = Server::builder("offer", "1.0.0")
+    let builder = Server::builder("offer", "1.0.0")
         .instructions("For tests.")
-        .options(ServerOptions::default().with_limits(limits).with_page_size(5))
+        .options(ServerOptions::default().with_limits(limits).with_page_size(5));
+    let builder = answering(builder)
+        .tool("gate", "Waits until the test opens the gate", move |ctx: Context| {
+            let file = Arc::clone(&file);
+            async move {
+                let _leaving = Leaving(ctx);
+                while !file.exists() {
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                }
+                "open"
+            }
+        })
+        .tool("change", "Adds and removes tools", move |Params(change): Params<Change>| {
+            let itself = Arc::clone(&changed);
+            async move {
+                let server = itself.get().ok_or_else(|| ToolError::new("not yet"))?;
+                for name in change.add {
+                    let entry = ToolDefinition::new(json!({"name": name, "description": "Was added"}), |call: Call| {
+                        call.complete(Outcome::Text("added".into()));
+                    });
+                    server.add_tool(entry).map_err(|error| ToolError::new(error.to_string()))?;
+                }
+                let removed = change.remove.iter().filter(|name| server.remove_tool(name)).count();
+                trunkline::Ok(removed.to_string())
+            }
+        });
+    let server = unusual(builder).build();
+    let _ = itself.set(server.clone());
+    server
+}
+
+/// Tools that return, some after a while.
+fn answering(builder: ServerBuilder) -> ServerBuilder {
+    builder
         .tool("echo", "Gives the message back", |Params(echo): Params<Echo>| async move { echo.message })
         .tool("add_numbers", "Adds two numbers", |Params(n): Params<Numbers>| async move { (n.a + n.b).to_string() })
         .tool("structured", "Returns structured content", |Params(place): Params<Place>| async move {
@@ -115,30 +151,11 @@ fn server(limits: Limits, file: PathBuf) -> Server {
             }
             "done"
         })
-        .tool("gate", "Waits until the test opens the gate", move |ctx: Context| {
-            let file = Arc::clone(&file);
-            async move {
-                let _leaving = Leaving(ctx);
-                while !file.exists() {
-                    tokio::time::sleep(Duration::from_millis(10)).await;
-                }
-                "open"
-            }
-        })
-        .tool("change", "Adds and removes tools", move |Params(change): Params<Change>| {
-            let itself = Arc::clone(&changed);
-            async move {
-                let server = itself.get().ok_or_else(|| ToolError::new("not yet"))?;
-                for name in change.add {
-                    let entry = ToolDefinition::new(json!({"name": name, "description": "Was added"}), |call: Call| {
-                        call.complete(Outcome::Text("added".into()));
-                    });
-                    server.add_tool(entry).map_err(|error| ToolError::new(error.to_string()))?;
-                }
-                let removed = change.remove.iter().filter(|name| server.remove_tool(name)).count();
-                trunkline::Ok(removed.to_string())
-            }
-        })
+}
+
+/// Tools that ping, print, fail, exit, or return a lot or nothing.
+fn unusual(builder: ServerBuilder) -> ServerBuilder {
+    builder
         .tool("ask", "Asks whether the client is alive", |ctx: Context| async move {
             ctx.ping().await.map_or_else(|error| error.to_string(), |()| "alive".to_owned())
         })
@@ -159,9 +176,6 @@ fn server(limits: Limits, file: PathBuf) -> Server {
             },
         ))
         .add_tool(ToolDefinition::new(json!({"name": "drop", "description": "Never answers"}), drop::<Call>))
-        .build();
-    let _ = itself.set(server.clone());
-    server
 }
 
 /// Reports on standard error how a call ended that did not return.

@@ -120,71 +120,74 @@ fn is_below_auth(first: &str) -> bool {
 mod tests {
     use super::*;
 
+    /// A text of JSON, and the same in the names of Python, of Node.js and of C.
+    const TEXTS: [(&str, &str, &str, &str); 11] = [
+        (
+            "options.pageSize: must be 1 or more",
+            "page_size: must be 1 or more",
+            "pageSize: must be 1 or more",
+            "page_size: must be 1 or more",
+        ),
+        (
+            "transport: unknown option `allowedHost`: did you mean `allowedHosts`?",
+            "unknown option `allowed_host`: did you mean `allowed_hosts`?",
+            "unknown option `allowedHost`: did you mean `allowedHosts`?",
+            "unknown option `allowedHost`: did you mean `allowed_hosts`?",
+        ),
+        (
+            "transport: unknown option `sessionIdelMs`: did you mean `sessionIdleMs`?",
+            "unknown option `session_idel`: did you mean `session_idle`?",
+            "unknown option `sessionIdelMs`: did you mean `sessionIdle`?",
+            "unknown option `sessionIdelMs`: did you mean `session_idle`?",
+        ),
+        (
+            "transport.auth: unknown option `strictTyp`: did you mean `strictType`?",
+            "auth: unknown option `strict_typ`: did you mean `strict_type`?",
+            "auth: unknown option `strictTyp`: did you mean `strictType`?",
+            "auth: unknown option `strictTyp`: did you mean `strictType`?",
+        ),
+        (
+            "transport.auth.strictType: must be true or false, not 5",
+            "auth.strict_type: must be true or false, not 5",
+            "auth.strictType: must be true or false, not 5",
+            "auth.strictType: must be true or false, not 5",
+        ),
+        (
+            "auth.clientId is missing: it needs `clientId` or `clientMetadataUrl`",
+            "auth.client_id is missing: it needs `client_id` or `client_metadata_url`",
+            "auth.clientId is missing: it needs `clientId` or `clientMetadataUrl`",
+            "auth.clientId is missing: it needs `clientId` or `clientMetadataUrl`",
+        ),
+        (
+            "transport.auth.implies.readAll: must be a list, not 3",
+            "auth.implies.readAll: must be a list, not 3",
+            "auth.implies.readAll: must be a list, not 3",
+            "auth.implies.readAll: must be a list, not 3",
+        ),
+        ("client.options.maxTimeoutMs: no", "max_timeout: no", "maxTimeout: no", "max_timeout: no"),
+        (
+            "client.roots[0].uri: is missing",
+            "roots[0].uri: is missing",
+            "roots[0].uri: is missing",
+            "roots[0].uri: is missing",
+        ),
+        (
+            "a mounted one has no transport.unixMode, port or unix",
+            "a mounted one has no unix_mode, port or unix",
+            "a mounted one has no unixMode, port or unix",
+            "a mounted one has no unix_mode, port or unix",
+        ),
+        (
+            "info.name must be a string, not client.example.com or \"options.fooBar\"",
+            "name must be a string, not client.example.com or \"options.fooBar\"",
+            "name must be a string, not client.example.com or \"options.fooBar\"",
+            "name must be a string, not client.example.com or \"options.fooBar\"",
+        ),
+    ];
+
     #[test]
     fn places_and_names_are_those_of_the_language() {
-        for (json, snake, camel, c) in [
-            (
-                "options.pageSize: must be 1 or more",
-                "page_size: must be 1 or more",
-                "pageSize: must be 1 or more",
-                "page_size: must be 1 or more",
-            ),
-            (
-                "transport: unknown option `allowedHost`: did you mean `allowedHosts`?",
-                "unknown option `allowed_host`: did you mean `allowed_hosts`?",
-                "unknown option `allowedHost`: did you mean `allowedHosts`?",
-                "unknown option `allowedHost`: did you mean `allowed_hosts`?",
-            ),
-            (
-                "transport: unknown option `sessionIdelMs`: did you mean `sessionIdleMs`?",
-                "unknown option `session_idel`: did you mean `session_idle`?",
-                "unknown option `sessionIdelMs`: did you mean `sessionIdle`?",
-                "unknown option `sessionIdelMs`: did you mean `session_idle`?",
-            ),
-            (
-                "transport.auth: unknown option `strictTyp`: did you mean `strictType`?",
-                "auth: unknown option `strict_typ`: did you mean `strict_type`?",
-                "auth: unknown option `strictTyp`: did you mean `strictType`?",
-                "auth: unknown option `strictTyp`: did you mean `strictType`?",
-            ),
-            (
-                "transport.auth.strictType: must be true or false, not 5",
-                "auth.strict_type: must be true or false, not 5",
-                "auth.strictType: must be true or false, not 5",
-                "auth.strictType: must be true or false, not 5",
-            ),
-            (
-                "auth.clientId is missing: it needs `clientId` or `clientMetadataUrl`",
-                "auth.client_id is missing: it needs `client_id` or `client_metadata_url`",
-                "auth.clientId is missing: it needs `clientId` or `clientMetadataUrl`",
-                "auth.clientId is missing: it needs `clientId` or `clientMetadataUrl`",
-            ),
-            (
-                "transport.auth.implies.readAll: must be a list, not 3",
-                "auth.implies.readAll: must be a list, not 3",
-                "auth.implies.readAll: must be a list, not 3",
-                "auth.implies.readAll: must be a list, not 3",
-            ),
-            ("client.options.maxTimeoutMs: no", "max_timeout: no", "maxTimeout: no", "max_timeout: no"),
-            (
-                "client.roots[0].uri: is missing",
-                "roots[0].uri: is missing",
-                "roots[0].uri: is missing",
-                "roots[0].uri: is missing",
-            ),
-            (
-                "a mounted one has no transport.unixMode, port or unix",
-                "a mounted one has no unix_mode, port or unix",
-                "a mounted one has no unixMode, port or unix",
-                "a mounted one has no unix_mode, port or unix",
-            ),
-            (
-                "info.name must be a string, not client.example.com or \"options.fooBar\"",
-                "name must be a string, not client.example.com or \"options.fooBar\"",
-                "name must be a string, not client.example.com or \"options.fooBar\"",
-                "name must be a string, not client.example.com or \"options.fooBar\"",
-            ),
-        ] {
+        for (json, snake, camel, c) in TEXTS {
             for (names, expected) in [
                 (OptionNames::Json, json),
                 (OptionNames::Snake, snake),

@@ -13,7 +13,9 @@ use trunkline::{
         BlobResourceContents, ContentBlock, CreateMessageParams, ElicitParams, Field, FormSchema, LoggingLevel,
         ResourceContents,
     },
-    server::{CallError, CompletionTarget, Context, Params, Prompt, Resource, Server, ServerOptions, ToolError},
+    server::{
+        CallError, CompletionTarget, Context, Params, Prompt, Resource, Server, ServerBuilder, ServerOptions, ToolError,
+    },
 };
 
 /// Its name as a role of this binary.
@@ -52,34 +54,8 @@ pub(crate) fn serve(file: PathBuf) {
 fn server(file: PathBuf) -> Server {
     let itself: Arc<OnceLock<Server>> = Arc::default();
     let changed = Arc::clone(&itself);
-    let server = Server::builder("full", "1.0.0")
-        .options(ServerOptions::default().with_page_size(2))
-        .resource("test://text", "text", || async { "A text" })
-        .add_resource(
-            Resource::new("test://bytes", "bytes", || async {
-                let blob = BlobResourceContents { blob: "AAEC/w==".into(), ..BlobResourceContents::default() };
-                ResourceContents::from(blob)
-            })
-            .with("mimeType", json!("application/octet-stream")),
-        )
-        .resource("test://broken", "broken", || async {
-            Err::<String, CallError>(std::io::Error::other("secret").into())
-        })
-        .resource("test://ask", "ask", |ctx: Context| async move {
-            let form = FormSchema::new().required("word", Field::text());
-            let answer = ctx.elicit_with_key("word", ElicitParams::form("Which word?", form)).await?;
-            let content = answer.content.unwrap_or_default();
-            trunkline::Ok(content.get("word").and_then(|word| word.as_str()).unwrap_or("none").to_owned())
-        })
-        .resource_template("test://item/{id}", "item", |Params(item): Params<Item>| async move { item.id })
-        .prompt("plain", "Without arguments", || async { "Plain" })
-        .prompt("greet", "With arguments", |Params(greeting): Params<Greeting>| async move {
-            format!("Greet {} {}", greeting.name, greeting.tone.as_deref().unwrap_or("kindly"))
-        })
-        .prompt("third", "On the second page", || async { "Third" })
-        .completion(CompletionTarget::Prompt("greet".into()), "name", || async {
-            (0..150).map(|number| format!("name {number}")).collect::<Vec<_>>()
-        })
+    let builder = Server::builder("full", "1.0.0").options(ServerOptions::default().with_page_size(2));
+    let server = resources_and_prompts(builder)
         .tool("link", "Points to what no list shows", || async {
             vec![ContentBlock::resource_link("test://item/linked", "linked")]
         })
@@ -130,4 +106,34 @@ fn server(file: PathBuf) -> Server {
         .build();
     let _ = itself.set(server.clone());
     server
+}
+
+fn resources_and_prompts(builder: ServerBuilder) -> ServerBuilder {
+    builder
+        .resource("test://text", "text", || async { "A text" })
+        .add_resource(
+            Resource::new("test://bytes", "bytes", || async {
+                let blob = BlobResourceContents { blob: "AAEC/w==".into(), ..BlobResourceContents::default() };
+                ResourceContents::from(blob)
+            })
+            .with("mimeType", json!("application/octet-stream")),
+        )
+        .resource("test://broken", "broken", || async {
+            Err::<String, CallError>(std::io::Error::other("secret").into())
+        })
+        .resource("test://ask", "ask", |ctx: Context| async move {
+            let form = FormSchema::new().required("word", Field::text());
+            let answer = ctx.elicit_with_key("word", ElicitParams::form("Which word?", form)).await?;
+            let content = answer.content.unwrap_or_default();
+            trunkline::Ok(content.get("word").and_then(|word| word.as_str()).unwrap_or("none").to_owned())
+        })
+        .resource_template("test://item/{id}", "item", |Params(item): Params<Item>| async move { item.id })
+        .prompt("plain", "Without arguments", || async { "Plain" })
+        .prompt("greet", "With arguments", |Params(greeting): Params<Greeting>| async move {
+            format!("Greet {} {}", greeting.name, greeting.tone.as_deref().unwrap_or("kindly"))
+        })
+        .prompt("third", "On the second page", || async { "Third" })
+        .completion(CompletionTarget::Prompt("greet".into()), "name", || async {
+            (0..150).map(|number| format!("name {number}")).collect::<Vec<_>>()
+        })
 }

@@ -49,15 +49,13 @@ struct Word {
 /// Tools that come to their end in every way.
 fn working(builder: ServerBuilder, file: Arc<PathBuf>) -> ServerBuilder {
     let (gate, note) = (Arc::clone(&file), file);
-    builder
+    let builder = builder
         .tool("plain", "Is never a task", || async { "plain" })
         .add_tool(
             Tool::new("echo", "Is done at once", |Params(given): Params<Word>| async move { given.word })
                 .task(TaskSupport::Optional),
         )
-        .add_tool(
-            Tool::new("only", "Is always a task", || async { "as a task" }).task(TaskSupport::Required),
-        )
+        .add_tool(Tool::new("only", "Is always a task", || async { "as a task" }).task(TaskSupport::Required))
         .add_tool(
             Tool::new("work", "Works until it is let", move |ctx: Context| {
                 let gate = Arc::clone(&gate);
@@ -84,12 +82,25 @@ fn working(builder: ServerBuilder, file: Arc<PathBuf>) -> ServerBuilder {
                 }
             })
             .task(TaskSupport::Optional),
-        )
+        );
+    failing(builder).add_tool(
+        ToolDefinition::new(json!({"name": "exact"}), |call: Call| {
+            let result = json!({
+                "content": [{"type": "text", "text": "exactly this"}], "structuredContent": {"a": 1}, "isError": false,
+                "_meta": {"com.example/note": [1]}
+            });
+            call.complete(Outcome::Result(RawJson::from_value(&result).unwrap()));
+        })
+        .task(TaskSupport::Optional),
+    )
+}
+
+/// Tools without a result.
+fn failing(builder: ServerBuilder) -> ServerBuilder {
+    builder
         .add_tool(
-            Tool::new("fail", "Fails", || async {
-                Err::<String, CallError>(ToolError::new("out of cheese").into())
-            })
-            .task(TaskSupport::Optional),
+            Tool::new("fail", "Fails", || async { Err::<String, CallError>(ToolError::new("out of cheese").into()) })
+                .task(TaskSupport::Optional),
         )
         .add_tool(
             Tool::new("refuse", "Ends in an error of the protocol", || async {
@@ -102,16 +113,6 @@ fn working(builder: ServerBuilder, file: Arc<PathBuf>) -> ServerBuilder {
                 .task(TaskSupport::Optional),
         )
         .add_tool(ToolDefinition::new(json!({"name": "drop"}), drop::<Call>).task(TaskSupport::Optional))
-        .add_tool(
-            ToolDefinition::new(json!({"name": "exact"}), |call: Call| {
-                let result = json!({
-                    "content": [{"type": "text", "text": "exactly this"}], "structuredContent": {"a": 1}, "isError": false,
-                    "_meta": {"com.example/note": [1]}
-                });
-                call.complete(Outcome::Result(RawJson::from_value(&result).unwrap()));
-            })
-            .task(TaskSupport::Optional),
-        )
 }
 
 fn question(message: &str) -> ElicitParams {

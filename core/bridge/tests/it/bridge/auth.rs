@@ -37,48 +37,51 @@ impl Host {
     }
 }
 
+/// Judges tokens by their names.
+fn judge(port: &Port, event: &Event) {
+    assert_eq!(event.name, "");
+    let asked = body(event);
+    assert_eq!((&asked["scheme"], &asked["method"]), (&json!("Bearer"), &json!("POST")));
+    assert_eq!((&asked["url"], &asked["resource"]), (&json!("https://mcp.example/"), &json!(RESOURCE)));
+    assert!(!port.cancelled(event.ticket).unwrap());
+    let complete = |value: Value| port.complete(event.ticket, Shape::Value, value.to_string().into());
+    let fail = |value: Value| port.fail(event.ticket, value.to_string().as_bytes());
+    let done = match asked["token"].as_str().unwrap() {
+        "alice" => complete(json!({"subject": "alice", "scopes": ["mcp"], "claims": {"team": "blue"}})),
+        "old" => complete(json!({"subject": "alice", "scopes": ["mcp"], "expiresAt": 1})),
+        "little" => complete(json!({"subject": "alice"})),
+        "unknown" => complete(Value::Null),
+        "revoked" => fail(json!({"kind": "invalid", "message": "The token was revoked"})),
+        "scope" => {
+            let data = json!({"error": "insufficient_scope", "scopes": ["mcp", "more"]});
+            fail(json!({"kind": "protocol", "message": "Needs more", "data": data}))
+        }
+        "broken" => fail(json!({"kind": "internal", "message": "the database is gone"})),
+        "wrong" => {
+            // An invalid answer does not answer.
+            assert_eq!(complete(json!({"name": "alice"})).unwrap_err().kind, ErrorKind::InvalidArgument);
+            assert!(complete(json!({"scopes": ["mcp"]})).unwrap_err().message.contains("needs a subject"));
+            let late = complete(json!({"subject": "alice", "expiresAt": -1})).unwrap_err();
+            assert!(late.message.contains("-1 is not a time"), "{late:?}");
+            assert_eq!(complete(json!([])).unwrap_err().kind, ErrorKind::InvalidArgument);
+            assert_eq!(fail(json!({"kind": "tool", "message": "x"})).unwrap_err().kind, ErrorKind::InvalidArgument);
+            let text = port.complete(event.ticket, Shape::Text, "alice".into());
+            assert_eq!(text.unwrap_err().kind, ErrorKind::InvalidArgument);
+            fail(json!({"kind": "invalid", "message": "x"}))
+        }
+        other => panic!("{other}"),
+    };
+    assert!(done.unwrap());
+    assert!(port.cancelled(event.ticket).unwrap());
+    assert!(!complete(Value::Null).unwrap());
+}
+
 #[test]
 fn aus_07_the_host_judges_tokens() {
     let host = Host::new();
     let server = host.server();
     host.who(server);
-    let verifier = host.verifier(server, |port, event| {
-        assert_eq!(event.name, "");
-        let asked = body(event);
-        assert_eq!((&asked["scheme"], &asked["method"]), (&json!("Bearer"), &json!("POST")));
-        assert_eq!((&asked["url"], &asked["resource"]), (&json!("https://mcp.example/"), &json!(RESOURCE)));
-        assert!(!port.cancelled(event.ticket).unwrap());
-        let complete = |value: Value| port.complete(event.ticket, Shape::Value, value.to_string().into());
-        let fail = |value: Value| port.fail(event.ticket, value.to_string().as_bytes());
-        let done = match asked["token"].as_str().unwrap() {
-            "alice" => complete(json!({"subject": "alice", "scopes": ["mcp"], "claims": {"team": "blue"}})),
-            "old" => complete(json!({"subject": "alice", "scopes": ["mcp"], "expiresAt": 1})),
-            "little" => complete(json!({"subject": "alice"})),
-            "unknown" => complete(Value::Null),
-            "revoked" => fail(json!({"kind": "invalid", "message": "The token was revoked"})),
-            "scope" => {
-                let data = json!({"error": "insufficient_scope", "scopes": ["mcp", "more"]});
-                fail(json!({"kind": "protocol", "message": "Needs more", "data": data}))
-            }
-            "broken" => fail(json!({"kind": "internal", "message": "the database is gone"})),
-            "wrong" => {
-                // An invalid answer does not answer.
-                assert_eq!(complete(json!({"name": "alice"})).unwrap_err().kind, ErrorKind::InvalidArgument);
-                assert!(complete(json!({"scopes": ["mcp"]})).unwrap_err().message.contains("needs a subject"));
-                let late = complete(json!({"subject": "alice", "expiresAt": -1})).unwrap_err();
-                assert!(late.message.contains("-1 is not a time"), "{late:?}");
-                assert_eq!(complete(json!([])).unwrap_err().kind, ErrorKind::InvalidArgument);
-                assert_eq!(fail(json!({"kind": "tool", "message": "x"})).unwrap_err().kind, ErrorKind::InvalidArgument);
-                let text = port.complete(event.ticket, Shape::Text, "alice".into());
-                assert_eq!(text.unwrap_err().kind, ErrorKind::InvalidArgument);
-                fail(json!({"kind": "invalid", "message": "x"}))
-            }
-            other => panic!("{other}"),
-        };
-        assert!(done.unwrap());
-        assert!(port.cancelled(event.ticket).unwrap());
-        assert!(!complete(Value::Null).unwrap());
-    });
+    let verifier = host.verifier(server, judge);
     let auth = json!({"resource": RESOURCE, "authorizationServers": ["https://auth.example"],
         "requiredScopes": ["mcp"], "verifier": verifier});
     let listener = host.mount(server, json!({"auth": auth}));

@@ -18,10 +18,9 @@ fn invalid(outcome: Result<(), BridgeError>, named: &str) {
 }
 
 #[test]
-fn errors_of_every_function_name_what_is_wrong() {
+fn errors_of_registrations_name_what_is_wrong() {
     let host = Host::new();
     let server = host.server();
-    let connection = host.connection(server);
     for (kind, json, named) in [
         ("nonsense", json!({}), "nonsense"),
         ("server", json!(5), "server"),
@@ -45,6 +44,12 @@ fn errors_of_every_function_name_what_is_wrong() {
         invalid(host.register(kind, json).map(drop), named);
     }
     invalid(host.port.register("server", b"{").map(drop), "server");
+}
+
+#[test]
+fn errors_of_openings_name_what_is_wrong() {
+    let host = Host::new();
+    let server = host.server();
     let memory = json!({"type": "memory", "server": server});
     for (json, named) in [
         (json!({"transport": memory}), "server or client"),
@@ -76,6 +81,13 @@ fn errors_of_every_function_name_what_is_wrong() {
     ] {
         invalid(host.port.open(json.to_string().as_bytes()).map(drop), named);
     }
+}
+
+#[test]
+fn errors_of_messages_name_what_is_wrong() {
+    let host = Host::new();
+    let server = host.server();
+    let connection = host.connection(server);
     for (json, named) in [
         (json!({}), "method"),
         (json!({"method": 5}), "method"),
@@ -96,14 +108,9 @@ fn errors_of_every_function_name_what_is_wrong() {
 
 #[test]
 fn wrong_credentials_are_named() {
-    let host = Host::new();
-    let server = host.server();
     let http = json!({"type": "http", "url": "http://a.example"});
-    let memory = json!({"type": "memory", "server": server});
-    let command = json!({"type": "child", "command": ["server"]});
-    let entry = json!({"type": "config", "server": {"command": "server"}});
     let pem = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----";
-    for (transport, auth, handlers, named) in [
+    let wrong = [
         (&http, json!(5), json!({}), "auth"),
         (&http, json!({"tokn": "x"}), json!({}), "tokn"),
         (&http, json!({"dpop": "yes"}), json!({}), "auth.dpop"),
@@ -145,18 +152,31 @@ fn wrong_credentials_are_named() {
             json!({"authorize": "queue", "open_url": "queue"}),
             "authorize and open_url cannot be combined",
         ),
-        (
-            &http,
-            json!({"grant": "workload_identity", "assertion": "jwt"}),
-            json!({"open_url": "queue"}),
-            "the function open_url is for the grant authorization_code",
-        ),
         (&http, json!({"store": ""}), json!({}), "auth.store: is empty"),
         (
             &http,
             json!({}),
             json!({"load_credentials": "queue"}),
             "a store needs load_credentials, save_credentials and",
+        ),
+    ];
+    are_refused(&Host::new(), wrong);
+}
+
+#[test]
+fn credentials_of_another_grant_or_transport_are_named() {
+    let host = Host::new();
+    let server = host.server();
+    let http = json!({"type": "http", "url": "http://a.example"});
+    let memory = json!({"type": "memory", "server": server});
+    let command = json!({"type": "child", "command": ["server"]});
+    let entry = json!({"type": "config", "server": {"command": "server"}});
+    let wrong = [
+        (
+            &http,
+            json!({"grant": "workload_identity", "assertion": "jwt"}),
+            json!({"open_url": "queue"}),
+            "the function open_url is for the grant authorization_code",
         ),
         (&http, json!({"grant": "workload_identity"}), json!({}), "auth.assertion is missing"),
         (&http, json!({"grant": "enterprise_managed"}), json!({}), "auth.clientId is missing"),
@@ -179,7 +199,13 @@ fn wrong_credentials_are_named() {
         (&command, json!({}), json!({}), "auth is for servers over HTTP"),
         (&entry, json!({"token": "x"}), json!({}), "auth is for servers over HTTP"),
         (&entry, json!(null), json!({"request_headers": "queue"}), "auth is for servers over HTTP"),
-    ] {
+    ];
+    are_refused(&host, wrong);
+}
+
+/// Checks the errors for a transport with an authorization and functions.
+fn are_refused<const N: usize>(host: &Host, wrong: [(&Value, Value, Value, &str); N]) {
+    for (transport, auth, handlers, named) in wrong {
         let given = json!({"client": {}, "transport": transport, "auth": auth, "handlers": handlers});
         let error = host.port.open(given.to_string().as_bytes()).unwrap_err();
         assert_eq!(error.kind, ErrorKind::InvalidArgument, "{given}");
