@@ -15,7 +15,6 @@
     clippy::missing_safety_doc,
     reason = "the header's conventions are the safety contract of every exported function"
 )]
-#![allow(clippy::too_many_arguments, reason = "C has no default arguments and no closures")]
 #![allow(unreachable_pub, reason = "the exported items are public to C, not to Rust")]
 
 mod edge;
