@@ -60,7 +60,7 @@ impl fmt::Display for LogText {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "full"))]
 mod tests {
     use crate::kept_log::KeptLog;
 

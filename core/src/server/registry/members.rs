@@ -87,17 +87,15 @@ fn check(ty: Type, path: &str, value: &Value) -> Result<(), (String, &'static st
 
 #[cfg(test)]
 mod tests {
-    use crate::{
-        kept_log::KeptLog,
-        server::{
-            Call, PromptDefinition, ResourceDefinition, ResourceTemplateDefinition, ToolDefinition, tests::server,
-        },
+    use crate::server::{
+        Call, PromptDefinition, ResourceDefinition, ResourceTemplateDefinition, ToolDefinition, tests::server,
     };
     use serde_json::json;
 
+    #[cfg(feature = "full")]
     #[test]
     fn unknown_members_of_descriptors_are_warned_of() {
-        let kept = KeptLog::default();
+        let kept = crate::kept_log::KeptLog::default();
         tracing::subscriber::with_default(kept.clone(), || {
             let right = json!({"name": "r", "title": "R", "inputSchema": {"type": "object"}, "_meta": {"x": 1}});
             server()

@@ -193,5 +193,5 @@ impl Listed for RegisteredSkill {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "full"))]
 mod tests;
