@@ -43,9 +43,11 @@ type FiniteCheck = Result<(), NotFinite>;
 /// A serializer that checks numbers and writes nothing.
 struct Numbers;
 
-/// The parts of a list, a map or a struct.
+/// The parts of a list, a map, a struct, or a variant of one of these shapes.
 #[derive(Default)]
 struct FiniteParts {
+    /// The name of the variant, which is serialized as a member.
+    variant: Option<&'static str>,
     /// Number of parts checked so far.
     count: usize,
     /// The key of the next value of a map.
@@ -55,11 +57,21 @@ struct FiniteParts {
 impl FiniteParts {
     fn item(&mut self, item: &(impl Serialize + ?Sized)) -> FiniteCheck {
         self.count += 1;
-        item.serialize(Numbers).map_err(|error| error.below(format_args!("[{}]", self.count - 1)))
+        self.part(format_args!("[{}]", self.count - 1), item)
     }
 
-    fn member(name: &str, value: &(impl Serialize + ?Sized)) -> FiniteCheck {
-        value.serialize(Numbers).map_err(|error| error.below(format_args!(".{name}")))
+    fn member(&self, name: &str, value: &(impl Serialize + ?Sized)) -> FiniteCheck {
+        self.part(format_args!(".{name}"), value)
+    }
+
+    fn part(&self, name: impl Display, value: &(impl Serialize + ?Sized)) -> FiniteCheck {
+        value.serialize(Numbers).map_err(|error| {
+            let error = error.below(name);
+            match self.variant {
+                Some(variant) => error.below(format_args!(".{variant}")),
+                None => error,
+            }
+        })
     }
 }
 
@@ -92,8 +104,8 @@ macro_rules! parts {
 /// Starts a variant with parts, which is serialized as a member.
 macro_rules! variants {
     ($($method:ident)*) => {
-        $(fn $method(self, _: &'static str, _: u32, name: &'static str, _: usize) -> Result<Variant, NotFinite> {
-            Ok(Variant { name, parts: FiniteParts::default() })
+        $(fn $method(self, _: &'static str, _: u32, name: &'static str, _: usize) -> Result<FiniteParts, NotFinite> {
+            Ok(FiniteParts { variant: Some(name), ..FiniteParts::default() })
         })*
     };
 }
@@ -104,10 +116,10 @@ impl Serializer for Numbers {
     type SerializeSeq = FiniteParts;
     type SerializeTuple = FiniteParts;
     type SerializeTupleStruct = FiniteParts;
-    type SerializeTupleVariant = Variant;
+    type SerializeTupleVariant = FiniteParts;
     type SerializeMap = FiniteParts;
     type SerializeStruct = FiniteParts;
-    type SerializeStructVariant = Variant;
+    type SerializeStructVariant = FiniteParts;
 
     fn serialize_f32(self, number: f32) -> FiniteCheck {
         finite(number.into())
@@ -166,18 +178,12 @@ impl Serializer for Numbers {
         name: &'static str,
         value: &T,
     ) -> FiniteCheck {
-        FiniteParts::member(name, value)
+        FiniteParts::default().member(name, value)
     }
 
     fn collect_str<T: Display + ?Sized>(self, _: &T) -> FiniteCheck {
         Ok(())
     }
-}
-
-/// A variant with parts.
-struct Variant {
-    name: &'static str,
-    parts: FiniteParts,
 }
 
 /// Parts identified by their position.
@@ -202,19 +208,30 @@ items! {
     SerializeSeq serialize_element
     SerializeTuple serialize_element
     SerializeTupleStruct serialize_field
+    SerializeTupleVariant serialize_field
 }
 
-impl SerializeStruct for FiniteParts {
-    type Ok = ();
-    type Error = NotFinite;
+/// Parts identified by their name.
+macro_rules! fields {
+    ($($kind:ident)*) => {
+        $(impl $kind for FiniteParts {
+            type Ok = ();
+            type Error = NotFinite;
 
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> FiniteCheck {
-        Self::member(name, value)
-    }
+            fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> FiniteCheck {
+                self.member(name, value)
+            }
 
-    fn end(self) -> FiniteCheck {
-        Ok(())
-    }
+            fn end(self) -> FiniteCheck {
+                Ok(())
+            }
+        })*
+    };
+}
+
+fields! {
+    SerializeStruct
+    SerializeStructVariant
 }
 
 impl SerializeMap for FiniteParts {
@@ -228,33 +245,7 @@ impl SerializeMap for FiniteParts {
     }
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> FiniteCheck {
-        Self::member(&self.key, value)
-    }
-
-    fn end(self) -> FiniteCheck {
-        Ok(())
-    }
-}
-
-impl SerializeTupleVariant for Variant {
-    type Ok = ();
-    type Error = NotFinite;
-
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, item: &T) -> FiniteCheck {
-        self.parts.item(item).map_err(|error| error.below(format_args!(".{}", self.name)))
-    }
-
-    fn end(self) -> FiniteCheck {
-        Ok(())
-    }
-}
-
-impl SerializeStructVariant for Variant {
-    type Ok = ();
-    type Error = NotFinite;
-
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> FiniteCheck {
-        FiniteParts::member(name, value).map_err(|error| error.below(format_args!(".{}", self.name)))
+        self.member(&self.key, value)
     }
 
     fn end(self) -> FiniteCheck {
