@@ -1,11 +1,11 @@
-//! Internal: what `trunkline-bridge`, the waist under the bindings for other languages, needs of
-//! this crate and programs in Rust do not. No stability promise: any release may change it. It
-//! exists where the feature `bridge` is on.
+//! Internal: the parts of this crate that `trunkline-bridge`, the waist under the bindings for
+//! other languages, needs and Rust programs don't. There is no stability guarantee: any release may
+//! change it. Requires the feature `bridge`.
 
 pub use crate::cause::Cause;
 pub use crate::log_text::LogText;
 pub use crate::sync::{Condvar, Mutex};
-pub use trunkline_proto::{described, options};
+pub use trunkline_proto::{described, json_names, options};
 
 pub use crate::testing::findings_of as store_findings;
 

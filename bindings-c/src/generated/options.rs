@@ -1062,9 +1062,9 @@ pub unsafe extern "C" fn trunkline_client_options_set_cwd(
     set!(options, options.child.put("cwd", text!(cwd)))
 }
 
-/// Sets where its stderr goes: to the stderr of this process, nowhere except that the last lines
-/// are captured for error messages (`keep`), or nowhere (`discard`). Default "inherit". For child
-/// processes; in a configuration or a group, the default for its servers.
+/// Sets where its stderr goes: to the stderr of this process (`inherit`), only into error
+/// messages, which contain the last lines (`keep`), or nowhere (`discard`). Default "inherit".
+/// For child processes; in a configuration or a group, the default for its servers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_stderr(
     options: *mut trunkline_client_options,
@@ -1073,9 +1073,9 @@ pub unsafe extern "C" fn trunkline_client_options_set_stderr(
     set!(options, options.child.put("stderr", text!(destination)))
 }
 
-/// Sets the file to which its stderr is appended, instead of the stderr of this process; it is
-/// created if missing. `/dev/fd/3` is a descriptor of this process, on systems that have such
-/// files. The last lines are captured as well. For child processes; in a configuration or a
+/// Sets the file to append its stderr to, instead of the stderr of this process; created if
+/// missing. On systems with `/dev/fd`, `/dev/fd/3` is descriptor 3 of this process. The last
+/// lines are also captured for error messages. For child processes; in a configuration or a
 /// group, the default for its servers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_stderr_file(

@@ -6,7 +6,7 @@ use crate::calls::trunkline_call;
 use crate::edge::prelude::*;
 use crate::json::typed;
 
-/// The number at a JSON pointer. `TRUNKLINE_NOT_FOUND` also if the value is not a number.
+/// The number at a JSON pointer. `TRUNKLINE_NOT_FOUND` if there is no number there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_json_get_number(
     json: trunkline_str,
@@ -27,8 +27,8 @@ pub unsafe extern "C" fn trunkline_call_number(
     value_or(otherwise, || handle!(call).argument(text!(pointer)))
 }
 
-/// The integer at a JSON pointer, exactly: a double has only 53 bits. `TRUNKLINE_NOT_FOUND` also
-/// if the value is not an integer, or exceeds 64 bits.
+/// The integer at a JSON pointer, exactly: a double has only 53 bits. `TRUNKLINE_NOT_FOUND` if
+/// there is no integer there, or one that exceeds 64 bits.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_json_get_int64(
     json: trunkline_str,
@@ -49,8 +49,7 @@ pub unsafe extern "C" fn trunkline_call_int64(
     value_or(otherwise, || handle!(call).argument(text!(pointer)))
 }
 
-/// The boolean at a JSON pointer. `TRUNKLINE_NOT_FOUND` also if the value is neither true nor
-/// false.
+/// The boolean at a JSON pointer. `TRUNKLINE_NOT_FOUND` if there is no boolean there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_json_get_bool(
     json: trunkline_str,

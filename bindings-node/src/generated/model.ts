@@ -4,15 +4,15 @@
 export type JsonObject = Record<string, unknown>;
 
 /**
- * What happens if a name, URI or argument is registered twice.
+ * What to do if a name, URI or argument is registered twice.
  *
  * - `error`: The registration fails.
- * - `replace`: The new registration replaces the old one; running calls continue.
+ * - `replace`: The new registration replaces the old one. Running calls continue.
  */
 export type OnDuplicate = "error" | "replace";
 
 /**
- * The callers that may share a cached result. No substitute for access control.
+ * The callers that may share a cached result. Not a substitute for access control.
  *
  * - `private`: Only the caller that received the result.
  * - `public`: All callers.
@@ -125,16 +125,17 @@ export type RevisionChoice = "auto" | "legacy" | "modern" | "2024-11-05" | "2025
 export type LoggingLevel = "debug" | "info" | "notice" | "warning" | "error" | "critical" | "alert" | "emergency";
 
 /**
- * The binding of tokens to keys (RFC 9449).
+ * Binding of tokens to the client's key (RFC 9449).
  *
- * - `off`: Tokens need not be bound; bound tokens still need their proof.
- * - `optional`: Clients may bind their tokens.
- * - `required`: Every token must be bound.
+ * - `off`: Bearer tokens only. Bound tokens are refused, because their binding would not be
+ * checked.
+ * - `optional`: Both; a bound token needs its proof.
+ * - `required`: Bound tokens only.
  */
 export type DpopPolicy = "off" | "optional" | "required";
 
 /**
- * The destination of the standard error of a child process.
+ * Where the stderr of a child process goes.
  *
  * - `inherit`: Copied to the stderr of this process; the last lines are captured for error
  * messages.
@@ -144,12 +145,14 @@ export type DpopPolicy = "off" | "optional" | "required";
 export type ChildStderr = "inherit" | "keep" | "discard";
 
 /**
- * How to get access tokens.
+ * The OAuth grant used to get access tokens.
  *
  * - `authorization_code`: The user logs in and authorizes the client.
- * - `client_credentials`: The client acts on its own behalf, with an id, and a secret or a key.
- * - `enterprise_managed`: An organization's identity provider grants access.
- * - `workload_identity`: The platform vouches for this workload.
+ * - `client_credentials`: The client acts on its own behalf (extension "OAuth client credentials").
+ * - `enterprise_managed`: An organization's identity provider grants access (extension
+ * "Enterprise-managed authorization").
+ * - `workload_identity`: The platform vouches for this workload (draft extension "Workload identity
+ * federation").
  */
 export type OAuthGrant = "authorization_code" | "client_credentials" | "enterprise_managed" | "workload_identity";
 
@@ -231,9 +234,9 @@ export interface Once {
  * The severity of a log record.
  *
  * - `error`: Something failed.
- * - `warn`: May become an error.
- * - `info`: Events that are rare, such as the start of a listener.
- * - `debug`: Everything, also each access over HTTP.
+ * - `warn`: Something that may become an error.
+ * - `info`: Rare events, such as the start of a listener.
+ * - `debug`: Everything, including each access over HTTP.
  */
 export type LogLevel = "error" | "warn" | "info" | "debug";
 
@@ -1010,7 +1013,7 @@ export interface IdentityTokenRequest {
   tokenEndpoint: string;
 }
 
-/** What the assertion of a workload is made for. */
+/** A request for an assertion of a workload. */
 export interface AssertionRequest {
   /** Issuer of the authorization server, which is the audience. */
   issuer: string;

@@ -464,8 +464,8 @@ export interface AuthOptions {
   /** The authorization servers where clients get tokens. By default, the issuers. */
   authorizationServers?: readonly string[] | undefined;
   /**
-   * Scopes that the metadata tells clients to request: those for basic use, not the whole
-   * catalogue. By default, the required scopes.
+   * Scopes that the metadata tells clients to request: those for basic use, not all that exist. By
+   * default, the required scopes.
    */
   scopes?: readonly string[] | undefined;
   /** Scopes that every request needs. */
@@ -532,12 +532,11 @@ export interface AuthOptions {
 /**
  * A program that serves the protocol on its stdin and stdout.
  *
- * It runs in its own process group (Windows: job), which ends with the client. If this process is
- * killed or exits without closing the client, a server notices the end of its stdin, at which it
- * must exit. The rest of the group is terminated two seconds later, and killed after two more
- * seconds: on Unix by a shell that runs next to each server and waits for this process to end, if
- * there is a `/bin/sh`; on Windows by the job, at once. Descendants that leave the group (`setsid`)
- * are not affected.
+ * It runs in its own process group (Windows: a job), which ends with the client. If this process is
+ * killed, or exits without closing the client, the stdin of the server ends, and the server must
+ * exit. On Unix, what is left of the group is terminated two seconds later, and killed after two
+ * more, by a shell that watches this process (`/bin/sh`, if there is one); on Windows, the job
+ * kills it immediately. Descendants that leave the group (`setsid`) are not affected.
  */
 export interface ChildOptions {
   /** Additional environment variables for the child process. */
@@ -551,14 +550,14 @@ export interface ChildOptions {
   /** The working directory of the child process; by default, that of this process. */
   cwd?: string | undefined;
   /**
-   * Where its stderr goes: to the stderr of this process, nowhere except that the last lines are
-   * captured for error messages (`keep`), or nowhere (`discard`). Default: `inherit`.
+   * Where its stderr goes: to the stderr of this process (`inherit`), only into error messages,
+   * which contain the last lines (`keep`), or nowhere (`discard`). Default: `inherit`.
    */
   stderr?: ChildStderr | undefined;
   /**
-   * A file to which its stderr is appended, instead of the stderr of this process; it is created if
-   * missing. `/dev/fd/3` is a descriptor of this process, on systems that have such files. The last
-   * lines are captured as well.
+   * A file to append its stderr to, instead of the stderr of this process; created if missing. On
+   * systems with `/dev/fd`, `/dev/fd/3` is descriptor 3 of this process. The last lines are also
+   * captured for error messages.
    */
   stderrFile?: string | undefined;
 }

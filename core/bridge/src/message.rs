@@ -6,16 +6,17 @@
 
 use crate::{BridgeError, Given, Lane, config};
 use indexmap::IndexMap;
-use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, time::Duration};
 use trunkline::{
     ProxyOptions,
     auth::OAuthOptions,
+    bridge_support::json_names,
     client::{RequestOptions, ServerDefaults},
     protocol::{
         RawJson, RpcError,
-        describe::{Described, ObjectDescription, Type, Values},
+        describe::{Described, ObjectDescription, Type},
         error::code,
         model::{LoggingLevel, Root},
         options::{JsonForm, MemberName, Millis, Options, Required, unknown},
@@ -127,42 +128,6 @@ macro_rules! message {
 }
 
 pub(crate) use message;
-
-/// Declares an enum of names: with its JSON form, its default and its description.
-macro_rules! names {
-    (
-        $(#[doc = $doc:literal])*
-        pub enum $name:ident, by default $default:ident {
-            $($(#[doc = $variant_doc:literal])* $variant:ident = $json:literal,)*
-        }
-    ) => {
-        $(#[doc = $doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-        pub enum $name {
-            $($(#[doc = $variant_doc])* #[serde(rename = $json)] $variant,)*
-        }
-
-        impl Default for $name {
-            fn default() -> Self {
-                Self::$default
-            }
-        }
-
-        impl Described for $name {
-            const TYPE: Type = {
-                static VALUES: Values = Values {
-                    name: stringify!($name),
-                    doc: &[$($doc),*],
-                    values: &[$(($json, &[$($variant_doc),*])),*],
-                    open: false,
-                };
-                Type::Values(&VALUES)
-            };
-        }
-    };
-}
-
-pub(crate) use names;
 
 /// A duration, in JSON a number of whole milliseconds. It is bounded so that adding it to a time
 /// cannot overflow.
@@ -905,16 +870,16 @@ message! {
     }
 }
 
-names! {
+json_names! {
     /// The severity of a log record.
     pub enum LogLevel, by default Info {
         /// Something failed.
         Error = "error",
-        /// May become an error.
+        /// Something that may become an error.
         Warn = "warn",
-        /// Events that are rare, such as the start of a listener.
+        /// Rare events, such as the start of a listener.
         Info = "info",
-        /// Everything, also each access over HTTP.
+        /// Everything, including each access over HTTP.
         Debug = "debug",
     }
 }
@@ -969,7 +934,7 @@ impl Fail {
     }
 }
 
-names! {
+json_names! {
     /// The kind of a failure of a call.
     pub enum FailKind, by default Tool {
         /// A tool result that reports the failure; outside of tools, a JSON-RPC error with the

@@ -1,5 +1,6 @@
-//! Structs outside of the model that describe themselves ([`crate::protocol::describe`]), so that
-//! their equivalents in other languages are generated from the same declaration.
+//! Structs outside of the model, and enums of names, that describe themselves
+//! ([`crate::protocol::describe`]), so that their equivalents in other languages are generated from
+//! the same declaration.
 
 /// Declares a struct, its JSON names and its description. A field is `required` or `optional` for
 /// the side that provides it; `as` gives it a different type in JSON.
@@ -55,4 +56,53 @@ macro_rules! described {
     (@presence optional) => { $crate::protocol::describe::Presence::Optional };
     (@type $ty:ty) => { $ty };
     (@type $ty:ty, $seen:ty) => { $seen };
+}
+
+/// Declares an enum whose variants are names in JSON: the enum, its names, its default, its JSON
+/// form and its description. `non_exhaustive` after the default allows more variants later.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! json_names {
+    (
+        $(#[doc = $doc:literal])*
+        $(#[derive($($derived:ident),*)])?
+        pub enum $name:ident, by default $default:ident $(, $extensible:ident)? {
+            $($(#[doc = $variant_doc:literal])* $variant:ident = $json:literal,)*
+        }
+    ) => {
+        $(#[doc = $doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, $($($derived),*)?)]
+        $(#[$extensible])?
+        pub enum $name {
+            $($(#[doc = $variant_doc])* #[serde(rename = $json)] $variant,)*
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self::$default
+            }
+        }
+
+        impl $name {
+            /// All variants, in the order of their declaration.
+            pub const ALL: [Self; [$($json),*].len()] = [$(Self::$variant),*];
+
+            /// The name in JSON.
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $json,)*
+                }
+            }
+        }
+
+        impl $crate::protocol::describe::Described for $name {
+            const TYPE: $crate::protocol::describe::Type =
+                $crate::protocol::describe::Type::Values(&$crate::protocol::describe::Values {
+                    name: stringify!($name),
+                    doc: &[$($doc),*],
+                    values: &[$(($json, &[$($variant_doc),*])),*],
+                    open: false,
+                });
+        }
+    };
 }

@@ -11,14 +11,14 @@ use super::{
 use crate::{
     http::scope::is_scope,
     protocol::{
-        describe::{Described, Type, Values},
+        describe::Type,
         option_names::OptionNames,
         options::{JsonForm, Required},
     },
     sync::Mutex,
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use serde::{Deserialize, Deserializer, Serialize, de::Error};
+use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, fmt, sync::Arc};
 use url::Url;
@@ -44,8 +44,8 @@ trunkline_proto::options! {
         @into resource: String => "resource" as Required = String::new(),
         /// The authorization servers where clients get tokens. By default, the issuers.
         @each(String) authorization_servers: Vec<String> => "authorizationServers" = Vec::new(),
-        /// Scopes that the metadata tells clients to request: those for basic use, not the whole
-        /// catalogue. By default, the required scopes.
+        /// Scopes that the metadata tells clients to request: those for basic use, not all that
+        /// exist. By default, the required scopes.
         @each(String) scopes: Vec<String> => "scopes" = Vec::new(),
         /// Scopes that every request needs.
         @each(String) required_scopes: Vec<String> => "requiredScopes" = Vec::new(),
@@ -95,31 +95,17 @@ impl AuthorizationOptions {
     }
 }
 
-/// Binding of tokens to the client's key (RFC 9449).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum DpopPolicy {
-    /// Bearer tokens only. Bound tokens are refused, because their binding would not be checked.
-    #[default]
-    Off,
-    /// Both; a bound token needs its proof.
-    Optional,
-    /// Bound tokens only.
-    Required,
-}
-
-impl Described for DpopPolicy {
-    const TYPE: Type = Type::Values(&Values {
-        name: "DpopPolicy",
-        doc: &[" The binding of tokens to keys (RFC 9449)."],
-        values: &[
-            ("off", &[" Tokens need not be bound; bound tokens still need their proof."]),
-            ("optional", &[" Clients may bind their tokens."]),
-            ("required", &[" Every token must be bound."]),
-        ],
-        open: false,
-    });
+trunkline_proto::json_names! {
+    /// Binding of tokens to the client's key (RFC 9449).
+    pub enum DpopPolicy, by default Off, non_exhaustive {
+        /// Bearer tokens only. Bound tokens are refused, because their binding would not be
+        /// checked.
+        Off = "off",
+        /// Both; a bound token needs its proof.
+        Optional = "optional",
+        /// Bound tokens only.
+        Required = "required",
+    }
 }
 
 /// Nonces that proofs must contain (RFC 9449 section 9).

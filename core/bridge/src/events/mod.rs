@@ -5,13 +5,11 @@ pub(crate) mod body;
 pub(crate) mod queue;
 pub(crate) mod slot;
 
-use crate::message::names;
 use body::Body;
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use trunkline::{
-    bridge_support::Cause,
-    protocol::describe::{Described, FieldDescription, ObjectDescription, Presence, Type, Values},
+    bridge_support::{Cause, json_names},
+    protocol::describe::{FieldDescription, ObjectDescription, Presence, Type},
 };
 
 /// An event for the host: a flat record, the same in every language.
@@ -186,7 +184,7 @@ impl Shape {
     }
 }
 
-names! {
+json_names! {
     /// The drainer that takes an event.
     pub enum Lane, by default Queue {
         /// The loop that owns the port; its bell rings.

@@ -3,7 +3,7 @@
 use crate::{
     BridgeError, PortState,
     host::function::{functions, has},
-    message::{Request, SharedConnection, names},
+    message::{Request, SharedConnection},
     open::{connectors::of_entry, ports},
     process::log_scope::Scoped,
     requests::replies::answer_by_task,
@@ -13,15 +13,11 @@ use serde_json::Value;
 use std::sync::Arc;
 use trunkline::{
     auth::OAuthOptions,
-    bridge_support::described,
+    bridge_support::{described, json_names},
     client::{
         self, ClientError, ClientGroup, ClientOptions, Connector, GroupTarget, NamedServer, ServerEntry, ServersConfig,
     },
-    protocol::{
-        RawJson,
-        describe::{Described, Type, Values},
-        model::Implementation,
-    },
+    protocol::{RawJson, model::Implementation},
 };
 
 functions! {
@@ -91,7 +87,7 @@ described! {
     }
 }
 
-names! {
+json_names! {
     /// The state of the connection to a server of a group.
     pub enum GroupServerState, by default Disconnected {
         /// The connection is being established.

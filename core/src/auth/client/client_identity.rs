@@ -4,34 +4,21 @@ use super::{discovery::ServerMetadata, sanitized};
 use crate::client_auth::AuthError;
 use serde::{Deserialize, Serialize};
 
-/// How the client authenticates at the token endpoint (RFC 7591 section 2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub enum AuthMethod {
-    /// A public client.
-    #[serde(rename = "none")]
-    None,
-    /// The secret in the `Authorization` header.
-    #[serde(rename = "client_secret_basic")]
-    Basic,
-    /// The secret in the body.
-    #[serde(rename = "client_secret_post")]
-    Post,
-    /// A signed assertion (RFC 7523).
-    #[serde(rename = "private_key_jwt")]
-    PrivateKeyJwt,
+trunkline_proto::json_names! {
+    /// How the client authenticates at the token endpoint (RFC 7591 section 2).
+    pub enum AuthMethod, by default Basic, non_exhaustive {
+        /// A public client.
+        None = "none",
+        /// The secret in the `Authorization` header.
+        Basic = "client_secret_basic",
+        /// The secret in the body.
+        Post = "client_secret_post",
+        /// A signed assertion (RFC 7523).
+        PrivateKeyJwt = "private_key_jwt",
+    }
 }
 
 impl AuthMethod {
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Basic => "client_secret_basic",
-            Self::Post => "client_secret_post",
-            Self::PrivateKeyJwt => "private_key_jwt",
-        }
-    }
-
     /// The first of these that the server supports. A server without a list supports
     /// `client_secret_basic` (RFC 8414 section 2).
     pub(super) fn choose(of: &[Self], server: &ServerMetadata) -> Option<Self> {

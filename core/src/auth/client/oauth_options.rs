@@ -9,12 +9,12 @@ use crate::{
     auth::{Algorithm, AuthOptionError},
     http::scope::is_scope,
     protocol::{
-        describe::{Described, Type, Values},
+        describe::Type,
         options::{JsonForm, Millis, Options, read_over},
     },
     store::{StoreUrl, redacted},
 };
-use serde::{Deserialize, Deserializer, Serialize, de::Error};
+use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::Value;
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 use url::Url;
@@ -103,47 +103,19 @@ trunkline_proto::options! {
 
 const ID_TOKEN: &str = "urn:ietf:params:oauth:token-type:id_token";
 
-/// The OAuth grant used to get access tokens.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum OAuthGrant {
-    /// The user logs in and authorizes the client.
-    #[default]
-    AuthorizationCode,
-    /// The client acts on its own behalf (extension "OAuth client credentials").
-    ClientCredentials,
-    /// An organization's identity provider grants access (extension "Enterprise-managed
-    /// authorization").
-    EnterpriseManaged,
-    /// The platform vouches for this workload (draft extension "Workload identity federation").
-    WorkloadIdentity,
-}
-
-impl OAuthGrant {
-    /// The name in JSON.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::AuthorizationCode => "authorization_code",
-            Self::ClientCredentials => "client_credentials",
-            Self::EnterpriseManaged => "enterprise_managed",
-            Self::WorkloadIdentity => "workload_identity",
-        }
+trunkline_proto::json_names! {
+    /// The OAuth grant used to get access tokens.
+    pub enum OAuthGrant, by default AuthorizationCode, non_exhaustive {
+        /// The user logs in and authorizes the client.
+        AuthorizationCode = "authorization_code",
+        /// The client acts on its own behalf (extension "OAuth client credentials").
+        ClientCredentials = "client_credentials",
+        /// An organization's identity provider grants access (extension "Enterprise-managed
+        /// authorization").
+        EnterpriseManaged = "enterprise_managed",
+        /// The platform vouches for this workload (draft extension "Workload identity federation").
+        WorkloadIdentity = "workload_identity",
     }
-}
-
-impl Described for OAuthGrant {
-    const TYPE: Type = Type::Values(&Values {
-        name: "OAuthGrant",
-        doc: &[" How to get access tokens."],
-        values: &[
-            ("authorization_code", &[" The user logs in and authorizes the client."]),
-            ("client_credentials", &[" The client acts on its own behalf, with an id, and a secret or a key."]),
-            ("enterprise_managed", &[" An organization's identity provider grants access."]),
-            ("workload_identity", &[" The platform vouches for this workload."]),
-        ],
-        open: false,
-    });
 }
 
 /// Where to keep credentials.

@@ -9,14 +9,13 @@ use super::{
 };
 use crate::{
     protocol::{
-        describe::{Described, Type, Values},
         model::Tool,
         project,
         schema::{self, HeaderParameter, Schema},
     },
     server::{handlers::Handler, result::CompiledOutputSchema},
 };
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -59,24 +58,22 @@ pub struct ToolDefinition {
     explainer: Option<Arc<dyn Handler>>,
 }
 
-/// Support of a tool for calls that run as tasks.
-///
-/// ```
-/// use trunkline::{Tool, server::TaskSupport};
-///
-/// let tool: Tool = Tool::new("render", "Renders a film.", async || "done".to_owned()).task(TaskSupport::Optional);
-/// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum TaskSupport {
-    /// Tasks are not supported.
-    #[default]
-    Forbidden,
-    /// Tasks are optional.
-    Optional,
-    /// Tasks are required; other clients get an error.
-    Required,
+trunkline_proto::json_names! {
+    /// Support of a tool for calls that run as tasks.
+    ///
+    /// ```
+    /// use trunkline::{Tool, server::TaskSupport};
+    ///
+    /// let tool: Tool = Tool::new("render", "Renders a film.", async || "done".to_owned()).task(TaskSupport::Optional);
+    /// ```
+    pub enum TaskSupport, by default Forbidden, non_exhaustive {
+        /// Tasks are not supported.
+        Forbidden = "forbidden",
+        /// Tasks are optional.
+        Optional = "optional",
+        /// Tasks are required; other clients get an error.
+        Required = "required",
+    }
 }
 
 /// Whether and how a tool can be called as a task.
@@ -85,22 +82,6 @@ pub(crate) struct ToolTasks {
     pub(crate) support: TaskSupport,
     /// On 2026-07-28, a call starts without a task and can become one later.
     pub(crate) defers: bool,
-}
-
-impl Described for TaskSupport {
-    const TYPE: Type = {
-        static VALUES: Values = Values {
-            name: "TaskSupport",
-            doc: &[" Support of a tool for calls that run as tasks."],
-            values: &[
-                ("forbidden", &[" Tasks are not supported."]),
-                ("optional", &[" Tasks are optional."]),
-                ("required", &[" Tasks are required; other clients get an error."]),
-            ],
-            open: false,
-        };
-        Type::Values(&VALUES)
-    };
 }
 
 impl TaskSupport {

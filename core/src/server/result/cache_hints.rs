@@ -1,10 +1,6 @@
 //! Cache hints for clients (the specification's caching page).
 
-use crate::protocol::{
-    describe::{Described, Type, Values},
-    options::Millis,
-};
-use serde::{Deserialize, Serialize};
+use crate::protocol::options::Millis;
 use std::time::Duration;
 
 trunkline_proto::options! {
@@ -18,28 +14,14 @@ trunkline_proto::options! {
     }
 }
 
-/// The callers that may share a cached result. Not a substitute for access control.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum CacheScope {
-    /// Only the caller that received the result.
-    #[default]
-    Private,
-    /// All callers.
-    Public,
-}
-
-impl Described for CacheScope {
-    const TYPE: Type = {
-        static VALUES: Values = Values {
-            name: "CacheScope",
-            doc: &[" The callers that may share a cached result. No substitute for access control."],
-            values: &[("private", &[" Only the caller that received the result."]), ("public", &[" All callers."])],
-            open: false,
-        };
-        Type::Values(&VALUES)
-    };
+trunkline_proto::json_names! {
+    /// The callers that may share a cached result. Not a substitute for access control.
+    pub enum CacheScope, by default Private, non_exhaustive {
+        /// Only the caller that received the result.
+        Private = "private",
+        /// All callers.
+        Public = "public",
+    }
 }
 
 impl CacheHints {
@@ -52,14 +34,5 @@ impl CacheHints {
     pub(in crate::server) fn ttl_ms(&self) -> u64 {
         const EXACT: u64 = (1 << 53) - 1;
         u64::try_from(self.ttl.as_millis()).map_or(EXACT, |ms| ms.min(EXACT))
-    }
-}
-
-impl CacheScope {
-    pub(in crate::server) fn as_str(self) -> &'static str {
-        match self {
-            Self::Private => "private",
-            Self::Public => "public",
-        }
     }
 }

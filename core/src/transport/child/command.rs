@@ -1,11 +1,7 @@
 //! The command of a child process, and why it could not be run.
 
 use crate::printable::printable;
-use crate::protocol::{
-    describe::{Described, Type, Values},
-    options::Required,
-};
-use serde::{Deserialize, Serialize};
+use crate::protocol::options::Required;
 use std::{
     collections::BTreeMap,
     ffi::OsString,
@@ -21,12 +17,12 @@ const MAX_DISPLAY: usize = 200;
 trunkline_proto::options! {
     /// A program that serves the protocol on its stdin and stdout.
     ///
-    /// It runs in its own process group (Windows: job), which ends with the client. If this process
-    /// is killed or exits without closing the client, a server notices the end of its stdin, at
-    /// which it must exit. The rest of the group is terminated two seconds later, and killed after
-    /// two more seconds: on Unix by a shell that runs next to each server and waits for this
-    /// process to end, if there is a `/bin/sh`; on Windows by the job, at once. Descendants that
-    /// leave the group (`setsid`) are not affected.
+    /// It runs in its own process group (Windows: a job), which ends with the client. If this
+    /// process is killed, or exits without closing the client, the stdin of the server ends, and
+    /// the server must exit. On Unix, what is left of the group is terminated two seconds later,
+    /// and killed after two more, by a shell that watches this process (`/bin/sh`, if there is
+    /// one); on Windows, the job kills it immediately. Descendants that leave the group (`setsid`)
+    /// are not affected.
     ///
     /// ```no_run
     /// use trunkline::{ChildCommand, Client};
@@ -52,29 +48,26 @@ trunkline_proto::options! {
         inherit_env: bool => "inheritEnv" = false,
         /// The working directory of the child process; by default, that of this process.
         @into cwd: Option<PathBuf> => "cwd" = None,
-        /// Where its stderr goes: to the stderr of this process, nowhere except that the last lines
-        /// are captured for error messages (`keep`), or nowhere (`discard`).
+        /// Where its stderr goes: to the stderr of this process (`inherit`), only into error
+        /// messages, which contain the last lines (`keep`), or nowhere (`discard`).
         stderr: ChildStderr => "stderr" = ChildStderr::PassThrough,
-        /// A file to which its stderr is appended, instead of the stderr of this process; it is
-        /// created if missing. `/dev/fd/3` is a descriptor of this process, on systems that have
-        /// such files. The last lines are captured as well.
+        /// A file to append its stderr to, instead of the stderr of this process; created if
+        /// missing. On systems with `/dev/fd`, `/dev/fd/3` is descriptor 3 of this process. The
+        /// last lines are also captured for error messages.
         @into stderr_file: Option<PathBuf> => "stderrFile" = None,
     }
 }
 
-/// Where the stderr of a child process goes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum ChildStderr {
-    /// Copied to the stderr of this process; the last lines are captured for error messages.
-    #[default]
-    #[serde(rename = "inherit")]
-    PassThrough,
-    /// Only the last lines are captured.
-    Keep,
-    /// Discarded.
-    Discard,
+trunkline_proto::json_names! {
+    /// Where the stderr of a child process goes.
+    pub enum ChildStderr, by default PassThrough, non_exhaustive {
+        /// Copied to the stderr of this process; the last lines are captured for error messages.
+        PassThrough = "inherit",
+        /// Only the last lines are captured: 20 of at most 1,000 bytes each.
+        Keep = "keep",
+        /// Discarded; error messages don't contain it.
+        Discard = "discard",
+    }
 }
 
 impl ChildStderr {
@@ -82,25 +75,6 @@ impl ChildStderr {
     pub(in crate::transport) fn of_word(word: &str) -> Option<Self> {
         serde_json::from_value(word.into()).ok()
     }
-}
-
-impl Described for ChildStderr {
-    const TYPE: Type = {
-        static VALUES: Values = Values {
-            name: "ChildStderr",
-            doc: &[" The destination of the standard error of a child process."],
-            values: &[
-                (
-                    "inherit",
-                    &[" Copied to the stderr of this process; the last lines are captured for error messages."],
-                ),
-                ("keep", &[" Only the last lines are captured: 20 of at most 1,000 bytes each."]),
-                ("discard", &[" Discarded; error messages don't contain it."]),
-            ],
-            open: false,
-        };
-        Type::Values(&VALUES)
-    };
 }
 
 /// A child process that could not be started.

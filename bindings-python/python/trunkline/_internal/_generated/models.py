@@ -25,10 +25,10 @@ from ..model.base import (
 from ..model.resource_contents import EmbeddedResource, ResourceContents
 
 OnDuplicate: TypeAlias = Literal["error", "replace"]
-"""What happens if a name, URI or argument is registered twice."""
+"""What to do if a name, URI or argument is registered twice."""
 
 CacheScope: TypeAlias = Literal["private", "public"]
-"""The callers that may share a cached result. No substitute for access control."""
+"""The callers that may share a cached result. Not a substitute for access control."""
 
 
 class Icon(TypedDict, total=False):
@@ -347,13 +347,13 @@ LoggingLevel: TypeAlias = Literal["debug", "info", "notice", "warning", "error",
 """Severity of a log message, least severe first (RFC 5424)."""
 
 DpopPolicy: TypeAlias = Literal["off", "optional", "required"]
-"""The binding of tokens to keys (RFC 9449)."""
+"""Binding of tokens to the client's key (RFC 9449)."""
 
 ChildStderr: TypeAlias = Literal["inherit", "keep", "discard"]
-"""The destination of the standard error of a child process."""
+"""Where the stderr of a child process goes."""
 
 OAuthGrant: TypeAlias = Literal["authorization_code", "client_credentials", "enterprise_managed", "workload_identity"]
-"""How to get access tokens."""
+"""The OAuth grant used to get access tokens."""
 
 TaskSupport: TypeAlias = Literal["forbidden", "optional", "required"]
 """Support of a tool for calls that run as tasks."""

@@ -1,6 +1,6 @@
 //! The details of a failed connection, which errors carry in every language.
 
-json_names! {
+crate::json_names! {
     /// The reason why a connection failed.
     pub enum FailureReason, by default Broken {
         /// The server process could not be started.

@@ -64,7 +64,7 @@ json_object! {
     }
 }
 
-json_names! {
+crate::json_names! {
     /// A user's decision.
     pub enum ElicitAction, by default Cancel {
         /// The user accepted: the values of the form, or opening the URL.

@@ -4,7 +4,7 @@ use super::JsonObject;
 use serde_json::Value;
 use std::fmt;
 
-json_names! {
+crate::json_names! {
     /// Severity of a log message, least severe first (RFC 5424).
     #[derive(PartialOrd, Ord)]
     pub enum LoggingLevel, by default Info {

@@ -1,6 +1,5 @@
 //! The macros that define the types of the model: objects with named fields and everything else in
-//! `extra`, unions of objects, and names. Each type describes itself
-//! ([`crate::protocol::describe`]).
+//! `extra`, and unions of objects. Each type describes itself ([`crate::protocol::describe`]).
 //!
 //! Hand-written instead of `#[serde(flatten)]`, which buffers every value and breaks raw values and
 //! numbers.
@@ -217,50 +216,4 @@ macro_rules! json_union {
     (@absent) => { None };
     (@open) => { false };
     (@open $unknown:ident) => { true };
-}
-
-/// Defines an enum whose variants are names on the wire, with its name, serialization,
-/// deserialization and description.
-macro_rules! json_names {
-    (
-        $(#[doc = $doc:literal])*
-        $(#[derive($($derived:ident),*)])?
-        pub enum $name:ident, by default $default:ident {
-            $($(#[doc = $variant_doc:literal])* $variant:ident = $wire:literal,)*
-        }
-    ) => {
-        $(#[doc = $doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, $($($derived),*)?)]
-        pub enum $name {
-            $($(#[doc = $variant_doc])* #[serde(rename = $wire)] $variant,)*
-        }
-
-        impl Default for $name {
-            fn default() -> Self {
-                Self::$default
-            }
-        }
-
-        impl $name {
-            /// All variants, in the order of the specification.
-            pub const ALL: [Self; [$($wire),*].len()] = [$(Self::$variant),*];
-
-            /// The name on the wire.
-            pub fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $wire,)*
-                }
-            }
-        }
-
-        impl $crate::protocol::describe::Described for $name {
-            const TYPE: $crate::protocol::describe::Type =
-                $crate::protocol::describe::Type::Values(&$crate::protocol::describe::Values {
-                    name: stringify!($name),
-                    doc: &[$($doc),*],
-                    values: &[$(($wire, &[$($variant_doc),*])),*],
-                    open: false,
-                });
-        }
-    };
 }

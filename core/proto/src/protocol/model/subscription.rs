@@ -76,7 +76,7 @@ json_object! {
     }
 }
 
-json_names! {
+crate::json_names! {
     /// What changed.
     pub enum ChangeKind, by default Missed {
         /// The contents of a resource.

@@ -42,7 +42,7 @@ json_object! {
     }
 }
 
-json_names! {
+crate::json_names! {
     /// The status of a task.
     pub enum TaskStatus, by default Working {
         /// The task is running.

@@ -362,7 +362,7 @@ class IdentityTokenRequest(Model):
 
 
 class AssertionRequest(Model):
-    """What the assertion of a workload is made for."""
+    """A request for an assertion of a workload."""
 
     __slots__ = (
         "issuer",
