@@ -759,7 +759,7 @@ trunkline_result trunkline_server_set_lifespan(trunkline_server *server,
                                                trunkline_error **error);
 
 /**
- * Checks that a server's store, such as a custom one, fulfils its contract (`trunkline_store`).
+ * Checks that a server's store, such as a custom one, fulfills its contract (`trunkline_store`).
  * `findings` has one line per finding, and is empty if there are none. The caller owns it; free it
  * with `trunkline_text_free`. Blocks for several seconds and runs callbacks; `TRUNKLINE_BLOCKING`
  * inside a callback of the same port. The check uses keys below `check/` and removes them
@@ -821,7 +821,7 @@ void trunkline_server_options_free(trunkline_server_options *options);
  * (`trunkline_server_options_set_store`). All functions are required; they are copied, and run
  * where callbacks run. A program that blocks elsewhere therefore delays calls that need its store,
  * which are refused as busy after `TRUNKLINE_LIMIT_STORE_DEADLINE_MS`. `destructor` is called
- * exactly once, when neither the options nor a server uses `user_data`; also if this function
+ * exactly once, when neither the options nor a server uses `user_data`, even if this function
  * fails.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
@@ -1720,7 +1720,7 @@ void *trunkline_call_exchange_data(const trunkline_call *call);
 /**
  * Stores a value under a name for the handlers of the same request: middleware stores what the
  * handlers behind it need, such as the user. `destructor` is called once the value is replaced or
- * the request has ended, and no call uses it; also if the function fails. A NULL value removes the
+ * the request has ended, and no call uses it, even if the function fails. A NULL value removes the
  * existing one.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
@@ -1864,10 +1864,10 @@ trunkline_result trunkline_call_list_roots(trunkline_call *call,
  * answer if the client has sent it, otherwise `TRUNKLINE_SUSPENDED`: the handler runs again with
  * the answer. Store the outcome of earlier side effects with `trunkline_call_set_once`.
  *
- * If the client does not support the request, it fails with `TRUNKLINE_PROTOCOL`, also passed to
- * `callback`. The function itself fails if an argument is invalid, or with `TRUNKLINE_CLOSED` if
- * the result of the call is no longer needed. `destructor` is called exactly once, in these cases,
- * too.
+ * If the client does not support the request, it fails with `TRUNKLINE_PROTOCOL`, which is passed
+ * to `callback` as well. The function itself fails if an argument is invalid, or with
+ * `TRUNKLINE_CLOSED` if the result of the call is no longer needed. `destructor` is called exactly
+ * once, even if the function fails.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_SUSPENDED,
@@ -1903,7 +1903,7 @@ void trunkline_request_options_free(trunkline_request_options *options);
  * Sets data that follows the request to the handlers of an in-memory server, which read it with
  * `trunkline_call_exchange_data`: for example, the user for whom a program calls its own server.
  * Servers in other processes do not receive it. `destructor` is called when neither the options
- * nor a request nor a call uses the data; also if the function fails.
+ * nor a request nor a call uses the data, even if the function fails.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -2644,8 +2644,8 @@ trunkline_result trunkline_dispatch(trunkline_port *port,
 
 /**
  * An object for event loops to wait on: on Unix a file descriptor that is readable, on Windows an
- * event handle that is signalled, when `trunkline_dispatch` has something to do. Owned by the
- * port: do not read, reset or close it. -1 for NULL.
+ * event handle that is signaled, when `trunkline_dispatch` has something to do. Owned by the port:
+ * do not read, reset or close it. -1 for NULL.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
@@ -3334,9 +3334,9 @@ trunkline_result trunkline_client_options_set_cwd(trunkline_client_options *opti
                                                   trunkline_str cwd);
 
 /**
- * Sets where its stderr goes: to the stderr of this process, nowhere except that the last lines
- * are captured for error messages (`keep`), or nowhere (`discard`). Default "inherit". For child
- * processes; in a configuration or a group, the default for its servers.
+ * Sets where its stderr goes: to the stderr of this process (`inherit`), only into error
+ * messages, which contain the last lines (`keep`), or nowhere (`discard`). Default "inherit".
+ * For child processes; in a configuration or a group, the default for its servers.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3345,9 +3345,9 @@ trunkline_result trunkline_client_options_set_stderr(trunkline_client_options *o
                                                      trunkline_str destination);
 
 /**
- * Sets the file to which its stderr is appended, instead of the stderr of this process; it is
- * created if missing. `/dev/fd/3` is a descriptor of this process, on systems that have such
- * files. The last lines are captured as well. For child processes; in a configuration or a
+ * Sets the file to append its stderr to, instead of the stderr of this process; created if
+ * missing. On systems with `/dev/fd`, `/dev/fd/3` is descriptor 3 of this process. The last
+ * lines are also captured for error messages. For child processes; in a configuration or a
  * group, the default for its servers.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
@@ -4586,7 +4586,7 @@ trunkline_result trunkline_json_writer_bool(trunkline_json_writer *writer, bool 
 trunkline_result trunkline_json_writer_null(trunkline_json_writer *writer);
 
 /**
- * Writes a value that already is JSON, such as one from `trunkline_json_get`.
+ * Writes a value that is already JSON, such as one from `trunkline_json_get`.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -4643,7 +4643,7 @@ trunkline_result trunkline_json_get(trunkline_str json,
 
 /**
  * The string at a JSON pointer, without quotes and escapes. The caller owns `value`; free it with
- * `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` also if the value is not a string.
+ * `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` if there is no string there.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND.
@@ -4653,7 +4653,7 @@ trunkline_result trunkline_json_get_text(trunkline_str json,
                                          trunkline_text **value);
 
 /**
- * The number at a JSON pointer. `TRUNKLINE_NOT_FOUND` also if the value is not a number.
+ * The number at a JSON pointer. `TRUNKLINE_NOT_FOUND` if there is no number there.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND.
@@ -4663,8 +4663,8 @@ trunkline_result trunkline_json_get_number(trunkline_str json,
                                            double *value);
 
 /**
- * The integer at a JSON pointer, exactly: a double has only 53 bits. `TRUNKLINE_NOT_FOUND` also
- * if the value is not an integer, or exceeds 64 bits.
+ * The integer at a JSON pointer, exactly: a double has only 53 bits. `TRUNKLINE_NOT_FOUND` if
+ * there is no integer there, or one that exceeds 64 bits.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND.
@@ -4709,8 +4709,7 @@ trunkline_result trunkline_json_next(trunkline_str json,
                                      trunkline_str *value);
 
 /**
- * The boolean at a JSON pointer. `TRUNKLINE_NOT_FOUND` also if the value is neither true nor
- * false.
+ * The boolean at a JSON pointer. `TRUNKLINE_NOT_FOUND` if there is no boolean there.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND.

@@ -251,7 +251,7 @@ pub unsafe extern "C" fn trunkline_call_exchange_data(call: *const trunkline_cal
 
 /// Stores a value under a name for the handlers of the same request: middleware stores what the
 /// handlers behind it need, such as the user. `destructor` is called once the value is replaced or
-/// the request has ended, and no call uses it; also if the function fails. A NULL value removes the
+/// the request has ended, and no call uses it, even if the function fails. A NULL value removes the
 /// existing one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_set_var(

@@ -173,10 +173,10 @@ pub unsafe extern "C" fn trunkline_call_once(
 /// answer if the client has sent it, otherwise `TRUNKLINE_SUSPENDED`: the handler runs again with
 /// the answer. Store the outcome of earlier side effects with `trunkline_call_set_once`.
 ///
-/// If the client does not support the request, it fails with `TRUNKLINE_PROTOCOL`, also passed to
-/// `callback`. The function itself fails if an argument is invalid, or with `TRUNKLINE_CLOSED` if
-/// the result of the call is no longer needed. `destructor` is called exactly once, in these cases,
-/// too.
+/// If the client does not support the request, it fails with `TRUNKLINE_PROTOCOL`, which is passed
+/// to `callback` as well. The function itself fails if an argument is invalid, or with
+/// `TRUNKLINE_CLOSED` if the result of the call is no longer needed. `destructor` is called exactly
+/// once, even if the function fails.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_start_request(
     call: *mut trunkline_call,

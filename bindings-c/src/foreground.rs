@@ -107,7 +107,7 @@ mod unix {
         // SAFETY: the function may be called in a signal handler.
         let process = unsafe { libc::getpid() };
         if u32::try_from(process) != Ok(PROCESS.load(Ordering::SeqCst)) {
-            // SAFETY: as above, and this handler is installed no more.
+            // SAFETY: as above, and this handler is no longer installed.
             unsafe { libc::raise(signal) };
             return;
         }
@@ -116,7 +116,7 @@ mod unix {
         // handler.
         if let Some(stop) = unsafe { STOP.load(Ordering::SeqCst).as_ref() } {
             stop.request();
-            // The other signal is left to the system from now on, too.
+            // Leave the other signal to the system as well.
             SIGNALS.into_iter().for_each(restore);
         }
         HANDLERS.fetch_sub(1, Ordering::SeqCst);

@@ -221,7 +221,7 @@ pub unsafe extern "C" fn trunkline_json_get(
 }
 
 /// The string at a JSON pointer, without quotes and escapes. The caller owns `value`; free it with
-/// `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` also if the value is not a string.
+/// `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` if there is no string there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_json_get_text(
     json: trunkline_str,

@@ -181,7 +181,7 @@ pub unsafe extern "C" fn trunkline_json_writer_null(writer: *mut trunkline_json_
     step(writer, |writer| writer.value("null"))
 }
 
-/// Writes a value that already is JSON, such as one from `trunkline_json_get`.
+/// Writes a value that is already JSON, such as one from `trunkline_json_get`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_json_writer_json(
     writer: *mut trunkline_json_writer,

@@ -29,7 +29,7 @@ pub struct trunkline_server_options {
 /// `trunkline_server_add_tool_with`, and free them with `trunkline_tool_options_free`.
 #[derive(Default)]
 pub struct trunkline_tool_options {
-    /// The members of the registration besides the tool.
+    /// The members of the registration apart from the tool.
     pub(crate) given: SetMembers,
     pub(crate) wrong: OnceLock<Failure>,
 }

@@ -486,13 +486,13 @@ pub unsafe extern "C" fn trunkline_port_wake(port: *mut trunkline_port) -> trunk
 }
 
 /// An object for event loops to wait on: on Unix a file descriptor that is readable, on Windows an
-/// event handle that is signalled, when `trunkline_dispatch` has something to do. Owned by the
-/// port: do not read, reset or close it. -1 for NULL.
+/// event handle that is signaled, when `trunkline_dispatch` has something to do. Owned by the port:
+/// do not read, reset or close it. -1 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_port_descriptor(port: *const trunkline_port) -> isize {
     value_or(-1, || {
         let port = &handle!(port).port;
-        // Changes before this were not signalled; later ones are.
+        // Changes before this were not signaled; later ones are.
         let is_due = || port.is_pending() || port.dispatch_must_return.load(Ordering::SeqCst);
         Ok(port.waiting.watched_by_host(is_due))
     })

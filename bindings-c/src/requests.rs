@@ -124,7 +124,7 @@ impl PreparedRequest {
         client.port.make(started, |core| core.request_message(target, message), ticket).map(drop)
     }
 
-    /// Sends a request of a call. Its outcome is passed to `completion`, also if the revision or
+    /// Sends a request of a call. Its outcome is passed to `completion`, even if the revision or
     /// the client doesn't support it.
     pub(crate) fn start_for_call(mut self, call: &trunkline_call, completion: OnComplete) -> Result<(), Failure> {
         self.scope = (self.message.method == message::NEXT).then(|| call.scope().clone());
@@ -240,7 +240,7 @@ fn report_progress(callback: &ProgressCallback, body: &[u8]) {
 /// Sets data that follows the request to the handlers of an in-memory server, which read it with
 /// `trunkline_call_exchange_data`: for example, the user for whom a program calls its own server.
 /// Servers in other processes do not receive it. `destructor` is called when neither the options
-/// nor a request nor a call uses the data; also if the function fails.
+/// nor a request nor a call uses the data, even if the function fails.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_request_options_set_user_data(
     options: *mut trunkline_request_options,

@@ -219,7 +219,7 @@ pub unsafe extern "C" fn trunkline_server_new_with(
     })
 }
 
-/// Checks that a server's store, such as a custom one, fulfils its contract (`trunkline_store`).
+/// Checks that a server's store, such as a custom one, fulfills its contract (`trunkline_store`).
 /// `findings` has one line per finding, and is empty if there are none. The caller owns it; free it
 /// with `trunkline_text_free`. Blocks for several seconds and runs callbacks; `TRUNKLINE_BLOCKING`
 /// inside a callback of the same port. The check uses keys below `check/` and removes them

@@ -48,7 +48,7 @@ pub struct trunkline_store {
 /// (`trunkline_server_options_set_store`). All functions are required; they are copied, and run
 /// where callbacks run. A program that blocks elsewhere therefore delays calls that need its store,
 /// which are refused as busy after `TRUNKLINE_LIMIT_STORE_DEADLINE_MS`. `destructor` is called
-/// exactly once, when neither the options nor a server uses `user_data`; also if this function
+/// exactly once, when neither the options nor a server uses `user_data`, even if this function
 /// fails.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_options_set_own_store(

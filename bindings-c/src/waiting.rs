@@ -18,7 +18,7 @@ use crate::edge::failure::Failure;
 pub(crate) struct WaitingThreads {
     threads: Mutex<Threads>,
     changed: Condvar,
-    /// Signalled by everything that may concern a sleeper. Reset by the leader, which checks again
+    /// Signaled by everything that may concern a sleeper. Reset by the leader, which checks again
     /// afterwards.
     leader: Alarm,
     /// The alarm for the host's event loop. Nothing is written to it until the host asks for its

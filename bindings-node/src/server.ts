@@ -52,9 +52,9 @@ export let connectInMemory: (server: Server, connection: Closable) => Promise<nu
 let storeFindings: (server: Server) => Promise<string[]>;
 
 /**
- * Checks that a store fulfils the contract of {@link Store}. Returns the violations found; an empty
- * array if there are none. The check takes a few seconds. It uses keys below `check/` and removes
- * them afterwards. A store call times out after ten seconds.
+ * Checks that a store fulfills the contract of {@link Store}. Returns the violations found; an
+ * empty array if there are none. The check takes a few seconds. It uses keys below `check/` and
+ * removes them afterwards. A store call times out after ten seconds.
  *
  * @throws {@link InvalidArgumentError} if a method of the store is missing.
  */

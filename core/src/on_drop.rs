@@ -1,4 +1,4 @@
-//! Work that must be done however a scope ends: also if its future is dropped, or panics.
+//! Work that must be done however a scope ends, even if its future is dropped or panics.
 
 /// Calls a function when dropped.
 pub(crate) struct OnDrop<F: FnOnce()>(Option<F>);

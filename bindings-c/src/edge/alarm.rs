@@ -39,8 +39,8 @@ impl Alarm {
 
     /// Clears the alarm. The caller must look for work afterwards, because an earlier `set` is
     /// forgotten. The descriptor is lowered whatever the state: a thread interrupted inside `set`
-    /// has raised it, or will, and until that thread continues, waiting must not end at once over
-    /// and over.
+    /// has raised it, or will, and until that thread continues, waiting must not return again and
+    /// again.
     pub(crate) fn clear(&self) {
         if self.is_ours() {
             self.descriptor.lower();

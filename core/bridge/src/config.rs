@@ -15,10 +15,10 @@ use trunkline::{
 
 /// A message as passed by a host: JSON text, or its members if the host is written in Rust.
 pub trait Given {
-    /// Reads it. The error names `message` and the member that is wrong.
+    /// Parses it. The error names `message` and the invalid member.
     ///
     /// # Errors
-    /// A message that is not of this type.
+    /// If it is not a message of this type.
     fn read<T: Described + DeserializeOwned>(self, message: &str) -> Result<T, BridgeError>;
 }
 
@@ -38,12 +38,12 @@ impl Given for Map<String, Value> {
 pub(crate) fn read<T: Described + DeserializeOwned>(what: &str, json: &[u8]) -> Result<T, BridgeError> {
     let json = &*surrogates::mended(json);
     serde_json::from_slice(json).or_else(|error| {
-        // The value costs time, so it is only made when something is wrong.
+        // Building the value takes time, so it is only done to explain an error.
         let value: Value = serde_json::from_slice(json).map_err(|unread| {
             let error = too_deep(&unread.to_string()).map_or_else(|| error.to_string(), str::to_owned);
-            // A line and a column say nothing to a caller who did not write the text.
+            // Line and column are meaningless to a caller who did not write the JSON.
             let error = error.rfind(" at line ").map_or(&*error, |end| &error[..end]);
-            // The bound of the parser, which no option raises.
+            // The fixed limit of the parser.
             let error = if error.starts_with("recursion limit") { "nests deeper than 128 levels" } else { error };
             BridgeError::invalid(format!("{what}: {error}"))
         })?;
@@ -59,7 +59,7 @@ pub(crate) fn read_value<T: Described + DeserializeOwned>(what: &str, value: Val
     })
 }
 
-/// A member of a message, which the error names with the member in it that is wrong.
+/// Reads a member of a message. The error names it, and what is invalid in it.
 pub(crate) fn read_member<T: Described + DeserializeOwned>(
     what: &str,
     member: &str,

@@ -1,21 +1,21 @@
-//! Names of options in errors, as the host's language has them.
+//! The names of options in errors, as written in the host's language.
 
 use crate::{BridgeError, ErrorKind};
 pub use trunkline::protocol::option_names::OptionNames;
 
-/// The functions of the waist at the start of errors; hosts have others.
+/// Functions of the waist that errors start with. Hosts have other names for them.
 const FUNCTIONS: [&str; 4] = ["complete: ", "fail: ", "notify: ", "register: "];
 
-/// The messages that hold options at the start of errors.
+/// Messages with options that errors start with.
 const MESSAGES: [&str; 3] = ["open: ", "request: ", "server: "];
 
-/// The error in the names of the host.
+/// Converts the names in an error to those of the host.
 pub(crate) fn translated(names: OptionNames, error: BridgeError) -> BridgeError {
     if names == OptionNames::Json || error.kind != ErrorKind::InvalidArgument {
         return error;
     }
     let message = &error.message;
-    // Of messages whose members are not options of the host.
+    // The members of these messages are not options of the host.
     let message = if let Some(message) = FUNCTIONS.iter().find_map(|start| message.strip_prefix(start)) {
         message.to_owned()
     } else if let Some(message) = MESSAGES.iter().find_map(|start| message.strip_prefix(start)) {

@@ -1,4 +1,4 @@
-//! The port: an event queue, its bell, and the things of one loop or thread of the host.
+//! The port: an event queue, its bell, and everything that one loop or thread of the host owns.
 
 use crate::{
     Bell, BridgeError, Event, Fetched, Given, Lane, OptionNames, PortState, Shape,
@@ -21,12 +21,12 @@ use bytes::Bytes;
 use std::os::fd::OwnedFd;
 use std::{fs::File, sync::Arc, time::Duration};
 
-/// A port. Cheap to clone; clones are the same port. Dropping the last one closes it with deadline
-/// 0.
+/// A port. Cheap to clone: clones refer to the same port, and dropping the last one closes it
+/// without waiting.
 #[derive(Clone)]
 pub struct Port {
     owner: Arc<Owner>,
-    /// The form of names in errors.
+    /// How errors write option names.
     names: OptionNames,
 }
 
@@ -36,7 +36,7 @@ impl Drop for Owner {
     fn drop(&mut self) {
         if self.0.check().is_ok() {
             self.0.queue.mute();
-            // A host that has closed it and lets it go means the deadline that it gave.
+            // If the host has already closed it, that deadline applies.
             if !self.0.is_closing() {
                 closing::close_port(&self.0, Duration::ZERO);
             }
@@ -45,18 +45,18 @@ impl Drop for Owner {
 }
 
 impl Port {
-    /// A new port. Starts nothing.
+    /// Creates a port. Starts nothing.
     pub fn new(bell: impl Bell) -> Self {
         Self::make(Box::new(bell), None)
     }
 
-    /// A new port whose host has threads that sleep outside of the core until a reply comes or an
-    /// event is pending.
+    /// Creates a port for a host whose threads sleep outside of the core until a reply arrives or
+    /// an event is pending.
     ///
-    /// `bell_for_threads` rings for each reply of a request or open that was made with
-    /// `"wait": true`, for progress of such a request, and for each end of a listener or
-    /// connection. These threads look with [`Port::fetch`], [`Port::take`] and [`Port::is_open`],
-    /// so that progress of their requests does not enter the queue.
+    /// `bell_for_threads` rings for each reply to a request or open made with `"wait": true`, for
+    /// the progress of such a request, and whenever a listener or connection ends. The threads
+    /// check with [`Port::fetch`], [`Port::take`] and [`Port::is_open`], so the progress of their
+    /// requests is not queued.
     pub fn with_threads(bell: impl Bell, bell_for_threads: impl Bell) -> Self {
         Self::make(Box::new(bell), Some(Box::new(bell_for_threads)))
     }
@@ -68,70 +68,70 @@ impl Port {
         Self { owner: Arc::new(Owner(state)), names: OptionNames::Json }
     }
 
-    /// The same port, whose errors name options in this form.
+    /// Sets how errors write option names.
     #[must_use]
     pub fn with_option_names(self, names: OptionNames) -> Self {
         Self { names, ..self }
     }
 
-    /// The error for options that the host cannot write as JSON; `message` is their message, such
-    /// as `open`, and `path` is the path of the option in it.
+    /// The error for an option that the host cannot serialize. `message` names the message with the
+    /// option, such as `open`, and `path` is the option's path in it.
     pub fn unwritable(&self, message: &str, path: &str, problem: &str) -> BridgeError {
         translated(self.names, BridgeError::invalid(format!("{message}: {path}: {problem}")))
     }
 
-    /// The state of a port of this process.
+    /// The state. Fails if the port belongs to another process.
     fn state(&self) -> Result<&Arc<PortState>, BridgeError> {
         let state = &self.owner.0;
         state.check().map(|()| state)
     }
 
-    /// Runs a function of the port. What this thread logs meanwhile is this port's.
+    /// Runs a function of the port. Log records of this thread go to the port meanwhile.
     fn run<T>(&self, work: impl FnOnce(&Arc<PortState>) -> Result<T, BridgeError>) -> Result<T, BridgeError> {
         let state = self.state()?;
         let _scope = LogScope::begin(&Arc::downgrade(&state.queue));
         work(state).map_err(|error| translated(self.names, error))
     }
 
-    /// [`Self::run`] for new work, which a port that is closing refuses.
+    /// Like [`Self::run`], for new work, which a closing port refuses.
     fn begin<T>(&self, work: impl FnOnce(&Arc<PortState>) -> Result<T, BridgeError>) -> Result<T, BridgeError> {
         self.run(|state| if state.is_closing() { Err(BridgeError::closed()) } else { work(state) })
     }
 
-    /// Registers a server, something that one offers, or a hook; `docs/bridge.md` has the JSON of
+    /// Registers a server, one of its features, or a hook. `docs/bridge.md` describes the JSON of
     /// each kind.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] names what is wrong.
+    /// [`crate::ErrorKind::InvalidArgument`], whose message says what is wrong.
     pub fn register(&self, kind: &str, given: impl Given) -> Result<u64, BridgeError> {
         self.begin(|state| register::register(state, Registration::read(kind, given)?))
     }
 
-    /// Takes a registered feature away.
+    /// Removes a registered feature, or a server.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] if the handle names nothing that was registered.
+    /// [`crate::ErrorKind::InvalidArgument`] if the handle is not that of a registration.
     pub fn unregister(&self, handle: u64) -> Result<(), BridgeError> {
         register::unregister(self.state()?, handle)
     }
 
-    /// Starts a listener or a connection; a `Reply` with its handle as ticket follows.
+    /// Opens a listener or a connection. A `Reply` follows, whose ticket is the handle.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] names what is wrong.
+    /// [`crate::ErrorKind::InvalidArgument`], whose message says what is wrong.
     pub fn open(&self, given: impl Given) -> Result<u64, BridgeError> {
         self.begin(|state| open::open(state, given.read("open")?))
     }
 
-    /// Judges what `open` would be given, without effect.
+    /// Validates the message of an `open` without performing it.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] names what is wrong.
+    /// [`crate::ErrorKind::InvalidArgument`], whose message says what is wrong.
     pub fn check(&self, given: impl Given) -> Result<(), BridgeError> {
         self.begin(|state| open::check(state, given.read("open")?))
     }
 
-    /// Opens a listener of a server on descriptors of the host's. With `wait` its reply is fetched
+    /// Opens a listener of a server on file descriptors of the host. With `wait`, fetch the reply
     /// with [`Port::wait`].
     ///
     /// # Errors
@@ -141,11 +141,11 @@ impl Port {
         self.begin(|state| listeners::open_pipe(state, server, (reader, writer), wait))
     }
 
-    /// Closes a listener or a connection, or with 0 the whole port. Asked again, the earliest
-    /// deadline counts.
+    /// Closes a listener or a connection, or the whole port (0). If called repeatedly, the earliest
+    /// deadline wins.
     ///
     /// # Errors
-    /// Only if the port is another process's.
+    /// Only if the port belongs to another process.
     pub fn close(&self, handle: u64, deadline_ms: u64) -> Result<(), BridgeError> {
         let state = self.state()?;
         let deadline = millis(Some(deadline_ms), Duration::ZERO);
@@ -157,24 +157,24 @@ impl Port {
         Ok(())
     }
 
-    /// The number of the port in its process.
+    /// The number of the port, unique within its process.
     pub fn number(&self) -> u64 {
         self.owner.0.number
     }
 
-    /// Sends a request, on a connection, to the client of a call or about a subscription; its
-    /// `Reply` follows.
+    /// Sends a request to the server of a connection, to the client of a call, or to a subscription
+    /// or task. A `Reply` follows.
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`], [`crate::ErrorKind::Busy`] or
-    /// [`crate::ErrorKind::Closed`]: no `Reply` follows then.
+    /// [`crate::ErrorKind::Closed`]; no `Reply` follows.
     pub fn request(&self, handle: u64, json: &[u8]) -> Result<u64, BridgeError> {
-        // Also while the port is being closed: calls in flight continue until the deadline, and may
-        // need it.
+        // Allowed while the port is closing: calls in flight run until the deadline and may send
+        // requests.
         self.run(|state| requests::request(state, handle, config::read("request", json)?))
     }
 
-    /// [`Port::request`] with a typed message.
+    /// Like [`Port::request`], with a typed message.
     ///
     /// # Errors
     /// As for [`Port::request`].
@@ -186,12 +186,12 @@ impl Port {
     /// to its server.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`]; a call that is done already is not an error.
+    /// [`crate::ErrorKind::InvalidArgument`]. A call that is already completed is not an error.
     pub fn notify(&self, target: u64, json: &[u8]) -> Result<(), BridgeError> {
         self.run(|state| notifications::notify(state, target, Notification::read(target, json)?))
     }
 
-    /// [`Port::notify`] with a typed message.
+    /// Like [`Port::notify`], with a typed message.
     ///
     /// # Errors
     /// As for [`Port::notify`].
@@ -199,11 +199,10 @@ impl Port {
         self.run(|state| notifications::notify(state, target, given))
     }
 
-    /// Cancels a request, or the answering of one that a web framework brought. One that is done
-    /// already is not an error.
+    /// Cancels a request or an exchange. Does nothing if it has already completed.
     ///
     /// # Errors
-    /// Only if the port is another process's.
+    /// Only if the port belongs to another process.
     pub fn cancel(&self, ticket: u64, reason: &str) -> Result<(), BridgeError> {
         self.run(|state| {
             match HandleKind::of(ticket) {
@@ -215,25 +214,24 @@ impl Port {
         })
     }
 
-    /// Answers a call. `false`: it was done already.
+    /// Completes a call. Returns `false` if it is already completed.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] if the body is not what the shape says; the call can
-    /// still be answered.
+    /// [`crate::ErrorKind::InvalidArgument`] if the body does not have the shape. The call stays
+    /// open.
     pub fn complete(&self, ticket: u64, shape: Shape, body: Bytes) -> Result<bool, BridgeError> {
         self.run(|state| calls::answer(state, ticket, HostAnswer::Result(shape, body)))
     }
 
-    /// Answers a call with a failure. `false`: it was done already.
+    /// Fails a call. Returns `false` if it is already completed.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] if the JSON is not a failure; the call can still be
-    /// answered.
+    /// [`crate::ErrorKind::InvalidArgument`] if the JSON is not a failure. The call stays open.
     pub fn fail(&self, ticket: u64, json: &[u8]) -> Result<bool, BridgeError> {
         self.run(|state| calls::answer(state, ticket, HostAnswer::Failure(config::read("fail", json)?)))
     }
 
-    /// [`Port::fail`] with a typed message.
+    /// Like [`Port::fail`], with a typed message.
     ///
     /// # Errors
     /// As for [`Port::fail`].
@@ -241,18 +239,18 @@ impl Port {
         self.run(|state| calls::answer(state, ticket, HostAnswer::Failure(given)))
     }
 
-    /// Passes a request of a web framework to a mounted listener; the response arrives as
-    /// `HttpHead`, `HttpChunk`s and `HttpEnd` with the ticket that this returns. `end`: it has no
-    /// body.
+    /// Passes a web framework's request to a mounted listener, and returns the ticket of the
+    /// exchange. The response arrives as events with this ticket: `HttpHead`, `HttpChunk`s and
+    /// `HttpEnd`. `end` means that the request has no body.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] if the JSON is an invalid head of a request,
+    /// [`crate::ErrorKind::InvalidArgument`] if the JSON is not the head of a request;
     /// [`crate::ErrorKind::Closed`] if there is no such listener.
     pub fn http_request(&self, listener: u64, head: &[u8], end: bool) -> Result<u64, BridgeError> {
         self.begin(|state| exchanges::request(state, listener, &config::read("http_request", head)?, end))
     }
 
-    /// [`Port::http_request`] with a typed message.
+    /// Like [`Port::http_request`], with a typed message.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Closed`] if there is no such listener.
@@ -260,28 +258,28 @@ impl Port {
         self.begin(|state| exchanges::request(state, listener, head, end))
     }
 
-    /// Gives a piece of a request's body; `end`: the last one. `false`: the rest is not wanted any
-    /// more.
+    /// Passes the next chunk of a request's body; `end` marks the last one. Returns `false` if the
+    /// rest is no longer needed.
     ///
     /// # Errors
-    /// Only if the port is another process's.
+    /// Only if the port belongs to another process.
     pub fn http_body(&self, exchange: u64, bytes: Bytes, end: bool) -> Result<bool, BridgeError> {
         self.run(|state| Ok(exchanges::body(state, exchange, bytes, end)))
     }
 
-    /// Grants credit for more bytes of a response. Does nothing if it is over.
+    /// Grants credit for more bytes of a response. Does nothing if the response has ended.
     ///
     /// # Errors
-    /// Only if the port is another process's.
+    /// Only if the port belongs to another process.
     pub fn http_credit(&self, exchange: u64, bytes: u64) -> Result<(), BridgeError> {
         exchanges::credit(self.state()?, exchange, usize::try_from(bytes).unwrap_or(usize::MAX));
         Ok(())
     }
 
-    /// Takes events; waits for the first one up to `wait_ms`.
+    /// Takes up to `max` events, waiting up to `wait_ms` for the first.
     ///
     /// # Errors
-    /// Only if the port is another process's.
+    /// Only if the port belongs to another process.
     pub fn drain(&self, lane: Lane, max: usize, wait_ms: u64) -> Result<Vec<Event>, BridgeError> {
         Ok(self.state()?.queue.drain(lane, max, millis(Some(wait_ms), Duration::ZERO)))
     }
@@ -289,23 +287,23 @@ impl Port {
     /// Takes the first event of the main lane, without waiting.
     ///
     /// # Errors
-    /// Only if the port is another process's.
+    /// Only if the port belongs to another process.
     pub fn take(&self) -> Result<Option<Event>, BridgeError> {
         Ok(self.state()?.queue.take(Lane::Queue))
     }
 
-    /// The number of events that wait in the main lane.
+    /// The number of events in the main lane.
     pub fn pending(&self) -> usize {
         self.owner.0.queue.pending()
     }
 
-    /// Looks for the reply of a request or open that was made with `"wait": true`, without waiting.
-    /// With `progress`, the latest progress comes first; otherwise it stays until the reply is
-    /// there.
+    /// Fetches the reply to a request or open made with `"wait": true`, without waiting. With
+    /// `progress`, fetches the latest progress first; otherwise progress is kept until the reply
+    /// has arrived.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] if there is no such request, or its reply was fetched
-    /// already.
+    /// [`crate::ErrorKind::InvalidArgument`] if there is no such request, or its reply has already
+    /// been fetched.
     pub fn fetch(&self, ticket: u64, progress: bool) -> Result<Fetched, BridgeError> {
         if progress && let Some(body) = self.slot(ticket)?.take_progress() {
             return Ok(Fetched::Progress(body));
@@ -313,8 +311,8 @@ impl Port {
         Ok(self.wait(ticket, 0)?.map_or(Fetched::Nothing, Fetched::Reply))
     }
 
-    /// Returns whether a listener or connection is open or being opened. It changes before `Closed`
-    /// enters the queue.
+    /// Returns whether a listener or connection is open or opening. Changes before `Closed` is
+    /// queued.
     pub fn is_open(&self, handle: u64) -> bool {
         let tables = self.owner.0.tables.lock();
         match HandleKind::of(handle) {
@@ -324,12 +322,12 @@ impl Port {
         }
     }
 
-    /// Waits for the reply of a request or open that was made with `"wait": true`: its result as
-    /// JSON, or its error.
+    /// Waits up to `wait_ms` for the reply to a request or open made with `"wait": true`: the
+    /// result as JSON, or the error.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] if there is no such request, or its reply was fetched
-    /// already.
+    /// [`crate::ErrorKind::InvalidArgument`] if there is no such request, or its reply has already
+    /// been fetched.
     pub fn wait(&self, ticket: u64, wait_ms: u64) -> Result<Option<Result<Bytes, BridgeError>>, BridgeError> {
         let slot = self.slot(ticket)?;
         let reply = slot.wait(millis(Some(wait_ms), Duration::ZERO));
@@ -344,17 +342,18 @@ impl Port {
         slot.ok_or_else(|| BridgeError::stale("a request to wait for", ticket))
     }
 
-    /// Facts about a call, a token to verify, a connection, a server, or (0) the port.
+    /// Describes a call, a token to verify, a connection, a server, or the port (0), as JSON.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] if the number names none of these, or no longer.
+    /// [`crate::ErrorKind::InvalidArgument`] if the number is none of these, or is stale.
     pub fn describe(&self, target: u64) -> Result<Vec<u8>, BridgeError> {
         description::describe(self.state()?, target)
     }
 
-    /// Telemetry of a request, as a `TelemetryRecord`: with a request, its start, before it is sent
-    /// to the target; without one, the start of what the call `target` belongs to, or the end of
-    /// the request `target`, once. `None`: it is not observed, or is over.
+    /// Returns a `TelemetryRecord`. With a request: its start, before it is sent to the target.
+    /// Without one: the start of the request that the call `target` belongs to, or the end of the
+    /// request `target`, which is returned once. `None` if the request is not observed or has
+    /// ended.
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] if the JSON is not a request.
@@ -363,30 +362,30 @@ impl Port {
         self.telemetry_message(target, request.as_ref())
     }
 
-    /// [`Port::telemetry`] with a typed message.
+    /// Like [`Port::telemetry`], with a typed message.
     ///
     /// # Errors
-    /// Only if the port is another process's.
+    /// Only if the port belongs to another process.
     pub fn telemetry_message(&self, target: u64, request: Option<&Request>) -> Result<Option<Vec<u8>>, BridgeError> {
         observed::record(self.state()?, target, request)
     }
 
-    /// The load of all servers that report, as `TelemetryMeasurements`. `None`: there are none, or
+    /// The load of all reporting servers, as `TelemetryMeasurements`. `None` if there are none, or
     /// the port is closing.
     ///
     /// # Errors
-    /// Only if the port is another process's.
+    /// Only if the port belongs to another process.
     pub fn measurements(&self) -> Result<Option<Vec<u8>>, BridgeError> {
         observed::measurements(self.state()?)
     }
 
-    /// The deadline of [`Port::close`] that the options name: for listeners of a server what
-    /// `drainDeadlineMs` leaves to calls in flight, for a connection `closeTimeoutMs`. A connection
-    /// that is not open needs no time.
+    /// The default deadline for [`Port::close`] from the options: for listeners of a server, the
+    /// part of `drainDeadlineMs` in which calls in flight may complete; for a connection,
+    /// `closeTimeoutMs`, or zero if it is not open.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] if the number names neither a server nor a connection,
-    /// or a server that no longer exists.
+    /// [`crate::ErrorKind::InvalidArgument`] if the number is neither that of a connection nor that
+    /// of a registered server.
     pub fn close_deadline(&self, handle: u64) -> Result<Duration, BridgeError> {
         let state = self.state()?;
         match HandleKind::of(handle) {
@@ -399,15 +398,15 @@ impl Port {
         }
     }
 
-    /// Returns whether a call is no longer wanted (or done).
+    /// Returns whether a call was cancelled; also `true` once it is completed.
     ///
     /// # Errors
-    /// Only if the port is another process's.
+    /// Only if the port belongs to another process.
     pub fn cancelled(&self, ticket: u64) -> Result<bool, BridgeError> {
         Ok(!calls::is_waiting(self.state()?, ticket))
     }
 
-    /// A descriptor for the host to watch after the event. The host owns and closes it. `None`: the
+    /// A descriptor to watch after a `Handoff` event. The host owns and closes it. `None` if the
     /// handoff is over.
     ///
     /// # Errors
@@ -416,9 +415,9 @@ impl Port {
         Ok(self.state()?.handoffs.get(handle).and_then(|handoff| handoff.watch()))
     }
 
-    /// Polls for the next message of a pipe that was handed to the host. Polls for a fraction of a
-    /// millisecond and only where that is worthwhile: right after a message of ours to a peer that
-    /// has replied quickly of late. Returns whether [`Self::read_ready`] would find something.
+    /// Polls for the next message of a handed-over pipe, for a fraction of a millisecond, and only
+    /// if that is worthwhile: right after sending a message to a peer that has recently replied
+    /// quickly. Returns whether [`Self::read_ready`] would find something.
     ///
     /// # Errors
     /// Only if the port belongs to another process.
@@ -427,9 +426,9 @@ impl Port {
         Ok(state.handoffs.get(handle).is_some_and(|handoff| handoff.busy_poll()))
     }
 
-    /// Reads once from a pipe that was handed to the host, and handles the messages. Their events
-    /// are then in the queue, and the bell is not rung for them. `false`: the host no longer has
-    /// the reading, and stops watching the pipe.
+    /// Reads once from a handed-over pipe, without blocking, and handles the messages. Their events
+    /// are queued without ringing the bell. Returns `false` if the handoff is over, and the host
+    /// should stop watching the pipe.
     ///
     /// # Errors
     /// Only if the port belongs to another process.

@@ -46,7 +46,7 @@ fn register_server(state: &Arc<PortState>, given: RegisterServer) -> Result<u64,
             Some(_) => {}
         }
     }
-    // An object that clients would refuse to read is refused here.
+    // Reject an object that clients could not read.
     Implementation::deserialize(&given.info).map_err(|error| BridgeError::invalid(format!("server: info: {error}")))?;
     given.options.check().map_err(|error| BridgeError::invalid(format!("server: {error}")))?;
     let store = given.store.map(|functions| HostedStore::new(state, &functions)).transpose()?;
@@ -65,7 +65,7 @@ fn register_server(state: &Arc<PortState>, given: RegisterServer) -> Result<u64,
     Ok(handle)
 }
 
-/// Gives a registration its handle. Calls may follow.
+/// Assigns the handle of a registration, after which calls may arrive.
 fn enter(
     state: &PortState,
     server: Server,
@@ -80,7 +80,7 @@ fn enter(
     Ok(handle)
 }
 
-/// What a feature needs besides its message.
+/// What a feature needs in addition to its message.
 struct FeatureParts {
     handler: HostHandler,
     /// Decides who sees the feature.
@@ -107,8 +107,8 @@ fn register_feature(
     });
     let completers = completers.collect::<Result<Vec<_>, BridgeError>>()?;
     let target = HostTarget::new(&state.queue, lane);
-    // The registry holds no handler of what the core answers itself, which is freed only when it is
-    // taken away all the same.
+    // The registry has no handler for features that the core serves itself. Keep their target,
+    // because they must not be freed before they are removed.
     let keep_target = given.is_answered_by_the_core();
     let handle = enter(state, server.clone(), given.kind(), &target, keep_target)?;
     let visible = visible.map(|hook| Arc::new(handler(hook)) as _);
@@ -134,7 +134,7 @@ macro_rules! put {
     };
 }
 
-/// Adds a feature or middleware to the registry of a server. Gives its id there.
+/// Adds a feature or middleware to the registry of a server. Returns its id there.
 fn add(
     state: &Arc<PortState>,
     server: &Server,
@@ -180,7 +180,8 @@ fn tool(given: RegisterTool, handler: HostHandler) -> ToolDefinition {
     }
 }
 
-/// Adds what has no descriptor that clients could list: it cannot be hidden or replaced.
+/// Adds a registration without a descriptor, which clients cannot list, so it cannot be hidden or
+/// replaced.
 fn add_unlisted(
     state: &Arc<PortState>,
     server: &Server,
@@ -222,7 +223,7 @@ fn add_unlisted(
     })
 }
 
-/// The host's end of a hook, of that server if one is given.
+/// The host's end of a hook, which must belong to `server` if that is given.
 pub(crate) fn hook(
     state: &PortState,
     handle: u64,
@@ -243,7 +244,7 @@ fn registered_id(state: &PortState, server: &Server, handle: u64) -> Result<u64,
     feature.and_then(|feature| feature.id).ok_or_else(|| BridgeError::stale("a feature of this server", handle))
 }
 
-/// Takes a registered feature away.
+/// Removes a registered feature.
 pub(crate) fn unregister(state: &PortState, handle: u64) -> Result<(), BridgeError> {
     let stale = || BridgeError::stale("something registered", handle);
     if HandleKind::of(handle) == Some(HandleKind::Server) {
@@ -256,15 +257,15 @@ pub(crate) fn unregister(state: &PortState, handle: u64) -> Result<(), BridgeErr
     Ok(())
 }
 
-/// Removes a server. Its features stay while a listener or connection serves it, but have no
-/// handles any more.
+/// Removes a server. Its features remain while a listener or connection serves it, but lose their
+/// handles.
 fn unregister_server(state: &PortState, handle: u64) -> Option<()> {
     let mut tables = state.tables.lock();
     let server = tables.servers.remove(handle)?;
     let of_it = tables.features.iter().filter(|(_, it)| it.server.is(&server)).map(|(handle, _)| handle);
     let of_it: Vec<_> = of_it.collect();
     let removed: Vec<_> = of_it.into_iter().filter_map(|handle| tables.features.remove(handle)).collect();
-    // Their ends are events, which are sent without the lock.
+    // Dropping them queues events, which must happen without the lock.
     drop(tables);
     drop(removed);
     Some(())

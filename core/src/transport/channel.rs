@@ -32,10 +32,11 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 /// A connected custom transport. It carries messages between a client and a server, in order and
 /// unfragmented.
 ///
-/// A message is a JSON-RPC message (2025-03-26: or a batch) as UTF-8 text without line breaks. The
-/// specification has a section on them:
+/// A message is a JSON-RPC message (on 2025-03-26, also a batch) as UTF-8 text without line breaks.
+/// The specification has a section on custom transports:
 /// <https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#custom-transports>.
-/// [`ChannelConnector`] makes a target for [`Client::connect`](crate::Client::connect) of it.
+/// [`ChannelConnector`] turns a channel into a target for
+/// [`Client::connect`](crate::Client::connect).
 ///
 /// `send` and `receive` run concurrently, with one call of each at a time. If the channel fails, it
 /// is closed and calls in flight fail; the next call opens another channel.
@@ -86,8 +87,8 @@ pub trait Channel: Send + Sync + 'static {
     /// Why the channel is unusable.
     fn receive(&self) -> impl Future<Output = Result<Option<Bytes>, LinkFailure>> + Send;
 
-    /// Closes the connection. Neither `send` nor `receive` is running any more. If this takes
-    /// longer than the client's close timeout, the channel is dropped.
+    /// Closes the connection. `send` and `receive` are no longer running. If this takes longer than
+    /// the client's close timeout, the channel is dropped.
     fn close(&self) -> impl Future<Output = ()> + Send;
 }
 
@@ -103,8 +104,8 @@ where
     R: Future<Output = Result<C, LinkFailure>> + Send + 'static,
     C: Channel,
 {
-    /// Creates a connector that calls `open` for each connection: the first one, and each that
-    /// replaces a lost one, or one that a legacy server closed when it was probed. Fail with
+    /// Creates a connector that calls `open` for each connection: the first, and each that replaces
+    /// one that was lost or that a legacy server closed when it was probed. Fail with
     /// [`LinkFailure::Unreachable`] if no more connections are possible.
     pub fn new(open: F) -> Self {
         Self { open }
@@ -208,7 +209,7 @@ impl<C: Channel> Drop for ChannelLink<C> {
 }
 
 impl<C: Channel> OpenChannel<C> {
-    /// Reports that the channel takes no messages.
+    /// Reports that the channel accepts no messages.
     fn congested(&self, message: &LinkMessage) {
         let problem = format!("{} MiB are waiting for the transport, which does not accept them", MAX_QUEUED >> 20);
         match &message.request {

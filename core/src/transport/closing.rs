@@ -86,7 +86,7 @@ impl Deadline {
     /// Completes when it has moved closer.
     pub async fn moved(&mut self) {
         if self.0.changed().await.is_err() {
-            // Nobody can move it any more.
+            // Nothing can move it anymore.
             std::future::pending().await
         }
     }

@@ -39,7 +39,7 @@ impl Server {
     pub async fn serve_stdio(&self) -> io::Result<()> {
         hold_stdio()?;
         let opened = self.opened().await?;
-        // Before the first call, which a signal with the default action would end silently.
+        // Before the first call, which a signal with its default action would silently end.
         let signals = SignalWatch::start(self.options().drain_time())?;
         let listener = self.listen_stdio()?;
         drop(opened);
@@ -68,10 +68,10 @@ impl Server {
         Listener::stdio(self, TokioRuntime::current(), None)
     }
 
-    /// Serves descriptors of the program's own, one JSON message a line as on standard input and
-    /// output: a socket that a supervisor has passed on, two pipes, a serial line. They may be the
-    /// two ends of one socket, and are made blocking. Ends when the input ends or the listener is
-    /// closed. A client has [`ChannelConnector`](crate::transport::ChannelConnector) for the same.
+    /// Serves file descriptors, with one JSON message per line as on standard input and output: a
+    /// socket passed by a supervisor, two pipes, a serial line. Both may refer to the same socket.
+    /// They are made blocking. Serving ends when the input ends or the listener is closed. For
+    /// clients, use [`ChannelConnector`](crate::transport::ChannelConnector).
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -99,7 +99,7 @@ impl Server {
     }
 
     /// Listens for HTTP at an address such as `"127.0.0.1:8000"`, `("localhost", 8000)` or a
-    /// [`SocketAddr`](std::net::SocketAddr), endpoint `/mcp`. Port 0 takes a free one.
+    /// [`SocketAddr`](std::net::SocketAddr), endpoint `/mcp`. Port 0 picks a free one.
     ///
     /// ```no_run
     /// # async fn run(server: trunkline::Server) -> std::io::Result<()> {

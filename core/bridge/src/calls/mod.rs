@@ -33,7 +33,7 @@ pub(crate) trait PendingCall: Sized {
 
     fn read(given: HostAnswer) -> Result<Self::Answer, BridgeError>;
 
-    /// Refuses an answer that this call cannot have.
+    /// Rejects an answer that is invalid for this call.
     fn check(&self, _: &Self::Answer) -> Result<(), BridgeError> {
         Ok(())
     }

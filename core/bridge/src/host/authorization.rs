@@ -229,7 +229,7 @@ impl Functions<'_> {
     }
 }
 
-/// The part of a function's result that is asked for.
+/// Extracts a part of a function's result.
 fn result<T: 'static, R: 'static>(
     answer: BoxedTask<Result<T, FunctionError>>,
     take: fn(T) -> R,

@@ -111,7 +111,7 @@ impl Host {
     }
 }
 
-/// A call that the host is answering. If nothing waits for the answer any more, the host is
+/// A call that the host is answering. If nothing waits for the answer anymore, the host is
 /// notified.
 struct UnansweredCall(QueuedCall);
 
@@ -203,7 +203,7 @@ impl HostFunction {
     }
 }
 
-/// All functions of a table that the host has given, by name.
+/// The functions of a table that the host implements, by name.
 #[derive(Clone)]
 pub(crate) struct HostFunctions(Arc<BTreeMap<&'static str, HostFunction>>);
 

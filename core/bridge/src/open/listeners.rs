@@ -21,7 +21,7 @@ use trunkline::{
     transport::{HttpOptions, Listener},
 };
 
-/// How a listener behaves, besides serving.
+/// The behavior of a listener, apart from serving.
 #[derive(Default)]
 struct Behavior {
     host_driven_reads: bool,

@@ -1,4 +1,4 @@
-//! Reads the messages of `open`. An option that only the other side has is named.
+//! Parses the messages of `open`. Errors name options that only the other side has.
 
 use crate::{
     BridgeError, PortState,
@@ -62,7 +62,7 @@ pub(super) fn opened(given: &mut OpenMessage) -> Result<Opened, BridgeError> {
         (None, Some(_)) if given.foreground || given.signals => invalid("foreground and signals are for listeners"),
         (Some(server), None) => Ok(Opened::Listener(server)),
         (None, Some(mut client)) => {
-            // Hosts may also give what has numbers in it apart.
+            // Hosts may also pass some of the options in a separate member.
             if let Some(options) = client.shift_remove("options") {
                 let _: ClientOptions = read_member(OPEN, "client.options", options.clone())?;
                 client.extend(options.as_object().cloned().unwrap_or_default());

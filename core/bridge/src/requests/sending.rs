@@ -1,4 +1,4 @@
-//! What sending a request has in common for all receivers.
+//! The part of sending a request that is the same for all receivers.
 
 use crate::{
     BridgeError, ErrorKind, PortState,

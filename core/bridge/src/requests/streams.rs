@@ -24,7 +24,7 @@ use trunkline::{
     protocol::{RawJson, model::SubscriptionFilter},
 };
 
-/// Opens a stream. The reply is the part of the filter that the server honours, or the task.
+/// Opens a stream. The reply is the part of the filter that the server honors, or the task.
 pub(super) fn open(state: &Arc<PortState>, client: &Client, ticket: u64, given: &Request) -> Result<(), BridgeError> {
     if given.options.input_responses != InputResponses::default() {
         let text = "`inputResponses` and `requestState` are for calls; use respond for a task";

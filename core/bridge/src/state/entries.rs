@@ -190,7 +190,7 @@ impl HttpExchange {
         self.cancelled.load(Ordering::Acquire)
     }
 
-    /// Called when the host no longer wants the response.
+    /// Called when the host no longer needs the response.
     pub(crate) fn cancel(&self) {
         self.cancelled.store(true, Ordering::Release);
         if let Some(task) = self.task.get() {

@@ -1,7 +1,7 @@
-//! The surface as data: all that packages of other languages show of this library.
+//! The surface as data: everything in this library that the packages of other languages expose.
 //!
-//! `cargo xtask generate` prints it with the program `surface` and writes those parts of the
-//! packages that follow from it. Each thing is declared where it is used; this module collects.
+//! `cargo xtask generate` gets it from the program `surface` and writes the parts of the packages
+//! that follow from it. Everything is declared where it is used; this module collects it.
 
 use crate::{
     ErrorKind, Shape,
@@ -305,8 +305,8 @@ impl Models {
         wanted.map(|field| self.field(field, Some(object))).collect()
     }
 
-    /// Makes requests of the parameters that handlers get: under the name of the request, and with
-    /// the member that names the server in its group.
+    /// Turns the parameters of handlers into requests: named after the request, and with the member
+    /// that names the server in its group.
     fn as_requests(&mut self, host: &mut [Value]) {
         for model in &mut self.all {
             let requests = operation::HOST.iter().zip(&mut *host).filter(|(_, row)| row["params"] == model["name"]);
@@ -417,7 +417,7 @@ impl Models {
         }
     }
 
-    /// Notes a type of the model once, behind the types that it needs itself.
+    /// Adds a type of the model once, after the types that it needs itself.
     fn model(&mut self, name: &'static str, describe: impl FnOnce(&mut Self) -> Value) -> Value {
         if !self.seen.contains(&name) {
             self.seen.push(name);

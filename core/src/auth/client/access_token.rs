@@ -17,7 +17,7 @@ use std::{
 ///
 /// let fixed = ClientOptions::default().with_auth(AccessToken::new("secret"));
 /// let asked = ClientOptions::default().with_auth(AccessToken::from_fn(|request| async move {
-///     // `request.refused`: the server did not take the last one.
+///     // `request.refused` is true if the server rejected the last token.
 ///     Ok(format!("token for {}", request.url))
 /// }));
 /// ```

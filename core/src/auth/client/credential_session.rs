@@ -199,8 +199,8 @@ impl CredentialSession {
         let Some(tokens) = tokens.filter(|tokens| tokens.refresh_token.is_some() && tokens.ends_soon(now)) else {
             return Ok(());
         };
-        // There is no connection that would tell where the server is, so use what the login found
-        // out.
+        // Without a connection, nothing tells where the server is, so use what was known at the
+        // login.
         let access = if tokens.private_network {
             NetworkAccess::Anywhere
         } else {
@@ -288,7 +288,8 @@ impl CredentialSession {
         self.state.lock().found = Some(found.clone());
         let now = request.runtime.unix_time().as_secs();
         let tokens = self.state.lock().tokens.clone().filter(|tokens| tokens.issuer == found.server.issuer);
-        // AUC-45: don't request scopes again that this request has just been granted to no avail.
+        // AUC-45: don't request scopes again that were just granted for this request and did not
+        // help.
         let is_known = |scope: &String| tokens.as_ref().is_some_and(|tokens| tokens.requested.contains(scope));
         if steps_up && refusal.round > 0 && demand.scopes.iter().all(is_known) {
             let scopes = sanitized(&demand.scopes.join(" "));

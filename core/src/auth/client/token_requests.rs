@@ -23,7 +23,7 @@ trunkline_proto::described! {
 }
 
 trunkline_proto::described! {
-    /// What the assertion of a workload is made for.
+    /// A request for an assertion of a workload.
     #[derive(Serialize)]
     pub struct AssertionRequest {
         /// Issuer of the authorization server, which is the audience.

@@ -34,7 +34,7 @@ impl ServerDescription {
     }
 
     /// The lists whose changes it announces. Before it is known what it announces, that is all of
-    /// them: a server honours what it supports.
+    /// them: a server honors what it supports.
     pub(crate) fn announced_lists(&self) -> SubscriptionFilter {
         let all = SubscriptionFilter::default().with_tools(true).with_prompts(true).with_resource_list(true);
         match self.declared() {

@@ -40,7 +40,7 @@ const LISTENS_WITHIN: Duration = Duration::from_secs(5);
 
 impl ClientInner {
     /// Opens the stream of an entry and waits until the server has acknowledged it. Returns what
-    /// the server honours (SUB-04).
+    /// the server honors (SUB-04).
     pub(super) async fn open_stream(
         self: &Arc<Self>,
         entry: &Arc<SubscriptionEntry>,
@@ -258,7 +258,7 @@ fn honoured(params: Option<&RawJson>) -> Result<SubscriptionFilter, ClientError>
         .with_tasks(honoured.task_ids))
 }
 
-/// SUB-04: the honoured part of a filter.
+/// SUB-04: the honored part of a filter.
 fn compared(wanted: &SubscriptionFilter, honoured: SubscriptionFilter) -> Result<SubscriptionFilter, ClientError> {
     let both = |one: &[String], other: &[String]| -> Option<Vec<String>> {
         let common: Vec<_> = one.iter().filter(|item| other.contains(item)).cloned().collect();

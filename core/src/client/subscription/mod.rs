@@ -100,7 +100,7 @@ impl Subscription {
         poll_fn(|context| self.poll_change(context)).await
     }
 
-    /// The part of the filter that the server honours: all of it, unless the server does not
+    /// The part of the filter that the server honors: all of it, unless the server does not
     /// announce some of the changes or refused something, such as an unknown task.
     pub fn filter(&self) -> &SubscriptionFilter {
         &self.filter

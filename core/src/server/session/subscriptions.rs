@@ -110,7 +110,7 @@ fn wrong(problem: impl std::fmt::Display) -> RpcError {
 
 impl OpenSubscription {
     /// Opens a stream and acknowledges it: the first message (SUB-02) tells which part of the
-    /// filter is honoured.
+    /// filter is honored.
     pub(super) fn open(id: RequestId, filter: ListenFilter, reply: Arc<dyn Outbound>) -> Self {
         let subscription = Self { id, filter, pending: PendingNotifications::default(), reply };
         let honoured = subscription.filter.to_json();

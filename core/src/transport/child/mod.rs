@@ -207,7 +207,7 @@ async fn supervise(
     state: watch::Sender<ProcessState>,
 ) {
     let status = loop {
-        // The process itself is awaited, not the group, which may never end.
+        // Wait for the process itself, because its group may never end.
         tokio::select! {
             status = group.child.inner_mut().wait() => break status.ok(),
             order = orders.recv() => match order {
@@ -237,7 +237,7 @@ struct ProcessGroup {
 
 impl ProcessGroup {
     fn kill(&mut self) {
-        // It fails only if nobody is left.
+        // Fails only if no process is left.
         let _ = self.child.start_kill();
     }
 

@@ -32,7 +32,7 @@ pub(super) enum Destination {
 #[derive(Debug, Clone)]
 pub(super) struct Tail {
     lines: Arc<Mutex<VecDeque<String>>>,
-    /// Ends, without ever changing, when everything has been read.
+    /// Closed when everything has been read. Its value never changes.
     ended: watch::Receiver<()>,
 }
 
@@ -55,7 +55,7 @@ impl Tail {
         self.lines.lock().iter().cloned().collect()
     }
 
-    /// Waits until everything has been read, or for a while.
+    /// Waits up to `at_most` until everything has been read.
     pub(super) async fn settle(&self, at_most: Duration) {
         let mut ended = self.ended.clone();
         let _ = timeout(at_most, ended.changed()).await;

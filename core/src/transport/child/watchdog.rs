@@ -7,10 +7,10 @@ use std::time::Duration;
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
-/// Reads the id of the group, then until this process exits, which closes the pipe. Then the server
-/// has the time of [`CloseDeadlines`](super::CloseDeadlines) to end with its input, in steps: the
-/// id of a group that has vanished may soon be another one's, and `kill` fails when nobody is left.
-/// Signals of the terminal are for the others.
+/// Reads the id of the group, then waits until this process exits, which closes the pipe. The
+/// server then has the time of [`CloseDeadlines`](super::CloseDeadlines) to exit. The group is
+/// checked in small steps, because the id of a group without members may be reused; `kill` fails
+/// when there are none. Ignores the signals of the terminal.
 const SCRIPT: &str = "trap '' HUP INT TERM; read -r group || exit 0; read -r _
 for name in TERM KILL; do
   for step in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
@@ -25,8 +25,9 @@ const END: Duration = Duration::from_secs(1);
 
 /// A shell that watches this process. Dropping it ends the shell without affecting the group.
 ///
-/// It starts before the group, which leaves the time of one write in which nobody would end the
-/// group of a killed client: a shell that starts behind it would leave all its own.
+/// The shell starts before the group. If this process is killed after starting the group, but
+/// before writing its id, nothing ends the group; if the shell started after the group, that gap
+/// would be as long as starting a shell takes.
 pub(super) struct Watchdog {
     shell: Option<Shell>,
 }
@@ -37,13 +38,13 @@ struct Shell {
 }
 
 impl Watchdog {
-    /// Without a shell, there is no watchdog.
+    /// Starts the shell. If that fails, there is no watchdog.
     pub(super) fn start() -> Self {
         let shell = Shell::start().inspect_err(report);
         Self { shell: shell.ok() }
     }
 
-    /// `group`: the id of a process group.
+    /// Watches the process group with this id.
     pub(super) fn watch(&mut self, group: u32) {
         let Some(shell) = &mut self.shell else { return };
         if let Err(error) = shell.pipe.write_all(format!("{group}\n").as_bytes()) {
@@ -51,8 +52,8 @@ impl Watchdog {
         }
     }
 
-    /// Ends the shell, and sees its end: when the last connection of a process is closed, its
-    /// runtime ends, and nobody would.
+    /// Ends the shell, and waits for it, because the runtime may end with the last connection of
+    /// the process and would not reap it.
     pub(super) async fn end(&mut self) {
         if let Some(mut shell) = self.shell.take() {
             let _ = timeout(END, shell.process.kill()).await;

@@ -44,10 +44,10 @@ impl LinkContext {
             let mut wait = pause;
             was_open |= matches!(end, StreamEnd::Over(_) | StreamEnd::TooLarge);
             match end {
-                // The events after that one are lost, but later ones need not be.
+                // Events after that one are lost, but later ones can still be received.
                 StreamEnd::Refused if headers.remove(headers::LAST_EVENT_ID).is_some() => {}
                 StreamEnd::Refused => return,
-                // A server that has never had the stream says no more than that.
+                // A server without such a stream may respond the same way.
                 StreamEnd::SessionLost if !was_open => return,
                 StreamEnd::SessionLost => {
                     // The new session has its own stream.

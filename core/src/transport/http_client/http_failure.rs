@@ -78,7 +78,7 @@ fn below(error: &(dyn Error + 'static)) -> Option<Below> {
             return Some(Below::Tls(tls_hint(error)));
         }
         if let Some(error) = error.downcast_ref::<io::Error>() {
-            // For Unix sockets, also if there is no such socket.
+            // `NotFound` is the error of a missing Unix socket.
             if matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound) {
                 return Some(Below::Refused);
             }

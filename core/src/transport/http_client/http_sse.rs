@@ -210,7 +210,7 @@ pub(super) type PostTurn = Option<OwnedRwLockReadGuard<()>>;
 pub(super) fn turn(http_sse: Option<&HttpSse>, message: &LinkMessage) -> impl Future<Output = PostTurn> + use<> {
     let posting = http_sse.map(|http_sse| Arc::clone(&http_sse.posting));
     let is_request = message.request.is_some();
-    // Usually a request has its turn at once. Otherwise it is behind a waiting notification.
+    // Usually a request gets its turn immediately; otherwise, a notification waits ahead of it.
     let now = posting.clone().filter(|_| is_request).and_then(|posting| posting.try_read_owned().ok());
     async move {
         let posting = posting?;
@@ -220,7 +220,7 @@ pub(super) fn turn(http_sse: Option<&HttpSse>, message: &LinkMessage) -> impl Fu
                 None => posting.read_owned().await,
             });
         }
-        // Late is better than never.
+        // Better late than never.
         let _ = tokio::time::timeout(IN_ORDER_WITHIN, posting.write()).await;
         None
     }

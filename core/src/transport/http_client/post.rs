@@ -158,8 +158,8 @@ impl LinkContext {
         Ok(())
     }
 
-    /// Handles a refused session. Servers modelled on the TypeScript SDK's examples respond with
-    /// 400 for an unknown session, but also for other reasons, so only a session that has worked is
+    /// Handles a refused session. Servers modeled on the TypeScript SDK's examples respond with 400
+    /// for an unknown session, but also for other reasons, so only a session that has worked is
     /// reopened.
     fn session_lost(&self, session: HeaderValue, refusal: &PostRefusal) -> PostRefused {
         let failure = http_failure::session_lost(refusal.answer.status, &refusal.words());

@@ -334,7 +334,7 @@ impl EndpointState {
         caller.admit(&self.server, &frame)?;
         let accepted = classify::check_response(&frame);
         let receiver = Arc::clone(&connection);
-        // After it has been received, only those who may still respond hold the sending end.
+        // After it has been received, only handlers that may still respond hold the sending end.
         let received = move || receiver.receive(frame, mirror.as_ref(), &answers);
         let expected = self.large.work(is_large, received).await?;
         let expected = expected.map_err(|refusal| Rejection::bad_request(refusal.id.as_ref(), &refusal.error))?;

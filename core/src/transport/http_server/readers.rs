@@ -47,7 +47,7 @@ impl BodyReaders {
 }
 
 impl IncomingBody {
-    /// Completes when the body is abandoned in favour of another.
+    /// Completes when the body is abandoned in favor of another.
     pub(super) async fn gives_way(&self) {
         self.gives_way.notified().await;
     }

@@ -59,7 +59,7 @@ struct StreamState {
     /// Number of expected responses; unknown while the frame is being received, and for endless
     /// streams.
     expected: Option<usize>,
-    /// Whether nothing will be read any more.
+    /// Whether nothing will be read anymore.
     closed: bool,
     /// Its number in the session, once the client may know it.
     number: Option<u64>,

@@ -175,11 +175,10 @@ impl HttpService {
         self.shared.end.ended().await;
     }
 
-    /// Closes the service at SIGINT (Ctrl-C) or SIGTERM. The future completes as soon as one has
-    /// come, so that the web server stops listening first; [`closed`](Self::closed) completes when
-    /// the service is closed, within [`drain_deadline`](crate::ServerOptions::drain_deadline):
-    /// calls in flight may complete, streams end at once. A second signal meanwhile ends the
-    /// process at once.
+    /// Closes the service on SIGINT (Ctrl-C) or SIGTERM. The future completes as soon as a signal
+    /// arrives, so that the web server stops listening first; [`closed`](Self::closed) completes
+    /// when the service is closed, within [`drain_deadline`](crate::ServerOptions::drain_deadline):
+    /// calls in flight may complete, and streams end. A second signal ends the process immediately.
     ///
     /// The program should end after this: if a handler still blocks its thread two seconds after
     /// closing, the process exits with status 1.

@@ -1,9 +1,9 @@
 //! Busy polling: waiting for the reply of a quick peer without sleeping.
 //!
-//! Waking a sleeping core takes longer than a small call, above all on virtual machines. While
-//! messages go back and forth one by one, and the peer has replied quickly of late, its next
-//! message is therefore polled for, for a short time. Peers that think, send many messages at once
-//! or are silent are never polled, so they cost nothing.
+//! Waking a sleeping core takes longer than a small call, above all on virtual machines. So while
+//! messages go back and forth one at a time, and the peer has recently replied quickly, its next
+//! message is polled for, briefly. Peers that are slow, silent or send many messages at once are
+//! never polled, so they cost nothing.
 
 use std::{
     sync::{

@@ -6,12 +6,12 @@
 use super::large_pipe::enlarge;
 use std::fs::File;
 
-/// Maximum length of a write to a pipe that is not empty. POSIX promises that a pipe takes so much
-/// whole or not at all.
+/// Maximum length of a write to a pipe that is not empty. POSIX guarantees that a pipe accepts this
+/// much atomically.
 #[cfg(unix)]
 const ATOMIC: usize = if cfg!(target_os = "linux") { 4096 } else { 512 };
 
-/// A descriptor that supports writes that do not block.
+/// A descriptor that supports non-blocking writes.
 #[derive(Debug)]
 pub(super) struct Direct {
     file: File,
@@ -58,7 +58,8 @@ impl Direct {
         if self.socket {
             return send(&self.file, bytes, QUIETLY).unwrap_or(0);
         }
-        // There is no other writer, so a pipe that has room now still has it at the write.
+        // There is no other writer, so if the pipe has room now, it still does when the write
+        // happens.
         let length = bytes.len().min(self.room(bytes.len()));
         if length == 0 { 0 } else { rustix::io::write(&self.file, &bytes[..length]).unwrap_or(0) }
     }

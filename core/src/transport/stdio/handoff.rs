@@ -5,8 +5,8 @@
 //! small call if a core has to be woken for it. While messages arrive one by one, the host
 //! therefore watches the pipe and reads it itself, and the thread sleeps. The thread takes over
 //! again when many messages arrive, because two threads then have a higher throughput than one, and
-//! when the host has not read for a while. So a host that is busy, blocked or gone never stops the
-//! reading.
+//! when the host has not read for a while. So reading never stops because the host is busy, blocked
+//! or has exited.
 
 use super::line_reader::{LineReader, ReadOutcome};
 use crate::sync::{Condvar, Mutex};
@@ -22,9 +22,9 @@ use std::{
 
 /// Consecutive round trips before the reading is handed to the host.
 const ROUND_TRIPS_BEFORE_HANDOFF: u32 = 8;
-/// Maximum lines in a single read of the host. More of them end the handoff.
+/// Maximum lines in a single read by the host. More lines end the handoff.
 const MAX_LINES_PER_HOST_READ: usize = 4;
-/// Time without a read of the host after which the thread takes the reading back.
+/// If the host does not read for this long, the thread takes over again.
 const HOST_READ_TIMEOUT: Duration = Duration::from_millis(100);
 /// Exponential back-off after unused handoffs, each of which costs `HOST_READ_TIMEOUT`: the maximum
 /// number of times that `ROUND_TRIPS_BEFORE_HANDOFF` doubles.
@@ -35,7 +35,7 @@ const MAX_DOUBLINGS: u32 = 10;
 pub(in crate::transport) fn read_to_end(mut reader: LineReader, handoff: Option<&ReadHandoff>) {
     let mut round_trips = 0;
     loop {
-        // If nothing came meanwhile, the read below sleeps until something does.
+        // If nothing has arrived, the read below sleeps until something does.
         let _ = reader.busy_poll();
         round_trips = match reader.read_once() {
             ReadOutcome::RoundTrip => round_trips + 1,
@@ -63,16 +63,16 @@ pub struct ReadHandoff {
 
 #[derive(Default)]
 enum HandoffState {
-    /// The thread reads.
+    /// The thread is reading.
     #[default]
     WithThread,
-    /// The host is to read.
+    /// The host should read.
     WithHost {
         reader: LineReader,
         /// The host has read since the thread last checked.
         used: bool,
     },
-    /// The host is reading just now.
+    /// The host is reading right now.
     HostReads,
     /// The host gave the reader back; the thread has not taken it yet.
     Returned(LineReader),
@@ -90,7 +90,7 @@ impl ReadHandoff {
         ROUND_TRIPS_BEFORE_HANDOFF << self.unused.load(Ordering::Relaxed)
     }
 
-    /// Hands the reading to the host, and waits until the host gives it back or no longer reads.
+    /// Hands the reader to the host, and waits until the host returns it or stops reading.
     fn hand_to_host(&self, reader: LineReader) -> LineReader {
         let (Some(announce), Some(_)) = (self.announce.get(), reader.watchable()) else { return reader };
         {
@@ -117,7 +117,7 @@ impl ReadHandoff {
         }
     }
 
-    /// A new descriptor of the pipe for the host to watch, if the host has the reading. If none can
+    /// A new descriptor of the pipe for the host to watch, if the pipe is handed over. If none can
     /// be created, the handoff ends.
     pub fn watch(&self) -> Option<File> {
         let mut read = self.begin_read().ok()?;
@@ -132,8 +132,8 @@ impl ReadHandoff {
         self.begin_read().is_ok_and(|read| read.reader.as_ref().is_some_and(LineReader::busy_poll))
     }
 
-    /// Reads once on the host's thread, if something is there. Returns whether the host still has
-    /// the reading.
+    /// Reads once on the host's thread, if something is there. Returns whether the pipe is still
+    /// handed over.
     pub fn read_ready(&self) -> bool {
         match self.begin_read() {
             Ok(mut read) => {
@@ -147,8 +147,8 @@ impl ReadHandoff {
         }
     }
 
-    /// Takes the reader for a read of the host. If that is impossible, returns whether the reason
-    /// is another such read, so the host still has the reading.
+    /// Takes the reader for a read by the host. The error is `true` if another such read is in
+    /// progress, so that the pipe is still handed over.
     fn begin_read(&self) -> Result<HostRead<'_>, bool> {
         let mut state = self.state.lock();
         match mem::replace(&mut *state, HandoffState::HostReads) {
@@ -164,7 +164,7 @@ impl ReadHandoff {
     }
 }
 
-/// A read of the host. Dropping it puts the reader back, also while panicking.
+/// A read by the host. Dropping it puts the reader back, even during a panic.
 struct HostRead<'a> {
     handoff: &'a ReadHandoff,
     reader: Option<LineReader>,

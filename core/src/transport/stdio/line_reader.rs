@@ -13,7 +13,7 @@ use std::{
     sync::Arc,
 };
 
-/// A pipe, the bytes of it that are not yet a whole line, and the function that handles the lines.
+/// A pipe, the bytes that are not a complete line yet, and the function that handles lines.
 pub(in crate::transport) struct LineReader {
     file: File,
     is_watchable: bool,
@@ -33,11 +33,11 @@ type HandleLine = dyn FnMut(Line, bool) -> ControlFlow<()> + Send;
 pub(super) enum ReadOutcome {
     /// One message, which completes a round trip.
     RoundTrip,
-    /// So many whole lines.
+    /// This many complete lines.
     Lines(usize),
-    /// As many bytes as fit, so more is likely there.
+    /// As many bytes as fit, so there are probably more.
     Full,
-    /// The end of the input, or of the interest in it.
+    /// The input has ended, or the handler wants no more lines.
     End,
 }
 
@@ -56,8 +56,8 @@ fn is_watchable(_: &File) -> bool {
 }
 
 impl LineReader {
-    /// Creates a reader. `limit`: the maximum length of a line. `round_trips`: the tracker that the
-    /// writer of the same connection reports its messages to.
+    /// Creates a reader of lines of at most `limit` bytes. The writer of the same connection
+    /// reports its messages to `round_trips`.
     pub(in crate::transport) fn new(
         file: File,
         limit: usize,
@@ -100,7 +100,7 @@ impl LineReader {
         false
     }
 
-    /// Reads once, and handles the lines that are whole afterwards.
+    /// Reads once, and handles the lines that are then complete.
     pub(super) fn read_once(&mut self) -> ReadOutcome {
         if self.ended {
             return ReadOutcome::End;
@@ -153,7 +153,7 @@ impl LineReader {
     fn end(&mut self) -> ReadOutcome {
         self.ended = true;
         if let Some(text) = self.cutter.rest() {
-            // Nothing follows, so the handler's wish to stop changes nothing.
+            // Nothing follows, so it doesn't matter whether the handler wants to stop.
             let _ = (self.handle_line)(Line::Text(text), false);
         }
         ReadOutcome::End

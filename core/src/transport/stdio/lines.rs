@@ -6,7 +6,7 @@ use memchr::memchr;
 /// Cuts a stream into lines. A line over the limit is skipped and reported once.
 pub(in crate::transport) struct LineCutter {
     buffer: BytesMut,
-    /// Bytes of the buffer that hold no newline.
+    /// Bytes of the buffer that are known to contain no newline.
     searched: usize,
     limit: usize,
     skipping: bool,
@@ -37,7 +37,7 @@ impl LineCutter {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The next whole line.
+    /// The next complete line.
     pub(in crate::transport) fn next_line(&mut self) -> Option<Line> {
         loop {
             let Some(found) = memchr(b'\n', &self.buffer[self.searched..]) else {

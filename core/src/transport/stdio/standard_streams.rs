@@ -16,11 +16,12 @@ enum Streams {
     Served,
 }
 
-/// Redirects standard input and output as [`take_stdio`] does, and holds them for it. For what runs
-/// before a server listens, such as its lifespan: what that prints must not reach the client.
+/// Redirects standard input and output like [`take_stdio`], and holds them until it is called. Used
+/// before code that runs before a server listens, such as its lifespan, because its output must not
+/// reach the client.
 ///
 /// # Errors
-/// Standard input or output is closed.
+/// If standard input or output is closed.
 pub fn hold_stdio() -> io::Result<()> {
     let mut streams = STREAMS.lock();
     if matches!(*streams, Streams::Free) {
@@ -35,8 +36,8 @@ pub fn hold_stdio() -> io::Result<()> {
 ///
 /// On Unix the files are new descriptors in blocking mode that child processes do not inherit.
 /// Descriptor 0 becomes the null device. Descriptor 1 becomes standard error, where everything that
-/// the program prints afterwards appears. Input that a buffer of [`std::io::stdin`] already holds
-/// is lost to the protocol.
+/// the program prints afterwards appears. Input that [`std::io::stdin`] has already buffered is
+/// lost.
 ///
 /// On Windows the files are handles that child processes do not inherit. The process's own standard
 /// handles stay as they are, because replacing them is impossible without `unsafe`: a program that
@@ -44,7 +45,7 @@ pub fn hold_stdio() -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// They were taken before, or standard input or output is closed.
+/// If they were taken before, or standard input or output is closed.
 pub(in crate::transport) fn take_stdio() -> io::Result<(File, File)> {
     hold_stdio()?;
     let Streams::Held(reader, writer) = std::mem::replace(&mut *STREAMS.lock(), Streams::Served) else {
@@ -54,7 +55,7 @@ pub(in crate::transport) fn take_stdio() -> io::Result<(File, File)> {
         ));
     };
     if reader.is_terminal() {
-        // A user who tries a server by hand sees nothing else.
+        // Without this, a user who runs the server by hand would see nothing.
         tracing::warn!(
             target: "trunkline::server::stdio",
             "waiting for a client on standard input, which is a terminal; press Ctrl-C to stop"

@@ -1,8 +1,8 @@
 //! A server on a pipe: one thread reads and serves lines, another writes responses. Sometimes the
 //! host reads instead of the thread (`handoff.rs`).
 //!
-//! A blocking read on a thread is the shortest way from a pipe to a handler. Unlike a task, it
-//! works alike for pipes, files and terminals on every system.
+//! A blocking read on a thread is the shortest path from a pipe to a handler. Unlike a task, it
+//! works the same way for pipes, files and terminals on every system.
 
 use super::{
     busy_poll::RoundTripTracker,

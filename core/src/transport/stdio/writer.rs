@@ -27,15 +27,15 @@ pub(super) struct PipeWriter {
     /// Number of pending answers. Only a hint, for the choice between writing at once and writing
     /// many together.
     expected: AtomicIsize,
-    /// Requests have been read that are not served yet. A hint for the same choice.
+    /// Whether requests have been read that are not served yet. A hint for the same choice.
     more_requests: AtomicBool,
 }
 
 #[derive(Default)]
 struct LineQueue {
-    /// The lines that wait to be written.
+    /// The queued lines.
     text: Vec<u8>,
-    /// The thread is writing lines that it took from the queue.
+    /// Whether the thread is writing lines that it took from the queue.
     writing: bool,
     /// No more messages are accepted; the writer ends when the queue is empty.
     finished: bool,
@@ -139,13 +139,14 @@ impl PipeWriter {
         queue.text = Vec::new();
     }
 
-    /// Waits until everything is written, or the time is over.
+    /// Waits until everything is written, for at most `timeout`.
     pub(super) fn wait_until_written(&self, timeout: Duration) {
         let deadline = Instant::now() + timeout;
         drop(self.changed.wait_while_until(self.queue.lock(), deadline, |queue| !queue.written));
     }
 
-    /// Ends the output when every call is answered, or the time is over: then the others fail.
+    /// Ends the output when every call is answered, or after `timeout`, when the remaining calls
+    /// fail.
     pub(super) fn finish_when_idle(&self, connection: &Arc<Connection>, timeout: Duration) {
         let deadline = Instant::now() + timeout;
         connection.end_subscriptions();

@@ -11,8 +11,8 @@ from .server import Server
 
 
 async def check_store(store: trunkline.Store | str | os.PathLike[str]) -> list[str]:
-    """Check that a store fulfils the contract of `trunkline.Store`. Return the violations found; an
-    empty list if there are none.
+    """Check that a store fulfills the contract of `trunkline.Store`. Return the violations found;
+    an empty list if there are none.
 
     The check takes a few seconds. It uses keys below `check/` and removes them afterwards. A
     store call times out after ten seconds.

@@ -15,7 +15,7 @@ use trunkline::{
     server::{Server, SkillDefinition, SkillFile},
 };
 
-/// Adds a skill to a server. Gives the id of its registration.
+/// Adds a skill to a server. Returns the id of its registration.
 pub(crate) fn add(server: &Server, given: RegisterSkill) -> Result<u64, BridgeError> {
     Ok(server.add_skill(definition(given)?)?.id())
 }

@@ -243,7 +243,7 @@ impl Announce for Workers {
     fn announce(&self, announcement: Announcement) {
         let log = match &announcement {
             Announcement::Changed(_) => store_keys::NOTIFICATIONS,
-            // No client resumes for these.
+            // No client needs these to resume a stream.
             Announcement::ElicitationComplete(_) | Announcement::TaskChanged { .. } => store_keys::MESSAGES,
         };
         self.publish(log, NotificationContent::Announced(announcement));

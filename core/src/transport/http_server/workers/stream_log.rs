@@ -16,7 +16,7 @@ use std::{
 };
 use tokio::sync::oneshot;
 
-/// Maximum time for the log of a stream to appear after its client has learnt of it.
+/// Maximum time for the log of a stream to appear after its client has learned of it.
 pub(super) const SOON: Duration = Duration::from_secs(2);
 /// How long the events of a call are kept after the last one.
 const KEEP: Duration = Duration::from_secs(3600);
