@@ -1076,7 +1076,8 @@ trunkline_result trunkline_tool_options_new(trunkline_tool_options **options,
 void trunkline_tool_options_free(trunkline_tool_options *options);
 
 /**
- * Sets whether the output schema describes `{"result": value}`.
+ * Sets whether results are `{"result": value}`. An output schema of anything but objects is that
+ * of the value.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.

@@ -99,8 +99,8 @@ export class Connection extends OpenHandle implements RequestSender {
   }
 
   async callTool(method: string, params: object, options: ToolCallOptions<Schema | undefined>): Promise<unknown> {
-    const { resultSchema, read } = expectation(options);
-    return read((await this.call(method, params, { ...options, resultSchema } as CallOptions)) as CallToolResult);
+    const { expected, read } = expectation(options);
+    return read((await this.call(method, params, { ...options, expected } as CallOptions)) as CallToolResult);
   }
 
   async list(method: string, member: string, options: RequestOptions): Promise<unknown> {

@@ -80,10 +80,19 @@ export interface ServerRequestContext {
   readonly signal: AbortSignal;
 }
 
+/**
+ * What the core validates structured content against: a schema of objects, or of a value that they
+ * contain.
+ */
+export interface ExpectedResult {
+  resultSchema: JsonObject;
+  wrapResult: boolean;
+}
+
 /** Options that the sender of a request adds. */
 export interface SenderOptions extends InputOptions, CacheOptions {
   /** Validates the structured content of the result. */
-  resultSchema?: JsonObject | undefined;
+  expected?: ExpectedResult | undefined;
   /** Fetches all pages as one. */
   all?: boolean | undefined;
 }
@@ -145,14 +154,14 @@ export class Requests {
 
   /** Sends a request. Returns its ticket and its result. */
   start(target: number, method: string, params: object | undefined, options: SendOptions & ClientRequestOptions & SenderOptions, scope?: CallScope): StartedRequest {
-    const { all, resultSchema, ...userOptions } = options;
+    const { all, expected, ...userOptions } = options;
     checkNames(userOptions, requestOptions);
     const { signal, timeout, maxTimeout, onProgress, key, manualInput, inputResponses, requestState, fresh } = userOptions;
     checkSignal(signal);
     if (onProgress !== undefined) checkFunction(onProgress, "onProgress");
     if (signal?.aborted) throw aborted(signal);
     const times = { timeoutMs: milliseconds(timeout, "timeout"), maxTimeoutMs: milliseconds(maxTimeout, "maxTimeout") };
-    const request = { method, params, key, all, resultSchema, manualInput, inputResponses, requestState, fresh, ...times, progress: onProgress && true, causes: scope && true };
+    const request = { method, params, key, all, ...expected, manualInput, inputResponses, requestState, fresh, ...times, progress: onProgress && true, causes: scope && true };
     const send = (json: string): StartedRequest => {
       const ticket = this.core.request(target, json);
       if (scope) this.scopes.set(ticket, scope);

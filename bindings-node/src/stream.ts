@@ -137,9 +137,8 @@ export class ClientTask extends Stream<Task> {
    * @throws {@link ToolError} if the tool fails and `raiseOnError` is set or `result` is given.
    */
   async result<S extends Schema | undefined = undefined>(options: SendOptions & Pick<ToolCallOptions<S>, "result" | "raiseOnError"> = {}): Promise<ToolResult<S>> {
-    const { resultSchema, read } = expectation(options);
-    const request = { ...options, ...(resultSchema && { resultSchema }) };
-    return (await read((await this.request("result", request)) as CallToolResult)) as ToolResult<S>;
+    const { expected, read } = expectation(options);
+    return (await read((await this.request("result", { ...options, expected })) as CallToolResult)) as ToolResult<S>;
   }
 
   /**

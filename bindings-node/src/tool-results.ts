@@ -2,12 +2,12 @@
 import { ToolError } from "./errors.js";
 import { TransportError } from "./generated/errors.js";
 import type { CallToolResult, JsonObject } from "./generated/model.js";
-import type { ToolCallOptions } from "./requests.js";
-import { convert, needsWrap, wrap, type Schema } from "./schema/convert.js";
+import type { ExpectedResult, ToolCallOptions } from "./requests.js";
+import { convert, needsWrap, type Schema } from "./schema/convert.js";
 import { placed, validated } from "./schema/validate.js";
 
 /** Returns the schema for the core's validation, and the reader of the result. */
-export function expectation({ result: schema, raiseOnError }: ToolCallOptions<Schema | undefined>): { resultSchema?: JsonObject; read: (result: CallToolResult) => unknown } {
+export function expectation({ result: schema, raiseOnError }: ToolCallOptions<Schema | undefined>): { expected?: ExpectedResult; read: (result: CallToolResult) => unknown } {
   const refuse = (result: CallToolResult): CallToolResult => {
     if (result.isError) throw new ToolError(textOf(result));
     return result;
@@ -24,7 +24,7 @@ export function expectation({ result: schema, raiseOnError }: ToolCallOptions<Sc
       (issues) => new TransportError(`the structured content does not match its schema: ${placed(issues)}`),
     );
   };
-  return { resultSchema: wrapped ? wrap(json) : json, read };
+  return { expected: { resultSchema: json, wrapResult: wrapped }, read };
 }
 
 /** Checks the content of a peer's result, which the text getter relies on. */

@@ -336,7 +336,8 @@ impl OptionsHandle for trunkline_tool_options {
     }
 }
 
-/// Sets whether the output schema describes `{"result": value}`.
+/// Sets whether results are `{"result": value}`. An output schema of anything but objects is that
+/// of the value.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_tool_options_set_wrap_output(
     options: *mut trunkline_tool_options,

@@ -6,7 +6,7 @@ import type { CallToolResult, Tool } from "../generated/model.js";
 import { toolOptionsNames, toolOptionsTimes, type ToolOptions as GeneratedOptions } from "../generated/options.js";
 import { UnfitOutput } from "../json.js";
 import { answerOf, resultMembers, wholeOf, type Answer, type Parts } from "../returns.js";
-import { convert, convertArguments, needsWrap, wrap, type Arguments, type OutputInput, type Schema } from "../schema/convert.js";
+import { convert, convertArguments, needsWrap, type Arguments, type OutputInput, type Schema } from "../schema/convert.js";
 import type { StandardSchemaV1 } from "../schema/standard-schema.js";
 import { explain, placed, validated, validating, type Issues } from "../schema/validate.js";
 import { checkHandler, partsOf, type Feature, type VisibleOption } from "./feature.js";
@@ -60,7 +60,7 @@ export function toolFeature({ name, inputSchema, outputSchema, ...rest }: ToolCh
   const input = inputSchema === undefined ? undefined : convertArguments(inputSchema, `the inputSchema of ${noun}`);
   const output = outputSchema === undefined ? undefined : convert(outputSchema, "output", `the outputSchema of ${noun}`);
   const wrapped = output !== undefined && needsWrap(output.json);
-  const schemas = { inputSchema: input?.json, outputSchema: output && wrapped ? wrap(output.json) : output?.json };
+  const schemas = { inputSchema: input?.json, outputSchema: output?.json };
   const { options, members, visible } = partsOf(rest, toolOptionsNames, toolOptionsTimes);
   const answer = (value: unknown): Answer => answerOf(value, toolParts, wrapped);
   const unfit = (issues: Issues): Error => new UnfitOutput(placed(issues));

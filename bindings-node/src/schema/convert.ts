@@ -59,20 +59,12 @@ export function convertArguments(schema: unknown, where: string): Converted {
   return isClosed ? { json: { ...json, additionalProperties: false }, validate, closed: json["properties"] as JsonObject } : { json, validate };
 }
 
-/** Returns whether an output schema describes values other than objects, which must be wrapped. */
+/**
+ * Returns whether a schema describes values other than objects, which the core wraps as
+ * `{"result": value}`.
+ */
 export function needsWrap(json: JsonObject): boolean {
   return json["type"] !== "object" && !("properties" in json);
-}
-
-/**
- * Returns the schema of `{"result": value}` for the schema of `value`. References keep their
- * targets.
- */
-export function wrap(json: JsonObject): JsonObject {
-  const { $schema, ...rest } = json;
-  // References inside a schema with an $id are relative to it, wherever the schema is.
-  const inner = "$id" in json ? rest : (relocate(rest) as JsonObject);
-  return { ...($schema === undefined ? {} : { $schema }), type: "object", properties: { result: inner }, required: ["result"] };
 }
 
 /** Maximum number of issues reported at once. */
@@ -167,27 +159,6 @@ function exported(packageName: string, name: string): AnyFunction | undefined {
   return undefined;
 }
 
-/** Keywords whose value maps names to schemas. */
-const maps = new Set(["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"]);
-/** Keywords whose value is data. */
-const data = new Set(["const", "enum", "default", "examples"]);
-
-/** Rewrites the local references of a schema that moves from the root to `/properties/result`. */
-function relocate(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(relocate);
-  if (!isObject(schema)) return schema;
-  return mapValues(schema, (value, key) => {
-    if (data.has(key)) return value;
-    if (maps.has(key) && isObject(value)) return mapValues(value, relocate);
-    if (key === "$ref" && typeof value === "string" && /^#(\/|$)/.test(value)) return `#/properties/result${value.slice(1)}`;
-    return relocate(value);
-  });
-}
-
 function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function mapValues(object: JsonObject, change: (value: unknown, key: string) => unknown): JsonObject {
-  return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value, key)]));
 }

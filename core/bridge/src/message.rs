@@ -181,7 +181,8 @@ message! {
         ;
         /// The drainer that receives its calls.
         lane: Lane = "lane",
-        /// Whether the output schema describes `{"result": value}`.
+        /// Whether results are `{"result": value}`. An output schema of anything but objects is
+        /// that of the value.
         wrap_output: bool = "wrapOutput",
         /// Handle of a `visibility`, which decides who can see and call the feature. To other
         /// callers it does not exist.
@@ -724,6 +725,8 @@ trunkline::bridge_support::options! {
         /// JSON Schema that the `structuredContent` of a tool's result must match; otherwise the
         /// request fails with the kind `transport`. Results with `isError` are not checked.
         result_schema: Option<Value> => "resultSchema" = None,
+        /// Whether `resultSchema` describes the value of `{"result": value}`.
+        wrap_result: bool => "wrapResult" = false,
         /// Fetch the reply with `wait`.
         wait: bool => "wait" = false,
         /// The request may cause calls in this process, such as to an in-memory server, and the

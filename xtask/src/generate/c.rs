@@ -280,7 +280,7 @@ const OBJECTS: [Object; 5] = [
             Source {
                 record: "Request",
                 place: "message",
-                except: &["method", "params", "progress", "wait", "causes", "trace", "notification"],
+                except: &["method", "params", "progress", "wait", "causes", "trace", "notification", "wrapResult"],
                 limits: false,
                 note: "",
             },

@@ -33,7 +33,7 @@ class Returns(NamedTuple):
 
     schema: Schema | None
     shape: int | None
-    # True if the schema describes `{"result": value}`.
+    # True if the core wraps the values, as `{"result": value}`.
     wrap: bool = False
     plain: bool = False
     # Converts a value of the annotated type to JSON.

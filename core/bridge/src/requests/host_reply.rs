@@ -1,11 +1,12 @@
 //! Receives the outcome and progress of a host's request.
 
 use crate::{BridgeError, PortState, events::queue::QueuedProgress, message::Request, requests::replies::finish};
+use serde_json::Value;
 use std::sync::{Arc, Weak};
 use trunkline::{
     bridge_support::{ReplyTo, ResultSchema},
     client::ClientError,
-    protocol::RawJson,
+    protocol::{RawJson, schema::wrapped},
 };
 
 /// Passes the outcome of a request to the host.
@@ -59,6 +60,10 @@ impl ReplyTo for HostReply {
 
 /// The schema that the host expects structured content to match.
 pub(crate) fn result_schema(given: &Request) -> Result<Option<Arc<ResultSchema>>, BridgeError> {
-    let schema = given.result_schema.as_ref().map(|schema| ResultSchema::expected(&given.method, schema));
+    let compile = |schema: &Value| match given.wrap_result {
+        true => ResultSchema::expected(&given.method, &wrapped(schema.clone())),
+        false => ResultSchema::expected(&given.method, schema),
+    };
+    let schema = given.result_schema.as_ref().map(compile);
     schema.transpose().map_err(|error| BridgeError::invalid(format!("request: resultSchema: {error}")))
 }

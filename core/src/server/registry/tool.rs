@@ -126,7 +126,8 @@ impl ToolDefinition {
         }
     }
 
-    /// Sets whether the output schema describes `{"result": value}` rather than the value.
+    /// Sets whether results are `{"result": value}`. An output schema of anything but objects is
+    /// that of the value.
     pub fn wrap_output(mut self, wrap: bool) -> Self {
         self.wrap_output = wrap;
         self
@@ -178,12 +179,18 @@ impl ToolDefinition {
         schema::check_input_root(input_schema).map_err(|error| wrong("inputSchema", &error))?;
         let input = Schema::compile(input_schema).map_err(|error| wrong("inputSchema", &error))?;
         let mirrored = schema::header_parameters(input_schema).map_err(|error| wrong("inputSchema", &error))?;
-        let output = match members.get("outputSchema") {
-            Some(output) => Some(CompiledOutputSchema {
-                takes_objects: output.get("type").and_then(Value::as_str) == Some("object"),
-                schema: Schema::compile(output).map_err(|error| wrong("outputSchema", &error))?,
-                wrap: wrap_output,
-            }),
+        let output = match members.get_mut("outputSchema") {
+            Some(output) => {
+                let is_of_objects = |schema: &Value| schema.get("type").and_then(Value::as_str) == Some("object");
+                if wrap_output && !is_of_objects(output) {
+                    *output = schema::wrapped(output.take());
+                }
+                Some(CompiledOutputSchema {
+                    takes_objects: is_of_objects(output),
+                    schema: Schema::compile(output).map_err(|error| wrong("outputSchema", &error))?,
+                    wrap: wrap_output,
+                })
+            }
             None => None,
         };
         if options.requires.as_ref().is_some_and(|requires| !requires.is_object()) {

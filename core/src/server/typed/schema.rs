@@ -1,6 +1,6 @@
 //! JSON Schemas of Rust types.
 
-use crate::protocol::schema::is_union_of_objects;
+use crate::protocol::schema::{is_union_of_objects, wrapped};
 use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::RecursiveTransform};
 use serde_json::{Value, json};
 
@@ -107,15 +107,7 @@ impl OutputSchema {
 
     /// Returns the `outputSchema` of a tool, and whether it describes `{"result": value}`.
     pub(super) fn into_parts(self) -> (Value, bool) {
-        let Self { schema: mut inner, is_object } = self;
-        if is_object {
-            return (inner, false);
-        }
-        let definitions = inner.as_object_mut().and_then(|members| members.shift_remove("$defs"));
-        let mut schema = json!({"type": "object", "properties": {"result": inner}, "required": ["result"]});
-        if let Some(definitions) = definitions {
-            schema["$defs"] = definitions;
-        }
-        (schema, true)
+        let Self { schema, is_object } = self;
+        if is_object { (schema, false) } else { (wrapped(schema), true) }
     }
 }

@@ -11,7 +11,6 @@ from .._generated.models import CallToolResult, TextContent
 from ..errors import ToolError, TransportError
 from ..requests import read_answer
 from ..schema.builder import Builder
-from ..schema.node import Schema
 from ..schema.unsupported import refusing
 
 
@@ -23,7 +22,7 @@ def expect(json: dict[str, Any], result: Any) -> dict[str, Any]:
         InvalidArgumentError: If the type cannot be represented in JSON.
     """
     # A string may also be plain content, as tools without an output schema return it.
-    return json if result is None or result is str else {**json, "resultSchema": _typed(result)[0]}
+    return json if result is None or result is str else {**json, **_typed(result)[0]}
 
 
 def read_tool_result(result: Any, raise_on_error: bool, answer: Any) -> Any:
@@ -58,9 +57,10 @@ def _text_of(found: CallToolResult) -> str:
 
 
 @lru_cache(maxsize=256)
-def _typed(result: Any) -> tuple[Schema, Callable[[Any], Any]]:
+def _typed(result: Any) -> tuple[dict[str, Any], Callable[[Any], Any]]:
     builder = Builder("input")
     with refusing("result"):
         node = builder.node(result)
     schema, is_wrapped = builder.result_schema(node)
-    return schema, (lambda content: node.build(content["result"])) if is_wrapped else node.build
+    expected = {"resultSchema": schema, "wrapResult": is_wrapped}
+    return expected, (lambda content: node.build(content["result"])) if is_wrapped else node.build

@@ -108,14 +108,12 @@ class Builder:
         return schema
 
     def result_schema(self, node: Node) -> tuple[Schema, bool]:
-        """Return the schema of structured content of this type, which must be an object: other
-        values are wrapped as `{"result": value}`. Also return whether it is.
+        """Return the schema of results of this type, and whether the core must wrap them:
+        structured content is an object, so other values are `{"result": value}`.
         """
         resolved = self.resolve(node.schema)
-        if resolved.get("type") == "object":
-            return self.finish(resolved), False
-        wrapped: Schema = {"type": "object", "properties": {"result": node.schema}, "required": ["result"]}
-        return self.finish(wrapped), True
+        is_object = resolved.get("type") == "object"
+        return self.finish(resolved if is_object else node.schema), not is_object
 
     def object_schema(self, fields: Mapping[str, ObjectField], extra: Schema | None = None) -> Schema:
         """Return the schema of an object with these fields."""

@@ -53,6 +53,32 @@ fn every_shape_becomes_what_the_contract_says() {
 }
 
 #[test]
+fn schemas_of_values_other_than_objects_are_wrapped() {
+    let host = Host::new();
+    let server = host.server();
+    let tool = json!({"name": "t", "outputSchema": {"type": "integer"}});
+    host.register("tool", json!({"server": server, "wrapOutput": true, "tool": tool})).unwrap();
+    let connection = host.connection(server);
+    let listed = body(&host.reply(host.request(connection, json!({"method": "tools/list"}))));
+    let schema = json!({"type": "object", "properties": {"result": {"type": "integer"}}, "required": ["result"]});
+    assert_eq!(listed["tools"][0]["outputSchema"], schema);
+    for (expected, fits) in [("integer", true), ("string", false)] {
+        let request = host.request(
+            connection,
+            json!({"method": "tools/call", "params": {"name": "t"}, "resultSchema": {"type": expected}, "wrapResult": true}),
+        );
+        let call = host
+            .event("the call", |event| event.kind == EventKind::Call && !host.port.cancelled(event.ticket).unwrap());
+        assert!(host.port.complete(call.ticket, Shape::Value, "3".into()).unwrap());
+        let reply = host.reply(request);
+        assert_eq!(reply.ok(), fits, "{expected}");
+        if fits {
+            assert_eq!(body(&reply)["structuredContent"], json!({"result": 3}));
+        }
+    }
+}
+
+#[test]
 fn failures_of_every_kind() {
     let host = Host::new();
     let server = host.server();

@@ -60,6 +60,18 @@ pub(super) struct Subschema<'a> {
     pub(super) schema: &'a Value,
 }
 
+/// Changes the schemas directly inside a schema.
+pub(super) fn change_subschemas(schema: &mut Value, change: fn(&mut Value)) {
+    for &(keyword, _, holds) in APPLICATORS {
+        match (holds, schema.get_mut(keyword)) {
+            (Holds::Named, Some(Value::Object(named))) => named.values_mut().for_each(change),
+            (Holds::Schemas, Some(Value::Array(list))) => list.iter_mut().for_each(change),
+            (Holds::Schemas, Some(one)) => change(one),
+            _ => {}
+        }
+    }
+}
+
 /// The schemas directly inside a schema.
 pub(super) fn subschemas(schema: &Value) -> Vec<Subschema<'_>> {
     let mut found = Vec::new();

@@ -21,11 +21,14 @@ mod patterns;
 mod texts;
 #[cfg(not(feature = "schema-validation"))]
 mod unchecked;
+mod wrapping;
 
 pub use alternatives::Alternatives;
 pub use failure::{Invalid, SchemaFailure};
 pub use header_parameters::{HeaderParameter, HeaderParameterError, HeaderType, header_parameters};
 pub use texts::{SchemaMember, TextMember, TextReader, is_union_of_objects, members};
+#[doc(hidden)]
+pub use wrapping::wrapped;
 
 #[cfg(feature = "schema-validation")]
 pub use checked::Schema;
