@@ -617,10 +617,13 @@ message! {
 }
 
 message! {
-    /// A server of the same port to connect to in memory: `{"type": "memory", …}`.
+    /// A server of this process to connect to in memory: `{"type": "memory", …}`.
     pub struct Memory {
         /// The server.
         server: u64 = "server",
+        ;
+        /// The number of the server's port. By default, the same port.
+        port: Option<u64> = "port",
     }
 }
 

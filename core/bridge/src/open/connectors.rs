@@ -3,7 +3,7 @@
 use crate::{
     BridgeError, PortState,
     message::{Configured, Memory},
-    open::read::Connecting,
+    open::{ports, read::Connecting},
 };
 use std::sync::Arc;
 use trunkline::{
@@ -27,8 +27,8 @@ pub(crate) fn connector(
         }
         Connecting::Channel => Err(BridgeError::invalid("open: a channel cannot be a server of a group")),
         Connecting::Group(_) => Err(BridgeError::invalid("open: a group cannot be a server of another group")),
-        Connecting::Memory(Memory { server }) => {
-            Ok(Arc::new(MemoryConnector::new(state.server(server)?, state.runtime()?)))
+        Connecting::Memory(Memory { server, port }) => {
+            Ok(Arc::new(MemoryConnector::new(ports::server_of(state, server, port)?, state.runtime()?)))
         }
         Connecting::Child(command) => {
             if command.command.is_empty() {

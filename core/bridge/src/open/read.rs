@@ -43,7 +43,7 @@ pub(super) enum Endpoint {
 pub(crate) enum Connecting {
     Child(ChildCommand),
     Http(HttpEndpoint),
-    /// A server of the same port.
+    /// A server of this process.
     Memory(Memory),
     /// A server from a configuration.
     Config(Configured),

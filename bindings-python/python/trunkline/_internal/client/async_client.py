@@ -59,20 +59,20 @@ class Client(AsyncOperations, Connected):
             if self._connection.info is None or self.is_connected:
                 raise InvalidArgumentError("the client is already connected or connecting")
             await self.close(0)
-        loop, server_handle = current_loop(), None
-        self._loop = loop
+        self._loop = loop = current_loop()
+        place: dict[str, int] = {}
         if (server := self._connection.server) is None:
             port = Port()
             port.attach(loop)
         else:
             # An in-memory connection lives on the server's port.
-            port, server_handle = server._acquire(loop)
+            port, place["server"] = server._acquire(loop)
         self._port, self._handle = port, 0
         try:
             if server is not None:
                 await server._ready(port)
             receive = self._connection.listen(self._run, self._progress)
-            with self._connection.opening(port.native, port, server_handle) as json:
+            with self._connection.opening(port, place) as json:
                 self._handle = port.open(json, receive, self._connection.handlers)
             facts = await port.opened(self._handle)
             if self._port is not port:

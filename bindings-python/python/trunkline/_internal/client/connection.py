@@ -99,16 +99,14 @@ class Connection:
         self.telemetry: Telemetry | None = None
 
     @contextmanager
-    def opening(
-        self, native: _native.Port, port: Port | None = None, server_handle: int | None = None
-    ) -> Generator[dict[str, Any]]:
+    def opening(self, port: Port, place: Mapping[str, int]) -> Generator[dict[str, Any]]:
         """Yield the message that opens the connection, whose span is dropped if that fails at once.
-        `port` and `server_handle` are for a server in this process.
+        `place` is that of a server in this process.
         """
         self.telemetry = telemetry = telemetry_of(self._observed)
-        if telemetry is not None and port is not None:
+        if telemetry is not None:
             self.telemetry = telemetry = port.telemetry = port.telemetry or telemetry
-        transport = self.transport if server_handle is None else {**self.transport, "server": server_handle}
+        transport = {**self.transport, **place}
         if isinstance(self.target, ServersOf):
             transport = {**transport, "servers": self.target.json()}
         # Newer servers only send notifications that the client requests when it connects.
@@ -119,7 +117,7 @@ class Connection:
             "transport": transport,
             "handlers": self.lanes(),
             **self._auth,
-            **({} if telemetry is None else telemetry.opening(native)),
+            **({} if telemetry is None else telemetry.opening(port.native)),
         }
         try:
             yield json
@@ -143,8 +141,8 @@ class Connection:
         return {name: "pool" if self.uses_pool(handler) else "queue" for name, handler in self.handlers.items()}
 
     def uses_pool(self, handler: Handler) -> bool:
-        """Return True if the handler runs on a pool thread. A blocking client on its own port only
-        has pool threads for its transport.
+        """Return True if the handler runs on a pool thread. A blocking client only has pool threads
+        for its transport and for a server in this process.
         """
         return handler.in_thread and (not self.blocking or self.server is not None or handler.key in FUNCTIONS)
 

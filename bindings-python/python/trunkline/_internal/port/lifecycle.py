@@ -13,7 +13,7 @@ from .. import _native
 from .._generated.waist import STOPPED
 from ..errors import BlockingError, ClosedError, ForkedError, TrunklineError
 from ..model.base import checked_time
-from .bell import make_bell
+from .bell import Bell, make_bell
 from .events import Events
 from .log import wanted_level
 from .pool import Pool
@@ -49,9 +49,9 @@ def current_loop() -> AbstractEventLoop:
 class Lifecycle(Events):
     """The lifetime of a port: its bell, threads and loop, until everything on it has ended."""
 
-    def __init__(self, max_threads: int | None = None) -> None:
+    def __init__(self, max_threads: int | None = None, bell: Bell | None = None) -> None:
         self.pid: int = os.getpid()
-        self._bell = make_bell()
+        self._bell = bell or make_bell()
         super().__init__(self._bell.make_port())
         self.pool: Pool = Pool(self, max_threads)
         self.lifespan: Lifespan | None = None
@@ -169,9 +169,20 @@ class Lifecycle(Events):
         """End everything at once. Used at interpreter exit, when nothing may keep running."""
         if self._disposed or self.is_inherited:
             return
-        end_port(self.native, 0)
-        self.dispose()
+        self.end_blocking(0)
         self.pool.join(0.5)
+
+    def end_blocking(self, deadline: float) -> None:
+        """End everything from blocking code. Calls in flight get until the deadline (in seconds).
+        Safe to call twice.
+        """
+        with suppress(TrunklineError):  # already closed, or the parent process's port
+            self.native.close(0, round(deadline * 1000))
+            wait_ms = round((deadline + GRACE) * 1000)
+            while events := self.native.drain("queue", 4096, wait_ms):
+                if any(event[0] == STOPPED for event in events):
+                    break
+        self.dispose()
 
     def __del__(self) -> None:
         if (bell := getattr(self, "_bell", None)) is not None:
@@ -205,14 +216,6 @@ class Lifecycle(Events):
 
 
 _ports: weakref.WeakSet[Lifecycle] = weakref.WeakSet()
-# Ports without a loop, of blocking clients, and the process that they belong to.
-_natives: weakref.WeakKeyDictionary[_native.Port, int] = weakref.WeakKeyDictionary()
-
-
-def remember_native(native: _native.Port) -> None:
-    """Ensure that a blocking client's port ends before the interpreter exits."""
-    _end_at_exit()
-    _natives[native] = os.getpid()
 
 
 def close_deadline(native: _native.Port, handle: int, given: float | None) -> float:
@@ -227,20 +230,8 @@ def close_deadline(native: _native.Port, handle: int, given: float | None) -> fl
         return 0.0  # never opened, already closed, or the parent process's port
 
 
-def end_port(native: _native.Port, deadline: float) -> None:
-    """End everything on a port from blocking code. Calls in flight get until the deadline (in
-    seconds).
-    """
-    with suppress(TrunklineError):  # already closed, or the parent process's port
-        native.close(0, round(deadline * 1000))
-        wait_ms = round((deadline + GRACE) * 1000)
-        while events := native.drain("queue", 4096, wait_ms):
-            if any(event[0] == STOPPED for event in events):
-                return
-
-
 def _end_at_exit() -> None:
-    if not _ports and not _natives:
+    if not _ports:
         import atexit
 
         atexit.unregister(_end_all)
@@ -250,6 +241,3 @@ def _end_at_exit() -> None:
 def _end_all() -> None:
     for port in list(_ports):
         port.end_now()
-    for native, pid in list(_natives.items()):
-        if pid == os.getpid():
-            end_port(native, 0)

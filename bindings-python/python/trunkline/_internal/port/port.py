@@ -7,7 +7,6 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from .. import _native
 from ..errors import TrunklineError, from_object
 from ..schema.jsonable import jsonable
 from .lifecycle import GRACE, Lifecycle
@@ -47,7 +46,7 @@ class Port(Lifecycle):
     ) -> int:
         """Open a listener or a connection. `receive` gets the server's notifications, and
         `handlers` its requests; `opened` waits for the outcome. Blocking code passes `wait`, and
-        fetches the outcome itself; `receive` is then called on any thread.
+        fetches the outcome itself.
         """
         loop = None if "wait" in json else self.here()
         self._start_pool(json)
@@ -84,11 +83,6 @@ class Port(Lifecycle):
                 self._close(handle, 0)
             raise
 
-    def close_blocking(self, handle: int) -> None:
-        """End a blocking connection at once. Its later events are dropped."""
-        self._forget(handle)
-        self._close(handle, 0)
-
     def notify(self, handle: int, json: dict[str, Any]) -> None:
         """Send a notification to a connection's server, or a note about it to the core."""
         self._start_pool(json)
@@ -99,13 +93,9 @@ class Port(Lifecycle):
         wait on. The calls that it causes in this process run in `scope`.
         """
         loop = self.here()
-        if scope is not None:
-            json = {**json, "causes": True}
         with self._lock:
-            ticket = send_request(self.native, handle, json)
+            ticket = self.send(handle, json, scope)
             self._replies[ticket] = loop.create_future()
-            if scope is not None:
-                self._scopes[ticket] = scope
         if loop is self.loop:
             self._poll_soon()
         return ticket
@@ -138,11 +128,22 @@ class Port(Lifecycle):
             self._scopes[ticket] = CallScope()
         return ticket
 
-    def request_blocking(self, handle: int, json: dict[str, Any], scope: CallScope) -> int:
-        """Send a blocking client's request to a server in this process."""
+    def send(self, handle: int, json: dict[str, Any], scope: CallScope | None) -> int:
+        """Send a request. The calls that it causes in this process run in `scope`. Values without a
+        JSON type are converted as in handler results.
+
+        Raises:
+            TypeError: If a value has no JSON form.
+        """
+        if scope is not None:
+            json = {**json, "causes": True}
         with self._lock:
-            ticket = send_request(self.native, handle, {**json, "causes": True})
-            self._scopes[ticket] = scope
+            try:
+                ticket = self.native.request(handle, json)
+            except TypeError:
+                ticket = self.native.request(handle, jsonable(json))
+            if scope is not None:
+                self._scopes[ticket] = scope
         return ticket
 
     def cancel(self, ticket: int, reason: str) -> None:
@@ -193,15 +194,3 @@ class Port(Lifecycle):
 def descriptor_of(file: FileDescriptorLike) -> int:
     """Return the number of a descriptor, given as such or as a file or socket."""
     return file if isinstance(file, int) else file.fileno()
-
-
-def send_request(native: _native.Port, handle: int, json: dict[str, Any]) -> int:
-    """Send a request. Values without a JSON type are converted as in handler results.
-
-    Raises:
-        TypeError: If a value has no JSON form.
-    """
-    try:
-        return native.request(handle, json)
-    except TypeError:
-        return native.request(handle, jsonable(json))

@@ -1,0 +1,54 @@
+"""The port of a blocking client, whose waiting calls handle its events."""
+
+from __future__ import annotations
+
+from collections import deque
+from contextvars import copy_context
+from typing import TYPE_CHECKING, Any, Final
+
+from .bell import ThreadBell
+from .port import Port
+
+if TYPE_CHECKING:
+    from .scope import CallScope
+
+# Events per batch, and batches in a row: more than can precede a reply.
+_BATCH: Final = 256
+_BATCHES: Final = 200
+
+
+class BlockingPort(Port):
+    """A port without an event loop. Its `def` handlers run on pool threads or, with the lane
+    `queue`, on a thread that calls `answer_requests`.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(bell=ThreadBell())
+        # Requests of the server that wait for a thread: ticket, handle, operation, params.
+        self._asked: deque[tuple[int, int, str, Any]] = deque()
+
+    def handle_events(self) -> None:
+        """Handle the pending events. Only one thread may do so at a time, to keep them in order."""
+        for _ in range(_BATCHES):
+            events = self.native.drain("queue", _BATCH, 0)
+            for event in events:
+                self._dispatch(*event)
+            if len(events) < _BATCH:
+                return
+
+    def answer_requests(self) -> None:
+        """Answer the requests of the server that have arrived."""
+        while True:
+            try:
+                ticket, handle, operation, params = self._asked.popleft()
+            except IndexError:
+                return
+            handler = self.handler(handle, operation)
+            if handler is not None and not self.native.cancelled(ticket):
+                context = copy_context()
+                if self.telemetry is not None:
+                    context = self.telemetry.around_call(self.native, ticket, context)
+                context.run(handler.answer_in_thread, self, ticket, params, None)
+
+    def _call(self, ticket: int, handle: int, name: str, body: Any, scope: CallScope | None) -> None:  # noqa: ARG002
+        self._asked.append((ticket, handle, name, body))
