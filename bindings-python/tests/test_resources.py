@@ -183,9 +183,9 @@ def test_variables_of_a_template_become_parameters(offer: list[str], revision: s
         assert '"loud":false' in quiet["text"]
         for uri, problem in [
             ("notes://2024-02-30/7/red", "/day: day"),
-            ("notes://2024-02-29/seven/red", "'seven' is not an integer"),
+            ("notes://2024-02-29/seven/red", '"seven" is not of type "integer"'),
             ("notes://2024-02-29/7/green", '"green" is not one of "red" or "blue"'),
-            ("notes://2024-02-29/7/red?loud=maybe", "'maybe' is not true or false"),
+            ("notes://2024-02-29/7/red?loud=maybe", '"maybe" is not of type "boolean"'),
         ]:
             with pytest.raises(Refused) as refused:
                 peer.request("resources/read", uri=uri)
@@ -232,7 +232,7 @@ def test_optional_variables_and_lists() -> None:
             assert await read("files://a,b%2Fc?tag=1&tag=2&page=3") == [["a", "b/c"], 3, [1, 2]]
             assert await read("rest://x") == [[], {}]
             assert await read("rest://x/a/b?more=1") == [["a", "b"], {"more": ["1"]}]
-            with pytest.raises(ProtocolError, match="'one' is not an integer"):
+            with pytest.raises(ProtocolError, match='"one" is not of type "integer"'):
                 await read("files://a?tag=one")
 
     run(check())
@@ -288,7 +288,7 @@ def test_prm_04_prm_05_invalid_prompt_requests_are_refused(offer: list[str], rev
         for arguments, problem in [
             ({}, "code"),
             ({"code": "x", "more": "y"}, "more"),
-            ({"code": "x", "depth": "deep"}, "'deep' is not an integer"),
+            ({"code": "x", "depth": "deep"}, '"deep" is not of type "integer"'),
             ({"code": "x", "tone": "rude"}, '"rude" is not one of "kind" or "harsh"'),
         ]:
             with pytest.raises(Refused) as refused:

@@ -604,10 +604,10 @@ def test_constraints_of_prompts_and_templates_are_checked() -> None:
     }
     for wrong, text in [
         ({"page": "0"}, "^/page: 0 is less than the minimum of 1"),
-        ({"page": "x"}, "^/page: 'x' is not an integer"),
+        ({"page": "x"}, '^/page: "x" is not of type "integer"'),
         ({"slug": "A"}, '^/slug: "A" does not match'),
         ({"names": "[1]"}, "^/names/0: 1 is not of type"),
-        ({"names": "x"}, "^/names: 'x' is not a list"),
+        ({"names": "x"}, '^/names: "x" is not of type "array"'),
         ({"where": "{}"}, "^/where"),
     ]:
         with pytest.raises(InvalidArguments, match=text):

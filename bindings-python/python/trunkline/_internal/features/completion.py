@@ -37,10 +37,9 @@ class Completions(Registry):
             InvalidArgumentError: If `of` is a function that is not registered, or the argument
                 already has a completion.
         """
-        reference, shown = self._reference(of)
+        reference, _ = self._reference(of)
         registration = {"ref": reference, "argument": argument}
-        handler = CompletionHandler((*reference.values(), argument), function, registration)
-        self._add(handler, f"a completion of {argument!r} of {shown!r}")
+        self._add(CompletionHandler((*reference.values(), argument), function, registration))
 
     def remove_completion(self, of: str | Callable[..., Any], argument: str) -> None:
         """Remove a completion.

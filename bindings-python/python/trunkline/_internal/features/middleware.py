@@ -158,7 +158,7 @@ class Middlewares(Registry):
         for method in methods:
             if not isinstance(method, str):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise InvalidArgumentError(f"middleware wraps methods by name, such as {CALL_TOOL!r}, not {method!r}")
-        self._add(MiddlewareHandler(function, methods), "this middleware")
+        self._add(MiddlewareHandler(function, methods))
 
     def remove_middleware(self, function: Middleware) -> None:
         """Remove middleware.

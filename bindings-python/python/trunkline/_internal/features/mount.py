@@ -91,7 +91,7 @@ class Mounts(Registry):
             raise InvalidArgumentError(f"mount() takes a Server, not {server!r}; for a client, use proxy()")
         handler = MountHandler(prefix, {}, server._mountable)
         handler.mounted = server
-        self._add(handler, f"a server mounted as {prefix!r}")
+        self._add(handler)
         self._lend(server)
         return Mount(self, "mount", prefix)
 
@@ -121,5 +121,5 @@ class Mounts(Registry):
         if shared is None:
             raise InvalidArgumentError(f"proxy() takes a connected client, not {client!r}")
         prefix = options.get("prefix") or ""
-        self._add(ProxyHandler(prefix, encoded(PROXY_OPTIONS, options), shared), f"a proxy {prefix!r}")
+        self._add(ProxyHandler(prefix, encoded(PROXY_OPTIONS, options), shared))
         return Mount(self, "proxy", prefix)

@@ -79,7 +79,7 @@ class Prompts(Registry):
         self._remove("prompt", name, f"prompt named {name!r}")
 
 
-def _prompt(function: Callable[..., Any], options: Mapping[str, Any]) -> tuple[PromptHandler, str]:
+def _prompt(function: Callable[..., Any], options: Mapping[str, Any]) -> PromptHandler:
     given = encoded(PROMPT_OPTIONS, options)
     beside = taken(given, *PROMPT_REGISTRATION)
     prompt = described(function, given)
@@ -89,5 +89,4 @@ def _prompt(function: Callable[..., Any], options: Mapping[str, Any]) -> tuple[P
         for one in signature.arguments
     ]
     registration = {"prompt": prompt | camel_case(arguments=arguments or None), **beside}
-    name = prompt["name"]
-    return PromptHandler(name, function, signature, registration), f"a prompt named {name!r}"
+    return PromptHandler(prompt["name"], function, signature, registration)

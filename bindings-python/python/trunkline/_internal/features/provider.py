@@ -175,7 +175,7 @@ class Providers(Registry):
             category: `"tools"`, `"resources"`, `"resourceTemplates"` or `"prompts"`.
             provider: The provider.
         """
-        self._add(ProviderHandler(category, provider), f"this provider of {category}")
+        self._add(ProviderHandler(category, provider))
 
     def remove_provider(self, category: Category, provider: Any) -> None:
         """Remove a provider.

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     # A user of the port: the loop of a listener or client, or None for a blocking client; and the
     # mounted servers, which each user uses too.
     User = tuple[AbstractEventLoop | None, list[tuple["Registry", Port]]]
-    # Makes the handler for a function and options, and its name for error messages.
-    Make = Callable[[Callable[..., Any], Mapping[str, Any]], tuple[FunctionHandler, str]]
+    # Makes the handler for a function and options.
+    Make = Callable[[Callable[..., Any], Mapping[str, Any]], FunctionHandler]
 
 E = TypeVar("E", bound="ErrorHook")
 EnterLifespan: TypeAlias = Callable[[Any], AbstractAsyncContextManager[Any]]
@@ -68,7 +68,6 @@ class Registry:
         self._things: dict[Key, Handler] = {}
         self._handles: dict[Key, int] = {}
         self._disabled: set[Key] = set()
-        self._replaces = json.get("options", {}).get("onDuplicate") == "replace"
         self._lock = threading.RLock()
         self._port: Port | None = None
         self._handle = 0
@@ -126,16 +125,14 @@ class Registry:
             else:
                 self._overrides[key] = before
 
-    def _add(self, handler: Handler, what: str) -> Key:
-        """Register a feature, and notify connected clients. `what` names it in the error for a
-        duplicate.
-        """
+    def _add(self, handler: Handler) -> Key:
+        """Register a feature, and notify connected clients."""
         key = (handler.kind, handler.key)
         with self._lock:
             port = self._bind()
             old = self._handles.get(key)
-            if old is not None and (not self._replaces or handler.kind in ("middleware", "provider")):
-                raise InvalidArgumentError(f"the server already has {what}")
+            if old is not None and handler.kind in ("middleware", "provider"):  # they have no names in the core
+                raise InvalidArgumentError(f"the server already has this {handler.kind}")
             self._register(port, key, handler)
             self._things[key] = handler
             self._disabled.discard(key)
@@ -145,22 +142,19 @@ class Registry:
 
     def _added(self, make: Make, function: Callable[..., Any], options: Mapping[str, Any]) -> Registration:
         """Register a feature that can be changed."""
-        handler, what = self._made(make, function, options)
-        return Registration(self, self._add(handler, what))
+        return Registration(self, self._add(self._made(make, function, options)))
 
-    def _made(
-        self, make: Make, function: Callable[..., Any], options: Mapping[str, Any]
-    ) -> tuple[FunctionHandler, str]:
+    def _made(self, make: Make, function: Callable[..., Any], options: Mapping[str, Any]) -> FunctionHandler:
         visible, complete = options.get("visible"), options.get("complete")
         beside = {name: option for name, option in options.items() if name not in ("visible", "complete")}
-        handler, what = make(function, beside)
+        handler = make(function, beside)
         handler.origin = make, function, options
         handler.require(self._dependencies)
         if visible is not None:
             handler.visible = VisibilityHandler(visible)
         if complete:
             handler.completers = {name: Completer(name, suggest) for name, suggest in complete.items()}
-        return handler, what
+        return handler
 
     def _found(self, kind: str, key: str) -> Registration:
         if (kind, key) not in self._things:
@@ -172,7 +166,7 @@ class Registry:
         with self._lock:
             port = self._bind()
             make, old, given = self._thing(key).origin
-            handler, _ = self._made(make, function or old, {**given, **options})
+            handler = self._made(make, function or old, {**given, **options})
             changed = (handler.kind, handler.key)
             self._register(port, changed, handler, self._handles[key])
             self._things = {changed if name == key else name: thing for name, thing in self._things.items()}

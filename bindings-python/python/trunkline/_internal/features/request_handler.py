@@ -72,7 +72,7 @@ class RequestHandlers(Registry):
         registration = {"method": method, **given, "paramsSchema": signature.input_schema}
         handler = RequestHandler(method, function, signature, registration)
         handler.require(self._dependencies)
-        self._add(handler, f"a handler of {method!r}")
+        self._add(handler)
 
     def remove_request_handler(self, method: str) -> None:
         """Remove the handler of a request.

@@ -98,7 +98,7 @@ class Resources(Registry):
         self._tell({"resourceUpdated": uri})
 
 
-def _resource(uri: str, function: Callable[..., Any], options: Mapping[str, Any]) -> tuple[ResourceHandler, str]:
+def _resource(uri: str, function: Callable[..., Any], options: Mapping[str, Any]) -> ResourceHandler:
     is_template, variables = "{" in uri, _variables(uri)
     lists = frozenset(name for name, variable in variables.items() if variable.is_list)
     signature = TextSignature(function, "a resource", lists)
@@ -110,11 +110,11 @@ def _resource(uri: str, function: Callable[..., Any], options: Mapping[str, Any]
         if "size" in given:
             raise InvalidArgumentError(f"{uri}: a template cannot have a size")
         template = {"resourceTemplate": {"uriTemplate": uri, **descriptor}, **beside}
-        return ResourceTemplateHandler(uri, function, signature, template), f"the resource template {uri!r}"
+        return ResourceTemplateHandler(uri, function, signature, template)
     if "unsafePaths" in beside:
         raise InvalidArgumentError(f"{uri}: unsafe_paths is only for templates: this URI has no variables")
     resource = {"resource": {"uri": uri, **descriptor}, **beside}
-    return ResourceHandler(uri, function, signature, resource), f"the resource {uri!r}"
+    return ResourceHandler(uri, function, signature, resource)
 
 
 class _Variable(NamedTuple):

@@ -65,7 +65,7 @@ class Skills(Registry):
         """
         skill = Skill(options.get("root") or files)
         registration = {**_contents(files), **encoded(SKILL_OPTIONS, options)}
-        self._add(SkillHandler(skill, registration), "this skill")
+        self._add(SkillHandler(skill, registration))
         return skill
 
     def add_directory(
@@ -88,7 +88,7 @@ class Skills(Registry):
                 path is not a directory.
         """
         registration = {"uri": uri, "path": _absolute(path), **encoded(DIRECTORY_OPTIONS, options)}
-        self._add(DirectoryHandler(uri, registration), f"a directory at {uri!r}")
+        self._add(DirectoryHandler(uri, registration))
 
     def remove_directory(self, uri: str) -> None:
         """Remove a directory.

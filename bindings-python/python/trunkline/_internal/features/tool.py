@@ -109,7 +109,7 @@ class Tools(Registry):
         self._remove("tool", name, f"tool named {name!r}")
 
 
-def _tool(function: Callable[..., Any], options: Mapping[str, Any]) -> tuple[ToolHandler, str]:
+def _tool(function: Callable[..., Any], options: Mapping[str, Any]) -> ToolHandler:
     given = encoded(TOOL_OPTIONS, options)
     registration = taken(given, *TOOL_REGISTRATION)
     input_schema, output_schema = given.pop("inputSchema", None), given.pop("outputSchema", None)
@@ -118,5 +118,4 @@ def _tool(function: Callable[..., Any], options: Mapping[str, Any]) -> tuple[Too
     tool |= camel_case(input_schema=signature.input_schema, output_schema=signature.returns.schema)
     wraps, explains = signature.returns.wrap or None, signature.explains or None
     registration |= camel_case(tool=tool, wrap_output=wraps, explains=explains)
-    name = tool["name"]
-    return ToolHandler(name, function, signature, registration), f"a tool named {name!r}"
+    return ToolHandler(tool["name"], function, signature, registration)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -34,28 +34,3 @@ class Node:
     def with_schema(self, schema: Schema) -> Node:
         """Return the same type with another schema."""
         return Node(schema, self.convert, plain=self.plain, is_foreign=self.is_foreign)
-
-
-def expected(schema: Schema) -> str:
-    """Describe the values of a schema in a few words."""
-    if "anyOf" in schema:
-        return " or ".join(expected(inner) for inner in schema["anyOf"] if inner.get("type") != "null")
-    if "enum" in schema:
-        return f"one of {', '.join(map(str, schema['enum']))}"
-    if "const" in schema:
-        return str(schema["const"])
-    if "format" in schema:
-        return f"a {schema['format']}"
-    kind = schema.get("type")
-    return _KINDS.get(kind, "of the type") if isinstance(kind, str) else "a number"
-
-
-_KINDS: Final = {
-    "boolean": "true or false",
-    "integer": "an integer",
-    "number": "a number",
-    "string": "text",
-    "null": "null",
-    "array": "a list",
-    "object": "an object",
-}

@@ -10,7 +10,7 @@ from .. import _native
 from ..errors import InvalidArgumentError
 from ..failures import InvalidArguments
 from ..schema.builder import Builder
-from ..schema.node import Node, Schema, expected
+from ..schema.node import Node, Schema
 from ..schema.refusals import REFUSALS, refusal
 from ..schema.unsupported import refusing
 from .parameters import Given, Parameters
@@ -53,15 +53,15 @@ class TextArgument:
             arguments[self._parameter] = self._make()
 
     def _read(self, text: str) -> Any:
-        found: tuple[str, str] | None = None
+        problems: list[tuple[str, str]] = []
         for value in _values(text, self._schema):
             if (problem := self._checks.problem(value)) is None:
                 try:
                     return self._node.build(value)
                 except REFUSALS as error:
                     problem = refusal(error, value)
-            found = found or problem  # that of the narrowest type
-        place, reason = found or ("", f"{text!r} is not {expected(self._schema)}")
+            problems.append(problem)
+        place, reason = problems[0]  # that of the narrowest type
         raise InvalidArguments(f"/{self.name}{place}", reason)
 
 
@@ -131,7 +131,9 @@ def _types(schema: Schema, inherited: Mapping[str, Schema] | None = None) -> set
 
 
 def _values(text: str, schema: Schema) -> list[Any]:
-    """Return the values that the string may represent, the narrowest type first."""
+    """Return the values that the string may represent, the narrowest type first; itself if there
+    are none.
+    """
     types = _types(schema)
     values: list[Any] = []
     if "enum" in schema:  # possibly of several types
@@ -152,4 +154,4 @@ def _values(text: str, schema: Schema) -> list[Any]:
                 values.append(json)
     if "string" in types:
         values.append(text)
-    return values
+    return values or [text]
