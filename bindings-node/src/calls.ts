@@ -1,8 +1,9 @@
 // Calls of this thread's handlers, from the body to the response, which is sent exactly once.
 import { InputRequired } from "./client-requests.js";
-import { Context, describedBy, finish, passedOn } from "./context.js";
+import { Context } from "./context.js";
 import { Suspended, ToolError, describe, thrownBy } from "./errors.js";
 import { failureOf } from "./failures.js";
+import type { CallDescription } from "./generated/client-requests.js";
 import { TrunklineError } from "./generated/errors.js";
 import type { Callable } from "./features/feature.js";
 import { UnfitValue } from "./json.js";
@@ -99,7 +100,7 @@ export class Calls {
     this.#finish(ticket);
     try {
       if (error instanceof UnfitValue) error = new InvalidReturn(`${callable?.where ?? "a handler"} returned a value that ${error.fault}: ${error.message}`);
-      const passed = context && passedOn(context, error);
+      const passed = context?.passedOn(error);
       if (passed !== undefined && !(passed instanceof TrunklineError)) {
         const { shape, body } = resultOf(passed as object);
         this.requests.core.complete(ticket, shape, body);
@@ -123,7 +124,7 @@ export class Calls {
     const context = this.#open.get(ticket);
     if (!context) return false;
     this.#open.delete(ticket);
-    finish(context, cancelled);
+    context.finish(cancelled);
     return true;
   }
 }
@@ -133,7 +134,7 @@ function report(context: Context, owner: Owner | undefined, error: unknown, desc
   let name = "a handler";
   try {
     // Token verification has neither.
-    const { method, name: called } = describedBy(context) as Partial<Context>;
+    const { method, name: called } = context.described as Partial<CallDescription>;
     if (method !== undefined) name = `${method} ${called}`;
   } catch {
     // The call is over, or belongs to a client.

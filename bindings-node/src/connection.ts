@@ -11,7 +11,7 @@ import { OpenHandle } from "./open-handle.js";
 import type { CallOptions, OpenStream, RequestOptions, RequestSender, SenderOptions, SendOptions, ToolCallOptions } from "./requests.js";
 import type { Schema } from "./schema/convert.js";
 import { CallScope } from "./scope.js";
-import { connectInMemory, Server } from "./server.js";
+import { Server } from "./server.js";
 import { Handlers } from "./server-requests.js";
 import { longestTimer } from "./times.js";
 import { expectation } from "./tool-results.js";
@@ -144,7 +144,7 @@ export class Connection extends OpenHandle implements RequestSender {
       await Promise.race([Promise.allSettled(this.#inFlight), sleep(Math.min(deadlineMs, longestTimer), undefined, { ref: false })]);
       await this.close(0);
     };
-    return { type: "memory", server: await connectInMemory(server, { close, end: this.end }) };
+    return { type: "memory", server: await server.connectInMemory({ close, end: this.end }) };
   }
 }
 

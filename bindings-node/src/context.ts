@@ -24,21 +24,6 @@ interface CallInfo extends CallDescription {
   once: JsonObject;
 }
 
-/** Ends a context because its call was answered or, if a reason is given, cancelled. */
-export let finish: (context: Context, cancelled?: string) => void;
-
-/** Returns the core's description of what a context belongs to. */
-export let describedBy: (context: Context) => unknown;
-
-/** Runs the rest of a request, for middleware. */
-export let proceed: (context: Context, params?: JsonObject) => Promise<unknown>;
-
-/**
- * Records the failure of a call for the code that caused it. If the error passed through
- * middleware, returns the reply that it was already converted to: a result or an error.
- */
-export let passedOn: (context: Context, error: unknown) => unknown;
-
 /** The call that a handler answers, and messages to its client. */
 export class Context extends ClientRequests {
   readonly #requests: Requests;
@@ -55,34 +40,6 @@ export class Context extends ClientRequests {
   #passedOn: Map<unknown, unknown> | undefined;
   /** Values of `once`, by name. */
   #done: Map<string, Promise<unknown>> | undefined;
-
-  static {
-    proceed = async (context, params) => {
-      const scope = new CallScope(context.vars);
-      let answer: unknown;
-      try {
-        answer = await context.#requests.send(context.#ticket, waistMethod.next, params, {}, scope);
-      } catch (error) {
-        if (!scope.failure) throw error;
-        answer = error;
-      }
-      if (!scope.failure) return answer;
-      const { thrown } = scope.failure;
-      (context.#passedOn ??= new Map<unknown, unknown>()).set(thrown, answer);
-      throw thrown;
-    };
-    passedOn = (context, thrown) => {
-      if (context.#scope && !(thrown instanceof Suspended)) context.#scope.failure = { thrown, internal: failureOf(thrown).kind === "internal" };
-      return context.#passedOn?.get(thrown);
-    };
-    describedBy = (context) => context.described;
-    finish = (context, cancelled) => {
-      context.#open = false;
-      if (cancelled === undefined) return;
-      context.#cancelled = new DOMException(cancelled === "" ? "the call was cancelled" : `the call was cancelled: ${cancelled}`, "AbortError");
-      context.#controller?.abort(context.#cancelled);
-    };
-  }
 
   /** @internal */
   constructor(requests: Requests, ticket: number, owner?: Owner, scope?: CallScope) {
@@ -247,8 +204,51 @@ export class Context extends ClientRequests {
     }
   }
 
+  /**
+   * Ends the context because its call was answered or, if a reason is given, cancelled.
+   *
+   * @internal
+   */
+  finish(cancelled?: string): void {
+    this.#open = false;
+    if (cancelled === undefined) return;
+    this.#cancelled = new DOMException(cancelled === "" ? "the call was cancelled" : `the call was cancelled: ${cancelled}`, "AbortError");
+    this.#controller?.abort(this.#cancelled);
+  }
+
+  /**
+   * Runs the rest of a request, for middleware.
+   *
+   * @internal
+   */
+  async proceed(params?: JsonObject): Promise<unknown> {
+    const scope = new CallScope(this.vars);
+    let answer: unknown;
+    try {
+      answer = await this.#requests.send(this.#ticket, waistMethod.next, params, {}, scope);
+    } catch (error) {
+      if (!scope.failure) throw error;
+      answer = error;
+    }
+    if (!scope.failure) return answer;
+    const { thrown } = scope.failure;
+    (this.#passedOn ??= new Map<unknown, unknown>()).set(thrown, answer);
+    throw thrown;
+  }
+
+  /**
+   * Records the failure of the call for the code that caused it. If the error passed through
+   * middleware, returns the reply that it was already converted to: a result or an error.
+   *
+   * @internal
+   */
+  passedOn(thrown: unknown): unknown {
+    if (this.#scope && !(thrown instanceof Suspended)) this.#scope.failure = { thrown, internal: failureOf(thrown).kind === "internal" };
+    return this.#passedOn?.get(thrown);
+  }
+
   /** @internal */
-  protected override get described(): CallInfo {
+  override get described(): CallInfo {
     try {
       return (this.#info ??= JSON.parse(this.#requests.core.describe(this.#ticket)) as CallInfo);
     } catch (error) {

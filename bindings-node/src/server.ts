@@ -46,11 +46,6 @@ export interface Closable {
  */
 const dropped = new FinalizationRegistry<number>((handle) => port().core.unregister(handle));
 
-/** Adds an in-memory connection to a server. Returns the server's handle. */
-export let connectInMemory: (server: Server, connection: Closable) => Promise<number>;
-
-let storeFindings: (server: Server) => Promise<string[]>;
-
 /**
  * Checks that a store fulfills the contract of {@link Store}. Returns the violations found; an
  * empty array if there are none. The check takes a few seconds. It uses keys below `check/` and
@@ -61,7 +56,7 @@ let storeFindings: (server: Server) => Promise<string[]>;
 export async function checkStore(store: string | Store): Promise<string[]> {
   const server = new Server({ name: "check", version: "1" }, { store });
   try {
-    return await storeFindings(server);
+    return await server.checkStore();
   } finally {
     await server.close();
   }
@@ -84,18 +79,6 @@ export class Server {
   });
   readonly #lifespan: Lifespan;
   readonly #telemetry: boolean | undefined;
-
-  static {
-    connectInMemory = async (server, connection) => {
-      const handle = server.#handleToOpen();
-      await server.#enter(connection);
-      return handle;
-    };
-    storeFindings = async (server) => {
-      const checked = await server.#port.requests.send(server.#known(), "checkStore", undefined, {});
-      return (checked as { findings: string[] }).findings;
-    };
-  }
 
   /** Handles web-standard requests, as in `export default { fetch: server.fetch }`. */
   readonly fetch: FetchHandler = this.fetchHandler();
@@ -399,6 +382,23 @@ export class Server {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
+  }
+
+  /**
+   * Adds an in-memory connection. Returns the server's handle.
+   *
+   * @internal
+   */
+  async connectInMemory(connection: Closable): Promise<number> {
+    const handle = this.#handleToOpen();
+    await this.#enter(connection);
+    return handle;
+  }
+
+  /** @internal */
+  async checkStore(): Promise<string[]> {
+    const checked = await this.#port.requests.send(this.#known(), "checkStore", undefined, {});
+    return (checked as { findings: string[] }).findings;
   }
 
   #changeable<C extends object, H>(make: (config: C, handler: H) => Feature, config: C, handler: H): ChangeableRegistration<C> {
