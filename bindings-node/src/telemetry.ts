@@ -32,29 +32,6 @@ interface TelemetryMeasurements {
   measurements: { name: string; description: string; unit: string; monotonic: boolean; value: number }[];
 }
 
-/** The ports whose servers are measured. The instruments are shared by the process. */
-const measured = new Set<NativePort>();
-let measures = false;
-
-/** Returns a measurement of all servers, except for closed ports. */
-function load(name: string): number {
-  let total = 0;
-  for (const port of measured) {
-    const of = measurementsOf(port);
-    if (!of.length) measured.delete(port);
-    total += of.find((one) => one.name === name)?.value ?? 0;
-  }
-  return total;
-}
-
-function measurementsOf(port: NativePort): TelemetryMeasurements["measurements"] {
-  const json = port.measurements();
-  return json === "" ? [] : (JSON.parse(json) as TelemetryMeasurements).measurements;
-}
-
-/** The keys of a trace context that `_meta` may contain. */
-const keys = ["traceparent", "tracestate", "baggage"];
-
 let api: typeof Api | undefined;
 
 /**
@@ -77,6 +54,7 @@ export class Telemetry {
    * the program.
    */
   readonly #spans = new Map<number, Api.Span>();
+  #isMeasured = false;
 
   constructor(
     private readonly core: NativePort,
@@ -85,16 +63,19 @@ export class Telemetry {
 
   /** Reports the load of the port's servers whenever the program collects metrics. */
   measureLoad(): void {
-    const measurements = measurementsOf(this.core);
-    if (!measurements.length) return;
-    measured.add(this.core);
-    if (measures) return;
-    measures = true;
+    const measurements = this.#measurements();
+    if (this.#isMeasured || measurements.length === 0) return;
+    this.#isMeasured = true;
     const meter = this.api.metrics.getMeter("trunkline");
     for (const { name, description, unit, monotonic } of measurements) {
       const instrument = monotonic ? meter.createObservableCounter(name, { description, unit }) : meter.createObservableUpDownCounter(name, { description, unit });
-      instrument.addCallback((result) => result.observe(load(name)));
+      instrument.addCallback((result) => result.observe(this.#measurements().find((one) => one.name === name)?.value ?? 0));
     }
+  }
+
+  #measurements(): TelemetryMeasurements["measurements"] {
+    const json = this.core.measurements();
+    return json === "" ? [] : (JSON.parse(json) as TelemetryMeasurements).measurements;
   }
 
   /** Runs the function of a call within the span of its request. */
@@ -150,9 +131,10 @@ export class Telemetry {
   #sending(record: TelemetryRecord): { span: Api.Span; trace: object } {
     const active = this.api.context.active();
     const span = this.#begin(record, active);
-    const carrier: Record<string, string> = {};
-    this.api.propagation.inject(this.api.trace.setSpan(active, span), carrier);
-    return { span, trace: Object.fromEntries(Object.entries(carrier).filter(([key]) => keys.includes(key))) };
+    // The core takes from it what a message can carry.
+    const trace = {};
+    this.api.propagation.inject(this.api.trace.setSpan(active, span), trace);
+    return { span, trace };
   }
 
   /**

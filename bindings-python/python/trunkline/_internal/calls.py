@@ -60,12 +60,7 @@ class Call(CallDescription):
         self._port.native.notify(self._ticket, json)
 
     def _progress(self, progress: float, total: float | None, message: str | None) -> None:
-        update: dict[str, Any] = {"progress": progress}
-        if total is not None:
-            update["total"] = total
-        if message is not None:
-            update["message"] = message
-        self._notify(update)
+        self._notify({"progress": progress, "total": total, "message": message})
 
     def _send_log(self, level: LoggingLevel, data: Any, logger: str | None) -> None:
         said: dict[str, Any] = {"level": level, "data": jsonable(data)}

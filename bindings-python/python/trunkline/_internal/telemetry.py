@@ -147,10 +147,10 @@ class Telemetry:
         return {"span": {"number": number, "trace": self._carried(span)}}
 
     def _carried(self, span: Span) -> dict[str, str]:
-        """Return the trace context for the messages of a span."""
+        """Return the trace context of a span. The core takes from it what a message can carry."""
         trace: dict[str, str] = {}
         self._propagate.inject(trace, self._trace.set_span_in_context(span))
-        return {key: trace[key] for key in ("traceparent", "tracestate", "baggage") if key in trace}
+        return trace
 
     def _begin(self, record: dict[str, Any], parent: Any) -> Span:
         is_served = record["kind"] == "server"
