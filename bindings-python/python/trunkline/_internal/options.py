@@ -6,7 +6,8 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from .model.base import encode_base64, ms_of, protocol_names
+from ._generated.models import protocol_names
+from .model.base import encode_base64, ms_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack as Unpack  # noqa: PLC0414 - for other modules

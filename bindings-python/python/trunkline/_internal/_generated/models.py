@@ -19,10 +19,30 @@ from ..model.base import (
     list_of,
     ms_of,
     one_or_list_of,
-    protocol_names,
     string_of,
 )
 from ..model.resource_contents import EmbeddedResource, ResourceContents
+
+_PROTOCOL_NAMES = {
+    "mime_type": "mimeType",
+    "read_only_hint": "readOnlyHint",
+    "destructive_hint": "destructiveHint",
+    "idempotent_hint": "idempotentHint",
+    "open_world_hint": "openWorldHint",
+    "task_support": "taskSupport",
+    "last_modified": "lastModified",
+    "cost_priority": "costPriority",
+    "speed_priority": "speedPriority",
+    "intelligence_priority": "intelligencePriority",
+}
+
+
+def protocol_names(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Rename the members of an object written as a dict, such as `ToolAnnotations`, to their
+    protocol names. Other SDKs use these Python names.
+    """
+    return {_PROTOCOL_NAMES.get(name, name): value for name, value in given.items()}
+
 
 OnDuplicate: TypeAlias = Literal["error", "replace"]
 """What to do if a name, URI or argument is registered twice."""

@@ -84,27 +84,6 @@ class HasText:
         return "\n".join(block.text for block in self.content if getattr(block, "TYPE", None) == "text")
 
 
-# Members of objects that can be written as dicts, by the names that other SDKs use.
-_PROTOCOL_NAMES: Final = {
-    "cost_priority": "costPriority",
-    "destructive_hint": "destructiveHint",
-    "idempotent_hint": "idempotentHint",
-    "intelligence_priority": "intelligencePriority",
-    "last_modified": "lastModified",
-    "mime_type": "mimeType",
-    "open_world_hint": "openWorldHint",
-    "read_only_hint": "readOnlyHint",
-    "speed_priority": "speedPriority",
-}
-
-
-def protocol_names(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Rename the members of an object written as a dict, such as `ToolAnnotations`, to their
-    protocol names.
-    """
-    return {_PROTOCOL_NAMES.get(name, name): value for name, value in given.items()}
-
-
 def present(**members: Any) -> dict[str, Any]:
     """Return the members of an object that are not None."""
     return {name: value for name, value in members.items() if value is not None}

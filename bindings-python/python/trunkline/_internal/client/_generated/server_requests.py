@@ -18,10 +18,11 @@ from ..._generated.models import (
     Token,
     Tool,
     ToolChoice,
+    protocol_names,
 )
 from ...client_requests.input_request import ElicitResult
 from ...messages import Message
-from ...model.base import Model, list_of, protocol_names, string_of
+from ...model.base import Model, list_of, string_of
 
 
 class ElicitRequest(Model):
