@@ -10,6 +10,7 @@ mod docs;
 mod measured;
 mod picture;
 mod python;
+mod ruby;
 mod surface;
 mod templates;
 mod text;
@@ -94,6 +95,7 @@ fn files(workspace: &Workspace) -> Result<Vec<File>> {
     let mut files = typescript::render(workspace, &printed, &surface)?;
     files.extend(python::render(workspace, &printed, &surface)?);
     files.extend(c::render(workspace, &printed, &surface)?);
+    files.extend(ruby::render(workspace, &printed, &surface)?);
     files.extend(docs::render(workspace, &surface)?);
     files.extend(measured::render(workspace)?);
     build::python::install_tools(workspace)?;
@@ -121,7 +123,9 @@ fn stale(workspace: &Workspace, files: &[File]) -> Result<Vec<String>> {
 /// Files in generated directories that no renderer generates.
 fn superfluous(workspace: &Workspace, files: &[File]) -> Result<Vec<String>> {
     let mut found = Vec::new();
-    for folder in FOLDERS.iter().chain(&python::FOLDERS).filter(|folder| workspace.path(folder).exists()) {
+    for folder in
+        FOLDERS.iter().chain(&python::FOLDERS).chain(&ruby::FOLDERS).filter(|folder| workspace.path(folder).exists())
+    {
         for path in files_under(&workspace.path(folder))? {
             let relative = path.strip_prefix(&workspace.root)?.to_string_lossy().replace('\\', "/");
             if !relative.contains("__pycache__") && !files.iter().any(|(path, _)| *path == relative) {
