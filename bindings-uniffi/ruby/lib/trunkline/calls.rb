@@ -1,0 +1,89 @@
+# frozen_string_literal: true
+
+module Trunkline
+  # The handler of a feature, as its calls use it: `run` gets the body and the context, and `answer`
+  # converts what it returns. `where` names it in the log.
+  # @api private
+  Callable = Struct.new(:run, :answer, :where, :owner, keyword_init: true)
+
+  # An argument that matches its schema, but not the type in Ruby.
+  # @api private
+  class InvalidArguments < StandardError
+    attr_reader :path
+
+    def initialize(message, path = "")
+      super(message)
+      @path = path
+    end
+  end
+
+  # Calls of handlers, from the body to the response, which is sent exactly once.
+  # @api private
+  class Calls
+    def initialize(native, requests, pool)
+      @native = native
+      @requests = requests
+      @pool = pool
+      @lock = Mutex.new
+      @open = {}
+    end
+
+    # Runs the handler of a call on a thread of the pool.
+    def start(ticket, callable, body)
+      return fail(ticket, "kind" => "tool", "message" => "the handler was removed before the call ran") unless callable
+
+      context = Context.new(@native, @requests, ticket)
+      @lock.synchronize { @open[ticket] = context }
+      @pool.run { run(ticket, callable, body, context) }
+    end
+
+    # Tells the handler that its call was cancelled.
+    def cancel(ticket, reason) = finish(ticket)&.send(:cancel, reason)
+
+    private
+
+    def run(ticket, callable, body, context)
+      return if context.cancelled?
+
+      shape, bytes = callable.answer.call(callable.run.call(Requests.parse(body), context))
+      finish(ticket)
+      @native.complete(ticket, shape, bytes)
+    rescue Exception => e # rubocop:disable Lint/RescueException
+      finish(ticket)
+      fail(ticket, failure(e, callable, context))
+      raise if e.is_a?(SystemExit)
+    end
+
+    def finish(ticket) = @lock.synchronize { @open.delete(ticket) }
+
+    def fail(ticket, failure)
+      @native.fail(ticket, Requests.json(failure))
+    rescue InvalidArgumentError => e
+      @native.fail(ticket, Requests.json("kind" => "internal", "message" => e.message))
+    rescue Error
+      nil # The port is closed.
+    end
+
+    def failure(error, callable, context)
+      case error
+      when ToolError then { "kind" => "tool", "message" => error.message }
+      when InvalidArguments then { "kind" => "invalid", "message" => error.message, "path" => error.path }
+      when ProtocolError then { "kind" => "protocol", "message" => error.message, "code" => error.code, "data" => Model.plain(error.data) }.compact
+      when TokenError
+        return { "kind" => "invalid", "message" => error.message, "path" => "" } unless error.scopes
+
+        { "kind" => "protocol", "message" => error.message, "data" => { "error" => "insufficient_scope", "scopes" => error.scopes } }
+      else
+        report(error, callable, context) unless error.is_a?(Suspended) || context.cancelled?
+        { "kind" => "internal", "message" => error.full_message(highlight: false, order: :top), "logged" => true }
+      end
+    end
+
+    def report(error, callable, context)
+      Trunkline.log_error("#{callable.where} failed", error)
+      callable.owner&.on_error&.call(error, context)
+    rescue StandardError => e
+      Trunkline.log_error("on_error failed", e)
+    end
+  end
+end

@@ -1,0 +1,27 @@
+# frozen_string_literal: true
+
+module Trunkline
+  # A client of many servers, whose tools have the names of their servers as a prefix.
+  class ClientGroup < ConnectedClient
+    include GroupOperations
+
+    # Connects to all servers. If one of them fails, the others are still connected. With a block, the
+    # group is closed at its end.
+    #
+    # @param servers [Hash, String] the targets by name, each as for {Client.connect} except servers of
+    #   this process; a configuration with `mcpServers`, or the path of its file
+    # @return [ClientGroup]
+    def self.connect(servers, **options, &block)
+      given = servers.is_a?(Hash) ? servers.to_h { |name, target| [name.to_s, place(target)] } : servers.to_s
+      opened(GroupTarget.new(given), options, &block)
+    end
+
+    # A server as the core has it: a client is a connection that the group shares.
+    # @api private
+    def self.place(target) = target.is_a?(ConnectedClient) ? { "connection" => target.handle } : Options.in_json(target)
+
+    private
+
+    def target_of(target) = self.class.place(target)
+  end
+end

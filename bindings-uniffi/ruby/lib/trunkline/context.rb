@@ -1,0 +1,138 @@
+# frozen_string_literal: true
+
+module Trunkline
+  # The call that a handler answers: the facts about it, and messages and requests to its client.
+  class Context
+    include CallDescription
+    include ClientRequests
+
+    # @api private
+    def initialize(native, requests, ticket)
+      @native = native
+      @requests = requests
+      @ticket = ticket
+      @lock = Mutex.new
+      @change = ConditionVariable.new
+      @cancelled = nil
+      @done = {}
+    end
+
+    # Values shared by this request's middleware and handler.
+    # @return [Hash]
+    def vars = @vars ||= {}
+
+    # Reports progress if the caller requested it. Values that don't increase are dropped.
+    def progress(progress, total: nil, message: nil)
+      tell("progress" => progress, "total" => total, "message" => message)
+    end
+
+    # Sends a log message to the client, if it accepts messages of that level. `data` is any JSON
+    # value; `logger` names the part of the server that logs.
+    #
+    # @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead.
+    def log(level, data, logger: nil)
+      tell("log" => { "level" => level.to_s, "data" => Model.plain(data), "logger" => logger }.compact)
+    end
+
+    %i[debug info warning error].each do |level|
+      define_method(level) { |data, logger: nil| log(level, data, logger: logger) }
+    end
+
+    # True if the call was cancelled: by its caller, or because its connection or the server closes.
+    def cancelled? = !@cancelled.nil?
+
+    # Ends the handler if the call was cancelled.
+    # @raise [CancelledError]
+    def check_cancelled = (raise CancelledError, @cancelled if @cancelled)
+
+    # Sleeps, unless the call is cancelled.
+    # @raise [CancelledError] if it is
+    def sleep(seconds)
+      deadline = now + seconds
+      @lock.synchronize do
+        while !@cancelled && (left = deadline - now).positive?
+          @change.wait(@lock, left)
+        end
+      end
+      check_cancelled
+    end
+
+    # Runs the block once per request, even if the handler is rerun. Later runs get its value, which
+    # must be representable in JSON.
+    def once(name)
+      name = name.to_s
+      known = described["once"] || {}
+      return known[name] if known.key?(name)
+      return @done[name] if @done.key?(name)
+
+      # The value as later runs get it.
+      value = JSON.parse(Requests.json([Model.plain(yield)])).first
+      tell("once" => { "name" => name, "value" => value })
+      @done[name] = value
+    end
+
+    # Turns this call into a task: the client gets the task now and fetches the result later. Only has
+    # an effect if the tool supports tasks and has `defer_task`, and the client supports tasks.
+    def start_task = tell("startTask" => true)
+
+    # Sets the status message of the task. Has no effect if the call is not a task.
+    def task_message=(text)
+      tell("taskMessage" => text)
+    end
+
+    # Closes the stream that the client waits on, if the client can reconnect for the result (over
+    # HTTP, in sessions of 2025-11-25). Has no effect otherwise.
+    def close_stream = tell("closeStream" => true)
+
+    # Returns when the client responds to a ping.
+    # @raise [ProtocolError] on revision 2026-07-28 and later, where servers cannot ping
+    def ping(timeout: nil)
+      @requests.send(@ticket, "ping", nil, { timeout: timeout })
+      nil
+    end
+
+    # @return [String]
+    def inspect = "#<#{self.class.name}>"
+
+    # Runs the rest of a request, for middleware.
+    # @api private
+    def proceed(params = nil) = @requests.send(@ticket, Waist::NEXT, params)
+
+    private
+
+    def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+
+    def cancel(reason)
+      @lock.synchronize do
+        @cancelled = reason.to_s.empty? ? "the call was cancelled" : "the call was cancelled: #{reason}"
+        @change.broadcast
+      end
+    end
+
+    def tell(message)
+      @native.notify(@ticket, Requests.json(message.compact))
+      nil
+    rescue Error
+      raise unless over?
+    end
+
+    # What the client answers belongs to a result, so that a failure of its conversion names the peer.
+    def ask(request, key:, timeout:)
+      request.result.from_json(@requests.send(@ticket, request.method, request.params, { key: key, timeout: timeout }))
+    end
+
+    def described
+      @described ||= JSON.parse(@native.describe(@ticket))
+    rescue Error
+      raise unless over?
+
+      raise ClosedError, "the call has ended: read its revision, meta and other details before it ends"
+    end
+
+    def over?
+      cancelled? || @native.cancelled(@ticket)
+    rescue Error
+      true
+    end
+  end
+end

@@ -1,0 +1,39 @@
+# frozen_string_literal: true
+
+module Trunkline
+  # A block that handles calls: it gets the arguments as keywords and, if it has a positional
+  # parameter, the {Context}.
+  # @api private
+  class Handler
+    # @raise [InvalidArgumentError] if there is no block
+    def initialize(block, of)
+      raise InvalidArgumentError, "#{of} needs a block" unless block.respond_to?(:call)
+
+      @block = block
+      parameters = block.respond_to?(:parameters) ? block.parameters : block.method(:call).parameters
+      kinds = parameters.group_by(&:first).transform_values { |group| group.map(&:last) }
+      @takes_context = kinds.keys.intersect?(%i[req opt rest])
+      @required = kinds.fetch(:keyreq, [])
+      @optional = kinds.fetch(:key, [])
+      @rest = kinds.key?(:keyrest)
+    end
+
+    attr_reader :required, :optional
+
+    # Whether arguments of any name are accepted.
+    def rest? = @rest
+
+    def call(context, arguments)
+      arguments = arguments.transform_keys(&:to_sym)
+      arguments = arguments.slice(*@required, *@optional) unless @rest
+      @takes_context ? @block.call(context, **arguments) : @block.call(**arguments)
+    end
+
+    # Calls a function with as many of the arguments as it takes.
+    def self.positional(function, *arguments)
+      arity = function.respond_to?(:arity) ? function.arity : function.method(:call).arity
+      lambda = !function.is_a?(Proc) || function.lambda?
+      function.call(*(lambda && arity >= 0 ? arguments.first(arity) : arguments))
+    end
+  end
+end

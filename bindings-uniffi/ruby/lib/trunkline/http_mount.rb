@@ -1,0 +1,107 @@
+# frozen_string_literal: true
+
+module Trunkline
+  # A server as a Rack application: `run server.rack_app`. Its listener opens with the first request.
+  # Each streaming response occupies a thread of the web server.
+  class RackApp
+    # Bytes per chunk of a request's body.
+    CHUNK = 65_536
+    private_constant :CHUNK
+
+    # @api private
+    def initialize(open)
+      @open = open
+      @lock = Mutex.new
+    end
+
+    # Handles a request.
+    # @return [Array(Integer, Hash, #each)]
+    def call(env)
+      listener, port = listening
+      events = Thread::Queue.new
+      exchange = Exchange.new(port, port.exchange(listener, head(env), events), events)
+      exchange.feed(env["rack.input"], CHUNK)
+      exchange.response
+    rescue ClosedError => e
+      [503, { "content-type" => "text/plain; charset=utf-8", "connection" => "close" }, [e.message]]
+    end
+
+    private
+
+    def listening
+      @lock.synchronize do
+        @opened = @open.call unless @opened&.first&.open?
+        [@opened.first.handle, @opened.last]
+      end
+    end
+
+    def head(env)
+      headers = env.filter_map do |name, value|
+        case name
+        when /\AHTTP_(?!VERSION\z)(.+)/ then [Regexp.last_match(1).tr("_", "-").downcase, value.b.unpack("C*").pack("U*")]
+        when "CONTENT_TYPE", "CONTENT_LENGTH" then [name.tr("_", "-").downcase, value] unless value.empty?
+        end
+      end
+      path = env["PATH_INFO"].to_s.b.gsub(/[^!-~]/n) { |byte| format("%%%02X", byte.ord) }
+      { "method" => env["REQUEST_METHOD"], "path" => path.empty? ? "/" : path, "query" => env["QUERY_STRING"].to_s,
+        "headers" => headers, "remoteAddress" => env["REMOTE_ADDR"] }.compact
+    end
+
+    # A request, and its response as the body of Rack.
+    # @api private
+    class Exchange
+      def initialize(port, ticket, events)
+        @port = port
+        @ticket = ticket
+        @events = events
+      end
+
+      def feed(input, size)
+        while input && (bytes = input.read(size))
+          return unless @port.native.http_body(@ticket, bytes, false)
+        end
+        @port.native.http_body(@ticket, "", true)
+      end
+
+      def response
+        kind, ok, body = @events.pop
+        unless kind == Waist::HTTP_HEAD
+          @ended = true
+          raise ok ? ClosedError.new("the server was closed") : Trunkline.error_of(Requests.parse(body))
+        end
+
+        head = Requests.parse(body)
+        headers = head["headers"].group_by(&:first).transform_values { |pairs| pairs.map(&:last) }
+        @known_length = headers.key?("content-length")
+        [head["status"], headers.transform_values { |values| values.length == 1 ? values.first : RackApp.joined(values) }, self]
+      end
+
+      # Passes on the chunks as the web server takes them.
+      def each
+        until @ended
+          kind, ok, body = @events.pop
+          if kind == Waist::HTTP_CHUNK
+            yield body
+            @port.native.http_credit(@ticket, body.bytesize)
+          else
+            @ended = true
+            # The web server drops the connection, so that the client notices the truncation.
+            raise Trunkline.error_of(Requests.parse(body)) if !ok && @known_length
+          end
+        end
+      end
+
+      # Called by the web server at the end, or when the client has disconnected.
+      def close
+        @port.requests.cancel(@ticket, "the client has disconnected") unless @ended
+        @ended = true
+      end
+    end
+
+    # Several values of a header, as Rack 2 and Rack 3 want them.
+    # @api private
+    def self.joined(values)
+      defined?(Rack) && Rack.respond_to?(:release) && Rack.release >= "3" ? values : values.join("\n")
+    end
+  end
+end

@@ -1,0 +1,138 @@
+# frozen_string_literal: true
+
+require "json"
+
+module Trunkline
+  # A value of the protocol: a view of its JSON object, whose members it converts when they are read.
+  # Members that this version does not know are kept. Values are equal if their JSON is, and can be
+  # matched by patterns: `in { name: "add" }`.
+  class Model
+    class << self
+      # The members, and their names in JSON.
+      # @return [Hash{Symbol => String}]
+      def fields = @fields ||= {}
+
+      # Reads a JSON object.
+      # @raise [TransportError] if it is none
+      def from_json(json)
+        raise TransportError, "invalid response: a #{name} is not an object" unless json.is_a?(Hash)
+
+        allocate.tap { |model| model.send(:read, json) }
+      end
+
+      # @api private
+      attr_reader :type
+
+      private
+
+      def tag(type)
+        @type = type
+      end
+
+      def required = @required ||= []
+
+      # Declares a member. `reads` converts its value: a class, or an array with that of its items.
+      def field(name, json, reads = nil, default: nil, required: false)
+        fields[name] = json
+        self.required << name if required
+        define_method(name) do
+          value = @json[json]
+          value.nil? ? default : Model.convert(value, reads, json)
+        end
+      end
+    end
+
+    # @api private
+    def self.convert(value, reads, name)
+      return value unless reads
+      return reads.from_json(value) unless value.is_a?(Array) || reads.is_a?(Array)
+      raise TransportError, "invalid response: #{name} is not an array" unless value.is_a?(Array)
+
+      one = reads.is_a?(Array) ? reads.first : reads
+      value.map { |item| one.from_json(item) }
+    end
+
+    # The JSON form of a value in Ruby: of models, symbols, and what consists of them.
+    # @api private
+    def self.plain(value)
+      case value
+      when Model then value.to_h
+      when Hash then value.to_h { |name, one| [name.to_s, plain(one)] }
+      when Array then value.map { |one| plain(one) }
+      when Symbol then value.to_s
+      else value
+      end
+    end
+
+    # Members whose binary strings are encoded.
+    BYTES = %w[data blob].freeze
+    private_constant :BYTES
+
+    def initialize(**members)
+      fields = self.class.fields
+      missing = self.class.send(:required) - members.keys
+      raise ArgumentError, "missing keyword: #{missing.map(&:inspect).join(", ")}" if missing.any?
+
+      type = self.class.type
+      @json = type ? { "type" => type } : {}
+      members.each do |name, value|
+        json = fields.fetch(name) { raise ArgumentError, "unknown keyword: #{name.inspect}" }
+        @json[json] = json_of(json, value) unless value.nil?
+      end
+    end
+
+    # @return [Hash{String => Object}] the JSON object
+    def to_h = @json
+
+    # @return [String]
+    def to_json(*state) = @json.to_json(*state)
+
+    # @return [Object] a member by its name in JSON
+    def [](name) = @json[name.to_s]
+
+    def ==(other) = other.class == self.class && other.to_h == @json
+    alias eql? ==
+
+    def hash = [self.class, @json].hash
+
+    # @api private
+    def deconstruct_keys(keys) = (keys || self.class.fields.keys).to_h { |name| [name, respond_to?(name) ? public_send(name) : nil] }
+
+    # @return [String]
+    def inspect = "#<#{self.class.name} #{@json.inspect}>"
+
+    private
+
+    def read(json)
+      @json = json
+    end
+
+    def json_of(name, value)
+      return [value].pack("m0") if BYTES.include?(name) && value.is_a?(String) && value.encoding == Encoding::BINARY
+
+      Model.plain(value)
+    end
+  end
+
+  # One of several models, which a member tells apart.
+  # @api private
+  class Union
+    # @return [Hash{String => Class}]
+    attr_reader :variants
+
+    def initialize(tag, variants)
+      @tag = tag
+      @variants = variants.freeze
+    end
+
+    def from_json(json) = (@variants[json.is_a?(Hash) && json[@tag]] || OtherContent).from_json(json)
+
+    # True for models, so that a `case` can tell content from other values.
+    def ===(value) = value.is_a?(OtherContent) || @variants.each_value.any? { |variant| variant === value }
+  end
+
+  # Content of a type that this version does not know; `to_h` is its JSON.
+  class OtherContent < Model
+    field :type, "type"
+  end
+end

@@ -1,0 +1,178 @@
+# frozen_string_literal: true
+
+require "ffi"
+
+module Trunkline
+  # The native library: the functions that uniffi exports for `bindings-uniffi/native`, called
+  # directly. The Ruby that uniffi generates holds the interpreter's lock during every call, so that
+  # nothing runs while a thread waits for events, and reads an event field by field.
+  #
+  # @api private
+  module Native
+    extend FFI::Library
+
+    # The file of the library: next to this one in a gem, or as the environment says.
+    def self.path
+      name = FFI.map_library_name("trunkline_uniffi")
+      ENV["TRUNKLINE_LIBRARY"] || File.expand_path("../#{name}", __dir__)
+    end
+
+    begin
+      ffi_lib path
+    rescue LoadError
+      raise LoadError, "trunkline's native library is missing at #{path}: this gem has none for #{RUBY_PLATFORM}"
+    end
+
+    # Bytes that the library allocated.
+    class Buffer < FFI::Struct
+      layout :capacity, :uint64, :length, :uint64, :data, :pointer
+    end
+
+    # How a call went.
+    class Status < FFI::Struct
+      layout :code, :int8, :error, Buffer
+    end
+
+    PREFIX = "uniffi_trunkline_uniffi_fn_"
+    CONTRACT = 30
+    private_constant :PREFIX, :CONTRACT
+
+    # The types of arguments: text and bytes cross in a buffer.
+    TYPES = { text: Buffer.by_value, bytes: Buffer.by_value }.freeze
+    private_constant :TYPES
+
+    attach_function :buffer_alloc, :ffi_trunkline_uniffi_rustbuffer_alloc, [:uint64, Status.by_ref], Buffer.by_value
+    attach_function :buffer_free, :ffi_trunkline_uniffi_rustbuffer_free, [Buffer.by_value, Status.by_ref], :void
+    attach_function :contract_version, :ffi_trunkline_uniffi_uniffi_contract_version, [], :uint32
+
+    # Declares a function. Results are a number, a boolean (`:bool`) or a buffer that `read` converts.
+    def self.function(name, arguments, result, owner: "func_", on: singleton_class, **options, &read)
+      types = arguments.map { |type| TYPES.fetch(type, type) }
+      types.unshift(:uint64) if owner == "method_port_"
+      types << Status.by_ref
+      symbol = :"raw_#{owner}#{name}"
+      returned = result == :bool ? :int8 : TYPES.fetch(result, result)
+      attach_function symbol, :"#{PREFIX}#{owner}#{name}", types, returned, **options
+      raw = method(symbol)
+      converted = { bool: ->(value) { value != 0 }, text: :text.to_proc, bytes: :bytes.to_proc }[result]
+      on.define_method(name) do |*given|
+        given = given.each_with_index.map { |value, index| Native.lower(arguments[index], value) }
+        given.unshift(reference) if owner == "method_port_"
+        value = Native.checked { |status| raw.call(*given, status) }
+        next value unless converted
+
+        result == :bool ? value != 0 : Native.lift(value, &read)
+      end
+    end
+
+    # Calls a function, and raises its error.
+    def self.checked
+      status = Status.new
+      value = yield status
+      return value if status[:code].zero?
+
+      text = take(status[:error])
+      raise InternalError, "a bug in the native library: #{text}" unless status[:code] == 1
+
+      # The variant, the kind and the error object.
+      _, kind = text.unpack("NN")
+      raise Trunkline.error_of(JSON.parse(text.byteslice(12 + kind, text.bytesize).force_encoding(Encoding::UTF_8)))
+    end
+
+    # Converts an argument. The library frees the buffers that it is given.
+    def self.lower(type, value)
+      case type
+      when :text then buffer(value.encode(Encoding::UTF_8))
+      when :bytes then buffer([value.bytesize].pack("N") << value.b)
+      when :int8 then value ? 1 : 0
+      else value
+      end
+    end
+
+    def self.buffer(bytes)
+      allocated = checked { |status| buffer_alloc(bytes.bytesize, status) }
+      allocated[:data].put_bytes(0, bytes) unless bytes.empty?
+      allocated[:length] = bytes.bytesize
+      allocated
+    end
+
+    # The bytes of a buffer, which is freed.
+    def self.take(buffer)
+      return +"" if buffer[:data].null?
+
+      bytes = buffer[:data].read_bytes(buffer[:length])
+      buffer_free(buffer, Status.new)
+      bytes
+    end
+
+    def self.lift(buffer)
+      bytes = take(buffer)
+      block_given? ? yield(bytes) : bytes.force_encoding(Encoding::UTF_8)
+    end
+
+    # The events of a batch, as arrays of kind, ticket, handle, ok, name, body and cause.
+    def self.events(bytes)
+      at = 4
+      Array.new(bytes.unpack1("N")) do
+        kind, ticket, handle, ok, length = bytes.unpack("CQ>Q>CN", offset: at)
+        at += 22
+        name = bytes.byteslice(at, length).force_encoding(Encoding::UTF_8)
+        at += length
+        length = bytes.unpack1("N", offset: at)
+        body = bytes.byteslice(at + 4, length)
+        at += 4 + length
+        cause = bytes.unpack1("Q>", offset: at)
+        at += 16
+        [kind, ticket, handle, ok == 1, name, body, cause]
+      end
+    end
+
+    raise LoadError, "trunkline's native library at #{path} has another contract" unless contract_version == CONTRACT
+
+    function :version, [], :text
+    function :write_stderr, [:text], :void
+
+    raise LoadError, "trunkline's native library at #{path} is #{version}, but the gem is #{VERSION}" unless version == VERSION
+
+    attach_function :new_port, :"#{PREFIX}constructor_port_without_bell", [TYPES[:bytes], Status.by_ref], :uint64
+    attach_function :clone_port, :"#{PREFIX}clone_port", [:uint64, Status.by_ref], :uint64
+    attach_function :free_port, :"#{PREFIX}free_port", [:uint64, Status.by_ref], :void
+
+    # A port of the core: the functions of `docs/bridge.md`. JSON crosses as text.
+    class Port
+      # The second variant: `snake_case`.
+      SNAKE = [2].pack("N").freeze
+      private_constant :SNAKE
+
+      def initialize
+        @handle = Native.checked { |status| Native.new_port(Native.buffer(SNAKE), status) }
+      end
+
+      # A call consumes a reference.
+      def reference = Native.checked { |status| Native.clone_port(@handle, status) }
+
+      {
+        register: [%i[text text], :uint64],
+        unregister: [%i[uint64], :void],
+        open: [%i[text], :uint64],
+        check: [%i[text], :void],
+        open_pipe: [%i[uint64 int32 int32], :uint64],
+        close: [%i[uint64 uint64], :void],
+        request: [%i[uint64 text], :uint64],
+        notify: [%i[uint64 text], :void],
+        cancel: [%i[uint64 text], :void],
+        complete: [%i[uint64 uint8 bytes], :bool],
+        fail: [%i[uint64 text], :bool],
+        http_request: [%i[uint64 text int8], :uint64],
+        http_body: [%i[uint64 bytes int8], :bool],
+        http_credit: [%i[uint64 uint64], :void],
+        close_deadline_ms: [%i[uint64], :uint64],
+        describe: [%i[uint64], :text],
+        cancelled: [%i[uint64], :bool]
+      }.each { |name, (arguments, result)| Native.function(name, arguments, result, owner: "method_port_", on: self) }
+
+      # Waits without the interpreter's lock.
+      Native.function(:drain, %i[uint32 uint32], :bytes, owner: "method_port_", on: self, blocking: true) { |bytes| Native.events(bytes) }
+    end
+  end
+end

@@ -1,0 +1,52 @@
+# frozen_string_literal: true
+
+module Trunkline
+  # The common part of listeners and connections, until they have ended.
+  # @api private
+  class OpenHandle
+    # @return [Integer] the handle of the core
+    attr_accessor :handle
+    # @return [Object] what the core said when it was opened
+    attr_reader :opened
+    # @return [Error, nil] why it has ended
+    attr_reader :error
+
+    # The deadline of a close is in the options of `owner`: the server of a listener, or this handle.
+    def initialize(port, owner = nil)
+      @port = port
+      @owner = owner
+      @end = Thread::Queue.new
+    end
+
+    def open(&block)
+      @opened = @port.open(self, &block)
+      self
+    end
+
+    def open? = !@handle.nil? && !@end.closed?
+
+    # Closes it, and waits for the end. Without a deadline, that of the options applies.
+    def close(deadline = nil)
+      return unless open?
+
+      begin_close(deadline)
+      wait
+    end
+
+    def begin_close(deadline = nil)
+      ms = deadline ? Options.milliseconds(:deadline, deadline) : @port.native.close_deadline_ms(@owner || @handle)
+      @port.native.close(@handle, ms)
+    end
+
+    # Waits for the end.
+    def wait
+      @port.pool.waiting { @end.pop }
+      nil
+    end
+
+    def closed(error)
+      @error = error
+      @end.close
+    end
+  end
+end

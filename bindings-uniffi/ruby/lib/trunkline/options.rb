@@ -1,0 +1,49 @@
+# frozen_string_literal: true
+
+module Trunkline
+  # Converts options to the core's JSON.
+  module Options
+    module_function
+
+    # @api private
+    # @return [Hash{String => Object}] the given options under their JSON names; the core refuses
+    #   those that the table lacks
+    def encode(table, options)
+      options.each_with_object({}) do |(name, value), json|
+        next if value.nil?
+
+        key = table[name] || camel(name)
+        json[key] = key.end_with?("Ms") ? milliseconds(name, value) : in_json(value, bytes: BYTES.include?(key))
+      end
+    end
+
+    # @api private
+    # @return [Integer] a time in seconds as whole milliseconds
+    def milliseconds(name, seconds)
+      valid = seconds.is_a?(Numeric) && seconds.real? && seconds >= 0 && !(seconds.is_a?(Float) && seconds.infinite?)
+      raise InvalidArgumentError, "#{name} must be a number of seconds, 0 or more, not #{seconds.inspect}" unless valid
+
+      [(seconds * 1000).round, LONGEST_MS].min
+    end
+
+    # @api private
+    def camel(name) = name.to_s.gsub(/_([a-z])/) { Regexp.last_match(1).upcase }
+
+    # @api private
+    def in_json(value, bytes: false)
+      case value
+      when String then bytes && value.encoding == Encoding::BINARY ? [value].pack("m0") : value
+      when Hash then value.to_h { |name, one| [name.to_s, in_json(one)] }
+      when Array then value.map { |one| in_json(one, bytes: bytes) }
+      when Model, Symbol, Numeric, true, false, nil then Model.plain(value)
+      else value.respond_to?(:to_path) ? value.to_path : value
+      end
+    end
+
+    # Options whose binary strings are encoded.
+    BYTES = %w[stateKeys dpopNonce].freeze
+    # A year.
+    LONGEST_MS = 365 * 24 * 60 * 60 * 1000
+    private_constant :BYTES, :LONGEST_MS
+  end
+end

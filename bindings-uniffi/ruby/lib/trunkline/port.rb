@@ -1,0 +1,152 @@
+# frozen_string_literal: true
+
+module Trunkline
+  # The event queue of this process, the thread that drains it, and what its events belong to.
+  # `docs/bridge.md` describes the events.
+  # @api private
+  class Port
+    # Events per batch.
+    BATCH = 512
+    # The thread waits in native code, which returns earlier for an event and at the end.
+    WAIT_MS = 60_000
+    # Maximum time that the exit of the process waits for the port to close.
+    EXIT_SECONDS = 2
+
+    @lock = Mutex.new
+
+    # The port of this process. After a fork, the child gets its own; what belongs to the parent's
+    # raises {ForkedError}.
+    def self.current
+      @lock.synchronize do
+        @current = nil if @current && @current.pid != Process.pid
+        @current ||= new
+      end
+    end
+
+    attr_reader :native, :requests, :pool, :pid
+
+    def initialize
+      @pid = Process.pid
+      @native = Native::Port.new
+      @pool = Pool.new(Trunkline.max_threads)
+      @requests = Requests.new(@native, @pool)
+      @calls = Calls.new(@native, @requests, @pool)
+      @lock = Mutex.new
+      # The handlers of features and of servers' stores, by handle and name.
+      @callables = {}
+      # Listeners and connections.
+      @owners = {}
+      @exchanges = {}
+      # Notifications are handled in their order, apart from everything else.
+      @notices = Thread::Queue.new
+    end
+
+    # Registers a server or a feature. `callables` are its handlers, by the names of their calls.
+    def register(kind, description, callables = {})
+      # Its events wait until the handler is known.
+      @lock.synchronize do
+        handle = @native.register(kind, Requests.json(description))
+        callables.each { |name, callable| @callables[[handle, name]] = callable }
+        handle
+      end
+    end
+
+    # Opens a listener or connection, and returns what the core says about it. Its owner gets its handle,
+    # notifications, calls and end.
+    def open(owner)
+      @lock.synchronize { start unless @thread }
+      handle = @lock.synchronize do
+        @requests.start { yield @native }.tap do |handle|
+          owner.handle = handle
+          @owners[handle] = owner
+        end
+      end
+      begin
+        @requests.wait(handle)
+      rescue Exception
+        @lock.synchronize { @owners.delete(handle) }
+        raise
+      end
+    end
+
+    # Passes a request of a web framework to a listener. Returns its ticket, or nothing if it is
+    # optional and nothing is served at its path. The queue gets the response.
+    def exchange(listener, head, queue)
+      @lock.synchronize do
+        ticket = @native.http_request(listener, Requests.json(head), false)
+        @exchanges[ticket] = queue unless ticket.zero?
+        ticket unless ticket.zero?
+      end
+    end
+
+    # Runs a block after the notifications that have arrived.
+    def notice(&block) = @notices << block
+
+    private
+
+    def start
+      at_exit { finish }
+      @thread = Thread.new { drain }.tap { |thread| thread.name = "trunkline" }
+      Thread.new { loop { notify(@notices.pop) } }.name = "trunkline notifications"
+    end
+
+    def drain
+      loop do
+        events = @native.drain(BATCH, WAIT_MS)
+        events.each do |event|
+          return if event.first == Waist::STOPPED
+
+          dispatch(*event)
+        rescue StandardError => e
+          # The other events must not be lost.
+          Trunkline.log_error("an event failed", e)
+        end
+      end
+    end
+
+    def dispatch(kind, ticket, handle, ok, name, body, _cause)
+      case kind
+      when Waist::CALL then @calls.start(ticket, callable(handle, name), body)
+      when Waist::CANCEL then @calls.cancel(ticket, body.force_encoding(Encoding::UTF_8))
+      when Waist::REPLY then @requests.receive_reply(ticket, ok, body)
+      when Waist::NOTIFICATION
+        return @requests.receive_progress(ticket, body) unless ticket.zero?
+
+        owner = @lock.synchronize { @owners[handle] }
+        @notices << -> { owner.receive_notification(name, Requests.parse(body) || {}) } if owner.respond_to?(:receive_notification)
+      when Waist::CLOSED
+        owner = @lock.synchronize { @owners.delete(handle) }
+        owner&.closed(ok ? nil : Trunkline.error_of(Requests.parse(body)))
+      when Waist::LOG
+        Requests.parse(body).each { |record| Trunkline.log(record["level"], record["message"], record["target"]) }
+      when Waist::HTTP_HEAD, Waist::HTTP_CHUNK then @lock.synchronize { @exchanges[ticket] }&.push([kind, ok, body])
+      when Waist::HTTP_END then @lock.synchronize { @exchanges.delete(ticket) }&.push([kind, ok, body])
+      when Waist::FREED then @lock.synchronize { @callables.delete_if { |(freed, _), _| freed == handle } }
+      end
+    end
+
+    # The handler of a feature, of a server's request to a client, or a function of a store.
+    def callable(handle, name)
+      @lock.synchronize do
+        owner = @owners[handle]
+        owner.respond_to?(:callable) ? owner.callable(name) : @callables[[handle, name]] || @callables[[handle, ""]]
+      end
+    end
+
+    def notify(block)
+      block.call
+    rescue Exception => e # rubocop:disable Lint/RescueException
+      Trunkline.log_error("a handler of notifications failed", e)
+    end
+
+    # Closes everything at the exit of the process. A forked child leaves its parent's port alone.
+    def finish
+      return unless @pid == Process.pid
+
+      @native.close(0, 0)
+      @thread.join(EXIT_SECONDS)
+    rescue Error
+      nil # It is closed.
+    end
+  end
+end

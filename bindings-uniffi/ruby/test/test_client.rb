@@ -1,0 +1,97 @@
+# frozen_string_literal: true
+
+require_relative "helper"
+
+class TestClient < TrunklineTest
+  def test_child_processes
+    Trunkline::Client.connect(command: program("server.tool('pid') { Process.pid.to_s }")) do |client|
+      assert_equal client.pid.to_s, client.call_tool("pid").text
+      assert_equal "program", client.server_info.name
+    end
+  end
+
+  def test_children_that_fail_tell_why
+    error = assert_raises(Trunkline::TransportError) do
+      Trunkline::Client.connect(command: [RbConfig.ruby, "-e", "warn 'no luck'; exit 5"], stderr: "keep")
+    end
+    assert_equal [5, ["no luck"]], [error.exit_code, error.stderr]
+  end
+
+  def test_options_are_checked
+    server = Trunkline::Server.new("x", version: "1")
+    error = assert_raises(Trunkline::InvalidArgumentError) { Trunkline::Client.connect(server: server, timout: 1) }
+    assert_match(/timeout/, error.message)
+    assert_raises(Trunkline::InvalidArgumentError) { Trunkline::Client.connect }
+    assert_raises(NoMethodError) { Trunkline::Client.new }
+  ensure
+    server&.close
+  end
+
+  def test_subscriptions_are_enumerators
+    the_server = nil
+    client = connected { |server| (the_server = server).resource("test://a") { "a" } }
+    client.subscribe("test://a") do |changes|
+      assert_equal ["test://a"], changes.honored.to_h["resources"]
+      the_server.resource_updated("test://a")
+      assert_equal ["test://a"], changes.lazy.map(&:uri).first(1)
+      assert_raises(Trunkline::TimeoutError) { changes.next(timeout: 0.05) }
+    end
+    assert_raises(Trunkline::InvalidArgumentError) { client.subscribe }
+  end
+
+  def test_tasks
+    client = connected { |server| server.tool("job", task: "optional") { |ctx| ctx.sleep(0.05); "done" } }
+    client.start_task("job") do |task|
+      refute_nil task.id
+      assert_equal "done", task.result.text
+      assert_equal "done", client.resume_task(task.id).result.text
+    end
+    client.start_task("job").cancel
+  end
+
+  def test_pages_and_lists
+    client = connected({}, { page_size: 2 }) { |server| 5.times { |n| server.tool("t#{n}") { "" } } }
+    assert_equal 5, client.list_tools.length
+    page = client.list_tools_page
+    assert_equal %w[t0 t1], page.tools.map(&:name)
+    assert_equal %w[t2 t3], client.list_tools_page(page.next_cursor).tools.map(&:name)
+  end
+
+  def test_groups
+    Trunkline::ClientGroup.connect({ one: program("server.tool('a') { 'A' }"), two: ["/does/not/exist"] }) do |group|
+      assert_equal "A", group.call_tool("one__a").text
+      states = group.servers.to_h { |server| [server.name, server.state] }
+      assert_equal "connected", states["one"]
+      group.remove_server("two")
+      assert_equal ["one"], group.servers.map(&:name)
+    end
+  end
+
+  # A transport in memory: a server behind a pipe of this process.
+  class Pipe
+    def initialize(server)
+      @server = server
+    end
+
+    def connect
+      ours, @reader = IO.pipe.reverse
+      @input, theirs = @reader, ours
+      back, answers = IO.pipe
+      @listener = @server.listen_io(@input, answers)
+      @writer = theirs
+      @back = back
+    end
+
+    def send(message) = @writer.puts(message)
+    def receive = @back.gets&.chomp
+    def close = @listener.close
+  end
+
+  def test_custom_transports
+    server = Trunkline::Server.new("x", version: "1")
+    server.tool("a") { "b" }
+    Trunkline::Client.connect(Pipe.new(server)) { |client| assert_equal "b", client.call_tool("a").text }
+  ensure
+    server.close
+  end
+end

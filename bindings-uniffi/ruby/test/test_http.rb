@@ -1,0 +1,77 @@
+# frozen_string_literal: true
+
+require "net/http"
+require "rack"
+require "rack/lint"
+require "rack/mock"
+require_relative "helper"
+
+class TestHttp < TrunklineTest
+  def server
+    @server ||= Trunkline::Server.new("http", version: "1").tap do |server|
+      (@opened ||= []) << server
+      server.tool("echo") { |text:| text }
+      server.tool("stream") { |ctx| ctx.progress(1); ctx.sleep(0.05); "end" }
+      server.tool("who") { |ctx| ctx.auth&.subject.to_s }
+    end
+  end
+
+  def test_listens_until_the_block_ends
+    url = nil
+    server.listen(port: 0) do |listener|
+      url = listener.url
+      Trunkline::Client.connect(url: url) { |client| assert_equal "x", client.call_tool("echo", { text: "x" }).text }
+      error = assert_raises(Trunkline::TransportError) { server.listen(port: listener.port) }
+      assert_equal "EADDRINUSE", error.code
+    end
+    assert_raises(Trunkline::TransportError) { Trunkline::Client.connect(url: url) }
+  end
+
+  def test_tokens_are_verified
+    verifier = lambda do |token|
+      raise Trunkline::TokenError, "too old" if token.token == "old"
+
+      Trunkline::Identity.new(subject: "ann") if token.token == "good"
+    end
+    server.listen(port: 0, auth: { resource: "http://127.0.0.1/mcp", authorization_servers: ["https://login.example"], verifier: verifier }) do |listener|
+      Trunkline::Client.connect(url: listener.url, auth: "good") { |client| assert_equal "ann", client.call_tool("who").text }
+      %w[bad old].each do |token|
+        response = Net::HTTP.post(URI(listener.url), "{}", "authorization" => "Bearer #{token}", "content-type" => "application/json")
+        assert_equal "401", response.code
+      end
+    end
+  end
+
+  CALL = { jsonrpc: "2.0", id: 1, method: "tools/call", params: {
+    name: "echo", arguments: { text: "x" },
+    _meta: { "io.modelcontextprotocol/protocolVersion" => "2026-07-28", "io.modelcontextprotocol/clientCapabilities" => {}, "io.modelcontextprotocol/clientInfo" => { name: "t", version: "1" } }
+  } }.freeze
+
+  def post(app, message, headers = {})
+    name = message.dig(:params, :name).to_s
+    given = { "CONTENT_TYPE" => "application/json", "HTTP_ACCEPT" => "application/json, text/event-stream", "HTTP_MCP_PROTOCOL_VERSION" => "2026-07-28",
+              "HTTP_MCP_METHOD" => message[:method], "HTTP_MCP_NAME" => name, "HTTP_HOST" => "localhost" }
+    Rack::MockRequest.new(Rack::Lint.new(app)).post("/anything", **given, **headers, input: JSON.generate(message))
+  end
+
+  def test_rack
+    app = server.rack_app
+    response = post(app, CALL)
+    assert_equal 200, response.status
+    assert_match(/"text":"x"/, response.body)
+    assert_equal 403, post(app, CALL, "HTTP_HOST" => "evil.example").status
+    params = CALL[:params].merge(name: "stream", arguments: {}, _meta: CALL[:params][:_meta].merge(progressToken: 1))
+    assert_match(/notifications\/progress.*"text":"end"/m, post(app, CALL.merge(params: params)).body)
+  end
+
+  def test_rack_options_are_checked
+    error = assert_raises(Trunkline::InvalidArgumentError) { server.rack_app(allowed_hots: ["x"]) }
+    assert_match(/allowed_hosts/, error.message)
+  end
+
+  def test_closed_servers_answer_503
+    app = server.rack_app
+    server.close
+    assert_equal 503, post(app, CALL).status
+  end
+end

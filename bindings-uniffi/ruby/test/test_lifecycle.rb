@@ -1,0 +1,139 @@
+# frozen_string_literal: true
+
+require_relative "helper"
+
+class TestLifecycle < TrunklineTest
+  def test_programs_end_with_open_clients_and_servers
+    _, errors, status = run_program(<<~RUBY)
+      require "trunkline"
+      server = Trunkline::Server.new("x", version: "1")
+      server.tool("a") { "b" }
+      client = Trunkline::Client.connect(server: server)
+      listener = server.listen(port: 0)
+      exit(client.call_tool("a").text == "b" ? 3 : 4)
+    RUBY
+    assert_equal 3, status.exitstatus
+    assert_match(/\AINFO .* serving .*\n\z/, errors)
+  end
+
+  def test_programs_end_while_handlers_run
+    started = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    _, errors, status = run_program(<<~RUBY)
+      require "trunkline"
+      server = Trunkline::Server.new("x", version: "1")
+      server.tool("forever") { sleep }
+      client = Trunkline::Client.connect(server: server)
+      Thread.new { client.call_tool("forever") }.report_on_exception = false
+      sleep 0.2
+    RUBY
+    assert_equal ["", 0], [errors, status.exitstatus]
+    assert_operator Process.clock_gettime(Process::CLOCK_MONOTONIC) - started, :<, 20
+  end
+
+  def test_unhandled_errors_end_the_program
+    _, errors, status = run_program('require "trunkline"; c = Trunkline::Client.connect(command: ["/does/not/exist"])')
+    assert_match(/TransportError/, errors)
+    assert_equal 1, status.exitstatus
+  end
+
+  def test_stdio_servers_end_with_their_input
+    output, errors, status = Open3.capture3(*program("puts 'noise'; server.tool('a') { puts 'more'; 'b' }"), stdin_data: "#{JSON.generate(initialize_request)}\n")
+    assert_equal 0, status.exitstatus
+    assert_equal "2025-11-25", JSON.parse(output.lines.last)["result"]["protocolVersion"]
+    refute_match(/trunkline/, errors)
+  end
+
+  def test_signals_end_servers
+    %w[INT TERM].each do |signal|
+      Open3.popen3(*program("")) do |input, output, _, thread|
+        input.puts JSON.generate(initialize_request)
+        output.gets
+        Process.kill(signal, thread.pid)
+        assert_equal 0, Timeout.timeout(10) { thread.value.exitstatus }, signal
+      end
+    end
+  end
+
+  def initialize_request
+    { jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } } }
+  end
+
+  def test_children_of_a_fork_get_a_clear_error
+    output, errors, = run_program(<<~RUBY)
+      require "trunkline"
+      server = Trunkline::Server.new("x", version: "1")
+      server.tool("a") { "b" }
+      client = Trunkline::Client.connect(server: server)
+      pid = fork do
+        begin
+          client.call_tool("a")
+        rescue Trunkline::ForkedError => e
+          puts "forked: \#{e.message}"
+        end
+        own = Trunkline::Server.new("y", version: "1")
+        own.tool("c") { "d" }
+        puts Trunkline::Client.connect(server: own) { |one| one.call_tool("c").text }
+      end
+      Process.wait(pid)
+      puts client.call_tool("a").text
+    RUBY
+    assert_match(/\Aforked: .*\nd\nb\n\z/, output, errors)
+  end
+
+  def test_garbage_collection_under_load
+    client = connected do |server|
+      server.tool("grow", input: { n: Integer }) { |ctx, n:| ctx.progress(1); Array.new(n) { |i| "item #{i}" } }
+    end
+    GC.stress = false
+    threads = Array.new(4) do |thread|
+      Thread.new do
+        20.times do |round|
+          GC.start if (round % 5).zero?
+          assert_equal "item #{thread}", JSON.parse(client.call_tool("grow", { n: thread + 1 }).text).last
+        end
+      end
+    end
+    threads.each(&:join)
+    20.times { |i| Trunkline::Server.new("dropped #{i}", version: "1").tool("a") { "b" } }
+    GC.start
+    assert_equal "item 0", JSON.parse(client.call_tool("grow", { n: 1 }).text).last
+  end
+
+  def test_gc_stress_in_native_calls
+    client = connected { |server| server.tool("a") { |text:| text } }
+    native = Trunkline::Port.current.native
+    GC.stress = true
+    version = Trunkline::Native.version
+    error = begin
+      native.describe(12_345)
+    rescue Trunkline::InvalidArgumentError => e
+      e
+    end
+    GC.stress = false
+    assert_equal Trunkline::VERSION, version
+    assert_kind_of Trunkline::InvalidArgumentError, error
+    assert_equal "x", client.call_tool("a", { text: "x" }).text
+  ensure
+    GC.stress = false
+  end
+
+  def test_compaction
+    client = connected { |server| server.tool("a") { |text:| text } }
+    5.times do |round|
+      GC.compact if GC.respond_to?(:compact)
+      assert_equal round.to_s, client.call_tool("a", { text: round.to_s }).text
+    end
+  end
+
+  def test_closed_servers_and_clients_refuse
+    server = Trunkline::Server.new("x", version: "1")
+    client = Trunkline::Client.connect(server: server)
+    client.close
+    client.close
+    refute client.connected?
+    assert_raises(Trunkline::ClosedError) { client.list_tools }
+    server.close
+    server.close
+    assert_raises(Trunkline::ClosedError) { server.resource_updated("x://y") }
+  end
+end

@@ -1,0 +1,46 @@
+# frozen_string_literal: true
+
+require_relative "helper"
+
+class TestModel < TrunklineTest
+  def test_models_are_views_of_json
+    json = { "name" => "a", "inputSchema" => {}, "icons" => [{ "src" => "x" }], "unknown" => 1 }
+    tool = Trunkline::Tool.from_json(json)
+    assert_equal ["a", "x", nil, 1], [tool.name, tool.icons.first.src, tool.title, tool["unknown"]]
+    assert_equal json, tool.to_h
+    assert_equal tool, Trunkline::Tool.from_json(json.dup)
+    assert_equal({ "type" => "text", "text" => "x" }, Trunkline::TextContent.new(text: "x").to_h)
+    assert_equal '{"type":"text","text":"x"}', JSON.generate(Trunkline::TextContent.new(text: "x"))
+  end
+
+  def test_models_match_patterns
+    case Trunkline::Tool.new(name: "a", input_schema: {}, title: "A")
+    in { name: "a", title: } then assert_equal "A", title
+    end
+  end
+
+  def test_members_are_checked
+    assert_raises(ArgumentError) { Trunkline::TextContent.new }
+    assert_raises(ArgumentError) { Trunkline::TextContent.new(text: "x", colour: 1) }
+    assert_raises(Trunkline::TransportError) { Trunkline::Tool.from_json(nil) }
+    assert_raises(Trunkline::TransportError) { Trunkline::CallToolResult.from_json({ "content" => "x" }).content }
+  end
+
+  def test_unknown_content_is_kept
+    block = Trunkline::ContentBlock.from_json({ "type" => "hologram", "a" => 1 })
+    assert_equal ["hologram", { "type" => "hologram", "a" => 1 }], [block.type, block.to_h]
+  end
+
+  def test_secrets_are_not_shown
+    refute_match(/secret/, Trunkline::Token.new(token: "secret").inspect)
+  end
+
+  def test_schemas_from_types
+    expected = { "type" => "object", "properties" => {
+      "name" => { "type" => "string" }, "days" => { "type" => "integer", "minimum" => 1, "maximum" => 7 },
+      "tags" => { "type" => "array", "items" => { "type" => "string" } }, "unit" => { "type" => "string", "enum" => %w[c f] }
+    }, "required" => %w[name days tags unit] }
+    assert_equal expected, Trunkline::Schema.object({ name: String, days: 1..7, tags: [String], unit: %w[c f] })
+    assert_raises(Trunkline::InvalidArgumentError) { Trunkline::Schema.of(Kernel) }
+  end
+end

@@ -1,0 +1,56 @@
+# frozen_string_literal: true
+
+require_relative "helper"
+
+class TestThreads < TrunklineTest
+  def test_calls_run_at_the_same_time
+    arrived = Thread::Queue.new
+    go = Thread::Queue.new
+    client = connected { |server| server.tool("meet") { arrived << true; go.pop; "met" } }
+    threads = Array.new(8) { Thread.new { client.call_tool("meet").text } }
+    Timeout.timeout(10) { 8.times { arrived.pop } }
+    8.times { go << true }
+    assert_equal ["met"] * 8, threads.map(&:value)
+  end
+
+  def test_handlers_that_wait_for_handlers_do_not_use_up_the_threads
+    client = nil
+    client = connected do |server|
+      server.tool("down", input: { n: Integer }) { |n:| n.zero? ? "0" : client.call_tool("down", { n: n - 1 }).text + " #{n}" }
+    end
+    assert_match(/\A0 1 .* 100\z/, Timeout.timeout(30) { client.call_tool("down", { n: 100 }).text })
+  end
+
+  def test_other_threads_run_while_one_waits
+    client = connected { |server| server.tool("slow") { |ctx| ctx.sleep(0.3); "done" } }
+    count = 0
+    counting = Thread.new { loop { count += 1; sleep 0.001 } }
+    assert_equal "done", client.call_tool("slow").text
+    counting.kill
+    assert_operator count, :>, 20
+  end
+
+  def test_a_fiber_scheduler_is_not_blocked
+    skip "needs a scheduler" unless Fiber.respond_to?(:set_scheduler)
+    client = connected { |server| server.tool("slow") { |ctx, n:| ctx.sleep(0.1); n.to_s } }
+    require_relative "scheduler"
+    started = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    results = []
+    Thread.new do
+      Fiber.set_scheduler(Scheduler.new)
+      5.times { |n| Fiber.schedule { results << client.call_tool("slow", { n: n }).text } }
+    end.join
+    assert_equal %w[0 1 2 3 4], results.sort
+    assert_operator Process.clock_gettime(Process::CLOCK_MONOTONIC) - started, :<, 5
+  end
+
+  def test_exit_in_a_handler_ends_the_program
+    _, _, status = run_program(<<~RUBY)
+      require "trunkline"
+      server = Trunkline::Server.new("x", version: "1")
+      server.tool("quit") { exit 7 }
+      Trunkline::Client.connect(server: server) { |client| client.call_tool("quit"); sleep 5 }
+    RUBY
+    assert_equal 7, status.exitstatus
+  end
+end

@@ -1,0 +1,155 @@
+# frozen_string_literal: true
+
+require_relative "helper"
+
+class TestTools < TrunklineTest
+  def test_blocks_get_arguments_as_keywords
+    client = connected { |server| server.tool("add", input: { a: Integer, b: Integer }) { |a:, b: 10| a + b } }
+    assert_equal "3", client.call_tool("add", { a: 1, b: 2 }).text
+    assert_equal "11", client.call_tool("add", { a: 1 }).text
+    schema = client.list_tools.first.input_schema
+    assert_equal({ "type" => "object", "properties" => { "a" => { "type" => "integer" }, "b" => { "type" => "integer" } }, "required" => ["a"] }, schema)
+  end
+
+  def test_the_signature_is_the_schema_without_types
+    client = connected { |server| server.tool("any") { |ctx, one:, two: nil| "#{one} #{two.inspect} #{ctx.name}" } }
+    assert_equal "1 nil any", client.call_tool("any", { one: 1 }).text
+    assert_equal ["one"], client.list_tools.first.input_schema["required"]
+  end
+
+  def test_arguments_that_do_not_match_are_refused
+    client = connected { |server| server.tool("add", input: { a: Integer }) { |a:| a } }
+    result = client.call_tool("add", { a: "x" })
+    assert result.is_error
+    assert_match(/integer/, result.text)
+  end
+
+  def test_floats_are_floats
+    client = connected { |server| server.tool("half", input: { of: Float }) { |of:| of / 2 } }
+    assert_equal "0.5", client.call_tool("half", { of: 1 }).text
+  end
+
+  def test_all_keywords_are_passed_to_a_rest_parameter
+    schema = { type: "object", properties: { "odd name" => { type: "string" } } }
+    client = connected { |server| server.tool("rest", input: schema) { |**all| all } }
+    assert_equal({ "odd name" => "x" }, JSON.parse(client.call_tool("rest", { "odd name" => "x" }).text))
+  end
+
+  def test_methods_and_lambdas_are_handlers
+    client = connected do |server|
+      server.tool("method", &method(:triple))
+      server.tool("lambda", &->(ctx, word:) { "#{word} #{ctx.name}" })
+    end
+    assert_equal "6", client.call_tool("method", { number: 2 }).text
+    assert_equal "a lambda", client.call_tool("lambda", { word: "a" }).text
+  end
+
+  def triple(number:) = number * 3
+
+  def test_results_are_content_or_json
+    client = connected do |server|
+      server.tool("text") { "ä" }
+      server.tool("nothing") { nil }
+      server.tool("hash") { { a: [1, :b] } }
+      server.tool("mixed") { ["text", Trunkline::ImageContent.new(data: "\x89".b, mime_type: "image/png")] }
+      server.tool("whole") { Trunkline::CallToolResult.new(content: [Trunkline::TextContent.new(text: "x")], is_error: true) }
+    end
+    assert_equal "ä", client.call_tool("text").text
+    assert_empty client.call_tool("nothing").content
+    assert_equal '{"a":[1,"b"]}', client.call_tool("hash").text
+    mixed = client.call_tool("mixed").content
+    assert_equal %w[Trunkline::TextContent Trunkline::ImageContent], mixed.map { |block| block.class.name }
+    assert_equal "\x89".b, mixed.last.bytes
+    assert client.call_tool("whole").is_error
+  end
+
+  def test_outputs_are_structured
+    client = connected do |server|
+      server.tool("object", output: { city: String }) { { city: "Oslo" } }
+      server.tool("number", output: Integer) { 5 }
+      server.tool("wrong", output: { city: String }) { { city: 1 } }
+    end
+    assert_equal({ "city" => "Oslo" }, client.call_tool("object").structured_content)
+    assert_equal({ "result" => 5 }, client.call_tool("number").structured_content)
+    assert client.call_tool("wrong").is_error
+  end
+
+  def test_errors_reach_the_caller_or_the_log
+    seen = Thread::Queue.new
+    client = connected({}, { on_error: ->(error, ctx) { seen << [error.message, ctx.class] } }) do |server|
+      server.tool("tool_error") { raise Trunkline::ToolError, "no such city" }
+      server.tool("protocol_error") { raise Trunkline::ProtocolError.new("no", code: 7, data: { a: 1 }) }
+      server.tool("bug") { raise "secret" }
+      server.tool("unfit") { Float::NAN }
+    end
+    logged do |records|
+      assert_equal "no such city", client.call_tool("tool_error").text
+      error = assert_raises(Trunkline::ProtocolError) { client.call_tool("protocol_error") }
+      assert_equal [7, { "a" => 1 }], [error.code, error.data]
+      refute_match(/secret/, client.call_tool("bug").text)
+      assert_match(/the tool "bug" failed.*secret/m, records.pop)
+      assert_equal ["secret", Trunkline::Context], seen.pop
+      assert client.call_tool("unfit").is_error
+      assert_raises(Trunkline::ToolError) { client.call_tool("tool_error", raise_on_error: true) }
+    end
+  end
+
+  def test_definitions_are_checked
+    server = Trunkline::Server.new("test", version: "1")
+    assert_raises(Trunkline::InvalidArgumentError) { server.tool("no block") }
+    error = assert_raises(Trunkline::InvalidArgumentError) { server.tool("a", titel: "x") { "" } }
+    assert_match(/titel/, error.message)
+    server.tool("a") { "" }
+    assert_raises(Trunkline::InvalidArgumentError) { server.tool("a") { "" } }
+    assert_raises(Trunkline::InvalidArgumentError) { Trunkline::Server.new("x", version: "1", page_sise: 1) }
+    assert_raises(Trunkline::InvalidArgumentError) { Trunkline::Server.new("x", version: "1", session_idle: -1) }
+  ensure
+    server.close
+  end
+
+  def test_features_change_while_clients_are_connected
+    changes = Thread::Queue.new
+    added = nil
+    client = connected({ on_tools_changed: -> { changes << true } }) { |server| added = server.tool("a", description: "old") { "old" } }
+    added.update(description: "new") { "new" }
+    changes.pop
+    assert_equal ["a", "new", "new"], [*client.list_tools.map { |tool| [tool.name, tool.description] }.first, client.call_tool("a").text]
+    added.disable
+    assert_empty client.list_tools
+    added.enable
+    added.remove
+    assert_raises(Trunkline::ProtocolError) { client.call_tool("a") }
+  end
+
+  def test_visible_decides_who_sees_a_tool
+    client = connected { |server| server.tool("hidden", visible: ->(ctx) { ctx.auth }) { "" } }
+    assert_empty client.list_tools
+  end
+
+  def test_middleware_wraps_calls
+    client = connected do |server|
+      server.middleware("tools/call") do |request, ctx|
+        ctx.log("info", request.params["name"])
+        result = request.proceed
+        result["content"] << { "type" => "text", "text" => "and more" }
+        result
+      end
+      server.tool("a") { "text" }
+    end
+    assert_equal "text\nand more", client.call_tool("a").text
+  end
+
+  def test_providers_and_request_handlers
+    provider = Object.new
+    def provider.list(_cursor, _ctx) = [{ name: "dynamic", inputSchema: { type: "object" } }]
+    def provider.get(params, _ctx) = params["name"] == "dynamic" ? "called #{params["arguments"]}" : nil
+    client = connected do |server|
+      server.provider("tools", provider)
+      server.request_handler("com.acme/sum", params: { a: Integer, b: Integer }) { |a:, b:| { sum: a + b } }
+    end
+    assert_equal ["dynamic"], client.list_tools.map(&:name)
+    assert_match(/called/, client.call_tool("dynamic", { x: 1 }).text)
+    assert_equal 3, client.request("com.acme/sum", { a: 1, b: 2 })["sum"]
+    assert_raises(Trunkline::ProtocolError) { client.request("com.acme/sum", { a: "x" }) }
+  end
+end
