@@ -1,0 +1,56 @@
+//! Writes the functions of the native library in a language: `trunkline-bindgen LANGUAGE LIBRARY
+//! FOLDER`, with the language `kotlin` or `ruby`. The library describes itself; a stripped one no
+//! longer does.
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use uniffi_bindgen::bindings::{GenerateOptions, TargetLanguage, generate};
+
+/// Settings of the languages; the path is that of the tree that this was built in.
+const SETTINGS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/settings.toml");
+/// In the folder of the Kotlin sources.
+const KOTLIN: &str = "dev/trunkline/internal/trunkline.kt";
+
+fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [language, library, folder] = &arguments[..] else { bail!("usage: trunkline-bindgen LANGUAGE LIBRARY FOLDER") };
+    match language.as_str() {
+        "kotlin" => {
+            write(TargetLanguage::Kotlin, library, folder)?;
+            hide(&Path::new(folder).join(KOTLIN))
+        }
+        "ruby" => write(TargetLanguage::Ruby, library, folder),
+        other => bail!("{other:?} is not a language: kotlin or ruby"),
+    }
+}
+
+fn write(language: TargetLanguage, library: &str, folder: &str) -> Result<()> {
+    generate(GenerateOptions {
+        languages: vec![language],
+        source: library.into(),
+        out_dir: folder.into(),
+        config_override: Some(SETTINGS.into()),
+        ..GenerateOptions::default()
+    })
+}
+
+/// Makes all declarations of a Kotlin file internal: they are not for users of the package, whose
+/// compiler refuses public ones that don't say so.
+fn hide(file: &Path) -> Result<()> {
+    let text = std::fs::read_to_string(file)?;
+    let lines = text.lines().map(|line| {
+        let line = line.strip_prefix("public ").unwrap_or(line);
+        if declares(line) { format!("internal {line}\n") } else { format!("{line}\n") }
+    });
+    let hidden: String = lines.collect();
+    Ok(std::fs::write(file, hidden.replacen("\"NAME_SHADOWING\"", "\"warnings\"", 1))?)
+}
+
+/// Whether a line at the start of a file's declaration has no visibility yet.
+fn declares(line: &str) -> bool {
+    const MODIFIERS: [&str; 7] = ["abstract", "data", "enum", "inline", "open", "sealed", "value"];
+    const KEYWORDS: [&str; 7] = ["class", "const", "fun", "interface", "object", "typealias", "val"];
+    let mut words = line.split(' ').skip_while(|word| MODIFIERS.contains(word));
+    words.next().is_some_and(|word| KEYWORDS.contains(&word))
+}
