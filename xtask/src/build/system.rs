@@ -160,6 +160,16 @@ pub(crate) fn go() -> Result<&'static str> {
     found.context("no Go found: install Go 1.21 or newer")
 }
 
+/// Ruby with the libraries of the gem and its tests, which `RubyGems` has, too.
+pub(crate) fn ruby() -> Result<()> {
+    let loads = || says("ruby", &["-e", "require 'ffi'; require 'rack'; require 'minitest'; puts 1"]).is_some();
+    if !loads() {
+        install(&["ruby", "ruby-ffi", "ruby-rack", "ruby-minitest"])
+            .context("no Ruby with ffi, rack and minitest found")?;
+    }
+    Ok(())
+}
+
 /// The Redis server, which tests start by this name.
 pub(crate) fn redis_server() -> Result<()> {
     if cfg!(target_os = "linux") {

@@ -37,6 +37,17 @@ pub(crate) fn of_junit(output: &Output, report: &Path) -> Count {
     Count { said: failed.concat() + &count.said, ..count }
 }
 
+/// The line `9 runs, 101 assertions, 0 failures, 0 errors, 0 skips` of minitest.
+pub(crate) fn of_minitest(output: &Output) -> Count {
+    let sums = output.text.lines().rfind(|line| line.contains(" assertions, ")).unwrap_or_default();
+    let numbers: Vec<usize> = sums.split(", ").filter_map(|part| part.split(' ').next()?.parse().ok()).collect();
+    let (runs, failed) = match numbers[..] {
+        [runs, _, failures, errors, skips] => (runs - skips, failures + errors),
+        _ => (0, 0),
+    };
+    judged(output, (runs.saturating_sub(failed), failed))
+}
+
 /// The result of a command that only passes or fails.
 pub(crate) fn of_one(output: &Output) -> Count {
     judged(output, (usize::from(output.success()), 0))

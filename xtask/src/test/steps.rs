@@ -129,7 +129,9 @@ pub(super) static SHARED: [Step; 22] = {
         Step::each(Beside, "conformance of clients", reads::CONFORMANCE, |workspace, selection| {
             crate::conformance::passed_clients(workspace, &selection.languages, false)
         }),
-        Step::each(Beside, "vectors", reads::VECTORS, suites::vectors),
+        Step::each(Beside, "vectors", reads::VECTORS, |workspace, selection| {
+            suites::vectors(workspace, &selection.languages)
+        }),
         Step::each(Beside, "conformance", reads::CONFORMANCE, |workspace, selection| {
             crate::conformance::servers(workspace, &selection.languages, &[])
         }),
