@@ -43,6 +43,13 @@ class TestLifecycle < TrunklineTest
     refute_match(/trunkline/, errors)
   end
 
+  def test_lifespans_may_print
+    text = "server = Trunkline::Server.new('p', version: '1', lifespan: -> { puts 'opening'; system('echo too'); 1 })"
+    Trunkline::Client.connect(command: program("#{text}; server.tool('a') { |ctx| ctx.lifespan }"), stderr: "keep") do |client|
+      assert_equal "1", client.call_tool("a").text
+    end
+  end
+
   def test_signals_end_servers
     %w[INT TERM].each do |signal|
       Open3.popen3(*program("")) do |input, output, _, thread|
@@ -80,6 +87,24 @@ class TestLifecycle < TrunklineTest
     assert_match(/\Aforked: .*\nd\nb\n\z/, output, errors)
   end
 
+  def test_lifespans_last_while_something_uses_the_server
+    events = []
+    resource = Struct.new(:name) { define_method(:close) { events << :closed } }
+    server = Trunkline::Server.new("x", version: "1", lifespan: -> { events << :opened; resource.new("db") })
+    server.tool("name") { |ctx| ctx.lifespan.name }
+    2.times do
+      Trunkline::Client.connect(server: server) do |one|
+        assert_equal "db", one.call_tool("name").text
+        Trunkline::Client.connect(server: server) { |two| two.call_tool("name") }
+      end
+    end
+    assert_equal %i[opened closed opened closed], events
+    failing = Trunkline::Server.new("y", version: "1", lifespan: -> { raise "no database" })
+    assert_equal "no database", assert_raises(RuntimeError) { failing.listen(port: 0) }.message
+  ensure
+    server&.close
+  end
+
   def test_garbage_collection_under_load
     client = connected do |server|
       server.tool("grow", input: { n: Integer }) { |ctx, n:| ctx.progress(1); Array.new(n) { |i| "item #{i}" } }
@@ -102,7 +127,7 @@ class TestLifecycle < TrunklineTest
   def test_gc_stress_in_native_calls
     client = connected { |server| server.tool("a") { |text:| text } }
     native = Trunkline::Port.current.native
-    GC.stress = true
+    GC.stress = 1 # without major collections, which take too long here
     version = Trunkline::Native.version
     error = begin
       native.describe(12_345)

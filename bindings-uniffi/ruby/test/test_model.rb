@@ -26,6 +26,13 @@ class TestModel < TrunklineTest
     assert_raises(Trunkline::TransportError) { Trunkline::CallToolResult.from_json({ "content" => "x" }).content }
   end
 
+  def test_hashes_stand_for_models
+    expected = { "name" => "a", "inputSchema" => {}, "annotations" => { "readOnlyHint" => true }, "icons" => [{ "src" => "x", "mimeType" => "y" }] }
+    assert_equal expected, Trunkline::Tool.new(name: "a", input_schema: {}, annotations: { read_only_hint: true }, icons: [{ src: "x", mimeType: "y" }]).to_h
+    client = connected { |server| server.tool("a", annotations: { read_only_hint: true }) { "" } }
+    assert client.list_tools.first.annotations.read_only_hint
+  end
+
   def test_unknown_content_is_kept
     block = Trunkline::ContentBlock.from_json({ "type" => "hologram", "a" => 1 })
     assert_equal ["hologram", { "type" => "hologram", "a" => 1 }], [block.type, block.to_h]

@@ -139,6 +139,19 @@ class TestTools < TrunklineTest
     assert_equal "text\nand more", client.call_tool("a").text
   end
 
+  def test_middleware_shares_values_with_the_handler
+    client = connected do |server|
+      server.middleware do |request, ctx|
+        ctx.vars[:user] = "ann"
+        request.proceed
+      end
+      server.middleware { |request, ctx| (ctx.vars[:user] += "!") && request.proceed }
+      server.tool("who") { |ctx| ctx.vars[:user] }
+    end
+    2.times { assert_equal "ann!", client.call_tool("who").text }
+    eventually { Trunkline::Port.current.requests.instance_variable_get(:@scopes).empty? }
+  end
+
   def test_providers_and_request_handlers
     provider = Object.new
     def provider.list(_cursor, _ctx) = [{ name: "dynamic", inputSchema: { type: "object" } }]

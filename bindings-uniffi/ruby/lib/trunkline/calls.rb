@@ -29,10 +29,10 @@ module Trunkline
     end
 
     # Runs the handler of a call on a thread of the pool.
-    def start(ticket, callable, body)
-      return fail(ticket, "kind" => "tool", "message" => "the handler was removed before the call ran") unless callable
+    def start(ticket, callable, body, cause)
+      return send_failure(ticket, "kind" => "tool", "message" => "the handler was removed before the call ran") unless callable
 
-      context = Context.new(@native, @requests, ticket)
+      context = Context.new(@native, @requests, ticket, @requests.scope(cause), callable.owner)
       @lock.synchronize { @open[ticket] = context }
       @pool.run { run(ticket, callable, body, context) }
     end
@@ -50,13 +50,13 @@ module Trunkline
       @native.complete(ticket, shape, bytes)
     rescue Exception => e # rubocop:disable Lint/RescueException
       finish(ticket)
-      fail(ticket, failure(e, callable, context))
+      send_failure(ticket, failure(e, callable, context))
       raise if e.is_a?(SystemExit)
     end
 
     def finish(ticket) = @lock.synchronize { @open.delete(ticket) }
 
-    def fail(ticket, failure)
+    def send_failure(ticket, failure)
       @native.fail(ticket, Requests.json(failure))
     rescue InvalidArgumentError => e
       @native.fail(ticket, Requests.json("kind" => "internal", "message" => e.message))

@@ -34,7 +34,8 @@ module Trunkline
 
     def connect(target, http, child, config)
       transport = transport_of(target, http, child)
-      open { |native| native.open(Requests.json("transport" => transport, "handlers" => @handlers.lanes, **config)) }
+      lifespan = target.is_a?(Server) ? target.send(:lifespan) : nil
+      open(lifespan) { |native| native.open(Requests.json("transport" => transport, "handlers" => @handlers.lanes, **config)) }
     end
 
     def callable(operation) = @handlers.callable(operation)

@@ -7,10 +7,12 @@ module Trunkline
     include ClientRequests
 
     # @api private
-    def initialize(native, requests, ticket)
+    def initialize(native, requests, ticket, vars = nil, owner = nil)
       @native = native
       @requests = requests
       @ticket = ticket
+      @vars = vars
+      @owner = owner
       @lock = Mutex.new
       @change = ConditionVariable.new
       @cancelled = nil
@@ -20,6 +22,9 @@ module Trunkline
     # Values shared by this request's middleware and handler.
     # @return [Hash]
     def vars = @vars ||= {}
+
+    # The value that the server's `lifespan` opened.
+    def lifespan = @owner&.lifespan&.value
 
     # Reports progress if the caller requested it. Values that don't increase are dropped.
     def progress(progress, total: nil, message: nil)
@@ -96,7 +101,7 @@ module Trunkline
 
     # Runs the rest of a request, for middleware.
     # @api private
-    def proceed(params = nil) = @requests.send(@ticket, Waist::NEXT, params)
+    def proceed(params = nil) = @requests.send(@ticket, Waist::NEXT, params, scope: vars)
 
     private
 

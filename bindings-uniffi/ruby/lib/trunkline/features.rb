@@ -139,7 +139,7 @@ module Trunkline
     # The descriptor. Takes its members from the options.
     def described(model, options, members)
       fields = model.fields.slice(*options.keys).except(:execution)
-      given = fields.to_h { |name, json| [json, Model.plain(options.delete(name))] }
+      given = fields.to_h { |name, json| [json, model.json_of(name, options.delete(name))] }
       members.merge(given).compact
     end
     private_class_method :described

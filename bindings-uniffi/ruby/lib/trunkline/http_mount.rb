@@ -14,6 +14,12 @@ module Trunkline
       @lock = Mutex.new
     end
 
+    # Several values of a header, as Rack 2 and Rack 3 want them.
+    # @api private
+    def self.joined(values)
+      defined?(Rack) && Rack.respond_to?(:release) && Rack.release >= "3" ? values : values.join("\n")
+    end
+
     # Handles a request.
     # @return [Array(Integer, Hash, #each)]
     def call(env)
@@ -96,12 +102,6 @@ module Trunkline
         @port.requests.cancel(@ticket, "the client has disconnected") unless @ended
         @ended = true
       end
-    end
-
-    # Several values of a header, as Rack 2 and Rack 3 want them.
-    # @api private
-    def self.joined(values)
-      defined?(Rack) && Rack.respond_to?(:release) && Rack.release >= "3" ? values : values.join("\n")
     end
   end
 end

@@ -7,6 +7,10 @@ module Trunkline
   # Members that this version does not know are kept. Values are equal if their JSON is, and can be
   # matched by patterns: `in { name: "add" }`.
   class Model
+    # Members whose binary strings are encoded.
+    BYTES = %w[data blob].freeze
+    private_constant :BYTES
+
     class << self
       # The members, and their names in JSON.
       # @return [Hash{Symbol => String}]
@@ -20,10 +24,29 @@ module Trunkline
         allocate.tap { |model| model.send(:read, json) }
       end
 
+      # The JSON of a member. Hashes whose keys are symbols are written as the members of its model.
+      # @api private
+      def json_of(name, value)
+        json = fields[name]
+        return [value].pack("m0") if BYTES.include?(json) && value.is_a?(String) && value.encoding == Encoding::BINARY
+
+        Model.plain(built(value, reads[name]))
+      end
+
       # @api private
       attr_reader :type
 
       private
+
+      def reads = @reads ||= {}
+
+      def built(value, model)
+        model = model.first if model.is_a?(Array)
+        return value.map { |one| built(one, model) } if value.is_a?(Array)
+
+        is_written = value.is_a?(Hash) && model.is_a?(Class) && value.keys.all?(Symbol)
+        is_written ? model.new(**value) : value
+      end
 
       def tag(type)
         @type = type
@@ -34,6 +57,7 @@ module Trunkline
       # Declares a member. `reads` converts its value: a class, or an array with that of its items.
       def field(name, json, reads = nil, default: nil, required: false)
         fields[name] = json
+        self.reads[name] = reads
         self.required << name if required
         define_method(name) do
           value = @json[json]
@@ -64,12 +88,9 @@ module Trunkline
       end
     end
 
-    # Members whose binary strings are encoded.
-    BYTES = %w[data blob].freeze
-    private_constant :BYTES
-
     def initialize(**members)
       fields = self.class.fields
+      members = members.transform_keys { |name| fields.key?(name) ? name : fields.key(name.to_s) || name }
       missing = self.class.send(:required) - members.keys
       raise ArgumentError, "missing keyword: #{missing.map(&:inspect).join(", ")}" if missing.any?
 
@@ -77,7 +98,7 @@ module Trunkline
       @json = type ? { "type" => type } : {}
       members.each do |name, value|
         json = fields.fetch(name) { raise ArgumentError, "unknown keyword: #{name.inspect}" }
-        @json[json] = json_of(json, value) unless value.nil?
+        @json[json] = self.class.json_of(name, value) unless value.nil?
       end
     end
 
@@ -105,12 +126,6 @@ module Trunkline
 
     def read(json)
       @json = json
-    end
-
-    def json_of(name, value)
-      return [value].pack("m0") if BYTES.include?(name) && value.is_a?(String) && value.encoding == Encoding::BINARY
-
-      Model.plain(value)
     end
   end
 

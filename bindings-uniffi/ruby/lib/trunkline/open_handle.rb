@@ -18,9 +18,15 @@ module Trunkline
       @end = Thread::Queue.new
     end
 
-    def open(&block)
+    # Opens it, and the lifespan of its server.
+    def open(lifespan = nil, &block)
+      lifespan&.enter
+      @lifespan = lifespan
       @opened = @port.open(self, &block)
       self
+    rescue Exception # rubocop:disable Lint/RescueException
+      lifespan&.leave unless @end.closed?
+      raise
     end
 
     def open? = !@handle.nil? && !@end.closed?
@@ -46,7 +52,13 @@ module Trunkline
 
     def closed(error)
       @error = error
-      @end.close
+      return @end.close unless @lifespan
+
+      # Closing the lifespan takes as long as the program does.
+      Thread.new do
+        @lifespan.leave
+        @end.close
+      end
     end
   end
 end

@@ -17,16 +17,19 @@ module Trunkline
 
     def initialize(limit)
       @limit = limit
-      @jobs = Thread::Queue.new
       @lock = Mutex.new
+      @arrived = ConditionVariable.new
+      @jobs = []
       @threads = 0
       @idle = 0
     end
 
     # Runs a block on one of the threads.
     def run(&job)
-      @jobs << job
-      @lock.synchronize { spawn if @idle < @jobs.length && @threads < @limit }
+      @lock.synchronize do
+        @jobs << job
+        wake
+      end
     end
 
     # Lets another thread run handlers while the caller, which may be one of them, waits. Otherwise
@@ -36,7 +39,7 @@ module Trunkline
 
       @lock.synchronize do
         @threads -= 1
-        spawn if @idle < @jobs.length
+        wake
       end
       begin
         yield
@@ -47,28 +50,39 @@ module Trunkline
 
     private
 
-    def spawn
-      @threads += 1
-      Thread.new { work }.tap { |thread| thread.name = "trunkline handler" }
+    # Lets a thread take a job that waits, if there is one.
+    def wake
+      return if @jobs.empty?
+
+      if @jobs.length <= @idle
+        @arrived.signal
+      elsif @threads < @limit
+        @threads += 1
+        Thread.new { work }.name = "trunkline handler"
+      end
     end
 
     def work
       Thread.current.thread_variable_set(:trunkline_pool, self)
-      loop do
-        @lock.synchronize do
-          return if @threads > @limit || @idle >= KEPT && @jobs.empty?
-
-          @idle += 1
-        end
-        job = begin
-          @jobs.pop
-        ensure
-          @lock.synchronize { @idle -= 1 }
-        end
+      while (job = take)
         job.call
       end
     ensure
       @lock.synchronize { @threads -= 1 }
+    end
+
+    # Waits for the next job. Returns nothing if the thread is not needed any more.
+    def take
+      @lock.synchronize do
+        until @threads > @limit
+          return @jobs.shift if @jobs.any?
+          return if @idle >= KEPT
+
+          @idle += 1
+          @arrived.wait(@lock)
+          @idle -= 1
+        end
+      end
     end
   end
 end

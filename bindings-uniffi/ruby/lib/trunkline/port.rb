@@ -46,7 +46,7 @@ module Trunkline
       # Its events wait until the handler is known.
       @lock.synchronize do
         handle = @native.register(kind, Requests.json(description))
-        callables.each { |name, callable| @callables[[handle, name]] = callable }
+        @callables[handle] = callables unless callables.empty?
         handle
       end
     end
@@ -56,14 +56,14 @@ module Trunkline
     def open(owner)
       @lock.synchronize { start unless @thread }
       handle = @lock.synchronize do
-        @requests.start { yield @native }.tap do |handle|
-          owner.handle = handle
-          @owners[handle] = owner
+        @requests.start { yield @native }.tap do |opened|
+          owner.handle = opened
+          @owners[opened] = owner
         end
       end
       begin
         @requests.wait(handle)
-      rescue Exception
+      rescue Exception # rubocop:disable Lint/RescueException
         @lock.synchronize { @owners.delete(handle) }
         raise
       end
@@ -104,9 +104,9 @@ module Trunkline
       end
     end
 
-    def dispatch(kind, ticket, handle, ok, name, body, _cause)
+    def dispatch(kind, ticket, handle, ok, name, body, cause)
       case kind
-      when Waist::CALL then @calls.start(ticket, callable(handle, name), body)
+      when Waist::CALL then @calls.start(ticket, callable(handle, name), body, cause)
       when Waist::CANCEL then @calls.cancel(ticket, body.force_encoding(Encoding::UTF_8))
       when Waist::REPLY then @requests.receive_reply(ticket, ok, body)
       when Waist::NOTIFICATION
@@ -121,7 +121,9 @@ module Trunkline
         Requests.parse(body).each { |record| Trunkline.log(record["level"], record["message"], record["target"]) }
       when Waist::HTTP_HEAD, Waist::HTTP_CHUNK then @lock.synchronize { @exchanges[ticket] }&.push([kind, ok, body])
       when Waist::HTTP_END then @lock.synchronize { @exchanges.delete(ticket) }&.push([kind, ok, body])
-      when Waist::FREED then @lock.synchronize { @callables.delete_if { |(freed, _), _| freed == handle } }
+      when Waist::FREED
+        @requests.freed(handle)
+        @lock.synchronize { @callables.delete(handle) }
       end
     end
 
@@ -129,7 +131,10 @@ module Trunkline
     def callable(handle, name)
       @lock.synchronize do
         owner = @owners[handle]
-        owner.respond_to?(:callable) ? owner.callable(name) : @callables[[handle, name]] || @callables[[handle, ""]]
+        next owner.callable(name) if owner.respond_to?(:callable)
+
+        names = @callables[handle]
+        names && (names[name] || names[""])
       end
     end
 

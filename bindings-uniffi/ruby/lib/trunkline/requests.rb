@@ -12,22 +12,26 @@ module Trunkline
       @pool = pool
       @lock = Mutex.new
       @pending = {}
+      # Values shared with the calls that a request causes in this process, by ticket.
+      @scopes = {}
     end
 
     # Sends a request, and waits for its result. The block receives its progress, on the caller's
-    # thread.
-    def send(target, method, params = nil, options = {}, &on_progress)
+    # thread. Calls that the request causes in this process find the values of `scope`.
+    def send(target, method, params = nil, options = {}, scope: nil, &on_progress)
       request = { "method" => method, **Options.encode(TABLE, options) }
       request["params"] = Model.plain(params).compact if params
       request["progress"] = true if on_progress
-      wait(start { @native.request(target, Requests.json(request)) }, &on_progress)
+      request["causes"] = true if scope
+      wait(start(scope) { @native.request(target, Requests.json(request)) }, &on_progress)
     end
 
     # Calls a function that returns a ticket, whose reply can then be awaited.
-    def start
+    def start(scope = nil)
       @lock.synchronize do
         ticket = yield
         @pending[ticket] = Thread::Queue.new
+        @scopes[ticket] = scope if scope
         ticket
       end
     end
@@ -65,6 +69,12 @@ module Trunkline
     rescue Error
       nil # It is over, or its port is closed.
     end
+
+    # The values of the request that caused a call, if there are any.
+    def scope(cause) = cause.zero? ? nil : @lock.synchronize { @scopes[cause] }
+
+    # Forgets what is kept for a request that causes no more calls.
+    def freed(ticket) = @lock.synchronize { @scopes.delete(ticket) }
 
     # @raise [InvalidArgumentError] if the value has no JSON form
     def self.json(value)

@@ -10,8 +10,8 @@ module Trunkline
   #   server.tool("add", description: "Adds two numbers", input: { a: Numeric, b: Numeric }) { |a:, b:| a + b }
   #   server.run_stdio
   class Server
-    # The hook for errors of handlers, as its calls see it.
-    Owner = Struct.new(:on_error)
+    # The hooks of a server, as its calls see them.
+    Owner = Struct.new(:on_error, :lifespan)
     private_constant :Owner
 
     # Members of a server's description.
@@ -25,11 +25,13 @@ module Trunkline
     #   `redis://…`), or an object with the methods of a store
     # @param on_error [#call] called with an error of a handler and its {Context} if the caller only
     #   gets a generic message
+    # @param lifespan [#call] opens what calls need, before the first one; the value is `ctx.lifespan`,
+    #   and its `close` is called when nothing serves or uses the server any more
     # @param options the title and other members of {Implementation}, and {Options::SERVER}
     # @raise [InvalidArgumentError] if an option is unknown or invalid
-    def initialize(name, version:, instructions: nil, store: nil, on_error: nil, **options)
+    def initialize(name, version:, instructions: nil, store: nil, on_error: nil, lifespan: nil, **options)
       @port = Port.current
-      @owner = Owner.new(on_error)
+      @owner = Owner.new(on_error, Lifespan.new(lifespan))
       info = Implementation.new(name: name, version: version, **options.slice(*INFO))
       own = store.nil? || store.is_a?(String) ? {} : Store.callables(store)
       given = Options.encode(Options::SERVER, options.except(*INFO))
@@ -119,6 +121,7 @@ module Trunkline
     # Adds the features of another server, under a prefix.
     # @return [Registration]
     def mount(prefix, other)
+      @owner.lifespan.mount(other.send(:lifespan))
       add(Features::Feature.new(kind: :mount, description: { "prefix" => prefix, "mounted" => other.send(:known) }))
     end
 
@@ -146,7 +149,9 @@ module Trunkline
       # Before it opens, there is nothing to drain.
       close = -> { handle.handle ? handle.begin_close : Process.kill(:TERM, Process.pid) }
       Foreground.until_signal(close) do |signals|
-        open(handle, { "type" => "stdio" }, { "foreground" => true, "signals" => signals })
+        # Before the lifespan opens, which may print.
+        @port.native.notify(0, '{"holdStdio":true}')
+        open_listener(handle, { "type" => "stdio" }, { "foreground" => true, "signals" => signals })
         handle.wait
       end
       raise handle.error if handle.error
@@ -162,7 +167,7 @@ module Trunkline
     # @return [Listener]
     # @raise [TransportError] if the address is not available
     def listen(auth: nil, **options)
-      listener = Listener.new(@port, open(OpenHandle.new(@port, known), http(auth, options)))
+      listener = Listener.new(@port, open_listener(OpenHandle.new(@port, known), http(auth, options)))
       return listener unless block_given?
 
       begin
@@ -176,7 +181,7 @@ module Trunkline
     # @return [Listener]
     def listen_io(reader, writer = reader)
       handle = OpenHandle.new(@port, known)
-      remember(handle.open { |native| native.open_pipe(known, reader.fileno, writer.fileno) })
+      remember(handle.open(lifespan) { |native| native.open_pipe(known, reader.fileno, writer.fileno) })
       Listener.new(@port, handle)
     end
 
@@ -188,7 +193,7 @@ module Trunkline
     def rack_app(auth: nil, **options)
       transport = http(nil, options).merge("mounted" => true)
       @port.native.check(Requests.json("server" => known, "transport" => transport))
-      RackApp.new(-> { [open(OpenHandle.new(@port, known), auth ? transport.merge("auth" => protection(auth)) : transport), @port] })
+      RackApp.new(-> { [open_listener(OpenHandle.new(@port, known), auth ? transport.merge("auth" => protection(auth)) : transport), @port] })
     end
 
     # Closes all listeners of the server, and frees it.
@@ -221,11 +226,13 @@ module Trunkline
 
     def known = @handle || raise(ClosedError, "the server is closed")
 
+    def lifespan = @owner.lifespan
+
     def lanes(callables) = callables.transform_values { "queue" }
 
     # Opens a listener.
-    def open(handle, transport, more = {})
-      remember(handle.open { |native| native.open(Requests.json("server" => known, "transport" => transport, **more)) })
+    def open_listener(handle, transport, more = {})
+      remember(handle.open(lifespan) { |native| native.open(Requests.json("server" => known, "transport" => transport, **more)) })
     end
 
     def remember(handle)

@@ -14,7 +14,7 @@ module Trunkline
     #   booleans and choices.
     # @return [InputRequest]
     def elicit(message, requested_schema)
-      InputRequest.new("elicitation/create", { "message" => message, "requestedSchema" => Schema.object(requested_schema)}, ElicitResult)
+      InputRequest.new("elicitation/create", { "message" => message, "requestedSchema" => Schema.object(requested_schema) }, ElicitResult)
     end
 
     # Asks the client's user to open a page. Data entered there does not pass through the client.
@@ -25,7 +25,7 @@ module Trunkline
     #   Default: an unguessable id.
     # @return [InputRequest]
     def elicit_url(message, url, elicitation_id: nil)
-      InputRequest.new("elicitation/create", { "mode" => "url", "message" => message, "url" => url, "elicitationId" => elicitation_id}, ElicitResult)
+      InputRequest.new("elicitation/create", { "mode" => "url", "message" => message, "url" => url, "elicitationId" => elicitation_id }, ElicitResult)
     end
 
     # Asks the client's model to continue a conversation.
@@ -46,7 +46,7 @@ module Trunkline
     #
     # @deprecated Since 2026-07-28: call the API of a model provider instead.
     def sample(messages, max_tokens:, system_prompt: nil, model_preferences: nil, include_context: nil, temperature: nil, stop_sequences: nil, metadata: nil, tools: nil, tool_choice: nil, meta: nil)
-      InputRequest.new("sampling/createMessage", { "messages" => InputRequest.conversation(messages), "maxTokens" => max_tokens, "systemPrompt" => system_prompt, "modelPreferences" => model_preferences, "includeContext" => include_context, "temperature" => temperature, "stopSequences" => stop_sequences, "metadata" => metadata, "tools" => tools, "toolChoice" => tool_choice, "_meta" => meta}, CreateMessageResult)
+      InputRequest.new("sampling/createMessage", { "messages" => InputRequest.conversation(messages), "maxTokens" => max_tokens, "systemPrompt" => system_prompt, "modelPreferences" => model_preferences, "includeContext" => include_context, "temperature" => temperature, "stopSequences" => stop_sequences, "metadata" => metadata, "tools" => tools, "toolChoice" => tool_choice, "_meta" => meta }, CreateMessageResult)
     end
 
     # Lists the directories and files that the client lets the server work in.
@@ -54,14 +54,13 @@ module Trunkline
     # @return [InputRequest]
     #
     # @deprecated Since 2026-07-28: use tool arguments, resource URIs or configuration instead.
-    def list_roots()
-      InputRequest.new("roots/list", { }, ListRootsResult)
+    def list_roots
+      InputRequest.new("roots/list", {}, ListRootsResult)
     end
   end
 
   # The requests of a handler to its client, one method each.
   module ClientRequests
-
     # Asks the client's user to fill in a form. The same code works on all revisions. From
     # 2026-07-28 on, the handler ends here and runs again from the start once the client has
     # responded, so wrap earlier side effects in `once`.
@@ -134,7 +133,7 @@ module Trunkline
     #
     # @deprecated Since 2026-07-28: use tool arguments, resource URIs or configuration instead.
     def list_roots(key: nil, timeout: nil)
-      ask(InputRequests.list_roots(), key: key, timeout: timeout).roots
+      ask(InputRequests.list_roots, key: key, timeout: timeout).roots
     end
     alias roots list_roots
   end

@@ -343,7 +343,7 @@ module Trunkline
   end
 
   # A piece of content.
-  ContentBlock = Union.new("type", { "text" => TextContent, "image" => ImageContent, "audio" => AudioContent, "resource" => EmbeddedResource, "resource_link" => ResourceLink})
+  ContentBlock = Union.new("type", { "text" => TextContent, "image" => ImageContent, "audio" => AudioContent, "resource" => EmbeddedResource, "resource_link" => ResourceLink })
 
   # The result of a tool call.
   class CallToolResult < Model
@@ -534,7 +534,7 @@ module Trunkline
   end
 
   # The prompt or resource template that an argument belongs to.
-  CompletionReference = Union.new("type", { "ref/prompt" => PromptReference, "ref/resource" => ResourceTemplateReference})
+  CompletionReference = Union.new("type", { "ref/prompt" => PromptReference, "ref/resource" => ResourceTemplateReference })
 
   # An argument, with the text typed so far.
   class CompleteArgument < Model
@@ -693,7 +693,7 @@ module Trunkline
   end
 
   # A block of a message.
-  SamplingBlock = Union.new("type", { "text" => TextContent, "image" => ImageContent, "audio" => AudioContent, "tool_use" => ToolUseContent, "tool_result" => ToolResultContent})
+  SamplingBlock = Union.new("type", { "text" => TextContent, "image" => ImageContent, "audio" => AudioContent, "tool_use" => ToolUseContent, "tool_result" => ToolResultContent })
 
   # A message of the conversation.
   class SamplingMessage < Model

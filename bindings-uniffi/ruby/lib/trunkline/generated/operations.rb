@@ -27,7 +27,7 @@ module Trunkline
     # @param arguments [Hash{String => Object}] Arguments that match the tool's input schema.
     # @return [CallToolResult]
     def call_tool(name, arguments = {}, **options, &on_progress)
-      checked(call("tools/call", { "name" => name, "arguments" => arguments}, options, &on_progress), options)
+      checked(call("tools/call", { "name" => name, "arguments" => arguments }, options, &on_progress), options)
     end
 
     # Lists the resources that the server offers. Fetches all pages.
@@ -67,7 +67,7 @@ module Trunkline
     # @param uri [String] URI of the resource.
     # @return [ReadResourceResult]
     def read_resource(uri, **options, &on_progress)
-      read(ReadResourceResult, call("resources/read", { "uri" => uri}, options, &on_progress))
+      read(ReadResourceResult, call("resources/read", { "uri" => uri }, options, &on_progress))
     end
 
     # Lists the prompts that the server offers. Fetches all pages.
@@ -91,7 +91,7 @@ module Trunkline
     # @param arguments [Hash{String => String}] Arguments by name; their values are strings.
     # @return [GetPromptResult]
     def get_prompt(name, arguments = {}, **options, &on_progress)
-      read(GetPromptResult, call("prompts/get", { "name" => name, "arguments" => arguments}, options, &on_progress))
+      read(GetPromptResult, call("prompts/get", { "name" => name, "arguments" => arguments }, options, &on_progress))
     end
 
     # Suggests values for an argument of a prompt or resource template.
@@ -103,7 +103,7 @@ module Trunkline
     #   arguments (2025-06-18 and later).
     # @return [CompleteResult]
     def complete(reference, argument, context = nil, **options)
-      read(CompleteResult, call("completion/complete", { "ref" => reference, "argument" => argument, "context" => context}, options))
+      read(CompleteResult, call("completion/complete", { "ref" => reference, "argument" => argument, "context" => context }, options))
     end
 
     # Lists the agent skills that the server offers (the skills extension of 2026-07-28). The
@@ -128,7 +128,7 @@ module Trunkline
     # @param uri [String] URI of its `SKILL.md`.
     # @return [GetSkillResult]
     def get_skill(uri, **options)
-      read(GetSkillResult, call("skills/get", { "uri" => uri}, options))
+      read(GetSkillResult, call("skills/get", { "uri" => uri }, options))
     end
 
     # Lists the tasks that the server keeps for this client (2025-11-25). Fetches all pages.
@@ -151,7 +151,7 @@ module Trunkline
     # @param task_id [String] Id of the task.
     # @return [Task]
     def get_task(task_id, **options)
-      read(Task, call("tasks/get", { "taskId" => task_id}, options))
+      read(Task, call("tasks/get", { "taskId" => task_id }, options))
     end
 
     # Cancels a task (2025-11-25 and later). If the task has ended, the server may refuse or
@@ -160,7 +160,7 @@ module Trunkline
     # @param task_id [String] Id of the task.
     # @return [nil]
     def cancel_task(task_id, **options)
-      call("tasks/cancel", { "taskId" => task_id}, options)
+      call("tasks/cancel", { "taskId" => task_id }, options)
       nil
     end
 
@@ -179,7 +179,7 @@ module Trunkline
     # @param skill [SkillEntry] The entry of the skill, as the server listed it.
     # @return [ResourceContents]
     def load_skill(skill, **options)
-      read(ResourceContents, call("load_skill", { "skill" => skill}, options))
+      read(ResourceContents, call("load_skill", { "skill" => skill }, options))
     end
 
     # Reads a file that a skill lists, and checks size and digest against the entry.
@@ -188,7 +188,7 @@ module Trunkline
     # @param file [String] Its URI, or its path relative to the `SKILL.md`.
     # @return [ResourceContents]
     def read_skill_file(skill, file, **options)
-      read(ResourceContents, call("read_skill_file", { "skill" => skill, "file" => file}, options))
+      read(ResourceContents, call("read_skill_file", { "skill" => skill, "file" => file }, options))
     end
   end
 
@@ -202,20 +202,20 @@ module Trunkline
     # Adds a server to the group. If connecting to it fails, this is an error, but the server
     # stays in the group, and the next request to it reconnects.
     def add_server(name, target, **options)
-      call("add_server", { "name" => name, "target" => target_of(target)}, options)
+      call("add_server", { "name" => name, "target" => target_of(target) }, options)
       nil
     end
 
     # Removes a server from the group. Its connection is closed, and its requests in flight fail
     # as closed.
     def remove_server(name, **options)
-      call("remove_server", { "name" => name}, options)
+      call("remove_server", { "name" => name }, options)
       nil
     end
 
     # Reconnects a disconnected server of the group. Has no effect if it is connected.
     def reconnect_server(name, **options)
-      call("reconnect_server", { "name" => name}, options)
+      call("reconnect_server", { "name" => name }, options)
       nil
     end
   end
