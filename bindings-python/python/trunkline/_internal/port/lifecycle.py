@@ -10,7 +10,7 @@ from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Final
 
 from .. import _native
-from .._generated.waist import STOPPED
+from .._generated.waist import LOG, STOPPED, TELEMETRY
 from ..errors import BlockingError, ClosedError, ForkedError, TrunklineError
 from ..model.base import checked_time
 from .bell import Bell, make_bell
@@ -180,6 +180,9 @@ class Lifecycle(Events):
             self.native.close(0, round(deadline * 1000))
             wait_ms = round((deadline + GRACE) * 1000)
             while events := self.native.drain("queue", 4096, wait_ms):
+                for event in events:
+                    if event[0] in (LOG, TELEMETRY):
+                        self._dispatch(*event)
                 if any(event[0] == STOPPED for event in events):
                     break
         self.dispose()
