@@ -1,0 +1,294 @@
+package trunkline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+)
+
+type shape uint32
+
+// A callFunc serves a call, and returns its result as JSON or text.
+type callFunc func(ctx context.Context, call *Call) (shape, []byte, error)
+
+// Call is a call that a handler serves. Its methods may be used until the handler returns.
+type Call struct {
+	call      uintptr
+	arguments []byte
+	info      *CallInfo
+}
+
+// errNothing leaves a call as it is: it was completed, or runs again.
+var errNothing = errors.New("the call is completed")
+
+// serve runs a handler in its own goroutine. The call is retained.
+func serve(retained uintptr, run callFunc) {
+	length := new(uintptr)
+	call := &Call{call: retained}
+	arguments := c.PlainCallArguments(retained, length)
+	call.arguments = copied(arguments, *length)
+	// The call has its own end: a task outlives the request that started it.
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(cause(c.CallExchangeData(retained))))
+	data := keep(cancel)
+	c.CallOnCancel(retained, callbacks.cancel, data, 0)
+	go func() {
+		defer c.CallFree(retained)
+		defer cancel(nil)
+		defer forget(data)
+		form, result, err := run.contained(ctx, call)
+		if err != nil && ctx.Err() != nil {
+			err = errNothing
+		}
+		call.complete(form, result, err)
+	}()
+}
+
+// cause is the context of what caused a call in this process: an HTTP request, or a request in
+// memory.
+func cause(number handle) context.Context {
+	if exchange := kept[*exchange](number); exchange != nil {
+		return exchange.ctx
+	}
+	if ctx := kept[context.Context](number); ctx != nil {
+		return ctx
+	}
+	return context.Background()
+}
+
+// contained turns a panic into an error.
+func (run callFunc) contained(ctx context.Context, call *Call) (form shape, result []byte, err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			slog.Error("trunkline: a handler panicked", "reason", reason, "stack", string(debug.Stack()))
+			err = fmt.Errorf("a handler panicked: %v", reason)
+		}
+	}()
+	return run(ctx, call)
+}
+
+func (call *Call) complete(form shape, result []byte, err error) {
+	if err == nil {
+		err = callJSON(func(failure *uintptr) uint32 {
+			return c.CallReturnJson(call.call, uint32(form), text(string(result)), failure)
+		})
+	}
+	if err != nil {
+		call.fail(err)
+	}
+}
+
+// callJSON is invoke, except that a call that has already ended is no failure.
+func callJSON(function func(failure *uintptr) uint32) error {
+	err := invoke(function)
+	if errors.Is(err, ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+func (call *Call) fail(err error) {
+	var (
+		tool    *ToolError
+		invalid *InvalidError
+		input   *inputError
+		known   *Error
+	)
+	switch {
+	case errors.Is(err, ErrSuspended), errors.Is(err, errNothing):
+	case errors.As(err, &tool):
+		c.CallFailTool(call.call, text(tool.Message))
+	case errors.As(err, &input):
+		call.requireInput(input)
+	case errors.As(err, &invalid):
+		c.CallFailInvalid(call.call, text(invalid.Path), text(invalid.Message))
+	case errors.As(err, &known) && known.Kind == ErrProtocol:
+		failure := new(uintptr)
+		c.CallFailProtocol(call.call, int64(known.Code), text(known.Message), text(string(known.Data)), failure)
+		c.ErrorFree(*failure)
+	default:
+		slog.Error("trunkline: a handler failed", "error", err)
+		c.CallFail(call.call, text(err.Error()))
+	}
+}
+
+// Info describes the call and its caller.
+func (call *Call) Info() (*CallInfo, error) {
+	if call.info != nil {
+		return call.info, nil
+	}
+	found, err := described(invoke, func(made, failure *uintptr) uint32 { return c.CallInfo(call.call, made, failure) })
+	if err != nil {
+		return nil, err
+	}
+	call.info, err = decode[CallInfo](found)
+	return call.info, err
+}
+
+// Arguments are the arguments of the call as JSON.
+func (call *Call) Arguments() json.RawMessage { return call.arguments }
+
+// Progress reports the progress of the call to its caller, if it asked for that. A total of 0 is
+// unknown.
+func (call *Call) Progress(progress, total float64, message string) {
+	c.CallProgress(call.call, progress, total, text(message))
+}
+
+// Log sends a log message to the client of the call. The logger may be empty.
+//
+// Deprecated: since 2026-07-28, log to standard error or through OpenTelemetry instead.
+func (call *Call) Log(level LoggingLevel, logger string, data any) error {
+	encoded, err := encode(data)
+	if err != nil {
+		return err
+	}
+	return callJSON(func(failure *uintptr) uint32 {
+		return logJSON(call.call, text(string(level)), text(logger), text(encoded), failure)
+	})
+}
+
+// Once runs a function once, even if the handler runs again after a request for input, and returns
+// its stored result from then on.
+func Once[T any](call *Call, name string, run func() (T, error)) (T, error) {
+	var value T
+	stored := new(uintptr)
+	if c.CallOnce(call.call, text(name), stored) == 0 {
+		return value, json.Unmarshal(taken(*stored), &value)
+	}
+	value, err := run()
+	if err != nil {
+		return value, err
+	}
+	encoded, err := encode(value)
+	if err != nil {
+		return value, err
+	}
+	return value, callJSON(func(failure *uintptr) uint32 {
+		return c.CallSetOnce(call.call, text(name), text(encoded), failure)
+	})
+}
+
+// An Input is a request for input from the client, for RequireInput. The key is that of its answer.
+type Input struct {
+	Key    string `json:"-"`
+	Method string `json:"method"`
+	Params any    `json:"params,omitempty"`
+}
+
+// RequireInput ends a handler with requests for input. The handler runs again with the answers, by
+// their keys, and the state, in its CallInfo. Return its error.
+func RequireInput(state any, requests ...Input) error {
+	inputs := members{}
+	for _, request := range requests {
+		inputs = append(inputs, member{request.Key, request})
+	}
+	return &inputError{inputs, state}
+}
+
+type inputError struct {
+	Requests members `json:"inputRequests"`
+	State    any     `json:"state,omitempty"`
+}
+
+func (*inputError) Error() string { return "the handler needs input" }
+
+func (call *Call) requireInput(input *inputError) {
+	encoded, err := encode(input)
+	if err == nil {
+		err = callJSON(func(failure *uintptr) uint32 {
+			return c.CallRequireInput(call.call, text(encoded), failure)
+		})
+	}
+	if err != nil {
+		call.fail(err)
+	}
+}
+
+// StartTask lets a deferred task begin, if the call may become one.
+func (call *Call) StartTask() error { return failed(c.CallStartTask(call.call)) }
+
+// SetTaskMessage sets the status message of the task that the call runs as.
+func (call *Call) SetTaskMessage(message string) error {
+	return failed(c.CallSetTaskMessage(call.call, text(message)))
+}
+
+// CloseStream closes the stream of the response, so that the client reconnects for the rest.
+func (call *Call) CloseStream() error { return failed(c.CallCloseStream(call.call)) }
+
+// ask sends a request to the client of a call.
+func ask[T any](ctx context.Context, call *Call, method string, params any, options []RequestOptions) (*T, error) {
+	encoded, err := encode(params)
+	if err != nil {
+		return nil, err
+	}
+	prepared, err := prepare(ctx, false, false, options)
+	if err != nil {
+		return nil, err
+	}
+	defer prepared.free()
+	result, err := await(ctx, prepared.pending(invoke, callbacks.answer, nil, func(callback, data uintptr, failure *uintptr) uint32 {
+		return c.CallStartRequest(call.call, text(method), text(encoded), prepared.options, callback, data, 0, failure)
+	}))
+	if err != nil {
+		return nil, err
+	}
+	return decode[T](result)
+}
+
+// Request sends any request to the client of the call.
+func (call *Call) Request(ctx context.Context, method string, params any, options ...RequestOptions) (json.RawMessage, error) {
+	result, err := ask[json.RawMessage](ctx, call, method, params, options)
+	if err != nil {
+		return nil, err
+	}
+	return *result, nil
+}
+
+// Next runs the rest of a request in middleware: the next middleware, or the handler. The params may
+// be nil for the original ones. It returns the result as JSON.
+func (call *Call) Next(ctx context.Context, params any) (json.RawMessage, error) {
+	encoded := ""
+	if params != nil {
+		given, err := encode(params)
+		if err != nil {
+			return nil, err
+		}
+		encoded = given
+	}
+	return await(ctx, noOptions.pending(invoke, callbacks.answer, nil, func(callback, data uintptr, failure *uintptr) uint32 {
+		return c.CallNext(call.call, text(encoded), callback, data, 0, failure)
+	}))
+}
+
+// answering is a handler of a client with typed parameters and a typed result.
+func answering[In, Out any](handle func(context.Context, *In) (*Out, error)) callFunc {
+	return typed(shapeResult, handle)
+}
+
+func typed[In, Out any](form shape, handle func(context.Context, *In) (*Out, error)) callFunc {
+	return func(ctx context.Context, call *Call) (shape, []byte, error) {
+		given, err := decode[In](call.arguments)
+		if err != nil {
+			return 0, nil, err
+		}
+		result, err := handle(ctx, given)
+		if err != nil {
+			return 0, nil, err
+		}
+		encoded, err := encodeAny(result)
+		return form, []byte(encoded), err
+	}
+}
+
+func answeringNothing[In any](handle func(context.Context, *In) error) callFunc {
+	return answering(func(ctx context.Context, given *In) (*struct{}, error) {
+		return &struct{}{}, handle(ctx, given)
+	})
+}
+
+func logged(level, target, message string) {
+	levels := map[string]slog.Level{"error": slog.LevelError, "warn": slog.LevelWarn, "info": slog.LevelInfo, "debug": slog.LevelDebug}
+	slog.Log(context.Background(), levels[level], message, "target", target)
+}

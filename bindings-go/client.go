@@ -1,0 +1,440 @@
+package trunkline
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Client is a connection to a server, or to the servers of a group. Any number of goroutines may
+// use it.
+type Client struct {
+	owner
+	client uintptr
+	memory bool
+	// patience is how long a child gets to exit, in milliseconds.
+	patience uint64
+	handles  []handle
+	heard    *queue[notification]
+	close    func() error
+}
+
+type notification struct {
+	method string
+	params []byte
+}
+
+// Connect connects to a server over HTTP.
+func Connect(ctx context.Context, url string, options ClientOptions) (*Client, error) {
+	return connect(ctx, options, func(set uintptr, client, failure *uintptr) uint32 {
+		return c.ClientConnectHttp(text(url), set, client, failure)
+	})
+}
+
+// ConnectCommand starts a program and connects to its standard input and output. The path, the
+// arguments, the directory and the environment of the command are used.
+func ConnectCommand(ctx context.Context, command *exec.Cmd, options ClientOptions) (*Client, error) {
+	words := []str{text(command.Path)}
+	for _, word := range command.Args[min(1, len(command.Args)):] {
+		words = append(words, text(word))
+	}
+	if command.Dir != "" {
+		options.Cwd = command.Dir
+	}
+	options.Env = withEnvironment(options.Env, command.Env)
+	return connect(ctx, options, func(set uintptr, client, failure *uintptr) uint32 {
+		return c.ClientConnectChild(&words[0], uintptr(len(words)), set, client, failure)
+	})
+}
+
+// ConnectConfig connects to a configured server: an entry of mcpServers, a configuration with one
+// server as JSON, or the path of its file.
+func ConnectConfig(ctx context.Context, config string, options ClientOptions) (*Client, error) {
+	return connect(ctx, options, func(set uintptr, client, failure *uintptr) uint32 {
+		return c.ClientConnectConfig(text(config), set, client, failure)
+	})
+}
+
+// ConnectMemory connects to a server in this process. Its handlers get the values of the context of
+// each request.
+func ConnectMemory(ctx context.Context, server *Server, options ClientOptions) (*Client, error) {
+	client, err := connect(ctx, options, func(set uintptr, client, failure *uintptr) uint32 {
+		server.lock.RLock()
+		defer server.lock.RUnlock()
+		return c.ClientConnectMemory(server.open(), set, client, failure)
+	})
+	if err == nil {
+		client.memory = true
+	}
+	return client, err
+}
+
+// ConnectGroup connects to many servers behind one client, which names their tools server__tool.
+// Each target is a URL, a command as a []string, an entry of mcpServers, or a *Client, whose
+// connection the group shares and does not close.
+func ConnectGroup(ctx context.Context, servers map[string]any, options ClientOptions) (*Client, error) {
+	targets := map[string]any{}
+	for name, target := range servers {
+		shared, err := groupTarget(target)
+		if err != nil {
+			return nil, err
+		}
+		targets[name] = shared
+	}
+	encoded, err := encode(targets)
+	if err != nil {
+		return nil, err
+	}
+	return connect(ctx, options, func(set uintptr, client, failure *uintptr) uint32 {
+		return c.ClientConnectGroup(text(encoded), set, client, failure)
+	})
+}
+
+func groupTarget(target any) (any, error) {
+	client, isClient := target.(*Client)
+	if !isClient {
+		return target, nil
+	}
+	shared, err := described(client.run, func(made, failure *uintptr) uint32 {
+		return c.ClientAsServer(client.client, made, failure)
+	})
+	return json.RawMessage(shared), err
+}
+
+func withEnvironment(given map[string]string, lines []string) map[string]string {
+	found := map[string]string{}
+	for _, line := range lines {
+		if name, value, isPair := strings.Cut(line, "="); isPair {
+			found[name] = value
+		}
+	}
+	for name, value := range given {
+		found[name] = value
+	}
+	return found
+}
+
+// connect opens a connection. Connecting blocks a thread, so that a context can end the wait; the
+// connection is closed then.
+func connect(ctx context.Context, options ClientOptions, open func(options uintptr, client, failure *uintptr) uint32) (*Client, error) {
+	client := &Client{heard: newQueue[notification](), patience: orDefault(options.CloseTimeout, 2*time.Second)}
+	set, err := client.options(options)
+	if err != nil {
+		c.ClientOptionsFree(set)
+		client.forget()
+		return nil, err
+	}
+	opened := make(chan error, 1)
+	go func() {
+		defer c.ClientOptionsFree(set)
+		made, err := made(func(made, failure *uintptr) uint32 { return open(set, made, failure) })
+		client.client = made
+		opened <- err
+	}()
+	client.close = sync.OnceValue(client.end)
+	go client.hear(&options.ClientHandlers)
+	select {
+	case err = <-opened:
+	case <-ctx.Done():
+		err = &cancelledError{context.Cause(ctx)}
+		go func() {
+			if <-opened == nil {
+				_ = client.Close()
+			}
+		}()
+		return nil, err
+	}
+	if err != nil {
+		client.forget()
+		return nil, err
+	}
+	return client, nil
+}
+
+func (client *Client) options(options ClientOptions) (uintptr, error) {
+	shared, err := port()
+	if err != nil {
+		return 0, err
+	}
+	set, err := made(c.ClientOptionsNew)
+	if err != nil {
+		return 0, err
+	}
+	c.ClientOptionsSetPort(set, shared)
+	if options.subscribes() {
+		options.Listen = true
+	}
+	if options.Info.Name != "" {
+		c.ClientOptionsSetInfo(set, text(options.Info.Name), text(options.Info.Version))
+	}
+	if auth := inJSON(options.Auth); len(auth) > 0 {
+		if err := setJSON(set, "client_options_set_auth", auth); err != nil {
+			return set, err
+		}
+	}
+	if err := apply(set, options); err != nil {
+		return set, err
+	}
+	for name, run := range options.callbacks() {
+		data := client.keep(run)
+		setterOf[func(options, callback, data, destructor uintptr) uint32]("client_options_on_"+name)(set, callbacks.call, data, 0)
+	}
+	c.ClientOptionsOnNotification(set, callbacks.notification, client.keep(client.heard), 0)
+	return set, nil
+}
+
+func (client *Client) keep(value any) handle {
+	number := keep(value)
+	client.handles = append(client.handles, number)
+	return number
+}
+
+func (client *Client) forget() {
+	for _, number := range client.handles {
+		forget(number)
+	}
+	client.heard.close()
+}
+
+// hear runs the handlers of notifications, one after the other.
+func (client *Client) hear(handlers *ClientHandlers) {
+	for {
+		heard, open := client.heard.get()
+		if !open {
+			return
+		}
+		handlers.notified(heard.method, heard.params)
+	}
+}
+
+// Close ends the connection, after which requests in flight fail.
+func (client *Client) Close() error { return client.close() }
+
+func (client *Client) end() error {
+	err := client.run(func(failure *uintptr) uint32 { return c.ClientStartClose(client.client, client.patience, failure) })
+	<-untilEnded(func() bool { return c.ClientClosed(client.client) })
+	client.release(func() { c.ClientFree(client.client) })
+	client.forget()
+	return err
+}
+
+// Info describes the server and the connection.
+func (client *Client) Info() (*ClientInfo, error) {
+	found, err := described(client.run, func(made, failure *uintptr) uint32 {
+		return c.ClientInfo(client.client, made, failure)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return decode[ClientInfo](found)
+}
+
+// Request sends any request and returns its result as JSON.
+func (client *Client) Request(ctx context.Context, method string, params any, options ...RequestOptions) (json.RawMessage, error) {
+	return client.send(ctx, method, params, false, options)
+}
+
+// Notify sends any notification.
+func (client *Client) Notify(method string, params any) error {
+	encoded, err := encode(params)
+	if err != nil {
+		return err
+	}
+	return client.run(func(failure *uintptr) uint32 {
+		return c.ClientNotify(client.client, text(method), text(encoded), failure)
+	})
+}
+
+// SetRoots sets the directories and files in which servers may work, and tells the server.
+func (client *Client) SetRoots(roots []Root) error {
+	encoded, err := encode(roots)
+	if err != nil {
+		return err
+	}
+	return client.run(func(failure *uintptr) uint32 {
+		return c.ClientSetRoots(client.client, text(encoded), failure)
+	})
+}
+
+// CallTool calls a tool of a client, and reads its structured content, or else its text as JSON. A failure of the
+// tool is a *ToolError.
+func CallTool[Out any](ctx context.Context, client *Client, name string, arguments any, options ...RequestOptions) (Out, error) {
+	var value Out
+	result, err := client.CallTool(ctx, name, arguments, options...)
+	if err != nil {
+		return value, err
+	}
+	if result.IsError {
+		return value, &ToolError{result.Content.Text()}
+	}
+	structured := result.StructuredContent
+	if structured == nil {
+		structured = json.RawMessage(result.Content.Text())
+	}
+	return value, json.Unmarshal(structured, &value)
+}
+
+func (client *Client) send(ctx context.Context, method string, params any, all bool, options []RequestOptions) ([]byte, error) {
+	encoded, err := encode(params)
+	if err != nil {
+		return nil, err
+	}
+	prepared, err := prepare(ctx, client.memory, all, options)
+	if err != nil {
+		return nil, err
+	}
+	defer prepared.free()
+	ticket := new(uint64)
+	return await(ctx, prepared.pending(client.run, callbacks.reply, client.canceller(ticket), func(callback, data uintptr, failure *uintptr) uint32 {
+		return c.ClientStart(client.client, text(method), text(encoded), prepared.options, callback, data, 0, ticket, failure)
+	}))
+}
+
+func (client *Client) canceller(ticket *uint64) func(string) {
+	return func(reason string) {
+		_ = client.run(func(failure *uintptr) uint32 {
+			return c.ClientCancel(client.client, *ticket, text(reason), failure)
+		})
+	}
+}
+
+func request[T any](ctx context.Context, client *Client, method string, params any, all bool, options []RequestOptions) (*T, error) {
+	result, err := client.send(ctx, method, params, all, options)
+	if err != nil {
+		return nil, err
+	}
+	return decode[T](result)
+}
+
+// Subscribe subscribes to changes of the server, and iterates over them until the loop ends, the
+// context ends, or the subscription does. It has begun when Subscribe returns.
+func (client *Client) Subscribe(ctx context.Context, filter SubscriptionFilter) (iter.Seq2[*Change, error], error) {
+	encoded, err := encode(filter)
+	if err != nil {
+		return nil, err
+	}
+	number := new(uint64)
+	err = blocking(ctx, client.run, func(failure *uintptr) uint32 {
+		return c.ClientSubscribe(client.client, text(encoded), 0, number, failure)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return func(yield func(*Change, error) bool) {
+		defer func() {
+			_ = client.run(func(failure *uintptr) uint32 {
+				return c.ClientUnsubscribe(client.client, *number, failure)
+			})
+		}()
+		follow(ctx, client, *number, c.ClientStartNextChange, yield)
+	}, nil
+}
+
+// follow iterates over a stream until its end, which is null.
+func follow[T any](ctx context.Context, client *Client, number uint64, next starts, yield func(*T, error) bool) {
+	for {
+		ticket := new(uint64)
+		result, err := await(ctx, noOptions.pending(client.run, callbacks.reply, client.canceller(ticket), func(callback, data uintptr, failure *uintptr) uint32 {
+			return next(client.client, number, 0, callback, data, 0, ticket, failure)
+		}))
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		if len(result) == 0 || string(result) == "null" {
+			return
+		}
+		item, err := decode[T](result)
+		if !yield(item, err) || err != nil {
+			return
+		}
+	}
+}
+
+// blocking runs a function that blocks, and stops waiting for it when the context ends.
+func blocking(ctx context.Context, run runner, function func(failure *uintptr) uint32) error {
+	done := make(chan error, 1)
+	go func() { done <- run(function) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return &cancelledError{context.Cause(ctx)}
+	}
+}
+
+// RunningTask is a call of a tool that may run as a task.
+type RunningTask struct {
+	client *Client
+	number uint64
+	// Task is its state when it started. Its ID is empty if the tool did not become a task.
+	Task Task
+}
+
+// StartTask calls a tool as a task, if the server lets it run as one.
+func (client *Client) StartTask(ctx context.Context, name string, arguments any) (*RunningTask, error) {
+	encoded, err := encode(map[string]any{"name": name, "arguments": optional(arguments)})
+	if err != nil {
+		return nil, err
+	}
+	number, state := new(uint64), new(uintptr)
+	err = blocking(ctx, client.run, func(failure *uintptr) uint32 {
+		return c.ClientStartTask(client.client, text(encoded), 0, number, state, failure)
+	})
+	if err != nil {
+		return nil, err
+	}
+	task := &RunningTask{client: client, number: *number}
+	if started := taken(*state); len(started) > 0 && string(started) != "null" {
+		if err := json.Unmarshal(started, &task.Task); err != nil {
+			return nil, err
+		}
+	}
+	return task, nil
+}
+
+// States iterates over the states of the task until it ends.
+func (task *RunningTask) States(ctx context.Context) iter.Seq2[*Task, error] {
+	return func(yield func(*Task, error) bool) {
+		follow(ctx, task.client, task.number, c.ClientStartNextState, yield)
+	}
+}
+
+// Result waits for the result of the tool.
+func (task *RunningTask) Result(ctx context.Context) (*CallToolResult, error) {
+	ticket := new(uint64)
+	result, err := await(ctx, noOptions.pending(task.client.run, callbacks.reply, task.client.canceller(ticket), func(callback, data uintptr, failure *uintptr) uint32 {
+		return c.ClientStartTaskResult(task.client.client, task.number, 0, callback, data, 0, ticket, failure)
+	}))
+	if err != nil {
+		return nil, err
+	}
+	return decode[CallToolResult](result)
+}
+
+// Respond answers the requests for input of the task, by their keys.
+func (task *RunningTask) Respond(ctx context.Context, responses map[string]any) error {
+	encoded, err := encode(responses)
+	if err != nil {
+		return err
+	}
+	result := new(uintptr)
+	err = blocking(ctx, task.client.run, func(failure *uintptr) uint32 {
+		return c.ClientTaskRespond(task.client.client, task.number, text(encoded), 0, result, failure)
+	})
+	if err == nil {
+		c.TextFree(*result)
+	}
+	return err
+}
+
+// Close stops following the task, which goes on.
+func (task *RunningTask) Close() error {
+	return task.client.run(func(failure *uintptr) uint32 {
+		return c.ClientCloseTask(task.client.client, task.number, failure)
+	})
+}

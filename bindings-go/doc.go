@@ -1,0 +1,31 @@
+// Package trunkline has servers and clients for the Model Context Protocol.
+//
+// A server offers tools, resources and prompts, and a client uses those of a server:
+//
+//	server, err := trunkline.NewServer("weather", "1.0.0", trunkline.ServerOptions{})
+//	…
+//	_, err = trunkline.AddTool(server, trunkline.Tool{Name: "forecast"}, forecast)
+//	…
+//	err = server.ServeStdio(ctx)
+//
+// The package loads libtrunkline, the library that all languages share, without cgo. It looks for
+// the file in the environment variable TRUNKLINE_LIBRARY, in the program itself if it was built with
+// the tag trunkline_embed, next to the program, and then where the system finds libraries.
+//
+// # Goroutines and contexts
+//
+// Every call of a handler runs in its own goroutine. Its context ends when the caller cancels the
+// call, and it has the values of the request that caused the call in this process: of the HTTP
+// request to [Server.Handler], or of a request through [ConnectMemory]. When the context of a request
+// ends, the request is cancelled at the server.
+//
+// # Errors
+//
+// Errors of this package are of the type [*Error]. Use errors.Is with a [Kind], such as [ErrTimeout],
+// and errors.As for the facts.
+//
+// # Absent values
+//
+// In options, the zero value means the default, and a negative number means zero. Other members that
+// may be absent, and whose zero value has a meaning, are pointers: see [Ptr].
+package trunkline

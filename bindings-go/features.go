@@ -1,0 +1,214 @@
+package trunkline
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"io/fs"
+	"reflect"
+	"unicode/utf8"
+)
+
+// AddTool adds a tool whose arguments are In and whose result is Out.
+//
+// The input schema is that of In: its members have the names of their json tags, and are required
+// unless the tag has omitempty or omitzero, and the tag jsonschema describes them. A struct, or a
+// map, as Out is also the output schema, and the structured content. A string is text; content
+// blocks and a *CallToolResult are returned as they are. Schemas in the descriptor take precedence.
+//
+// A *ToolError reports a failure to the model. The text of other errors is hidden from the caller.
+func AddTool[In, Out any](server *Server, tool Tool, handle func(context.Context, *Call, In) (Out, error), options ...ToolOptions) (*Feature, error) {
+	entry := first("tool", &tool, options)
+	if tool.InputSchema == nil {
+		schema, err := inputSchema(reflect.TypeFor[In]())
+		if err != nil {
+			return nil, err
+		}
+		tool.InputSchema = schema
+	}
+	if tool.OutputSchema == nil {
+		schema, wrapped, err := outputSchema(reflect.TypeFor[Out]())
+		if err != nil {
+			return nil, err
+		}
+		tool.OutputSchema = schema
+		entry["wrapOutput"] = wrapped
+	}
+	return server.add("tool", entry, func(ctx context.Context, call *Call) (shape, []byte, error) {
+		given, err := decode[In](call.arguments)
+		if err != nil {
+			return 0, nil, &InvalidError{Message: err.Error()}
+		}
+		result, err := handle(ctx, call, *given)
+		return returned(result, err)
+	})
+}
+
+// returned is the result of a handler as a shape of the library.
+func returned(result any, err error) (shape, []byte, error) {
+	if err != nil {
+		return 0, nil, err
+	}
+	form := shapeValue
+	switch value := result.(type) {
+	case string:
+		return shapeText, []byte(value), nil
+	case *CallToolResult, CallToolResult, *GetPromptResult, *ReadResourceResult:
+		form = shapeResult
+	case ContentBlock, ContentBlocks, []ContentBlock, PromptMessage, []PromptMessage, ResourceContents, []ResourceContents:
+		form = shapeContent
+	case json.RawMessage:
+		return form, value, nil
+	default:
+		if kind := reflect.Indirect(reflect.ValueOf(result)).Kind(); kind == reflect.Struct || kind == reflect.Map {
+			form = shapeObject
+		}
+	}
+	encoded, err := encodeAny(result)
+	return form, []byte(encoded), err
+}
+
+// encodeAny is encode, except that nil is null.
+func encodeAny(value any) (string, error) {
+	encoded, err := encode(value)
+	if encoded == "" && err == nil {
+		encoded = "null"
+	}
+	return encoded, err
+}
+
+// A ResourceHandler reads a resource. The variables are those of a template. It returns a string,
+// []byte, ResourceContents or a slice of them, or any other value, which becomes JSON. Nil means
+// that the resource does not exist.
+type ResourceHandler = func(ctx context.Context, call *Call, uri string, variables map[string]string) (any, error)
+
+// AddResource adds a resource.
+func (server *Server) AddResource(resource Resource, handle ResourceHandler, options ...ResourceOptions) (*Feature, error) {
+	return server.add("resource", first("resource", resource, options), reading(handle, resource.MIMEType))
+}
+
+// AddResourceTemplate adds all resources whose URI matches a template.
+func (server *Server) AddResourceTemplate(template ResourceTemplate, handle ResourceHandler, options ...ResourceOptions) (*Feature, error) {
+	return server.add("resourceTemplate", first("resourceTemplate", template, options), reading(handle, template.MIMEType))
+}
+
+func reading(handle ResourceHandler, kind string) callFunc {
+	return func(ctx context.Context, call *Call) (shape, []byte, error) {
+		given, err := decode[struct {
+			URI       string
+			Variables map[string]string
+		}](call.arguments)
+		if err != nil {
+			return 0, nil, err
+		}
+		result, err := handle(ctx, call, given.URI, given.Variables)
+		if bytes, isBytes := result.([]byte); isBytes {
+			result = ResourceContents{URI: given.URI, MIMEType: kind, Blob: append([]byte{}, bytes...)}
+		}
+		return returned(result, err)
+	}
+}
+
+// A PromptHandler fills in a prompt. It returns a string as a message of the user, content blocks,
+// PromptMessages, or a *GetPromptResult.
+type PromptHandler = func(ctx context.Context, call *Call, arguments map[string]string) (any, error)
+
+// AddPrompt adds a prompt.
+func (server *Server) AddPrompt(prompt Prompt, handle PromptHandler, options ...PromptOptions) (*Feature, error) {
+	return server.add("prompt", first("prompt", prompt, options), func(ctx context.Context, call *Call) (shape, []byte, error) {
+		given, err := decode[map[string]string](call.arguments)
+		if err != nil {
+			return 0, nil, err
+		}
+		result, err := handle(ctx, call, *given)
+		return returned(result, err)
+	})
+}
+
+// AddCompletion suggests values for an argument of a prompt or resource template. The context has
+// the arguments that already have values.
+func (server *Server) AddCompletion(reference CompletionReference, argument string, suggest func(ctx context.Context, value string, arguments map[string]string) (*Completion, error)) (*Feature, error) {
+	entry := map[string]any{"ref": reference, "argument": argument}
+	return server.add("completion", entry, typed(shapeValue, func(ctx context.Context, given *struct {
+		Argument CompleteArgument
+		Context  CompleteContext
+	}) (*Completion, error) {
+		return suggest(ctx, given.Argument.Value, given.Context.Arguments)
+	}))
+}
+
+// AddRequestHandler serves a request beyond the protocol, such as "com.acme/sum".
+func AddRequestHandler[In, Out any](server *Server, method string, handle func(context.Context, *Call, In) (*Out, error), options ...RequestHandlerOptions) (*Feature, error) {
+	return server.add("requestHandler", first("method", method, options), func(ctx context.Context, call *Call) (shape, []byte, error) {
+		given, err := decode[In](call.arguments)
+		if err != nil {
+			return 0, nil, &InvalidError{Message: err.Error()}
+		}
+		result, err := handle(ctx, call, *given)
+		if err != nil {
+			return 0, nil, err
+		}
+		encoded, err := encodeAny(result)
+		return shapeValue, []byte(encoded), err
+	})
+}
+
+// AddVerifier verifies access tokens: see AuthOptions. A nil identity means that the token is
+// unknown.
+func (server *Server) AddVerifier(verify func(context.Context, *AccessToken) (*Identity, error)) (*Feature, error) {
+	return server.add("verifier", map[string]any{}, typed(shapeValue, verify))
+}
+
+// AddProvider provides features that are not registered: "tools", "resources", "resourceTemplates"
+// or "prompts". List returns a page of descriptors and the next cursor. Get returns what the feature
+// with the params of the request does, or nil if there is none.
+func (server *Server) AddProvider(of string, list func(ctx context.Context, cursor string) (items any, next string, err error), get func(ctx context.Context, call *Call, params json.RawMessage) (any, error)) (*Feature, error) {
+	return server.add("provider", map[string]any{"of": of}, func(ctx context.Context, call *Call) (shape, []byte, error) {
+		given, err := decode[struct {
+			List *struct{ Cursor string }
+			Get  json.RawMessage
+		}](call.arguments)
+		if err != nil {
+			return 0, nil, err
+		}
+		if given.List == nil {
+			result, err := get(ctx, call, given.Get)
+			return returned(result, err)
+		}
+		items, next, err := list(ctx, given.List.Cursor)
+		if err != nil {
+			return 0, nil, err
+		}
+		encoded, err := encode(map[string]any{"items": items, "nextCursor": optional(next)})
+		return shapeValue, []byte(encoded), err
+	})
+}
+
+// AddDirectory offers the files of a folder as resources, which are read on request.
+func (server *Server) AddDirectory(uri, path string, options ...DirectoryOptions) (*Feature, error) {
+	entry := first("uri", uri, options)
+	entry["path"] = path
+	return server.add("directory", entry, nil)
+}
+
+// AddSkill adds an agent skill from its files, one of which is SKILL.md, for example from os.DirFS or
+// an embed.FS.
+func (server *Server) AddSkill(files fs.FS, options ...SkillOptions) (*Feature, error) {
+	var found []SkillFile
+	err := fs.WalkDir(files, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := fs.ReadFile(files, path)
+		file := SkillFile{Path: path, Text: string(content)}
+		if !utf8.Valid(content) {
+			file = SkillFile{Path: path, Blob: base64.StdEncoding.EncodeToString(content)}
+		}
+		found = append(found, file)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return server.add("skill", first("files", found, options), nil)
+}

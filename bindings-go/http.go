@@ -1,0 +1,131 @@
+package trunkline
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"unsafe"
+)
+
+// A header is one of an HTTP message, in C.
+type header struct{ name, value str }
+
+// Handler is the server as an endpoint in a web server. Values of a request's context reach the
+// handlers of its calls. The paths of the options are those below which it is mounted.
+func (server *Server) Handler(options HTTPOptions) (http.Handler, error) {
+	listener, err := server.endpoint(options, c.ServerMountHttp)
+	if err != nil {
+		return nil, err
+	}
+	return &mount{listener}, nil
+}
+
+type mount struct{ listener *Listener }
+
+// An exchange is a request that the library answers.
+type exchange struct {
+	ctx    context.Context
+	once   sync.Once
+	head   chan struct{}
+	status int
+	header http.Header
+	chunks *queue[[]byte]
+}
+
+func (exchange *exchange) begin(status int, headers []header) {
+	exchange.once.Do(func() {
+		exchange.status = status
+		for _, header := range headers {
+			exchange.header.Add(string(header.name.bytes()), string(header.value.bytes()))
+		}
+		close(exchange.head)
+	})
+}
+
+// end comes after the head, unless the exchange failed before.
+func (exchange *exchange) end() {
+	exchange.begin(http.StatusInternalServerError, nil)
+	exchange.chunks.close()
+}
+
+func (mount *mount) ServeHTTP(writer http.ResponseWriter, request *http.Request) {
+	exchange := &exchange{ctx: request.Context(), head: make(chan struct{}), header: writer.Header(), chunks: newQueue[[]byte]()}
+	data := keep(exchange)
+	defer forget(data)
+	started, err := mount.start(request, data)
+	if err != nil {
+		http.Error(writer, "Service Unavailable", http.StatusServiceUnavailable)
+		return
+	}
+	defer c.HttpExchangeFree(started)
+	stop := context.AfterFunc(request.Context(), exchange.chunks.close)
+	defer stop()
+	if err := passOn(started, request); err != nil {
+		return
+	}
+	exchange.respond(started, writer)
+}
+
+func (mount *mount) start(request *http.Request, data handle) (uintptr, error) {
+	headers := make([]header, 0, len(request.Header)+1)
+	add := func(name, value string) { headers = append(headers, header{text(name), text(value)}) }
+	add("host", request.Host)
+	for name, values := range request.Header {
+		for _, value := range values {
+			add(name, value)
+		}
+	}
+	remote, _, _ := net.SplitHostPort(request.RemoteAddr)
+	return madeBy(mount.listener.run, func(made, failure *uintptr) uint32 {
+		return c.HttpRequest(mount.listener.listener, text(request.Method), text(request.URL.RequestURI()),
+			unsafe.SliceData(headers), uintptr(len(headers)), text(remote), request.Body == http.NoBody,
+			callbacks.head, callbacks.chunk, callbacks.ended, data, 0, made, failure)
+	})
+}
+
+// passOn passes on the body of a request.
+func passOn(exchange uintptr, request *http.Request) error {
+	if request.Body == http.NoBody {
+		return nil
+	}
+	buffer, wanted := make([]byte, 32<<10), new(bool)
+	for {
+		read, err := request.Body.Read(buffer)
+		end := errors.Is(err, io.EOF)
+		if err != nil && !end {
+			c.HttpCancel(exchange)
+			return err
+		}
+		passed := invoke(func(failure *uintptr) uint32 {
+			return c.HttpBody(exchange, unsafe.SliceData(buffer), uintptr(read), end, wanted, failure)
+		})
+		if passed != nil || end || !*wanted {
+			return nil
+		}
+	}
+}
+
+func (exchange *exchange) respond(started uintptr, writer http.ResponseWriter) {
+	select {
+	case <-exchange.head:
+	case <-exchange.ctx.Done():
+		return
+	}
+	writer.WriteHeader(exchange.status)
+	flusher := http.NewResponseController(writer)
+	for {
+		chunk, open := exchange.chunks.get()
+		if !open || exchange.ctx.Err() != nil {
+			return
+		}
+		if _, err := io.Copy(writer, bytes.NewReader(chunk)); err != nil {
+			return
+		}
+		_ = flusher.Flush()
+		c.HttpCredit(started, uintptr(len(chunk)))
+	}
+}

@@ -1,0 +1,203 @@
+package trunkline
+
+import (
+	"bytes"
+	"encoding/json"
+	"iter"
+)
+
+// encode writes JSON as the protocol needs it: without escapes for HTML.
+func encode(value any) (string, error) {
+	if raw, isRaw := value.(json.RawMessage); isRaw {
+		return string(raw), nil
+	}
+	if members, isMap := value.(map[string]any); isMap {
+		value = present(members)
+	}
+	if value == nil {
+		return "", nil
+	}
+	var written bytes.Buffer
+	encoder := json.NewEncoder(&written)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return "", &Error{Kind: ErrInvalidArgument, Message: err.Error()}
+	}
+	return string(bytes.TrimSuffix(written.Bytes(), []byte("\n"))), nil
+}
+
+// present leaves out parameters that are absent.
+func present(members map[string]any) map[string]any {
+	found := make(map[string]any, len(members))
+	for name, value := range members {
+		if value != nil {
+			found[name] = value
+		}
+	}
+	return found
+}
+
+// optional is nil for a zero value.
+func optional(value any) any {
+	if isZero(value) {
+		return nil
+	}
+	return value
+}
+
+func decode[T any](text []byte) (*T, error) {
+	value := new(T)
+	if len(text) == 0 {
+		return value, nil
+	}
+	if err := json.Unmarshal(text, value); err != nil {
+		return nil, &Error{Kind: ErrTransport, Message: "the JSON does not fit: " + err.Error()}
+	}
+	return value, nil
+}
+
+// RawContent is a block of content of a type that this package does not know.
+type RawContent json.RawMessage
+
+// MarshalJSON returns the JSON as it arrived.
+func (raw RawContent) MarshalJSON() ([]byte, error) { return raw, nil }
+
+// readBlocks reads blocks of content by their types. One block may stand for a list of it.
+func readBlocks[T any](data []byte, blocks *[]T, known func(kind string) T, unknown func(RawContent) T) error {
+	var raws []json.RawMessage
+	if trimmed := bytes.TrimSpace(data); len(trimmed) > 0 && trimmed[0] != '[' {
+		raws = []json.RawMessage{trimmed}
+	} else if err := json.Unmarshal(data, &raws); err != nil {
+		return err
+	}
+	*blocks = make([]T, 0, len(raws))
+	for _, raw := range raws {
+		var tag struct{ Type string }
+		if err := json.Unmarshal(raw, &tag); err != nil {
+			return err
+		}
+		block := known(tag.Type)
+		if any(block) == nil {
+			block = unknown(RawContent(raw))
+		} else if err := json.Unmarshal(raw, block); err != nil {
+			return err
+		}
+		*blocks = append(*blocks, block)
+	}
+	return nil
+}
+
+// Text is the text of the blocks that are text, one after the other.
+func (v ContentBlocks) Text() string { return joined(v) }
+
+// Text is the text of the blocks that are text, one after the other.
+func (v SamplingBlocks) Text() string { return joined(v) }
+
+// MarshalJSON writes a single block as it is, which older clients expect.
+func (v SamplingBlocks) MarshalJSON() ([]byte, error) {
+	if len(v) == 1 {
+		return json.Marshal(v[0])
+	}
+	return json.Marshal([]SamplingBlock(v))
+}
+
+func joined[T any](blocks []T) string {
+	var said string
+	for _, block := range blocks {
+		if text, isText := any(block).(*TextContent); isText {
+			said += text.Text
+		}
+	}
+	return said
+}
+
+// ResourceContents are the contents of a resource: text, or bytes if Blob is not nil.
+type ResourceContents struct {
+	URI      string `json:"uri,omitempty"`
+	MIMEType string `json:"mimeType,omitempty"`
+	Text     string `json:"text"`
+	Blob     []byte `json:"blob,omitempty"`
+	Meta     any    `json:"_meta,omitempty"`
+}
+
+// MarshalJSON writes either the text or the bytes.
+func (v ResourceContents) MarshalJSON() ([]byte, error) {
+	type plain ResourceContents
+	if v.Blob == nil {
+		return json.Marshal(plain(v))
+	}
+	return json.Marshal(struct {
+		plain
+		Text *string `json:"text,omitempty"`
+		Blob []byte  `json:"blob"`
+	}{plain: plain(v), Blob: v.Blob})
+}
+
+// EmbeddedResource is a resource with its contents.
+type EmbeddedResource struct {
+	Resource    ResourceContents `json:"resource"`
+	Annotations *Annotations     `json:"annotations,omitempty"`
+	Meta        map[string]any   `json:"_meta,omitempty"`
+}
+
+// MarshalJSON adds the type.
+func (v EmbeddedResource) MarshalJSON() ([]byte, error) {
+	type plain EmbeddedResource
+	return json.Marshal(struct {
+		Type string `json:"type"`
+		plain
+	}{"resource", plain(v)})
+}
+
+// PromptMessage is a message of a prompt.
+type PromptMessage struct {
+	Role    Role         `json:"role"`
+	Content ContentBlock `json:"content"`
+}
+
+// UnmarshalJSON reads the content by its type.
+func (v *PromptMessage) UnmarshalJSON(data []byte) error {
+	var read struct {
+		Role    Role
+		Content ContentBlocks
+	}
+	if err := json.Unmarshal(data, &read); err != nil {
+		return err
+	}
+	v.Role = read.Role
+	if len(read.Content) > 0 {
+		v.Content = read.Content[0]
+	}
+	return nil
+}
+
+func page(cursor string) any {
+	if cursor == "" {
+		return nil
+	}
+	return map[string]any{"cursor": cursor}
+}
+
+// pages iterates over the items of all pages.
+func pages[T any](fetch func(cursor string) ([]T, string, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		cursor := ""
+		for {
+			items, next, err := fetch(cursor)
+			if err != nil {
+				yield(none, err)
+				return
+			}
+			for _, item := range items {
+				if !yield(item, nil) {
+					return
+				}
+			}
+			if next == "" {
+				return
+			}
+			cursor = next
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package trunkline_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"testing"
+
+	trunkline "github.com/trunkline-mcp/trunkline/bindings-go"
+)
+
+// The test program is also a server, for the tests that start one.
+func TestMain(m *testing.M) {
+	if os.Getenv("TRUNKLINE_TEST_SERVER") == "" {
+		os.Exit(m.Run())
+	}
+	server, err := trunkline.NewServer("child", "1.0.0", trunkline.ServerOptions{})
+	if err == nil {
+		_, err = trunkline.AddTool(server, trunkline.Tool{Name: "exit"}, func(context.Context, *trunkline.Call, struct{}) (string, error) {
+			os.Exit(3)
+			return "", nil
+		})
+	}
+	if err == nil {
+		err = server.ServeStdio(context.Background())
+	}
+	if err != nil {
+		os.Exit(1)
+	}
+}
+
+func child(t *testing.T) *trunkline.Client {
+	t.Helper()
+	command := exec.Command(os.Args[0])
+	command.Env = []string{"TRUNKLINE_TEST_SERVER=1"}
+	client, err := trunkline.ConnectCommand(t.Context(), command, trunkline.ClientOptions{InheritEnv: true, Reconnect: trunkline.Ptr(false)})
+	return connected(t, client, err)
+}
+
+func TestAChildServesItsStandardInput(t *testing.T) {
+	client := child(t)
+	tools, err := client.ListTools(t.Context())
+	if err != nil || len(tools) != 1 || tools[0].Name != "exit" {
+		t.Fatal(tools, err)
+	}
+}
+
+func TestAnExitOfTheServerIsAnError(t *testing.T) {
+	client := child(t)
+	_, err := client.CallTool(t.Context(), "exit", nil)
+	var failure *trunkline.Error
+	if !errors.As(err, &failure) || failure.Kind != trunkline.ErrTransport && failure.Kind != trunkline.ErrClosed {
+		t.Fatal(err)
+	}
+}
+
+func TestMiddlewareSeesRequestsAndResults(t *testing.T) {
+	server := newServer(t)
+	var seen []string
+	_, err := server.Use(func(ctx context.Context, call *trunkline.Call, method string, params json.RawMessage) (json.RawMessage, error) {
+		seen = append(seen, method)
+		return call.Next(ctx, nil)
+	}, "tools/call")
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	connected(t, client, err)
+	if _, err := client.CallTool(t.Context(), "weather", city{City: "Bern"}); err != nil || len(seen) != 1 || seen[0] != "tools/call" {
+		t.Fatal(seen, err)
+	}
+}
+
+func TestAPanicOfAHandlerIsAFailure(t *testing.T) {
+	server := newServer(t)
+	if _, err := trunkline.AddTool(server, trunkline.Tool{Name: "panic"}, func(context.Context, *trunkline.Call, struct{}) (string, error) {
+		panic("no")
+	}); err != nil {
+		t.Fatal(err)
+	}
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	connected(t, client, err)
+	result, err := client.CallTool(t.Context(), "panic", nil)
+	if err != nil || !result.IsError {
+		t.Fatal(result, err)
+	}
+}
+
+func TestClosingEndsRequests(t *testing.T) {
+	server := newServer(t)
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	started, ended := make(chan struct{}), make(chan error)
+	go func() {
+		_, err := client.CallTool(context.Background(), "slow", nil, trunkline.RequestOptions{OnProgress: func(trunkline.Progress) { close(started) }})
+		ended <- err
+	}()
+	<-started
+	if err := client.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; !errors.Is(err, trunkline.ErrClosed) {
+		t.Fatal(err)
+	}
+	if err := client.Ping(t.Context()); err == nil {
+		t.Fatal("a closed client answers")
+	}
+}
+
+func TestTheGarbageCollectorMayRunAtAnyTime(t *testing.T) {
+	client := memory(t, trunkline.ClientOptions{})
+	done := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-done:
+				return
+			default:
+				runtime.GC()
+			}
+		}
+	}()
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 50 {
+				if found, err := trunkline.CallTool[weather](t.Context(), client, "weather", city{City: "Kyiv"}); err != nil || found.City != "Kyiv" {
+					t.Error(found, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	close(done)
+}

@@ -1,0 +1,231 @@
+package trunkline
+
+import (
+	"context"
+	"errors"
+	"math"
+	"runtime"
+	"sync"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+)
+
+// One port serves the process: a thread runs the callbacks of all servers and clients, and handlers
+// run in their own goroutines.
+var port = sync.OnceValues(func() (uintptr, error) {
+	if _, err := library(); err != nil {
+		return 0, err
+	}
+	made, err := made(c.PortNew)
+	if err == nil {
+		c.PortOnLog(made, callbacks.log, 0, 0)
+		go dispatch(made)
+	}
+	return made, err
+})
+
+// endings are what waits until a listener or a connection has ended.
+var endings struct {
+	sync.Mutex
+	waiting map[chan struct{}]func() bool
+}
+
+func dispatch(port uintptr) {
+	// The library keeps the last failure per thread.
+	runtime.LockOSThread()
+	for {
+		failure := new(uintptr)
+		if c.Dispatch(port, math.MaxUint64, nil, failure) != 0 {
+			c.ErrorFree(*failure)
+			return
+		}
+		settle()
+	}
+}
+
+// settle ends the waits for what has ended.
+func settle() {
+	endings.Lock()
+	defer endings.Unlock()
+	for waiting, ended := range endings.waiting {
+		if ended() {
+			close(waiting)
+			delete(endings.waiting, waiting)
+		}
+	}
+}
+
+// untilEnded returns a channel that is closed when something has ended.
+func untilEnded(ended func() bool) <-chan struct{} {
+	waiting := make(chan struct{})
+	endings.Lock()
+	if endings.waiting == nil {
+		endings.waiting = map[chan struct{}]func() bool{}
+	}
+	endings.waiting[waiting] = ended
+	endings.Unlock()
+	settle()
+	return waiting
+}
+
+// A handle is the number by which C knows a value of Go. C must not keep pointers of Go.
+type handle = uintptr
+
+var handles struct {
+	sync.RWMutex
+	last   handle
+	values map[handle]any
+}
+
+func keep(value any) handle {
+	handles.Lock()
+	defer handles.Unlock()
+	if handles.values == nil {
+		handles.values = map[handle]any{}
+	}
+	handles.last++
+	handles.values[handles.last] = value
+	return handles.last
+}
+
+func forget(number handle) {
+	handles.Lock()
+	defer handles.Unlock()
+	delete(handles.values, number)
+}
+
+// kept is the value of a handle, or the zero value when it was forgotten.
+func kept[T any](number handle) T {
+	handles.RLock()
+	defer handles.RUnlock()
+	value, _ := handles.values[number].(T)
+	return value
+}
+
+// An outcome is the end of a request.
+type outcome struct {
+	result []byte
+	err    error
+}
+
+// callbacks has one callback of each type, because there can only be a few thousand of them.
+var callbacks struct {
+	call, reply, answer, cancel, notification, progress, log, head, chunk, ended uintptr
+}
+
+func registerCallbacks() {
+	callbacks.call = purego.NewCallback(func(call, data uintptr) {
+		if run := kept[callFunc](data); run != nil {
+			serve(c.CallRetain(call), run)
+		}
+	})
+	callbacks.reply = purego.NewCallback(func(result uint32, json *str, failure, data uintptr) {
+		replied(result, json, failure, data)
+	})
+	callbacks.answer = purego.NewCallback(func(_ uintptr, result uint32, json *str, failure, data uintptr) {
+		replied(result, json, failure, data)
+	})
+	callbacks.cancel = purego.NewCallback(func(reason *str, data uintptr) {
+		if cancel := kept[context.CancelCauseFunc](data); cancel != nil {
+			cancel(&Error{Kind: ErrCancelled, Message: string(reason.bytes())})
+		}
+	})
+	callbacks.notification = purego.NewCallback(func(method, params *str, data uintptr) {
+		if heard := kept[*queue[notification]](data); heard != nil {
+			heard.put(notification{string(method.bytes()), params.bytes()})
+		}
+	})
+	callbacks.progress = purego.NewCallback(func(progress, total float64, message *str, data uintptr) {
+		said := Progress{Progress: progress, Message: string(message.bytes())}
+		if total > 0 {
+			said.Total = &total
+		}
+		if reports := kept[chan Progress](data); reports != nil {
+			select {
+			case reports <- said:
+			default:
+				// The request does not keep up: it gets a later report.
+			}
+		}
+	})
+	callbacks.log = purego.NewCallback(func(level, target, message *str, _ uintptr) {
+		logged(string(level.bytes()), string(target.bytes()), string(message.bytes()))
+	})
+	callbacks.head = purego.NewCallback(func(status uint16, headers *header, count, data uintptr) {
+		if exchange := kept[*exchange](data); exchange != nil {
+			exchange.begin(int(status), unsafe.Slice(headers, count))
+		}
+	})
+	callbacks.chunk = purego.NewCallback(func(chunk *byte, length, data uintptr) {
+		if exchange := kept[*exchange](data); exchange != nil {
+			exchange.chunks.put(copied(chunk, length))
+		}
+	})
+	callbacks.ended = purego.NewCallback(func(_ uint32, _ uintptr, data uintptr) {
+		if exchange := kept[*exchange](data); exchange != nil {
+			exchange.end()
+		}
+	})
+}
+
+func replied(result uint32, json *str, failure, data uintptr) {
+	var end outcome
+	switch {
+	case result == 0:
+		end.result = json.bytes()
+	case failure != 0:
+		end.err = errorOf(failure)
+	default:
+		end.err = failed(result)
+	}
+	if waiting := kept[chan outcome](data); waiting != nil {
+		waiting <- end
+	}
+}
+
+// A pending request is one that await starts.
+type pending struct {
+	run      runner
+	start    func(callback, data uintptr, failure *uintptr) uint32
+	callback uintptr
+	// cancel may be nil.
+	cancel func(reason string)
+	// reports may be nil.
+	reports    chan Progress
+	onProgress func(Progress)
+}
+
+// await starts a request and waits for its outcome. When the context ends, it cancels the request.
+func await(ctx context.Context, request pending) ([]byte, error) {
+	waiting := make(chan outcome, 1)
+	data := keep(waiting)
+	defer forget(data)
+	if err := request.run(func(failure *uintptr) uint32 { return request.start(request.callback, data, failure) }); err != nil {
+		return nil, err
+	}
+	for {
+		select {
+		case said := <-request.reports:
+			request.onProgress(said)
+		case end := <-waiting:
+			for len(request.reports) > 0 {
+				request.onProgress(<-request.reports)
+			}
+			return end.result, end.err
+		case <-ctx.Done():
+			cause := context.Cause(ctx)
+			if request.cancel != nil {
+				request.cancel(cause.Error())
+			}
+			return nil, &cancelledError{errors.Join(cause, ctx.Err())}
+		}
+	}
+}
+
+// A cancelledError is the end of a context, which is also an error of this package.
+type cancelledError struct{ cause error }
+
+func (e *cancelledError) Error() string        { return e.cause.Error() }
+func (e *cancelledError) Unwrap() error        { return e.cause }
+func (e *cancelledError) Is(target error) bool { return target == ErrCancelled }

@@ -1,0 +1,341 @@
+package trunkline
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Server is a server. It may have any number of listeners at the same time.
+type Server struct {
+	owner
+	server uintptr
+	drain  uint64
+
+	// The lock of the members below.
+	mine      sync.Mutex
+	handles   []handle
+	listeners map[*Listener]struct{}
+}
+
+// NewServer creates a server.
+func NewServer(name, version string, options ServerOptions) (*Server, error) {
+	shared, err := port()
+	if err != nil {
+		return nil, err
+	}
+	set, err := made(c.ServerOptionsNew)
+	if err != nil {
+		return nil, err
+	}
+	defer c.ServerOptionsFree(set)
+	c.ServerOptionsSetPort(set, shared)
+	if err := apply(set, options); err != nil {
+		return nil, err
+	}
+	if options.TTL != 0 || options.Scope != "" {
+		setterOf[func(uintptr, uint64, str) uint32]("server_options_set_cache")(set, uint64(max(options.TTL.Milliseconds(), 0)), text(string(options.Scope)))
+	}
+	made, err := made(func(made, failure *uintptr) uint32 {
+		return c.ServerNewWith(text(name), text(version), set, made, failure)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Server{server: made, drain: orDefault(options.DrainDeadline, 5*time.Second), listeners: map[*Listener]struct{}{}}, nil
+}
+
+// open is the server in C, or none after Close.
+func (server *Server) open() uintptr {
+	if server.freed {
+		return 0
+	}
+	return server.server
+}
+
+// Close ends the listeners and frees the server. Calls in flight get until the context ends to
+// complete, but at most as long as the option DrainDeadline.
+func (server *Server) Close(ctx context.Context) error {
+	server.mine.Lock()
+	listeners := make([]*Listener, 0, len(server.listeners))
+	for listener := range server.listeners {
+		listeners = append(listeners, listener)
+	}
+	server.mine.Unlock()
+	var failures []error
+	for _, listener := range listeners {
+		failures = append(failures, listener.Close(ctx))
+	}
+	server.release(func() { c.ServerFree(server.server) })
+	for _, number := range server.handles {
+		forget(number)
+	}
+	return errors.Join(failures...)
+}
+
+// ServeStdio serves standard input and output until the input or the context ends, or SIGINT or
+// SIGTERM arrives. A process can do this only once. From then on, standard output is standard error.
+func (server *Server) ServeStdio(ctx context.Context) error {
+	listener, err := server.listen(func(made, failure *uintptr) uint32 {
+		return c.ServerListenStdio(server.server, made, failure)
+	})
+	if err != nil {
+		return err
+	}
+	return server.serve(ctx, listener)
+}
+
+// ListenAndServe listens and serves until the context ends, or SIGINT or SIGTERM arrives.
+func (server *Server) ListenAndServe(ctx context.Context, options HTTPOptions) error {
+	listener, err := server.Listen(options)
+	if err != nil {
+		return err
+	}
+	return server.serve(ctx, listener)
+}
+
+func (server *Server) serve(ctx context.Context, listener *Listener) error {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	select {
+	case <-listener.Done():
+	case <-ctx.Done():
+	}
+	return server.Close(context.WithoutCancel(ctx))
+}
+
+// NoSSE, as HTTPOptions.SSE, turns off the transport of 2024-11-05.
+const NoSSE = "-"
+
+// Listen opens an HTTP endpoint, which serves in the background.
+func (server *Server) Listen(options HTTPOptions) (*Listener, error) {
+	return server.endpoint(options, c.ServerListenHttp)
+}
+
+func (server *Server) endpoint(options HTTPOptions, open func(server, options uintptr, listener, failure *uintptr) uint32) (*Listener, error) {
+	set, err := made(c.HttpOptionsNew)
+	if err != nil {
+		return nil, err
+	}
+	defer c.HttpOptionsFree(set)
+	if err := options.apply(set); err != nil {
+		return nil, err
+	}
+	return server.listen(func(made, failure *uintptr) uint32 { return open(server.server, set, made, failure) })
+}
+
+func (options HTTPOptions) apply(set uintptr) error {
+	if err := apply(set, options); err != nil {
+		return err
+	}
+	if options.Unix != "" {
+		mode := uint32(0)
+		for _, digit := range options.UnixMode {
+			mode = mode*8 + uint32(digit-'0')
+		}
+		setterOf[func(uintptr, str, uint32) uint32]("http_options_set_unix")(set, text(options.Unix), mode)
+	}
+	if options.SSE != "" || options.Messages != "" {
+		stream := cmp.Or(options.SSE, "/sse")
+		if stream == NoSSE {
+			stream = ""
+		}
+		setterOf[func(uintptr, str, str) uint32]("http_options_set_sse")(set, text(stream), text(cmp.Or(options.Messages, "/messages")))
+	}
+	if options.ReplayEvents != 0 || options.ReplayBytes != 0 {
+		events, bytes := 1000, 4<<20
+		if options.ReplayEvents != 0 {
+			events = max(options.ReplayEvents, 0)
+		}
+		if options.ReplayBytes != 0 {
+			bytes = max(options.ReplayBytes, 0)
+		}
+		setterOf[func(uintptr, uint64, uint64) uint32]("http_options_set_replay")(set, uint64(events), uint64(bytes))
+	}
+	if options.Auth.Resource == "" {
+		return nil
+	}
+	auth := inJSON(options.Auth)
+	if options.Auth.Verifier != nil {
+		auth["verifier"] = options.Auth.Verifier.number
+	}
+	return setJSON(set, "http_options_set_auth", auth)
+}
+
+// Listener is an endpoint of a server.
+type Listener struct {
+	owner
+	server   *Server
+	listener uintptr
+	done     <-chan struct{}
+	url      string
+}
+
+func (server *Server) listen(open creates) (*Listener, error) {
+	made, err := madeBy(server.run, open)
+	if err != nil {
+		return nil, err
+	}
+	listener := &Listener{server: server, listener: made, url: c.PlainListenerUrl(made)}
+	listener.done = untilEnded(func() bool { return c.ListenerClosed(made) })
+	server.mine.Lock()
+	defer server.mine.Unlock()
+	server.listeners[listener] = struct{}{}
+	return listener, nil
+}
+
+// URL is the URL of an HTTP endpoint.
+func (listener *Listener) URL() string { return listener.url }
+
+// Done is closed when the listener has ended.
+func (listener *Listener) Done() <-chan struct{} { return listener.done }
+
+// Close ends the listener. Calls in flight get until the context ends to complete, but at most as
+// long as the server's option DrainDeadline.
+func (listener *Listener) Close(ctx context.Context) error {
+	server := listener.server
+	server.mine.Lock()
+	_, open := server.listeners[listener]
+	delete(server.listeners, listener)
+	server.mine.Unlock()
+	if !open {
+		<-listener.done
+		return nil
+	}
+	start := func(milliseconds uint64) error {
+		return server.run(func(failure *uintptr) uint32 {
+			return c.ListenerStartClose(listener.listener, milliseconds, failure)
+		})
+	}
+	if err := start(server.drain); err != nil {
+		return err
+	}
+	select {
+	case <-listener.done:
+	case <-ctx.Done():
+		_ = start(0)
+		<-listener.done
+	}
+	err := server.run(func(failure *uintptr) uint32 { return c.ListenerEnd(listener.listener, failure) })
+	listener.release(func() { c.ListenerFree(listener.listener) })
+	return err
+}
+
+// Feature is something that was added to a server.
+type Feature struct {
+	server *Server
+	number uint64
+}
+
+// Remove removes the feature. Calls in flight go on.
+func (feature *Feature) Remove() error {
+	return feature.server.run(func(failure *uintptr) uint32 {
+		return c.ServerRemove(feature.server.server, feature.number, failure)
+	})
+}
+
+// SetEnabled hides the feature, or shows it again.
+func (feature *Feature) SetEnabled(enabled bool) error {
+	return feature.server.run(func(failure *uintptr) uint32 {
+		return c.ServerSetEnabled(feature.server.server, feature.number, enabled, failure)
+	})
+}
+
+// add adds a feature or a hook by its kind and its entry, as trunkline_server_add does, which lists
+// them. The handler may be nil for kinds that have no calls.
+func (server *Server) add(kind string, entry map[string]any, run callFunc) (*Feature, error) {
+	encoded, err := encode(entry)
+	if err != nil {
+		return nil, err
+	}
+	callback, data := uintptr(0), uintptr(0)
+	if run != nil {
+		callback, data = callbacks.call, keep(run)
+		server.mine.Lock()
+		server.handles = append(server.handles, data)
+		server.mine.Unlock()
+	}
+	number := new(uint64)
+	err = server.run(func(failure *uintptr) uint32 {
+		return c.ServerAdd(server.server, text(kind), text(encoded), callback, data, 0, number, failure)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Feature{server, *number}, nil
+}
+
+// first is the entry of a feature with its options.
+func first[T any](name string, descriptor any, options []T) map[string]any {
+	entry := map[string]any{}
+	if len(options) > 0 {
+		entry = inJSON(options[0])
+	}
+	entry[name] = descriptor
+	return entry
+}
+
+// Mount offers the features of another server, with prefixed names.
+func (server *Server) Mount(prefix string, other *Server) (*Feature, error) {
+	number := new(uint64)
+	err := server.run(func(failure *uintptr) uint32 {
+		return c.ServerMount(server.server, text(prefix), other.server, number, failure)
+	})
+	return &Feature{server, *number}, err
+}
+
+// Proxy offers the features of the server of a client.
+func (server *Server) Proxy(client *Client, options ProxyOptions) (*Feature, error) {
+	number := new(uint64)
+	err := server.run(func(failure *uintptr) uint32 {
+		return c.ServerProxy(server.server, client.client, text(options.Prefix), uint32(options.MaxConnections), number, failure)
+	})
+	return &Feature{server, *number}, err
+}
+
+// ListChanged tells clients that a list has changed: "tools", "resources" or "prompts". For features
+// of a provider; the library tells them of all others itself.
+func (server *Server) ListChanged(list string) error {
+	return server.notify(c.ServerListChanged, list)
+}
+
+// ResourceUpdated tells subscribers that a resource has changed.
+func (server *Server) ResourceUpdated(uri string) error {
+	return server.notify(c.ServerResourceUpdated, uri)
+}
+
+// ElicitationComplete tells the client that the user is done on a page (2025-11-25).
+func (server *Server) ElicitationComplete(id string) error {
+	return server.notify(c.ServerElicitationComplete, id)
+}
+
+func (server *Server) notify(function withTextError, given string) error {
+	return server.run(func(failure *uintptr) uint32 { return function(server.server, text(given), failure) })
+}
+
+// Use adds middleware for the methods, or for all that can be wrapped. The first is the outermost.
+// It gets the request as method and params, runs the rest with Call.Next, and returns a complete
+// result as JSON.
+func (server *Server) Use(handle func(ctx context.Context, call *Call, method string, params json.RawMessage) (json.RawMessage, error), methods ...string) (*Feature, error) {
+	entry := map[string]any{}
+	if len(methods) > 0 {
+		entry["methods"] = methods
+	}
+	return server.add("middleware", entry, func(ctx context.Context, call *Call) (shape, []byte, error) {
+		given, err := decode[struct {
+			Method string
+			Params json.RawMessage
+		}](call.arguments)
+		if err != nil {
+			return 0, nil, err
+		}
+		result, err := handle(ctx, call, given.Method, given.Params)
+		return shapeResult, result, err
+	})
+}
