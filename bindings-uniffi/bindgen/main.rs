@@ -41,7 +41,9 @@ fn hide(file: &Path) -> Result<()> {
     let text = std::fs::read_to_string(file)?;
     let lines = text.lines().map(|line| {
         let line = line.strip_prefix("public ").unwrap_or(line);
-        if declares(line) { format!("internal {line}\n") } else { format!("{line}\n") }
+        // Functions follow the comment of their documentation.
+        let (comment, rest) = line.split_at(line.find("*/ fun ").map_or(0, |end| end + "*/ ".len()));
+        if declares(rest) { format!("{comment}internal {rest}\n") } else { format!("{line}\n") }
     });
     let hidden: String = lines.collect();
     Ok(std::fs::write(file, hidden.replacen("\"NAME_SHADOWING\"", "\"warnings\"", 1))?)

@@ -1,0 +1,79 @@
+package dev.trunkline
+
+import dev.trunkline.internal.Event
+import dev.trunkline.internal.Port as NativePort
+import kotlinx.coroutines.CoroutineDispatcher
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.CoroutineStart
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.Job
+import kotlinx.coroutines.SupervisorJob
+import kotlinx.coroutines.launch
+import kotlinx.serialization.json.JsonElement
+import java.util.concurrent.ConcurrentHashMap
+
+/** What answers the calls of a feature, or the requests of a server. */
+internal class Callable(
+    /** The feature, for errors. */
+    val name: String,
+    /** The server; null for handlers of a client. */
+    val owner: Owner? = null,
+    /** Calls the handler with the body of the call. */
+    val run: suspend Context.(JsonElement) -> Answer,
+)
+
+/** What the calls of all features of a server share. */
+internal class Owner(
+    val dispatcher: CoroutineDispatcher,
+    val onError: ((Throwable, Context) -> Unit)?,
+)
+
+/** The calls that are running, each as a coroutine. */
+internal class Calls(private val core: NativePort) {
+    /** A failed call does not affect others. */
+    private val scope = CoroutineScope(SupervisorJob() + Dispatchers.Default)
+    private val running = ConcurrentHashMap<ULong, Job>()
+
+    /** Runs the handler of a call, and sends its answer. */
+    fun start(event: Event, callable: Callable?) {
+        val ticket = event.ticket
+        if (callable == null) {
+            core.fail(ticket, failure("tool", "the handler was removed before the call ran").toString())
+            return
+        }
+        val context = Context(ticket)
+        val where = callable.owner?.dispatcher?.plus(context) ?: context
+        // In the table before it starts, so that it cannot end before.
+        val job = scope.launch(where, CoroutineStart.LAZY) { answer(event, callable, context) }
+        running[ticket] = job
+        job.invokeOnCompletion { running.remove(ticket) }
+        job.start()
+    }
+
+    /** Cancels the coroutine of a call. The core has already answered it. */
+    fun cancel(ticket: ULong, reason: String) {
+        running[ticket]?.cancel(CallCancelled(reason))
+    }
+
+    private suspend fun answer(event: Event, callable: Callable, context: Context) {
+        try {
+            val answer = callable.run(context, json.parseToJsonElement(event.body.decodeToString()))
+            context.isOpen = false
+            native { core.complete(event.ticket, answer.shape, answer.body) }
+        } catch (thrown: Throwable) {
+            context.isOpen = false
+            fail(event.ticket, callable, context, thrown)
+        }
+    }
+
+    private fun fail(ticket: ULong, callable: Callable, context: Context, thrown: Throwable) {
+        if (thrown is CallCancelled || core.cancelled(ticket)) return
+        val failure = failureOf(thrown)
+        val hidden = thrown !is Suspended && failure.string("kind") == "internal"
+        if (hidden) {
+            logError("${callable.name} failed", thrown, if (callable.owner == null) "trunkline::client" else "trunkline::server")
+            callBack("onError") { callable.owner?.onError?.invoke(thrown, context) }
+        }
+        core.fail(ticket, (if (hidden) logged(failure) else failure).toString())
+    }
+}

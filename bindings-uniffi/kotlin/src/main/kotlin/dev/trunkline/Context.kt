@@ -1,0 +1,165 @@
+package dev.trunkline
+
+import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.currentCoroutineContext
+import kotlinx.serialization.KSerializer
+import kotlinx.serialization.json.JsonElement
+import kotlinx.serialization.json.JsonObject
+import kotlinx.serialization.json.JsonPrimitive
+import kotlinx.serialization.json.decodeFromJsonElement
+import kotlinx.serialization.json.encodeToJsonElement
+import kotlinx.serialization.serializer
+import java.util.concurrent.ConcurrentHashMap
+import kotlin.coroutines.CoroutineContext
+
+/** The context of the call that this coroutine answers. Throws outside of one. */
+public suspend fun currentContext(): Context =
+    currentCoroutineContext()[Context] ?: error("only the handlers of a server or client have a context")
+
+/**
+ * The call that a handler answers, and messages to its client. It is an element of the coroutine's context, which its
+ * children inherit. If the caller cancels the call, its coroutine is cancelled.
+ */
+public class Context internal constructor(
+    internal val ticket: ULong,
+) : ClientRequests(),
+    CoroutineContext.Element {
+    override val key: CoroutineContext.Key<*> get() = Key
+
+    /** False once the call is answered. */
+    @Volatile
+    internal var isOpen: Boolean = true
+    private val facts by lazy { Port.describe(ticket) }
+    override val described: CallDescription by lazy { json.decodeFromJsonElement(facts) }
+
+    override val requester: Requester =
+        object : Requester {
+            override suspend fun request(
+                method: String,
+                params: JsonObject,
+                options: RequestOptions?,
+            ): JsonElement = Port.requests.send(ticket, method, params.ifEmpty { null }?.let(::JsonObject), options)
+
+            override fun notify(
+                method: String,
+                params: JsonObject,
+            ) = tell(method to params)
+        }
+
+    /** The values of [once], by name. */
+    private val done = ConcurrentHashMap<String, CompletableDeferred<JsonElement>>()
+
+    /** Reports progress if the caller requested it. Values that don't increase are dropped. */
+    public fun progress(
+        progress: Double,
+        total: Double? = null,
+        message: String? = null,
+    ) {
+        tell("progress" to JsonPrimitive(progress), "total" to total?.let(::JsonPrimitive), "message" to message?.let(::JsonPrimitive))
+    }
+
+    /** Sends a log message to the client, if it accepts messages of that level. */
+    public fun log(
+        level: LoggingLevel,
+        data: JsonElement,
+        logger: String? = null,
+    ) {
+        val log = objectOf("level" to json.encodeToJsonElement(level), "data" to data, "logger" to logger?.let(::JsonPrimitive))
+        tell("log" to log)
+    }
+
+    /** Sends a log message of the level `info`. */
+    public fun info(message: String): Unit = log(LoggingLevel.INFO, JsonPrimitive(message))
+
+    /** Sends a log message of the level `error`. */
+    public fun error(message: String): Unit = log(LoggingLevel.ERROR, JsonPrimitive(message))
+
+    /**
+     * Runs [work] once per request, even if the handler runs again because its client was asked. Later runs get its
+     * value.
+     */
+    public suspend inline fun <reified T> once(
+        name: String,
+        noinline work: suspend () -> T,
+    ): T = once(name, serializer<T>(), work)
+
+    @PublishedApi
+    internal suspend fun <T> once(
+        name: String,
+        serializer: KSerializer<T>,
+        work: suspend () -> T,
+    ): T {
+        val own = CompletableDeferred<JsonElement>()
+        val value = done.putIfAbsent(name, own)?.await() ?: first(name, own) { written(serializer, work(), "once($name)") }
+        return values.decodeFromJsonElement(serializer, value)
+    }
+
+    private suspend fun first(
+        name: String,
+        own: CompletableDeferred<JsonElement>,
+        work: suspend () -> JsonElement,
+    ): JsonElement {
+        try {
+            val value = (facts["once"] as? JsonObject)?.get(name) ?: work().also { keep(name, it) }
+            own.complete(value)
+            return value
+        } catch (error: Throwable) {
+            done.remove(name)
+            own.completeExceptionally(error)
+            throw error
+        }
+    }
+
+    private fun keep(
+        name: String,
+        value: JsonElement,
+    ) = send(objectOf("once" to objectOf("name" to JsonPrimitive(name), "value" to value)))
+
+    /** Turns this call into a task, if the tool has `deferTask` and the client supports tasks. */
+    public fun startTask(): Unit = tell("startTask" to JsonPrimitive(true))
+
+    /** Sets the status message of the task. Has no effect if the call is not a task. */
+    public fun setTaskMessage(text: String): Unit = tell("taskMessage" to JsonPrimitive(text))
+
+    /** Closes the stream that the client waits on, if it can reconnect for the result. */
+    public fun closeStream(): Unit = tell("closeStream" to JsonPrimitive(true))
+
+    /**
+     * Asks the client's user to fill in the properties of a serializable class. Returns null unless the user accepts.
+     */
+    public suspend inline fun <reified T : Any> elicit(
+        message: String,
+        noinline options: RequestOptions.() -> Unit = {},
+    ): T? = elicit(message, serializer<T>(), options)
+
+    @PublishedApi
+    internal suspend fun <T : Any> elicit(
+        message: String,
+        serializer: KSerializer<T>,
+        options: RequestOptions.() -> Unit,
+    ): T? {
+        val schema: FormSchema = json.decodeFromJsonElement(schemaOf(serializer.descriptor))
+        val result = elicit(message, schema, options)
+        if (result.action != ElicitAction.ACCEPT) return null
+        return values.decodeFromJsonElement(serializer, result.content ?: NOTHING)
+    }
+
+    /** Runs the rest of a request, for middleware. */
+    internal suspend fun proceed(params: JsonObject?): JsonObject =
+        Port.requests.send(ticket, WaistMethods.NEXT, params) as JsonObject
+
+    private fun tell(vararg members: Pair<String, JsonElement?>) {
+        if (isOpen) send(objectOf(*members))
+    }
+
+    private fun send(message: JsonObject) {
+        try {
+            Port.notify(ticket, message)
+        } catch (error: TrunklineException) {
+            // The call may have ended in the core before this coroutine is cancelled.
+            if (!Port.core.cancelled(ticket)) throw error
+        }
+    }
+
+    public companion object Key : CoroutineContext.Key<Context>
+}

@@ -1,0 +1,153 @@
+package dev.trunkline
+
+import kotlinx.serialization.KSerializer
+import kotlinx.serialization.SerializationException
+import kotlinx.serialization.Serializable
+import kotlinx.serialization.json.JsonArray
+import kotlinx.serialization.json.JsonElement
+import kotlinx.serialization.json.JsonNull
+import kotlinx.serialization.json.JsonObject
+import kotlinx.serialization.json.JsonPrimitive
+import kotlinx.serialization.json.contentOrNull
+import kotlinx.serialization.json.decodeFromJsonElement
+import kotlinx.serialization.json.encodeToJsonElement
+
+/** A registered feature. */
+public class Registration internal constructor(
+    private val handle: ULong,
+) {
+    /** Removes the feature and notifies connected clients. Calling it again has no effect. */
+    public fun remove() {
+        try {
+            native { Port.core.unregister(handle) }
+        } catch (_: InvalidArgumentException) {
+            // It is already removed, by itself or with its server.
+        }
+    }
+
+    /** Shows the feature again. */
+    public fun enable(): Unit = Port.notify(handle, objectOf("enabled" to TRUE))
+
+    /** Hides the feature: it is not listed, and calls of it fail as if it did not exist. */
+    public fun disable(): Unit = Port.notify(handle, objectOf("enabled" to JsonPrimitive(false)))
+}
+
+/** The request to read a resource. */
+public class ResourceRequest internal constructor(
+    body: JsonObject,
+) {
+    /** The URI of the resource. */
+    public val uri: String = body.string("uri").orEmpty()
+    private val variables = body["variables"] as? JsonObject ?: NOTHING
+
+    /** The value of a variable of the URI template; null if the URI omits it. */
+    public operator fun get(name: String): String? = (variables[name] as? JsonPrimitive)?.contentOrNull
+
+    /** The values of a variable with `*`. */
+    public fun list(name: String): List<String> =
+        (variables[name] as? JsonArray).orEmpty().mapNotNull { (it as? JsonPrimitive)?.contentOrNull }
+}
+
+/** The request to complete an argument. */
+@Serializable
+public class CompletionRequest internal constructor(
+    private val argument: CompleteArgument,
+    private val context: CompleteContext? = null,
+) {
+    /** The text typed so far. */
+    public val value: String get() = argument.value
+
+    /** The other arguments that have a value. */
+    public val arguments: Map<String, String> get() = context?.arguments.orEmpty()
+}
+
+/** A request on its way to a handler. */
+public class MiddlewareRequest internal constructor(
+    /** The protocol method, such as `tools/call`. */
+    public val method: String,
+    /** The parameters; empty if there are none. */
+    public val params: JsonObject,
+    private val context: Context,
+) {
+    /** Runs the rest of the request. Pass [params] to replace those of the request. */
+    public suspend fun next(params: JsonObject? = null): JsonObject = context.proceed(params)
+}
+
+/** A page of a provider: its items in the form of the protocol, and the cursor of the next page. */
+@Serializable
+public class ProviderPage(
+    public val items: List<JsonObject>,
+    public val nextCursor: String? = null,
+)
+
+/** A provider of features that are not registered, such as rows of a database. */
+public interface Provider {
+    /** Lists a page: the first, or the one for the cursor of the previous page. */
+    public suspend fun list(cursor: String?): ProviderPage
+
+    /**
+     * Answers a call of a feature that is not registered, with the parameters of the request; null if there is no such
+     * feature.
+     */
+    public suspend fun get(params: JsonObject): Any?
+}
+
+/** Verifies access tokens, which must be for the `resource` of the request. */
+public fun interface TokenVerifier {
+    /** The identity of the caller; null if the token is unknown. */
+    public suspend fun verify(token: TokenRequestFacts): Identity?
+}
+
+/** The HTTP request with an access token to verify. */
+public class TokenRequestFacts internal constructor(
+    given: AccessToken,
+    context: ULong,
+) : TokenFacts(given) {
+    override val described: VerificationDescription by lazy { json.decodeFromJsonElement(Port.describe(context)) }
+}
+
+/** Thrown by a [TokenVerifier] to refuse a token with a message for the client. */
+public class TokenException(
+    message: String,
+    /** The scopes that the token lacks, if that is why. */
+    public val scopes: List<String>? = null,
+) : RuntimeException(message)
+
+/** How a class is read from arguments, and written as a result. */
+internal class Handled<A, R>(
+    private val arguments: KSerializer<A>,
+    private val result: KSerializer<R>?,
+    private val handler: suspend Context.(A) -> R,
+) {
+    val inputSchema: JsonObject = schemaOf(arguments.descriptor)
+    val outputSchema: OutputSchema? = result?.let { OutputSchema(it.descriptor) }
+
+    suspend fun run(
+        context: Context,
+        body: JsonElement,
+    ): Answer {
+        val returned = handler(context, read(body))
+        // Text is not quoted, whether it has a schema or not.
+        if (result == null || returned is String) return answerOf(returned)
+        return answerOf(values.encodeToJsonElement(result, returned))
+    }
+
+    private fun read(body: JsonElement): A =
+        try {
+            values.decodeFromJsonElement(arguments, body)
+        } catch (error: SerializationException) {
+            throw InvalidArguments(error)
+        } catch (error: IllegalArgumentException) {
+            // Of a `require` in the class.
+            throw InvalidArguments(error)
+        }
+}
+
+internal fun completionOf(value: Any?): Answer =
+    if (value is Completion) Answer(Shape.OBJECT, json.encodeToJsonElement(value)) else Answer(Shape.VALUE, jsonOf(value))
+
+/** The strings of an object, as the arguments of a prompt are. */
+internal fun strings(body: JsonElement): Map<String, String> =
+    (body as JsonObject).filterValues { it !is JsonNull }.mapValues { (_, value) -> (value as? JsonPrimitive)?.content ?: value.toString() }
+
+internal val TRUE: JsonPrimitive = JsonPrimitive(true)

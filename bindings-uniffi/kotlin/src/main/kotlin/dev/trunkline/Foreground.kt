@@ -1,0 +1,49 @@
+package dev.trunkline
+
+import kotlinx.coroutines.CancellationException
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.SupervisorJob
+import kotlinx.coroutines.launch
+import sun.misc.Signal
+import sun.misc.SignalHandler
+import java.util.concurrent.atomic.AtomicBoolean
+
+private val SIGNALS = listOf("INT", "TERM")
+private val scope = CoroutineScope(SupervisorJob() + Dispatchers.Default)
+
+/** Runs [serve] to its end. A signal calls [close]; a second one has its default effect. */
+internal suspend fun <T> endedBySignals(
+    close: suspend () -> Unit,
+    serve: suspend () -> T,
+): T {
+    val isClosing = AtomicBoolean()
+    val handlers = mutableMapOf<Signal, SignalHandler>()
+    val restore = { handlers.forEach { (signal, handler) -> Signal.handle(signal, handler) } }
+    for (name in SIGNALS) {
+        val signal = Signal(name)
+        handlers[signal] =
+            Signal.handle(signal) {
+                if (isClosing.compareAndSet(false, true)) {
+                    restore()
+                    scope.launch { ignoringErrors(close) }
+                }
+            }
+    }
+    try {
+        return serve()
+    } finally {
+        if (!isClosing.get()) restore()
+    }
+}
+
+/** What cannot be closed has ended. */
+private suspend fun ignoringErrors(close: suspend () -> Unit) {
+    try {
+        close()
+    } catch (cancellation: CancellationException) {
+        throw cancellation
+    } catch (error: TrunklineException) {
+        logError("closing failed", error)
+    }
+}

@@ -1,0 +1,36 @@
+package dev.trunkline
+
+import kotlin.time.Duration
+
+/** A server that is listening. */
+public class Listener internal constructor(
+    private val handle: OpenHandle,
+    /** The URL of the endpoint; empty on descriptors. */
+    public val url: String,
+    /** The address; empty on a Unix socket and on descriptors. */
+    public val host: String,
+    /** The port; 0 on a Unix socket and on descriptors. */
+    public val port: Int,
+) {
+    /**
+     * Stops listening. Calls in flight have [deadline] (by default, what `drainDeadline` of the server leaves to them)
+     * and are then cancelled.
+     */
+    public suspend fun close(deadline: Duration? = null): Unit = handle.close(deadline)
+
+    /** Waits until it has closed. */
+    public suspend fun join() {
+        handle.end.await()
+    }
+
+    /**
+     * Serves in the foreground, until it has closed. SIGINT and SIGTERM close it; calls in flight may complete within
+     * `drainDeadline` of the server. A second signal ends the process at once.
+     */
+    public suspend fun run() {
+        endedBySignals({ handle.close() }) {
+            Port.notify(handle.handle, objectOf("foreground" to TRUE))
+            handle.end.await()
+        }
+    }
+}

@@ -1,0 +1,124 @@
+package dev.trunkline
+
+import dev.trunkline.internal.Event
+import kotlinx.coroutines.CancellationException
+import kotlinx.coroutines.CompletableDeferred
+import kotlinx.serialization.json.JsonElement
+import kotlinx.serialization.json.JsonObject
+import kotlinx.serialization.json.JsonPrimitive
+import java.util.concurrent.ConcurrentHashMap
+import kotlin.time.Duration
+import dev.trunkline.internal.Port as NativePort
+
+/** Sends requests and notifications, to the server of a client or to the client of a call. */
+internal interface Requester {
+    suspend fun request(
+        method: String,
+        params: JsonObject,
+        options: RequestOptions? = null,
+    ): JsonElement
+
+    fun notify(
+        method: String,
+        params: JsonObject,
+    )
+}
+
+/** The requests of this process in flight, by ticket. */
+internal class Requests(
+    private val core: NativePort,
+) {
+    private val pending = ConcurrentHashMap<ULong, Pending>()
+
+    /** Sends a request and waits for its reply. If the coroutine is cancelled, so is the request. */
+    suspend fun send(
+        target: ULong,
+        method: String,
+        params: JsonElement? = null,
+        options: RequestOptions? = null,
+    ): JsonElement = reply(start(target, method, params, options))
+
+    /** Sends a request. Returns its ticket, for [reply]. */
+    fun start(
+        target: ULong,
+        method: String,
+        params: JsonElement?,
+        options: RequestOptions?,
+    ): ULong {
+        val message = message(method, params, options).toString()
+        val ticket = native { core.request(target, message) }
+        options?.onProgress?.let(of(ticket)::report)
+        return ticket
+    }
+
+    /** Waits for the reply with this ticket. [cancel] is called if the coroutine is cancelled. */
+    suspend fun reply(
+        ticket: ULong,
+        cancel: () -> Unit = { core.cancel(ticket, "") },
+    ): JsonElement {
+        val reply = of(ticket).reply
+        reply.invokeOnCompletion { pending.remove(ticket) }
+        val event =
+            try {
+                reply.await()
+            } catch (cancellation: CancellationException) {
+                // It may have ended in the core.
+                runCatching(cancel)
+                throw cancellation
+            }
+        val text = event.body.decodeToString()
+        if (event.ok) return json.parseToJsonElement(text)
+        // Created here and not where the event arrived, so that its stack leads to the caller.
+        throw exceptionOf(text)
+    }
+
+    fun receiveReply(event: Event) {
+        of(event.ticket).reply.complete(event)
+    }
+
+    fun receiveProgress(event: Event) {
+        of(event.ticket).receive(json.decodeFromString(Progress.serializer(), event.body.decodeToString()))
+    }
+
+    /** The request with this ticket. Its reply may arrive before the core has returned the ticket. */
+    private fun of(ticket: ULong): Pending = pending.computeIfAbsent(ticket) { Pending() }
+
+    private fun message(
+        method: String,
+        params: JsonElement?,
+        options: RequestOptions?,
+    ): JsonObject {
+        if (options == null) return objectOf("method" to JsonPrimitive(method), "params" to params)
+        val full = options.meta?.let { JsonObject((params as? JsonObject).orEmpty() + ("_meta" to it)) } ?: params
+        val progress = options.onProgress?.let { JsonPrimitive(true) }
+        val written = written(RequestOptions.serializer(), options, "the options", json) as JsonObject
+        return JsonObject(written + objectOf("method" to JsonPrimitive(method), "params" to full, "progress" to progress))
+    }
+
+    private class Pending {
+        val reply = CompletableDeferred<Event>()
+        private var report: ((Progress) -> Unit)? = null
+        private var early: Progress? = null
+
+        @Synchronized
+        fun report(report: (Progress) -> Unit) {
+            this.report = report
+            early?.let { callBack("onProgress") { report(it) } }
+        }
+
+        @Synchronized
+        fun receive(progress: Progress) {
+            val report = report
+            if (report == null) early = progress else callBack("onProgress") { report(progress) }
+        }
+    }
+}
+
+/** Whole milliseconds, rounded up, so that no time becomes none. */
+internal fun Duration.wholeMilliseconds(): Long {
+    if (isNegative()) throw InvalidArgumentException("a time must not be negative: $this")
+    val whole = inWholeMilliseconds
+    return if (whole * NANOSECONDS < inWholeNanoseconds) whole + 1 else whole
+}
+
+private const val NANOSECONDS = 1_000_000L

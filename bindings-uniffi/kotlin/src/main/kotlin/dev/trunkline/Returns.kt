@@ -1,0 +1,90 @@
+package dev.trunkline
+
+import kotlinx.serialization.InternalSerializationApi
+import kotlinx.serialization.KSerializer
+import kotlinx.serialization.json.JsonArray
+import kotlinx.serialization.json.JsonElement
+import kotlinx.serialization.json.JsonNull
+import kotlinx.serialization.json.JsonObject
+import kotlinx.serialization.json.JsonPrimitive
+import kotlinx.serialization.json.encodeToJsonElement
+import kotlinx.serialization.serializerOrNull
+
+/** The answer of a call, for the core. */
+internal class Answer(
+    val shape: UByte,
+    val body: ByteArray,
+) {
+    constructor(shape: UByte, body: String) : this(shape, body.encodeToByteArray())
+
+    constructor(shape: UByte, body: JsonElement) : this(shape, body.toString())
+}
+
+/**
+ * Returned by a handler that needs input from its client without waiting for it. When the responses are there, the
+ * handler is called again, with [Context.inputResponses] and [Context.state].
+ */
+public class InputRequired(
+    /** Requests by the keys of their responses, from [InputRequests]. */
+    public val requests: Map<String, InputRequest>,
+    /** Any JSON value, which the next run gets back. */
+    public val state: JsonElement? = null,
+)
+
+/**
+ * The answer that a returned value stands for: a string is text; content blocks, resource contents and prompt messages
+ * are parts of a result; results are sent as they are; maps and serializable classes are JSON objects; anything else
+ * is a JSON value.
+ */
+internal fun answerOf(value: Any?): Answer =
+    when (value) {
+        is String -> Answer(Shape.TEXT, value)
+        is ByteArray -> Answer(Shape.CONTENT, objectOf("blob" to base64(value)))
+        is InputRequired -> Answer(Shape.INPUT, inputOf(value))
+        is CallToolResult -> Answer(Shape.RESULT, json.encodeToJsonElement(value))
+        is ReadResourceResult -> Answer(Shape.RESULT, json.encodeToJsonElement(value))
+        is GetPromptResult -> Answer(Shape.RESULT, json.encodeToJsonElement(value))
+        is List<*> -> partsOf(value)?.let { Answer(Shape.CONTENT, it) } ?: Answer(Shape.VALUE, jsonOf(value))
+        else -> partOf(value)?.let { Answer(Shape.CONTENT, it) } ?: answerOf(jsonOf(value))
+    }
+
+internal fun answerOf(value: JsonElement): Answer = Answer(if (value is JsonObject) Shape.OBJECT else Shape.VALUE, value)
+
+/** The parts of a list of parts, and of strings among them; null if it is data. */
+private fun partsOf(list: List<*>): JsonArray? {
+    val parts = list.map(::partOf)
+    if (parts.all { it == null } || list.indices.any { parts[it] == null && list[it] !is String }) return null
+    return JsonArray(list.indices.map { parts[it] ?: json.encodeToJsonElement<ContentBlock>(text(list[it] as String)) })
+}
+
+private fun partOf(value: Any?): JsonElement? =
+    when (value) {
+        is ContentBlock -> json.encodeToJsonElement<ContentBlock>(value)
+        is ResourceContents -> json.encodeToJsonElement<ResourceContents>(value)
+        is PromptMessage -> json.encodeToJsonElement(value)
+        else -> null
+    }
+
+/** Any value as JSON, by the serializer of its class. */
+internal fun jsonOf(value: Any?): JsonElement =
+    when (value) {
+        null, Unit -> JsonNull
+        is JsonElement -> value
+        is String -> JsonPrimitive(value)
+        is Boolean -> JsonPrimitive(value)
+        is Number -> JsonPrimitive(value)
+        is Map<*, *> -> JsonObject(value.entries.associate { (name, member) -> name.toString() to jsonOf(member) })
+        is Iterable<*> -> JsonArray(value.map(::jsonOf))
+        else -> serialized(value)
+    }
+
+@OptIn(InternalSerializationApi::class)
+private fun serialized(value: Any): JsonElement {
+    val serializer = value::class.serializerOrNull()
+    requireNotNull(serializer) { "a handler returned a ${value::class.simpleName}, which is not @Serializable" }
+    @Suppress("UNCHECKED_CAST")
+    return values.encodeToJsonElement(serializer as KSerializer<Any>, value)
+}
+
+private fun inputOf(input: InputRequired): JsonObject =
+    objectOf("inputRequests" to json.encodeToJsonElement(input.requests), "state" to input.state)

@@ -1,0 +1,131 @@
+package dev.trunkline
+
+import kotlinx.serialization.ExperimentalSerializationApi
+import kotlinx.serialization.SerialInfo
+import kotlinx.serialization.descriptors.PolymorphicKind
+import kotlinx.serialization.descriptors.PrimitiveKind
+import kotlinx.serialization.descriptors.SerialDescriptor
+import kotlinx.serialization.descriptors.SerialKind
+import kotlinx.serialization.descriptors.StructureKind
+import kotlinx.serialization.json.JsonArray
+import kotlinx.serialization.json.JsonElement
+import kotlinx.serialization.json.JsonNull
+import kotlinx.serialization.json.JsonObject
+import kotlinx.serialization.json.JsonPrimitive
+
+/** Describes a class or one of its properties to the model, in the schema of a tool. */
+@OptIn(ExperimentalSerializationApi::class)
+@SerialInfo
+@Target(AnnotationTarget.CLASS, AnnotationTarget.PROPERTY)
+public annotation class Description(val value: String)
+
+/** The JSON Schema of a serializable class. */
+internal fun schemaOf(descriptor: SerialDescriptor): JsonObject = SchemaWriter(descriptor).whole()
+
+/** The schema of a result, which must be of an object: other values are its member `result`. */
+internal class OutputSchema(descriptor: SerialDescriptor) {
+    private val own = schemaOf(descriptor)
+
+    /** Whether the value is not an object. */
+    val isWrapped: Boolean = own["type"] != JsonPrimitive("object")
+
+    val schema: JsonObject =
+        if (!isWrapped) own else objectSchema(mapOf("result" to JsonObject(own - DEFINITIONS)), listOf("result"), own[DEFINITIONS])
+}
+
+@OptIn(ExperimentalSerializationApi::class)
+private class SchemaWriter(private val root: SerialDescriptor) {
+    /** Classes that contain themselves, by name. */
+    private val definitions = mutableMapOf<String, JsonElement>()
+    private val open = mutableListOf<String>()
+    private val recursive = mutableSetOf<String>()
+
+    fun whole(): JsonObject {
+        val schema = of(root)
+        return if (definitions.isEmpty()) schema else JsonObject(schema + (DEFINITIONS to JsonObject(definitions)))
+    }
+
+    private fun of(descriptor: SerialDescriptor, description: String? = null): JsonObject {
+        val schema = if (descriptor.isNullable) nullable(kind(descriptor)) else kind(descriptor)
+        val text = description ?: descriptor.annotations.description()
+        return if (text == null) schema else JsonObject(schema + ("description" to JsonPrimitive(text)))
+    }
+
+    private fun kind(descriptor: SerialDescriptor): JsonObject =
+        when (descriptor.kind) {
+            PrimitiveKind.BOOLEAN -> type("boolean")
+            PrimitiveKind.BYTE, PrimitiveKind.SHORT, PrimitiveKind.INT, PrimitiveKind.LONG -> type("integer")
+            PrimitiveKind.FLOAT, PrimitiveKind.DOUBLE -> type("number")
+            PrimitiveKind.CHAR, PrimitiveKind.STRING -> type("string")
+            SerialKind.ENUM -> JsonObject(type("string") + ("enum" to names(descriptor)))
+            StructureKind.LIST -> JsonObject(type("array") + ("items" to of(descriptor.getElementDescriptor(0))))
+            StructureKind.MAP -> JsonObject(type("object") + ("additionalProperties" to of(descriptor.getElementDescriptor(1))))
+            StructureKind.CLASS, StructureKind.OBJECT -> structure(descriptor)
+            PolymorphicKind.SEALED -> sealed(descriptor)
+            else -> NOTHING
+        }
+
+    private fun structure(descriptor: SerialDescriptor): JsonObject {
+        // An inline class is written as its value.
+        if (descriptor.isInline) return of(descriptor.getElementDescriptor(0))
+        val name = descriptor.serialName.removeSuffix("?")
+        if (name in open) {
+            recursive += name
+            return JsonObject(mapOf("\$ref" to JsonPrimitive(reference(name))))
+        }
+        open += name
+        val schema = members(descriptor)
+        open -= name
+        if (name !in recursive) return schema
+        definitions[short(name)] = schema
+        return if (open.isEmpty()) schema else JsonObject(mapOf("\$ref" to JsonPrimitive(reference(name))))
+    }
+
+    private fun members(descriptor: SerialDescriptor): JsonObject {
+        val elements = 0 until descriptor.elementsCount
+        val properties =
+            elements.associate { index ->
+                val description = descriptor.getElementAnnotations(index).description()
+                descriptor.getElementName(index) to of(descriptor.getElementDescriptor(index), description)
+            }
+        return objectSchema(properties, elements.filterNot(descriptor::isElementOptional).map(descriptor::getElementName))
+    }
+
+    /** One of the subclasses, each with the name of its class in `type`. */
+    private fun sealed(descriptor: SerialDescriptor): JsonObject {
+        val subclasses = descriptor.getElementDescriptor(1)
+        val schemas =
+            (0 until subclasses.elementsCount).map { index ->
+                val schema = of(subclasses.getElementDescriptor(index))
+                val tag = JsonObject(mapOf("const" to JsonPrimitive(subclasses.getElementName(index))))
+                val properties = mapOf("type" to tag) + (schema["properties"] as? JsonObject).orEmpty()
+                val required = listOf(JsonPrimitive("type")) + (schema["required"] as? JsonArray).orEmpty()
+                JsonObject(schema + ("properties" to JsonObject(properties)) + ("required" to JsonArray(required)))
+            }
+        return JsonObject(type("object") + ("oneOf" to JsonArray(schemas)))
+    }
+
+    private fun names(descriptor: SerialDescriptor): JsonArray =
+        JsonArray((0 until descriptor.elementsCount).map { JsonPrimitive(descriptor.getElementName(it)) })
+
+    private fun nullable(schema: JsonObject): JsonObject =
+        JsonObject(mapOf("anyOf" to JsonArray(listOf(schema, type("null")))))
+
+    private fun reference(name: String) = "#/$DEFINITIONS/${short(name)}"
+
+    private fun short(name: String) = name.substringAfterLast('.')
+
+    private fun List<Annotation>.description(): String? = filterIsInstance<Description>().firstOrNull()?.value
+}
+
+private const val DEFINITIONS = "\$defs"
+
+private fun type(name: String): JsonObject = JsonObject(mapOf("type" to JsonPrimitive(name)))
+
+private fun objectSchema(properties: Map<String, JsonElement>, required: List<String>, definitions: JsonElement? = null): JsonObject =
+    objectOf(
+        "type" to JsonPrimitive("object"),
+        "properties" to JsonObject(properties),
+        "required" to if (required.isEmpty()) null else JsonArray(required.map(::JsonPrimitive)),
+        DEFINITIONS to definitions.takeIf { it !is JsonNull },
+    )

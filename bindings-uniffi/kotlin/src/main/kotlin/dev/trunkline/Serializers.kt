@@ -1,0 +1,130 @@
+package dev.trunkline
+
+import kotlinx.serialization.KSerializer
+import kotlinx.serialization.Serializable
+import kotlinx.serialization.SerializationException
+import kotlinx.serialization.SerializationStrategy
+import kotlinx.serialization.builtins.ListSerializer
+import kotlinx.serialization.descriptors.PrimitiveKind
+import kotlinx.serialization.descriptors.PrimitiveSerialDescriptor
+import kotlinx.serialization.descriptors.SerialDescriptor
+import kotlinx.serialization.encoding.Decoder
+import kotlinx.serialization.encoding.Encoder
+import kotlinx.serialization.json.JsonArray
+import kotlinx.serialization.json.JsonDecoder
+import kotlinx.serialization.json.JsonElement
+import kotlinx.serialization.json.JsonObject
+import kotlinx.serialization.json.JsonPrimitive
+import kotlinx.serialization.json.JsonTransformingSerializer
+import kotlinx.serialization.json.encodeToJsonElement
+import kotlinx.serialization.serializer
+import kotlin.time.Duration
+import kotlin.time.Duration.Companion.milliseconds
+
+/** A block of content of a type that this version does not know, or one that does not match its type. */
+@Serializable(with = OtherContentSerializer::class)
+public data class OtherContent(
+    /** The whole block. */
+    val json: JsonObject,
+) : ContentBlock,
+    SamplingBlock {
+    override val type: String get() = json.string("type").orEmpty()
+}
+
+internal object OtherContentSerializer : KSerializer<OtherContent> {
+    override val descriptor: SerialDescriptor =
+        SerialDescriptor("dev.trunkline.OtherContent", JsonObject.serializer().descriptor)
+
+    override fun serialize(
+        encoder: Encoder,
+        value: OtherContent,
+    ): Unit = encoder.encodeSerializableValue(JsonObject.serializer(), value.json)
+
+    override fun deserialize(decoder: Decoder): OtherContent =
+        OtherContent(decoder.decodeSerializableValue(JsonObject.serializer()))
+}
+
+/** Reads and writes one of several objects. */
+internal abstract class UnionSerializer<T : Any>(
+    name: String,
+) : KSerializer<T> {
+    override val descriptor: SerialDescriptor =
+        SerialDescriptor("dev.trunkline.$name", JsonObject.serializer().descriptor)
+
+    protected abstract fun serializerOf(value: T): KSerializer<out T>
+
+    protected abstract fun serializerOf(json: JsonObject): KSerializer<out T>
+
+    /** What a value becomes that does not match its type. */
+    protected open fun other(json: JsonObject): T? = null
+
+    override fun serialize(
+        encoder: Encoder,
+        value: T,
+    ) {
+        @Suppress("UNCHECKED_CAST")
+        encoder.encodeSerializableValue(serializerOf(value) as SerializationStrategy<T>, value)
+    }
+
+    override fun deserialize(decoder: Decoder): T {
+        val input =
+            decoder as? JsonDecoder
+                ?: throw SerializationException("${descriptor.serialName} can only be read from JSON")
+        val json = input.decodeJsonElement() as? JsonObject ?: throw SerializationException("not an object")
+        return try {
+            input.json.decodeFromJsonElement(serializerOf(json), json)
+        } catch (error: SerializationException) {
+            other(json) ?: throw error
+        }
+    }
+}
+
+/** A list, of which one value alone is written without an array. */
+internal class OneOrListSerializer<T>(
+    item: KSerializer<T>,
+) : JsonTransformingSerializer<List<T>>(ListSerializer(item)) {
+    override fun transformDeserialize(element: JsonElement): JsonElement =
+        element as? JsonArray ?: JsonArray(listOf(element))
+
+    override fun transformSerialize(element: JsonElement): JsonElement =
+        (element as JsonArray).singleOrNull() ?: element
+}
+
+/** A string, or `false` instead of an empty one. */
+internal object OrFalseSerializer : JsonTransformingSerializer<String>(serializer<String>()) {
+    override fun transformDeserialize(element: JsonElement): JsonElement =
+        if (element == JsonPrimitive(false)) JsonPrimitive("") else element
+
+    override fun transformSerialize(element: JsonElement): JsonElement =
+        if (element == JsonPrimitive("")) JsonPrimitive(false) else element
+}
+
+/** A time in whole milliseconds. */
+internal object MillisecondsSerializer : KSerializer<Duration> {
+    override val descriptor: SerialDescriptor =
+        PrimitiveSerialDescriptor("dev.trunkline.Milliseconds", PrimitiveKind.LONG)
+
+    override fun serialize(
+        encoder: Encoder,
+        value: Duration,
+    ): Unit = encoder.encodeLong(value.wholeMilliseconds())
+
+    override fun deserialize(decoder: Decoder): Duration = decoder.decodeLong().milliseconds
+}
+
+/** An error of the core. */
+internal object ExceptionSerializer : KSerializer<TrunklineException> {
+    override val descriptor: SerialDescriptor =
+        SerialDescriptor("dev.trunkline.TrunklineException", JsonObject.serializer().descriptor)
+
+    override fun serialize(
+        encoder: Encoder,
+        value: TrunklineException,
+    ) {
+        val error = objectOf("kind" to json.encodeToJsonElement(value.kind), "message" to JsonPrimitive(value.message))
+        encoder.encodeSerializableValue(JsonObject.serializer(), error)
+    }
+
+    override fun deserialize(decoder: Decoder): TrunklineException =
+        Exceptions.of(decoder.decodeSerializableValue(JsonObject.serializer()))
+}

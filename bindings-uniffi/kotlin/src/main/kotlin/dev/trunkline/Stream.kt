@@ -1,0 +1,99 @@
+package dev.trunkline
+
+import kotlinx.coroutines.flow.Flow
+import kotlinx.coroutines.flow.flow
+import kotlinx.serialization.json.JsonElement
+import kotlinx.serialization.json.JsonNull
+import kotlinx.serialization.json.decodeFromJsonElement
+import kotlinx.serialization.json.encodeToJsonElement
+
+/** An open stream: the result of the request that opened it, and requests about it. */
+internal class Stream private constructor(
+    private val ticket: ULong,
+    val result: JsonElement,
+) {
+    suspend fun request(
+        method: String,
+        params: JsonElement? = null,
+        options: RequestOptions? = null,
+    ): JsonElement = Port.requests.send(ticket, method, params, options)
+
+    /** The next item; null when the stream has ended. */
+    suspend fun next(): JsonElement? =
+        try {
+            request(WaistMethods.NEXT).takeIf { it !is JsonNull }
+        } catch (_: ClosedException) {
+            null
+        }
+
+    fun close() {
+        Port.core.cancel(ticket, "")
+    }
+
+    companion object {
+        suspend fun open(
+            target: ULong,
+            method: String,
+            params: JsonElement,
+            options: RequestOptions,
+        ): Stream {
+            val ticket = Port.requests.start(target, method, params, options)
+            return Stream(ticket, Port.requests.reply(ticket))
+        }
+    }
+}
+
+/** Changes at a server, in order of arrival. It survives reconnects, and must be closed. */
+public class Subscription internal constructor(
+    private val stream: Stream,
+    /** The part of the filter that the server accepted. */
+    public val honoured: SubscriptionFilter,
+) : AutoCloseable {
+    /** The changes, until the subscription ends. */
+    public val changes: Flow<Change> =
+        flow {
+            while (true) emit(json.decodeFromJsonElement(stream.next() ?: break))
+        }
+
+    /** Ends the subscription. */
+    override fun close(): Unit = stream.close()
+}
+
+/** A tool call that runs as a task. [close] stops polling but doesn't cancel the task. */
+public class ClientTask internal constructor(
+    private val stream: Stream,
+) : AutoCloseable {
+    /** The latest known state; null if the server didn't create a task. */
+    @Volatile
+    public var state: Task? = if (stream.result is JsonNull) null else json.decodeFromJsonElement(stream.result)
+        private set
+
+    /** The id of the task; null if the server didn't create a task. */
+    public val id: String? get() = state?.taskId
+
+    /** The states that follow, until the task ends. States in quick succession may be skipped. */
+    public val states: Flow<Task> =
+        flow {
+            while (true) {
+                val next: Task = json.decodeFromJsonElement(stream.next() ?: break)
+                state = next
+                emit(next)
+            }
+        }
+
+    /** Waits for the task to end, and returns the result of the call. */
+    public suspend fun result(options: RequestOptions.() -> Unit = {}): CallToolResult =
+        json.decodeFromJsonElement(stream.request("result", null, RequestOptions().apply(options)))
+
+    /** Answers the `inputRequests` of the current state, by key, with `manualInput` (2026-07-28). */
+    public suspend fun respond(responses: Map<String, JsonElement>) {
+        stream.request("respond", json.encodeToJsonElement(responses))
+    }
+
+    /** Cancels the task. Has no effect once it has ended. */
+    public suspend fun cancel() {
+        stream.request("cancel")
+    }
+
+    override fun close(): Unit = stream.close()
+}

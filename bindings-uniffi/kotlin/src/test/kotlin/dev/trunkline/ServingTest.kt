@@ -1,0 +1,49 @@
+package dev.trunkline
+
+import kotlinx.coroutines.runBlocking
+import kotlinx.coroutines.withTimeout
+import java.lang.ref.WeakReference
+import kotlin.test.Test
+import kotlin.test.assertEquals
+import kotlin.test.assertFailsWith
+import kotlin.test.assertNull
+import kotlin.time.Duration.Companion.seconds
+
+class ServingTest {
+    @Test
+    fun `a listener serves over HTTP until it is closed`() =
+        runBlocking {
+            withTimeout(20.seconds) {
+                val server = server("test", "1.0") { tool("hello") { "Hello!" } }
+                val listener = server.listen { port = 0 }
+                Client.connect(listener.url).use { assertEquals(listOf("hello"), it.listTools().map { tool -> tool.name }) }
+                listener.close()
+                assertEquals(FailureReason.REFUSED, assertFailsWith<TransportException> { Client.connect(listener.url) }.reason)
+                server.close()
+            }
+        }
+
+    @Test
+    fun `a closed server refuses features`() {
+        val server = server("test", "1.0")
+        runBlocking { server.close() }
+        assertFailsWith<TrunklineException> { server.tool("late") { "" } }
+    }
+
+    @Test
+    fun `invalid options are named in the names of this language`() {
+        val error = assertFailsWith<InvalidArgumentException> { server("test", "1.0", options = { pageSize = -1 }) }
+        assertEquals(true, "pageSize" in error.message.orEmpty(), error.message)
+    }
+
+    @Test
+    fun `a dropped server is freed`() {
+        val dropped = WeakReference(server("test", "1.0"))
+        for (round in 1..50) {
+            System.gc()
+            if (dropped.get() == null) break
+            Thread.sleep(20)
+        }
+        assertNull(dropped.get())
+    }
+}
