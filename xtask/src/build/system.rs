@@ -153,11 +153,48 @@ pub(crate) fn luajit() -> Result<&'static str> {
     program("luajit", "-v", &["luajit"])
 }
 
-/// The Go compiler. It is not installed automatically, because Debian's is too old.
-pub(crate) fn go() -> Result<&'static str> {
-    let names = ["go", "/usr/local/go/bin/go"];
-    let found = names.into_iter().find(|name| says(name, &["version"]).is_some());
-    found.context("no Go found: install Go 1.21 or newer")
+/// The version that the Go package needs.
+const OLDEST_GO: u32 = 25;
+/// The toolchain that is fetched if the system's is too old, as Debian's is.
+const GO_TOOLCHAIN: &str = "golang.org/toolchain@v0.0.1-go1.25.0.linux";
+
+/// A Go that is new enough.
+pub(crate) fn go() -> Result<PathBuf> {
+    static FOUND: Mutex<Option<PathBuf>> = Mutex::new(None);
+    let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+    if found.is_none() {
+        let names = ["go", "/usr/local/go/bin/go"];
+        let is_new = |name: &&str| says(name, &["version"]).is_some_and(|answer| new_go(&answer));
+        *found = Some(names.into_iter().find(is_new).map_or_else(fetch_go, |name| Ok(name.into()))?);
+    }
+    found.clone().context("go was just found")
+}
+
+fn new_go(answer: &str) -> bool {
+    let minor = answer.split_once(" go1.").and_then(|(_, version)| version.split(['.', ' ']).next()?.parse().ok());
+    minor.is_some_and(|minor: u32| minor >= OLDEST_GO)
+}
+
+/// Fetches Go as a module, which even an old Go can do.
+fn fetch_go() -> Result<PathBuf> {
+    let advice = || format!("no Go found: install Go 1.{OLDEST_GO} or newer");
+    let old = program("go", "version", &["golang-go"]).with_context(advice)?;
+    let machine = if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" };
+    let mut download = Command::new(old);
+    download.args(["mod", "download", "-json", &format!("{GO_TOOLCHAIN}-{machine}")]).env("GOTOOLCHAIN", "local");
+    let answer: serde_json::Value = serde_json::from_str(&must(download, DEADLINE).with_context(advice)?.stdout)?;
+    let folder = PathBuf::from(answer["Dir"].as_str().with_context(advice)?);
+    // Modules have no executable files.
+    let mut executable = Command::new("chmod");
+    executable.args(["-R", "a+x"]).args([folder.join("bin"), folder.join("pkg/tool")]);
+    must(executable, QUICK)?;
+    Ok(folder.join("bin/go"))
+}
+
+/// The formatter that comes with Go.
+pub(crate) fn gofmt() -> Result<PathBuf> {
+    let root = says(go()?, &["env", "GOROOT"]).context("go does not tell where it is")?;
+    Ok(PathBuf::from(root).join(format!("bin/gofmt{}", std::env::consts::EXE_SUFFIX)))
 }
 
 /// Ruby with the libraries of the gem and its tests, which `RubyGems` has, too.
@@ -176,6 +213,12 @@ pub(crate) fn redis_server() -> Result<()> {
         program("redis-server", "--version", &["redis-server"])?;
     }
     Ok(())
+}
+
+/// Maven, with a compiler for the JVM.
+pub(crate) fn maven() -> Result<&'static str> {
+    program("javac", "--version", &["openjdk-17-jdk-headless"])?;
+    program("mvn", "--version", &["maven"])
 }
 
 /// The directory of Keycloak, an authorization server. Maven downloads it once.

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use super::surface::{ErrorKind, Field, Model, Operation, Presence, Surface, Type, Unit};
-use super::text::{marked, prefixed, snake, wrapped};
+use super::text::{lowered, marked, prefixed, snake, wrapped};
 use super::{File, MARK, templates};
 use crate::stamp::files_under;
 use crate::workspace::Workspace;
@@ -597,17 +597,6 @@ fn sets(doc: &str) -> String {
 
 fn adds(doc: &str) -> String {
     format!("Adds one of the {}", lowered(doc.strip_prefix("The ").unwrap_or(doc)))
-}
-
-/// A sentence, to be continued within another one. Names keep their capitals.
-fn lowered(doc: &str) -> String {
-    let mut letters = doc.chars();
-    match (letters.next(), letters.next()) {
-        (Some(first), Some(second)) if !second.is_uppercase() => {
-            first.to_lowercase().chain(doc.chars().skip(1)).collect()
-        }
-        _ => doc.to_owned(),
-    }
 }
 
 /// The description of an option, with its unit and default.

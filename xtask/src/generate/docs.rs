@@ -5,13 +5,12 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 
 use super::surface::{Field, Model, Presence, Shape, Surface, Type, Unit};
-use super::{File, MARK, text::wrapped};
+use super::text::{WIDTH, wrapped};
+use super::{File, MARK, typescript};
 use crate::workspace::Workspace;
 
 const BRIDGE: &str = "docs/bridge.md";
 const ERRORS: &str = "docs/errors.md";
-/// Maximum line length of prose.
-const COLUMNS: usize = 100;
 
 pub(crate) fn render(workspace: &Workspace, surface: &Surface) -> Result<Vec<File>> {
     let text = |page: &str| std::fs::read_to_string(workspace.path(page)).with_context(|| page.to_owned());
@@ -37,25 +36,28 @@ pub(super) fn with_part(page: &str, part: &str, text: &str) -> Result<String> {
 fn options(surface: &Surface) -> String {
     let mut page = format!(
         "<!-- {MARK} -->\n\n# Options\n\n\
-         One table per object of options. Rust and Python spell an option in snake case, JSON and Node in\n\
-         camel case. A time is a `Duration` in Rust, seconds in Python, milliseconds in Node, and in JSON\n\
-         and C milliseconds with `Ms` at the end of its name. In C an option is a function behind\n\
-         `trunkline_` and the object's name, such as `trunkline_server_options_set_debug`, or a limit for\n\
-         `trunkline_server_options_set_limit`; without either it is an argument of a function, or a\n\
-         member of its JSON. The defaults are those of the core and the same in every language.\n"
+         One table per object of options. Rust and Python spell an option in snake case, JSON, Node and\n\
+         Kotlin in camel case. A time is a `Duration` in Rust and Kotlin, seconds in Python,\n\
+         milliseconds in Node, and in JSON and C milliseconds with `Ms` at the end of its name. In C an\n\
+         option is a function behind `trunkline_` and the object's name, such as\n\
+         `trunkline_server_options_set_debug`, or a limit for `trunkline_server_options_set_limit`;\n\
+         without either it is an argument of a function, or a member of its JSON. The defaults are those of the core and the same in every language.\n"
     );
     for record in &surface.options {
-        page += &format!("\n## {}\n\n{}\n\n", record.name, wrapped(&record.doc, COLUMNS).join("\n"));
+        page += &format!("\n## {}\n\n{}\n\n", record.name, wrapped(&record.doc, WIDTH).join("\n"));
         if let Some(names) = &record.in_rust {
             page += &format!("In Rust these are members of {names}.\n\n");
         }
-        page += &format!("| Rust, Python | JSON | Node | C | type | default | meaning |\n{}|\n", "| --- ".repeat(7));
+        page += &format!(
+            "| Rust, Python | JSON | Node, Kotlin | C | type | default | meaning |\n{}|\n",
+            "| --- ".repeat(7)
+        );
         for field in &record.fields {
-            let node = field.json.strip_suffix("Ms").filter(|_| field.ty == Type::Duration).unwrap_or(&field.json);
             page += &format!(
-                "| `{}` | `{}` | `{node}` | {} | {} | {} | {} |\n",
+                "| `{}` | `{}` | `{}` | {} | {} | {} | {} |\n",
                 field.name,
                 field.json,
+                typescript::user_name(field),
                 super::c::option(&record.name, field).map_or_else(String::new, |function| format!("`{function}`")),
                 typed(field),
                 default(field),
@@ -184,7 +186,7 @@ fn named(ty: &Type) -> String {
 }
 
 /// A default in human-readable form: times and sizes have a unit.
-fn default(field: &Field) -> String {
+pub(super) fn default(field: &Field) -> String {
     match (&field.default, field.unit) {
         (None | Some(Value::Null), _) => String::new(),
         (Some(value), Some(unit)) => value.as_u64().map(|number| in_unit(number, unit)).unwrap_or_default(),
@@ -192,7 +194,7 @@ fn default(field: &Field) -> String {
     }
 }
 
-fn in_unit(number: u64, unit: Unit) -> String {
+pub(super) fn in_unit(number: u64, unit: Unit) -> String {
     let units: &[(u64, &str)] = match unit {
         Unit::Ms => &[(3_600_000, "h"), (60_000, "min"), (1000, "s"), (1, "ms")],
         Unit::Bytes => &[(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "bytes")],

@@ -12,7 +12,8 @@ use minijinja::{Environment, UndefinedBehavior};
 use serde::Serialize;
 
 use super::File;
-use super::text::{camel, pascal, snake, wrapped};
+use super::surface::Field;
+use super::text::{camel, documented, pascal, snake, wrapped};
 use crate::stamp::files_under;
 
 const ENDING: &str = ".j2";
@@ -28,12 +29,15 @@ pub(crate) fn environment(folder: &Path) -> Result<Environment<'static>> {
         let source = std::fs::read_to_string(&path).with_context(|| name.clone())?;
         environment.add_template_owned(name.clone(), source).with_context(|| name)?;
     }
+    environment.add_global("version", env!("CARGO_PKG_VERSION"));
     // For functions of a custom transport or store.
     environment.add_filter("method", |name: String| name.split_once('_').map(|(_, method)| method.to_owned()));
     environment.add_filter("snake", |text: String| snake(&text));
     environment.add_filter("camel", |text: String| camel(&text));
     environment.add_filter("pascal", |text: String| pascal(&text));
     environment.add_filter("json", |Serde(value): Serde<serde_json::Value>| value.to_string());
+    environment.add_filter("documented", |Serde(field): Serde<Field>| documented(&field));
+    environment.add_filter("without_unit", |name: String| name.trim_end_matches("Ms").to_owned());
     environment.add_filter("wrapped", |text: String, width: usize| wrapped(&text, width));
     Ok(environment)
 }

@@ -1,5 +1,10 @@
 //! Text functions shared by several renderers.
 
+use super::surface::Field;
+
+/// Maximum line length of prose.
+pub(crate) const WIDTH: usize = 100;
+
 /// Converts `list_resources` to `listResources`.
 pub(crate) fn camel(snake: &str) -> String {
     let mut words = snake.split('_');
@@ -14,8 +19,8 @@ pub(crate) fn pascal(snake: &str) -> String {
 
 /// Converts `listResources` to `list_resources`.
 pub(crate) fn snake(camel: &str) -> String {
-    // This counts as one word.
-    let camel = &camel.replace("OAuth", "Oauth");
+    // These count as one word.
+    let camel = &camel.replace("OAuth", "Oauth").replace("DPoP", "Dpop");
     let mut text = String::new();
     for letter in camel.chars() {
         if letter.is_ascii_uppercase() && !text.is_empty() {
@@ -29,6 +34,17 @@ pub(crate) fn snake(camel: &str) -> String {
 fn capital(word: &str) -> String {
     let mut letters = word.chars();
     letters.next().map(|first| first.to_ascii_uppercase().to_string() + letters.as_str()).unwrap_or_default()
+}
+
+/// A sentence, to be continued within another one. Names keep their capitals.
+pub(crate) fn lowered(doc: &str) -> String {
+    let mut letters = doc.chars();
+    match (letters.next(), letters.next()) {
+        (Some(first), Some(second)) if !second.is_uppercase() => {
+            first.to_lowercase().chain(doc.chars().skip(1)).collect()
+        }
+        _ => doc.to_owned(),
+    }
 }
 
 /// Wraps text to lines of at most `width`; longer words get their own line. Paragraphs stay
@@ -71,6 +87,49 @@ pub(crate) fn prefixed(lines: &[String], prefix: &str) -> String {
     lines.iter().map(|line| format!("{}\n", format!("{prefix}{line}").trim_end())).collect()
 }
 
+/// The documentation of a member, with its revisions.
+pub(crate) fn documented(field: &Field) -> String {
+    let mut doc = field.doc.clone();
+    let mut say = |text: String, word: &str| {
+        if !doc.contains(word) {
+            doc = format!("{doc} {text}");
+        }
+    };
+    match (&field.since, &field.until) {
+        (Some(since), Some(until)) if since == until => say(format!("{since} only."), since),
+        (since, until) => {
+            if let Some(since) = since {
+                say(format!("From {since} on."), since);
+            }
+            if let Some(until) = until {
+                say(format!("Until {until}."), until);
+            }
+        }
+    }
+    doc
+}
+
+/// A TSDoc or KDoc comment with text and tags; `deprecated` begins deprecation notices.
+pub(crate) fn commented(indent: usize, docs: &[String], deprecated: &str) -> String {
+    let indent = " ".repeat(indent);
+    let width = WIDTH - indent.len() - " * ".len();
+    let mut lines: Vec<String> = Vec::new();
+    for (index, doc) in docs.iter().enumerate() {
+        if index == 1 {
+            lines.push(String::new());
+        }
+        let doc = marked(doc, deprecated);
+        lines.extend(wrapped(&doc.replace("*/", "*\\/"), width));
+    }
+    if let [line] = &lines[..]
+        && indent.len() + line.chars().count() + "/**  */".len() <= WIDTH
+    {
+        return format!("{indent}/** {line} */");
+    }
+    let lines: String = lines.iter().map(|line| format!("{indent}{}\n", format!(" * {line}").trim_end())).collect();
+    format!("{indent}/**\n{lines}{indent} */")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,6 +149,14 @@ mod tests {
         let expected = "Lists the roots. Blocks.\n\n- `a`: A.\n\n@deprecated use arguments.";
         assert_eq!(marked(doc, "@deprecated "), expected);
         assert_eq!(marked("Lists.\n\n- Deprecated in 2026-07-28: b.", "@"), "Lists.\n\n- Deprecated in 2026-07-28: b.");
+    }
+
+    #[test]
+    fn short_comments_take_one_line() {
+        assert_eq!(commented(2, &["A tool.".into()], ""), "  /** A tool. */");
+        let long = "word ".repeat(30);
+        let text = commented(2, &[long], "");
+        assert!(text.starts_with("  /**\n   * word") && text.lines().all(|line| line.len() <= WIDTH), "{text}");
     }
 
     #[test]

@@ -9,18 +9,18 @@ use minijinja::{Environment, context};
 use serde_json::json;
 
 use super::surface::{Caller, Field, Model, Operation, Presence, Record, Surface, Type, Unit, ValuesModel};
-use super::text::{camel, marked, pascal, wrapped};
-use super::{File, MARK, templates};
+use super::text::{camel, commented, documented, pascal};
+use super::{File, MARK, docs, templates};
 use crate::workspace::Workspace;
 
 const PACKAGE: &str = "bindings-node/src";
 
+/// What begins the notice of a deprecation.
+const DEPRECATED: &str = "@deprecated Since 2026-07-28: ";
+
 /// The model that users replace with a schema, and the message for which a string is accepted.
 const FORM: &str = "FormSchema";
 const MESSAGE: &str = "SamplingMessage";
-
-/// Maximum line length of prose.
-const WIDTH: usize = 100;
 
 /// Models that this package replaces: a form is a schema of the user's library, its result is
 /// generic over that schema, and a server of a group has an error class of this package.
@@ -61,7 +61,6 @@ pub(crate) fn render(workspace: &Workspace, printed: &Value, surface: &Surface) 
     }
     let requests = surface.operations.iter().filter(|row| row.caller == Caller::Handler);
     let own = templates::value(json!({
-        "version": env!("CARGO_PKG_VERSION"),
         "replaced": REPLACED,
         "storeMembers": members,
         "handlerRequests": requests.map(|row| handler_request(surface, row)).collect::<Vec<_>>(),
@@ -73,13 +72,12 @@ pub(crate) fn render(workspace: &Workspace, printed: &Value, surface: &Surface) 
 
 fn environment(workspace: &Workspace, surface: &Surface) -> Result<Environment<'static>> {
     let mut environment = templates::environment(&workspace.path("xtask/src/generate/typescript"))?;
-    environment.add_filter("comment", |text: String, indent: usize| tagged(indent, &[text]));
-    environment.add_filter("tagged", |docs: Vec<String>, indent: usize| tagged(indent, &docs));
+    environment.add_filter("comment", |text: String, indent: usize| commented(indent, &[text], DEPRECATED));
+    environment.add_filter("tagged", |docs: Vec<String>, indent: usize| commented(indent, &docs, DEPRECATED));
     environment.add_filter("type_of", |Serde(ty): Serde<Type>| type_of(&ty));
     environment.add_filter("typed", |Serde(field): Serde<Field>, owner: String| typed(&owner, &field));
     environment.add_filter("fact_type", |Serde(field): Serde<Field>| typed("facts", &field));
     environment.add_filter("member", |Serde(field): Serde<Field>, owner: String| member(&owner, &field));
-    environment.add_filter("documented", |Serde(field): Serde<Field>| documented(&field));
     environment.add_filter("default_of", |Serde(field): Serde<Field>| default_of(&field));
     environment.add_filter("given_options", |Serde(record): Serde<Record>| templates::value(given_options(record)));
     environment.add_filter("user_name", |Serde(field): Serde<Field>| user_name(&field).to_owned());
@@ -87,7 +85,6 @@ fn environment(workspace: &Workspace, surface: &Surface) -> Result<Environment<'
     environment.add_filter("param_doc", |Serde(field): Serde<Field>| param_doc(&field, argument(&field), ""));
     environment.add_filter("value_docs", |Serde(model): Serde<ValuesModel>| value_docs(&model));
     environment.add_filter("handler", |name: String| camel(&format!("on_{name}")));
-    environment.add_filter("without_unit", |name: String| name.trim_end_matches("Ms").to_owned());
     let params = surface.operations.iter().filter(|row| in_object(row)).map(params_name);
     // The operations define their own `InputRequest`.
     let is_imported = |name: &&str| !REPLACED.contains(name) && *name != "InputRequest";
@@ -114,32 +111,10 @@ fn member(owner: &str, field: &Field) -> String {
     let (mark, ty) = (if optional { "?" } else { "" }, typed(owner, field));
     // `unknown` includes undefined.
     let or_undefined = if optional && ty != "unknown" { " | undefined" } else { "" };
-    format!("{}\n  {}{mark}: {ty}{or_undefined};", tagged(2, &[documented(field)]), field.json)
+    format!("{}\n  {}{mark}: {ty}{or_undefined};", commented(2, &[documented(field)], DEPRECATED), field.json)
 }
 
-/// The documentation of a member, with its revisions.
-fn documented(field: &Field) -> String {
-    let mut doc = field.doc.clone();
-    let mut say = |text: String, word: &str| {
-        if !doc.contains(word) {
-            doc = format!("{doc} {text}");
-        }
-    };
-    match (&field.since, &field.until) {
-        (Some(since), Some(until)) if since == until => say(format!("{since} only."), since),
-        (since, until) => {
-            if let Some(since) = since {
-                say(format!("From {since} on."), since);
-            }
-            if let Some(until) = until {
-                say(format!("Until {until}."), until);
-            }
-        }
-    }
-    doc
-}
-
-fn param_doc(field: &Field, argument: &str, more: &str) -> String {
+pub(super) fn param_doc(field: &Field, argument: &str, more: &str) -> String {
     format!("@param {argument} {}{more}", field.doc)
 }
 
@@ -246,12 +221,9 @@ fn default_of(field: &Field) -> String {
 
 /// A number with its value in a larger unit.
 fn in_unit(number: u64, unit: Unit) -> String {
-    let units: &[(u64, &str)] = match unit {
-        Unit::Ms => &[(3_600_000, "h"), (60_000, "min"), (1000, "s")],
-        Unit::Bytes => &[(1 << 20, "MiB"), (1 << 10, "KiB")],
-    };
-    let larger = units.iter().find(|(size, _)| number >= *size && number.is_multiple_of(*size));
-    larger.map_or_else(|| grouped(number), |(size, name)| format!("{} ({} {name})", grouped(number), number / size))
+    let named = docs::in_unit(number, unit);
+    let is_larger = !named.starts_with(&number.to_string());
+    if is_larger { format!("{} ({named})", grouped(number)) } else { grouped(number) }
 }
 
 /// A number with thousands separators, if it has five digits or more.
@@ -271,7 +243,7 @@ fn grouped(number: u64) -> String {
 }
 
 /// The name for users, who pass times as numbers of milliseconds.
-fn user_name(field: &Field) -> &str {
+pub(super) fn user_name(field: &Field) -> &str {
     field.json.strip_suffix("Ms").filter(|_| field.ty == Type::Duration).unwrap_or(&field.json)
 }
 
@@ -323,38 +295,9 @@ fn literals(values: &[String]) -> String {
     values.iter().map(|value| format!("\"{value}\"")).collect::<Vec<_>>().join(" | ")
 }
 
-/// A TSDoc comment with text and tags.
-fn tagged(indent: usize, docs: &[String]) -> String {
-    let indent = " ".repeat(indent);
-    let width = WIDTH - indent.len() - " * ".len();
-    let mut lines: Vec<String> = Vec::new();
-    for (index, doc) in docs.iter().enumerate() {
-        if index == 1 {
-            lines.push(String::new());
-        }
-        let doc = marked(doc, "@deprecated Since 2026-07-28: ");
-        lines.extend(wrapped(&doc.replace("*/", "*\\/"), width));
-    }
-    if let [line] = &lines[..]
-        && indent.len() + line.chars().count() + "/**  */".len() <= WIDTH
-    {
-        return format!("{indent}/** {line} */");
-    }
-    let lines: String = lines.iter().map(|line| format!("{indent}{}\n", format!(" * {line}").trim_end())).collect();
-    format!("{indent}/**\n{lines}{indent} */")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn short_comments_take_one_line() {
-        assert_eq!(tagged(2, &["A tool.".into()]), "  /** A tool. */");
-        let long = "word ".repeat(30);
-        let text = tagged(2, &[long]);
-        assert!(text.starts_with("  /**\n   * word") && text.lines().all(|line| line.len() <= WIDTH), "{text}");
-    }
 
     #[test]
     fn types_are_those_of_typescript() {

@@ -2,6 +2,7 @@
 //! entry, and its name in `ALL`.
 
 mod c;
+mod go;
 mod node;
 mod python;
 mod ruby;

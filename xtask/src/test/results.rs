@@ -48,6 +48,15 @@ pub(crate) fn of_minitest(output: &Output) -> Count {
     judged(output, (runs.saturating_sub(failed), failed))
 }
 
+/// The last sums of Maven: `Tests run: 3, Failures: 1, Errors: 0, …`.
+pub(crate) fn of_maven(output: &Output) -> Count {
+    let sums = output.text.lines().rev().find_map(|line| line.split_once("Tests run: ")).map_or("", |(_, sums)| sums);
+    let numbers: Vec<usize> =
+        sums.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse().ok()).take(3).collect();
+    let [run, failures, errors] = numbers[..] else { return judged(output, (0, 0)) };
+    judged(output, (run - failures - errors, failures + errors))
+}
+
 /// The result of a command that only passes or fails.
 pub(crate) fn of_one(output: &Output) -> Count {
     judged(output, (usize::from(output.success()), 0))

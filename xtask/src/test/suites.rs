@@ -7,10 +7,10 @@ use std::time::Duration;
 use anyhow::Result;
 use serde_json::Value;
 
-use crate::build::system;
+use crate::build::{kotlin, system};
 use crate::language::Language;
 use crate::process::{Output, run};
-use crate::test::results::of_cargo;
+use crate::test::results::{of_cargo, of_maven};
 use crate::test::{Count, Selection};
 use crate::workers;
 use crate::workspace::Workspace;
@@ -30,24 +30,36 @@ pub(crate) fn junit(workspace: &Workspace, suite: &str) -> Result<PathBuf> {
 
 /// The wire vectors, played against each fixture server and client (tests/vectors/runner).
 pub(crate) fn vectors(workspace: &Workspace, languages: &[Language]) -> Result<Count> {
-    let reports = workspace.target.join("reports");
-    std::fs::create_dir_all(&reports)?;
     let play = |language: &Language| {
-        let play = |role: &str, option: &str, fixture: PathBuf| {
-            let report = reports.join(format!("vectors-{}-{role}.json", language.name));
-            let _ = std::fs::remove_file(&report);
-            let mut player = workspace.command(workspace.built("trunkline-vectors"));
-            player.arg("--quiet").arg("--report").arg(&report).arg(option).arg(fixture);
-            let output = run(player, DEADLINE)?;
-            let name = format!("the {role} in {}", language.name);
-            Ok::<_, anyhow::Error>(played(&name, &output, std::fs::read_to_string(&report).ok().as_deref()))
-        };
-        let server = play("server", "--fixture", language.server(workspace))?;
-        Ok(server.and(play("client", "--client", language.client(workspace))?))
+        vectors_of(workspace, language.name, language.server(workspace), language.client(workspace))
     };
     let mut counts = Vec::new();
     workers::run(LANGUAGES_AT_ONCE, languages, play, |_, one: Result<Count>| counts.push(one));
     counts.into_iter().try_fold(Count::default(), |sum, one| Ok(sum.and(one?)))
+}
+
+/// Plays all vectors to the fixtures of one language.
+pub(crate) fn vectors_of(workspace: &Workspace, language: &str, server: PathBuf, client: PathBuf) -> Result<Count> {
+    let reports = workspace.target.join("reports");
+    std::fs::create_dir_all(&reports)?;
+    let play = |role: &str, option: &str, fixture: PathBuf| {
+        let report = reports.join(format!("vectors-{language}-{role}.json"));
+        let _ = std::fs::remove_file(&report);
+        let mut player = workspace.command(workspace.built("trunkline-vectors"));
+        player.arg("--quiet").arg("--report").arg(&report).arg(option).arg(fixture);
+        let output = run(player, DEADLINE)?;
+        let name = format!("the {role} in {language}");
+        Ok::<_, anyhow::Error>(played(&name, &output, std::fs::read_to_string(&report).ok().as_deref()))
+    };
+    Ok(play("server", "--fixture", server)?.and(play("client", "--client", client)?))
+}
+
+/// The package for Kotlin with its fixtures, and its tests.
+pub(crate) fn kotlin(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    if let Err(reason) = system::maven() {
+        return Ok(Count { note: format!("left out: {reason:#}"), ..Count::default() });
+    }
+    Ok(of_maven(&run(kotlin::test(workspace)?, DEADLINE)?))
 }
 
 /// The fixture clients, the login examples, and the hosts in a terminal, with a certified
