@@ -3,6 +3,7 @@
 //!
 //! Undocumented modules are internal to this library: any release may change them.
 
+mod allocator;
 mod annotations;
 #[doc(hidden)]
 pub mod call_params;

@@ -4,7 +4,7 @@
 use super::{
     Frame, FrameBounds, Malformed, Message, NoResult, Notification, Request, Response, members::MessageMembers,
 };
-use crate::protocol::{RawJson, RequestId, RpcError, error::code, json_scan::next_structural};
+use crate::protocol::{RawJson, RequestId, RpcError, allocator::prepare_for, error::code, json_scan::next_structural};
 use bytes::Bytes;
 use serde::{
     Deserializer,
@@ -16,6 +16,7 @@ use std::fmt;
 impl Frame {
     /// Parses a frame.
     pub fn parse(frame: &Bytes, bounds: FrameBounds) -> Self {
+        prepare_for(frame.len());
         // Most messages are valid. What is wrong with the others takes more passes to explain.
         if let Some(wire) = str::from_utf8(frame).ok().and_then(|text| MessageMembers::scan(text, bounds)) {
             return Self::Single(message(frame, &wire));

@@ -1,6 +1,6 @@
 //! Serializes messages.
 
-use crate::protocol::{RequestId, RpcError};
+use crate::protocol::{RequestId, RpcError, allocator::prepare_for};
 use bytes::{BufMut, Bytes, BytesMut};
 use serde::Serialize;
 
@@ -52,6 +52,7 @@ pub fn encode_error(id: Option<&RequestId>, error: &RpcError) -> Bytes {
 }
 
 fn begin(payload: usize) -> BytesMut {
+    prepare_for(payload);
     let mut text = BytesMut::with_capacity(payload + 96);
     text.put_slice(b"{\"jsonrpc\":\"2.0\"");
     text
