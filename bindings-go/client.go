@@ -432,7 +432,7 @@ func (task *RunningTask) Respond(ctx context.Context, responses map[string]any) 
 	return err
 }
 
-// Close stops following the task, which goes on.
+// Close stops following the task, which continues.
 func (task *RunningTask) Close() error {
 	return task.client.run(func(failure *uintptr) uint32 {
 		return c.ClientCloseTask(task.client.client, task.number, failure)
