@@ -33,7 +33,8 @@ pub(super) static ENTRY: Entry = Entry {
     },
     steps: &[
         Step::new(Turn::Cargo, rust::TESTS, reads::RUST, rust::tests),
-        Step::new(Turn::Beside, "go lint and tests", go::READS, go::tests),
+        // A test of the package once waited for minutes after its caches were cold.
+        Step::new(Turn::Beside, "go lint and tests", go::READS, go::tests).long(),
         Step::new(Turn::Last, "c under valgrind", &["core/", "bindings-c/", "examples/c/"], under_valgrind).long(),
         Step::new(Turn::Last, "c under the address sanitizer", &["core/", "bindings-c/"], sanitized::c).long(),
         Step::new(Turn::Cargo, "sizes of the C library", reads::RUST, sizes::check).long(),
