@@ -18,7 +18,7 @@ impl Options {
     /// Parses those options that a command supports, out of `--lang`, `--only`, `--long` and
     /// `--changed`.
     pub(crate) fn parse(options: &[String], known: &[&str]) -> Result<Self> {
-        let mut read = Self { languages: Language::ALL.to_vec(), only: Vec::new(), long: false, changed: None };
+        let mut read = Self { languages: Language::available().to_vec(), only: Vec::new(), long: false, changed: None };
         let usage = || format!("the options are {}; `cargo xtask help` has their values", known.join(", "));
         let mut options = options.iter().peekable();
         while let Some(option) = options.next().map(String::as_str) {
@@ -36,8 +36,9 @@ impl Options {
         Ok(read)
     }
 
+    /// Returns whether all languages of this machine are selected.
     pub(crate) fn has_all_languages(&self) -> bool {
-        Language::ALL.iter().all(|language| self.languages.contains(language))
+        Language::available().iter().all(|language| self.languages.contains(language))
     }
 
     /// Keeps the selected items. Each string must match at least one, because an empty run must not

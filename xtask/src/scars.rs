@@ -28,8 +28,8 @@ pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
     if !HAS_SCARS {
         bail!("the scars are measured on Linux: they read /proc, send signals and lower the number of descriptors");
     }
-    build::languages(workspace, &Language::ALL)?;
-    let count = measure(workspace, &Language::ALL, &options)?;
+    build::languages(workspace, Language::available())?;
+    let count = measure(workspace, Language::available(), &options)?;
     println!("{}", count.said.trim_end());
     println!("{} passed, {} failed (target/reports/scars.json)", count.passed, count.failed);
     Ok(count.failed == 0)

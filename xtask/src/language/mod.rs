@@ -15,9 +15,11 @@ pub(crate) use python::pytest;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use anyhow::{Result, bail};
 
+use crate::console;
 use crate::requirements::TestSyntax;
 use crate::test::Step;
 use crate::workspace::Workspace;
@@ -42,6 +44,11 @@ pub(crate) struct Entry {
     /// Its own steps of `cargo xtask test`; those of all languages are in `test/steps.rs`.
     pub(crate) steps: &'static [Step],
 
+    /// Finds its compiler or interpreter, or installs it. Without one, the language is left out.
+    pub(crate) toolchain: fn() -> Result<()>,
+    /// Whether the matrix pairs it with every other language and peer. Otherwise it does so only in
+    /// the long form, and by default with Rust, itself, and the official SDK of the language.
+    pub(crate) meets_all: bool,
     /// Builds the package and the fixtures, after cargo has built the crates.
     pub(crate) build: fn(&Workspace) -> Result<()>,
     /// Installs its linters and test tools.
@@ -83,9 +90,28 @@ pub(crate) struct Language(&'static Entry);
 impl Language {
     pub(crate) const ALL: [Self; 4] = [Self(&rust::ENTRY), Self(&python::ENTRY), Self(&node::ENTRY), Self(&c::ENTRY)];
 
-    /// Languages whose pages, examples and benchmarks are not written yet. Commands include them
-    /// only by name, except for their own steps of the tests.
+    /// Those with pages, examples and benchmarks, which are written last.
+    pub(crate) const DOCUMENTED: [Self; 4] = Self::ALL;
+
+    /// Languages whose fixtures lack something. Commands include them only by name, except for
+    /// their own steps of the tests.
     pub(crate) const UNDERWAY: [Self; 1] = [Self(&ruby::ENTRY)];
+
+    /// Those of `ALL` whose toolchain is on this machine, or could be installed.
+    pub(crate) fn available() -> &'static [Self] {
+        static FOUND: OnceLock<Vec<Language>> = OnceLock::new();
+        FOUND.get_or_init(|| {
+            let mut languages = Self::ALL.to_vec();
+            languages.retain(|language| match (language.toolchain)() {
+                Ok(()) => true,
+                Err(missing) => {
+                    console::line(&format!("{} is left out: {missing:#}", language.title));
+                    false
+                }
+            });
+            languages
+        })
+    }
 
     /// Parses a list such as `python,node`.
     pub(crate) fn parse_list(list: &str) -> Result<Vec<Self>> {
@@ -102,7 +128,7 @@ impl Language {
     /// The language of a program in `examples`.
     pub(crate) fn of_example(source: &Path) -> Option<Self> {
         let ending = source.extension()?.to_str()?;
-        Self::ALL.into_iter().find(|language| language.example_endings.contains(&ending))
+        Self::DOCUMENTED.into_iter().find(|language| language.example_endings.contains(&ending))
     }
 
     pub(crate) fn server(self, workspace: &Workspace) -> PathBuf {

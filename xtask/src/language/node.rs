@@ -46,6 +46,8 @@ pub(super) static ENTRY: Entry = Entry {
         Step::new(Turn::Beside, "npm package", &["core/", "bindings-node/", "tests/npm/"], suites::npm).long(),
         Step::new(Turn::Last, "node under the address sanitizer", &["core/", "bindings-node/"], sanitized::node).long(),
     ],
+    toolchain: || Ok(()),
+    meets_all: true,
     build: node::build,
     install_tools: |workspace| node::install(workspace, node::PACKAGE),
     build_bench: builds::our_node,

@@ -40,6 +40,8 @@ pub(super) static ENTRY: Entry = Entry {
         Step::new(Turn::Last, "python under the address sanitizer", &["core/", "bindings-python/"], sanitized::python)
             .long(),
     ],
+    toolchain: || Ok(()),
+    meets_all: true,
     build: python::build,
     install_tools: python::install_tools,
     build_bench: builds::our_python,

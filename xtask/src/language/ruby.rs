@@ -30,8 +30,10 @@ pub(super) static ENTRY: Entry = Entry {
         test: |line, _| line.strip_prefix("def ").filter(|name| name.starts_with("test_")),
     },
     steps: &[Step::new(Turn::Beside, "ruby tests", &["core/", "bindings-uniffi/", "tests/"], tests)],
+    toolchain: system::ruby,
+    meets_all: false,
     build,
-    install_tools: |_| system::ruby(),
+    install_tools: |_| Ok(()),
     build_bench: |_| bail!("there is no benchmark in Ruby yet"),
     bench_crate: "trunkline-uniffi",
     program: |workspace, _, source| {

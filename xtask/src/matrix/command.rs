@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::build;
 use crate::console::{self, Colour};
+use crate::language::Language;
 use crate::matrix::{Features, Findings, Pairing, Table, page, pairing, play_all, table};
 use crate::options::Options;
 use crate::report;
@@ -17,8 +18,8 @@ use crate::workspace::Workspace;
 const SHOWN: usize = 25;
 
 pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
-    let choice = Options::parse(options, &["--lang", "--only"])?;
-    let mut pairings = pairing::all(&choice.languages);
+    let choice = Options::parse(options, &["--lang", "--only", "--long"])?;
+    let mut pairings = pairing::all(&choice.languages, choice.long);
     choice.choose(&mut pairings, Pairing::name)?;
     build::languages(workspace, &choice.languages)?;
     build::step("peers: the official SDKs", || build::peers::install(workspace))?;
@@ -29,25 +30,30 @@ pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
     let tables = table::all(&features, &findings.cells, &mut notes);
     show(&tables, &notes, &findings, start.elapsed().as_secs_f64());
     let failed = findings.failed();
-    if failed == 0 && choice.only.is_empty() && choice.has_all_languages() {
+    if failed == 0 && choice.only.is_empty() && is_page(&choice.languages, choice.long) {
         page::write(workspace, &features, &findings)?;
     }
     Ok(failed == 0)
 }
 
-/// Plays all pairings of the chosen languages. If these are all languages, the page must be up to
-/// date.
+/// Plays the pairings of the chosen languages. The page must be up to date.
 pub(crate) fn check(workspace: &Workspace, selection: &Selection) -> Result<Count> {
     let features = Features::load(workspace)?;
-    let findings = play(workspace, &pairing::all(&selection.languages), &features)?;
+    let findings = play(workspace, &pairing::all(&selection.languages, selection.is_long()), &features)?;
     let passed = findings.passed();
     let mut count =
         Count { passed, failed: findings.failed(), said: findings.failures().join("\n"), note: String::new() };
-    if selection.has_all_languages() && count.failed == 0 && !page::is_current(workspace, &features, &findings) {
+    let is_page = is_page(&selection.languages, selection.is_long());
+    if is_page && count.failed == 0 && !page::is_current(workspace, &features, &findings) {
         count.failed += 1;
         count.said.push_str("docs/matrix.md is not current: run `cargo xtask matrix`");
     }
     Ok(count)
+}
+
+/// Returns whether the results are those that the page shows.
+fn is_page(languages: &[Language], long: bool) -> bool {
+    !long && Language::ALL.iter().all(|language| languages.contains(language))
 }
 
 fn play(workspace: &Workspace, pairings: &[Pairing], features: &Features) -> Result<Findings> {

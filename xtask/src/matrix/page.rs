@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
+use crate::language::Language;
 use crate::matrix::Findings;
 use crate::matrix::cell::Status;
 use crate::matrix::feature::Features;
@@ -38,7 +39,7 @@ Written by `cargo xtask matrix`: each client with each server over stdio, Stream
 and HTTP+SSE (`sse`: in the oldest revision and the newest that is spoken there), in each revision
 that both know, and each feature by itself (`tests/matrix`).
 A cell is one feature of one client with one server over one transport in one revision.
-
+{}
 - {} cells: {passed} pass, {} fail
 - {undefined} more are of features that the revision does not define
 - {absent} more are of features that a peer lacks; they are tried all the same, and one that works is
@@ -48,6 +49,7 @@ A cell is one feature of one client with one server over one transport in one re
 that defines the feature. A number in brackets is a reason below: there the peer lacks it, in all
 cells or, next to a `✓`, in some.
 ",
+        newer_languages(),
         findings.cells.len() - undefined - absent,
         findings.failed(),
     );
@@ -61,4 +63,16 @@ cells or, next to a `✓`, in some.
         page.push_str(&format!("{}. {note}\n", index + 1));
     }
     page
+}
+
+/// What is left out of the page.
+fn newer_languages() -> String {
+    let newer: Vec<_> = Language::ALL.iter().filter(|one| !one.meets_all).map(|one| one.title).collect();
+    if newer.is_empty() {
+        return String::new();
+    }
+    format!(
+        "{}: only with Rust, with itself, and with its official SDK; `cargo xtask matrix --long` plays all pairs.\n",
+        newer.join(", ")
+    )
 }

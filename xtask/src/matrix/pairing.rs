@@ -18,11 +18,13 @@ pub(crate) struct Pairing {
     pub(crate) revisions: &'static [&'static str],
 }
 
-/// All pairings of the given languages with each other and with the peers.
-pub(crate) fn all(languages: &[Language]) -> Vec<Pairing> {
-    let mut pairings = ours(languages);
+/// The pairings of the given languages with each other and with the peers: those of the page, or
+/// all.
+pub(crate) fn all(languages: &[Language], long: bool) -> Vec<Pairing> {
+    let mut pairings = ours(languages, long);
     for peer in &PEERS {
-        for &language in languages {
+        let meet = |language: &&Language| long || language.meets_all || peer.language == language.name;
+        for &language in languages.iter().filter(meet) {
             let ours = Party::Ours(language);
             let peer_party = Party::Peer(peer);
             for form in peer.servers {
@@ -39,17 +41,24 @@ pub(crate) fn all(languages: &[Language]) -> Vec<Pairing> {
     pairings
 }
 
-/// All pairings of the given languages with each other.
-pub(crate) fn ours(languages: &[Language]) -> Vec<Pairing> {
+/// The pairings of the given languages with each other.
+pub(crate) fn ours(languages: &[Language], long: bool) -> Vec<Pairing> {
     let mut pairings = Vec::new();
     for &client in languages {
-        for &server in languages {
+        let meet = |server: &&Language| long || meets(client, **server);
+        for &server in languages.iter().filter(meet) {
             let (client, server) = (Party::Ours(client), Party::Ours(server));
             let make = |form: &'static Form| Pairing { client, server, form, revisions: form.revisions };
             pairings.extend(OUR_SERVERS.iter().map(make));
         }
     }
     pairings
+}
+
+/// Returns whether the page has the pairing of two languages.
+fn meets(client: Language, server: Language) -> bool {
+    let is_rust = [client, server].iter().any(|language| language.name == "rust");
+    client == server || is_rust || client.meets_all && server.meets_all
 }
 
 impl Pairing {
@@ -153,7 +162,7 @@ mod tests {
 
     #[test]
     fn every_client_meets_every_server() {
-        let pairings = all(&Language::ALL);
+        let pairings = all(&Language::ALL, false);
         let names: std::collections::BTreeSet<String> = pairings.iter().map(Pairing::name).collect();
         let expected = 4 * 4 * 4 + 4 * 19 + 5 * 4 * 3 + 4 * 4;
         assert_eq!(

@@ -26,6 +26,8 @@ pub(super) const AUTHORIZATION: &str = "tests/matrix/authorization.json";
 #[derive(PartialEq, Eq)]
 pub(crate) struct Peer {
     name: &'static str,
+    /// Our language that it is the official SDK of.
+    pub(crate) language: &'static str,
     program: Program,
     /// The revisions that its client supports.
     pub(crate) speaks: &'static [&'static str],
@@ -132,6 +134,7 @@ const RMCP_WITHOUT_SSE: Option<&str> = Some("rmcp has no HTTP+SSE");
 pub(crate) static PEERS: [Peer; 5] = [
     Peer {
         name: "mcp 1.30.0",
+        language: "python",
         program: Program::Python { venv: "mcp-1", file: "mcp_v1.py" },
         speaks: LEGACY,
         without_sse: WITH_SSE,
@@ -139,6 +142,7 @@ pub(crate) static PEERS: [Peer; 5] = [
     },
     Peer {
         name: "mcp 2.3.0",
+        language: "python",
         program: Program::Python { venv: "mcp-2", file: "mcp_v2.py" },
         speaks: &REVISIONS,
         without_sse: WITH_SSE,
@@ -146,6 +150,7 @@ pub(crate) static PEERS: [Peer; 5] = [
     },
     Peer {
         name: "typescript 1.32.2",
+        language: "node",
         program: Program::Node { file: "sdk_v1.mjs" },
         speaks: LEGACY,
         without_sse: WITH_SSE,
@@ -153,6 +158,7 @@ pub(crate) static PEERS: [Peer; 5] = [
     },
     Peer {
         name: "typescript 2.4.0",
+        language: "node",
         program: Program::Node { file: "sdk_v2.mjs" },
         speaks: &REVISIONS,
         without_sse: WithoutSse { client: None, server: Some("the TypeScript SDK 2.x has no server of HTTP+SSE") },
@@ -171,6 +177,7 @@ pub(crate) static PEERS: [Peer; 5] = [
     },
     Peer {
         name: "rmcp 3.11.0",
+        language: "rust",
         program: Program::Rust { name: "peer-rmcp" },
         speaks: &REVISIONS,
         without_sse: WithoutSse { client: RMCP_WITHOUT_SSE, server: RMCP_WITHOUT_SSE },

@@ -31,6 +31,15 @@ impl Selection {
         self.options.has_all_languages()
     }
 
+    /// The selected languages that have pages and examples.
+    pub(super) fn documented(&self) -> Vec<Language> {
+        self.languages.iter().copied().filter(|language| Language::DOCUMENTED.contains(language)).collect()
+    }
+
+    pub(crate) fn is_long(&self) -> bool {
+        self.options.long
+    }
+
     /// Returns whether all steps are selected.
     pub(crate) fn is_everything(&self) -> bool {
         self.has_all_languages() && self.options.only.is_empty() && self.changed.is_none()
