@@ -95,6 +95,8 @@ def _columns(work: str) -> tuple[list[tuple[str, str]], str | None]:
         return _MEMORY, None
     if work.startswith("d-"):
         return [*_CALLS[:3], ("mb_s", "MB/s"), *_CALLS[3:]], "cpu_us_call"
+    if work == "j-resource":
+        return [*_CALLS[:1], ("peak_kb", "peak KB")], None
     if WORKLOADS[work].measures_clients:
         return [*_CALLS[:3], ("server_cpu_us_call", "(bare server CPU us/call)")], "cpu_us_call"
     return _CALLS, "cpu_us_call"

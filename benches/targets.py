@@ -39,6 +39,8 @@ START = {
 }
 # The most memory in KB.
 SESSION_KB, STREAM_KB = 1.7, 8.0
+# The most memory of a client that reads a resource, as a multiple of the resource in base64.
+RESOURCE_KB, RESOURCE_TIMES = 16 * 1024, 2.5
 
 
 def targets(rows: list[Row], imports: list[Row]) -> list[Row]:
@@ -63,6 +65,7 @@ def targets(rows: list[Row], imports: list[Row]) -> list[Row]:
         *_feature_targets(rows),
         *_start_targets(rows),
         *_session_targets(rows),
+        *_resource_targets(rows),
         *growth_targets(rows),
     ]
 
@@ -128,6 +131,15 @@ def _session_targets(rows: list[Row]) -> list[Row]:
         of_server = [row for row in rows if row["w"] == "e-sessions" and row["server"] == server]
         found += _at_most(f"{server}, KB for an idle session", SESSION_KB, _median(of_server, "kb_per_session"))
         found += _at_most(f"{server}, KB for a GET stream", STREAM_KB, _median(of_server, "kb_per_stream"))
+    return found
+
+
+def _resource_targets(rows: list[Row]) -> list[Row]:
+    found = []
+    for client in OURS:
+        peak = _median([row for row in rows if row["w"] == "j-resource" and row["server"] == client], "peak_kb")
+        what = f"{client}, peak memory of a resource of 16 MiB, times its size"
+        found += _at_most(what, RESOURCE_TIMES, peak and peak / RESOURCE_KB)
     return found
 
 

@@ -252,6 +252,13 @@ WORKLOADS = {
         calls=5000,
         slow_calls=2000,
     ),
+    "j-resource": Workload(
+        "client that reads a resource of 16 MiB of base64 from bare over stdio",
+        "client resource",
+        list(CLIENTS),
+        calls=1,
+        slow_calls=1,
+    ),
     "h-connect": Workload(
         "connecting to 20 child processes of bare at once and listing their tools; a call is one connection",
         "connect",

@@ -1,6 +1,7 @@
 /* The bench's client in C. usage: client N INFLIGHT -- COMMAND... | client N INFLIGHT URL
  * 200 warm-up calls, READY, a line from stdin, N calls with INFLIGHT at a time, DONE; then it waits
- * until stdin is closed. */
+ * until stdin is closed. With INFLIGHT `resource`, it reads a resource N times instead, without a
+ * warm-up. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #define S(literal) TRUNKLINE_STR(literal)
 #define MOST_ARGUMENTS 64
 #define WARM_UP 200
+#define BLOB (16 * 1024 * 1024) /* characters of base64 in the resource */
 
 static trunkline_client *client;
 static long started, answered, wanted;
@@ -57,6 +59,20 @@ static void run(long count, long in_flight) {
       fail(trunkline_error_message(error));
 }
 
+static void read_resource(long count) {
+  trunkline_error *error = NULL;
+  while (count-- > 0) {
+    trunkline_text *result = NULL, *blob = NULL;
+    if (trunkline_client_read_resource(client, S("bench:blob"), NULL, &result, &error))
+      fail(trunkline_error_message(error));
+    if (trunkline_json_get_text(trunkline_text_str(result), S("/contents/0/blob"), &blob) ||
+        trunkline_text_str(blob).length != BLOB)
+      fail("wrong contents");
+    trunkline_text_free(blob);
+    trunkline_text_free(result);
+  }
+}
+
 static void say(const char *word) {
   puts(word);
   fflush(stdout);
@@ -66,7 +82,7 @@ int main(int count, char **arguments) {
   trunkline_str command[MOST_ARGUMENTS];
   trunkline_error *error = NULL;
   char line[256];
-  int index;
+  int index, reads;
   trunkline_result connected;
   if (count < 4 || count - 4 > MOST_ARGUMENTS || (strcmp(arguments[3], "--") == 0) != (count > 4))
     fail("usage: client N INFLIGHT -- COMMAND... | client N INFLIGHT URL");
@@ -76,10 +92,14 @@ int main(int count, char **arguments) {
   else
     connected = trunkline_client_connect_http(trunkline_str_of(arguments[3]), NULL, &client, &error);
   if (connected) fail(trunkline_error_message(error));
-  run(WARM_UP, 1);
+  reads = strcmp(arguments[2], "resource") == 0;
+  if (!reads) run(WARM_UP, 1);
   say("READY");
   if (!fgets(line, sizeof line, stdin)) return 1;
-  run(atol(arguments[1]), atol(arguments[2]));
+  if (reads)
+    read_resource(atol(arguments[1]));
+  else
+    run(atol(arguments[1]), atol(arguments[2]));
   say("DONE");
   while (fgets(line, sizeof line, stdin)) {
   }

@@ -1,4 +1,5 @@
 // The bench client in Node: client.mjs N INFLIGHT -- COMMAND... | client.mjs N INFLIGHT URL
+// With INFLIGHT `resource`, it reads a resource N times.
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 
@@ -18,17 +19,32 @@ async function call(i) {
   if (content[0].text !== message) throw new Error("wrong text");
 }
 
-for (let i = 0; i < 200; i++) await call(i);
+// Characters of base64 in the resource.
+const BLOB = 16 * 1024 * 1024;
+
+async function read() {
+  for (let i = 0; i < Number(n); i++) {
+    const { contents } = await client.readResource("bench:blob");
+    if (contents[0].blob.length !== BLOB) throw new Error("wrong contents");
+  }
+}
+
+const reads = inFlight === "resource";
+for (let i = 0; i < (reads ? 0 : 200); i++) await call(i);
 const stdin = createInterface({ input: process.stdin });
 const ended = once(stdin, "close");
 console.log("READY");
 await once(stdin, "line");
 let next = 0;
-await Promise.all(
-  Array.from({ length: Number(inFlight) }, async () => {
-    while (next < Number(n)) await call(next++);
-  }),
-);
+if (reads) {
+  await read();
+} else {
+  await Promise.all(
+    Array.from({ length: Number(inFlight) }, async () => {
+      while (next < Number(n)) await call(next++);
+    }),
+  );
+}
 console.log("DONE");
 await ended;
 await client.close();

@@ -9,7 +9,8 @@ import anyio
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 
-N, INFLIGHT, CMD = int(sys.argv[1]), int(sys.argv[2]), sys.argv[4:]
+READS = sys.argv[2] == "resource"
+N, INFLIGHT, CMD = int(sys.argv[1]), 1 if READS else int(sys.argv[2]), sys.argv[4:]
 TARGET = StdioServerParameters(command=CMD[0], args=CMD[1:]) if CMD else sys.argv[3]
 
 
@@ -25,12 +26,20 @@ async def main():
             for i in range(N // INFLIGHT):
                 await call(w * 1_000_000 + i)
 
-        for i in range(200):
+        async def read():
+            for _ in range(N):
+                r = await c.read_resource("bench:blob")
+                if len(r.contents[0].blob) != 16 * 1024 * 1024:
+                    raise ValueError("wrong contents")
+
+        for i in range(0 if READS else 200):
             await call(i)
         print("READY", flush=True)
         await anyio.to_thread.run_sync(sys.stdin.readline)
         async with anyio.create_task_group() as tg:
-            for w in range(INFLIGHT):
+            if READS:
+                tg.start_soon(read)
+            for w in range(0 if READS else INFLIGHT):
                 tg.start_soon(worker, w)
         print("DONE", flush=True)
         await anyio.to_thread.run_sync(sys.stdin.readline)

@@ -1,4 +1,5 @@
-//! The bench client in Rust: `client N INFLIGHT -- COMMAND...` or `client N INFLIGHT URL`
+//! The bench client in Rust: `client N INFLIGHT -- COMMAND...` or `client N INFLIGHT URL`.
+//! With INFLIGHT `resource`, it reads a resource N times.
 
 use serde_json::json;
 use std::{error::Error, io};
@@ -6,7 +7,7 @@ use tokio::task::JoinSet;
 use trunkline::{
     RevisionChoice,
     client::{Client, ClientOptions},
-    protocol::Revision,
+    protocol::{Revision, model::ResourceContents},
     transport::{ChildCommand, Target},
 };
 
@@ -17,6 +18,19 @@ async fn call(client: &Client, i: usize) -> Result<(), Failure> {
     let result = client.call_tool("echo", json!({"message": message})).await?;
     if result.joined_text() != message {
         return Err(format!("wrong text: {:?}", result.content).into());
+    }
+    Ok(())
+}
+
+/// Characters of base64 in the resource.
+const BLOB: usize = 16 << 20;
+
+async fn read(client: &Client, calls: usize) -> Result<(), Failure> {
+    for _ in 0..calls {
+        let result = client.read_resource("bench:blob").await?;
+        if !matches!(&result.contents[..], [ResourceContents::Blob(contents)] if contents.blob.len() == BLOB) {
+            return Err("wrong contents".into());
+        }
     }
     Ok(())
 }
@@ -51,12 +65,17 @@ async fn main() -> Result<(), Failure> {
     };
     let options = ClientOptions::default().with_revision(RevisionChoice::Pinned(Revision::V2025_11_25));
     let client = Client::connect_with(target, options, ()).await?;
-    for i in 0..200 {
+    let reads = in_flight == "resource";
+    for i in 0..if reads { 0 } else { 200 } {
         call(&client, i).await?;
     }
     println!("READY");
     io::stdin().read_line(&mut String::new())?;
-    run(&client, calls.parse()?, in_flight.parse()?).await?;
+    if reads {
+        read(&client, calls.parse()?).await?;
+    } else {
+        run(&client, calls.parse()?, in_flight.parse()?).await?;
+    }
     println!("DONE");
     io::copy(&mut io::stdin(), &mut io::sink())?;
     client.close().await;

@@ -13,7 +13,7 @@ use crate::report;
 use crate::workspace::Workspace;
 
 /// The workloads that are run by default.
-const USUAL: &str = "a,b,c-session,c-2026,a-2026,d-stdio,d-http,e-cold-stdio,e-sessions,f-stdio,g-1,g-64,g-http-1,g-http-64,g-http-1000,h-connect";
+const USUAL: &str = "a,b,c-session,c-2026,a-2026,d-stdio,d-http,e-cold-stdio,e-sessions,f-stdio,f-http,i,g-1,g-64,g-http-1,g-http-64,g-http-1000,j-resource,h-connect";
 const ROUNDS: &str = "3";
 const IMPORT_PROCESSES: &str = "20";
 

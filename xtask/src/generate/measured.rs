@@ -74,6 +74,9 @@ const COLUMNS: [(&str, &str); 7] = [
     ("times_base", "x bare"),
     ("errors", "errors"),
 ];
+/// The columns of the workloads that measure something other than calls.
+const OTHER_COLUMNS: [(&str, &[(&str, &str)]); 3] =
+    [("e-cold", &COLD_COLUMNS), ("e-sessions", &SESSION_COLUMNS), ("j-resource", &RESOURCE_COLUMNS)];
 const COLD_COLUMNS: [(&str, &str); 5] = [
     ("cold_ms", "wall ms"),
     ("cold_cpu_ms", "CPU ms"),
@@ -81,6 +84,15 @@ const COLD_COLUMNS: [(&str, &str); 5] = [
     ("times_base", "x bare"),
     ("errors", "errors"),
 ];
+
+const SESSION_COLUMNS: [(&str, &str); 4] = [
+    ("rss_base_kb", "RSS KB"),
+    ("kb_per_session", "KB per session"),
+    ("kb_per_stream", "KB more per GET stream"),
+    ("errors", "errors"),
+];
+const RESOURCE_COLUMNS: [(&str, &str); 3] =
+    [("cpu_us_call", "CPU us/read"), ("peak_kb", "peak KB"), ("errors", "errors")];
 
 pub(super) fn render(workspace: &Workspace) -> Result<Vec<File>> {
     let run: Run = serde_json::from_str(&text(workspace, RUN)?).context(RUN)?;
@@ -194,7 +206,8 @@ impl Run {
 
     fn table(&self, work: &Median) -> String {
         let rows: Vec<&Median> = self.medians.iter().filter(|row| row.workload == work.workload).collect();
-        let columns = if work.workload.starts_with("e-cold") { &COLD_COLUMNS[..] } else { &COLUMNS[..] };
+        let other = OTHER_COLUMNS.iter().find(|(prefix, _)| work.workload.starts_with(prefix));
+        let columns = other.map_or(&COLUMNS[..], |(_, columns)| columns);
         let has = |key: &str| rows.iter().any(|row| row.values.contains_key(key));
         let columns: Vec<_> = columns.iter().filter(|(key, _)| has(key)).collect();
         let mut text = format!("\n#### {}: {}\n\n{} rounds\n\n| server |", work.workload, work.title, work.rounds);

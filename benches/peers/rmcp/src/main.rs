@@ -98,7 +98,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 async fn client(a: &[String]) -> Result<(), Box<dyn std::error::Error>> {
     use rmcp::transport::{ConfigureCommandExt, StreamableHttpClientTransport, TokioChildProcess};
-    let (n, inflight): (usize, usize) = (a[1].parse()?, a[2].parse()?);
+    let reads = a[2] == "resource";
+    let (n, inflight): (usize, usize) = (a[1].parse()?, if reads { 0 } else { a[2].parse()? });
     let c = Arc::new(match &a[3..] {
         [_dashes, program, args @ ..] => {
             let configure = |c: &mut tokio::process::Command| {
@@ -116,13 +117,20 @@ async fn client(a: &[String]) -> Result<(), Box<dyn std::error::Error>> {
         let r = c.call_tool(CallToolRequestParams::new("echo").with_arguments(o)).await.unwrap();
         assert_eq!(r.content[0].as_text().unwrap().text, m);
     };
-    for i in 0..200 {
+    for i in 0..if reads { 0 } else { 200 } {
         call(c.clone(), i).await;
     }
     println!("READY");
     std::io::stdout().flush()?;
     let mut s = String::new();
     std::io::stdin().lock().read_line(&mut s)?;
+    for _ in 0..if reads { n } else { 0 } {
+        let r = c.read_resource(rmcp::model::ReadResourceRequestParams::new("bench:blob")).await?;
+        match &r.contents[..] {
+            [rmcp::model::ResourceContents::BlobResourceContents { blob, .. }] if blob.len() == 16 << 20 => {}
+            _ => panic!("wrong contents"),
+        }
+    }
     let mut hs = vec![];
     for w in 0..inflight {
         let c = c.clone();

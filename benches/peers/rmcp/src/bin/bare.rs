@@ -12,6 +12,8 @@ use std::{
 };
 
 const FIXED: &str = r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"bare","version":"0"},"content":[{"type":"text","text":"message 0000000000000000"}]}}"#;
+/// Characters of base64 in the resource.
+const BLOB: usize = 16 << 20;
 const ADD: &str = r#""description":"Add two integers","inputSchema":{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}},"required":["a","b"]}}"#;
 
 #[derive(Deserialize)]
@@ -48,9 +50,14 @@ fn answer(b: &[u8], tools: &str, out: &mut Vec<u8>) -> bool {
     match r.method {
         "initialize" => {
             let v = r.params.and_then(|p| p.version).filter(|v| *v < "2026").unwrap_or("2025-11-25");
-            write!(out, r#""result":{{"protocolVersion":"{v}","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"bare","version":"0"}}}}}}"#).unwrap()
+            write!(out, r#""result":{{"protocolVersion":"{v}","capabilities":{{"tools":{{}},"resources":{{}}}},"serverInfo":{{"name":"bare","version":"0"}}}}}}"#).unwrap()
         }
         "tools/list" => write!(out, r#""result":{{"tools":[{tools}]}}}}"#).unwrap(),
+        "resources/read" => {
+            out.extend_from_slice(br#""result":{"contents":[{"uri":"bench:blob","blob":""#);
+            out.resize(out.len() + BLOB, b'A');
+            out.extend_from_slice(br#""}]}}"#);
+        }
         "ping" => out.extend_from_slice(br#""result":{}}"#),
         "tools/call" => {
             out.extend_from_slice(br#""result":{"content":[{"type":"text","text":"#);
