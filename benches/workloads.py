@@ -255,7 +255,8 @@ WORKLOADS = {
     "j-resource": Workload(
         "client that reads a resource of 16 MiB of base64 from bare over stdio",
         "client resource",
-        list(CLIENTS),
+        # The clients of the TypeScript SDK close the connection, and that of rmcp does not answer.
+        [*OURS, "py-mcp", "fastmcp"],
         calls=1,
         slow_calls=1,
     ),

@@ -66,7 +66,7 @@ static void read_resource(long count) {
     if (trunkline_client_read_resource(client, S("bench:blob"), NULL, &result, &error))
       fail(trunkline_error_message(error));
     if (trunkline_json_get_text(trunkline_text_str(result), S("/contents/0/blob"), &blob) ||
-        trunkline_text_str(blob).length != BLOB)
+        trunkline_text_str(blob).len != BLOB)
       fail("wrong contents");
     trunkline_text_free(blob);
     trunkline_text_free(result);

@@ -230,7 +230,7 @@ pub unsafe extern "C" fn trunkline_json_get_text(
 ) -> trunkline_result {
     guard_result(|| {
         let (value, text) = (out!(value), typed::<String>(text!(json), text!(pointer), "a string")?);
-        value.finish(Text::copy(text).give())
+        value.finish(Text::new(text.into_bytes()).give())
     })
 }
 

@@ -3,6 +3,10 @@
 use bytes::{Bytes, BytesMut};
 use memchr::memchr;
 
+const FIRST_CAPACITY: usize = 64 * 1024;
+/// The memory of longer lines is not kept for later ones.
+const LONGEST_KEPT: usize = 4 << 20;
+
 /// Cuts a stream into lines. A line over the limit is skipped and reported once.
 pub(in crate::transport) struct LineCutter {
     buffer: BytesMut,
@@ -23,7 +27,7 @@ pub(in crate::transport) enum Line {
 
 impl LineCutter {
     pub(in crate::transport) fn new(limit: usize) -> Self {
-        Self { buffer: BytesMut::with_capacity(64 * 1024), searched: 0, limit, skipping: false }
+        Self { buffer: BytesMut::with_capacity(FIRST_CAPACITY), searched: 0, limit, skipping: false }
     }
 
     /// The buffer to read into. Its spare capacity is never empty.
@@ -46,6 +50,10 @@ impl LineCutter {
             };
             let line = self.buffer.split_to(self.searched + found + 1);
             self.searched = 0;
+            if line.len() > LONGEST_KEPT && self.buffer.is_empty() {
+                // Otherwise the line's memory lives as long as the stream.
+                self.buffer = BytesMut::with_capacity(FIRST_CAPACITY);
+            }
             if std::mem::take(&mut self.skipping) {
                 continue;
             }
@@ -114,6 +122,15 @@ mod tests {
         assert_eq!(lines(4, &["123", "456", "789", "\nabc\n"]), [too_long(), text("abc")]);
         assert_eq!(lines(4, &["12345678\nabc\n"]), [too_long(), text("abc")]);
         assert_eq!(lines(4, &["12345678"]), [too_long()]);
+    }
+
+    #[test]
+    fn the_memory_of_a_long_line_is_freed_with_it() {
+        let mut cutter = LineCutter::new(usize::MAX);
+        cutter.extend(&vec![b' '; LONGEST_KEPT]);
+        cutter.extend(b"{}\n");
+        assert_eq!(cutter.next_line(), Some(text("{}")));
+        assert!(cutter.space().capacity() < LONGEST_KEPT);
     }
 
     proptest! {
