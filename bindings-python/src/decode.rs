@@ -7,6 +7,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
+use trunkline_bridge::mended;
 
 /// Maximum nesting, so that no peer can exhaust a thread's stack.
 pub(crate) const MAX_DEPTH: usize = 512;
@@ -93,11 +94,9 @@ impl<'py, 'text> BodyReader<'py, 'text> {
         self.at = end + 1;
         if escaped {
             let quoted = self.text.get(start..=end).unwrap_or_default();
-            let unescaped = match serde_json::from_str(quoted) {
-                Ok(text) => text,
-                Err(_) => without_lone_surrogates(quoted)
-                    .ok_or_else(|| format!("invalid escape in a JSON string at byte {start}"))?,
-            };
+            // As in outgoing messages, lone surrogates become U+FFFD.
+            let unescaped: String = serde_json::from_slice(&mended(quoted.as_bytes()))
+                .map_err(|_| format!("invalid escape in a JSON string at byte {start}"))?;
             return Ok(PyString::new(self.py, &unescaped));
         }
         // Quotes are ASCII, so both ends are character boundaries.
@@ -158,25 +157,4 @@ impl<'py, 'text> BodyReader<'py, 'text> {
             None => "unexpected end of JSON".to_owned(),
         }
     }
-}
-
-/// Decodes a quoted string with lone surrogates, which become U+FFFD, as they do in outgoing
-/// messages.
-fn without_lone_surrogates(quoted: &str) -> Option<String> {
-    let mut units: Vec<u16> = Vec::new();
-    let mut rest = quoted.strip_prefix('"')?.strip_suffix('"')?;
-    while let Some(at) = rest.find('\\') {
-        units.extend(rest[..at].encode_utf16());
-        let escape = &rest[at..];
-        let length = if escape[1..].starts_with('u') { 6 } else { 2 };
-        match escape.get(2..length).filter(|digits| !digits.is_empty()) {
-            Some(digits) => units.push(u16::from_str_radix(digits, 16).ok()?),
-            None => {
-                units.extend(serde_json::from_str::<String>(&format!("\"{}\"", escape.get(..2)?)).ok()?.encode_utf16())
-            }
-        }
-        rest = escape.get(length..)?;
-    }
-    units.extend(rest.encode_utf16());
-    Some(char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect())
 }

@@ -23,6 +23,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(port::to_json, module)?)?;
     module.add_function(wrap_pyfunction!(port::from_json, module)?)?;
     module.add_function(wrap_pyfunction!(port::write_stderr, module)?)?;
+    module.add_function(wrap_pyfunction!(schema::form_schema, module)?)?;
     module.add_class::<schema::SchemaObject>()?;
     module.add_class::<schema::AlternativesObject>()?;
     module.add_class::<port::Port>()

@@ -4,6 +4,7 @@
 use pyo3::prelude::*;
 use serde_json::Value;
 
+use crate::decode::decode;
 use crate::encode::encode;
 use crate::error::{contained, raise};
 
@@ -43,6 +44,15 @@ impl AlternativesObject {
     fn fitting(&self, value: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
         contained(|| Ok(self.0.fitting(&read(value)?)))
     }
+}
+
+/// The schema of an elicitation form from that of the class `name`.
+#[pyfunction]
+pub(crate) fn form_schema<'py>(py: Python<'py>, name: &str, schema: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    contained(|| {
+        let form = trunkline_bridge::form_schema(name, &read(schema)?).map_err(|error| refused(&error))?;
+        decode(py, form.to_string().as_bytes()).map_err(|error| refused(&error))
+    })
 }
 
 fn read(json: &Bound<'_, PyAny>) -> PyResult<Value> {

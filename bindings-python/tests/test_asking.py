@@ -381,6 +381,7 @@ class Model(pydantic.BaseModel):
 class Plain:
     agreed: bool
     only: Literal["this"]
+    topics: list[Literal["news"]]
     nick: Annotated[str | None, Field(description="What friends say", max_length=9)] = None
 
 
@@ -396,6 +397,7 @@ def test_forms_are_flat() -> None:
     assert Form.of(Plain).schema["properties"] == {
         "agreed": {"type": "boolean"},
         "only": {"type": "string", "enum": ["this"]},
+        "topics": {"type": "array", "items": {"type": "string", "enum": ["news"]}},
         "nick": {"type": "string", "description": "What friends say", "maxLength": 9},
     }
     read = Form.of(Typed).read
@@ -428,7 +430,7 @@ class Either:
     [
         (Nested, "Nested.plain: a form supports only strings"),
         (Listed, "Listed.names: a list in a form must be a list of choices"),
-        (Patterned, "Patterned.name: a form does not support pattern"),
+        (Patterned, "Patterned.name: a form does not support `pattern`"),
         (Either, "Either.value: a form supports only strings"),
         (str, "the form str must be a dataclass"),
         (object(), "cannot be represented in JSON"),

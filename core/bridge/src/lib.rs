@@ -35,7 +35,9 @@ pub use events::{
 pub use option_names::OptionNames;
 pub use port::Port;
 pub use process::{log::log_error, stderr::write_stderr};
+pub use trunkline::protocol::input::form_schema;
 pub use trunkline::protocol::known_names::nearest;
 pub use trunkline::protocol::schema::{Alternatives, Schema};
+pub use trunkline::protocol::surrogates::mended;
 
 use state::PortState;

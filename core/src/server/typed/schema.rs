@@ -6,16 +6,7 @@ use serde_json::{Value, json};
 
 /// Returns the schema of a type as sent to clients.
 pub(super) fn root_schema<T: JsonSchema>() -> Value {
-    schema_by::<T>(SchemaSettings::draft2020_12())
-}
-
-/// Like [`root_schema`], with subschemas inlined; recursive types keep their references.
-pub(super) fn inlined_schema<T: JsonSchema>() -> Value {
-    schema_by::<T>(SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true))
-}
-
-fn schema_by<T: JsonSchema>(settings: SchemaSettings) -> Value {
-    let settings = settings.with_transform(RecursiveTransform(without_number_formats));
+    let settings = SchemaSettings::draft2020_12().with_transform(RecursiveTransform(without_number_formats));
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
     if let Some(members) = schema.as_object_mut() {
         // 2020-12 is the protocol's default dialect.

@@ -4,23 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
+from .. import _native
 from ..errors import InvalidArgumentError
 from .builder import Builder
-from .node import Schema
 from .unsupported import refusing
-
-_ABOUT: Final = ("type", "title", "description", "default")
-# The keywords of a field's schema, by type.
-_KEYWORDS: Final[dict[str, tuple[str, ...]]] = {
-    "string": (*_ABOUT, "minLength", "maxLength", "format", "enum", "oneOf", "enumNames"),
-    "integer": (*_ABOUT, "minimum", "maximum"),
-    "number": (*_ABOUT, "minimum", "maximum"),
-    "boolean": _ABOUT,
-    "array": (*_ABOUT, "items", "minItems", "maxItems"),
-}
-_FORMATS: Final = ("email", "uri", "date", "date-time")
 
 
 class Form(NamedTuple):
@@ -57,40 +46,7 @@ def _form(source: Any) -> Form:
     where = getattr(source, "__qualname__", repr(source))
     with refusing(f"the form {where}"):
         node = builder.node(source)
-    schema = builder.resolve(node.schema)
+    schema = builder.finish(builder.resolve(node.schema))
     if schema.get("type") != "object" or "properties" not in schema:
         raise InvalidArgumentError(f"the form {where} must be a dataclass, a TypedDict or a pydantic model")
-    fields = {name: _field(builder, f"{where}.{name}", field) for name, field in schema["properties"].items()}
-    flat: Schema = {"type": "object", "properties": fields}
-    if required := schema.get("required"):
-        flat["required"] = required
-    return Form(flat, node.convert)
-
-
-def _field(builder: Builder, where: str, given: Schema) -> Schema:
-    schema = builder.resolve(given)
-    if "anyOf" in schema:
-        # Forms have no null: a field that may be None is an optional field.
-        members = [member for member in map(builder.resolve, schema["anyOf"]) if member.get("type") != "null"]
-        if len(members) == 1:
-            schema = {**{key: value for key, value in schema.items() if key != "anyOf"}, **members[0]}
-    if "const" in schema:
-        schema = {**{key: value for key, value in schema.items() if key != "const"}, "enum": [schema["const"]]}
-    if schema.get("default", ...) is None:
-        schema = {key: value for key, value in schema.items() if key != "default"}
-    kind = schema.get("type")
-    if not isinstance(kind, str) or kind not in _KEYWORDS or (kind != "string" and "enum" in schema):
-        raise InvalidArgumentError(f"{where}: a form supports only strings, numbers, booleans and choices of strings")
-    if kind == "string" and schema.get("format") not in _FORMATS:
-        schema = {key: value for key, value in schema.items() if key != "format"}
-    if kind == "array":
-        choices = builder.resolve(cast("Schema", schema.get("items", {})))
-        if choices.get("type") != "string" or "enum" not in choices:
-            raise InvalidArgumentError(
-                f"{where}: a list in a form must be a list of choices: list[Literal[...]] or a list of an Enum"
-            )
-        schema = {key: value for key, value in schema.items() if key != "uniqueItems"}
-        schema["items"] = {"type": "string", "enum": choices["enum"]}
-    if unknown := [key for key in schema if key not in _KEYWORDS[kind]]:
-        raise InvalidArgumentError(f"{where}: a form does not support {', '.join(unknown)}")
-    return schema
+    return Form(_native.form_schema(where, schema), node.convert)

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 /// The dialect in which `format` is an assertion, so that user input is checked for it.
 const DIALECT: &str = "http://json-schema.org/draft-07/schema#";
-const FORMATS: [&str; 4] = ["email", "uri", "date", "date-time"];
+pub(super) const FORMATS: [&str; 4] = ["email", "uri", "date", "date-time"];
 
 /// A compiled form. It is so small, and its patterns apply to such short strings, that checks are
 /// always fast.

@@ -5,12 +5,14 @@
 mod answer;
 mod capability;
 mod form;
+mod form_schema;
 mod messages;
 mod received;
 
 pub use answer::{AnswerError, check_answer, complete_answer};
 pub use capability::check_capability;
 pub use form::Form;
+pub use form_schema::form_schema;
 pub use messages::check_messages;
 pub use received::check_received;
 
