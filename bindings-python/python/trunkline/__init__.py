@@ -19,7 +19,7 @@ from ._internal.client.sync_client import SyncClient
 from ._internal.client_group._generated import api as _client_api
 from ._internal.client_group._generated.api import *  # noqa: F403
 from ._internal.client_requests._generated.requests import elicit, elicit_url, list_roots, sample
-from ._internal.client_requests.input_request import ElicitResult, InputRequest, InputRequired, Messages
+from ._internal.client_requests.input_request import ElicitResult, InputRequest, InputRequired
 from ._internal.context._async.context import Context
 from ._internal.context._sync.context import SyncContext
 from ._internal.errors import ProtocolError, ToolError
@@ -29,7 +29,7 @@ from ._internal.features.provider import AsyncProvider, Category, Provider, Sync
 from ._internal.features.registry import EnterLifespan, Registration
 from ._internal.features.skill import Skill
 from ._internal.listener import Listener
-from ._internal.messages import GetPromptResult, Message, assistant, user
+from ._internal.messages import Message, Messages, assistant, user
 from ._internal.model.base import OtherContent
 from ._internal.model.resource_contents import EmbeddedResource, ResourceContents
 from ._internal.requests import OnProgress
@@ -48,11 +48,9 @@ if TYPE_CHECKING:
 
 __version__ = _native.VERSION
 
-_KINDS = "Auth Child Client Directory Endpoint Http Mount Prompt Proxy RequestHandler Resource Sample Server Skill Tool"
-_OPTIONS = ["OAuth", *(f"{kind}Options" for kind in _KINDS.split())]
 # Annotation types and rarely used functions, loaded on first access.
 _LAZY = {
-    **dict.fromkeys(_OPTIONS, "_generated.options"),
+    **dict.fromkeys(_api.OPTIONS, "_generated.options"),
     "ASGIApp": "http_mount",
     "ConnectOptions": "client.connect_options",
     "OnNotification": "client.connect_options",
@@ -94,7 +92,6 @@ __all__ = [
     "EmbeddedResource",
     "EnterLifespan",
     "Field",
-    "GetPromptResult",
     "GroupTarget",
     "InputRequest",
     "InputRequired",
@@ -142,7 +139,7 @@ __all__ += _client_api.__all__
 if TYPE_CHECKING:
     __all__ += _options.__all__
 else:
-    __all__ += [*_OPTIONS]  # noqa: PLE0604
+    __all__ += [*_api.OPTIONS]  # noqa: PLE0604
 
 for _name in __all__:
     _named(globals().get(_name))

@@ -35,8 +35,10 @@ pub(super) const FOLDERS: [&str; 10] = [
 
 /// The model that Python creates from a class or a JSON Schema.
 const FORM: &str = "FormSchema";
-/// The list item model for which Python also accepts a string.
-const MESSAGE: &str = "SamplingMessage";
+/// The list item models for which Python also accepts a string.
+const MESSAGES: [&str; 2] = ["PromptMessage", "SamplingMessage"];
+/// The model of a handler's result with a list of them.
+const PROMPT_RESULT: &str = "GetPromptResult";
 
 /// Line width of prose in docstrings, without the quotes.
 const PROSE: usize = 94;
@@ -56,13 +58,8 @@ const DICTS: [&str; 11] = [
     "ToolExecution",
 ];
 
-/// Models with hand-written, idiomatic Python classes, and the modules of those classes.
-const BY_HAND: [(&str, &str); 4] = [
-    ("EmbeddedResource", "model.resource_contents"),
-    ("ResourceContents", "model.resource_contents"),
-    ("GetPromptResult", "messages"),
-    ("ElicitResult", "client_requests.input_request"),
-];
+/// Models with hand-written, idiomatic Python classes, and the one in a module of its own.
+const BY_HAND: [&str; 4] = ["ElicitResult", "EmbeddedResource", PROMPT_RESULT, "ResourceContents"];
 
 /// Models without a Python class: parts of those above, of forms, and of a group, which has its
 /// own.
@@ -194,6 +191,7 @@ pub(crate) fn render(workspace: &Workspace, printed: &Value, surface: &Surface) 
         "hidden": surface.models.iter().map(Model::name).filter(|name| !names.contains(name)).collect::<Vec<_>>(),
         "dicts": DICTS,
         "hostParams": params.map(request_model).collect::<Vec<_>>(),
+        "promptResult": surface.object(PROMPT_RESULT).map(request_model),
         "optionDicts": option_dicts(surface),
         "handlerRequests": handler_requests(surface),
     }));
@@ -236,9 +234,7 @@ fn is_public(surface: &Surface, name: &str) -> bool {
 }
 
 fn has_class(name: &str) -> bool {
-    ![&WITHOUT_CLASS[..], &NOT_IN_PYTHON].concat().contains(&name)
-        && !DICTS.contains(&name)
-        && BY_HAND.iter().all(|(by_hand, _)| *by_hand != name)
+    ![&WITHOUT_CLASS[..], &NOT_IN_PYTHON].concat().contains(&name) && !DICTS.contains(&name) && !BY_HAND.contains(&name)
 }
 
 /// The directive for documentation of deprecated items; its continuation lines are indented.
@@ -335,6 +331,8 @@ struct Member {
     is_string: bool,
     is_time: bool,
     is_base64: bool,
+    /// Whether items may be strings.
+    takes_text: bool,
     /// Whether an absent list is an error by the peer.
     is_needed: bool,
 }
@@ -368,6 +366,7 @@ fn member(object: &ObjectModel, field: &Field, plain: &BTreeSet<String>) -> Memb
             || BY_PLACE.contains(&(object.name.as_str(), &*name)),
         order: u8::from(presence != Presence::Required),
         is_base64: name == "data" && BASES.contains(&(object.name.as_str(), "HasData")),
+        takes_text: object.name == PROMPT_RESULT && name == "messages",
         name,
         json: field.json.clone(),
         ty,
@@ -504,12 +503,12 @@ fn default(field: &Field, value: &serde_json::Value) -> Option<String> {
     Some(format!(" Default: {shown}."))
 }
 
-/// The parameters of a server's request, as passed to a Python handler.
+/// The parameters of a server's request, as passed to a Python handler, or a result with messages.
 fn request_model(params: &ObjectModel) -> ObjectModel {
     let fields = params.fields.iter().filter(|field| field.name != "mode").map(|field| Field {
         ty: match &field.ty {
             ty if ty.model() == Some(FORM) => Type::Object,
-            Type::List(item) if item.model() == Some(MESSAGE) => Type::List(Box::new(Type::Model("Message".into()))),
+            Type::List(item) if is_message(item) => Type::List(Box::new(Type::Model("Message".into()))),
             other => other.clone(),
         },
         // Messages are never empty.
@@ -517,6 +516,10 @@ fn request_model(params: &ObjectModel) -> ObjectModel {
         ..field.clone()
     });
     ObjectModel { name: params.name.clone(), doc: params.doc.clone(), tag: None, fields: fields.collect() }
+}
+
+fn is_message(item: &Type) -> bool {
+    item.model().is_some_and(|name| MESSAGES.contains(&name))
 }
 
 /// The requests of handlers to their client. If there are many optional parameters, they are
@@ -547,7 +550,7 @@ fn request_param(field: &Field, by_keyword: bool) -> serde_json::Value {
         ty if ty.model() == Some(FORM) => {
             ("form", None, " A dataclass, TypedDict or pydantic model, or a JSON Schema.")
         }
-        Type::List(item) if item.model() == Some(MESSAGE) => {
+        Type::List(item) if is_message(item) => {
             ("messages", Some("Messages".to_owned()), " A string is a user message.")
         }
         ty => ("", Some(given(ty)), ""),

@@ -9,7 +9,7 @@ from typing import Any, Final
 from ._generated.facts import CallDescription
 from ._generated.models import LoggingLevel
 from .client_requests.input_request import InputRequest
-from .errors import CancelledError, from_object
+from .errors import CancelledError, result_of
 from .port.port import Port
 from .port.scope import CallScope
 from .requests import request_json
@@ -58,9 +58,6 @@ class Call(CallDescription):
 
     def _notify(self, json: dict[str, Any]) -> None:
         self._port.native.notify(self._ticket, json)
-
-    def _progress(self, progress: float, total: float | None, message: str | None) -> None:
-        self._notify({"progress": progress, "total": total, "message": message})
 
     def _send_log(self, level: LoggingLevel, data: Any, logger: str | None) -> None:
         said: dict[str, Any] = {"level": level, "data": jsonable(data)}
@@ -128,10 +125,7 @@ class SyncCall(Call):
             ticket = span.ticket = native.request(self._ticket, json)
             while (reply := native.wait(ticket, _WAIT_MS)) is None:
                 pass
-            ok, body = reply
-            if not ok:
-                raise from_object(body)
-            return body
+            return result_of(*reply)
 
     def _value_of(self, function: Callable[[], Any]) -> Any:
         return function()

@@ -22,7 +22,7 @@ from ._generated.errors import (
 )
 from .model import base
 
-__all__ = ["Suspended", "ToolError", "error_of", "from_object", "keep_cause"]
+__all__ = ["Suspended", "ToolError", "error_of", "from_object", "keep_cause", "result_of"]
 __all__ += generated.__all__
 
 base.invalid = InvalidArgumentError
@@ -53,6 +53,13 @@ def keep_cause(end: str, error: BaseException) -> None:
 def from_object(error: dict[str, Any]) -> TrunklineError | Suspended:
     """Return the exception for an error object of the core."""
     return error_of(error.get("kind", "internal"), error.get("message", ""), error.get("code"), error.get("data"))
+
+
+def result_of(ok: bool, body: Any) -> Any:
+    """Return the body of a reply; raise its error if it failed."""
+    if not ok:
+        raise from_object(body)
+    return body
 
 
 def error_of(kind: str, message: str, code: int | None, data: Any) -> TrunklineError | Suspended:

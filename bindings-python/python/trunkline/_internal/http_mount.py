@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
@@ -16,7 +15,7 @@ from .port.lifecycle import close_deadline
 from .port.signals import SignalHandler, announce_signals
 
 if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop, Future, Task
+    from asyncio import AbstractEventLoop, Task
 
     from .port.port import Port
 
@@ -183,29 +182,24 @@ class Exchange:
     """
 
     def __init__(self, loop: AbstractEventLoop) -> None:
+        from asyncio import Queue
+
         self.loop = loop
         # True once the core is done with the exchange.
         self.ended = False
-        self._events: deque[tuple[int, bool, Any]] = deque()
-        self._waiting: Future[None] | None = None
+        # True if that was its regular end.
+        self._is_complete = False
+        self.events: Queue[tuple[int, bool, Any]] = Queue()
 
     def receive(self, kind: int, ok: bool, body: Any) -> None:
         """Receive an event of the core, on the request's loop."""
         self.ended = kind not in (HTTP_HEAD, HTTP_CHUNK)
-        self._events.append((kind, ok, body))
-        if self._waiting is not None and not self._waiting.done():
-            self._waiting.set_result(None)
-
-    async def next(self) -> tuple[int, bool, Any]:
-        """Return the next event."""
-        while not self._events:
-            self._waiting = self.loop.create_future()
-            await self._waiting
-        return self._events.popleft()
+        self._is_complete = self.ended and ok
+        self.events.put_nowait((kind, ok, body))
 
     def ends_now(self) -> bool:
         """Return True if only a successful end remains."""
-        return len(self._events) == 1 and self.ended and self._events[0][1]
+        return self._is_complete and self.events.qsize() == 1
 
 
 async def _feed(port: Port, ticket: int, receive: Receive) -> None:
@@ -227,7 +221,7 @@ async def _feed(port: Port, ticket: int, receive: Receive) -> None:
 
 
 async def _respond(port: Port, ticket: int, exchange: Exchange, send: Send) -> None:
-    kind, _, body = await exchange.next()
+    kind, _, body = await exchange.events.get()
     if kind != HTTP_HEAD:
         if not _is_gone(body):
             await _send_whole(send, 503, b"The MCP server was closed")
@@ -235,7 +229,7 @@ async def _respond(port: Port, ticket: int, exchange: Exchange, send: Send) -> N
     headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in body["headers"]]
     await send({"type": "http.response.start", "status": body["status"], "headers": headers})
     while True:
-        kind, ok, body = await exchange.next()
+        kind, ok, body = await exchange.events.get()
         if kind == HTTP_CHUNK:
             last = exchange.ends_now()
             await send({"type": "http.response.body", "body": body, "more_body": not last})

@@ -24,12 +24,10 @@ class Listener:
     context manager to serve inside the block.
     """
 
-    def __init__(self, server: Registry, transport: dict[str, Any], *, foreground: bool = False) -> None:
+    def __init__(self, server: Registry, transport: dict[str, Any]) -> None:
         self._server = server
-        # The program ends with this listener.
-        self._foreground = foreground
-        # The core also handles signals: it ends the process if the event loop is blocked.
-        self._shares_signals = False
+        # Whether the program ends with this listener, and by which means.
+        self._ending: dict[str, bool] = {}
         self._transport = transport
         self._port: Port | None = None
         self._loop: AbstractEventLoop
@@ -76,8 +74,7 @@ class Listener:
             with redirect_stdout(sys.stderr) if self._transport["type"] == "stdio" else nullcontext():
                 await self._server._ready(port)
             transport, self._verifier = self._server._transport(port, self._transport)
-            ending = {"foreground": self._foreground, "signals": self._shares_signals}
-            self._handle = port.open({"server": server, "transport": transport, **ending})
+            self._handle = port.open({"server": server, "transport": transport, **self._ending})
             result = await port.opened(self._handle)
             if self._port is not port:
                 raise ClosedError("the listener was closed while it was starting")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from ._generated.models import Content, Role, TextContent, content_from_json
 from .model.base import Model, list_of, present, string_of
@@ -52,38 +52,11 @@ def assistant(content: str | Content | Sequence[Content]) -> Message:
     return Message("assistant", content)
 
 
-class GetPromptResult(Model):
-    """A complete prompt result, for prompts that return more than messages.
+Messages: TypeAlias = str | Message | Sequence[Message | str | Mapping[str, Any]]
+"""A prompt for the model: a string, which becomes a user message, or a conversation so far."""
 
-    Args:
-        messages: The messages; a string is a user message.
-        description: Description of the prompt; default: the description it was registered with.
-        meta: The `_meta` of the result.
-    """
 
-    __slots__ = ("description", "messages", "meta")
-
-    def __init__(
-        self,
-        messages: Sequence[Message | str],
-        *,
-        description: str | None = None,
-        meta: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.messages: list[Message] = [user(message) if isinstance(message, str) else message for message in messages]
-        self.description: str | None = description
-        self.meta: Mapping[str, Any] | None = meta
-
-    @classmethod
-    def from_json(cls, json: Mapping[str, Any]) -> GetPromptResult:
-        """Read a result received from a server.
-
-        Raises:
-            TypeError, LookupError: If it is invalid.
-        """
-        messages = [Message.from_json(message) for message in list_of(json, "messages")]
-        return cls(messages, description=json.get("description"), meta=json.get("_meta"))
-
-    def to_json(self) -> dict[str, Any]:
-        messages = [message.to_json() for message in self.messages]
-        return present(messages=messages, description=self.description, _meta=self.meta)
+def messages_of(given: Messages) -> list[Any]:
+    """Return a conversation as a list of messages."""
+    listed: Sequence[Any] = [given] if isinstance(given, (str, Message)) else given
+    return [user(message) if isinstance(message, str) else message for message in listed]

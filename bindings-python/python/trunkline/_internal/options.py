@@ -23,11 +23,6 @@ else:
                 return options
 
 
-def camel_case(**options: Any) -> dict[str, Any]:
-    """Return the given options under their JSON names; empty objects are omitted too."""
-    return {_camel_case(name): value for name, value in options.items() if value is not None and value != {}}
-
-
 def encoded(names: Mapping[str, str], options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the given options under the names of a generated table. Times are converted to
     milliseconds, bytes to base64.
@@ -66,15 +61,10 @@ _WRITTEN_AS_DICTS: Final = frozenset({"annotations", "icons", "modelPreferences"
 
 
 def in_ms(**times: float | None) -> dict[str, Any]:
-    """Return the given times in whole milliseconds, for `camel_case`."""
-    return {f"{name}_ms": ms_of(name, time) for name, time in times.items() if time is not None}
+    """Return the given times, by their JSON names, in whole milliseconds."""
+    return {name: ms_of(snake_case(name), time) for name, time in times.items() if time is not None}
 
 
 def snake_case(json: str) -> str:
     """Return the Python name of an option."""
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in json.removesuffix("Ms"))
-
-
-def _camel_case(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias, TypeVar
 
 from .errors import TransportError
-from .options import camel_case, in_ms
+from .options import in_ms
 
 T = TypeVar("T")
 
@@ -33,7 +33,7 @@ def request_json(
     if params is not None:
         json["params"] = params
     if timeout is not None or max_timeout is not None:
-        json |= camel_case(**in_ms(timeout=timeout, max_timeout=max_timeout))
+        json |= in_ms(timeoutMs=timeout, maxTimeoutMs=max_timeout)
     if progress:
         json["progress"] = True
     if all_pages:

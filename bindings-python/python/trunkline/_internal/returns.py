@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias, Union, 
 
 from ._generated.models import CallToolResult, ReadResourceResult
 from ._generated.waist import CONTENT, INPUT, OBJECT, RESULT, TEXT, VALUE
+from .client_requests._generated.prompt_result import GetPromptResult
 from .client_requests.input_request import InputRequired
-from .messages import GetPromptResult, Message
-from .model.base import Block
+from .messages import Message
+from .model.base import Block, Model
 from .model.resource_contents import ResourceContents
 from .schema.builder import MAPPINGS, MISSING, Builder, is_typed_dict
 from .schema.foreign import is_msgspec, is_pydantic, of_pydantic
@@ -158,40 +159,37 @@ def _is_object(cls: type[Any]) -> bool:
 
 def render_messages(value: Any) -> Answer:
     """Return the shape of a prompt's messages."""
-    if isinstance(value, str):
-        return TEXT, str(value)
-    if isinstance(value, (Message, Block)):
-        return CONTENT, jsonable(model_json(value))
-    if isinstance(value, GetPromptResult):
-        return RESULT, jsonable(model_json(value))
-    if isinstance(value, InputRequired):
-        return INPUT, value.to_json()
-    if isinstance(value, (list, tuple)):
-        items = cast("list[Any]", value)
-        if items and all(isinstance(item, (str, Message, Block)) for item in items):
-            return CONTENT, [item if isinstance(item, str) else jsonable(model_json(item)) for item in items]
-        if any(isinstance(item, (Message, Block)) for item in items):
-            raise TypeError("a list of messages can contain only messages, content and strings")
-    return VALUE, jsonable(value)
+    refused = "a list of messages can contain only messages, content and strings"
+    return _render(value, (Message, Block), (str, Message, Block), GetPromptResult, refused)
 
 
 def render_contents(value: Any) -> Answer:
     """Return the shape of a resource's contents."""
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        value = ResourceContents(blob=bytes(cast("bytes", value)))
+    refused = "a list of ResourceContents can contain nothing else"
+    return _render(value, (ResourceContents,), (ResourceContents,), ReadResourceResult, refused)
+
+
+def _render(
+    value: Any, parts: tuple[type[Model], ...], items: tuple[type[Any], ...], whole: type[Model], refused: str
+) -> Answer:
+    """Return the shape of parts of a result, a list of `items`, a whole result, or any other value.
+
+    Raises:
+        TypeError: If the value cannot be represented in JSON, or with `refused` if a list contains
+            parts and anything else than `items`.
+    """
     if isinstance(value, str):
         return TEXT, str(value)
-    if isinstance(value, (bytes, bytearray, memoryview)):
-        return CONTENT, ResourceContents(blob=bytes(cast("bytes", value))).to_json()
-    if isinstance(value, ResourceContents):
-        return CONTENT, jsonable(value.to_json())
-    if isinstance(value, ReadResourceResult):
-        return RESULT, jsonable(model_json(value))
     if isinstance(value, InputRequired):
         return INPUT, value.to_json()
+    if isinstance(value, (*parts, whole)):
+        return RESULT if isinstance(value, whole) else CONTENT, jsonable(model_json(value))
     if isinstance(value, (list, tuple)):
-        items = cast("list[Any]", value)
-        kinds = {isinstance(item, ResourceContents) for item in items}
-        if kinds == {True, False}:
-            raise TypeError("a list of ResourceContents can contain nothing else")
-        if kinds == {True}:
-            return CONTENT, [jsonable(item.to_json()) for item in items]
+        given = cast("list[Any]", value)
+        if given and all(isinstance(item, items) for item in given):
+            return CONTENT, [item if isinstance(item, str) else jsonable(model_json(item)) for item in given]
+        if any(isinstance(item, parts) for item in given):
+            raise TypeError(refused)
     return VALUE, jsonable(value)

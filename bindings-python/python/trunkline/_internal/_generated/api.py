@@ -156,3 +156,23 @@ __all__ = [
     "ToolChoice",
     "ToolExecution",
 ]
+
+# The options, which are not imported here.
+OPTIONS = [
+    "AuthOptions",
+    "ChildOptions",
+    "ClientOptions",
+    "DirectoryOptions",
+    "EndpointOptions",
+    "HttpOptions",
+    "MountOptions",
+    "OAuth",
+    "PromptOptions",
+    "ProxyOptions",
+    "RequestHandlerOptions",
+    "ResourceOptions",
+    "SampleOptions",
+    "ServerOptions",
+    "SkillOptions",
+    "ToolOptions",
+]

@@ -13,7 +13,7 @@ from ..port.lifecycle import close_deadline, current_loop
 from ..port.port import Port
 from ..requests import OnProgress
 from ._async._generated.operations import AsyncOperations
-from .connection import Connected, Connection, Target, callback_errors
+from .connection import Connected, Target, callback_errors
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Task
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class Client(AsyncOperations, Connected):
+class Client(Connected, AsyncOperations):
     """A connection to a server: `async with Client("http://localhost:8000/mcp") as client: ...`.
 
     The client belongs to the event loop on which it connects. Times are in seconds. Decorators such
@@ -40,11 +40,9 @@ class Client(AsyncOperations, Connected):
     """
 
     def __init__(self, target: Target, **options: Unpack[trunkline.ConnectOptions]) -> None:
-        self._connection = Connection(target, options, blocking=False)
+        super().__init__(target, options, blocking=False)
         self._port: Port | None = None
         self._loop: AbstractEventLoop
-        self._handle = 0
-        self._progress: dict[int, OnProgress] = {}
         self._callbacks: set[Task[None]] = set()
 
     async def connect(self) -> None:
@@ -126,15 +124,6 @@ class Client(AsyncOperations, Connected):
                 self._progress.pop(ticket, None)
             self._connection.raise_exception(scope)
             return ticket, result
-
-    def _cancel(self, ticket: int) -> None:
-        if self._port is not None:
-            self._port.cancel(ticket, "")
-
-    def _note(self, json: dict[str, Any]) -> None:
-        port = self._connected_port()
-        self._connection.observe(port.native, self._handle, json)
-        port.notify(self._handle, json)
 
     def _connected_port(self) -> Port:
         if self._port is None:

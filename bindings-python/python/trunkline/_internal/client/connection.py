@@ -17,7 +17,8 @@ from .._generated.option_names import CHILD_OPTIONS, CLIENT_OPTIONS, ENDPOINT_OP
 from ..errors import ClosedError, InvalidArgumentError, TrunklineError
 from ..failures import reaches_caller
 from ..features.handler import Handler
-from ..options import camel_case, encoded, snake_case
+from ..model.base import present
+from ..options import encoded, snake_case
 from ..port.log import logger
 from ..port.scope import NO_SPAN, CallScope, telemetry_of
 from ..requests import OnProgress, read_answer
@@ -84,10 +85,10 @@ class Connection:
         if (name is None) != (version is None):
             raise InvalidArgumentError("a client needs both a name and a version, or neither")
         revision = given.pop("revision", None)
-        self._client = camel_case(
+        self._client = present(
             info={"name": name or "trunkline-python", "version": version or _native.VERSION},
             revision=revision,
-            options=encoded(CLIENT_OPTIONS, jsonable(given) if "roots" in given else given),
+            options=encoded(CLIENT_OPTIONS, jsonable(given) if "roots" in given else given) or None,
         )
         self.on_notification: OnNotification | None = on_notification
         # By method: the callback, and the reader of its params.
@@ -259,7 +260,13 @@ def _only(transport: dict[str, Any], allowed: dict[str, Any], *others: dict[str,
 class Connected(HostHandlers, ConnectionDescription):
     """A client with a connection."""
 
-    _connection: Connection
+    _port: Any = None
+    _handle = 0
+
+    def __init__(self, target: Target, options: trunkline.ConnectOptions, *, blocking: bool) -> None:
+        self._connection = Connection(target, options, blocking=blocking)
+        # By ticket.
+        self._progress: dict[int, OnProgress] = {}
 
     @property
     def is_connected(self) -> bool:
@@ -292,7 +299,16 @@ class Connected(HostHandlers, ConnectionDescription):
         """
         self._note({"roots": jsonable(roots)})
 
+    def _cancel(self, ticket: int) -> None:
+        if self._port is not None:
+            self._port.cancel(ticket, "")
+
     def _note(self, json: dict[str, Any]) -> None:
+        port = self._connected_port()
+        self._connection.observe(port.native, self._handle, json)
+        port.notify(self._handle, json)
+
+    def _connected_port(self) -> Port:
         raise NotImplementedError
 
     def _answer(self, operation: str, function: Callable[..., Any], read: Read) -> None:

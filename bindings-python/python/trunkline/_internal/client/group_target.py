@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
+from ..features.mount import ProxiedClient
 from ..schema.jsonable import jsonable
 
-
-class ShareableClient(Protocol):
-    """A connected client of either kind."""
-
-    def _shared(self) -> dict[str, int]: ...
-
-
-ServerTarget: TypeAlias = str | Sequence[str | os.PathLike[str]] | Mapping[str, Any] | ShareableClient
+ServerTarget: TypeAlias = str | Sequence[str | os.PathLike[str]] | Mapping[str, Any] | ProxiedClient
 """A server of a group: a URL, the command of a server to start, an entry of `mcpServers`, or a
 connected client whose connection the group shares.
 """

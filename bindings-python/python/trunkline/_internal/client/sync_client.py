@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import trunkline
 
-from ..errors import BlockingError, ClosedError, InvalidArgumentError, ProtocolError, from_object
+from ..errors import BlockingError, ClosedError, InvalidArgumentError, ProtocolError, result_of
 from ..options import Unpack
 from ..port.blocking import BlockingPort
 from ..port.lifecycle import close_deadline
 from ..requests import OnProgress
 from ._sync._generated.operations import SyncOperations
-from .connection import Connected, Connection, Target, callback_errors
+from .connection import Connected, Target, callback_errors
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -28,7 +28,7 @@ _WAIT_MS: Final = 1000
 _CALLBACK_MS: Final = 20
 
 
-class SyncClient(SyncOperations, Connected):
+class SyncClient(Connected, SyncOperations):
     """A connection to a server for blocking code: `with SyncClient(["python", "weather.py"]) as
     client: ...`.
 
@@ -39,12 +39,10 @@ class SyncClient(SyncOperations, Connected):
     """
 
     def __init__(self, target: Target, **options: Unpack[trunkline.ConnectOptions]) -> None:
-        self._connection = Connection(target, options, blocking=True)
+        super().__init__(target, options, blocking=True)
         # Held while one thread opens or takes away the connection.
         self._state = threading.Lock()
         self._port: BlockingPort | None = None
-        self._handle = 0
-        self._progress: dict[int, OnProgress] = {}
         # Held while events are delivered, to keep them in order; re-entered when a callback makes a
         # call.
         self._draining = threading.RLock()
@@ -119,15 +117,6 @@ class SyncClient(SyncOperations, Connected):
             connection.raise_exception(scope)
             return ticket, result
 
-    def _cancel(self, ticket: int) -> None:
-        if self._port is not None:
-            self._port.cancel(ticket, "")
-
-    def _note(self, json: dict[str, Any]) -> None:
-        port = self._connected_port()
-        self._connection.observe(port.native, self._handle, json)
-        port.notify(self._handle, json)
-
     def _connected_port(self) -> BlockingPort:
         port = self._port
         if port is None:
@@ -147,10 +136,7 @@ class SyncClient(SyncOperations, Connected):
         except BaseException:  # such as Ctrl-C, or a callback that raised
             port.cancel(ticket, "")
             raise
-        ok, body = reply
-        if not ok:
-            raise from_object(body)
-        return body
+        return result_of(*reply)
 
     def _drain(self, port: BlockingPort, *, to_the_end: bool = False) -> None:
         if not self._draining.acquire(blocking=to_the_end):

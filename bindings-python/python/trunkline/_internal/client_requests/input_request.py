@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, TypeAlias, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, TypeVar
 
 from .._generated.models import ElicitAction
-from ..messages import Message
 from ..schema.elicitation_forms import Form
 from ..schema.jsonable import jsonable
 
 T = TypeVar("T")
-
-Messages: TypeAlias = str | Message | Sequence[Message | str | Mapping[str, Any]]
-"""A prompt for the model: a string, which becomes a user message, or a conversation so far."""
 
 
 class InputRequest(Generic[T]):
@@ -89,9 +85,3 @@ def read_form(form: Form | None) -> Callable[[Any], ElicitResult[Any]]:
         return ElicitResult("accept", content if form.read is None else form.read(content))
 
     return read
-
-
-def messages_of(given: Messages) -> list[Any]:
-    """Return a conversation as a list of messages."""
-    listed: Sequence[Any] = [given] if isinstance(given, (str, Message)) else given
-    return [Message("user", message) if isinstance(message, str) else message for message in listed]

@@ -21,7 +21,7 @@ class Handler:
     """A registered feature. Subclasses define how its function is called and its value is sent."""
 
     # The name of the kind in docs/bridge.md.
-    kind: ClassVar[str] = "request"
+    kind: str = "request"
     # The last segment of the logger's name.
     subject: ClassVar[str] = "server"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import trunkline
 
@@ -21,11 +21,12 @@ class ProxiedClient(Protocol):
 
 
 class MountHandler(Handler):
-    """Represents a mounted server. The core serves it, so it is never called."""
+    """Represents a mounted server, in this process (`mount`) or behind a client (`proxy`). The core
+    serves it, so it is never called.
+    """
 
-    kind: ClassVar[str] = "mount"
-
-    def __init__(self, prefix: str, given: dict[str, Any], place: Callable[[], dict[str, int]]) -> None:
+    def __init__(self, kind: str, prefix: str, given: dict[str, Any], place: Callable[[], dict[str, int]]) -> None:
+        self.kind = kind
         self._given = {"prefix": prefix, **given}
         self._place = place
         self.mounted: Registry | None = None
@@ -35,12 +36,6 @@ class MountHandler(Handler):
         before = self.registration
         self.registration = {"lane": "queue", **self._given, **self._place()}
         return self.registration != before
-
-
-class ProxyHandler(MountHandler):
-    """Represents a server behind a client in the same way."""
-
-    kind: ClassVar[str] = "proxy"
 
 
 class Mount:
@@ -89,7 +84,7 @@ class Mounts(Registry):
         """
         if not isinstance(server, Registry):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InvalidArgumentError(f"mount() takes a Server, not {server!r}; for a client, use proxy()")
-        handler = MountHandler(prefix, {}, server._mountable)
+        handler = MountHandler("mount", prefix, {}, server._mountable)
         handler.mounted = server
         self._add(handler)
         self._lend(server)
@@ -121,5 +116,5 @@ class Mounts(Registry):
         if shared is None:
             raise InvalidArgumentError(f"proxy() takes a connected client, not {client!r}")
         prefix = options.get("prefix") or ""
-        self._add(ProxyHandler(prefix, encoded(PROXY_OPTIONS, options), shared))
+        self._add(MountHandler("proxy", prefix, encoded(PROXY_OPTIONS, options), shared))
         return Mount(self, "proxy", prefix)

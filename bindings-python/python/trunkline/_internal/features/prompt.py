@@ -10,7 +10,7 @@ import trunkline
 
 from .._generated.option_names import PROMPT_OPTIONS, PROMPT_REGISTRATION
 from ..model.base import present
-from ..options import Unpack, camel_case, encoded
+from ..options import Unpack, encoded
 from ..returns import Answer, render_messages
 from ..signature.string_arguments import TextSignature
 from .function import SignatureHandler
@@ -88,5 +88,5 @@ def _prompt(function: Callable[..., Any], options: Mapping[str, Any]) -> PromptH
         present(name=one.name, title=one.title, description=one.description, required=one.is_required or None)
         for one in signature.arguments
     ]
-    registration = {"prompt": prompt | camel_case(arguments=arguments or None), **beside}
+    registration = {"prompt": prompt | present(arguments=arguments or None), **beside}
     return PromptHandler(prompt["name"], function, signature, registration)

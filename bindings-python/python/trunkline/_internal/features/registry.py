@@ -9,7 +9,6 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from ..errors import InvalidArgumentError, TrunklineError
-from ..options import camel_case
 from ..port.port import Port
 from ..port.scope import telemetry_of
 from ..signature.dependencies import Dependency, Depends, key_of
@@ -224,11 +223,6 @@ class Registry:
         if verifier is not None and not port.is_inherited:
             with suppress(TrunklineError):  # released with the port
                 port.unregister(verifier)
-
-    def _check(self, transport: dict[str, Any]) -> None:
-        """Raise InvalidArgumentError if a listener could not be opened with these options."""
-        port = self._bind()
-        port.native.check({"server": self._handle, "transport": transport})
 
     def _tell(self, notice: dict[str, Any]) -> None:
         """Notify the clients of the server."""
@@ -497,7 +491,7 @@ def described(function: Callable[..., Any], options: dict[str, Any]) -> dict[str
     meta = taken(options, "_meta")
     if options.get("description") is None:
         options["description"] = describe(function)
-    return {"name": name, **camel_case(**options), **meta}
+    return {"name": name, **{option: value for option, value in options.items() if value not in (None, {})}, **meta}
 
 
 def taken(options: dict[str, Any], *names: str) -> dict[str, Any]:

@@ -10,7 +10,8 @@ import trunkline
 
 from .._generated.option_names import TOOL_OPTIONS, TOOL_REGISTRATION
 from .._generated.waist import VALUE
-from ..options import Unpack, camel_case, encoded
+from ..model.base import present
+from ..options import Unpack, encoded
 from ..port.port import Port
 from ..port.scope import CallScope
 from ..returns import Answer
@@ -115,7 +116,7 @@ def _tool(function: Callable[..., Any], options: Mapping[str, Any]) -> ToolHandl
     input_schema, output_schema = given.pop("inputSchema", None), given.pop("outputSchema", None)
     tool = described(function, given)
     signature = Signature(function, input_schema=input_schema, output_schema=output_schema)
-    tool |= camel_case(input_schema=signature.input_schema, output_schema=signature.returns.schema)
+    tool |= present(inputSchema=signature.input_schema or None, outputSchema=signature.returns.schema or None)
     wraps, explains = signature.returns.wrap or None, signature.explains or None
-    registration |= camel_case(tool=tool, wrap_output=wraps, explains=explains)
+    registration |= present(tool=tool, wrapOutput=wraps, explains=explains)
     return ToolHandler(tool["name"], function, signature, registration)

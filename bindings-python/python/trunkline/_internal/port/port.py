@@ -7,7 +7,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from ..errors import TrunklineError, from_object
+from ..errors import TrunklineError, result_of
 from ..schema.jsonable import jsonable
 from .lifecycle import GRACE, Lifecycle
 from .scope import CallScope
@@ -107,15 +107,13 @@ class Port(Lifecycle):
             TrunklineError: If the core reports an error.
         """
         try:
-            ok, body = await self._replies[ticket]
+            reply = await self._replies[ticket]
         except BaseException as cancelled:  # of asyncio, or of another event loop's own
             self.cancel(ticket, str(cancelled))
             raise
         finally:
             self._replies.pop(ticket, None)
-        if not ok:
-            raise from_object(body)
-        return body
+        return result_of(*reply)
 
     def http_request(self, listener: int, head: dict[str, Any], exchange: Exchange) -> int:
         """Pass the head of a web framework's request to a mounted listener. `exchange` gets the
@@ -165,11 +163,8 @@ class Port(Lifecycle):
         import asyncio
 
         end = self._ends.get(handle)
-        if end is None:
-            return
-        ok, body = await asyncio.shield(end)
-        if not ok:
-            raise from_object(body)
+        if end is not None:
+            result_of(*await asyncio.shield(end))
 
     async def close(self, handle: int, deadline: float) -> None:
         """End a listener or connection. Calls in flight get until the deadline (in seconds)."""

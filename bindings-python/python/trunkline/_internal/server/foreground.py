@@ -18,7 +18,8 @@ async def run_until_signal(listener: Listener, on_ready: Callable[[Listener], ob
     """Serve until the listener ends or a signal arrives. A second signal has its default effect."""
     signalled = asyncio.Event()
     with _signals(signalled.set) as are_handled:
-        listener._shares_signals = are_handled
+        # The core also handles signals: it ends the process if the event loop is blocked.
+        listener._ending = {"foreground": True, "signals": are_handled}
         async with listener:
             if on_ready is not None:
                 on_ready(listener)

@@ -20,7 +20,8 @@ from ..features.request_handler import RequestHandlers
 from ..features.resource import Resources
 from ..features.skill import Skills
 from ..features.tool import Tools
-from ..options import Unpack, camel_case, encoded, in_json
+from ..model.base import present
+from ..options import Unpack, encoded, in_json
 from ..signature.dependencies import Depends
 from .serving import Serving
 
@@ -76,18 +77,20 @@ class Server(Tools, Resources, Prompts, Completions, Skills, Providers, Middlewa
             handlers = store_handlers(store)
             options = {**options, "store": None}
         lanes = {name: handler.registration["lane"] for name, handler in handlers.items()}
-        info = camel_case(
+        info = present(
             name=name,
             version=version,
             title=title,
             description=description,
-            website_url=website_url,
+            websiteUrl=website_url,
             icons=in_json("icons", "icons", icons),
         )
         self.name = name
         self.version = version
         super().__init__(
-            camel_case(info=info, instructions=instructions, options=encoded(SERVER_OPTIONS, options), store=lanes),
+            present(
+                info=info, instructions=instructions, options=encoded(SERVER_OPTIONS, options), store=lanes or None
+            ),
             max_threads,
             lifespan,
             dependencies,

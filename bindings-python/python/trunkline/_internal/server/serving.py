@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import trunkline
@@ -12,7 +12,8 @@ from ..auth import Auth
 from ..errors import BlockingError, InvalidArgumentError
 from ..features.registry import Registry, running_loop
 from ..listener import Listener
-from ..options import Unpack, camel_case, encoded
+from ..model.base import present
+from ..options import Unpack, encoded
 
 if TYPE_CHECKING:
     from _typeshed import FileDescriptorLike
@@ -70,8 +71,7 @@ class Serving(Registry):
         """
         from .foreground import run_until_signal
 
-        listener = self._listener(transport, auth, options, foreground=True)
-        await run_until_signal(listener, on_ready)
+        await run_until_signal(self.serve(transport, auth=auth, **options), on_ready)
 
     def serve(
         self, transport: Transport = "stdio", *, auth: Auth | None = None, **options: Unpack[trunkline.HttpOptions]
@@ -87,7 +87,12 @@ class Serving(Registry):
             auth: Only admits callers with an access token.
             options: See `HttpOptions`. Times are in seconds.
         """
-        return self._listener(transport, auth, options)
+        chosen = encoded(HTTP_OPTIONS, options) | present(auth=auth)
+        if transport not in ("stdio", "http"):
+            raise InvalidArgumentError(f'transport must be "stdio" or "http", not {transport!r}')
+        if transport == "stdio" and chosen:
+            raise InvalidArgumentError(f"stdio does not take {', '.join(chosen)}")
+        return Listener(self, {"type": transport, **chosen})
 
     def serve_fd(self, reader: FileDescriptorLike, writer: FileDescriptorLike | None = None) -> Listener:
         """Serve on file descriptors, such as a socket passed by a supervisor, two pipes or a serial
@@ -102,16 +107,6 @@ class Serving(Registry):
             writer: The output. Default: `reader`, for a socket.
         """
         return Listener(self, {"type": "fd", "reader": reader, "writer": reader if writer is None else writer})
-
-    def _listener(
-        self, transport: Transport, auth: Auth | None, options: Mapping[str, Any], *, foreground: bool = False
-    ) -> Listener:
-        chosen = {**encoded(HTTP_OPTIONS, options), **camel_case(auth=auth)}
-        if transport not in ("stdio", "http"):
-            raise InvalidArgumentError(f'transport must be "stdio" or "http", not {transport!r}')
-        if transport == "stdio" and chosen:
-            raise InvalidArgumentError(f"stdio does not take {', '.join(chosen)}")
-        return Listener(self, {"type": transport, **chosen}, foreground=foreground)
 
     def asgi(self, *, auth: Auth | None = None, **options: Unpack[trunkline.MountOptions]) -> trunkline.ASGIApp:
         """Return the server as an ASGI application, to mount in a web framework or run on an ASGI
@@ -130,8 +125,8 @@ class Serving(Registry):
         transport = {"type": "http", "mounted": True, **encoded(MOUNT_OPTIONS, options)}
         # The verifier has no handle yet.
         judged = {"auth": auth.to_json(None)} if auth is not None and auth.verifier is None else {}
-        self._check(transport | judged)
-        return ASGIApp(self, {**transport, **camel_case(auth=auth)})
+        self._bind().native.check({"server": self._handle, "transport": transport | judged})
+        return ASGIApp(self, transport | present(auth=auth))
 
     def elicitation_complete(self, elicitation_id: str) -> None:
         """Notify the client that the user has finished with the page with this id."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Hashable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import InvalidArgumentError
 from .asynchronous import is_async
@@ -61,10 +61,6 @@ class Dependency:
         self.needs: list[tuple[str, Dependency]] = []
         # Arguments of the handler that it takes as well.
         self.arguments: list[str] = []
-
-
-# By `key_of` a function: plans its replacement, for `async def` handlers or `def` handlers.
-Overrides: TypeAlias = dict[Hashable, Callable[[bool], Dependency]]
 
 
 class RequestScope:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...options import camel_case, in_ms
-from ...requests import OnProgress, params_of, request_json
+from ...model.base import present
+from ...options import in_ms
+from ...requests import OnProgress, request_json
 from ...schema.jsonable import jsonable
 from .stream import AsyncClientTask, AsyncStreamClient
 
@@ -87,7 +88,7 @@ class AsyncRequester(AsyncStreamClient):
             TimeoutError: No reply arrived in time.
             ClosedError, TransportError: The connection ended before the reply.
         """
-        params = params_of({"name": name, "arguments": arguments, **camel_case(**in_ms(ttl=ttl))})
+        params = present(name=name, arguments=arguments, **in_ms(ttlMs=ttl))
         json = request_json("startTask", params, timeout, max_timeout, manual_input=manual_input)
         return AsyncClientTask(self, *await self._ask(None, json))
 

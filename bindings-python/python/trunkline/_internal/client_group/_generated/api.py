@@ -20,6 +20,7 @@ from ...client._generated.server_requests import (
 from ...client._generated.transport import Transport
 from ...client._sync.stream import SyncClientTask, SyncSubscription
 from ...client.group_target import ServerTarget
+from ...client_requests._generated.prompt_result import GetPromptResult
 from .._async.client_group import ClientGroup
 from .._sync.client_group import SyncClientGroup
 
@@ -33,6 +34,7 @@ __all__ = [
     "CredentialsKey",
     "ElicitRequest",
     "ElicitUrlRequest",
+    "GetPromptResult",
     "GroupServer",
     "HeadersRequest",
     "IdentityTokenRequest",

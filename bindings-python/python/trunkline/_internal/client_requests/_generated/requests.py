@@ -10,10 +10,11 @@ from ..._generated import methods
 from ..._generated.models import CreateMessageResult, ListRootsResult, Root
 from ..._generated.option_names import SAMPLE_OPTIONS
 from ..._generated.sample_options import SampleOptions
+from ...messages import Messages, messages_of
 from ...options import Unpack, encoded
 from ...requests import params_of
 from ...schema.elicitation_forms import Form
-from ..input_request import ElicitResult, InputRequest, Messages, messages_of, read_form
+from ..input_request import ElicitResult, InputRequest, read_form
 
 T = TypeVar("T")
 

@@ -21,7 +21,7 @@ class Context(AsyncClientRequests):
         """Report progress to the caller. Values must increase; nothing is sent if the caller didn't
         ask for progress.
         """
-        self._progress(progress, total, message)
+        self._notify({"progress": progress, "total": total, "message": message})
         await self._let_others_run()
 
     async def log(self, level: LoggingLevel, data: Any, logger: str | None = None) -> None:

@@ -22,7 +22,7 @@ class SyncContext(SyncClientRequests):
         """Report progress to the caller. Values must increase; nothing is sent if the caller didn't
         ask for progress.
         """
-        self._progress(progress, total, message)
+        self._notify({"progress": progress, "total": total, "message": message})
         self._let_others_run()
 
     def log(self, level: LoggingLevel, data: Any, logger: str | None = None) -> None:

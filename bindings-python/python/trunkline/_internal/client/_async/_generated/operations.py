@@ -29,7 +29,7 @@ from ...._generated.models import (
     Task,
     Tool,
 )
-from ....messages import GetPromptResult
+from ....client_requests._generated.prompt_result import GetPromptResult
 from ....model.resource_contents import ResourceContents
 from ....requests import OnProgress, read_answer, request_json
 from ....schema.jsonable import jsonable

@@ -10,7 +10,8 @@ from ...._generated.models import CreateMessageResult, Root
 from ...._generated.sample_options import SampleOptions
 from ....calls import SyncCall
 from ....client_requests._generated import requests
-from ....client_requests.input_request import ElicitResult, InputRequest, Messages
+from ....client_requests.input_request import ElicitResult, InputRequest
+from ....messages import Messages
 from ....options import Unpack
 from ....requests import read_answer
 
