@@ -13,7 +13,7 @@ class TestContext < TrunklineTest
       client = connected({ revision: revision, roots: [Trunkline::Root.new(uri: "file:///work")], **HOST }) do |server|
         server.tool("ask") do |ctx|
           name = ctx.elicit("who?", { name: String }).content["name"]
-          "#{name} #{ctx.sample("hi", max_tokens: 5).text} #{ctx.roots.map(&:uri).join}"
+          "#{name} #{ctx.sample("hi", max_tokens: 5).text} #{ctx.list_roots.map(&:uri).join}"
         end
       end
       assert_equal "who? HI file:///work", client.call_tool("ask").text

@@ -67,6 +67,11 @@ class TestFeatures < TrunklineTest
     inner&.close
   end
 
+  def test_a_store_is_checked_before_anything_opens
+    output, errors, = run_program('require "trunkline"; p Trunkline::Server.new("x", version: "1", store: "memory:").check_store')
+    assert_equal "[]\n", output, errors
+  end
+
   def test_custom_stores
     store = Object.new
     def store.get(_key) = raise(Trunkline::StoreError, "offline")

@@ -16,6 +16,19 @@ class TestLifecycle < TrunklineTest
     assert_match(/\AINFO .* serving .*\n\z/, errors)
   end
 
+  def test_the_end_of_a_program_closes_lifespans
+    output, errors, status = run_program(<<~RUBY)
+      require "trunkline"
+      resource = Object.new
+      def resource.close = sleep(0.2) && puts("closed")
+      server = Trunkline::Server.new("x", version: "1", lifespan: -> { resource })
+      client = Trunkline::Client.connect(server: server)
+      listener = server.listen(port: 0)
+      client.ping
+    RUBY
+    assert_equal ["closed\n", 0], [output, status.exitstatus], errors
+  end
+
   def test_programs_end_while_handlers_run
     started = Process.clock_gettime(Process::CLOCK_MONOTONIC)
     _, errors, status = run_program(<<~RUBY)
@@ -77,6 +90,11 @@ class TestLifecycle < TrunklineTest
         rescue Trunkline::ForkedError => e
           puts "forked: \#{e.message}"
         end
+        begin
+          Trunkline::Client.connect(server: server)
+        rescue Trunkline::ForkedError => e
+          puts e.message
+        end
         own = Trunkline::Server.new("y", version: "1")
         own.tool("c") { "d" }
         puts Trunkline::Client.connect(server: own) { |one| one.call_tool("c").text }
@@ -84,7 +102,7 @@ class TestLifecycle < TrunklineTest
       Process.wait(pid)
       puts client.call_tool("a").text
     RUBY
-    assert_match(/\Aforked: .*\nd\nb\n\z/, output, errors)
+    assert_match(/\Aforked: .*\nthe server belongs to the parent.*\nd\nb\n\z/, output, errors)
   end
 
   def test_lifespans_last_while_something_uses_the_server
@@ -123,6 +141,18 @@ class TestLifecycle < TrunklineTest
     GC.start
     assert_equal "item 0", JSON.parse(client.call_tool("grow", { n: 1 }).text).last
   end
+
+  def test_clients_that_nothing_refers_to_are_closed
+    server = Trunkline::Server.new("x", version: "1", lifespan: -> { Class.new { def close = CLOSED << true }.new })
+    Thread.new { Array.new(5) { Trunkline::Client.connect(server: server).ping } }.join
+    eventually do
+      GC.start
+      !CLOSED.empty?
+    end
+  ensure
+    server&.close
+  end
+  CLOSED = Thread::Queue.new
 
   def test_gc_stress_in_native_calls
     client = connected { |server| server.tool("a") { |text:| text } }

@@ -44,6 +44,51 @@ class TestThreads < TrunklineTest
     assert_operator Process.clock_gettime(Process::CLOCK_MONOTONIC) - started, :<, 5
   end
 
+  def test_a_handler_that_ends_its_thread_costs_one_call
+    client = connected do |server|
+      server.tool("gone") { Thread.exit }
+      server.tool("here") { "here" }
+    end
+    70.times { assert client.call_tool("gone", {}, timeout: 5).is_error }
+    assert_equal "here", client.call_tool("here").text
+  end
+
+  def test_requests_fail_if_the_thread_of_events_ends
+    _, errors, status = run_program(<<~RUBY)
+      require "trunkline"
+      server = Trunkline::Server.new("x", version: "1")
+      server.tool("slow") { |ctx| ctx.sleep(60) }
+      client = Trunkline::Client.connect(server: server)
+      Thread.new { sleep 0.2; Thread.list.find { |one| one.name == "trunkline" }.kill; client.ping rescue nil }
+      begin
+        client.call_tool("slow")
+      rescue Trunkline::ClosedError
+        begin
+          client.ping
+        rescue Trunkline::ClosedError
+          exit 3
+        end
+      end
+    RUBY
+    assert_equal 3, status.exitstatus, errors
+  end
+
+  def test_a_logger_that_blocks_delays_nothing_else
+    held = Thread::Queue.new
+    client = connected { |server| server.tool("wrong", output: { a: String }) { { a: 1 } } }
+    logged do
+      Trunkline.logger.define_singleton_method(:error) { |_| held.pop }
+      3.times { assert client.call_tool("wrong", {}, timeout: 5).is_error }
+      3.times { held << true }
+    end
+  end
+
+  def test_slow_handlers_of_notifications_lose_the_oldest
+    queue = Trunkline::Backlog.new(3)
+    assert_equal [false, false, false, true, true], Array.new(5) { |n| queue.push(n) }
+    assert_equal [2, 3, 4], Array.new(3) { queue.pop }
+  end
+
   def test_exit_in_a_handler_ends_the_program
     _, _, status = run_program(<<~RUBY)
       require "trunkline"

@@ -94,6 +94,34 @@ class TestTools < TrunklineTest
     end
   end
 
+  def test_text_that_is_not_valid_costs_no_call
+    broken = "half \xED\xA0"
+    client = connected do |server|
+      server.tool("text") { broken }
+      server.tool("hash") { { broken => broken } }
+      server.tool("error") { raise Trunkline::ToolError, broken }
+      server.tool("latin") { "\xE9".dup.force_encoding("ISO-8859-1") }
+      server.tool("itself") { [].tap { |list| list << list } }
+    end
+    logged do |records|
+      %w[text hash error].each { |name| assert_match(/half \uFFFD/, client.call_tool(name).text, name) }
+      assert_equal "\u00E9", client.call_tool("latin").text
+      assert client.call_tool("itself").is_error
+      assert_match(/"itself" failed/, records.pop)
+    end
+  end
+
+  def test_exceptions_of_handlers_can_be_raised_by_the_client
+    client = connected({ raise_exceptions: true }) do |server|
+      server.tool("bug") { raise ArgumentError, "secret" }
+      server.tool("tool_error") { raise Trunkline::ToolError, "no" }
+    end
+    logged { assert_equal "secret", assert_raises(ArgumentError) { client.call_tool("bug") }.message }
+    assert client.call_tool("tool_error").is_error
+    error = assert_raises(Trunkline::InvalidArgumentError) { Trunkline::Client.connect(["x"], raise_exceptions: true) }
+    assert_match(/this process/, error.message)
+  end
+
   def test_definitions_are_checked
     server = Trunkline::Server.new("test", version: "1")
     assert_raises(Trunkline::InvalidArgumentError) { server.tool("no block") }

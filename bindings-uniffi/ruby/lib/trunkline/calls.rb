@@ -35,6 +35,9 @@ module Trunkline
       context = Context.new(@native, @requests, ticket, @requests.scope(cause), callable.owner)
       @lock.synchronize { @open[ticket] = context }
       @pool.run { run(ticket, callable, body, context) }
+    rescue ThreadError => e
+      finish(ticket)
+      send_failure(ticket, failure(e, callable, context))
     end
 
     # Tells the handler that its call was cancelled.
@@ -43,21 +46,27 @@ module Trunkline
     private
 
     def run(ticket, callable, body, context)
-      return if context.cancelled?
+      return finish(ticket) if context.cancelled?
 
-      shape, bytes = callable.answer.call(callable.run.call(Requests.parse(body), context))
-      finish(ticket)
+      value = @requests.spans.serve(ticket) { callable.run.call(Requests.parse(body), context) }
+      shape, bytes = callable.answer.call(value)
       @native.complete(ticket, shape, bytes)
+      answered = true
+      finish(ticket)
     rescue Exception => e # rubocop:disable Lint/RescueException
       finish(ticket)
       send_failure(ticket, failure(e, callable, context))
+      answered = true
       raise if e.is_a?(SystemExit)
+    ensure
+      # `Thread.exit` raises nothing.
+      finish(ticket) && send_failure(ticket, { "kind" => "internal", "message" => "the handler has ended its thread" }) unless answered
     end
 
     def finish(ticket) = @lock.synchronize { @open.delete(ticket) }
 
     def send_failure(ticket, failure)
-      @native.fail(ticket, Requests.json(failure))
+      @native.fail(ticket, Requests.json(failure.merge("message" => Requests.text(failure["message"]))))
     rescue InvalidArgumentError => e
       @native.fail(ticket, Requests.json("kind" => "internal", "message" => e.message))
     rescue Error
@@ -74,6 +83,7 @@ module Trunkline
 
         { "kind" => "protocol", "message" => error.message, "data" => { "error" => "insufficient_scope", "scopes" => error.scopes } }
       else
+        context.failed(error) unless error.is_a?(Suspended)
         report(error, callable, context) unless error.is_a?(Suspended) || context.cancelled?
         { "kind" => "internal", "message" => error.full_message(highlight: false, order: :top), "logged" => true }
       end
@@ -82,8 +92,8 @@ module Trunkline
     def report(error, callable, context)
       Trunkline.log_error("#{callable.where} failed", error)
       callable.owner&.on_error&.call(error, context)
-    rescue StandardError => e
-      Trunkline.log_error("on_error failed", e)
+    rescue Exception => e # rubocop:disable Lint/RescueException
+      Trunkline.log_error("on_error failed", e) # The caller must get a response.
     end
   end
 end

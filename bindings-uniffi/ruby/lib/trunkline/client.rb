@@ -16,6 +16,15 @@ module Trunkline
     class << self
       private
 
+      # For finalizers, which must not refer to the client.
+      def ending(port, handle)
+        lambda do |_|
+          port.native.close(handle, 0) unless port.foreign?
+        rescue Error
+          nil # It is closed.
+        end
+      end
+
       # Opens a client. With a block, it is closed at its end.
       def opened(target, options)
         client = new(target, options)
@@ -37,13 +46,18 @@ module Trunkline
       @connection = Connection.new(@port)
       @connection.on_notification = options[:on_notification]
       rest = @connection.handlers.take(options).except(:on_notification)
+      @raises = rest.delete(:raise_exceptions)
+      raise InvalidArgumentError, "raise_exceptions needs a server of this process: exceptions cannot cross process boundaries" if @raises && !target.is_a?(Server)
+
       auth = rest.delete(:auth)
       http = Options.encode(HTTP, rest.slice(*HTTP.keys))
       child = Options.encode(CHILD, rest.slice(*CHILD.keys))
       settings = Options.encode(Options::CLIENT, rest.except(*HTTP.keys, *CHILD.keys))
-      settings["listen"] = true if @connection.handlers.listens?
+      settings["listen"] = true if @connection.handlers.listens? || @connection.on_notification
+      settings["telemetry"] = Trunkline.telemetry ? settings.fetch("telemetry", true) : false
       auth = auth.is_a?(String) ? { "token" => auth } : auth && Options.encode(Options::OAUTH, auth)
       @connection.connect(target, http, child, { "client" => settings, "auth" => auth }.compact)
+      ObjectSpace.define_finalizer(self, self.class.send(:ending, @port, handle))
     end
 
     # Sends a request that is not an operation, and returns the result as JSON. The block receives its
@@ -53,7 +67,8 @@ module Trunkline
 
     # Sends a notification to the server.
     def notify(method, params = nil)
-      tell({ "method" => method, "params" => params }.compact)
+      message = Model.plain({ "method" => method, "params" => params }.compact)
+      @requests.spans.numbered(handle, { **message, "notification" => true }) { |span| tell({ **message, **span }) }
     end
 
     # Changes the roots.
@@ -115,7 +130,16 @@ module Trunkline
     def call(method, params, options, &on_progress)
       meta = options[:meta]
       params = { **(params || {}), "_meta" => meta } if meta
-      @requests.send(handle, method, params, options.except(:meta, RAISES), &on_progress)
+      options = options.except(:meta, RAISES)
+      return @requests.send(handle, method, params, options, &on_progress) unless @raises
+
+      scope = Requests::Scope.new
+      begin
+        @requests.send(handle, method, params, options, scope: scope, &on_progress)
+      ensure
+        # In place of the result, or of the error that the caller would get.
+        raise scope.failure if scope.failure
+      end
     end
 
     def list(method, member, item, options)
@@ -184,6 +208,8 @@ module Trunkline
     # @param command [Array<String>] the program, instead of `target`
     # @param url [String] the URL, instead of `target`
     # @param server [Server] the server of this process, instead of `target`
+    # @param raise_exceptions [Boolean] raises errors of the server's handlers that are hidden from
+    #   callers, for tests; the server must be one of this process
     # @param options {Options::CLIENT}, {Options::ENDPOINT}, {Options::CHILD}; `auth`, an access token or
     #   {Options::OAUTH}; `on_notification`, and the handlers of {Handlers::REQUESTS} and
     #   {Handlers::NOTIFICATIONS}, such as `on_elicit`

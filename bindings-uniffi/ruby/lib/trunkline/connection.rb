@@ -12,12 +12,12 @@ module Trunkline
       @on_notification = nil
     end
 
-    attr_writer :on_notification
+    attr_accessor :on_notification
 
     # What the client connects to, in the core's form, with the options that apply to it.
     def transport_of(target, http, child)
       case target
-      when Server then { "type" => "memory", "server" => target.send(:known) }
+      when Server then { "type" => "memory", "server" => target.send(:handle_at, @port) }
       when Array then { "type" => "child", "command" => target.map(&:to_s), **child, **http }
       when GroupTarget then { "type" => "group", "servers" => target.servers, "defaults" => { **http, **child } }
       when Hash then { "type" => "config", "server" => Options.in_json(target), "defaults" => { **http, **child } }
@@ -35,7 +35,12 @@ module Trunkline
     def connect(target, http, child, config)
       transport = transport_of(target, http, child)
       lifespan = target.is_a?(Server) ? target.send(:lifespan) : nil
-      open(lifespan) { |native| native.open(Requests.json("transport" => transport, "handlers" => @handlers.lanes, **config)) }
+      open(lifespan) do |native|
+        message = { "transport" => transport, "handlers" => @handlers.lanes, **config }
+        next native.open(Requests.json(message)) unless config.dig("client", "telemetry")
+
+        @port.requests.spans.numbered(0, { "method" => "open" }) { |span| native.open(Requests.json(message.merge(span))) }
+      end
     end
 
     def callable(operation) = @handlers.callable(operation)

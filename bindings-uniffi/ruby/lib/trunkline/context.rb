@@ -7,11 +7,11 @@ module Trunkline
     include ClientRequests
 
     # @api private
-    def initialize(native, requests, ticket, vars = nil, owner = nil)
+    def initialize(native, requests, ticket, scope = nil, owner = nil)
       @native = native
       @requests = requests
       @ticket = ticket
-      @vars = vars
+      @scope = scope
       @owner = owner
       @lock = Mutex.new
       @change = ConditionVariable.new
@@ -21,7 +21,7 @@ module Trunkline
 
     # Values shared by this request's middleware and handler.
     # @return [Hash]
-    def vars = @vars ||= {}
+    def vars = scope.vars ||= {}
 
     # The value that the server's `lifespan` opened.
     def lifespan = @owner&.lifespan&.value
@@ -101,9 +101,15 @@ module Trunkline
 
     # Runs the rest of a request, for middleware.
     # @api private
-    def proceed(params = nil) = @requests.send(@ticket, Waist::NEXT, params, scope: vars)
+    def proceed(params = nil) = @requests.send(@ticket, Waist::NEXT, params, scope: scope.tap { vars })
+
+    # Keeps the exception that ended the handler, for a caller in this process.
+    # @api private
+    def failed(error) = @scope && @scope.failure ||= error
 
     private
+
+    def scope = @scope ||= Requests::Scope.new
 
     def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
@@ -114,8 +120,13 @@ module Trunkline
       end
     end
 
+    # Otherwise, a handler that only sends messages keeps the interpreter's lock for 100 ms.
+    MESSAGES_IN_A_ROW = 16
+    private_constant :MESSAGES_IN_A_ROW
+
     def tell(message)
       @native.notify(@ticket, Requests.json(message.compact))
+      Thread.pass if ((@told = @told.to_i + 1) % MESSAGES_IN_A_ROW).zero?
       nil
     rescue Error
       raise unless over?
@@ -127,7 +138,7 @@ module Trunkline
     end
 
     def described
-      @described ||= JSON.parse(@native.describe(@ticket))
+      @described ||= Requests.parse(@native.describe(@ticket))
     rescue Error
       raise unless over?
 

@@ -22,6 +22,14 @@ module Trunkline
       closer&.join(0.1)
     end
 
+    # Lets a second signal end the process: a web server that has begun to close would ignore it, and
+    # also rescues Ruby's exceptions for signals.
+    def forget_signals
+      SIGNALS.each { |signal| trap(signal, "SYSTEM_DEFAULT").then { |before| trap(signal, before) if before == "IGNORE" } }
+    rescue ArgumentError
+      nil # Not on this system.
+    end
+
     def take(signal, signals)
       before = trap(signal) do
         SIGNALS.each { |one| trap(one, "DEFAULT") }

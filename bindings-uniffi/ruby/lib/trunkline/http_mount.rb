@@ -8,10 +8,36 @@ module Trunkline
     CHUNK = 65_536
     private_constant :CHUNK
 
+    @all = ObjectSpace::WeakMap.new
+
+    class << self
+      # Closes the endpoints of this process: streams end, and calls in flight may complete.
+      def close_all = @all.keys.each(&:begin_close).each(&:close)
+
+      # @api private
+      def remember(app) = @all[app] = true
+    end
+
     # @api private
     def initialize(open)
       @open = open
       @lock = Mutex.new
+      self.class.remember(self)
+    end
+
+    # Closes the endpoint: requests get 503 from now on.
+    # @api private
+    def begin_close
+      @lock.synchronize do
+        @closed = true
+        @opened&.first&.then { |listener| listener.begin_close if listener.open? }
+      end
+    end
+
+    # Waits until it has closed.
+    def close
+      begin_close
+      @opened&.first&.wait
     end
 
     # Several values of a header, as Rack 2 and Rack 3 want them.
@@ -26,8 +52,13 @@ module Trunkline
       listener, port = listening
       events = Thread::Queue.new
       exchange = Exchange.new(port, port.exchange(listener, head(env), events), events)
-      exchange.feed(env["rack.input"], CHUNK)
-      exchange.response
+      begin
+        exchange.feed(env["rack.input"], CHUNK)
+        exchange.response
+      rescue StandardError
+        exchange.close
+        raise
+      end
     rescue ClosedError => e
       [503, { "content-type" => "text/plain; charset=utf-8", "connection" => "close" }, [e.message]]
     end
@@ -36,6 +67,8 @@ module Trunkline
 
     def listening
       @lock.synchronize do
+        raise ClosedError, "the server is closing" if @closed
+
         @opened = @open.call unless @opened&.first&.open?
         [@opened.first.handle, @opened.last]
       end

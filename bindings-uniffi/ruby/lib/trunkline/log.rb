@@ -21,6 +21,6 @@ module Trunkline
 
     # Logs an error of a function of the program.
     # @api private
-    def log_error(message, error) = log(:error, "#{message}: #{error.full_message(highlight: false, order: :top)}")
+    def log_error(message, error) = log(:error, "#{message}: #{Requests.text(error.full_message(highlight: false, order: :top))}")
   end
 end

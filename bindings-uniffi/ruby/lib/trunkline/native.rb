@@ -38,7 +38,7 @@ module Trunkline
     private_constant :PREFIX, :CONTRACT
 
     # The types of arguments: text and bytes cross in a buffer.
-    TYPES = { text: Buffer.by_value, bytes: Buffer.by_value }.freeze
+    TYPES = { text: Buffer.by_value, bytes: Buffer.by_value, optional: Buffer.by_value }.freeze
     private_constant :TYPES
 
     attach_function :buffer_alloc, :ffi_trunkline_uniffi_rustbuffer_alloc, [:uint64, Status.by_ref], Buffer.by_value
@@ -54,14 +54,13 @@ module Trunkline
       returned = result == :bool ? :int8 : TYPES.fetch(result, result)
       attach_function symbol, :"#{PREFIX}#{owner}#{name}", types, returned, **options
       raw = method(symbol)
-      converted = { bool: ->(value) { value != 0 }, text: :text.to_proc, bytes: :bytes.to_proc }[result]
       on.define_method(name) do |*given|
         given = given.each_with_index.map { |value, index| Native.lower(arguments[index], value) }
         given.unshift(reference) if owner == "method_port_"
         value = Native.checked { |status| raw.call(*given, status) }
-        next value unless converted
+        next value if returned == result && result != :bool
 
-        result == :bool ? value != 0 : Native.lift(value, &read)
+        result == :bool ? value != 0 : Native.lift(value, result, &read)
       end
     end
 
@@ -84,6 +83,7 @@ module Trunkline
       case type
       when :text then buffer(value.encode(Encoding::UTF_8))
       when :bytes then buffer([value.bytesize].pack("N") << value.b)
+      when :optional then buffer(value ? [1, value.bytesize].pack("CN") << value.b : "\0")
       when :int8 then value ? 1 : 0
       else value
       end
@@ -105,9 +105,13 @@ module Trunkline
       bytes
     end
 
-    def self.lift(buffer)
+    def self.lift(buffer, type)
       bytes = take(buffer)
-      block_given? ? yield(bytes) : bytes.force_encoding(Encoding::UTF_8)
+      return yield bytes if block_given?
+      # A presence byte and a length come first.
+      return (bytes.byteslice(5, bytes.bytesize).force_encoding(Encoding::UTF_8) if bytes.getbyte(0) == 1) if type == :optional
+
+      bytes.force_encoding(Encoding::UTF_8)
     end
 
     # The events of a batch, as arrays of kind, ticket, handle, ok, name, body and cause.
@@ -168,6 +172,8 @@ module Trunkline
         http_credit: [%i[uint64 uint64], :void],
         close_deadline_ms: [%i[uint64], :uint64],
         describe: [%i[uint64], :text],
+        telemetry: [%i[uint64 optional], :optional],
+        measurements: [[], :optional],
         cancelled: [%i[uint64], :bool]
       }.each { |name, (arguments, result)| Native.function(name, arguments, result, owner: "method_port_", on: self) }
 

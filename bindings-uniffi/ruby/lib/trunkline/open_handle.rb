@@ -55,7 +55,7 @@ module Trunkline
       return @end.close unless @lifespan
 
       # Closing the lifespan takes as long as the program does.
-      Thread.new do
+      @port.later do
         @lifespan.leave
         @end.close
       end

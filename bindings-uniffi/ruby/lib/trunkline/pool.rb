@@ -57,9 +57,17 @@ module Trunkline
       if @jobs.length <= @idle
         @arrived.signal
       elsif @threads < @limit
-        @threads += 1
-        Thread.new { work }.name = "trunkline handler"
+        begin_thread
       end
+    end
+
+    # Without another thread, those that run must do, if there are any.
+    # @raise [ThreadError] if there are none
+    def begin_thread
+      Thread.new { work }.name = "trunkline handler"
+      @threads += 1
+    rescue ThreadError
+      raise if @threads.zero? && @jobs.pop
     end
 
     def work

@@ -8,7 +8,7 @@ module Trunkline
     # Events per batch.
     BATCH = 512
     # The thread waits in native code, which returns earlier for an event and at the end.
-    WAIT_MS = 60_000
+    WAIT_MS = 5_000
     # Maximum time that the exit of the process waits for the port to close.
     EXIT_SECONDS = 2
 
@@ -18,12 +18,12 @@ module Trunkline
     # raises {ForkedError}.
     def self.current
       @lock.synchronize do
-        @current = nil if @current && @current.pid != Process.pid
+        @current = nil if @current&.foreign?
         @current ||= new
       end
     end
 
-    attr_reader :native, :requests, :pool, :pid
+    attr_reader :native, :requests, :pool
 
     def initialize
       @pid = Process.pid
@@ -37,8 +37,10 @@ module Trunkline
       # Listeners and connections.
       @owners = {}
       @exchanges = {}
-      # Notifications are handled in their order, apart from everything else.
-      @notices = Thread::Queue.new
+      @later = []
+      # Notifications, and log records for the program's logger, are handled in their order, apart from
+      # everything else.
+      @notices = Backlog.new
     end
 
     # Registers a server or a feature. `callables` are its handlers, by the names of their calls.
@@ -54,7 +56,7 @@ module Trunkline
     # Opens a listener or connection, and returns what the core says about it. Its owner gets its handle,
     # notifications, calls and end.
     def open(owner)
-      @lock.synchronize { start unless @thread }
+      ensure_running
       handle = @lock.synchronize do
         @requests.start { yield @native }.tap do |opened|
           owner.handle = opened
@@ -79,15 +81,28 @@ module Trunkline
       end
     end
 
-    # Runs a block after the notifications that have arrived.
-    def notice(&block) = @notices << block
+    # Whether it belongs to the process that this one was forked from.
+    def foreign? = @pid != Process.pid
+
+    # Starts the threads, unless they run.
+    def ensure_running = @lock.synchronize { start unless @thread }
+
+    # Runs a block apart from the events. The exit of the process waits for it.
+    def later(&block)
+      @lock.synchronize do
+        @later.select!(&:alive?)
+        @later << Thread.new(&block)
+      end
+    rescue ThreadError
+      yield
+    end
 
     private
 
     def start
       at_exit { finish }
       @thread = Thread.new { drain }.tap { |thread| thread.name = "trunkline" }
-      Thread.new { loop { notify(@notices.pop) } }.name = "trunkline notifications"
+      @notifier = Thread.new { notify }.tap { |thread| thread.name = "trunkline notifications" }
     end
 
     def drain
@@ -102,6 +117,16 @@ module Trunkline
           Trunkline.log_error("an event failed", e)
         end
       end
+    ensure
+      abandon
+    end
+
+    # Nothing may wait for events any more, even if the program has killed the thread.
+    def abandon
+      @requests.abandon({ "kind" => "closed", "message" => "the thread that waits for events has ended" })
+      owners, exchanges = @lock.synchronize { [@owners, @exchanges].map { |table| table.values.tap { table.clear } } }
+      owners.each { |owner| owner.closed(nil) }
+      exchanges.each { |queue| queue.push([Waist::HTTP_END, true, ""]) }
     end
 
     def dispatch(kind, ticket, handle, ok, name, body, cause)
@@ -113,12 +138,14 @@ module Trunkline
         return @requests.receive_progress(ticket, body) unless ticket.zero?
 
         owner = @lock.synchronize { @owners[handle] }
-        @notices << -> { owner.receive_notification(name, Requests.parse(body) || {}) } if owner.respond_to?(:receive_notification)
+        notice(owner, name, body) if owner.respond_to?(:receive_notification)
       when Waist::CLOSED
         owner = @lock.synchronize { @owners.delete(handle) }
         owner&.closed(ok ? nil : Trunkline.error_of(Requests.parse(body)))
       when Waist::LOG
-        Requests.parse(body).each { |record| Trunkline.log(record["level"], record["message"], record["target"]) }
+        write = -> { Requests.parse(body).each { |record| Trunkline.log(record["level"], record["message"], record["target"]) } }
+        Trunkline.logger ? @notices.push(write) : write.call
+      when Waist::TELEMETRY then @requests.spans.receive(Requests.parse(body))
       when Waist::HTTP_HEAD, Waist::HTTP_CHUNK then @lock.synchronize { @exchanges[ticket] }&.push([kind, ok, body])
       when Waist::HTTP_END then @lock.synchronize { @exchanges.delete(ticket) }&.push([kind, ok, body])
       when Waist::FREED
@@ -138,18 +165,31 @@ module Trunkline
       end
     end
 
-    def notify(block)
-      block.call
-    rescue Exception => e # rubocop:disable Lint/RescueException
-      Trunkline.log_error("a handler of notifications failed", e)
+    def notice(owner, name, body)
+      dropped = @notices.push(-> { owner.receive_notification(name, Requests.parse(body) || {}) })
+      Trunkline.log(:warn, "notifications were dropped, because their handlers are too slow", "trunkline.client") if dropped && !@dropped
+      @dropped = dropped
+    end
+
+    def notify
+      while (block = @notices.pop)
+        begin
+          block.call
+        rescue Exception => e # rubocop:disable Lint/RescueException
+          Trunkline.log_error("a handler of notifications failed", e)
+        end
+      end
     end
 
     # Closes everything at the exit of the process. A forked child leaves its parent's port alone.
     def finish
-      return unless @pid == Process.pid
+      return if foreign?
 
       @native.close(0, 0)
       @thread.join(EXIT_SECONDS)
+      # A thread must not begin or end while the interpreter does.
+      @notices.close
+      [@notifier, *@lock.synchronize { @later.dup }].each { |thread| thread.join(EXIT_SECONDS) }
     rescue Error
       nil # It is closed.
     end

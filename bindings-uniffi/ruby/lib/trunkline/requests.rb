@@ -7,30 +7,43 @@ module Trunkline
     # The core passes these on for every request.
     TABLE = Options::REQUEST.merge(Options::INPUT, Options::CACHE, key: "key", all: "all", result_schema: "resultSchema").freeze
 
+    # The values that a request shares with the calls that it causes in this process, and the
+    # exception that ended one of them.
+    Scope = Struct.new(:vars, :failure)
+
+    attr_reader :spans
+
     def initialize(native, pool)
       @native = native
       @pool = pool
+      @spans = Spans.new(native)
       @lock = Mutex.new
       @pending = {}
-      # Values shared with the calls that a request causes in this process, by ticket.
+      # By the ticket of their request.
       @scopes = {}
     end
 
     # Sends a request, and waits for its result. The block receives its progress, on the caller's
-    # thread. Calls that the request causes in this process find the values of `scope`.
+    # thread. Calls that the request causes in this process find `scope`.
     def send(target, method, params = nil, options = {}, scope: nil, &on_progress)
       request = { "method" => method, **Options.encode(TABLE, options) }
       request["params"] = Model.plain(params).compact if params
       request["progress"] = true if on_progress
       request["causes"] = true if scope
-      wait(start(scope) { @native.request(target, Requests.json(request)) }, &on_progress)
+      @spans.send(target, request) do |traced, sent|
+        ticket = start(scope) { @native.request(target, Requests.json(traced)) }
+        sent.call(ticket)
+        wait(ticket, &on_progress)
+      end
     end
 
     # Calls a function that returns a ticket, whose reply can then be awaited.
     def start(scope = nil)
       @lock.synchronize do
+        raise Trunkline.error_of(@abandoned) if @abandoned
+
         ticket = yield
-        @pending[ticket] = Thread::Queue.new
+        @pending[ticket] = Backlog.new
         @scopes[ticket] = scope if scope
         ticket
       end
@@ -70,18 +83,49 @@ module Trunkline
       nil # It is over, or its port is closed.
     end
 
-    # The values of the request that caused a call, if there are any.
+    # The scope of the request that caused a call, if there is one.
     def scope(cause) = cause.zero? ? nil : @lock.synchronize { @scopes[cause] }
 
     # Forgets what is kept for a request that causes no more calls.
     def freed(ticket) = @lock.synchronize { @scopes.delete(ticket) }
 
+    # Fails everything that waits for a reply, because none will come.
+    def abandon(error)
+      @lock.synchronize do
+        @abandoned = error
+        @pending.values.tap { @pending.clear }
+      end.each { |queue| queue.push([false, error]) }
+    end
+
+    # Deeper values are refused by the core as well.
+    MAX_NESTING = 200
+    private_constant :MAX_NESTING
+
+    # Bytes of text that are not valid in UTF-8 become U+FFFD.
     # @raise [InvalidArgumentError] if the value has no JSON form
     def self.json(value)
-      JSON.generate(value)
+      JSON.generate(value, max_nesting: MAX_NESTING)
+    rescue JSON::NestingError
+      raise InvalidArgumentError, "the value cannot be represented in JSON: it is nested too deeply, or contains itself"
     rescue JSON::GeneratorError, EncodingError => e
-      raise InvalidArgumentError, "the value cannot be represented in JSON: #{e.message}"
+      valid = scrubbed(value)
+      raise InvalidArgumentError, "the value cannot be represented in JSON: #{e.message}" if valid == value
+
+      json(valid)
     end
+
+    # Text as valid UTF-8.
+    def self.text(text) = (text.encoding == Encoding::BINARY ? text.dup.force_encoding(Encoding::UTF_8) : text.encode(Encoding::UTF_8, invalid: :replace, undef: :replace)).scrub
+
+    def self.scrubbed(value)
+      case value
+      when String then value.encoding == Encoding::BINARY || value.valid_encoding? ? value : text(value)
+      when Hash then value.to_h { |name, one| [scrubbed(name), scrubbed(one)] }
+      when Array then value.map { |one| scrubbed(one) }
+      else value
+      end
+    end
+    private_class_method :scrubbed
 
     def self.parse(body) = body.empty? ? nil : JSON.parse(body.force_encoding(Encoding::UTF_8), max_nesting: false)
 

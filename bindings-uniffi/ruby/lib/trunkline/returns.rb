@@ -26,7 +26,7 @@ module Trunkline
       return [Waist::SHAPE_RESULT, Requests.json(value.to_h)] if value.is_a?(parts.result)
 
       single = parts.part.call(value)
-      return [Waist::SHAPE_TEXT, value.encode(Encoding::UTF_8)] if value.is_a?(String) && (single.nil? || single.is_a?(String))
+      return [Waist::SHAPE_TEXT, text(value)] if value.is_a?(String) && (single.nil? || single.is_a?(String))
       return [Waist::SHAPE_CONTENT, Requests.json(single)] if single
 
       list = value.is_a?(Array) && value.any? ? mixed(value, parts) : nil
@@ -35,6 +35,9 @@ module Trunkline
       value = Model.plain(value)
       [value.is_a?(Hash) && !wrapped ? Waist::SHAPE_OBJECT : Waist::SHAPE_VALUE, Requests.json(value)]
     end
+
+    # Bytes are no text: content has them.
+    def text(value) = value.encoding == Encoding::BINARY ? value.encode(Encoding::UTF_8) : Requests.text(value)
 
     # Any JSON value.
     def value(value) = [Waist::SHAPE_VALUE, Requests.json(Model.plain(value))]

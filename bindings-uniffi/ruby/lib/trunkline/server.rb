@@ -36,6 +36,7 @@ module Trunkline
       own = store.nil? || store.is_a?(String) ? {} : Store.callables(store)
       given = Options.encode(Options::SERVER, options.except(*INFO))
       given["store"] = store if store.is_a?(String)
+      given["telemetry"] = Trunkline.telemetry ? given.fetch("telemetry", true) : false
       description = { "info" => info.to_h, "instructions" => instructions, "options" => given, "store" => own.empty? ? nil : lanes(own) }.compact
       @handle = @port.register("server", description, own)
       @listeners = {}
@@ -207,7 +208,10 @@ module Trunkline
 
     # Checks the server's store, and returns what is wrong with it.
     # @return [Array<String>]
-    def check_store = @port.requests.send(known, "checkStore")["findings"]
+    def check_store
+      @port.ensure_running
+      @port.requests.send(known, "checkStore")["findings"]
+    end
 
     # @return [String]
     def inspect = "#<#{self.class.name}>"
@@ -215,7 +219,7 @@ module Trunkline
     # For finalizers, which must not refer to the server.
     def self.freeing(port, handle)
       lambda do |_|
-        port.native.unregister(handle) if port.pid == Process.pid
+        port.native.unregister(handle) unless port.foreign?
       rescue Error
         nil # It is closed.
       end
@@ -223,6 +227,9 @@ module Trunkline
     private_class_method :freeing
 
     private
+
+    # The handle, for a connection of this process.
+    def handle_at(port) = port == @port ? known : raise(ForkedError, "the server belongs to the parent process: create a new one after the fork")
 
     def known = @handle || raise(ClosedError, "the server is closed")
 

@@ -135,6 +135,5 @@ module Trunkline
     def list_roots(key: nil, timeout: nil)
       ask(InputRequests.list_roots, key: key, timeout: timeout).roots
     end
-    alias roots list_roots
   end
 end

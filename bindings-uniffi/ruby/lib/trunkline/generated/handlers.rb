@@ -72,6 +72,6 @@ module Trunkline
     }.freeze
 
     # Those that newer servers only send if requested when connecting.
-    SUBSCRIBING = %i[on_tools_changed on_resources_changed on_prompts_changed ].freeze
+    SUBSCRIBING = %i[on_tools_changed on_resources_changed on_prompts_changed].freeze
   end
 end
