@@ -12,9 +12,15 @@ Measure = Callable[[Language], Awaitable[float]]
 LONG = "--long"
 LONG_FORM = LONG in sys.argv
 
-LANGUAGES = ("rust", "python", "node", "c")
+LANGUAGES = ("rust", "python", "node", "c", "ruby")
 # The web frameworks of each language.
-FRAMEWORKS = {"rust": ("axum",), "python": ("uvicorn", "gunicorn"), "node": ("express", "hono"), "c": ("web_server",)}
+FRAMEWORKS = {
+    "rust": ("axum",),
+    "python": ("uvicorn", "gunicorn"),
+    "node": ("express", "hono"),
+    "c": ("web_server",),
+    "ruby": ("puma",),
+}
 
 
 @dataclass

@@ -167,7 +167,13 @@ async def careless_server(language: Language) -> float:
 
 
 # Callbacks of C throw nothing.
-@row("callbacks of a client that throw: its slowest other call", BAR, "s", ("rust", "python", "node"), alone=True)
+@row(
+    "callbacks of a client that throw: its slowest other call",
+    BAR,
+    "s",
+    ("rust", "python", "node", "ruby"),
+    alone=True,
+)
 async def careless_client(language: Language) -> float:
     async with client_of_hostile(language, THROWS="1") as client:
         others: dict[str, str] = {}
