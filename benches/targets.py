@@ -103,7 +103,7 @@ def _feature_targets(rows: list[Row]) -> list[Row]:
     found = []
     for work in FEATURES:
         measured = [row for row in rows if row["w"] == work]
-        peers = {row["server"] for row in measured} - set(OURS)
+        peers = {row["server"] for row in measured if not row["server"].startswith("ours-")}
         for server in OURS:
             ratios = [ratio for peer in peers if (ratio := _ratio(measured, peer, server, "cpu_us_call"))]
             if ratios:

@@ -26,6 +26,7 @@ SERVERS = {
     "ours-c": f"{HOME}/bin/ours-c-server",
     "ours-python": f"{VENVS}/bench-ours/bin/python {HERE}/python/server.py",
     "ours-node": f"node {HOME}/node/server.mjs",
+    "ours-ruby": f"ruby -I {HOME}/ruby {HERE}/ruby/server.rb",
     "rmcp": f"{HOME}/bin/peer-rmcp",
     "rmcp-nodelay": f"{HOME}/bin/peer-rmcp @ nodelay",
     "rmcp-1thread": f"env TOKIO_WORKER_THREADS=1 {HOME}/bin/peer-rmcp",
@@ -42,6 +43,7 @@ CLIENTS = {
     "ours-c": f"{HOME}/bin/ours-c-client",
     "ours-python": f"{VENVS}/bench-ours/bin/python {HERE}/python/client.py",
     "ours-node": f"node {HOME}/node/client.mjs",
+    "ours-ruby": f"ruby -I {HOME}/ruby {HERE}/ruby/client.rb",
     "rmcp": f"{HOME}/bin/peer-rmcp client",
     "py-mcp": f"{VENVS}/mcp-2/bin/python {HERE}/peers/py_mcp_client.py",
     "fastmcp": f"{VENVS}/bench-fastmcp/bin/python {HERE}/peers/py_fastmcp_client.py",
@@ -56,7 +58,7 @@ CONNECTORS = {
     "ts-v2": f"node {HOME}/peers/ts2_connect.mjs",
 }
 
-OURS = ["ours-rust", "ours-c", "ours-python", "ours-node"]
+OURS = ["ours-rust", "ours-c", "ours-python", "ours-node", "ours-ruby"]
 MAIN = ["bare", *OURS, "rmcp", "py-mcp", "fastmcp", "ts-v1", "ts-v2"]
 MODERN = [name for name in MAIN if name != "ts-v1"]  # the v1 line has no 2026-07-28
 # Those with the tools `report`, `ask` and `wide`.
