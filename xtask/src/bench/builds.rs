@@ -94,6 +94,19 @@ pub(crate) fn our_c(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
+/// The gem as it would be installed.
+pub(crate) fn our_ruby(workspace: &Workspace) -> Result<()> {
+    let folder = home(workspace).join("ruby");
+    let library = workspace.library_file("trunkline_uniffi");
+    copy_tree(&workspace.path("bindings-uniffi/ruby/lib"), &folder)?;
+    copy_if_changed(&released(workspace, &library), &folder.join(library))?;
+    for role in ["server", "client"] {
+        let source = workspace.path(&format!("benches/ruby/{role}.rb"));
+        launcher(workspace, "ruby", role, &["ruby".into(), "-I".into(), folder.clone(), source])?;
+    }
+    Ok(())
+}
+
 /// Both are packages outside the workspace, so that their dependencies do not affect ours.
 fn peers_rust(workspace: &Workspace) -> Result<()> {
     let target = home(workspace).join("cargo");

@@ -199,12 +199,23 @@ pub(crate) fn gofmt() -> Result<PathBuf> {
 
 /// Ruby with the libraries of the gem and its tests, which `RubyGems` has, too.
 pub(crate) fn ruby() -> Result<()> {
-    let loads = || says("ruby", &["-e", "require 'ffi'; require 'rack'; require 'minitest'; puts 1"]).is_some();
+    let loads =
+        || says("ruby", &["-e", "require 'ffi'; require 'rack'; require 'puma'; require 'minitest'; puts 1"]).is_some();
     if !loads() {
-        install(&["ruby", "ruby-ffi", "ruby-rack", "ruby-minitest"])
-            .context("no Ruby with ffi, rack and minitest found")?;
+        install(&["ruby", "ruby-ffi", "ruby-rack", "puma", "ruby-minitest"])
+            .context("no Ruby with ffi, rack, puma and minitest found")?;
     }
     Ok(())
+}
+
+pub(crate) fn rubocop() -> Result<&'static str> {
+    program("rubocop", "--version", &["rubocop"])
+}
+
+/// The path of the interpreter.
+pub(crate) fn ruby_program() -> Result<PathBuf> {
+    let path = says("ruby", &["-e", "require 'rbconfig'; puts RbConfig.ruby"]);
+    path.map(PathBuf::from).context("ruby does not tell its path")
 }
 
 /// The Redis server, which tests start by this name.

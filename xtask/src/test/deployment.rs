@@ -141,7 +141,7 @@ fn health_check(workspace: &Workspace, words: &[String]) -> Result<Command> {
     let (program, rest) = words.split_first().context("the health check is empty")?;
     let mut command = match program.as_str() {
         "python" => workspace.command(workspace.venv_program(python::VENV, "python")),
-        "node" | "bash" => workspace.command(program),
+        "node" | "ruby" | "bash" => workspace.command(program),
         _ => bail!("slim images have no {program}"),
     };
     command.args(rest);
