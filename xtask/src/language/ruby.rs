@@ -47,7 +47,7 @@ pub(super) static ENTRY: Entry = Entry {
     snippets: Snippets::Alone(|workspace, stem| start(workspace, &workspace.path(&format!("docs/snippets/{stem}.rb")))),
     snippet_ending: "rb",
     example_endings: &["rb"],
-    login: None,
+    login: Some(|workspace| workspace.path(PROGRAMS).join("ruby")),
     container_command: &["ruby", "server.rb"],
 };
 

@@ -13,7 +13,7 @@ use crate::test::programs::FOLDER;
 use crate::test::{Count, Selection};
 use crate::workspace::Workspace;
 
-/// Pages whose programs are each in a single language; all others show all four.
+/// Pages whose programs are each in a single language; all others show all languages.
 const OF_ONE_LANGUAGE: [&str; 2] = ["docs/tutorial-", "docs/migrate-"];
 
 /// Prefix of programs that use a framework, which exists in one language only.
