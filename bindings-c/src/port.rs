@@ -100,11 +100,14 @@ pub(crate) struct Port {
     state: Mutex<DispatchState>,
     /// True if a thread has the turn.
     running: AtomicBool,
-    /// True if a thread has progress to report but could not get the turn.
-    progress_waits: AtomicBool,
+    /// True if a thread needs the turn but could not get it.
+    turn_is_wanted: AtomicBool,
     /// The number of listeners and connections that have ended. A dispatch also returns when one
     /// ends, without a callback.
     ends: AtomicUsize,
+    /// The value of `ends` at the end of the last dispatch. Another thread may handle an end
+    /// between two dispatches.
+    reported_ends: AtomicUsize,
     dispatch_must_return: AtomicBool,
 }
 
@@ -132,11 +135,11 @@ struct CallbackTurn<'a>(&'a Port);
 impl Drop for CallbackTurn<'_> {
     fn drop(&mut self) {
         self.0.running.store(false, Ordering::SeqCst);
-        let progress_waits = self.0.progress_waits.swap(false, Ordering::SeqCst);
+        let is_wanted = self.0.turn_is_wanted.swap(false, Ordering::SeqCst);
         let is_pending = self.0.is_pending();
         if is_pending {
             self.0.waiting.wake_all();
-        } else if progress_waits {
+        } else if is_wanted {
             self.0.waiting.wake();
         }
     }
@@ -169,8 +172,9 @@ impl Port {
             waiting,
             state: Mutex::default(),
             running: AtomicBool::new(false),
-            progress_waits: AtomicBool::new(false),
+            turn_is_wanted: AtomicBool::new(false),
             ends: AtomicUsize::new(0),
+            reported_ends: AtomicUsize::new(0),
             dispatch_must_return: AtomicBool::new(false),
         });
         port.state.lock().receivers.insert(LOG, Arc::new(LogReceiver(None)));
@@ -251,10 +255,20 @@ impl Port {
         Ok(())
     }
 
-    /// Records that a listener or connection has ended, so that the threads waiting for it check.
+    /// Records that a listener or connection has ended, so that the threads waiting for it check,
+    /// and that the next dispatch reports it.
     pub(crate) fn note_end(&self) {
         self.ends.fetch_add(1, Ordering::SeqCst);
-        self.waiting.wake();
+        self.waiting.wake_all();
+    }
+
+    fn has_unreported_end(&self) -> bool {
+        self.ends.load(Ordering::SeqCst) != self.reported_ends.load(Ordering::SeqCst)
+    }
+
+    /// Returns whether a dispatch returns although nothing is pending.
+    fn must_dispatch_return(&self) -> bool {
+        self.dispatch_must_return.load(Ordering::SeqCst) || self.has_unreported_end()
     }
 
     /// Runs callbacks until at least one ran, a destructor ran, a listener or connection ended,
@@ -268,16 +282,18 @@ impl Port {
             if look.is_last {
                 let must_return = self.dispatch_must_return.swap(false, Ordering::SeqCst);
                 is_over |= look.ran > 0 || must_return || self.ends.load(Ordering::SeqCst) != ends;
+                is_over |= self.has_unreported_end();
                 // The host may have been waiting for that.
                 is_over |= UserData::destructors_run() != freed;
             }
             is_over.then_some(look.ran)
         });
+        self.reported_ends.store(self.ends.load(Ordering::SeqCst), Ordering::SeqCst);
         // Only dispatching resets the descriptor; the end of another thread's turn signals it
         // again.
         self.waiting.clear_host();
         let is_due = self.is_pending() && !self.running.load(Ordering::SeqCst);
-        if is_due || self.dispatch_must_return.load(Ordering::SeqCst) {
+        if is_due || self.must_dispatch_return() {
             self.waiting.set_host();
         }
         Ok(ran?.unwrap_or(0))
@@ -287,7 +303,7 @@ impl Port {
     /// because the core enforces a timeout. `report` receives progress, and runs like a callback.
     pub(crate) fn wait_for(self: &Arc<Self>, ticket: u64, report: Option<&Report>) -> Result<Bytes, Failure> {
         let reply = self.run_until(None, |look| {
-            let turn = if report.is_some() && !look.has_turn { self.take_turn_for_progress() } else { None };
+            let turn = if report.is_some() && !look.has_turn { self.take_turn_or_want_it() } else { None };
             let may_report = report.is_some() && (look.has_turn || turn.is_some());
             loop {
                 match (self.core.fetch(ticket, may_report), report) {
@@ -310,7 +326,8 @@ impl Port {
     ) -> Result<Option<T>, Failure> {
         let mut callback = Some(callback);
         self.run_until(deadline, |look| {
-            let callback = if look.has_turn { callback.take() } else { None };
+            let turn = if look.has_turn { None } else { self.take_turn_or_want_it() };
+            let callback = if look.has_turn || turn.is_some() { callback.take() } else { None };
             callback.map(|callback| self.enter(callback))
         })
     }
@@ -412,9 +429,9 @@ impl Port {
     }
 
     /// Takes the turn, or tells its owner that this thread checks again when the turn ends.
-    fn take_turn_for_progress(&self) -> Option<CallbackTurn<'_>> {
+    fn take_turn_or_want_it(&self) -> Option<CallbackTurn<'_>> {
         self.take_turn().or_else(|| {
-            self.progress_waits.store(true, Ordering::SeqCst);
+            self.turn_is_wanted.store(true, Ordering::SeqCst);
             self.take_turn()
         })
     }
@@ -493,7 +510,7 @@ pub unsafe extern "C" fn trunkline_port_descriptor(port: *const trunkline_port) 
     value_or(-1, || {
         let port = &handle!(port).port;
         // Changes before this were not signaled; later ones are.
-        let is_due = || port.is_pending() || port.dispatch_must_return.load(Ordering::SeqCst);
+        let is_due = || port.is_pending() || port.must_dispatch_return();
         Ok(port.waiting.watched_by_host(is_due))
     })
 }

@@ -1804,6 +1804,7 @@ static const struct {
     {"stop_leaves_errno", stop_leaves_errno},
     {"freed_inside_callbacks", freed_inside_callbacks},
     {"one_at_a_time", one_at_a_time},
+    {"turns_and_ends_of_other_threads", turns_and_ends_of_other_threads},
     {"dispatching_and_blocking", dispatching_and_blocking},
     {"outputs_come_first", outputs_come_first},
     {"listeners_close_together", listeners_close_together},

@@ -320,6 +320,102 @@ static void one_at_a_time(void) {
   end_elsewhere(&it.there);
 }
 
+/* ---- what one thread has, and another one waits for ---- */
+
+typedef struct {
+  trunkline_port *port;
+  trunkline_client *client;
+  thread other;
+  thread_task task;
+  volatile int release, count;
+} shared_port;
+
+static void fail_to_connect(void *data) {
+  shared_port *it = (shared_port *)data;
+  trunkline_client_options *options = NULL;
+  trunkline_client *client = NULL;
+  OK(trunkline_client_options_new(&options, &error));
+  CHECK(trunkline_client_options_set_port(options, it->port) == TRUNKLINE_OK);
+  FAILS(TRUNKLINE_TRANSPORT, "", trunkline_client_connect_http(S("http://127.0.0.1:1/mcp"), options, &client, &error));
+  trunkline_client_options_free(options);
+  ++it->count;
+}
+
+/* The last callback of the port: nothing else wakes the other thread, which needs a turn. */
+static void outlast_a_failure(trunkline_result result, const trunkline_str *json, const trunkline_error *error,
+                              void *user_data) {
+  shared_port *it = (shared_port *)user_data;
+  (void)json, (void)error;
+  CHECK(result == TRUNKLINE_OK);
+  it->task.run = fail_to_connect;
+  it->task.data = it;
+  thread_start(&it->other, &it->task);
+  sleep_ms(300);
+}
+
+static void wait_for_release(trunkline_call *call, void *user_data) {
+  shared_port *it = (shared_port *)user_data;
+  unsigned long long end = now_ms() + patience_ms(10000);
+  ++it->count;
+  while (!it->release && now_ms() < end) sleep_ms(5);
+  CHECK(trunkline_call_return_text(call, S("released")) == TRUNKLINE_OK);
+}
+
+static void call_until_release(void *data) {
+  trunkline_text *result = NULL;
+  OK(trunkline_client_call_tool(((shared_port *)data)->client, S("wait"), S("{}"), NULL, &result, &error));
+  trunkline_text_free(result);
+}
+
+static bool is_readable(trunkline_port *port) {
+#ifdef _WIN32
+  return WaitForSingleObject((HANDLE)trunkline_port_descriptor(port), 0) == WAIT_OBJECT_0;
+#else
+  struct pollfd wait;
+  wait.fd = (int)trunkline_port_descriptor(port);
+  wait.events = POLLIN;
+  return poll(&wait, 1, 0) == 1;
+#endif
+}
+
+static void turns_and_ends_of_other_threads(void) {
+  elsewhere there;
+  shared_port it;
+  trunkline_client *second;
+  unsigned long long begin, end = now_ms() + patience_ms(10000);
+  memset(&it, 0, sizeof it);
+  begin_elsewhere(&there);
+  add(there.server, S(PLAIN("wait")), wait_for_release, &it);
+  OK(trunkline_port_new(&it.port, &error));
+  it.client = client_of(&there, it.port);
+
+  /* A thread that needs a turn gets it when the callback of another one returns. */
+  start_echo(it.client, outlast_a_failure, &it);
+  while (!it.task.run) OK(trunkline_dispatch(it.port, 1000, NULL, &error));
+  thread_join(it.other);
+  CHECK(it.count == 1);
+
+  /* A dispatch reports the end of a connection that another thread has seen before it. */
+  second = client_of(&there, it.port);
+  while (is_readable(it.port) && now_ms() < end) OK(trunkline_dispatch(it.port, 0, NULL, &error));
+  it.task.run = call_until_release;
+  thread_start(&it.other, &it.task);
+  while (it.count < 2 && now_ms() < end) sleep_ms(5);
+  OK(trunkline_client_start_close(second, 1000, &error));
+  while (!trunkline_client_closed(second) && now_ms() < end) sleep_ms(5);
+  CHECK(trunkline_client_closed(second) && is_readable(it.port));
+  begin = now_ms();
+  OK(trunkline_dispatch(it.port, patience_ms(5000), NULL, &error));
+  CHECK(now_ms() - begin < patience_ms(1000) && !it.release);
+  it.release = 1;
+  thread_join(it.other);
+
+  trunkline_client_free(second);
+  trunkline_client_free(it.client);
+  trunkline_port_free(it.port);
+  end_elsewhere(&there);
+}
+
 /* ---- dispatching and blocking threads on one port ---- */
 
 typedef struct {
