@@ -10,6 +10,7 @@ use trunkline_bridge::message::{HostSpan, Notification, NotifyConnection, OPEN, 
 
 use crate::calls::trunkline_call_callback;
 use crate::edge::prelude::*;
+use crate::edge::signals::with_sigpipe_blocked;
 use crate::json::{ParamsBuilder, find, parsed_or_none, read, typed};
 use crate::open_handle::{OpenHandle, Opened};
 use crate::options::{SetMembers, trunkline_client_options};
@@ -56,7 +57,7 @@ pub(crate) fn connect(
     let mut connecting = None;
     let begun = port.make(
         open.clone(),
-        |core| core.open(given),
+        |core| with_sigpipe_blocked(|| core.open(given)),
         |handle| {
             let connection = Arc::new(Opened { port: port.clone(), handle, open: open.clone() });
             if let Some(server) = server {

@@ -13,6 +13,7 @@ use trunkline_bridge::BridgeError;
 use trunkline_bridge::message::{Notification, NotifyListener, NotifyPort, Request};
 
 use crate::edge::prelude::*;
+use crate::edge::signals::with_sigpipe_blocked;
 use crate::foreground::SignalHandlers;
 use crate::generated::options::LIMITS;
 use crate::lifespan::{
@@ -96,7 +97,7 @@ impl Server {
     /// Opens a listener for the host.
     fn open(&self, transport: SetMembers, listener: Out<*mut trunkline_listener>) -> Result<(), Failure> {
         let given = self.opening(transport);
-        listener.finish(give(self.listen(|core| core.open(given.0))?))
+        listener.finish(give(self.listen(|core| with_sigpipe_blocked(|| core.open(given.0)))?))
     }
 
     fn opening(&self, transport: SetMembers) -> SetMembers {
@@ -261,7 +262,7 @@ pub unsafe extern "C" fn trunkline_server_run_stdio(
         // Before the first call, which a signal with its default action would silently end.
         let signals = SignalHandlers::install(&server.stop);
         server.hold_stdio()?;
-        let listener = server.listen(|core| core.open(given.0))?;
+        let listener = server.listen(|core| with_sigpipe_blocked(|| core.open(given.0)))?;
         server.run_until(signals, Some(&listener.inner))
     })
 }

@@ -17,6 +17,29 @@ pub(crate) fn ignore_sigpipe() {
     });
 }
 
+/// Runs a function that may start threads of the library, which inherit a mask that blocks SIGPIPE:
+/// a disconnecting peer must not end a process that has set its own action either. The runtime of
+/// Go, for example, has one that ends the process.
+pub(crate) fn with_sigpipe_blocked<T>(start: impl FnOnce() -> T) -> T {
+    #[cfg(unix)]
+    {
+        // SAFETY: the sets are plain data, filled before they are read.
+        unsafe {
+            let (mut blocked, mut before): (libc::sigset_t, libc::sigset_t) = (std::mem::zeroed(), std::mem::zeroed());
+            libc::sigemptyset(&mut blocked);
+            libc::sigaddset(&mut blocked, SIGPIPE);
+            let is_blocked = libc::pthread_sigmask(libc::SIG_BLOCK, &blocked, &mut before) == 0;
+            let started = start();
+            if is_blocked {
+                libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
+            }
+            started
+        }
+    }
+    #[cfg(not(unix))]
+    start()
+}
+
 /// The current handler of a signal. May be called in a signal handler.
 #[cfg(unix)]
 pub(crate) fn handler_of(signal: c_int) -> Option<sighandler_t> {
