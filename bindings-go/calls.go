@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
-	"runtime/debug"
 )
 
 type shape uint32
@@ -38,7 +36,14 @@ func serve(retained uintptr, run callFunc) {
 		defer c.CallFree(retained)
 		defer cancel(nil)
 		defer forget(data)
-		form, result, err := run.contained(ctx, call)
+		var (
+			form   shape
+			result []byte
+		)
+		err := contained(func() (err error) {
+			form, result, err = run(ctx, call)
+			return err
+		})
 		if err != nil && ctx.Err() != nil {
 			err = errNothing
 		}
@@ -56,17 +61,6 @@ func cause(number handle) context.Context {
 		return ctx
 	}
 	return context.Background()
-}
-
-// contained turns a panic into an error.
-func (run callFunc) contained(ctx context.Context, call *Call) (form shape, result []byte, err error) {
-	defer func() {
-		if reason := recover(); reason != nil {
-			slog.Error("trunkline: a handler panicked", "reason", reason, "stack", string(debug.Stack()))
-			err = fmt.Errorf("a handler panicked: %v", reason)
-		}
-	}()
-	return run(ctx, call)
 }
 
 func (call *Call) complete(form shape, result []byte, err error) {

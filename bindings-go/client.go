@@ -23,6 +23,9 @@ type Client struct {
 	close    func() error
 }
 
+// maxNotifications may wait for the handlers of a client; later ones are dropped.
+const maxNotifications = 10_000
+
 type notification struct {
 	method string
 	params []byte
@@ -121,7 +124,7 @@ func withEnvironment(given map[string]string, lines []string) map[string]string 
 // connect opens a connection. Connecting blocks a thread, so that a context can end the wait; the
 // connection is closed then.
 func connect(ctx context.Context, options ClientOptions, open func(options uintptr, client, failure *uintptr) uint32) (*Client, error) {
-	client := &Client{heard: newQueue[notification](), patience: orDefault(options.CloseTimeout, 2*time.Second)}
+	client := &Client{heard: newQueue[notification](maxNotifications), patience: orDefault(options.CloseTimeout, 2*time.Second)}
 	set, err := client.options(options)
 	if err != nil {
 		c.ClientOptionsFree(set)
@@ -207,7 +210,10 @@ func (client *Client) hear(handlers *ClientHandlers) {
 		if !open {
 			return
 		}
-		handlers.notified(heard.method, heard.params)
+		_ = contained(func() error {
+			handlers.notified(heard.method, heard.params)
+			return nil
+		})
 	}
 }
 
@@ -216,7 +222,10 @@ func (client *Client) Close() error { return client.close() }
 
 func (client *Client) end() error {
 	err := client.run(func(failure *uintptr) uint32 { return c.ClientStartClose(client.client, client.patience, failure) })
-	<-untilEnded(func() bool { return c.ClientClosed(client.client) })
+	if late := awaitEnd(untilEnded(func() bool { return c.ClientClosed(client.client) }), client.patience); late != nil {
+		// The library still uses it, and the handlers.
+		return late
+	}
 	client.release(func() { c.ClientFree(client.client) })
 	client.forget()
 	return err

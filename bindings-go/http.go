@@ -26,6 +26,9 @@ func (server *Server) Handler(options HTTPOptions) (http.Handler, error) {
 
 type mount struct{ listener *Listener }
 
+// maxChunks is far above what the library sends without credit.
+const maxChunks = 1 << 16
+
 // An exchange is a request that the library answers.
 type exchange struct {
 	ctx    context.Context
@@ -53,7 +56,7 @@ func (exchange *exchange) end() {
 }
 
 func (mount *mount) ServeHTTP(writer http.ResponseWriter, request *http.Request) {
-	exchange := &exchange{ctx: request.Context(), head: make(chan struct{}), header: writer.Header(), chunks: newQueue[[]byte]()}
+	exchange := &exchange{ctx: request.Context(), head: make(chan struct{}), header: writer.Header(), chunks: newQueue[[]byte](maxChunks)}
 	data := keep(exchange)
 	defer forget(data)
 	started, err := mount.start(request, data)

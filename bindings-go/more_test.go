@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"os"
 	"os/exec"
 	"runtime"
@@ -13,9 +14,16 @@ import (
 	trunkline "github.com/trunkline-mcp/trunkline/bindings-go"
 )
 
+// A test that hangs ends with the stacks of all goroutines.
+const longest = "60s"
+
 // The test program is also a server, for the tests that start one.
 func TestMain(m *testing.M) {
 	if os.Getenv("TRUNKLINE_TEST_SERVER") == "" {
+		flag.Parse()
+		if given := flag.Lookup("test.timeout").Value.String(); given == "0s" || given == "10m0s" {
+			_ = flag.Set("test.timeout", longest)
+		}
 		os.Exit(m.Run())
 	}
 	server, err := trunkline.NewServer("child", "1.0.0", trunkline.ServerOptions{})
@@ -58,6 +66,30 @@ func TestAnExitOfTheServerIsAnError(t *testing.T) {
 	}
 }
 
+// The library runs one callback at a time, and a failed connection needs a turn to end.
+func TestConnectionsFailBesideCallbacks(t *testing.T) {
+	client := memory(t, trunkline.ClientOptions{})
+	done := make(chan struct{})
+	var calls sync.WaitGroup
+	calls.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			default:
+				_, _ = trunkline.CallTool[weather](t.Context(), client, "weather", city{City: "Rome"})
+			}
+		}
+	})
+	for range 20 {
+		if _, err := trunkline.Connect(t.Context(), "http://127.0.0.1:1/mcp", trunkline.ClientOptions{}); !errors.Is(err, trunkline.ErrTransport) {
+			t.Error(err)
+		}
+	}
+	close(done)
+	calls.Wait()
+}
+
 func TestMiddlewareSeesRequestsAndResults(t *testing.T) {
 	server := newServer(t)
 	var seen []string
@@ -90,18 +122,44 @@ func TestAPanicOfAHandlerIsAFailure(t *testing.T) {
 	}
 }
 
+func TestAPanicOfACallbackEndsNothing(t *testing.T) {
+	server := newServer(t)
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{ClientHandlers: trunkline.ClientHandlers{
+		OnResourcesChanged: func() { panic("no") },
+	}})
+	connected(t, client, err)
+	if err := server.ListChanged("resources"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err = client.CallTool(ctx, "slow", nil, trunkline.RequestOptions{OnProgress: func(trunkline.Progress) {
+		cancel()
+		panic("no")
+	}})
+	if !errors.Is(err, trunkline.ErrCancelled) {
+		t.Fatal(err)
+	}
+	if err := client.Ping(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestClosingEndsRequests(t *testing.T) {
 	server := newServer(t)
 	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	started, ended := make(chan struct{}), make(chan error)
+	started, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
 		_, err := client.CallTool(context.Background(), "slow", nil, trunkline.RequestOptions{OnProgress: func(trunkline.Progress) { close(started) }})
 		ended <- err
 	}()
-	<-started
+	select {
+	case <-started:
+	case err := <-ended:
+		t.Fatal(err)
+	}
 	if err := client.Close(); err != nil {
 		t.Fatal(err)
 	}

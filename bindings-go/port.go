@@ -3,9 +3,13 @@ package trunkline
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"math"
 	"runtime"
+	"runtime/debug"
 	"sync"
+	"time"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
@@ -35,14 +39,18 @@ func dispatch(port uintptr) {
 	// The library keeps the last failure per thread.
 	runtime.LockOSThread()
 	for {
-		failure := new(uintptr)
-		if c.Dispatch(port, math.MaxUint64, nil, failure) != 0 {
-			c.ErrorFree(*failure)
-			return
+		err := invoke(func(failure *uintptr) uint32 { return c.Dispatch(port, math.MaxUint64, nil, failure) })
+		if err != nil {
+			slog.Error("trunkline: a callback failed", "error", err)
+			time.Sleep(dispatchPause)
 		}
 		settle()
 	}
 }
+
+// dispatchPause is how long callbacks wait after a failure, so that one that lasts does not use up
+// a processor.
+const dispatchPause = 100 * time.Millisecond
 
 // settle ends the waits for what has ended.
 func settle() {
@@ -67,6 +75,21 @@ func untilEnded(ended func() bool) <-chan struct{} {
 	endings.Unlock()
 	settle()
 	return waiting
+}
+
+// endGrace is how long after a deadline the library may report an end.
+const endGrace = 10 * time.Second
+
+// awaitEnd waits for an end whose deadline, in milliseconds, has been given to the library.
+func awaitEnd(ended <-chan struct{}, deadline uint64) error {
+	limit := time.NewTimer(time.Duration(min(deadline, math.MaxUint32))*time.Millisecond + endGrace)
+	defer limit.Stop()
+	select {
+	case <-ended:
+		return nil
+	case <-limit.C:
+		return &Error{Kind: ErrTimeout, Message: "the close did not finish in time"}
+	}
 }
 
 // A handle is the number by which C knows a value of Go. C must not keep pointers of Go.
@@ -133,7 +156,9 @@ func registerCallbacks() {
 	})
 	callbacks.notification = purego.NewCallback(func(method, params *str, data uintptr) {
 		if heard := kept[*queue[notification]](data); heard != nil {
-			heard.put(notification{string(method.bytes()), params.bytes()})
+			if !heard.put(notification{string(method.bytes()), params.bytes()}) {
+				slog.Warn("trunkline: dropped a notification: they arrived faster than they were handled")
+			}
 		}
 	})
 	callbacks.progress = purego.NewCallback(func(progress, total float64, message *str, data uintptr) {
@@ -158,8 +183,8 @@ func registerCallbacks() {
 		}
 	})
 	callbacks.chunk = purego.NewCallback(func(chunk *byte, length, data uintptr) {
-		if exchange := kept[*exchange](data); exchange != nil {
-			exchange.chunks.put(copied(chunk, length))
+		if exchange := kept[*exchange](data); exchange != nil && !exchange.chunks.put(copied(chunk, length)) {
+			exchange.end()
 		}
 	})
 	callbacks.ended = purego.NewCallback(func(_ uint32, _ uintptr, data uintptr) {
@@ -196,6 +221,24 @@ type pending struct {
 	onProgress func(Progress)
 }
 
+func (request *pending) report(said Progress) {
+	_ = contained(func() error {
+		request.onProgress(said)
+		return nil
+	})
+}
+
+// contained turns a panic of a function of the program into an error, and logs it.
+func contained(run func() error) (err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			slog.Error("trunkline: a handler panicked", "reason", reason, "stack", string(debug.Stack()))
+			err = fmt.Errorf("a handler panicked: %v", reason)
+		}
+	}()
+	return run()
+}
+
 // await starts a request and waits for its outcome. When the context ends, it cancels the request.
 func await(ctx context.Context, request pending) ([]byte, error) {
 	waiting := make(chan outcome, 1)
@@ -207,10 +250,10 @@ func await(ctx context.Context, request pending) ([]byte, error) {
 	for {
 		select {
 		case said := <-request.reports:
-			request.onProgress(said)
+			request.report(said)
 		case end := <-waiting:
 			for len(request.reports) > 0 {
-				request.onProgress(<-request.reports)
+				request.report(<-request.reports)
 			}
 			return end.result, end.err
 		case <-ctx.Done():

@@ -7,20 +7,26 @@ type queue[T any] struct {
 	lock   sync.Mutex
 	change *sync.Cond
 	items  []T
+	limit  int
 	closed bool
 }
 
-func newQueue[T any]() *queue[T] {
-	made := &queue[T]{}
+func newQueue[T any](limit int) *queue[T] {
+	made := &queue[T]{limit: limit}
 	made.change = sync.NewCond(&made.lock)
 	return made
 }
 
-func (queue *queue[T]) put(item T) {
+// put adds an item, unless the queue is full.
+func (queue *queue[T]) put(item T) bool {
 	queue.lock.Lock()
+	defer queue.lock.Unlock()
+	if len(queue.items) >= queue.limit {
+		return false
+	}
 	queue.items = append(queue.items, item)
-	queue.lock.Unlock()
 	queue.change.Signal()
+	return true
 }
 
 func (queue *queue[T]) close() {

@@ -102,11 +102,12 @@ func (server *Server) ListenAndServe(ctx context.Context, options HTTPOptions) e
 
 func (server *Server) serve(ctx context.Context, listener *Listener) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	select {
 	case <-listener.Done():
 	case <-ctx.Done():
 	}
+	// A second signal ends the program.
+	stop()
 	return server.Close(context.WithoutCancel(ctx))
 }
 
@@ -205,24 +206,22 @@ func (listener *Listener) Close(ctx context.Context) error {
 	delete(server.listeners, listener)
 	server.mine.Unlock()
 	if !open {
-		<-listener.done
-		return nil
+		return awaitEnd(listener.done, server.drain)
 	}
 	start := func(milliseconds uint64) error {
-		return server.run(func(failure *uintptr) uint32 {
+		return listener.run(func(failure *uintptr) uint32 {
 			return c.ListenerStartClose(listener.listener, milliseconds, failure)
 		})
 	}
 	if err := start(server.drain); err != nil {
 		return err
 	}
-	select {
-	case <-listener.done:
-	case <-ctx.Done():
-		_ = start(0)
-		<-listener.done
+	stop := context.AfterFunc(ctx, func() { _ = start(0) })
+	defer stop()
+	if err := awaitEnd(listener.done, server.drain); err != nil {
+		return err
 	}
-	err := server.run(func(failure *uintptr) uint32 { return c.ListenerEnd(listener.listener, failure) })
+	err := listener.run(func(failure *uintptr) uint32 { return c.ListenerEnd(listener.listener, failure) })
 	listener.release(func() { c.ListenerFree(listener.listener) })
 	return err
 }

@@ -1,0 +1,224 @@
+package trunkline_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"testing"
+	"time"
+
+	trunkline "github.com/trunkline-mcp/trunkline/bindings-go"
+)
+
+func TestVisibilityHidesFeatures(t *testing.T) {
+	server := newServer(t)
+	var shown sync.Map
+	visible, err := server.AddVisibility(func(_ context.Context, _ *trunkline.Call, name string) (bool, error) {
+		_, found := shown.Load(name)
+		return found, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = trunkline.AddTool(server, trunkline.Tool{Name: "secret"}, func(context.Context, *trunkline.Call, struct{}) (string, error) {
+		return "seen", nil
+	}, trunkline.ToolOptions{Visible: visible})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	connected(t, client, err)
+	if _, err := client.CallTool(t.Context(), "secret", nil); !errors.Is(err, trunkline.ErrProtocol) {
+		t.Fatal(err)
+	}
+	shown.Store("secret", true)
+	if result, err := client.CallTool(t.Context(), "secret", nil); err != nil || result.Content.Text() != "seen" {
+		t.Fatal(result, err)
+	}
+}
+
+func TestALifespanOpensAndCloses(t *testing.T) {
+	server := newServer(t)
+	opened, closed := make(chan struct{}, 1), make(chan struct{}, 1)
+	fails := errors.New("no database")
+	err := server.SetLifespan(func() error {
+		if fails != nil {
+			return fails
+		}
+		opened <- struct{}{}
+		return nil
+	}, func() { closed <- struct{}{} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{}); !errors.Is(err, trunkline.ErrTransport) {
+		t.Fatal(err)
+	}
+	fails = nil
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	connected(t, client, err)
+	<-opened
+	if err := client.Close(); err != nil {
+		t.Fatal(err)
+	}
+	<-closed
+}
+
+// A pipe connects a client to a server whose stream transport is the other end.
+type pipe struct {
+	toServer, toClient chan string
+	closed             chan struct{}
+	end                sync.Once
+}
+
+func (p *pipe) Connect(context.Context) error { return nil }
+
+func (p *pipe) Send(ctx context.Context, message string) error {
+	select {
+	case p.toServer <- message:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (p *pipe) Receive(ctx context.Context) (string, error) {
+	select {
+	case message := <-p.toClient:
+		return message, nil
+	case <-p.closed:
+		return "", io.EOF
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+func (p *pipe) Close(context.Context) error {
+	p.end.Do(func() { close(p.closed) })
+	return nil
+}
+
+func TestATransportOfTheProgram(t *testing.T) {
+	transport := &pipe{toServer: make(chan string), toClient: make(chan string), closed: make(chan struct{})}
+	go func() {
+		for {
+			select {
+			case <-transport.toServer:
+			case <-transport.closed:
+				return
+			}
+			transport.toClient <- `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"piped","version":"1"}}}`
+			<-transport.toServer
+			_ = transport.Close(context.Background())
+		}
+	}()
+	client, err := trunkline.ConnectTransport(t.Context(), transport, trunkline.ClientOptions{Revision: "2025-11-25", Reconnect: trunkline.Ptr(false)})
+	connected(t, client, err)
+	info, err := client.Info()
+	if err != nil || info.ServerInfo.Name != "piped" {
+		t.Fatal(info, err)
+	}
+	if err := client.Ping(t.Context()); !errors.Is(err, trunkline.ErrTransport) && !errors.Is(err, trunkline.ErrClosed) {
+		t.Fatal(err)
+	}
+}
+
+// A memoryStore keeps everything in maps, and expires nothing.
+type memoryStore struct {
+	lock  sync.Mutex
+	texts map[string]string
+	logs  map[string][]trunkline.StoredEntry
+	last  int
+	full  bool
+}
+
+func (s *memoryStore) Get(_ context.Context, key string) (string, bool, error) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	text, found := s.texts[key]
+	return text, found, nil
+}
+
+func (s *memoryStore) Put(_ context.Context, key, text string, _ time.Duration) error {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if s.full {
+		return &trunkline.StoreError{Kind: "full", Message: "no room"}
+	}
+	s.texts[key] = text
+	return nil
+}
+
+func (s *memoryStore) PutIf(ctx context.Context, key string, expected *string, text string, keepFor time.Duration) (bool, error) {
+	s.lock.Lock()
+	current, found := s.texts[key]
+	s.lock.Unlock()
+	if found != (expected != nil) || found && current != *expected {
+		return false, nil
+	}
+	return true, s.Put(ctx, key, text, keepFor)
+}
+
+func (s *memoryStore) Remove(_ context.Context, key string) error {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	delete(s.texts, key)
+	delete(s.logs, key)
+	return nil
+}
+
+func (s *memoryStore) Append(_ context.Context, log, entry string, maxEntries int, _ time.Duration) (int, error) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.last++
+	entries := append(s.logs[log], trunkline.StoredEntry{Position: s.last, Text: entry})
+	s.logs[log] = entries[max(0, len(entries)-maxEntries):]
+	return s.last, nil
+}
+
+func (s *memoryStore) Read(_ context.Context, log string, after, limit int, _ time.Duration) ([]trunkline.StoredEntry, error) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	var found []trunkline.StoredEntry
+	for _, entry := range s.logs[log] {
+		if entry.Position > after && len(found) < limit {
+			found = append(found, entry)
+		}
+	}
+	return found, nil
+}
+
+func TestAStoreOfTheProgramKeepsTasks(t *testing.T) {
+	store := &memoryStore{texts: map[string]string{}, logs: map[string][]trunkline.StoredEntry{}}
+	server, err := trunkline.NewServer("stored", "1.0.0", trunkline.ServerOptions{OwnStore: store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close(context.Background()) })
+	_, err = trunkline.AddTool(server, trunkline.Tool{Name: "job"}, func(context.Context, *trunkline.Call, struct{}) (string, error) {
+		return "done", nil
+	}, trunkline.ToolOptions{Task: trunkline.TaskSupportOptional})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	connected(t, client, err)
+	task, err := client.StartTask(t.Context(), "job", nil)
+	if err != nil || task.Task.TaskID == "" {
+		t.Fatal(task, err)
+	}
+	if result, err := task.Result(t.Context()); err != nil || result.Content.Text() != "done" {
+		t.Fatal(result, err)
+	}
+	store.lock.Lock()
+	kept := len(store.texts) + len(store.logs)
+	store.full = true
+	store.lock.Unlock()
+	if kept == 0 {
+		t.Fatal("the store was not used")
+	}
+	if _, err := client.StartTask(t.Context(), "job", nil); err == nil {
+		t.Fatal("a store that is full has room for a task")
+	}
+}
