@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"maps"
 	"os/exec"
 	"strings"
 	"sync"
@@ -182,7 +183,9 @@ func (client *Client) options(options ClientOptions) (uintptr, error) {
 	if err := apply(set, options); err != nil {
 		return set, err
 	}
-	for name, run := range options.callbacks() {
+	functions := options.callbacks()
+	maps.Copy(functions, options.transport)
+	for name, run := range functions {
 		data := client.keep(run)
 		setterOf[func(options, callback, data, destructor uintptr) uint32]("client_options_on_"+name)(set, callbacks.call, data, 0)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io/fs"
 	"reflect"
+	"strconv"
 	"unicode/utf8"
 )
 
@@ -157,6 +158,19 @@ func AddRequestHandler[In, Out any](server *Server, method string, handle func(c
 // unknown.
 func (server *Server) AddVerifier(verify func(context.Context, *AccessToken) (*Identity, error)) (*Feature, error) {
 	return server.add("verifier", map[string]any{}, typed(shapeValue, verify))
+}
+
+// AddVisibility decides who can see and call the features whose option Visible it is. It gets the
+// name of a feature. Tell clients of a changed decision with ListChanged.
+func (server *Server) AddVisibility(decide func(ctx context.Context, call *Call, name string) (bool, error)) (*Feature, error) {
+	return server.add("visibility", map[string]any{}, func(ctx context.Context, call *Call) (shape, []byte, error) {
+		given, err := decode[struct{ Name string }](call.arguments)
+		if err != nil {
+			return 0, nil, err
+		}
+		visible, err := decide(ctx, call, given.Name)
+		return shapeValue, strconv.AppendBool(nil, visible), err
+	})
 }
 
 // AddProvider provides features that are not registered: "tools", "resources", "resourceTemplates"

@@ -21,6 +21,8 @@ type ServerOptions struct {
 	Icons []Icon `json:"icons,omitempty" c:"server_options_set_icons"`
 	// Instructions for the model that uses the server.
 	Instructions string `json:"instructions,omitempty" c:"server_options_set_instructions"`
+	// OwnStore keeps the state of the server in a store of the program's own, instead of a URL.
+	OwnStore Store `json:"-"`
 	// Items per page of a list. The default is 1000.
 	PageSize int `json:"pageSize,omitempty" c:"1"`
 	// The behavior if a name, URI or argument is registered twice: an error, or the new registration
@@ -337,6 +339,8 @@ type ClientOptions struct {
 	Auth OAuthOptions `json:"auth"`
 
 	ClientHandlers
+
+	transport map[string]callFunc
 }
 
 // RequestOptions: options of one request. The zero value of a member means its default, and a
@@ -521,6 +525,9 @@ type ToolOptions struct {
 	// Maximum time for one run of the handler, including the time it waits for its client. Then the
 	// call fails and the handler is cancelled.
 	Timeout time.Duration `json:"timeoutMs,omitempty" c:"tool_options_set_timeout_ms"`
+
+	// Visible decides who can see and call it: see AddVisibility.
+	Visible *Feature `json:"-"`
 }
 
 // ResourceOptions: options of a resource template, in addition to its descriptor. The zero value of
@@ -543,6 +550,9 @@ type ResourceOptions struct {
 	// Maximum time for one run of the handler, including the time it waits for its client. Then the
 	// call fails and the handler is cancelled.
 	Timeout time.Duration `json:"timeoutMs,omitempty"`
+
+	// Visible decides who can see and call it: see AddVisibility.
+	Visible *Feature `json:"-"`
 }
 
 // PromptOptions: options of a prompt, in addition to its descriptor. The zero value of a member
@@ -556,6 +566,9 @@ type PromptOptions struct {
 	// Maximum time for one run of the handler, including the time it waits for its client. Then the
 	// call fails and the handler is cancelled.
 	Timeout time.Duration `json:"timeoutMs,omitempty"`
+
+	// Visible decides who can see and call it: see AddVisibility.
+	Visible *Feature `json:"-"`
 }
 
 // SkillOptions: options of an agent skill. The zero value of a member means its default, and a

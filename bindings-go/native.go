@@ -60,6 +60,7 @@ var c struct {
 	ServerListenHttp          func(server, options uintptr, listener, failure *uintptr) uint32
 	ServerMountHttp           func(server, options uintptr, listener, failure *uintptr) uint32
 	ServerFree                func(uintptr)
+	ServerSetLifespan         func(server, open, close, data, destructor uintptr, failure *uintptr) uint32
 	ServerOptionsNew          creates
 	ServerOptionsFree         func(uintptr)
 	ServerOptionsSetPort      func(options, port uintptr) uint32
@@ -87,6 +88,7 @@ var c struct {
 	ClientConnectChild    func(command *str, count, options uintptr, client, failure *uintptr) uint32
 	ClientConnectHttp     func(url str, options uintptr, client, failure *uintptr) uint32
 	ClientConnectMemory   func(server, options uintptr, client, failure *uintptr) uint32
+	ClientConnectChannel  func(options uintptr, client, failure *uintptr) uint32
 	ClientConnectConfig   func(config str, options uintptr, client, failure *uintptr) uint32
 	ClientConnectGroup    func(servers str, options uintptr, client, failure *uintptr) uint32
 	ClientInfo            func(client uintptr, description, failure *uintptr) uint32

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"reflect"
 	"sync"
 	"syscall"
 	"time"
@@ -42,13 +43,17 @@ func NewServer(name, version string, options ServerOptions) (*Server, error) {
 	if options.TTL != 0 || options.Scope != "" {
 		setterOf[func(uintptr, uint64, str) uint32]("server_options_set_cache")(set, uint64(max(options.TTL.Milliseconds(), 0)), text(string(options.Scope)))
 	}
+	store := setOwnStore(set, options.OwnStore)
 	made, err := made(func(made, failure *uintptr) uint32 {
 		return c.ServerNewWith(text(name), text(version), set, made, failure)
 	})
 	if err != nil {
+		forget(store)
 		return nil, err
 	}
-	return &Server{server: made, drain: orDefault(options.DrainDeadline, 5*time.Second), listeners: map[*Listener]struct{}{}}, nil
+	server := &Server{server: made, drain: orDefault(options.DrainDeadline, 5*time.Second), listeners: map[*Listener]struct{}{}}
+	server.handles = append(server.handles, store)
+	return server, nil
 }
 
 // open is the server in C, or none after Close.
@@ -255,10 +260,7 @@ func (server *Server) add(kind string, entry map[string]any, run callFunc) (*Fea
 	}
 	callback, data := uintptr(0), uintptr(0)
 	if run != nil {
-		callback, data = callbacks.call, keep(run)
-		server.mine.Lock()
-		server.handles = append(server.handles, data)
-		server.mine.Unlock()
+		callback, data = callbacks.call, server.keep(run)
 	}
 	number := new(uint64)
 	err = server.run(func(failure *uintptr) uint32 {
@@ -270,11 +272,23 @@ func (server *Server) add(kind string, entry map[string]any, run callFunc) (*Fea
 	return &Feature{server, *number}, nil
 }
 
+// keep keeps a value until the server is closed.
+func (server *Server) keep(value any) handle {
+	server.mine.Lock()
+	defer server.mine.Unlock()
+	number := keep(value)
+	server.handles = append(server.handles, number)
+	return number
+}
+
 // first is the entry of a feature with its options.
 func first[T any](name string, descriptor any, options []T) map[string]any {
 	entry := map[string]any{}
 	if len(options) > 0 {
 		entry = inJSON(options[0])
+		if visible := reflect.ValueOf(options[0]).FieldByName("Visible"); visible.IsValid() && !visible.IsNil() {
+			entry["visible"] = visible.Interface().(*Feature).number
+		}
 	}
 	entry[name] = descriptor
 	return entry
