@@ -12,13 +12,14 @@ Measure = Callable[[Language], Awaitable[float]]
 LONG = "--long"
 LONG_FORM = LONG in sys.argv
 
-LANGUAGES = ("rust", "python", "node", "c", "ruby")
+LANGUAGES = ("rust", "python", "node", "c", "go", "ruby")
 # The web frameworks of each language.
 FRAMEWORKS = {
     "rust": ("axum",),
     "python": ("uvicorn", "gunicorn"),
     "node": ("express", "hono"),
     "c": ("web_server",),
+    "go": ("nethttp",),
     "ruby": ("puma",),
 }
 
