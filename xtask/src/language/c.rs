@@ -5,8 +5,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
+use super::rust;
 use super::{Entry, Snippets};
-use super::{go, rust};
 use crate::bench::builds;
 use crate::build::c::{self, Workshop};
 use crate::build::{DEADLINE, system};
@@ -33,8 +33,6 @@ pub(super) static ENTRY: Entry = Entry {
     },
     steps: &[
         Step::new(Turn::Cargo, rust::TESTS, reads::RUST, rust::tests),
-        // A test of the package once waited for minutes after its caches were cold.
-        Step::new(Turn::Beside, "go lint and tests", go::READS, go::tests).long(),
         Step::new(Turn::Last, "c under valgrind", &["core/", "bindings-c/", "examples/c/"], under_valgrind).long(),
         Step::new(Turn::Last, "c under the address sanitizer", &["core/", "bindings-c/"], sanitized::c).long(),
         Step::new(Turn::Cargo, "sizes of the C library", reads::RUST, sizes::check).long(),

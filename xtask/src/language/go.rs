@@ -1,32 +1,98 @@
-//! Go, over the C library: the package with gofmt, `go vet` and `go test`, and its fixtures. It is
-//! no language of `ALL` yet, because examples, snippets and benchmarks in it are missing.
+//! Go, over the C library: the package with gofmt, `go vet` and `go test`, and its fixtures.
 
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Result, bail};
 
+use super::{Entry, Snippets};
 use crate::build::c::{Workshop, name_of_library};
-use crate::build::system;
+use crate::build::{DEADLINE, system};
 use crate::process::{must, run};
+use crate::requirements::TestSyntax;
 use crate::test::lint::{one, silent};
 use crate::test::results::of_one;
-use crate::test::{Count, Selection, suites};
+use crate::test::{Count, Selection, Step, Turn, suites};
 use crate::workspace::Workspace;
 
-pub(super) const READS: &[&str] = &["core/", "bindings-c/", "bindings-go/", "tests/fixtures/go/", "tests/vectors/"];
+pub(super) static ENTRY: Entry = Entry {
+    name: "go",
+    title: "Go",
+    fences: &["go"],
+    crates: &[],
+    package: Some(PACKAGE),
+    modules: None,
+    tests: TestSyntax {
+        is_file: |name, _| name.ends_with("_test.go"),
+        is_whole: |_| true,
+        above: &["//"],
+        functions: &["func ", "type "],
+        test: |line, _| line.strip_prefix("func ").filter(|name| name.starts_with("Test")),
+    },
+    steps: &[Step::new(Turn::Beside, "go lint and tests", &["core/", "bindings-c/", "bindings-go/", FIXTURES], tests)],
+    toolchain: || system::go().map(drop),
+    meets_all: false,
+    build,
+    install_tools: |_| Ok(()),
+    build_bench: |_| bail!("there is no benchmark in Go yet"),
+    bench_crate: "trunkline-c",
+    program: |workspace, name, _| vec![workshop(workspace).program(name)],
+    start,
+    snippets: Snippets::Alone(|workspace, stem| start(workspace, &workspace.path(&format!("docs/snippets/{stem}.go")))),
+    snippet_ending: "go",
+    example_endings: &["go"],
+    login: None,
+    container_command: &["server"],
+};
 
 const PACKAGE: &str = "bindings-go";
 const FIXTURES: &str = "tests/fixtures/go";
+/// The folders of the programs there, and their names.
+const PROGRAMS: [(&str, &str); 4] = [
+    ("server", "fixture-server"),
+    ("client", "fixture-client"),
+    ("scars-server", "scars-server"),
+    ("scars-client", "scars-client"),
+];
+/// After this, Go's tests end with the stacks of all goroutines.
+const TIMEOUT: &str = "-timeout=120s";
 
-pub(super) fn tests(workspace: &Workspace, _: &Selection) -> Result<Count> {
-    if let Err(missing) = system::go()
-        && std::env::var_os("CI").is_none()
-    {
-        return Ok(Count { note: format!("left out: {missing:#}"), ..Count::default() });
-    }
-    let workshop = Workshop::of_tests(workspace, "go");
+/// Programs find the library next to them.
+fn workshop(workspace: &Workspace) -> Workshop {
+    Workshop::of_tests(workspace, "go")
+}
+
+fn build(workspace: &Workspace) -> Result<()> {
+    let workshop = workshop(workspace);
     workshop.place_library(workspace)?;
+    for (folder, name) in PROGRAMS {
+        compile(workspace, FIXTURES, &Path::new("./cmd").join(folder), &workshop.program(name))?;
+    }
+    Ok(())
+}
+
+fn compile(workspace: &Workspace, folder: &str, package: &Path, program: &Path) -> Result<()> {
+    let mut build = go(workspace, folder, &["build", "-o"])?;
+    build.arg(program).arg(package);
+    must(build, DEADLINE).map(drop)
+}
+
+/// The command that runs a program, which is one file.
+fn start(workspace: &Workspace, source: &Path) -> Result<Command> {
+    let (Some(folder), Some(stem)) = (source.parent(), source.file_stem()) else {
+        bail!("{} is no file of a program", source.display())
+    };
+    let workshop = workshop(workspace);
+    workshop.place_library(workspace)?;
+    let program = workshop.program(&stem.to_string_lossy());
+    compile(workspace, &folder.to_string_lossy(), source, &program)?;
+    let mut command = workspace.command(program);
+    command.current_dir(folder);
+    Ok(command)
+}
+
+fn tests(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    build(workspace)?;
     let mut count = Count::default();
     for folder in [PACKAGE, FIXTURES] {
         let mut format = workspace.command(system::gofmt()?);
@@ -34,16 +100,9 @@ pub(super) fn tests(workspace: &Workspace, _: &Selection) -> Result<Count> {
         count = count.and(silent(format)?);
         count = count.and(one(go(workspace, folder, &["vet", "./..."])?)?);
     }
-    let mut test = go(workspace, PACKAGE, &["test", "-count=1", "./..."])?;
-    test.env("TRUNKLINE_LIBRARY", workshop.programs.join(name_of_library()));
-    count = count.and(of_one(&run(test, suites::DEADLINE)?));
-    let fixture = |role: &str| {
-        let program = workshop.program(&format!("fixture-{role}"));
-        let mut build = go(workspace, FIXTURES, &["build", "-o"])?;
-        build.arg(&program).arg(Path::new("./cmd").join(role));
-        must(build, suites::DEADLINE).map(|_| program).context("the fixtures in Go")
-    };
-    Ok(count.and(suites::vectors_of(workspace, "go", fixture("server")?, fixture("client")?)?))
+    let mut test = go(workspace, PACKAGE, &["test", "-count=1", TIMEOUT, "./..."])?;
+    test.env("TRUNKLINE_LIBRARY", workshop(workspace).programs.join(name_of_library()));
+    Ok(count.and(of_one(&run(test, suites::DEADLINE)?)))
 }
 
 /// Without cgo, as programs are built that need no C compiler.
