@@ -1,13 +1,27 @@
 //! The official SDKs used in tests: two virtual environments (the two release lines of the Python
-//! SDK cannot share one) and one npm tree. The Rust SDK is a package of the workspace.
+//! SDK cannot share one), one npm tree and a Go module. The Rust SDK is a package of the workspace.
+
+use std::path::PathBuf;
 
 use anyhow::Result;
 
-use crate::build::{node, python};
+use crate::build::c::Workshop;
+use crate::build::{DEADLINE, node, python, system};
+use crate::process::must;
 use crate::workspace::Workspace;
 
 pub(crate) fn install(workspace: &Workspace) -> Result<()> {
     python::make_venv(workspace, "mcp-1", Some(&workspace.path("tests/peers/python/requirements-1.txt")))?;
     python::make_venv(workspace, "mcp-2", Some(&workspace.path("tests/peers/python/requirements-2.txt")))?;
-    node::install(workspace, "tests/peers/node")
+    node::install(workspace, "tests/peers/node")?;
+    let Ok(go) = system::go() else { return Ok(()) };
+    let mut build = workspace.command(go);
+    build.current_dir(workspace.path("tests/peers/go")).env("CGO_ENABLED", "0").args(["build", "-o"]);
+    build.arg(of_go(workspace)).arg(".");
+    must(build, DEADLINE).map(drop)
+}
+
+/// The program of the Go SDK.
+pub(crate) fn of_go(workspace: &Workspace) -> PathBuf {
+    Workshop::of_tests(workspace, "go").program("peer-go")
 }

@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::http_servers::Urls;
 use crate::language::Language;
 use crate::matrix::feature::Feature;
-use crate::matrix::party::{Form, OUR_SERVERS, PEERS, Party, Transport};
+use crate::matrix::party::{Form, OUR_SERVERS, PEERS, Party, Peer, Transport};
 use crate::workspace::Workspace;
 
 /// The prefix of the names of our HTTP servers.
@@ -22,8 +22,8 @@ pub(crate) struct Pairing {
 /// all.
 pub(crate) fn all(languages: &[Language], long: bool) -> Vec<Pairing> {
     let mut pairings = ours(languages, long);
-    for peer in &PEERS {
-        let meet = |language: &&Language| long || language.meets_all || peer.language == language.name;
+    for peer in PEERS.iter().filter(|peer| peer.is_available()) {
+        let meet = |language: &&Language| long || meets_peer(**language, peer);
         for &language in languages.iter().filter(meet) {
             let ours = Party::Ours(language);
             let peer_party = Party::Peer(peer);
@@ -59,6 +59,12 @@ pub(crate) fn ours(languages: &[Language], long: bool) -> Vec<Pairing> {
 fn meets(client: Language, server: Language) -> bool {
     let is_rust = [client, server].iter().any(|language| language.name == "rust");
     client == server || is_rust || client.meets_all && server.meets_all
+}
+
+/// Returns whether the page has the pairings of a language and a peer.
+fn meets_peer(language: Language, peer: &Peer) -> bool {
+    let is_newer = Language::ALL.iter().any(|one| one.name == peer.language && !one.meets_all);
+    peer.language == language.name || if is_newer { language.name == "rust" } else { language.meets_all }
 }
 
 impl Pairing {
@@ -165,8 +171,8 @@ mod tests {
         let older: Vec<_> = Language::ALL.into_iter().filter(|language| language.meets_all).collect();
         let pairings = all(&older, false);
         let names: std::collections::BTreeSet<String> = pairings.iter().map(Pairing::name).collect();
-        // Go with Rust and itself, on either side.
-        let newer = 3 * 4;
+        // Go with Rust and itself, and the Go SDK with both of them, on either side.
+        let newer = 3 * 4 + 2 * (4 + 4);
         let expected = 4 * 4 * 4 + 4 * 19 + 5 * 4 * 3 + 4 * 4 + newer;
         assert_eq!(
             (names.len(), pairings.len()),

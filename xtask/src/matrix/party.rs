@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
+use crate::build::peers;
 use crate::language::Language;
 use crate::workspace::Workspace;
 
@@ -83,6 +84,7 @@ enum Program {
     Python { venv: &'static str, file: &'static str },
     Node { file: &'static str },
     Rust { name: &'static str },
+    Go,
 }
 
 const OUR_HTTP: &[&str] = &["--http", "0", "--page-size", "5"];
@@ -131,7 +133,7 @@ const fn all(revisions: &'static [&'static str]) -> [Form; 4] {
 const WITH_SSE: WithoutSse = WithoutSse { client: None, server: None };
 const RMCP_WITHOUT_SSE: Option<&str> = Some("rmcp has no HTTP+SSE");
 
-pub(crate) static PEERS: [Peer; 5] = [
+pub(crate) static PEERS: [Peer; 6] = [
     Peer {
         name: "mcp 1.30.0",
         language: "python",
@@ -183,6 +185,14 @@ pub(crate) static PEERS: [Peer; 5] = [
         without_sse: WithoutSse { client: RMCP_WITHOUT_SSE, server: RMCP_WITHOUT_SSE },
         servers: &both(&REVISIONS),
     },
+    Peer {
+        name: "go-sdk 1.8.0",
+        language: "go",
+        program: Program::Go,
+        speaks: &REVISIONS,
+        without_sse: WITH_SSE,
+        servers: &all(&REVISIONS),
+    },
 ];
 
 impl Party {
@@ -215,6 +225,11 @@ impl Party {
 }
 
 impl Peer {
+    /// Whether the toolchain of its language is there.
+    pub(crate) fn is_available(&self) -> bool {
+        Language::available().iter().any(|language| language.name == self.language)
+    }
+
     fn words(&self, workspace: &Workspace) -> Vec<PathBuf> {
         match self.program {
             Program::Python { venv, file } => {
@@ -222,6 +237,7 @@ impl Peer {
             }
             Program::Node { file } => vec!["node".into(), workspace.path("tests/peers/node").join(file)],
             Program::Rust { name } => vec![workspace.built(name)],
+            Program::Go => vec![peers::of_go(workspace)],
         }
     }
 }
