@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"time"
 
 	trunkline "github.com/trunkline-mcp/trunkline/bindings-go"
 )
@@ -141,6 +142,45 @@ func TestAPanicOfACallbackEndsNothing(t *testing.T) {
 	}
 	if err := client.Ping(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Calls have all of the deadline but its last fifth, in which they fail.
+func TestACallThatNeverEndsFailsBeforeTheDrainDeadline(t *testing.T) {
+	// Long enough for a busy machine.
+	const deadline = 3 * time.Second
+	server, err := trunkline.NewServer("test", "1.0.0", trunkline.ServerOptions{DrainDeadline: deadline})
+	if err != nil {
+		t.Fatal(err)
+	}
+	running, ended := make(chan struct{}), make(chan error, 1)
+	_, err = trunkline.AddTool(server, trunkline.Tool{Name: "endless"}, func(ctx context.Context, _ *trunkline.Call, _ struct{}) (string, error) {
+		close(running)
+		<-ctx.Done()
+		return "", ctx.Err()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := server.Listen(trunkline.HTTPOptions{Port: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := trunkline.Connect(t.Context(), listener.URL(), trunkline.ClientOptions{})
+	connected(t, client, err)
+	go func() {
+		_, err := client.CallTool(context.Background(), "endless", nil)
+		ended <- err
+	}()
+	<-running
+	start := time.Now()
+	closing := make(chan error, 1)
+	go func() { closing <- server.Close(context.Background()) }()
+	if err := <-ended; err == nil || time.Since(start) < deadline/2 || time.Since(start) >= deadline {
+		t.Error(err, time.Since(start))
+	}
+	if err := <-closing; err != nil {
+		t.Error(err)
 	}
 }
 

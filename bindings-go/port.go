@@ -42,15 +42,12 @@ func dispatch(port uintptr) {
 		err := invoke(func(failure *uintptr) uint32 { return c.Dispatch(port, math.MaxUint64, nil, failure) })
 		if err != nil {
 			slog.Error("trunkline: a callback failed", "error", err)
-			time.Sleep(dispatchPause)
+			// A failure that lasts must not use up a processor.
+			time.Sleep(100 * time.Millisecond)
 		}
 		settle()
 	}
 }
-
-// dispatchPause is how long callbacks wait after a failure, so that one that lasts does not use up
-// a processor.
-const dispatchPause = 100 * time.Millisecond
 
 // settle ends the waits for what has ended.
 func settle() {

@@ -51,7 +51,10 @@ func NewServer(name, version string, options ServerOptions) (*Server, error) {
 		forget(store)
 		return nil, err
 	}
-	server := &Server{server: made, drain: orDefault(options.DrainDeadline, 5*time.Second), listeners: map[*Listener]struct{}{}}
+	drain := orDefault(options.DrainDeadline, 5*time.Second)
+	// The rest is for the failures of calls that have not completed: see DrainDeadline.
+	drain -= min(drain/5, 1000)
+	server := &Server{server: made, drain: drain, listeners: map[*Listener]struct{}{}}
 	server.handles = append(server.handles, store)
 	return server, nil
 }

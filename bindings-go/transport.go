@@ -26,20 +26,19 @@ func ConnectTransport(ctx context.Context, transport Transport, options ClientOp
 	type message struct {
 		Message *string `json:"message,omitempty"`
 	}
-	type nothing = struct{}
 	options.transport = map[string]callFunc{
-		"transport_connect": answeringNothing(func(ctx context.Context, _ *nothing) error { return transport.Connect(ctx) }),
+		"transport_connect": answeringNothing(func(ctx context.Context, _ *struct{}) error { return transport.Connect(ctx) }),
 		"transport_send": answeringNothing(func(ctx context.Context, given *struct{ Message string }) error {
 			return transport.Send(ctx, given.Message)
 		}),
-		"transport_receive": answering(func(ctx context.Context, _ *nothing) (*message, error) {
+		"transport_receive": answering(func(ctx context.Context, _ *struct{}) (*message, error) {
 			received, err := transport.Receive(ctx)
 			if errors.Is(err, io.EOF) {
 				return &message{}, nil
 			}
 			return &message{&received}, err
 		}),
-		"transport_close": answeringNothing(func(ctx context.Context, _ *nothing) error { return transport.Close(ctx) }),
+		"transport_close": answeringNothing(func(ctx context.Context, _ *struct{}) error { return transport.Close(ctx) }),
 	}
 	return connect(ctx, options, func(set uintptr, client, failure *uintptr) uint32 {
 		return c.ClientConnectChannel(set, client, failure)
