@@ -72,7 +72,7 @@ fn newer_languages() -> String {
         return String::new();
     }
     format!(
-        "{}: only with Rust, with itself, and with its official SDK; `cargo xtask matrix --long` plays all pairs.\n",
+        "Newer languages ({}) play with Rust, themselves and their official SDK;\n`cargo xtask matrix --long` plays all pairs.\n",
         newer.join(", ")
     )
 }
