@@ -1,7 +1,6 @@
 package dev.trunkline
 
 import dev.trunkline.internal.Event
-import dev.trunkline.internal.Port as NativePort
 import kotlinx.coroutines.CoroutineDispatcher
 import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.CoroutineStart
@@ -11,6 +10,9 @@ import kotlinx.coroutines.SupervisorJob
 import kotlinx.coroutines.launch
 import kotlinx.serialization.json.JsonElement
 import java.util.concurrent.ConcurrentHashMap
+import kotlin.coroutines.CoroutineContext
+import kotlin.coroutines.EmptyCoroutineContext
+import dev.trunkline.internal.Port as NativePort
 
 /** What answers the calls of a feature, or the requests of a server. */
 internal class Callable(
@@ -23,10 +25,7 @@ internal class Callable(
 )
 
 /** What the calls of all features of a server share. */
-internal class Owner(
-    val dispatcher: CoroutineDispatcher,
-    val onError: ((Throwable, Context) -> Unit)?,
-)
+internal class Owner(val dispatcher: CoroutineDispatcher, val onError: ((Throwable, Context) -> Unit)?, val lifespan: Lifespan)
 
 /** The calls that are running, each as a coroutine. */
 internal class Calls(private val core: NativePort) {
@@ -34,15 +33,16 @@ internal class Calls(private val core: NativePort) {
     private val scope = CoroutineScope(SupervisorJob() + Dispatchers.Default)
     private val running = ConcurrentHashMap<ULong, Job>()
 
-    /** Runs the handler of a call, and sends its answer. */
-    fun start(event: Event, callable: Callable?) {
+    /** Runs the handler of a call with the elements of what caused it, and sends its answer. */
+    fun start(event: Event, callable: Callable?, cause: CoroutineContext) {
         val ticket = event.ticket
         if (callable == null) {
             core.fail(ticket, failure("tool", "the handler was removed before the call ran").toString())
             return
         }
-        val context = Context(ticket)
-        val where = callable.owner?.dispatcher?.plus(context) ?: context
+        val context = Context(ticket, callable.owner)
+        val traced = cause + (Port.telemetry?.ofCall(ticket) ?: EmptyCoroutineContext)
+        val where = traced + (callable.owner?.dispatcher?.plus(context) ?: context)
         // In the table before it starts, so that it cannot end before.
         val job = scope.launch(where, CoroutineStart.LAZY) { answer(event, callable, context) }
         running[ticket] = job

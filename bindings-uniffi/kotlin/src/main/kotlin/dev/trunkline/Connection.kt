@@ -11,17 +11,26 @@ import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.JsonPrimitive
 import kotlinx.serialization.json.decodeFromJsonElement
+import kotlinx.serialization.json.encodeToJsonElement
 
 /** The connection of a client, with the handlers of its server's requests and notifications. */
 internal class Connection(
     private val handlers: ClientHandlers,
     private val functions: Map<String, suspend (JsonObject) -> JsonObject>,
-) : OpenHandle(),
+    private val server: Server?,
+) : OpenHandle(server),
     Requester {
-    val notifications = MutableSharedFlow<Notification>(extraBufferCapacity = KEPT_NOTIFICATIONS, onBufferOverflow = BufferOverflow.DROP_OLDEST)
+    /** The deadline of a close is an option of the client. */
+    override val optionsOf: ULong? get() = null
+
+    val notifications =
+        MutableSharedFlow<Notification>(extraBufferCapacity = KEPT_NOTIFICATIONS, onBufferOverflow = BufferOverflow.DROP_OLDEST)
 
     /** In order, and not on the thread of the port, because a handler may block. */
-    private val received = Channel<Notification>(Channel.UNLIMITED)
+    private val received =
+        Channel<Notification>(KEPT_NOTIFICATIONS, BufferOverflow.DROP_OLDEST) {
+            log(listOf(LogRecord("warn", "a handler of notifications is too slow: ${it.method} was dropped", "trunkline::client")))
+        }
     private val scope = CoroutineScope(SupervisorJob() + Dispatchers.Default)
 
     init {
@@ -29,28 +38,27 @@ internal class Connection(
     }
 
     /** What is currently known about the server; nothing once the connection has ended. */
-    fun describe(): ConnectionDescription? =
-        try {
-            json.decodeFromJsonElement(Port.describe(handle))
-        } catch (_: TrunklineException) {
-            null
-        }
+    fun describe(): ConnectionDescription? = try {
+        json.decodeFromJsonElement(Port.describe(handle))
+    } catch (_: TrunklineException) {
+        null
+    }
 
-    override suspend fun request(
-        method: String,
-        params: JsonObject,
-        options: RequestOptions?,
-    ): JsonElement = Port.requests.send(handle, method, params, options)
+    override suspend fun request(method: String, params: JsonObject, options: RequestOptions?): JsonElement = send(method, params, options)
 
-    override fun notify(
-        method: String,
-        params: JsonObject,
-    ) = Port.notify(handle, objectOf("method" to JsonPrimitive(method), "params" to params))
+    suspend fun send(method: String, params: JsonElement?, options: RequestOptions?): JsonElement =
+        Port.requests.send(handle, method, params, options, causes = server != null)
 
-    override fun receiveNotification(
-        method: String,
-        params: JsonObject,
-    ) {
+    suspend fun stream(method: String, params: JsonElement, options: RequestOptions.() -> Unit): Stream =
+        Stream.open(handle, method, params, RequestOptions().apply(options), causes = server != null)
+
+    override fun notify(method: String, params: JsonObject) {
+        val message = objectOf("method" to JsonPrimitive(method), "params" to params)
+        val span = Port.telemetry?.starting(handle, JsonObject(message + ("notification" to TRUE)))
+        Port.notify(handle, JsonObject(message + objectOf("span" to span)))
+    }
+
+    override fun receiveNotification(method: String, params: JsonObject) {
         received.trySend(Notification(method, params))
     }
 
@@ -78,7 +86,34 @@ internal class Connection(
         notifications.tryEmit(notification)
     }
 
-    private companion object {
-        const val KEPT_NOTIFICATIONS = 1024
+    companion object {
+        private const val KEPT_NOTIFICATIONS = 1024
+
+        /** Connects, and makes a client of the connection and what is known of its server. */
+        suspend fun <C> open(
+            transport: JsonObject,
+            auth: OAuthOptions?,
+            options: ClientOptions.() -> Unit,
+            server: Server?,
+            functions: Map<String, suspend (JsonObject) -> JsonObject>,
+            make: (Connection, ConnectionDescription) -> C,
+        ): C {
+            val given = ClientOptions().apply(options)
+            val connection = Connection(given, functions, server)
+            val listens = given.notificationHandlers.keys.any { it in ClientHandlers.SUBSCRIBING }
+            given.telemetry = Port.observes(given.telemetry)
+            val span = if (given.telemetry == true) Port.telemetry?.starting(NONE, objectOf("method" to JsonPrimitive("open"))) else null
+            val client = JsonObject((json.encodeToJsonElement(given) as JsonObject) + objectOf("listen" to TRUE.takeIf { listens }))
+            val lanes = (given.requestHandlers.keys + functions.keys).associateWith { JsonPrimitive("queue") }
+            val message =
+                objectOf(
+                    "client" to client,
+                    "transport" to transport,
+                    "handlers" to JsonObject(lanes),
+                    "auth" to auth?.let { json.encodeToJsonElement(it) },
+                    "span" to span,
+                )
+            return make(connection, json.decodeFromJsonElement(connection.open(message)))
+        }
     }
 }

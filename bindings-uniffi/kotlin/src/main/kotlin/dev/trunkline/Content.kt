@@ -7,28 +7,16 @@ import java.util.Base64
 public fun text(text: String): TextContent = TextContent(text)
 
 /** An image block. */
-public fun image(
-    data: ByteArray,
-    mimeType: String,
-): ImageContent = ImageContent(base64(data).content, mimeType)
+public fun image(data: ByteArray, mimeType: String): ImageContent = ImageContent(base64(data).content, mimeType)
 
 /** An audio block. */
-public fun audio(
-    data: ByteArray,
-    mimeType: String,
-): AudioContent = AudioContent(base64(data).content, mimeType)
+public fun audio(data: ByteArray, mimeType: String): AudioContent = AudioContent(base64(data).content, mimeType)
 
 /** A block that embeds a resource. */
-public fun resource(
-    uri: String,
-    text: String,
-    mimeType: String? = null,
-): EmbeddedResource = EmbeddedResource(TextResourceContents(uri, text, mimeType))
+public fun resource(uri: String, text: String, mimeType: String? = null): EmbeddedResource =
+    EmbeddedResource(TextResourceContents(uri, text, mimeType))
 
 /** A link to a resource. */
-public fun link(
-    uri: String,
-    name: String,
-): ResourceLink = ResourceLink(uri, name)
+public fun link(uri: String, name: String): ResourceLink = ResourceLink(uri, name)
 
 internal fun base64(data: ByteArray): JsonPrimitive = JsonPrimitive(Base64.getEncoder().encodeToString(data))

@@ -20,9 +20,8 @@ public suspend fun currentContext(): Context =
  * The call that a handler answers, and messages to its client. It is an element of the coroutine's context, which its
  * children inherit. If the caller cancels the call, its coroutine is cancelled.
  */
-public class Context internal constructor(
-    internal val ticket: ULong,
-) : ClientRequests(),
+public class Context internal constructor(internal val ticket: ULong, private val owner: Owner? = null) :
+    ClientRequests(),
     CoroutineContext.Element {
     override val key: CoroutineContext.Key<*> get() = Key
 
@@ -34,36 +33,28 @@ public class Context internal constructor(
 
     override val requester: Requester =
         object : Requester {
-            override suspend fun request(
-                method: String,
-                params: JsonObject,
-                options: RequestOptions?,
-            ): JsonElement = Port.requests.send(ticket, method, params.ifEmpty { null }?.let(::JsonObject), options)
+            override suspend fun request(method: String, params: JsonObject, options: RequestOptions?): JsonElement =
+                Port.requests.send(ticket, method, params.ifEmpty { null }?.let(::JsonObject), options)
 
-            override fun notify(
-                method: String,
-                params: JsonObject,
-            ) = tell(method to params)
+            override fun notify(method: String, params: JsonObject) = tell(method to params)
         }
 
     /** The values of [once], by name. */
     private val done = ConcurrentHashMap<String, CompletableDeferred<JsonElement>>()
 
+    /** The value that the `lifespan` of the server has opened. */
+    public inline fun <reified T> lifespan(): T = opened() as T
+
+    @PublishedApi
+    internal fun opened(): Any? = owner?.lifespan?.value
+
     /** Reports progress if the caller requested it. Values that don't increase are dropped. */
-    public fun progress(
-        progress: Double,
-        total: Double? = null,
-        message: String? = null,
-    ) {
+    public fun progress(progress: Double, total: Double? = null, message: String? = null) {
         tell("progress" to JsonPrimitive(progress), "total" to total?.let(::JsonPrimitive), "message" to message?.let(::JsonPrimitive))
     }
 
     /** Sends a log message to the client, if it accepts messages of that level. */
-    public fun log(
-        level: LoggingLevel,
-        data: JsonElement,
-        logger: String? = null,
-    ) {
+    public fun log(level: LoggingLevel, data: JsonElement, logger: String? = null) {
         val log = objectOf("level" to json.encodeToJsonElement(level), "data" to data, "logger" to logger?.let(::JsonPrimitive))
         tell("log" to log)
     }
@@ -78,27 +69,16 @@ public class Context internal constructor(
      * Runs [work] once per request, even if the handler runs again because its client was asked. Later runs get its
      * value.
      */
-    public suspend inline fun <reified T> once(
-        name: String,
-        noinline work: suspend () -> T,
-    ): T = once(name, serializer<T>(), work)
+    public suspend inline fun <reified T> once(name: String, noinline work: suspend () -> T): T = once(name, serializer<T>(), work)
 
     @PublishedApi
-    internal suspend fun <T> once(
-        name: String,
-        serializer: KSerializer<T>,
-        work: suspend () -> T,
-    ): T {
+    internal suspend fun <T> once(name: String, serializer: KSerializer<T>, work: suspend () -> T): T {
         val own = CompletableDeferred<JsonElement>()
         val value = done.putIfAbsent(name, own)?.await() ?: first(name, own) { written(serializer, work(), "once($name)") }
         return values.decodeFromJsonElement(serializer, value)
     }
 
-    private suspend fun first(
-        name: String,
-        own: CompletableDeferred<JsonElement>,
-        work: suspend () -> JsonElement,
-    ): JsonElement {
+    private suspend fun first(name: String, own: CompletableDeferred<JsonElement>, work: suspend () -> JsonElement): JsonElement {
         try {
             val value = (facts["once"] as? JsonObject)?.get(name) ?: work().also { keep(name, it) }
             own.complete(value)
@@ -110,10 +90,7 @@ public class Context internal constructor(
         }
     }
 
-    private fun keep(
-        name: String,
-        value: JsonElement,
-    ) = send(objectOf("once" to objectOf("name" to JsonPrimitive(name), "value" to value)))
+    private fun keep(name: String, value: JsonElement) = send(objectOf("once" to objectOf("name" to JsonPrimitive(name), "value" to value)))
 
     /** Turns this call into a task, if the tool has `deferTask` and the client supports tasks. */
     public fun startTask(): Unit = tell("startTask" to JsonPrimitive(true))
@@ -127,17 +104,11 @@ public class Context internal constructor(
     /**
      * Asks the client's user to fill in the properties of a serializable class. Returns null unless the user accepts.
      */
-    public suspend inline fun <reified T : Any> elicit(
-        message: String,
-        noinline options: RequestOptions.() -> Unit = {},
-    ): T? = elicit(message, serializer<T>(), options)
+    public suspend inline fun <reified T : Any> elicit(message: String, noinline options: RequestOptions.() -> Unit = {}): T? =
+        elicit(message, serializer<T>(), options)
 
     @PublishedApi
-    internal suspend fun <T : Any> elicit(
-        message: String,
-        serializer: KSerializer<T>,
-        options: RequestOptions.() -> Unit,
-    ): T? {
+    internal suspend fun <T : Any> elicit(message: String, serializer: KSerializer<T>, options: RequestOptions.() -> Unit): T? {
         val schema: FormSchema = json.decodeFromJsonElement(schemaOf(serializer.descriptor))
         val result = elicit(message, schema, options)
         if (result.action != ElicitAction.ACCEPT) return null
@@ -146,7 +117,7 @@ public class Context internal constructor(
 
     /** Runs the rest of a request, for middleware. */
     internal suspend fun proceed(params: JsonObject?): JsonObject =
-        Port.requests.send(ticket, WaistMethods.NEXT, params) as JsonObject
+        Port.requests.send(ticket, WaistMethods.NEXT, params, causes = true) as JsonObject
 
     private fun tell(vararg members: Pair<String, JsonElement?>) {
         if (isOpen) send(objectOf(*members))

@@ -8,19 +8,32 @@ import kotlinx.serialization.json.JsonPrimitive
 internal class InvalidArguments(cause: Exception) : RuntimeException(cause.message, cause)
 
 /** The message for the core about what a handler has thrown. */
-internal fun failureOf(thrown: Throwable): JsonObject =
-    when (thrown) {
-        is ToolException -> failure("tool", thrown.message)
-        is ProtocolException -> failure("protocol", thrown.message, "code" to JsonPrimitive(thrown.code), "data" to thrown.data)
-        is TokenException ->
-            if (thrown.scopes == null) {
-                failure("invalid", thrown.message, "path" to JsonPrimitive(""))
-            } else {
-                failure("protocol", thrown.message, "data" to objectOf("error" to JsonPrimitive("insufficient_scope"), "scopes" to jsonOf(thrown.scopes)))
-            }
-        is InvalidArguments -> failure("invalid", thrown.message, "path" to JsonPrimitive(""))
-        else -> failure("internal", describe(thrown))
-    }
+internal fun failureOf(thrown: Throwable): JsonObject = when (thrown) {
+    is ToolException -> failure("tool", thrown.message)
+
+    is StoreException -> failure(
+        "protocol",
+        thrown.message,
+        "data" to objectOf("error" to JsonPrimitive(thrown.reason.name.lowercase())),
+    )
+
+    is ProtocolException -> failure("protocol", thrown.message, "code" to JsonPrimitive(thrown.code), "data" to thrown.data)
+
+    is TokenException ->
+        if (thrown.scopes == null) {
+            failure("invalid", thrown.message, "path" to JsonPrimitive(""))
+        } else {
+            failure(
+                "protocol",
+                thrown.message,
+                "data" to objectOf("error" to JsonPrimitive("insufficient_scope"), "scopes" to jsonOf(thrown.scopes)),
+            )
+        }
+
+    is InvalidArguments -> failure("invalid", thrown.message, "path" to JsonPrimitive(""))
+
+    else -> failure("internal", describe(thrown))
+}
 
 internal fun failure(kind: String, message: String?, vararg more: Pair<String, JsonElement?>): JsonObject =
     objectOf("kind" to JsonPrimitive(kind), "message" to JsonPrimitive(message ?: kind), *more)

@@ -1,8 +1,8 @@
 package dev.trunkline
 
 import kotlinx.serialization.KSerializer
-import kotlinx.serialization.SerializationException
 import kotlinx.serialization.Serializable
+import kotlinx.serialization.SerializationException
 import kotlinx.serialization.json.JsonArray
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonNull
@@ -13,9 +13,10 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** A registered feature. */
-public class Registration internal constructor(
-    private val handle: ULong,
-) {
+public open class Registration internal constructor(handle: ULong) {
+    @Volatile
+    internal var handle: ULong = handle
+
     /** Removes the feature and notifies connected clients. Calling it again has no effect. */
     public fun remove() {
         try {
@@ -32,10 +33,48 @@ public class Registration internal constructor(
     public fun disable(): Unit = Port.notify(handle, objectOf("enabled" to JsonPrimitive(false)))
 }
 
+/** The functions among the options of a tool, a resource, a resource template or a prompt. */
+public abstract class FeatureOptions internal constructor() {
+    internal var visibility: (suspend Context.(JsonElement) -> Answer)? = null
+        private set
+    internal val completers: MutableMap<String, suspend Context.(JsonElement) -> Answer> = mutableMapOf()
+
+    /** Decides for each caller, by its [Context], whether it sees and calls the feature. */
+    public fun visible(decide: suspend Context.() -> Boolean) {
+        visibility = { Answer(Shape.VALUE, JsonPrimitive(decide())) }
+    }
+
+    /** Suggests values of an argument of a prompt or a resource template: a list of strings, or a [Completion]. */
+    public fun complete(argument: String, suggest: suspend Context.(CompletionRequest) -> Any?) {
+        completers[argument] = { completionOf(suggest(json.decodeFromJsonElement(it))) }
+    }
+}
+
+/** A registered tool, resource, resource template or prompt, whose options can change. */
+public class ChangeableRegistration<O : FeatureOptions> internal constructor(
+    private val new: () -> O,
+    first: O.() -> Unit,
+    options: O.() -> Unit,
+    private val register: (O, replaces: ULong?) -> ULong,
+) : Registration(register(new().apply(first).apply(options), null)) {
+    private var changes = listOf(first, options)
+
+    /**
+     * Changes options, such as the description. Those that [change] doesn't set keep their values.
+     *
+     * @throws InvalidArgumentException if the changed feature is invalid; it then stays as it was.
+     */
+    public fun update(change: O.() -> Unit) {
+        synchronized(new) {
+            val changed = changes + change
+            handle = register(new().also { options -> changed.forEach { options.it() } }, handle)
+            changes = changed
+        }
+    }
+}
+
 /** The request to read a resource. */
-public class ResourceRequest internal constructor(
-    body: JsonObject,
-) {
+public class ResourceRequest internal constructor(body: JsonObject) {
     /** The URI of the resource. */
     public val uri: String = body.string("uri").orEmpty()
     private val variables = body["variables"] as? JsonObject ?: NOTHING
@@ -50,10 +89,7 @@ public class ResourceRequest internal constructor(
 
 /** The request to complete an argument. */
 @Serializable
-public class CompletionRequest internal constructor(
-    private val argument: CompleteArgument,
-    private val context: CompleteContext? = null,
-) {
+public class CompletionRequest internal constructor(private val argument: CompleteArgument, private val context: CompleteContext? = null) {
     /** The text typed so far. */
     public val value: String get() = argument.value
 
@@ -75,10 +111,7 @@ public class MiddlewareRequest internal constructor(
 
 /** A page of a provider: its items in the form of the protocol, and the cursor of the next page. */
 @Serializable
-public class ProviderPage(
-    public val items: List<JsonObject>,
-    public val nextCursor: String? = null,
-)
+public class ProviderPage(public val items: List<JsonObject>, public val nextCursor: String? = null)
 
 /** A provider of features that are not registered, such as rows of a database. */
 public interface Provider {
@@ -99,10 +132,7 @@ public fun interface TokenVerifier {
 }
 
 /** The HTTP request with an access token to verify. */
-public class TokenRequestFacts internal constructor(
-    given: AccessToken,
-    context: ULong,
-) : TokenFacts(given) {
+public class TokenRequestFacts internal constructor(given: AccessToken, context: ULong) : TokenFacts(given) {
     override val described: VerificationDescription by lazy { json.decodeFromJsonElement(Port.describe(context)) }
 }
 
@@ -122,25 +152,21 @@ internal class Handled<A, R>(
     val inputSchema: JsonObject = schemaOf(arguments.descriptor)
     val outputSchema: OutputSchema? = result?.let { OutputSchema(it.descriptor) }
 
-    suspend fun run(
-        context: Context,
-        body: JsonElement,
-    ): Answer {
+    suspend fun run(context: Context, body: JsonElement): Answer {
         val returned = handler(context, read(body))
         // Text is not quoted, whether it has a schema or not.
         if (result == null || returned is String) return answerOf(returned)
         return answerOf(values.encodeToJsonElement(result, returned))
     }
 
-    private fun read(body: JsonElement): A =
-        try {
-            values.decodeFromJsonElement(arguments, body)
-        } catch (error: SerializationException) {
-            throw InvalidArguments(error)
-        } catch (error: IllegalArgumentException) {
-            // Of a `require` in the class.
-            throw InvalidArguments(error)
-        }
+    private fun read(body: JsonElement): A = try {
+        values.decodeFromJsonElement(arguments, body)
+    } catch (error: SerializationException) {
+        throw InvalidArguments(error)
+    } catch (error: IllegalArgumentException) {
+        // Of a `require` in the class.
+        throw InvalidArguments(error)
+    }
 }
 
 internal fun completionOf(value: Any?): Answer =

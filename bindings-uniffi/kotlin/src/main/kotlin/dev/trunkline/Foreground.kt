@@ -13,10 +13,7 @@ private val SIGNALS = listOf("INT", "TERM")
 private val scope = CoroutineScope(SupervisorJob() + Dispatchers.Default)
 
 /** Runs [serve] to its end. A signal calls [close]; a second one has its default effect. */
-internal suspend fun <T> endedBySignals(
-    close: suspend () -> Unit,
-    serve: suspend () -> T,
-): T {
+internal suspend fun <T> endedBySignals(close: suspend () -> Unit, serve: suspend () -> T): T {
     val isClosing = AtomicBoolean()
     val handlers = mutableMapOf<Signal, SignalHandler>()
     val restore = { handlers.forEach { (signal, handler) -> Signal.handle(signal, handler) } }

@@ -13,7 +13,7 @@ internal val json: Json =
     Json {
         ignoreUnknownKeys = true
         explicitNulls = false
-        // An unknown value of an optional enumeration is one of a newer revision.
+        // Null for a member with a default is the default.
         coerceInputValues = true
     }
 
@@ -33,22 +33,15 @@ internal fun objectOf(vararg members: Pair<String, JsonElement?>): JsonObject =
 internal fun JsonObject.string(name: String): String? = (this[name] as? JsonPrimitive)?.contentOrNull
 
 /** The value of a JSON text, or null if it is none. */
-internal fun parse(text: String): JsonElement? =
-    try {
-        json.parseToJsonElement(text)
-    } catch (_: SerializationException) {
-        null
-    }
+internal fun parse(text: String): JsonElement? = try {
+    json.parseToJsonElement(text)
+} catch (_: SerializationException) {
+    null
+}
 
 /** A value that the program has passed, as JSON; [what] names it. */
-internal fun <T> written(
-    serializer: KSerializer<T>,
-    value: T,
-    what: String,
-    format: Json = values,
-): JsonElement =
-    try {
-        format.encodeToJsonElement(serializer, value)
-    } catch (error: SerializationException) {
-        throw InvalidArgumentException("$what cannot be written as JSON: ${error.message}", cause = error)
-    }
+internal fun <T> written(serializer: KSerializer<T>, value: T, what: String, format: Json = values): JsonElement = try {
+    format.encodeToJsonElement(serializer, value)
+} catch (error: SerializationException) {
+    throw InvalidArgumentException("$what cannot be written as JSON: ${error.message}", cause = error)
+}

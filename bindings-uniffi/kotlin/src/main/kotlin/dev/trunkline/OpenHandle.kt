@@ -1,6 +1,11 @@
 package dev.trunkline
 
+import kotlinx.coroutines.CancellationException
 import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.SupervisorJob
+import kotlinx.coroutines.launch
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
 import kotlin.time.Duration
@@ -8,17 +13,22 @@ import kotlin.time.Duration
 /**
  * The common part of listeners and connections: they open, and close once.
  *
- * @param server The server of a listener, whose options have the time that its calls are left.
+ * @param server The server that a listener or a connection in memory uses. Its lifespan is open for as long.
  */
-internal open class OpenHandle(
-    private val server: ULong = NONE,
-) : HandleOwner {
+internal open class OpenHandle(private val server: Server? = null) : HandleOwner {
     @Volatile
     var handle: ULong = NONE
         private set
 
-    /** Completed once this has closed, with the error that closed it, if any. */
+    /** Completed once this and the lifespan have closed, with the error that closed it, if any. */
     val end: CompletableDeferred<RuntimeException?> = CompletableDeferred()
+
+    /** Closed before it opened, by a signal. */
+    @Volatile
+    private var isClosing = false
+
+    /** The handle whose options have the deadline of a close, if it is not this one. */
+    protected open val optionsOf: ULong? get() = server?.handle
 
     val isOpen: Boolean get() = handle != NONE && !end.isCompleted
 
@@ -26,22 +36,37 @@ internal open class OpenHandle(
     suspend fun open(message: JsonObject): JsonElement = opened { Port.open(message, this) }
 
     suspend fun opened(open: () -> ULong): JsonElement {
-        val opening = open()
-        handle = opening
+        val opening =
+            try {
+                server?.enter(this)
+                if (isClosing) throw ClosedException("it was closed before it opened")
+                open().also { handle = it }
+            } catch (error: Throwable) {
+                closed(null)
+                throw error
+            }
         try {
             return Port.requests.reply(opening) { Port.core.close(opening, 0u) }
+        } catch (cancellation: CancellationException) {
+            Port.requests.ifFails(opening) { failed(opening, it) }
+            throw cancellation
         } catch (error: TrunklineException) {
-            // It gets no event `Closed`.
-            Port.forget(opening)
-            end.complete(error)
+            failed(opening, error)
             throw error
         }
     }
 
+    /** It gets no event `Closed`. */
+    private fun failed(opening: ULong, error: RuntimeException) {
+        Port.forget(opening)
+        closed(error)
+    }
+
     /** Closes it, and waits for its end. By default, calls in flight have the time that the options leave them. */
     suspend fun close(deadline: Duration? = null) {
+        isClosing = true
         if (isOpen) {
-            val options = if (server == NONE) handle else server
+            val options = optionsOf ?: handle
             val milliseconds = deadline?.wholeMilliseconds()?.toULong() ?: native { Port.core.closeDeadlineMs(options) }
             native { Port.core.close(handle, milliseconds) }
         }
@@ -49,6 +74,18 @@ internal open class OpenHandle(
     }
 
     override fun closed(error: RuntimeException?) {
-        end.complete(error)
+        if (server == null) {
+            end.complete(error)
+        } else {
+            // Not on the thread of the port: closing the lifespan takes as long as the program does.
+            scope.launch {
+                server.leave(this@OpenHandle)
+                end.complete(error)
+            }
+        }
+    }
+
+    private companion object {
+        val scope = CoroutineScope(SupervisorJob() + Dispatchers.Default)
     }
 }

@@ -2,15 +2,19 @@ package dev.trunkline
 
 import dev.trunkline.internal.Event
 import dev.trunkline.internal.OptionNames
-import dev.trunkline.internal.Port as NativePort
 import dev.trunkline.internal.version
 import dev.trunkline.internal.writeStderr
+import kotlinx.coroutines.Job
 import kotlinx.serialization.builtins.ListSerializer
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.JsonPrimitive
 import java.util.concurrent.ConcurrentHashMap
 import kotlin.concurrent.thread
+import kotlin.coroutines.ContinuationInterceptor
+import kotlin.coroutines.CoroutineContext
+import kotlin.coroutines.EmptyCoroutineContext
+import dev.trunkline.internal.Port as NativePort
 
 /** The owner of an open handle: a listener or a connection. */
 internal interface HandleOwner {
@@ -29,9 +33,18 @@ internal object Port {
     val requests = Requests(core)
     private val calls = Calls(core)
 
-    /** By feature. Removed by `Freed`, because admitted calls may still arrive until then. */
-    private val callables = ConcurrentHashMap<ULong, Callable>()
+    /** By feature and name. Removed by `Freed`, because admitted calls may still arrive until then. */
+    private val callables = ConcurrentHashMap<ULong, Map<String, Callable>>()
     private val owners = ConcurrentHashMap<ULong, HandleOwner>()
+
+    /** Spans and metrics, once a server or a client wants them. */
+    @Volatile
+    var telemetry: Telemetry? = null
+        private set
+    private val exchanges = ConcurrentHashMap<ULong, Exchange>()
+
+    /** By the exchange or request that may cause calls, until `Freed`. */
+    private val causes = ConcurrentHashMap<ULong, CoroutineContext>()
 
     /** Held while a handle is created, until it is in its table: its first event may arrive before that. */
     private val creating = Any()
@@ -42,17 +55,23 @@ internal object Port {
         thread(isDaemon = true, name = "trunkline") { receive() }
     }
 
-    /** Registers a server or one of its features, with what answers its calls. */
-    fun register(kind: String, description: JsonObject, callable: Callable? = null): ULong =
-        synchronized(creating) {
-            val handle = native { core.register(kind, description.toString()) }
-            if (callable != null) callables[handle] = callable
-            handle
-        }
+    /** Registers a server or one of its features, with what answers its calls, by their names. */
+    fun register(kind: String, description: JsonObject, functions: Map<String, Callable> = emptyMap()): ULong = synchronized(creating) {
+        val handle = native { core.register(kind, description.toString()) }
+        if (functions.isNotEmpty()) callables[handle] = functions
+        handle
+    }
+
+    /** Starts something whose calls run with the elements of [context]. */
+    fun causing(context: CoroutineContext, start: () -> ULong): ULong =
+        synchronized(creating) { start().also { causes[it] = inherited(context) } }
+
+    /** Passes a request of a web framework to a listener. */
+    fun exchange(listener: ULong, head: JsonObject, exchange: Exchange, context: CoroutineContext): ULong =
+        causing(context) { native { core.httpRequest(listener, head.toString(), false) }.also { exchanges[it] = exchange } }
 
     /** Opens a listener or a connection. Returns its handle, which is the ticket of its reply. */
-    fun open(message: JsonObject, owner: HandleOwner): ULong =
-        opened(owner) { core.open(message.toString()) }
+    fun open(message: JsonObject, owner: HandleOwner): ULong = opened(owner) { core.open(message.toString()) }
 
     fun opened(owner: HandleOwner, open: () -> ULong): ULong {
         loop
@@ -62,6 +81,19 @@ internal object Port {
     /** Forgets a handle that failed to open: no event `Closed` follows. */
     fun forget(handle: ULong) {
         owners.remove(handle)
+    }
+
+    /** Returns whether telemetry is wanted and available. Later requests then have spans. */
+    fun observes(option: Boolean?): Boolean {
+        if (!isTelemetryWanted(option)) return false
+        synchronized(creating) {
+            if (telemetry == null) {
+                telemetry = Telemetry(core)
+                notify(NONE, objectOf("telemetry" to TRUE))
+            }
+        }
+        telemetry?.measureLoad()
+        return true
     }
 
     fun notify(target: ULong, message: JsonObject) {
@@ -92,35 +124,58 @@ internal object Port {
 
     private fun dispatch(event: Event) {
         when (event.kind) {
-            EventKind.CALL -> calls.start(event, callable(event))
+            EventKind.CALL -> calls.start(event, callable(event), cause(event))
+
             EventKind.CANCEL -> calls.cancel(event.ticket, text(event))
+
             EventKind.REPLY -> requests.receiveReply(event)
+
             EventKind.NOTIFICATION ->
                 if (event.ticket != NONE) {
                     requests.receiveProgress(event)
                 } else {
                     owner(event.handle)?.receiveNotification(event.name, params(event))
                 }
+
             EventKind.CLOSED -> {
                 val owner = owner(event.handle)
                 owners.remove(event.handle)
                 owner?.closed(if (event.ok) null else exceptionOf(text(event)))
             }
+
+            EventKind.TELEMETRY -> telemetry?.receive(text(event))
+
             EventKind.LOG -> log(json.decodeFromString(ListSerializer(LogRecord.serializer()), text(event)))
-            EventKind.FREED -> callables.remove(event.handle)
+
+            EventKind.HTTP_HEAD, EventKind.HTTP_CHUNK -> known(exchanges, event.ticket)?.receive(event)
+
+            EventKind.HTTP_END -> known(exchanges, event.ticket)?.let {
+                exchanges.remove(event.ticket)
+                it.receive(event)
+            }
+
+            EventKind.FREED -> {
+                callables.remove(event.handle)
+                causes.remove(event.handle)
+            }
         }
     }
 
     private fun callable(event: Event): Callable? =
-        if (event.name.isEmpty()) known(callables, event.handle) else owner(event.handle)?.callable(event.name)
+        known(callables, event.handle)?.get(event.name) ?: owner(event.handle)?.callable(event.name)
+
+    private fun cause(event: Event): CoroutineContext =
+        (if (event.cause == NONE) null else known(causes, event.cause)) ?: EmptyCoroutineContext
+
+    /** What a call inherits: not what its own coroutine and the dispatcher of its server replace. */
+    private fun inherited(context: CoroutineContext): CoroutineContext = context.minusKey(Job).minusKey(ContinuationInterceptor)
 
     private fun owner(handle: ULong): HandleOwner? = known(owners, handle)
 
     private fun <T : Any> known(table: ConcurrentHashMap<ULong, T>, handle: ULong): T? =
         table[handle] ?: synchronized(creating) { table[handle] }
 
-    private fun params(event: Event): JsonObject =
-        if (event.body.isEmpty()) NOTHING else json.parseToJsonElement(text(event)) as JsonObject
+    private fun params(event: Event): JsonObject = if (event.body.isEmpty()) NOTHING else json.parseToJsonElement(text(event)) as JsonObject
 
     private fun text(event: Event): String = event.body.decodeToString()
 

@@ -3,59 +3,56 @@ package dev.trunkline
 import dev.trunkline.internal.Event
 import kotlinx.coroutines.CancellationException
 import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.ExperimentalCoroutinesApi
+import kotlinx.coroutines.currentCoroutineContext
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.JsonPrimitive
 import java.util.concurrent.ConcurrentHashMap
+import kotlin.coroutines.CoroutineContext
 import kotlin.time.Duration
 import dev.trunkline.internal.Port as NativePort
 
 /** Sends requests and notifications, to the server of a client or to the client of a call. */
 internal interface Requester {
-    suspend fun request(
-        method: String,
-        params: JsonObject,
-        options: RequestOptions? = null,
-    ): JsonElement
+    suspend fun request(method: String, params: JsonObject, options: RequestOptions? = null): JsonElement
 
-    fun notify(
-        method: String,
-        params: JsonObject,
-    )
+    fun notify(method: String, params: JsonObject)
 }
 
 /** The requests of this process in flight, by ticket. */
-internal class Requests(
-    private val core: NativePort,
-) {
+@OptIn(ExperimentalCoroutinesApi::class)
+internal class Requests(private val core: NativePort) {
     private val pending = ConcurrentHashMap<ULong, Pending>()
 
-    /** Sends a request and waits for its reply. If the coroutine is cancelled, so is the request. */
+    /**
+     * Sends a request and waits for its reply. If the coroutine is cancelled, so is the request. With [causes], it
+     * leads to calls in this process, which inherit the context of the coroutine.
+     */
     suspend fun send(
         target: ULong,
         method: String,
         params: JsonElement? = null,
         options: RequestOptions? = null,
-    ): JsonElement = reply(start(target, method, params, options))
+        causes: Boolean = false,
+    ): JsonElement = reply(start(target, method, params, options, if (causes) currentCoroutineContext() else null))
 
     /** Sends a request. Returns its ticket, for [reply]. */
-    fun start(
-        target: ULong,
-        method: String,
-        params: JsonElement?,
-        options: RequestOptions?,
-    ): ULong {
-        val message = message(method, params, options).toString()
-        val ticket = native { core.request(target, message) }
+    fun start(target: ULong, method: String, params: JsonElement?, options: RequestOptions?, cause: CoroutineContext? = null): ULong {
+        val causes = if (cause == null) NOTHING else objectOf("causes" to TRUE)
+        val message = JsonObject(message(method, params, options) + causes)
+        val telemetry = Port.telemetry
+        val sending = telemetry?.sending(target, message)
+        val text = (if (sending == null) message else JsonObject(message + ("trace" to sending.trace))).toString()
+        val send = { native { core.request(target, text) } }
+        val ticket = if (cause == null) send() else Port.causing(cause, send)
+        if (sending != null) of(ticket).reply.invokeOnCompletion { telemetry.ended(ticket, sending) }
         options?.onProgress?.let(of(ticket)::report)
         return ticket
     }
 
     /** Waits for the reply with this ticket. [cancel] is called if the coroutine is cancelled. */
-    suspend fun reply(
-        ticket: ULong,
-        cancel: () -> Unit = { core.cancel(ticket, "") },
-    ): JsonElement {
+    suspend fun reply(ticket: ULong, cancel: () -> Unit = { core.cancel(ticket, "") }): JsonElement {
         val reply = of(ticket).reply
         reply.invokeOnCompletion { pending.remove(ticket) }
         val event =
@@ -72,6 +69,16 @@ internal class Requests(
         throw exceptionOf(text)
     }
 
+    /** Calls a function if a request fails that nothing waits for any more. */
+    fun ifFails(ticket: ULong, report: (RuntimeException) -> Unit) {
+        val reply = of(ticket).reply
+        reply.invokeOnCompletion {
+            pending.remove(ticket)
+            val event = reply.getCompleted()
+            if (!event.ok) report(exceptionOf(event.body.decodeToString()))
+        }
+    }
+
     fun receiveReply(event: Event) {
         of(event.ticket).reply.complete(event)
     }
@@ -83,11 +90,7 @@ internal class Requests(
     /** The request with this ticket. Its reply may arrive before the core has returned the ticket. */
     private fun of(ticket: ULong): Pending = pending.computeIfAbsent(ticket) { Pending() }
 
-    private fun message(
-        method: String,
-        params: JsonElement?,
-        options: RequestOptions?,
-    ): JsonObject {
+    private fun message(method: String, params: JsonElement?, options: RequestOptions?): JsonObject {
         if (options == null) return objectOf("method" to JsonPrimitive(method), "params" to params)
         val full = options.meta?.let { JsonObject((params as? JsonObject).orEmpty() + ("_meta" to it)) } ?: params
         val progress = options.onProgress?.let { JsonPrimitive(true) }

@@ -11,10 +11,7 @@ import kotlinx.serialization.json.encodeToJsonElement
 import kotlinx.serialization.serializerOrNull
 
 /** The answer of a call, for the core. */
-internal class Answer(
-    val shape: UByte,
-    val body: ByteArray,
-) {
+internal class Answer(val shape: UByte, val body: ByteArray) {
     constructor(shape: UByte, body: String) : this(shape, body.encodeToByteArray())
 
     constructor(shape: UByte, body: JsonElement) : this(shape, body.toString())
@@ -36,17 +33,16 @@ public class InputRequired(
  * are parts of a result; results are sent as they are; maps and serializable classes are JSON objects; anything else
  * is a JSON value.
  */
-internal fun answerOf(value: Any?): Answer =
-    when (value) {
-        is String -> Answer(Shape.TEXT, value)
-        is ByteArray -> Answer(Shape.CONTENT, objectOf("blob" to base64(value)))
-        is InputRequired -> Answer(Shape.INPUT, inputOf(value))
-        is CallToolResult -> Answer(Shape.RESULT, json.encodeToJsonElement(value))
-        is ReadResourceResult -> Answer(Shape.RESULT, json.encodeToJsonElement(value))
-        is GetPromptResult -> Answer(Shape.RESULT, json.encodeToJsonElement(value))
-        is List<*> -> partsOf(value)?.let { Answer(Shape.CONTENT, it) } ?: Answer(Shape.VALUE, jsonOf(value))
-        else -> partOf(value)?.let { Answer(Shape.CONTENT, it) } ?: answerOf(jsonOf(value))
-    }
+internal fun answerOf(value: Any?): Answer = when (value) {
+    is String -> Answer(Shape.TEXT, value)
+    is ByteArray -> Answer(Shape.CONTENT, objectOf("blob" to base64(value)))
+    is InputRequired -> Answer(Shape.INPUT, inputOf(value))
+    is CallToolResult -> Answer(Shape.RESULT, json.encodeToJsonElement(value))
+    is ReadResourceResult -> Answer(Shape.RESULT, json.encodeToJsonElement(value))
+    is GetPromptResult -> Answer(Shape.RESULT, json.encodeToJsonElement(value))
+    is List<*> -> partsOf(value)?.let { Answer(Shape.CONTENT, it) } ?: Answer(Shape.VALUE, jsonOf(value))
+    else -> partOf(value)?.let { Answer(Shape.CONTENT, it) } ?: answerOf(jsonOf(value))
+}
 
 internal fun answerOf(value: JsonElement): Answer = Answer(if (value is JsonObject) Shape.OBJECT else Shape.VALUE, value)
 
@@ -57,26 +53,24 @@ private fun partsOf(list: List<*>): JsonArray? {
     return JsonArray(list.indices.map { parts[it] ?: json.encodeToJsonElement<ContentBlock>(text(list[it] as String)) })
 }
 
-private fun partOf(value: Any?): JsonElement? =
-    when (value) {
-        is ContentBlock -> json.encodeToJsonElement<ContentBlock>(value)
-        is ResourceContents -> json.encodeToJsonElement<ResourceContents>(value)
-        is PromptMessage -> json.encodeToJsonElement(value)
-        else -> null
-    }
+private fun partOf(value: Any?): JsonElement? = when (value) {
+    is ContentBlock -> json.encodeToJsonElement<ContentBlock>(value)
+    is ResourceContents -> json.encodeToJsonElement<ResourceContents>(value)
+    is PromptMessage -> json.encodeToJsonElement(value)
+    else -> null
+}
 
 /** Any value as JSON, by the serializer of its class. */
-internal fun jsonOf(value: Any?): JsonElement =
-    when (value) {
-        null, Unit -> JsonNull
-        is JsonElement -> value
-        is String -> JsonPrimitive(value)
-        is Boolean -> JsonPrimitive(value)
-        is Number -> JsonPrimitive(value)
-        is Map<*, *> -> JsonObject(value.entries.associate { (name, member) -> name.toString() to jsonOf(member) })
-        is Iterable<*> -> JsonArray(value.map(::jsonOf))
-        else -> serialized(value)
-    }
+internal fun jsonOf(value: Any?): JsonElement = when (value) {
+    null, Unit -> JsonNull
+    is JsonElement -> value
+    is String -> JsonPrimitive(value)
+    is Boolean -> JsonPrimitive(value)
+    is Number -> JsonPrimitive(value)
+    is Map<*, *> -> JsonObject(value.entries.associate { (name, member) -> name.toString() to jsonOf(member) })
+    is Iterable<*> -> JsonArray(value.map(::jsonOf))
+    else -> serialized(value)
+}
 
 @OptIn(InternalSerializationApi::class)
 private fun serialized(value: Any): JsonElement {

@@ -51,19 +51,18 @@ private class SchemaWriter(private val root: SerialDescriptor) {
         return if (text == null) schema else JsonObject(schema + ("description" to JsonPrimitive(text)))
     }
 
-    private fun kind(descriptor: SerialDescriptor): JsonObject =
-        when (descriptor.kind) {
-            PrimitiveKind.BOOLEAN -> type("boolean")
-            PrimitiveKind.BYTE, PrimitiveKind.SHORT, PrimitiveKind.INT, PrimitiveKind.LONG -> type("integer")
-            PrimitiveKind.FLOAT, PrimitiveKind.DOUBLE -> type("number")
-            PrimitiveKind.CHAR, PrimitiveKind.STRING -> type("string")
-            SerialKind.ENUM -> JsonObject(type("string") + ("enum" to names(descriptor)))
-            StructureKind.LIST -> JsonObject(type("array") + ("items" to of(descriptor.getElementDescriptor(0))))
-            StructureKind.MAP -> JsonObject(type("object") + ("additionalProperties" to of(descriptor.getElementDescriptor(1))))
-            StructureKind.CLASS, StructureKind.OBJECT -> structure(descriptor)
-            PolymorphicKind.SEALED -> sealed(descriptor)
-            else -> NOTHING
-        }
+    private fun kind(descriptor: SerialDescriptor): JsonObject = when (descriptor.kind) {
+        PrimitiveKind.BOOLEAN -> type("boolean")
+        PrimitiveKind.BYTE, PrimitiveKind.SHORT, PrimitiveKind.INT, PrimitiveKind.LONG -> type("integer")
+        PrimitiveKind.FLOAT, PrimitiveKind.DOUBLE -> type("number")
+        PrimitiveKind.CHAR, PrimitiveKind.STRING -> type("string")
+        SerialKind.ENUM -> JsonObject(type("string") + ("enum" to names(descriptor)))
+        StructureKind.LIST -> JsonObject(type("array") + ("items" to of(descriptor.getElementDescriptor(0))))
+        StructureKind.MAP -> JsonObject(type("object") + ("additionalProperties" to of(descriptor.getElementDescriptor(1))))
+        StructureKind.CLASS, StructureKind.OBJECT -> structure(descriptor)
+        PolymorphicKind.SEALED -> sealed(descriptor)
+        else -> NOTHING
+    }
 
     private fun structure(descriptor: SerialDescriptor): JsonObject {
         // An inline class is written as its value.
@@ -108,8 +107,7 @@ private class SchemaWriter(private val root: SerialDescriptor) {
     private fun names(descriptor: SerialDescriptor): JsonArray =
         JsonArray((0 until descriptor.elementsCount).map { JsonPrimitive(descriptor.getElementName(it)) })
 
-    private fun nullable(schema: JsonObject): JsonObject =
-        JsonObject(mapOf("anyOf" to JsonArray(listOf(schema, type("null")))))
+    private fun nullable(schema: JsonObject): JsonObject = JsonObject(mapOf("anyOf" to JsonArray(listOf(schema, type("null")))))
 
     private fun reference(name: String) = "#/$DEFINITIONS/${short(name)}"
 

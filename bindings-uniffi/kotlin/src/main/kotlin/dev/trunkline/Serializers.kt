@@ -35,19 +35,14 @@ internal object OtherContentSerializer : KSerializer<OtherContent> {
     override val descriptor: SerialDescriptor =
         SerialDescriptor("dev.trunkline.OtherContent", JsonObject.serializer().descriptor)
 
-    override fun serialize(
-        encoder: Encoder,
-        value: OtherContent,
-    ): Unit = encoder.encodeSerializableValue(JsonObject.serializer(), value.json)
+    override fun serialize(encoder: Encoder, value: OtherContent): Unit =
+        encoder.encodeSerializableValue(JsonObject.serializer(), value.json)
 
-    override fun deserialize(decoder: Decoder): OtherContent =
-        OtherContent(decoder.decodeSerializableValue(JsonObject.serializer()))
+    override fun deserialize(decoder: Decoder): OtherContent = OtherContent(decoder.decodeSerializableValue(JsonObject.serializer()))
 }
 
 /** Reads and writes one of several objects. */
-internal abstract class UnionSerializer<T : Any>(
-    name: String,
-) : KSerializer<T> {
+internal abstract class UnionSerializer<T : Any>(name: String) : KSerializer<T> {
     override val descriptor: SerialDescriptor =
         SerialDescriptor("dev.trunkline.$name", JsonObject.serializer().descriptor)
 
@@ -58,10 +53,7 @@ internal abstract class UnionSerializer<T : Any>(
     /** What a value becomes that does not match its type. */
     protected open fun other(json: JsonObject): T? = null
 
-    override fun serialize(
-        encoder: Encoder,
-        value: T,
-    ) {
+    override fun serialize(encoder: Encoder, value: T) {
         @Suppress("UNCHECKED_CAST")
         encoder.encodeSerializableValue(serializerOf(value) as SerializationStrategy<T>, value)
     }
@@ -80,14 +72,10 @@ internal abstract class UnionSerializer<T : Any>(
 }
 
 /** A list, of which one value alone is written without an array. */
-internal class OneOrListSerializer<T>(
-    item: KSerializer<T>,
-) : JsonTransformingSerializer<List<T>>(ListSerializer(item)) {
-    override fun transformDeserialize(element: JsonElement): JsonElement =
-        element as? JsonArray ?: JsonArray(listOf(element))
+internal class OneOrListSerializer<T>(item: KSerializer<T>) : JsonTransformingSerializer<List<T>>(ListSerializer(item)) {
+    override fun transformDeserialize(element: JsonElement): JsonElement = element as? JsonArray ?: JsonArray(listOf(element))
 
-    override fun transformSerialize(element: JsonElement): JsonElement =
-        (element as JsonArray).singleOrNull() ?: element
+    override fun transformSerialize(element: JsonElement): JsonElement = (element as JsonArray).singleOrNull() ?: element
 }
 
 /** A string, or `false` instead of an empty one. */
@@ -95,8 +83,7 @@ internal object OrFalseSerializer : JsonTransformingSerializer<String>(serialize
     override fun transformDeserialize(element: JsonElement): JsonElement =
         if (element == JsonPrimitive(false)) JsonPrimitive("") else element
 
-    override fun transformSerialize(element: JsonElement): JsonElement =
-        if (element == JsonPrimitive("")) JsonPrimitive(false) else element
+    override fun transformSerialize(element: JsonElement): JsonElement = if (element == JsonPrimitive("")) JsonPrimitive(false) else element
 }
 
 /** A time in whole milliseconds. */
@@ -104,10 +91,7 @@ internal object MillisecondsSerializer : KSerializer<Duration> {
     override val descriptor: SerialDescriptor =
         PrimitiveSerialDescriptor("dev.trunkline.Milliseconds", PrimitiveKind.LONG)
 
-    override fun serialize(
-        encoder: Encoder,
-        value: Duration,
-    ): Unit = encoder.encodeLong(value.wholeMilliseconds())
+    override fun serialize(encoder: Encoder, value: Duration): Unit = encoder.encodeLong(value.wholeMilliseconds())
 
     override fun deserialize(decoder: Decoder): Duration = decoder.decodeLong().milliseconds
 }
@@ -117,14 +101,30 @@ internal object ExceptionSerializer : KSerializer<TrunklineException> {
     override val descriptor: SerialDescriptor =
         SerialDescriptor("dev.trunkline.TrunklineException", JsonObject.serializer().descriptor)
 
-    override fun serialize(
-        encoder: Encoder,
-        value: TrunklineException,
-    ) {
+    override fun serialize(encoder: Encoder, value: TrunklineException) {
         val error = objectOf("kind" to json.encodeToJsonElement(value.kind), "message" to JsonPrimitive(value.message))
         encoder.encodeSerializableValue(JsonObject.serializer(), error)
     }
 
-    override fun deserialize(decoder: Decoder): TrunklineException =
-        Exceptions.of(decoder.decodeSerializableValue(JsonObject.serializer()))
+    override fun deserialize(decoder: Decoder): TrunklineException = Exceptions.of(decoder.decodeSerializableValue(JsonObject.serializer()))
+}
+
+/** One of a few strings of the protocol. Peers of newer revisions may send others. */
+public abstract class OpenEnum internal constructor(
+    /** The string. */
+    public val value: String,
+) {
+    override fun equals(other: Any?): Boolean = other is OpenEnum && other.javaClass == javaClass && other.value == value
+
+    override fun hashCode(): Int = value.hashCode()
+
+    override fun toString(): String = value
+}
+
+internal abstract class OpenEnumSerializer<T : OpenEnum>(name: String, private val make: (String) -> T) : KSerializer<T> {
+    override val descriptor: SerialDescriptor = PrimitiveSerialDescriptor("dev.trunkline.$name", PrimitiveKind.STRING)
+
+    override fun serialize(encoder: Encoder, value: T): Unit = encoder.encodeString(value.value)
+
+    override fun deserialize(decoder: Decoder): T = make(decoder.decodeString())
 }

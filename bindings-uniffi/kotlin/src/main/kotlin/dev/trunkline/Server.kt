@@ -2,16 +2,18 @@ package dev.trunkline
 
 import kotlinx.coroutines.CoroutineDispatcher
 import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.joinAll
 import kotlinx.coroutines.launch
-import kotlinx.coroutines.coroutineScope
 import kotlinx.serialization.KSerializer
+import kotlinx.serialization.json.JsonArray
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.JsonPrimitive
 import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 import kotlinx.serialization.json.intOrNull
+import kotlinx.serialization.json.jsonPrimitive
 import kotlinx.serialization.serializer
 import java.lang.ref.Cleaner
 import java.nio.file.Path
@@ -34,9 +36,14 @@ public fun server(
     instructions: String? = null,
     options: ServerOptions.() -> Unit = {},
     dispatcher: CoroutineDispatcher = Dispatchers.Default,
+    store: Store? = null,
+    lifespan: (suspend () -> Any?)? = null,
     onError: ((Throwable, Context) -> Unit)? = null,
     features: Server.() -> Unit = {},
-): Server = Server(Implementation(name = name, version = version), instructions, ServerOptions().apply(options), dispatcher, onError).apply(features)
+): Server {
+    val info = Implementation(name = name, version = version)
+    return Server(info, instructions, ServerOptions().apply(options), dispatcher, store, lifespan, onError).apply(features)
+}
 
 /**
  * A server of tools, resources, prompts and skills for clients of every protocol revision. One server handles all
@@ -46,6 +53,9 @@ public fun server(
  * block should run on [Dispatchers.IO].
  *
  * @property info Name and version.
+ * @param store Keeps tasks and sessions, instead of the option with its URL.
+ * @param lifespan Opens what calls need, before the first one. The value is [Context.lifespan], and is closed, if it
+ * is an [AutoCloseable], when nothing serves or uses the server any more.
  * @param onError Called with exceptions of handlers whose callers get a generic message.
  */
 public class Server(
@@ -53,10 +63,13 @@ public class Server(
     instructions: String? = null,
     options: ServerOptions = ServerOptions(),
     dispatcher: CoroutineDispatcher = Dispatchers.Default,
+    store: Store? = null,
+    lifespan: (suspend () -> Any?)? = null,
     onError: ((Throwable, Context) -> Unit)? = null,
 ) {
-    private val owner = Owner(dispatcher, onError)
-    internal val handle: ULong = register(info, instructions, options)
+    private val owner = Owner(dispatcher, onError, Lifespan(lifespan))
+    private val telemetry = options.telemetry
+    internal val handle: ULong = register(info, instructions, options, store, owner)
 
     /** What serves or uses this server. */
     private val open: MutableSet<OpenHandle> = ConcurrentHashMap.newKeySet()
@@ -74,7 +87,7 @@ public class Server(
         description: String? = null,
         noinline options: ToolOptions.() -> Unit = {},
         noinline handler: suspend Context.(A) -> Any?,
-    ): Registration = tool(name, description, options, serializer<A>(), null, handler)
+    ): ChangeableRegistration<ToolOptions> = tool(name, description, options, serializer<A>(), null, handler)
 
     /** Adds a tool with structured results: its output schema is that of the serializable class [R]. */
     @JvmName("structuredTool")
@@ -83,7 +96,7 @@ public class Server(
         description: String? = null,
         noinline options: ToolOptions.() -> Unit = {},
         noinline handler: suspend Context.(A) -> R,
-    ): Registration = tool(name, description, options, serializer<A>(), serializer<R>(), handler)
+    ): ChangeableRegistration<ToolOptions> = tool(name, description, options, serializer<A>(), serializer<R>(), handler)
 
     @PublishedApi
     internal fun <A, R> tool(
@@ -93,11 +106,9 @@ public class Server(
         arguments: KSerializer<A>,
         result: KSerializer<R>?,
         handler: suspend Context.(A) -> R,
-    ): Registration {
+    ): ChangeableRegistration<ToolOptions> {
         val handled = Handled(arguments, result, handler)
-        val given = ToolOptions().apply(options)
-        handled.outputSchema?.let { given.outputSchema = it.schema }
-        return tool(name, description, handled.inputSchema, given, handled.outputSchema?.isWrapped ?: false) { handled.run(this, it) }
+        return tool(name, description, handled.inputSchema, options, handled.outputSchema) { handled.run(this, it) }
     }
 
     /** Adds a tool with a JSON Schema. Without one, it takes no arguments. */
@@ -107,21 +118,32 @@ public class Server(
         inputSchema: JsonObject? = null,
         options: ToolOptions.() -> Unit = {},
         handler: suspend Context.(JsonObject) -> Any?,
-    ): Registration = tool(name, description, inputSchema, ToolOptions().apply(options), false) { answerOf(handler(it as JsonObject)) }
+    ): ChangeableRegistration<ToolOptions> = tool(name, description, inputSchema, options, null) { answerOf(handler(it as JsonObject)) }
 
     private fun tool(
         name: String,
         description: String?,
         inputSchema: JsonObject?,
-        options: ToolOptions,
-        isWrapped: Boolean,
+        options: ToolOptions.() -> Unit,
+        outputSchema: OutputSchema?,
         run: suspend Context.(JsonElement) -> Answer,
-    ): Registration {
-        if (description != null) options.description = description
-        val tool = json.encodeToJsonElement(options.tool(name, inputSchema ?: NOTHING)) as JsonObject
-        val described = if (inputSchema == null) JsonObject(tool - "inputSchema") else tool
-        return register("tool", name, json.encodeToJsonElement(options), "tool" to described, "wrapOutput" to JsonPrimitive(isWrapped), run = run)
-    }
+    ): ChangeableRegistration<ToolOptions> =
+        ChangeableRegistration(::ToolOptions, { this.description = description }, options) { given, replaces ->
+            if (outputSchema != null) given.outputSchema = outputSchema.schema
+            val tool = json.encodeToJsonElement(given.tool(name, inputSchema ?: NOTHING)) as JsonObject
+            val described = if (inputSchema == null) JsonObject(tool - "inputSchema") else tool
+            val wrapOutput = JsonPrimitive(outputSchema?.isWrapped ?: false)
+            register(
+                "tool",
+                name,
+                json.encodeToJsonElement(given),
+                given,
+                replaces,
+                "tool" to described,
+                "wrapOutput" to wrapOutput,
+                run = run,
+            )
+        }
 
     /**
      * Adds a resource or, with a URI template (RFC 6570, such as `notes://{name}`), all resources whose URI matches. An
@@ -134,19 +156,24 @@ public class Server(
         mimeType: String? = null,
         options: ResourceOptions.() -> Unit = {},
         handler: suspend Context.(ResourceRequest) -> Any?,
-    ): Registration {
-        val given = ResourceOptions().apply(options)
-        if (description != null) given.description = description
-        if (mimeType != null) given.mimeType = mimeType
+    ): ChangeableRegistration<ResourceOptions> {
         val isTemplate = "{" in uri
         val kind = if (isTemplate) "resourceTemplate" else "resource"
-        val described =
-            if (isTemplate) {
-                json.encodeToJsonElement(given.resourceTemplate(uriTemplate = uri, name = name))
-            } else {
-                json.encodeToJsonElement(given.resource(uri = uri, name = name))
+        val first: ResourceOptions.() -> Unit = {
+            this.description = description
+            this.mimeType = mimeType
+        }
+        return ChangeableRegistration(::ResourceOptions, first, options) { given, replaces ->
+            val described =
+                if (isTemplate) {
+                    json.encodeToJsonElement(given.resourceTemplate(uriTemplate = uri, name = name))
+                } else {
+                    json.encodeToJsonElement(given.resource(uri = uri, name = name))
+                }
+            register(kind, name, json.encodeToJsonElement(given), given, replaces, kind to described) {
+                answerOf(handler(ResourceRequest(it as JsonObject)))
             }
-        return register(kind, name, json.encodeToJsonElement(given), kind to described) { answerOf(handler(ResourceRequest(it as JsonObject))) }
+        }
     }
 
     /** Adds a prompt. Strings and content blocks become messages of the user. */
@@ -156,33 +183,33 @@ public class Server(
         arguments: List<PromptArgument>? = null,
         options: PromptOptions.() -> Unit = {},
         handler: suspend Context.(Map<String, String>) -> Any?,
-    ): Registration {
-        val given = PromptOptions().apply(options)
-        if (description != null) given.description = description
-        val described = json.encodeToJsonElement(given.prompt(name, arguments))
-        return register("prompt", name, json.encodeToJsonElement(given), "prompt" to described) { answerOf(handler(strings(it))) }
-    }
+    ): ChangeableRegistration<PromptOptions> =
+        ChangeableRegistration(::PromptOptions, { this.description = description }, options) { given, replaces ->
+            val described = json.encodeToJsonElement(given.prompt(name, arguments))
+            register("prompt", name, json.encodeToJsonElement(given), given, replaces, "prompt" to described) {
+                answerOf(handler(strings(it)))
+            }
+        }
 
-    /** Adds completions of an argument of a prompt or a resource template: a list of strings, or a [Completion]. */
+    /**
+     * Adds completions of an argument of a prompt or a resource template: a list of strings, or a [Completion]. If both
+     * are registered together, [FeatureOptions.complete] is simpler.
+     */
     public fun completion(
         reference: CompletionReference,
         argument: String,
         handler: suspend Context.(CompletionRequest) -> Any?,
-    ): Registration =
-        register(
-            "completion",
-            argument,
-            NOTHING,
-            "ref" to json.encodeToJsonElement(reference),
-            "argument" to JsonPrimitive(argument),
-        ) { completionOf(handler(json.decodeFromJsonElement(it))) }
+    ): Registration = add(
+        "completion",
+        argument,
+        NOTHING,
+        "ref" to json.encodeToJsonElement(reference),
+        "argument" to JsonPrimitive(argument),
+    ) { completionOf(handler(json.decodeFromJsonElement(it))) }
 
     /** Adds middleware for some methods, or for all that can be wrapped. The first one added is outermost. */
-    public fun middleware(
-        vararg methods: String,
-        handler: suspend Context.(MiddlewareRequest) -> JsonObject,
-    ): Registration =
-        register("middleware", "middleware", NOTHING, "methods" to methods.toList().ifEmpty { null }?.let(::jsonOf)) {
+    public fun middleware(vararg methods: String, handler: suspend Context.(MiddlewareRequest) -> JsonObject): Registration =
+        add("middleware", "middleware", NOTHING, "methods" to methods.toList().ifEmpty { null }?.let(::jsonOf)) {
             val request = it as JsonObject
             val params = request["params"] as? JsonObject ?: NOTHING
             Answer(Shape.RESULT, handler(MiddlewareRequest(request.string("method").orEmpty(), params, this)))
@@ -195,15 +222,14 @@ public class Server(
         handler: suspend Context.(JsonObject) -> JsonObject?,
     ): Registration {
         val given = json.encodeToJsonElement(RequestHandlerOptions().apply(options))
-        return register("requestHandler", method, given, "method" to JsonPrimitive(method)) { Answer(Shape.VALUE, jsonOf(handler(it as JsonObject))) }
+        return add("requestHandler", method, given, "method" to JsonPrimitive(method)) {
+            Answer(Shape.VALUE, jsonOf(handler(it as JsonObject)))
+        }
     }
 
     /** Adds a provider to a list: `tools`, `resources`, `resourceTemplates` or `prompts`. */
-    public fun provider(
-        of: String,
-        provider: Provider,
-    ): Registration =
-        register("provider", "the provider of $of", NOTHING, "of" to JsonPrimitive(of)) {
+    public fun provider(of: String, provider: Provider): Registration =
+        add("provider", "the provider of $of", NOTHING, "of" to JsonPrimitive(of)) {
             val request = it as JsonObject
             val list = request["list"] as? JsonObject
             if (list == null) {
@@ -214,43 +240,30 @@ public class Server(
         }
 
     /** Adds an agent skill: its files by path, with a `SKILL.md` that names it. */
-    public fun skill(
-        files: Map<String, String>,
-        options: SkillOptions.() -> Unit = {},
-    ): Registration = skill("files" to json.encodeToJsonElement(files.map { (path, text) -> SkillFile(path = path, text = text) }), options)
+    public fun skill(files: Map<String, String>, options: SkillOptions.() -> Unit = {}): Registration =
+        skill("files" to json.encodeToJsonElement(files.map { (path, text) -> SkillFile(path = path, text = text) }), options)
 
     /** Adds an agent skill: a folder with a `SKILL.md` that names it. */
-    public fun skill(
-        folder: Path,
-        options: SkillOptions.() -> Unit = {},
-    ): Registration = skill("folder" to JsonPrimitive(folder.toString()), options)
+    public fun skill(folder: Path, options: SkillOptions.() -> Unit = {}): Registration =
+        skill("folder" to JsonPrimitive(folder.toString()), options)
 
-    private fun skill(
-        source: Pair<String, JsonElement>,
-        options: SkillOptions.() -> Unit,
-    ): Registration = register("skill", "skill", json.encodeToJsonElement(SkillOptions().apply(options)), source)
+    private fun skill(source: Pair<String, JsonElement>, options: SkillOptions.() -> Unit): Registration =
+        add("skill", "skill", json.encodeToJsonElement(SkillOptions().apply(options)), source)
 
     /** Adds a folder whose files are served as resources, below [uri]. They are read on request. */
-    public fun directory(
-        uri: String,
-        path: Path,
-        options: DirectoryOptions.() -> Unit = {},
-    ): Registration {
+    public fun directory(uri: String, path: Path, options: DirectoryOptions.() -> Unit = {}): Registration {
         val given = json.encodeToJsonElement(DirectoryOptions().apply(options))
-        return register("directory", uri, given, "uri" to JsonPrimitive(uri), "path" to JsonPrimitive(path.toString()))
+        return add("directory", uri, given, "uri" to JsonPrimitive(uri), "path" to JsonPrimitive(path.toString()))
     }
 
     /** Adds the features of another server, named `prefix__name` and `prefix+uri`. */
-    public fun mount(
-        prefix: String,
-        other: Server,
-    ): Registration = register("mount", prefix, NOTHING, "prefix" to JsonPrimitive(prefix), "mounted" to number(other.handle))
+    public fun mount(prefix: String, other: Server): Registration =
+        add("mount", prefix, NOTHING, "prefix" to JsonPrimitive(prefix), "mounted" to number(other.handle))
+            .also { owner.lifespan.mount(other.owner.lifespan) }
 
     /** Adds the features of the server behind a client. */
-    public fun proxy(
-        client: Client,
-        options: ProxyOptions.() -> Unit = {},
-    ): Registration = register("proxy", "proxy", json.encodeToJsonElement(ProxyOptions().apply(options)), "connection" to number(client.handle))
+    public fun proxy(client: ConnectedClient, options: ProxyOptions.() -> Unit = {}): Registration =
+        add("proxy", "proxy", json.encodeToJsonElement(ProxyOptions().apply(options)), "connection" to number(client.handle))
 
     /** Notifies subscribers that a resource has changed. */
     public fun resourceUpdated(uri: String): Unit = Port.notify(handle, objectOf("resourceUpdated" to JsonPrimitive(uri)))
@@ -267,7 +280,7 @@ public class Server(
      * may then complete within `drainDeadline`. Once this is called, anything that the program prints goes to stderr.
      */
     public suspend fun serveStdio() {
-        val opened = OpenHandle(handle)
+        val opened = OpenHandle(this)
         Port.notify(NONE, objectOf("holdStdio" to TRUE))
         val error =
             endedBySignals({ opened.close() }) {
@@ -278,18 +291,35 @@ public class Server(
     }
 
     /** Listens for Streamable HTTP. With [auth], requests need an access token, which [verifier] verifies. */
-    public suspend fun listen(
-        auth: AuthOptions? = null,
-        verifier: TokenVerifier? = null,
-        options: HttpOptions.() -> Unit = {},
-    ): Listener {
-        val opened = OpenHandle(handle)
-        val verifying = verifier?.let { verifying(it, opened) }
-        val judged = auth?.let { JsonObject((json.encodeToJsonElement(it) as JsonObject) + objectOf("verifier" to verifying?.let(::number))) }
-        val http = json.encodeToJsonElement(HttpOptions().apply(options)) as JsonObject
-        val bound = listen(opened, JsonObject(http + objectOf("type" to JsonPrimitive("http"), "auth" to judged))) as JsonObject
+    public suspend fun listen(auth: AuthOptions? = null, verifier: TokenVerifier? = null, options: HttpOptions.() -> Unit = {}): Listener {
+        val opened = OpenHandle(this)
+        val bound = listen(opened, http(opened, auth, verifier, HttpOptions().apply(options))) as JsonObject
         val port = (bound["port"] as? JsonPrimitive)?.intOrNull ?: 0
         return Listener(opened, bound.string("url").orEmpty(), bound.string("host").orEmpty(), port)
+    }
+
+    /**
+     * An endpoint of Streamable HTTP in the program's own web server, whose adapter passes on requests. It takes the
+     * options of [listen] except those of a socket, and serves every path that it gets, unless the options name one.
+     *
+     * @throws InvalidArgumentException if an option is invalid.
+     */
+    public fun endpoint(auth: AuthOptions? = null, verifier: TokenVerifier? = null, options: HttpOptions.() -> Unit = {}): HttpEndpoint {
+        val given = HttpOptions().apply(options)
+        val mounted = "mounted" to TRUE
+        val checked = JsonObject(http(null, null, null, given) + mounted)
+        native { Port.core.check(objectOf("server" to number(handle), "transport" to checked).toString()) }
+        return HttpEndpoint {
+            val opened = OpenHandle(this)
+            listen(opened, JsonObject(http(opened, auth, verifier, given) + mounted))
+            opened
+        }
+    }
+
+    /** Checks the server's store, and returns what is wrong with it. This takes a few seconds. */
+    public suspend fun checkStore(): List<String> {
+        val findings = (Port.requests.send(handle, "checkStore") as JsonObject)["findings"] as? JsonArray
+        return findings.orEmpty().map { it.jsonPrimitive.content }
     }
 
     /**
@@ -301,52 +331,88 @@ public class Server(
         freed.clean()
     }
 
-    private suspend fun listen(
-        opened: OpenHandle,
-        transport: JsonObject,
-        vararg how: Pair<String, JsonElement>,
-    ): JsonElement {
-        enter(opened)
-        return opened.open(objectOf("server" to number(handle), "transport" to transport, *how))
+    private suspend fun listen(opened: OpenHandle, transport: JsonObject, vararg how: Pair<String, JsonElement>): JsonElement =
+        opened.open(objectOf("server" to number(handle), "transport" to transport, *how))
+
+    private fun http(opened: OpenHandle?, auth: AuthOptions?, verifier: TokenVerifier?, options: HttpOptions): JsonObject {
+        val verifying = if (verifier == null || opened == null) null else verifying(verifier, opened)
+        val judged = auth?.let {
+            JsonObject((json.encodeToJsonElement(it) as JsonObject) + objectOf("verifier" to verifying?.let(::number)))
+        }
+        val http = json.encodeToJsonElement(options) as JsonObject
+        return JsonObject(http + objectOf("type" to JsonPrimitive("http"), "auth" to judged))
     }
 
-    /** Keeps the server alive until this has ended, and closes it with the server. */
-    internal fun enter(opened: OpenHandle) {
+    /** Opens the lifespan, keeps the server alive until this has ended, and closes it with the server. */
+    internal suspend fun enter(opened: OpenHandle) {
+        Port.observes(telemetry)
         open += opened
         USED += this
-        opened.end.invokeOnCompletion {
-            open -= opened
-            if (open.isEmpty()) USED -= this
-        }
+        owner.lifespan.enter(opened)
     }
 
-    private fun verifying(
-        verifier: TokenVerifier,
-        opened: OpenHandle,
-    ): ULong {
+    internal suspend fun leave(opened: OpenHandle) {
+        owner.lifespan.leave(opened)
+        open -= opened
+        if (open.isEmpty()) USED -= this
+    }
+
+    private fun verifying(verifier: TokenVerifier, opened: OpenHandle): ULong {
         val callable =
             Callable("the verifier", owner) {
-                Answer(Shape.VALUE, jsonOf(verifier.verify(TokenRequestFacts(json.decodeFromJsonElement(it), ticket))?.let { json.encodeToJsonElement(it) }))
+                Answer(
+                    Shape.VALUE,
+                    jsonOf(
+                        verifier.verify(TokenRequestFacts(json.decodeFromJsonElement(it), ticket))?.let {
+                            json.encodeToJsonElement(it)
+                        },
+                    ),
+                )
             }
-        val verifying = Port.register("verifier", objectOf("server" to number(handle)), callable)
+        val verifying = Port.register("verifier", objectOf("server" to number(handle)), mapOf("" to callable))
         opened.end.invokeOnCompletion { Registration(verifying).remove() }
         return verifying
     }
 
-    private fun register(
+    private fun add(
         kind: String,
         name: String,
         options: JsonElement,
         vararg members: Pair<String, JsonElement?>,
         run: (suspend Context.(JsonElement) -> Answer)? = null,
-    ): Registration {
-        val description = JsonObject((options as JsonObject) + objectOf("server" to number(handle), *members))
-        return Registration(Port.register(kind, description, run?.let { Callable("$kind $name", owner, it) }))
+    ): Registration = Registration(register(kind, name, options, null, null, *members, run = run))
+
+    /** Registers a feature, and the functions of its options, which it then keeps alive. */
+    private fun register(
+        kind: String,
+        name: String,
+        options: JsonElement,
+        hooks: FeatureOptions?,
+        replaces: ULong?,
+        vararg members: Pair<String, JsonElement?>,
+        run: (suspend Context.(JsonElement) -> Answer)? = null,
+    ): ULong {
+        val registered = mutableListOf<ULong>()
+        val hook = { of: String, function: suspend Context.(JsonElement) -> Answer ->
+            val callable = mapOf("" to Callable("the $of of $kind $name", owner, function))
+            number(Port.register(of, objectOf("server" to number(handle)), callable).also { registered += it })
+        }
+        try {
+            val completers = hooks?.completers?.mapValues { (_, complete) -> hook("completer", complete) }
+            val functions =
+                objectOf(
+                    "visible" to hooks?.visibility?.let { hook("visibility", it) },
+                    "complete" to completers?.takeIf { it.isNotEmpty() }?.let(::JsonObject),
+                    "replaces" to replaces?.let(::number),
+                )
+            val description = JsonObject((options as JsonObject) + functions + objectOf("server" to number(handle), *members))
+            return Port.register(kind, description, run?.let { mapOf("" to Callable("$kind $name", owner, it)) }.orEmpty())
+        } finally {
+            for (one in registered) Registration(one).remove()
+        }
     }
 
-    private class Freeing(
-        private val handle: ULong,
-    ) : Runnable {
+    private class Freeing(private val handle: ULong) : Runnable {
         override fun run() = Registration(handle).remove()
     }
 
@@ -356,18 +422,19 @@ public class Server(
         /** Servers that something serves or uses. */
         val USED: MutableSet<Server> = ConcurrentHashMap.newKeySet()
 
-        fun register(
-            info: Implementation,
-            instructions: String?,
-            options: ServerOptions,
-        ): ULong =
-            Port.register(
-                "server",
+        fun register(info: Implementation, instructions: String?, options: ServerOptions, store: Store?, owner: Owner): ULong {
+            val functions = store?.let { callables(it, owner) }.orEmpty()
+            val description =
                 objectOf(
                     "info" to json.encodeToJsonElement(info),
                     "instructions" to instructions?.let(::JsonPrimitive),
                     "options" to json.encodeToJsonElement(options),
-                ),
-            )
+                    "store" to
+                        functions.keys.takeIf {
+                            it.isNotEmpty()
+                        }?.let { names -> JsonObject(names.associateWith { JsonPrimitive("queue") }) },
+                )
+            return Port.register("server", description, functions)
+        }
     }
 }

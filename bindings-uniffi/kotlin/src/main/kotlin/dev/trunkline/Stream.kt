@@ -1,5 +1,6 @@
 package dev.trunkline
 
+import kotlinx.coroutines.currentCoroutineContext
 import kotlinx.coroutines.flow.Flow
 import kotlinx.coroutines.flow.flow
 import kotlinx.serialization.json.JsonElement
@@ -8,36 +9,24 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** An open stream: the result of the request that opened it, and requests about it. */
-internal class Stream private constructor(
-    private val ticket: ULong,
-    val result: JsonElement,
-) {
-    suspend fun request(
-        method: String,
-        params: JsonElement? = null,
-        options: RequestOptions? = null,
-    ): JsonElement = Port.requests.send(ticket, method, params, options)
+internal class Stream private constructor(private val ticket: ULong, val result: JsonElement) {
+    suspend fun request(method: String, params: JsonElement? = null, options: RequestOptions? = null): JsonElement =
+        Port.requests.send(ticket, method, params, options)
 
     /** The next item; null when the stream has ended. */
-    suspend fun next(): JsonElement? =
-        try {
-            request(WaistMethods.NEXT).takeIf { it !is JsonNull }
-        } catch (_: ClosedException) {
-            null
-        }
+    suspend fun next(): JsonElement? = try {
+        request(WaistMethods.NEXT).takeIf { it !is JsonNull }
+    } catch (_: ClosedException) {
+        null
+    }
 
     fun close() {
         Port.core.cancel(ticket, "")
     }
 
     companion object {
-        suspend fun open(
-            target: ULong,
-            method: String,
-            params: JsonElement,
-            options: RequestOptions,
-        ): Stream {
-            val ticket = Port.requests.start(target, method, params, options)
+        suspend fun open(target: ULong, method: String, params: JsonElement, options: RequestOptions, causes: Boolean): Stream {
+            val ticket = Port.requests.start(target, method, params, options, if (causes) currentCoroutineContext() else null)
             return Stream(ticket, Port.requests.reply(ticket))
         }
     }
@@ -60,9 +49,7 @@ public class Subscription internal constructor(
 }
 
 /** A tool call that runs as a task. [close] stops polling but doesn't cancel the task. */
-public class ClientTask internal constructor(
-    private val stream: Stream,
-) : AutoCloseable {
+public class ClientTask internal constructor(private val stream: Stream) : AutoCloseable {
     /** The latest known state; null if the server didn't create a task. */
     @Volatile
     public var state: Task? = if (stream.result is JsonNull) null else json.decodeFromJsonElement(stream.result)

@@ -26,21 +26,12 @@ import kotlin.time.Duration.Companion.seconds
 
 class CallsTest {
     @Serializable
-    class Name(
-        val name: String,
-    )
+    class Name(val name: String)
 
     @Serializable
-    class Greeting(
-        val text: String,
-        val isPolite: Boolean = true,
-    )
+    class Greeting(val text: String, val isPolite: Boolean = true)
 
-    private fun test(
-        features: Server.() -> Unit,
-        options: ClientOptions.() -> Unit = {},
-        work: suspend (Client) -> Unit,
-    ) = runBlocking {
+    private fun test(features: Server.() -> Unit, options: ClientOptions.() -> Unit = {}, work: suspend (Client) -> Unit) = runBlocking {
         withTimeout(20.seconds) {
             val server = server("test", "1.0", features = features)
             Client.connect(server, options).use { work(it) }
@@ -62,22 +53,20 @@ class CallsTest {
         }
 
     @Test
-    fun `a wrong argument is an error of the call`() =
-        test({ tool<Name>("greet") { it.name } }) { client ->
-            assertTrue(client.callTool("greet", arguments("""{"name": 5}""")).isError)
-        }
+    fun `a wrong argument is an error of the call`() = test({ tool<Name>("greet") { it.name } }) { client ->
+        assertTrue(client.callTool("greet", arguments("""{"name": 5}""")).isError)
+    }
 
     @Test
-    fun `errors of tools reach the caller and others do not`() =
-        test({
-            tool("fails") { throw ToolException("no luck") }
-            tool("breaks") { error("a secret") }
-            tool("refuses") { throw ProtocolException("not now", -32000) }
-        }) { client ->
-            assertEquals("no luck", textOf(client.callTool("fails").also { assertTrue(it.isError) }))
-            assertTrue("secret" !in client.callTool("breaks").toString())
-            assertEquals(-32000L, assertFailsWith<ProtocolException> { client.callTool("refuses") }.code)
-        }
+    fun `errors of tools reach the caller and others do not`() = test({
+        tool("fails") { throw ToolException("no luck") }
+        tool("breaks") { error("a secret") }
+        tool("refuses") { throw ProtocolException("not now", -32000) }
+    }) { client ->
+        assertEquals("no luck", textOf(client.callTool("fails").also { assertTrue(it.isError) }))
+        assertTrue("secret" !in client.callTool("breaks").toString())
+        assertEquals(-32000L, assertFailsWith<ProtocolException> { client.callTool("refuses") }.code)
+    }
 
     @Test
     fun `cancelling the caller's coroutine cancels the handler's`() {
@@ -104,57 +93,51 @@ class CallsTest {
     }
 
     @Test
-    fun `a timeout of the coroutine cancels the request`() =
-        test({ tool("waits") { awaitCancellation() } }) { client ->
-            assertFailsWith<CancellationException> { withTimeout(50) { client.callTool("waits") } }
-            assertFailsWith<RequestTimeoutException> { client.callTool("waits") { timeout = 50.milliseconds } }
+    fun `a timeout of the coroutine cancels the request`() = test({ tool("waits") { awaitCancellation() } }) { client ->
+        assertFailsWith<CancellationException> { withTimeout(50) { client.callTool("waits") } }
+        assertFailsWith<RequestTimeoutException> { client.callTool("waits") { timeout = 50.milliseconds } }
+    }
+
+    @Test
+    fun `the context follows into child coroutines`() = test({
+        tool("context") { coroutineScope { launch { currentContext().info("from a child") } }.let { currentContext().method } }
+    }) { client -> assertEquals("tools/call", textOf(client.callTool("context"))) }
+
+    @Test
+    fun `progress and the result are a flow`() = test({
+        tool("counts") {
+            progress(1.0, 2.0)
+            delay(20)
+            "done"
         }
+    }) { client ->
+        val events = client.callToolFlow("counts").toList()
+        assertEquals(1.0, assertIs<ToolEvent.Reported>(events.first()).progress.progress)
+        assertEquals("done", textOf(assertIs<ToolEvent.Finished>(events.last()).result))
+    }
 
     @Test
-    fun `the context follows into child coroutines`() =
-        test({
-            tool("context") { coroutineScope { launch { currentContext().info("from a child") } }.let { currentContext().method } }
-        }) { client -> assertEquals("tools/call", textOf(client.callTool("context"))) }
+    fun `handlers of the client answer the server`() = test(
+        { tool("asks") { elicit<Name>("Who?")?.name ?: "nobody" } },
+        { onElicit { ElicitResult(ElicitAction.ACCEPT, JsonObject(mapOf("name" to JsonPrimitive("Ada")))) } },
+    ) { client -> assertEquals("Ada", textOf(client.callTool("asks"))) }
 
     @Test
-    fun `progress and the result are a flow`() =
-        test({
-            tool("counts") {
-                progress(1.0, 2.0)
-                delay(20)
-                "done"
-            }
-        }) { client ->
-            val events = client.callToolFlow("counts").toList()
-            assertEquals(1.0, assertIs<ToolEvent.Reported>(events.first()).progress.progress)
-            assertEquals("done", textOf(assertIs<ToolEvent.Finished>(events.last()).result))
-        }
+    fun `middleware wraps calls`() = test({
+        middleware("tools/call") { request -> JsonObject(request.next() + ("_meta" to arguments("""{"seen": true}"""))) }
+        tool("plain") { "text" }
+    }) { client -> assertEquals("true", client.callTool("plain").meta?.get("seen").toString()) }
 
     @Test
-    fun `handlers of the client answer the server`() =
-        test(
-            { tool("asks") { elicit<Name>("Who?")?.name ?: "nobody" } },
-            { onElicit { ElicitResult(ElicitAction.ACCEPT, JsonObject(mapOf("name" to JsonPrimitive("Ada")))) } },
-        ) { client -> assertEquals("Ada", textOf(client.callTool("asks"))) }
-
-    @Test
-    fun `middleware wraps calls`() =
-        test({
-            middleware("tools/call") { request -> JsonObject(request.next() + ("_meta" to arguments("""{"seen": true}"""))) }
-            tool("plain") { "text" }
-        }) { client -> assertEquals("true", client.callTool("plain").meta?.get("seen").toString()) }
-
-    @Test
-    fun `resources prompts and completions`() =
-        test({
-            resource("note", "note://{id}") { "Note ${it["id"]}" }
-            prompt("hello", arguments = listOf(PromptArgument("who", required = true))) { "Hello, ${it["who"]}" }
-            completion(PromptReference("hello"), "who") { request -> listOf("Ada", "Alan").filter { it.startsWith(request.value) } }
-        }) { client ->
-            assertEquals("Note 7", (client.readResource("note://7").contents.single() as TextResourceContents).text)
-            assertEquals("Hello, Ada", (client.getPrompt("hello", mapOf("who" to "Ada")).messages.single().content as TextContent).text)
-            assertEquals(listOf("Alan"), client.complete(PromptReference("hello"), CompleteArgument("who", "Al")).completion.values)
-        }
+    fun `resources prompts and completions`() = test({
+        resource("note", "note://{id}") { "Note ${it["id"]}" }
+        prompt("hello", arguments = listOf(PromptArgument("who", required = true))) { "Hello, ${it["who"]}" }
+        completion(PromptReference("hello"), "who") { request -> listOf("Ada", "Alan").filter { it.startsWith(request.value) } }
+    }) { client ->
+        assertEquals("Note 7", (client.readResource("note://7").contents.single() as TextResourceContents).text)
+        assertEquals("Hello, Ada", (client.getPrompt("hello", mapOf("who" to "Ada")).messages.single().content as TextContent).text)
+        assertEquals(listOf("Alan"), client.complete(PromptReference("hello"), CompleteArgument("who", "Al")).completion.values)
+    }
 
     @Test
     fun `subscriptions are flows`() {
@@ -171,12 +154,11 @@ class CallsTest {
     }
 
     @Test
-    fun `many calls at once`() =
-        test({ tool<Name>("echo") { it.name } }) { client ->
-            coroutineScope {
-                repeat(500) { number ->
-                    launch { assertEquals("$number", textOf(client.callTool("echo", arguments("""{"name": "$number"}""")))) }
-                }
+    fun `many calls at once`() = test({ tool<Name>("echo") { it.name } }) { client ->
+        coroutineScope {
+            repeat(500) { number ->
+                launch { assertEquals("$number", textOf(client.callTool("echo", arguments("""{"name": "$number"}""")))) }
             }
         }
+    }
 }

@@ -90,21 +90,14 @@ class ModelsTest {
         assertNull(error.signal)
     }
 
-    private fun check(
-        file: File,
-        method: String,
-        result: JsonObject,
-    ) {
+    private fun check(file: File, method: String, result: JsonObject) {
         val serializer = serializers[method] ?: return
         val (read, written) = roundTrip(serializer, result)
         assertEquals(read, json.decodeFromJsonElement(serializer, written), "$method in $file")
         assertEquals(essential(result), essential(written), "$method in $file")
     }
 
-    private fun <T> roundTrip(
-        serializer: KSerializer<T>,
-        result: JsonObject,
-    ): Pair<T, JsonElement> {
+    private fun <T> roundTrip(serializer: KSerializer<T>, result: JsonObject): Pair<T, JsonElement> {
         val read = json.decodeFromJsonElement(serializer, result)
         return read to json.encodeToJsonElement(serializer, read)
     }
@@ -126,15 +119,16 @@ class ModelsTest {
     }
 
     /** Without nulls and flags that are false, which mean the same as none. */
-    private fun essential(value: JsonElement): JsonElement =
-        when (value) {
-            is JsonObject ->
-                JsonObject(
-                    value.filterValues { it != JsonNull && it != no }.mapValues { essential(it.value) },
-                )
-            is JsonArray -> JsonArray(value.map(::essential))
-            else -> value
-        }
+    private fun essential(value: JsonElement): JsonElement = when (value) {
+        is JsonObject ->
+            JsonObject(
+                value.filterValues { it != JsonNull && it != no }.mapValues { essential(it.value) },
+            )
+
+        is JsonArray -> JsonArray(value.map(::essential))
+
+        else -> value
+    }
 
     private val no = JsonPrimitive(false)
 

@@ -17,23 +17,17 @@ class SchemaTest {
 
     @Serializable
     @Description("A question")
-    class Question(
-        @Description("Name of the city") val city: String,
-        val days: Int = 1,
-        val unit: System? = null,
-        val tags: List<String>,
-    )
+    class Question(@Description("Name of the city") val city: String, val days: Int = 1, val unit: System? = null, val tags: List<String>)
 
     @Serializable
-    class Tree(
-        val children: List<Tree>,
-    )
+    class Tree(val children: List<Tree>)
 
     @Test
     fun `a class has its properties and their descriptions`() {
         val expected =
             """{"type":"object","properties":{"city":{"type":"string","description":"Name of the city"},"days":{"type":"integer"},""" +
-                """"unit":{"anyOf":[{"type":"string","enum":["metric"]},{"type":"null"}]},"tags":{"type":"array","items":{"type":"string"}}},""" +
+                """"unit":{"anyOf":[{"type":"string","enum":["metric"]},{"type":"null"}]},""" +
+                """"tags":{"type":"array","items":{"type":"string"}}},""" +
                 """"required":["city","tags"],"description":"A question"}"""
         assertEquals(expected, schemaOf(serializer<Question>().descriptor).toString())
     }
@@ -41,7 +35,10 @@ class SchemaTest {
     @Test
     fun `a class that contains itself is a definition`() {
         val schema = schemaOf(serializer<Tree>().descriptor)
-        assertEquals("""{"type":"array","items":{"${'$'}ref":"#/${'$'}defs/Tree"}}""", (schema.getValue("properties") as Map<*, *>)["children"].toString())
+        assertEquals(
+            """{"type":"array","items":{"${'$'}ref":"#/${'$'}defs/Tree"}}""",
+            (schema.getValue("properties") as Map<*, *>)["children"].toString(),
+        )
         assertTrue("\$defs" in schema)
     }
 
@@ -49,7 +46,10 @@ class SchemaTest {
     fun `results that are not objects are wrapped`() {
         val list = OutputSchema(serializer<List<Int>>().descriptor)
         assertTrue(list.isWrapped)
-        assertEquals("""{"type":"object","properties":{"result":{"type":"array","items":{"type":"integer"}}},"required":["result"]}""", list.schema.toString())
+        assertEquals(
+            """{"type":"object","properties":{"result":{"type":"array","items":{"type":"integer"}}},"required":["result"]}""",
+            list.schema.toString(),
+        )
         assertFalse(OutputSchema(serializer<Question>().descriptor).isWrapped)
     }
 }

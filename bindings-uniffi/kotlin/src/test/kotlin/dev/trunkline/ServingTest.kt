@@ -11,17 +11,16 @@ import kotlin.time.Duration.Companion.seconds
 
 class ServingTest {
     @Test
-    fun `a listener serves over HTTP until it is closed`() =
-        runBlocking {
-            withTimeout(20.seconds) {
-                val server = server("test", "1.0") { tool("hello") { "Hello!" } }
-                val listener = server.listen { port = 0 }
-                Client.connect(listener.url).use { assertEquals(listOf("hello"), it.listTools().map { tool -> tool.name }) }
-                listener.close()
-                assertEquals(FailureReason.REFUSED, assertFailsWith<TransportException> { Client.connect(listener.url) }.reason)
-                server.close()
-            }
+    fun `a listener serves over HTTP until it is closed`() = runBlocking {
+        withTimeout(20.seconds) {
+            val server = server("test", "1.0") { tool("hello") { "Hello!" } }
+            val listener = server.listen { port = 0 }
+            Client.connect(listener.url).use { assertEquals(listOf("hello"), it.listTools().map { tool -> tool.name }) }
+            listener.close()
+            assertEquals(FailureReason.REFUSED, assertFailsWith<TransportException> { Client.connect(listener.url) }.reason)
+            server.close()
         }
+    }
 
     @Test
     fun `a closed server refuses features`() {

@@ -7,7 +7,7 @@ import kotlinx.serialization.json.JsonPrimitive
 import kotlinx.serialization.json.decodeFromJsonElement
 
 /** Requests about the servers of a group, one function each. */
-public abstract class GroupOperations internal constructor() : ClientOperations() {
+public abstract class GroupOperations internal constructor() : ConnectedClient() {
     /**
      * Lists the servers of the group, with their states, in the order in which they were added.
      *

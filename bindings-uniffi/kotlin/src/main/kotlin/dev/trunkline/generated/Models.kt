@@ -14,28 +14,40 @@ import kotlinx.serialization.json.JsonObject
 import kotlin.time.Duration
 
 /** What to do if a name, URI or argument is registered twice. */
-@Serializable
-public enum class OnDuplicate {
-    /** The registration fails. */
-    @SerialName("error")
-    ERROR,
+@Serializable(with = OnDuplicateSerializer::class)
+public class OnDuplicate(
+    value: String,
+) : OpenEnum(value) {
+    public companion object {
+        /** The registration fails. */
+        @JvmField
+        public val ERROR: OnDuplicate = OnDuplicate("error")
 
-    /** The new registration replaces the old one. Running calls continue. */
-    @SerialName("replace")
-    REPLACE,
+        /** The new registration replaces the old one. Running calls continue. */
+        @JvmField
+        public val REPLACE: OnDuplicate = OnDuplicate("replace")
+    }
 }
+
+internal object OnDuplicateSerializer : OpenEnumSerializer<OnDuplicate>("OnDuplicate", ::OnDuplicate)
 
 /** The callers that may share a cached result. Not a substitute for access control. */
-@Serializable
-public enum class CacheScope {
-    /** Only the caller that received the result. */
-    @SerialName("private")
-    PRIVATE,
+@Serializable(with = CacheScopeSerializer::class)
+public class CacheScope(
+    value: String,
+) : OpenEnum(value) {
+    public companion object {
+        /** Only the caller that received the result. */
+        @JvmField
+        public val PRIVATE: CacheScope = CacheScope("private")
 
-    /** All callers. */
-    @SerialName("public")
-    PUBLIC,
+        /** All callers. */
+        @JvmField
+        public val PUBLIC: CacheScope = CacheScope("public")
+    }
 }
+
+internal object CacheScopeSerializer : OpenEnumSerializer<CacheScope>("CacheScope", ::CacheScope)
 
 /** An icon for user interfaces. */
 @Serializable
@@ -51,14 +63,22 @@ public data class Icon(
 )
 
 /** Background that the icon is designed for. */
-@Serializable
-public enum class IconTheme {
-    @SerialName("light")
-    LIGHT,
+@Serializable(with = IconThemeSerializer::class)
+public class IconTheme(
+    value: String,
+) : OpenEnum(value) {
+    public companion object {
+        /** `light` */
+        @JvmField
+        public val LIGHT: IconTheme = IconTheme("light")
 
-    @SerialName("dark")
-    DARK,
+        /** `dark` */
+        @JvmField
+        public val DARK: IconTheme = IconTheme("dark")
+    }
 }
+
+internal object IconThemeSerializer : OpenEnumSerializer<IconTheme>("IconTheme", ::IconTheme)
 
 /** The name and version of a client or server. */
 @Serializable
@@ -132,147 +152,189 @@ public data class Root(
 )
 
 /** A choice of the revision to speak. */
-@Serializable
-public enum class RevisionChoice {
-    /** The newest revision that both sides support: probes first, falls back to the legacy era. */
-    @SerialName("auto")
-    AUTO,
+@Serializable(with = RevisionChoiceSerializer::class)
+public class RevisionChoice(
+    value: String,
+) : OpenEnum(value) {
+    public companion object {
+        /**
+         * The newest revision that both sides support: probes first, falls back to the legacy era.
+         */
+        @JvmField
+        public val AUTO: RevisionChoice = RevisionChoice("auto")
 
-    /** The newest revision of the legacy era, without a probe. */
-    @SerialName("legacy")
-    LEGACY,
+        /** The newest revision of the legacy era, without a probe. */
+        @JvmField
+        public val LEGACY: RevisionChoice = RevisionChoice("legacy")
 
-    /** The newest revision of the modern era, without a fallback. */
-    @SerialName("modern")
-    MODERN,
+        /** The newest revision of the modern era, without a fallback. */
+        @JvmField
+        public val MODERN: RevisionChoice = RevisionChoice("modern")
 
-    /** This revision, without a probe. */
-    @SerialName("2024-11-05")
-    V2024_11_05,
+        /** This revision, without a probe. */
+        @JvmField
+        public val V2024_11_05: RevisionChoice = RevisionChoice("2024-11-05")
 
-    /** This revision, without a probe. */
-    @SerialName("2025-03-26")
-    V2025_03_26,
+        /** This revision, without a probe. */
+        @JvmField
+        public val V2025_03_26: RevisionChoice = RevisionChoice("2025-03-26")
 
-    /** This revision, without a probe. */
-    @SerialName("2025-06-18")
-    V2025_06_18,
+        /** This revision, without a probe. */
+        @JvmField
+        public val V2025_06_18: RevisionChoice = RevisionChoice("2025-06-18")
 
-    /** This revision, without a probe. */
-    @SerialName("2025-11-25")
-    V2025_11_25,
+        /** This revision, without a probe. */
+        @JvmField
+        public val V2025_11_25: RevisionChoice = RevisionChoice("2025-11-25")
 
-    /** This revision, without a probe. */
-    @SerialName("2026-07-28")
-    V2026_07_28,
+        /** This revision, without a probe. */
+        @JvmField
+        public val V2026_07_28: RevisionChoice = RevisionChoice("2026-07-28")
+    }
 }
+
+internal object RevisionChoiceSerializer : OpenEnumSerializer<RevisionChoice>("RevisionChoice", ::RevisionChoice)
 
 /** Severity of a log message, least severe first (RFC 5424). */
-@Serializable
-public enum class LoggingLevel {
-    /** Debugging information. */
-    @SerialName("debug")
-    DEBUG,
+@Serializable(with = LoggingLevelSerializer::class)
+public class LoggingLevel(
+    value: String,
+) : OpenEnum(value) {
+    public companion object {
+        /** Debugging information. */
+        @JvmField
+        public val DEBUG: LoggingLevel = LoggingLevel("debug")
 
-    /** General information. */
-    @SerialName("info")
-    INFO,
+        /** General information. */
+        @JvmField
+        public val INFO: LoggingLevel = LoggingLevel("info")
 
-    /** Normal but significant events. */
-    @SerialName("notice")
-    NOTICE,
+        /** Normal but significant events. */
+        @JvmField
+        public val NOTICE: LoggingLevel = LoggingLevel("notice")
 
-    /** Warnings. */
-    @SerialName("warning")
-    WARNING,
+        /** Warnings. */
+        @JvmField
+        public val WARNING: LoggingLevel = LoggingLevel("warning")
 
-    /** Errors. */
-    @SerialName("error")
-    ERROR,
+        /** Errors. */
+        @JvmField
+        public val ERROR: LoggingLevel = LoggingLevel("error")
 
-    /** Critical errors, such as a failed component. */
-    @SerialName("critical")
-    CRITICAL,
+        /** Critical errors, such as a failed component. */
+        @JvmField
+        public val CRITICAL: LoggingLevel = LoggingLevel("critical")
 
-    /** Action must be taken immediately. */
-    @SerialName("alert")
-    ALERT,
+        /** Action must be taken immediately. */
+        @JvmField
+        public val ALERT: LoggingLevel = LoggingLevel("alert")
 
-    /** The system is unusable. */
-    @SerialName("emergency")
-    EMERGENCY,
+        /** The system is unusable. */
+        @JvmField
+        public val EMERGENCY: LoggingLevel = LoggingLevel("emergency")
+    }
 }
+
+internal object LoggingLevelSerializer : OpenEnumSerializer<LoggingLevel>("LoggingLevel", ::LoggingLevel)
 
 /** Binding of tokens to the client's key (RFC 9449). */
-@Serializable
-public enum class DpopPolicy {
-    /** Bearer tokens only. Bound tokens are refused, because their binding would not be checked. */
-    @SerialName("off")
-    OFF,
+@Serializable(with = DpopPolicySerializer::class)
+public class DpopPolicy(
+    value: String,
+) : OpenEnum(value) {
+    public companion object {
+        /**
+         * Bearer tokens only. Bound tokens are refused, because their binding would not be checked.
+         */
+        @JvmField
+        public val OFF: DpopPolicy = DpopPolicy("off")
 
-    /** Both; a bound token needs its proof. */
-    @SerialName("optional")
-    OPTIONAL,
+        /** Both; a bound token needs its proof. */
+        @JvmField
+        public val OPTIONAL: DpopPolicy = DpopPolicy("optional")
 
-    /** Bound tokens only. */
-    @SerialName("required")
-    REQUIRED,
+        /** Bound tokens only. */
+        @JvmField
+        public val REQUIRED: DpopPolicy = DpopPolicy("required")
+    }
 }
+
+internal object DpopPolicySerializer : OpenEnumSerializer<DpopPolicy>("DpopPolicy", ::DpopPolicy)
 
 /** Where the stderr of a child process goes. */
-@Serializable
-public enum class ChildStderr {
-    /** Copied to the stderr of this process; the last lines are captured for error messages. */
-    @SerialName("inherit")
-    INHERIT,
+@Serializable(with = ChildStderrSerializer::class)
+public class ChildStderr(
+    value: String,
+) : OpenEnum(value) {
+    public companion object {
+        /** Copied to the stderr of this process; the last lines are captured for error messages. */
+        @JvmField
+        public val INHERIT: ChildStderr = ChildStderr("inherit")
 
-    /** Only the last lines are captured: 20 of at most 1,000 bytes each. */
-    @SerialName("keep")
-    KEEP,
+        /** Only the last lines are captured: 20 of at most 1,000 bytes each. */
+        @JvmField
+        public val KEEP: ChildStderr = ChildStderr("keep")
 
-    /** Discarded; error messages don't contain it. */
-    @SerialName("discard")
-    DISCARD,
+        /** Discarded; error messages don't contain it. */
+        @JvmField
+        public val DISCARD: ChildStderr = ChildStderr("discard")
+    }
 }
+
+internal object ChildStderrSerializer : OpenEnumSerializer<ChildStderr>("ChildStderr", ::ChildStderr)
 
 /** The OAuth grant used to get access tokens. */
-@Serializable
-public enum class OAuthGrant {
-    /** The user logs in and authorizes the client. */
-    @SerialName("authorization_code")
-    AUTHORIZATION_CODE,
+@Serializable(with = OAuthGrantSerializer::class)
+public class OAuthGrant(
+    value: String,
+) : OpenEnum(value) {
+    public companion object {
+        /** The user logs in and authorizes the client. */
+        @JvmField
+        public val AUTHORIZATION_CODE: OAuthGrant = OAuthGrant("authorization_code")
 
-    /** The client acts on its own behalf (extension "OAuth client credentials"). */
-    @SerialName("client_credentials")
-    CLIENT_CREDENTIALS,
+        /** The client acts on its own behalf (extension "OAuth client credentials"). */
+        @JvmField
+        public val CLIENT_CREDENTIALS: OAuthGrant = OAuthGrant("client_credentials")
 
-    /**
-     * An organization's identity provider grants access (extension "Enterprise-managed
-     * authorization").
-     */
-    @SerialName("enterprise_managed")
-    ENTERPRISE_MANAGED,
+        /**
+         * An organization's identity provider grants access (extension "Enterprise-managed
+         * authorization").
+         */
+        @JvmField
+        public val ENTERPRISE_MANAGED: OAuthGrant = OAuthGrant("enterprise_managed")
 
-    /** The platform vouches for this workload (draft extension "Workload identity federation"). */
-    @SerialName("workload_identity")
-    WORKLOAD_IDENTITY,
+        /**
+         * The platform vouches for this workload (draft extension "Workload identity federation").
+         */
+        @JvmField
+        public val WORKLOAD_IDENTITY: OAuthGrant = OAuthGrant("workload_identity")
+    }
 }
+
+internal object OAuthGrantSerializer : OpenEnumSerializer<OAuthGrant>("OAuthGrant", ::OAuthGrant)
 
 /** Support of a tool for calls that run as tasks. */
-@Serializable
-public enum class TaskSupport {
-    /** Tasks are not supported. */
-    @SerialName("forbidden")
-    FORBIDDEN,
+@Serializable(with = TaskSupportSerializer::class)
+public class TaskSupport(
+    value: String,
+) : OpenEnum(value) {
+    public companion object {
+        /** Tasks are not supported. */
+        @JvmField
+        public val FORBIDDEN: TaskSupport = TaskSupport("forbidden")
 
-    /** Tasks are optional. */
-    @SerialName("optional")
-    OPTIONAL,
+        /** Tasks are optional. */
+        @JvmField
+        public val OPTIONAL: TaskSupport = TaskSupport("optional")
 
-    /** Tasks are required; other clients get an error. */
-    @SerialName("required")
-    REQUIRED,
+        /** Tasks are required; other clients get an error. */
+        @JvmField
+        public val REQUIRED: TaskSupport = TaskSupport("required")
+    }
 }
+
+internal object TaskSupportSerializer : OpenEnumSerializer<TaskSupport>("TaskSupport", ::TaskSupport)
 
 /** The drainer that takes an event. */
 @Serializable
@@ -348,24 +410,30 @@ internal data class Once(
 )
 
 /** The severity of a log record. */
-@Serializable
-public enum class LogLevel {
-    /** Something failed. */
-    @SerialName("error")
-    ERROR,
+@Serializable(with = LogLevelSerializer::class)
+public class LogLevel(
+    value: String,
+) : OpenEnum(value) {
+    public companion object {
+        /** Something failed. */
+        @JvmField
+        public val ERROR: LogLevel = LogLevel("error")
 
-    /** Something that may become an error. */
-    @SerialName("warn")
-    WARN,
+        /** Something that may become an error. */
+        @JvmField
+        public val WARN: LogLevel = LogLevel("warn")
 
-    /** Rare events, such as the start of a listener. */
-    @SerialName("info")
-    INFO,
+        /** Rare events, such as the start of a listener. */
+        @JvmField
+        public val INFO: LogLevel = LogLevel("info")
 
-    /** Everything, including each access over HTTP. */
-    @SerialName("debug")
-    DEBUG,
+        /** Everything, including each access over HTTP. */
+        @JvmField
+        public val DEBUG: LogLevel = LogLevel("debug")
+    }
 }
+
+internal object LogLevelSerializer : OpenEnumSerializer<LogLevel>("LogLevel", ::LogLevel)
 
 /** The kind of a failure of a call. */
 @Serializable
@@ -399,16 +467,22 @@ public data class InputRequest(
 )
 
 /** The scheme of the `Authorization` header that carries an access token. */
-@Serializable
-public enum class TokenScheme {
-    /** Any holder of the token may use it (RFC 6750). */
-    @SerialName("Bearer")
-    BEARER,
+@Serializable(with = TokenSchemeSerializer::class)
+public class TokenScheme(
+    value: String,
+) : OpenEnum(value) {
+    public companion object {
+        /** Any holder of the token may use it (RFC 6750). */
+        @JvmField
+        public val BEARER: TokenScheme = TokenScheme("Bearer")
 
-    /** The token is bound to a key, which signs a proof for every request (RFC 9449). */
-    @SerialName("DPoP")
-    DPOP,
+        /** The token is bound to a key, which signs a proof for every request (RFC 9449). */
+        @JvmField
+        public val DPOP: TokenScheme = TokenScheme("DPoP")
+    }
 }
+
+internal object TokenSchemeSerializer : OpenEnumSerializer<TokenScheme>("TokenScheme", ::TokenScheme)
 
 /** An access token to verify: the body of a verifier's `Call`. */
 @Serializable
@@ -554,22 +628,22 @@ public data class ListToolsResult(
 )
 
 /** A reader of content, or the sender of a message. */
-@Serializable
-@JvmInline
-public value class Role(
-    /** The name in the protocol; other values than those below are allowed. */
-    public val value: String,
-) {
-    override fun toString(): String = value
-
+@Serializable(with = RoleSerializer::class)
+public class Role(
+    value: String,
+) : OpenEnum(value) {
     public companion object {
         /** The user. */
+        @JvmField
         public val USER: Role = Role("user")
 
         /** The model. */
+        @JvmField
         public val ASSISTANT: Role = Role("assistant")
     }
 }
+
+internal object RoleSerializer : OpenEnumSerializer<Role>("Role", ::Role)
 
 /** Hints about who the content is for and how important it is. */
 @Serializable
@@ -1103,28 +1177,34 @@ public data class GetSkillResult(
 )
 
 /** The status of a task. */
-@Serializable
-public enum class TaskStatus {
-    /** The task is running. */
-    @SerialName("working")
-    WORKING,
+@Serializable(with = TaskStatusSerializer::class)
+public class TaskStatus(
+    value: String,
+) : OpenEnum(value) {
+    public companion object {
+        /** The task is running. */
+        @JvmField
+        public val WORKING: TaskStatus = TaskStatus("working")
 
-    /** The task is waiting for input from the client. */
-    @SerialName("input_required")
-    INPUT_REQUIRED,
+        /** The task is waiting for input from the client. */
+        @JvmField
+        public val INPUT_REQUIRED: TaskStatus = TaskStatus("input_required")
 
-    /** The task has a result. */
-    @SerialName("completed")
-    COMPLETED,
+        /** The task has a result. */
+        @JvmField
+        public val COMPLETED: TaskStatus = TaskStatus("completed")
 
-    /** The task has an error. */
-    @SerialName("failed")
-    FAILED,
+        /** The task has an error. */
+        @JvmField
+        public val FAILED: TaskStatus = TaskStatus("failed")
 
-    /** The task was cancelled. */
-    @SerialName("cancelled")
-    CANCELLED,
+        /** The task was cancelled. */
+        @JvmField
+        public val CANCELLED: TaskStatus = TaskStatus("cancelled")
+    }
 }
+
+internal object TaskStatusSerializer : OpenEnumSerializer<TaskStatus>("TaskStatus", ::TaskStatus)
 
 /** A task, in the form of the extension; projected for 2025-11-25. */
 @Serializable
@@ -1251,20 +1331,26 @@ public data class FormSchema(
 }
 
 /** A user's decision. */
-@Serializable
-public enum class ElicitAction {
-    /** The user accepted: the values of the form, or opening the URL. */
-    @SerialName("accept")
-    ACCEPT,
+@Serializable(with = ElicitActionSerializer::class)
+public class ElicitAction(
+    value: String,
+) : OpenEnum(value) {
+    public companion object {
+        /** The user accepted: the values of the form, or opening the URL. */
+        @JvmField
+        public val ACCEPT: ElicitAction = ElicitAction("accept")
 
-    /** The user declined. */
-    @SerialName("decline")
-    DECLINE,
+        /** The user declined. */
+        @JvmField
+        public val DECLINE: ElicitAction = ElicitAction("decline")
 
-    /** The user dismissed the form or page without a decision. */
-    @SerialName("cancel")
-    CANCEL,
+        /** The user dismissed the form or page without a decision. */
+        @JvmField
+        public val CANCEL: ElicitAction = ElicitAction("cancel")
+    }
 }
+
+internal object ElicitActionSerializer : OpenEnumSerializer<ElicitAction>("ElicitAction", ::ElicitAction)
 
 /** The user's response. */
 @Serializable
@@ -1387,17 +1473,26 @@ public data class ToolChoice(
 )
 
 /** Mode of tool use; `auto` by default. */
-@Serializable
-public enum class ToolChoiceMode {
-    @SerialName("auto")
-    AUTO,
+@Serializable(with = ToolChoiceModeSerializer::class)
+public class ToolChoiceMode(
+    value: String,
+) : OpenEnum(value) {
+    public companion object {
+        /** `auto` */
+        @JvmField
+        public val AUTO: ToolChoiceMode = ToolChoiceMode("auto")
 
-    @SerialName("required")
-    REQUIRED,
+        /** `required` */
+        @JvmField
+        public val REQUIRED: ToolChoiceMode = ToolChoiceMode("required")
 
-    @SerialName("none")
-    NONE,
+        /** `none` */
+        @JvmField
+        public val NONE: ToolChoiceMode = ToolChoiceMode("none")
+    }
 }
+
+internal object ToolChoiceModeSerializer : OpenEnumSerializer<ToolChoiceMode>("ToolChoiceMode", ::ToolChoiceMode)
 
 /** The model's response. */
 @Serializable
@@ -1499,17 +1594,26 @@ public data class SampleRequest(
 )
 
 /** Context of servers to include; `thisServer` and `allServers` are deprecated. */
-@Serializable
-public enum class IncludeContext {
-    @SerialName("none")
-    NONE,
+@Serializable(with = IncludeContextSerializer::class)
+public class IncludeContext(
+    value: String,
+) : OpenEnum(value) {
+    public companion object {
+        /** `none` */
+        @JvmField
+        public val NONE: IncludeContext = IncludeContext("none")
 
-    @SerialName("thisServer")
-    THIS_SERVER,
+        /** `thisServer` */
+        @JvmField
+        public val THIS_SERVER: IncludeContext = IncludeContext("thisServer")
 
-    @SerialName("allServers")
-    ALL_SERVERS,
+        /** `allServers` */
+        @JvmField
+        public val ALL_SERVERS: IncludeContext = IncludeContext("allServers")
+    }
 }
+
+internal object IncludeContextSerializer : OpenEnumSerializer<IncludeContext>("IncludeContext", ::IncludeContext)
 
 /** A page on which the user authorizes the client. */
 @Serializable
@@ -1633,36 +1737,42 @@ public data class SubscriptionFilter(
 )
 
 /** What changed. */
-@Serializable
-public enum class ChangeKind {
-    /** The contents of a resource. */
-    @SerialName("resource")
-    RESOURCE,
+@Serializable(with = ChangeKindSerializer::class)
+public class ChangeKind(
+    value: String,
+) : OpenEnum(value) {
+    public companion object {
+        /** The contents of a resource. */
+        @JvmField
+        public val RESOURCE: ChangeKind = ChangeKind("resource")
 
-    /** The list of resources or resource templates. */
-    @SerialName("resourceList")
-    RESOURCE_LIST,
+        /** The list of resources or resource templates. */
+        @JvmField
+        public val RESOURCE_LIST: ChangeKind = ChangeKind("resourceList")
 
-    /** The list of tools. */
-    @SerialName("tools")
-    TOOLS,
+        /** The list of tools. */
+        @JvmField
+        public val TOOLS: ChangeKind = ChangeKind("tools")
 
-    /** The list of prompts. */
-    @SerialName("prompts")
-    PROMPTS,
+        /** The list of prompts. */
+        @JvmField
+        public val PROMPTS: ChangeKind = ChangeKind("prompts")
 
-    /** A task. */
-    @SerialName("task")
-    TASK,
+        /** A task. */
+        @JvmField
+        public val TASK: ChangeKind = ChangeKind("task")
 
-    /**
-     * Possibly anything in the subscription: changes may have been missed, because the stream from
-     * the server was lost and reopened, or because changes arrived faster than the program read
-     * them.
-     */
-    @SerialName("missed")
-    MISSED,
+        /**
+         * Possibly anything in the subscription: changes may have been missed, because the stream
+         * from the server was lost and reopened, or because changes arrived faster than the program
+         * read them.
+         */
+        @JvmField
+        public val MISSED: ChangeKind = ChangeKind("missed")
+    }
 }
+
+internal object ChangeKindSerializer : OpenEnumSerializer<ChangeKind>("ChangeKind", ::ChangeKind)
 
 /** A change at the server, as a subscription reports it. */
 @Serializable
@@ -1710,20 +1820,28 @@ public data class ElicitationComplete(
 )
 
 /** The state of the connection to a server of a group. */
-@Serializable
-public enum class GroupServerState {
-    /** The connection is being established. */
-    @SerialName("connecting")
-    CONNECTING,
+@Serializable(with = GroupServerStateSerializer::class)
+public class GroupServerState(
+    value: String,
+) : OpenEnum(value) {
+    public companion object {
+        /** The connection is being established. */
+        @JvmField
+        public val CONNECTING: GroupServerState = GroupServerState("connecting")
 
-    /** The connection is open. */
-    @SerialName("connected")
-    CONNECTED,
+        /** The connection is open. */
+        @JvmField
+        public val CONNECTED: GroupServerState = GroupServerState("connected")
 
-    /** Connecting failed, or the connection was lost; the next request to the server reconnects. */
-    @SerialName("disconnected")
-    DISCONNECTED,
+        /**
+         * Connecting failed, or the connection was lost; the next request to the server reconnects.
+         */
+        @JvmField
+        public val DISCONNECTED: GroupServerState = GroupServerState("disconnected")
+    }
 }
+
+internal object GroupServerStateSerializer : OpenEnumSerializer<GroupServerState>("GroupServerState", ::GroupServerState)
 
 /** The current state of a server of a group. */
 @Serializable
@@ -1755,58 +1873,64 @@ public data class GroupServers(
 )
 
 /** The reason why a connection failed. */
-@Serializable
-public enum class FailureReason {
-    /** The server process could not be started. */
-    @SerialName("notStarted")
-    NOT_STARTED,
+@Serializable(with = FailureReasonSerializer::class)
+public class FailureReason(
+    value: String,
+) : OpenEnum(value) {
+    public companion object {
+        /** The server process could not be started. */
+        @JvmField
+        public val NOT_STARTED: FailureReason = FailureReason("notStarted")
 
-    /** Nothing listens at the address. */
-    @SerialName("refused")
-    REFUSED,
+        /** Nothing listens at the address. */
+        @JvmField
+        public val REFUSED: FailureReason = FailureReason("refused")
 
-    /**
-     * The address could not be reached: the name is unknown, there is no route, a proxy failed, or
-     * there was no reply in time.
-     */
-    @SerialName("unreachable")
-    UNREACHABLE,
+        /**
+         * The address could not be reached: the name is unknown, there is no route, a proxy failed,
+         * or there was no reply in time.
+         */
+        @JvmField
+        public val UNREACHABLE: FailureReason = FailureReason("unreachable")
 
-    /**
-     * The TLS connection failed: the certificate is untrusted or for another name, or the server
-     * does not support TLS.
-     */
-    @SerialName("tls")
-    TLS,
+        /**
+         * The TLS connection failed: the certificate is untrusted or for another name, or the
+         * server does not support TLS.
+         */
+        @JvmField
+        public val TLS: FailureReason = FailureReason("tls")
 
-    /** The server replied with an HTTP error status. */
-    @SerialName("status")
-    STATUS,
+        /** The server replied with an HTTP error status. */
+        @JvmField
+        public val STATUS: FailureReason = FailureReason("status")
 
-    /** The server process ended. */
-    @SerialName("exited")
-    EXITED,
+        /** The server process ended. */
+        @JvmField
+        public val EXITED: FailureReason = FailureReason("exited")
 
-    /** The connection broke, or a message could not be read. */
-    @SerialName("broken")
-    BROKEN,
+        /** The connection broke, or a message could not be read. */
+        @JvmField
+        public val BROKEN: FailureReason = FailureReason("broken")
 
-    /** The server no longer knows the session, and did not open another one. */
-    @SerialName("sessionLost")
-    SESSION_LOST,
+        /** The server no longer knows the session, and did not open another one. */
+        @JvmField
+        public val SESSION_LOST: FailureReason = FailureReason("sessionLost")
 
-    /** The reply is not a valid result of the method. */
-    @SerialName("invalidResponse")
-    INVALID_RESPONSE,
+        /** The reply is not a valid result of the method. */
+        @JvmField
+        public val INVALID_RESPONSE: FailureReason = FailureReason("invalidResponse")
 
-    /** Another program is listening at the listener's address. */
-    @SerialName("addressInUse")
-    ADDRESS_IN_USE,
+        /** Another program is listening at the listener's address. */
+        @JvmField
+        public val ADDRESS_IN_USE: FailureReason = FailureReason("addressInUse")
 
-    /**
-     * The listener's address is not available: it does not belong to this machine, or the process
-     * may not listen there.
-     */
-    @SerialName("addressUnavailable")
-    ADDRESS_UNAVAILABLE,
+        /**
+         * The listener's address is not available: it does not belong to this machine, or the
+         * process may not listen there.
+         */
+        @JvmField
+        public val ADDRESS_UNAVAILABLE: FailureReason = FailureReason("addressUnavailable")
+    }
 }
+
+internal object FailureReasonSerializer : OpenEnumSerializer<FailureReason>("FailureReason", ::FailureReason)

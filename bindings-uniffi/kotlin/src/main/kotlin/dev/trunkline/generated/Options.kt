@@ -587,9 +587,6 @@ public class RequestOptions {
 
     /** Fetches all pages of a list, as one result. */
     internal var all: Boolean? = null
-
-    /** JSON Schema that the structured content of a tool's result must match. */
-    internal var resultSchema: JsonObject? = null
 }
 
 /** Configures the access tokens that requests to an endpoint need (`auth` of a listener). */
@@ -875,7 +872,7 @@ public class OAuthOptions {
 
 /** Options of a tool, in addition to its descriptor. */
 @Serializable
-public class ToolOptions {
+public class ToolOptions : FeatureOptions() {
     /** Display name. From 2025-06-18 on. */
     @Transient
     public var title: String? = null
@@ -967,7 +964,7 @@ public class ToolOptions {
 
 /** Options of a resource template, in addition to its descriptor. */
 @Serializable
-public class ResourceOptions {
+public class ResourceOptions : FeatureOptions() {
     /** Display name. From 2025-06-18 on. */
     @Transient
     public var title: String? = null
@@ -1067,7 +1064,7 @@ public class ResourceOptions {
 
 /** Options of a prompt, in addition to its descriptor. */
 @Serializable
-public class PromptOptions {
+public class PromptOptions : FeatureOptions() {
     /** Display name. From 2025-06-18 on. */
     @Transient
     public var title: String? = null

@@ -1,0 +1,87 @@
+package dev.trunkline
+
+import kotlinx.coroutines.NonCancellable
+import kotlinx.coroutines.withContext
+import kotlinx.serialization.json.JsonElement
+import kotlinx.serialization.json.JsonObject
+import kotlinx.serialization.json.JsonPrimitive
+import kotlinx.serialization.json.encodeToJsonElement
+import java.nio.file.Path
+
+/** A server of a [ClientGroup]. */
+public class GroupTarget private constructor(internal val json: JsonElement) {
+    /** A server at a URL. */
+    public constructor(url: String) : this(JsonPrimitive(url))
+
+    /** A program that serves over its stdin and stdout. */
+    public constructor(command: List<String>) : this(jsonOf(command))
+
+    /** A client, whose connection the group shares and does not close. */
+    public constructor(client: ConnectedClient) : this(objectOf("connection" to number(client.handle)) as JsonElement)
+
+    /** An entry of `mcpServers`. */
+    public constructor(entry: JsonObject) : this(entry as JsonElement)
+}
+
+/**
+ * A client of many servers, which routes each request to the right one.
+ *
+ * Tools and prompts are named `server__name`, and resources are `server+uri`. A server that cannot be reached does not
+ * affect the others: [servers] has its error, and the next request to it reconnects. Handlers such as `onElicit` answer
+ * all servers; the `serverName` of a request names the one that asks.
+ */
+public class ClientGroup private constructor(override val connection: Connection, override var opened: ConnectionDescription) :
+    GroupOperations() {
+    /** Adds a server. If connecting to it fails, it stays in the group, and the next request to it reconnects. */
+    public suspend fun addServer(name: String, target: GroupTarget, options: RequestOptions.() -> Unit = {}): Unit =
+        addServer(name, target.json, options)
+
+    /** Runs [work], and closes the connection, even if the coroutine is cancelled. */
+    public suspend inline fun <T> use(work: (ClientGroup) -> T): T = try {
+        work(this)
+    } finally {
+        withContext(NonCancellable) { close() }
+    }
+
+    public companion object {
+        /** Connects to servers by name. The options apply to each connection. */
+        public suspend fun connect(
+            servers: Map<String, GroupTarget>,
+            endpoint: EndpointOptions.() -> Unit = {},
+            process: ChildOptions.() -> Unit = {},
+            auth: OAuthOptions? = null,
+            options: ClientOptions.() -> Unit = {},
+        ): ClientGroup = connect(JsonObject(servers.mapValues { it.value.json }) as JsonElement, endpoint, process, auth, options)
+
+        /** Connects to the servers of a configuration with `mcpServers`. */
+        public suspend fun connect(
+            configuration: JsonObject,
+            endpoint: EndpointOptions.() -> Unit = {},
+            process: ChildOptions.() -> Unit = {},
+            auth: OAuthOptions? = null,
+            options: ClientOptions.() -> Unit = {},
+        ): ClientGroup = connect(configuration as JsonElement, endpoint, process, auth, options)
+
+        /** Connects to the servers of a file with `mcpServers`. */
+        public suspend fun connect(
+            configuration: Path,
+            endpoint: EndpointOptions.() -> Unit = {},
+            process: ChildOptions.() -> Unit = {},
+            auth: OAuthOptions? = null,
+            options: ClientOptions.() -> Unit = {},
+        ): ClientGroup = connect(JsonPrimitive(configuration.toString()), endpoint, process, auth, options)
+
+        private suspend fun connect(
+            servers: JsonElement,
+            endpoint: EndpointOptions.() -> Unit,
+            process: ChildOptions.() -> Unit,
+            auth: OAuthOptions?,
+            options: ClientOptions.() -> Unit,
+        ): ClientGroup {
+            val http = json.encodeToJsonElement(EndpointOptions().apply(endpoint)) as JsonObject
+            val child = json.encodeToJsonElement(ChildOptions().apply(process)) as JsonObject
+            val transport = objectOf("type" to JsonPrimitive("group"), "servers" to servers, "defaults" to JsonObject(http + child))
+            return Connection.open(transport, auth, options, null, emptyMap(), ::ClientGroup)
+        }
+    }
+}

@@ -1,0 +1,144 @@
+package dev.trunkline
+
+import kotlinx.coroutines.flow.Flow
+import kotlinx.coroutines.flow.asSharedFlow
+import kotlinx.coroutines.flow.channelFlow
+import kotlinx.serialization.KSerializer
+import kotlinx.serialization.descriptors.PrimitiveKind
+import kotlinx.serialization.json.JsonElement
+import kotlinx.serialization.json.JsonNull
+import kotlinx.serialization.json.JsonObject
+import kotlinx.serialization.json.JsonPrimitive
+import kotlinx.serialization.json.decodeFromJsonElement
+import kotlinx.serialization.json.encodeToJsonElement
+import kotlinx.serialization.json.jsonObject
+import kotlinx.serialization.serializer
+import kotlin.time.Duration
+
+/** A notification from a server. */
+public data class Notification(
+    /** The method, such as `notifications/message`. */
+    val method: String,
+    /** The parameters; empty if there are none. */
+    val params: JsonObject,
+)
+
+/** What [Client.callToolFlow] emits: reports of progress, then the result. */
+public sealed interface ToolEvent {
+    /** A report of progress. */
+    public data class Reported(val progress: Progress) : ToolEvent
+
+    /** The result, which is the last event. */
+    public data class Finished(val result: CallToolResult) : ToolEvent
+}
+
+/** The base of [Client] and [ClientGroup]. */
+public abstract class ConnectedClient internal constructor() : ClientOperations() {
+    internal abstract val connection: Connection
+
+    /** What is known of the server since the connection opened. */
+    internal abstract var opened: ConnectionDescription
+
+    override val requester: Requester get() = connection
+
+    override val described: ConnectionDescription
+        get() {
+            // With a pinned revision, the server is known a little later.
+            if (opened.serverInfo == null) connection.describe()?.let { opened = it }
+            return opened
+        }
+
+    internal val handle: ULong get() = connection.handle
+
+    /** False once the client was closed or has lost a server that it cannot reach again. */
+    public val isConnected: Boolean get() = connection.isOpen
+
+    /** Notifications from the server. */
+    public val notifications: Flow<Notification> get() = connection.notifications.asSharedFlow()
+
+    /** Sends a request without a function of its own, and returns its result. */
+    public suspend fun request(method: String, params: JsonObject? = null, options: RequestOptions.() -> Unit = {}): JsonElement =
+        connection.send(method, params, RequestOptions().apply(options))
+
+    /** Sends a notification. */
+    public fun notify(method: String, params: JsonObject = JsonObject(emptyMap())): Unit = connection.notify(method, params)
+
+    /** Changes the roots. */
+    public fun setRoots(roots: List<Root>): Unit = Port.notify(handle, objectOf("roots" to json.encodeToJsonElement(roots)))
+
+    /** Calls a tool, and emits its progress and then its result. Ending the collection cancels the call. */
+    public fun callToolFlow(name: String, arguments: JsonObject? = null, options: RequestOptions.() -> Unit = {}): Flow<ToolEvent> =
+        channelFlow {
+            val result =
+                callTool(name, arguments) {
+                    options()
+                    onProgress = { trySend(ToolEvent.Reported(it)) }
+                }
+            send(ToolEvent.Finished(result))
+        }
+
+    /** Subscribes to changes of resources, lists and tasks. Works on every revision. */
+    public suspend fun subscribe(filter: SubscriptionFilter, options: RequestOptions.() -> Unit = {}): Subscription {
+        val stream = connection.stream("subscribe", json.encodeToJsonElement(filter), options)
+        return Subscription(stream, json.decodeFromJsonElement(stream.result))
+    }
+
+    /**
+     * Calls a tool as a task, on any revision that supports tasks. If the server doesn't create a task, the returned
+     * object has no id, and its result is available at once.
+     */
+    public suspend fun startTask(
+        name: String,
+        arguments: JsonObject? = null,
+        ttl: Duration? = null,
+        options: RequestOptions.() -> Unit = {},
+    ): ClientTask {
+        val params = objectOf(
+            "name" to JsonPrimitive(name),
+            "arguments" to arguments,
+            "ttlMs" to ttl?.let { JsonPrimitive(it.wholeMilliseconds()) },
+        )
+        return ClientTask(connection.stream("startTask", params, options))
+    }
+
+    /** Resumes a task by its id, for example one that an earlier run of the program started. */
+    public suspend fun resumeTask(taskId: String, options: RequestOptions.() -> Unit = {}): ClientTask =
+        ClientTask(connection.stream("startTask", objectOf("taskId" to JsonPrimitive(taskId)), options))
+
+    /** Closes the connection; requests in flight fail. A server that the client started has [deadline] to exit. */
+    public suspend fun close(deadline: Duration? = null): Unit = connection.close(deadline)
+
+    /** Waits until the connection has ended, and returns the error that ended it, if any. */
+    public suspend fun join(): RuntimeException? = connection.end.await()
+}
+
+/**
+ * Calls a tool, and returns its structured content as a serializable class, or its text as a [String].
+ *
+ * @throws ToolException if the tool itself fails.
+ * @throws TransportException if the content doesn't match the class.
+ */
+public suspend inline fun <reified R> ConnectedClient.callTool(
+    name: String,
+    arguments: JsonObject? = null,
+    noinline options: RequestOptions.() -> Unit = {},
+): R = callTool(name, arguments, options).read()
+
+/** The structured content as a serializable class, or the text as a [String]. */
+public inline fun <reified R> CallToolResult.read(): R = read(serializer<R>())
+
+@PublishedApi
+internal fun <R> CallToolResult.read(serializer: KSerializer<R>): R {
+    val text = content.filterIsInstance<TextContent>().joinToString("\n") { it.text }
+    if (isError) throw ToolException(text)
+    val content = structuredContent ?: if (serializer.descriptor.kind == PrimitiveKind.STRING) JsonPrimitive(text) else NOTHING
+    val isWrapped = structuredContent != null && OutputSchema(serializer.descriptor).isWrapped
+    try {
+        return values.decodeFromJsonElement(serializer, if (isWrapped) content.jsonObject["result"] ?: JsonNull else content)
+    } catch (error: IllegalArgumentException) {
+        throw TransportException(
+            "the structured content is not that of ${serializer.descriptor.serialName}: ${error.message}",
+            cause = error,
+        )
+    }
+}

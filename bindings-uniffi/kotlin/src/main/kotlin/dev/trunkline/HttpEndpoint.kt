@@ -1,0 +1,164 @@
+package dev.trunkline
+
+import dev.trunkline.internal.Event
+import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.channels.Channel
+import kotlinx.coroutines.currentCoroutineContext
+import kotlinx.coroutines.flow.Flow
+import kotlinx.coroutines.flow.emptyFlow
+import kotlinx.coroutines.flow.flow
+import kotlinx.coroutines.flow.takeWhile
+import kotlinx.coroutines.sync.Mutex
+import kotlinx.coroutines.sync.withLock
+import kotlinx.serialization.Serializable
+import kotlinx.serialization.json.JsonPrimitive
+import kotlin.time.Duration
+
+/** A request that a web server passes to an [HttpEndpoint]. */
+public class HttpRequest(
+    /** The method, such as `POST`. */
+    public val method: String,
+    /** The path as received, percent-encoded. */
+    public val path: String,
+    /** The names and values of the headers, with one character per byte. */
+    public val headers: List<Pair<String, String>>,
+    /** The body, in chunks. */
+    public val body: Flow<ByteArray> = emptyFlow(),
+    /** The query as received, without its question mark. */
+    public val query: String? = null,
+    /** The IP address of the peer. */
+    public val remoteAddress: String? = null,
+)
+
+/** The response to an [HttpRequest]. It must be closed, or its [body] collected. */
+public class HttpResponse internal constructor(
+    private val exchange: Exchange,
+    /** The status, such as 200. */
+    public val status: Int,
+    /** The names and values of the headers. A name may occur more than once. */
+    public val headers: List<Pair<String, String>>,
+    /** Whether there is no body. */
+    public val isEmpty: Boolean,
+) : AutoCloseable {
+    /**
+     * The body, in chunks, which can be collected once. Streams end with their call or subscription. If the collector
+     * ends earlier, the request is cancelled.
+     *
+     * @throws TrunklineException if the response is truncated. Drop the connection then, so that the client notices.
+     */
+    public val body: Flow<ByteArray> = exchange.body()
+
+    /** Cancels the request if the response has not ended. Call this when the client has disconnected. */
+    override fun close(): Unit = exchange.close()
+}
+
+/**
+ * A server in the program's own web server: pass the requests of a path to [handle]. It opens with the first request,
+ * and again after [close].
+ */
+public class HttpEndpoint internal constructor(private val open: suspend () -> OpenHandle) {
+    private val opening = Mutex()
+    private var opened: OpenHandle? = null
+
+    /**
+     * Handles a request: returns the response as soon as its headers are known. The calls that the request leads to
+     * inherit the elements of the coroutine's context. If the coroutine is cancelled, so is the request.
+     */
+    public suspend fun handle(request: HttpRequest): HttpResponse {
+        val listener = opening.withLock { opened?.takeIf { it.isOpen } ?: open().also { opened = it } }
+        val exchange = Exchange()
+        try {
+            exchange.start(listener.handle, request)
+            return exchange.response()
+        } catch (error: Throwable) {
+            exchange.close()
+            throw error
+        }
+    }
+
+    /**
+     * Serves in the foreground, until SIGINT or SIGTERM arrives: it then closes, and calls in flight may complete within
+     * `drainDeadline` of the server. A second signal ends the process at once.
+     */
+    public suspend fun run() {
+        val end = CompletableDeferred<Unit>()
+        endedBySignals({
+            close()
+            end.complete(Unit)
+        }) { end.await() }
+    }
+
+    /** Closes it. Requests in flight have [deadline] (by default, what `drainDeadline` of the server leaves to them). */
+    public suspend fun close(deadline: Duration? = null) {
+        opening.withLock { opened }?.close(deadline)
+    }
+}
+
+/** A request on its way through the core, and its response. The core's credit bounds what is waiting here. */
+internal class Exchange {
+    private val received = Channel<Event>(Channel.UNLIMITED)
+
+    @Volatile
+    private var ticket = NONE
+
+    @Volatile
+    private var hasEnded = false
+
+    /** On the thread of the port. */
+    fun receive(event: Event) {
+        if (event.kind == EventKind.HTTP_END) hasEnded = true
+        received.trySend(event)
+    }
+
+    suspend fun start(listener: ULong, request: HttpRequest) {
+        val head =
+            objectOf(
+                "method" to JsonPrimitive(request.method),
+                "path" to JsonPrimitive(request.path),
+                "query" to request.query?.let(::JsonPrimitive),
+                "headers" to jsonOf(request.headers.map { (name, value) -> listOf(name, value) }),
+                "remoteAddress" to request.remoteAddress?.let(::JsonPrimitive),
+            )
+        ticket = Port.exchange(listener, head, this, currentCoroutineContext())
+        // The rest of a body that is too long is not read.
+        request.body.takeWhile { native { Port.core.httpBody(ticket, it, false) } }.collect {}
+        native { Port.core.httpBody(ticket, ByteArray(0), true) }
+    }
+
+    suspend fun response(): HttpResponse {
+        val event = received.receive()
+        if (event.kind != EventKind.HTTP_HEAD) throw failure(event) ?: ClosedException("the server was closed")
+        val head = json.decodeFromString(Head.serializer(), event.body.decodeToString())
+        return HttpResponse(this, head.status, head.headers.map { (name, value) -> name to value }, head.empty)
+    }
+
+    fun body(): Flow<ByteArray> = flow {
+        try {
+            while (true) {
+                val event = received.receive()
+                if (event.kind == EventKind.HTTP_END) {
+                    failure(event)?.let { throw it }
+                    break
+                }
+                emit(event.body)
+                native { Port.core.httpCredit(ticket, event.body.size.toULong()) }
+            }
+        } finally {
+            close()
+        }
+    }
+
+    fun close() {
+        if (hasEnded || ticket == NONE) return
+        try {
+            native { Port.core.cancel(ticket, "the client has disconnected") }
+        } catch (_: TrunklineException) {
+            // It has ended meanwhile.
+        }
+    }
+
+    private fun failure(event: Event): RuntimeException? = if (event.ok) null else exceptionOf(event.body.decodeToString())
+
+    @Serializable
+    private class Head(val status: Int, val headers: List<List<String>>, val empty: Boolean = false)
+}

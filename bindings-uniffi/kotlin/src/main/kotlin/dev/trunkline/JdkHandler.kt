@@ -1,0 +1,56 @@
+package dev.trunkline
+
+import com.sun.net.httpserver.HttpExchange
+import com.sun.net.httpserver.HttpHandler
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.flow.flow
+import kotlinx.coroutines.flow.flowOn
+import kotlinx.coroutines.runBlocking
+import java.io.IOException
+
+/**
+ * The endpoint as a handler of the JDK's web server (`com.sun.net.httpserver`). Each request, and each streaming
+ * response, occupies a thread of its executor.
+ */
+public fun HttpEndpoint.toHandler(): HttpHandler = HttpHandler { exchange ->
+    exchange.use {
+        runBlocking {
+            handle(requestOf(exchange)).use { response -> send(response, exchange) }
+        }
+    }
+}
+
+private fun requestOf(exchange: HttpExchange): HttpRequest = HttpRequest(
+    exchange.requestMethod,
+    exchange.requestURI.rawPath,
+    exchange.requestHeaders.flatMap { (name, values) -> values.map { name.lowercase() to it } },
+    flow {
+        val buffer = ByteArray(CHUNK)
+        while (true) {
+            val read = exchange.requestBody.read(buffer)
+            if (read < 0) break
+            emit(buffer.copyOf(read))
+        }
+    }.flowOn(Dispatchers.IO),
+    exchange.requestURI.rawQuery,
+    exchange.remoteAddress.address?.hostAddress,
+)
+
+private suspend fun send(response: HttpResponse, exchange: HttpExchange) {
+    for ((name, value) in response.headers) {
+        if (!name.equals("content-length", ignoreCase = true)) exchange.responseHeaders.add(name, value)
+    }
+    val length = response.headers.firstOrNull { it.first.equals("content-length", ignoreCase = true) }?.second?.toLong()
+    // Its zero means an unknown length, and -1 no body.
+    exchange.sendResponseHeaders(response.status, if (response.isEmpty) -1 else length ?: 0)
+    try {
+        response.body.collect {
+            exchange.responseBody.write(it)
+            exchange.responseBody.flush()
+        }
+    } catch (_: IOException) {
+        // The client has disconnected.
+    }
+}
+
+private const val CHUNK = 65_536

@@ -1,0 +1,61 @@
+package dev.trunkline
+
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.SupervisorJob
+import kotlinx.coroutines.launch
+import kotlinx.coroutines.sync.Mutex
+import kotlinx.coroutines.sync.withLock
+import java.util.concurrent.ConcurrentHashMap
+
+/** What a server opens before its first call and closes after its last. */
+internal class Lifespan(private val open: (suspend () -> Any?)?) {
+    /** What was opened. */
+    @Volatile
+    var value: Any? = null
+        private set
+
+    /** Held while it opens or closes. */
+    private val changing = Mutex()
+    private val users: MutableSet<OpenHandle> = ConcurrentHashMap.newKeySet()
+    private val mounted: MutableSet<Lifespan> = ConcurrentHashMap.newKeySet()
+
+    /** Opens that of a mounted server with this one, and now if this one is open. */
+    fun mount(other: Lifespan) {
+        mounted += other
+        for (user in users) {
+            scope.launch {
+                try {
+                    other.enter(user)
+                } catch (error: Exception) {
+                    logError("the lifespan of a mounted server failed to open", error)
+                }
+            }
+        }
+    }
+
+    /** Opens it for one more listener or connection. */
+    suspend fun enter(user: OpenHandle) {
+        changing.withLock {
+            if (users.isEmpty()) value = open?.invoke()
+            users += user
+        }
+        for (other in mounted) other.enter(user)
+    }
+
+    /** Closes it if nothing else uses the server. */
+    suspend fun leave(user: OpenHandle) {
+        changing.withLock {
+            if (users.remove(user) && users.isEmpty()) {
+                val closing = value as? AutoCloseable
+                value = null
+                callBack("closing the lifespan") { closing?.close() }
+            }
+        }
+        for (other in mounted) other.leave(user)
+    }
+
+    private companion object {
+        val scope = CoroutineScope(SupervisorJob() + Dispatchers.Default)
+    }
+}

@@ -1,0 +1,33 @@
+package dev.trunkline
+
+import kotlinx.coroutines.CancellationException
+import kotlinx.serialization.json.JsonObject
+
+/**
+ * Checks that a store fulfils its contract, which takes a few seconds.
+ *
+ * @return the violations found.
+ */
+public suspend fun checkStore(store: Store): List<String> {
+    val server = Server(Implementation("check", "1"), store = store)
+    return try {
+        server.checkStore()
+    } finally {
+        server.close()
+    }
+}
+
+/** The functions of a store, by the names of their calls. */
+internal fun callables(store: Store, owner: Owner): Map<String, Callable> = store.functions().mapValues { (name, function) ->
+    Callable(name, owner) {
+        try {
+            Answer(Shape.RESULT, function(it as JsonObject))
+        } catch (cancellation: CancellationException) {
+            throw cancellation
+        } catch (error: StoreException) {
+            throw error
+        } catch (error: Exception) {
+            throw StoreException(error.toString(), cause = error)
+        }
+    }
+}

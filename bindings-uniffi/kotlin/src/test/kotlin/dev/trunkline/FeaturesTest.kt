@@ -1,0 +1,142 @@
+package dev.trunkline
+
+import kotlinx.coroutines.currentCoroutineContext
+import kotlinx.coroutines.runBlocking
+import kotlinx.coroutines.withContext
+import kotlinx.coroutines.withTimeout
+import kotlinx.serialization.Serializable
+import kotlinx.serialization.json.JsonObject
+import kotlinx.serialization.json.JsonPrimitive
+import kotlin.coroutines.AbstractCoroutineContextElement
+import kotlin.coroutines.CoroutineContext
+import kotlin.test.Test
+import kotlin.test.assertEquals
+import kotlin.test.assertFailsWith
+import kotlin.test.assertTrue
+import kotlin.time.Duration.Companion.seconds
+
+class FeaturesTest {
+    @Serializable
+    class Weather(val city: String, val temperature: Double)
+
+    private class Tenant(val name: String) : AbstractCoroutineContextElement(Key) {
+        companion object Key : CoroutineContext.Key<Tenant>
+    }
+
+    private class Database : AutoCloseable {
+        var isOpen = true
+
+        override fun close() {
+            isOpen = false
+        }
+    }
+
+    private fun test(work: suspend () -> Unit) = runBlocking { withTimeout(20.seconds) { work() } }
+
+    private suspend fun named(server: Server, name: String): List<String> =
+        Client.connect(server, { info = Implementation(name, "1") }).use { client -> client.listTools().map { it.name } }
+
+    @Test
+    fun `visibility is decided for each caller`() = test {
+        val shop = server("shop", "1") { tool("discount", options = { visible { clientInfo?.name == "staff" } }) { "cheaper" } }
+        assertEquals(listOf("discount"), named(shop, "staff"))
+        assertEquals(listOf(), named(shop, "guest"))
+        Client.connect(shop).use { assertFailsWith<ProtocolException> { it.callTool("discount") } }
+        shop.close()
+    }
+
+    @Test
+    fun `a feature is changed while clients are connected`() = test {
+        val shop = server("shop", "1")
+        val price = shop.tool("price", "The price", options = { title = "Price" }) { "5" }
+        Client.connect(shop).use { client ->
+            price.update { description = "The price in euros" }
+            val tool = client.listTools().single()
+            assertEquals("The price in euros" to "Price", tool.description to tool.title)
+            assertFailsWith<InvalidArgumentException> { price.update { outputSchema = JsonObject(mapOf("type" to JsonPrimitive(5))) } }
+            assertEquals("5", client.callTool<String>("price"))
+            price.disable()
+            assertEquals(listOf(), client.listTools())
+            price.enable()
+            price.remove()
+            assertEquals(listOf(), client.listTools())
+        }
+        shop.close()
+    }
+
+    @Test
+    fun `completions belong to the feature`() = test {
+        val server =
+            server("notes", "1") {
+                prompt("packing", arguments = listOf(PromptArgument("city")), options = {
+                    complete("city") { request -> listOf("Oslo", "Rome").filter { it.startsWith(request.value) } }
+                }) { "Pack" }
+            }
+        Client.connect(server).use { client ->
+            val completion = client.complete(PromptReference("packing"), CompleteArgument("city", "O")).completion
+            assertEquals(listOf("Oslo"), completion.values)
+        }
+        server.close()
+    }
+
+    @Test
+    fun `results are read as classes`() = test {
+        val server =
+            server("weather", "1") {
+                tool<CallsTest.Name, Weather>("forecast") { Weather(it.name, 21.5) }
+                tool<CallsTest.Name, List<Int>>("numbers") { listOf(1, 2) }
+                tool("fails") { throw ToolException("no luck") }
+            }
+        val arguments = JsonObject(mapOf("name" to JsonPrimitive("Oslo")))
+        Client.connect(server).use { client ->
+            assertEquals(21.5, client.callTool<Weather>("forecast", arguments).temperature)
+            assertEquals(listOf(1, 2), client.callTool<List<Int>>("numbers", arguments))
+            assertFailsWith<TransportException> { client.callTool<CallsTest.Greeting>("forecast", arguments) }
+            assertEquals("no luck", assertFailsWith<ToolException> { client.callTool<String>("fails") }.message)
+        }
+        server.close()
+    }
+
+    @Test
+    fun `elements of the context follow the call`() = test {
+        val server =
+            server("tenants", "1") {
+                middleware("tools/call") { request -> withContext(Tenant("acme of ${tenant()}")) { request.next() } }
+                tool("tenant") { tenant() }
+            }
+        Client.connect(server).use { client ->
+            assertEquals("acme of me", withContext(Tenant("me")) { client.callTool<String>("tenant") })
+        }
+        server.close()
+    }
+
+    private suspend fun tenant(): String = currentCoroutineContext()[Tenant]?.name ?: "nobody"
+
+    @Test
+    fun `a lifespan is open while something uses the server`() = test {
+        val opened = mutableListOf<Database>()
+        val inner =
+            server("inner", "1", lifespan = { Database().also { opened += it } }) { tool("open") { "${lifespan<Database>().isOpen}" } }
+        val outer = server("outer", "1") { mount("in", inner) }
+        repeat(2) {
+            Client.connect(outer).use { first ->
+                Client.connect(inner).use { second -> assertEquals("true", second.callTool<String>("open")) }
+                assertEquals("true", first.callTool<String>("in__open"))
+                assertTrue(opened.last().isOpen)
+            }
+            assertEquals(it + 1, opened.count { database -> !database.isOpen })
+        }
+        outer.close()
+        inner.close()
+    }
+
+    @Test
+    fun `a lifespan that cannot open fails the connection`() = test {
+        var isBroken = true
+        val server = server("broken", "1", lifespan = { if (isBroken) error("no database") else null })
+        assertEquals("no database", assertFailsWith<IllegalStateException> { Client.connect(server) }.message)
+        isBroken = false
+        Client.connect(server).close()
+        server.close()
+    }
+}

@@ -1,0 +1,119 @@
+package dev.trunkline
+
+import com.sun.net.httpserver.HttpServer
+import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.awaitCancellation
+import kotlinx.coroutines.flow.first
+import kotlinx.coroutines.flow.flowOf
+import kotlinx.coroutines.flow.fold
+import kotlinx.coroutines.runBlocking
+import kotlinx.coroutines.withTimeout
+import java.net.InetSocketAddress
+import java.util.concurrent.Executors
+import kotlin.test.Test
+import kotlin.test.assertEquals
+import kotlin.test.assertFailsWith
+import kotlin.test.assertTrue
+import kotlin.time.Duration.Companion.seconds
+
+class HttpEndpointTest {
+    private fun test(work: suspend () -> Unit) = runBlocking { withTimeout(20.seconds) { work() } }
+
+    private suspend fun mounted(server: Server, work: suspend (url: String) -> Unit) {
+        val endpoint = server.endpoint()
+        val web = HttpServer.create(InetSocketAddress("127.0.0.1", 0), 0)
+        val threads = Executors.newCachedThreadPool()
+        web.executor = threads
+        web.createContext("/mcp", endpoint.toHandler())
+        web.start()
+        try {
+            work("http://127.0.0.1:${web.address.port}/mcp")
+        } finally {
+            endpoint.close()
+            web.stop(0)
+            threads.shutdownNow()
+        }
+    }
+
+    private fun call(method: String, id: Int = 1): HttpRequest {
+        val meta = """{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"""
+        val body = """{"jsonrpc":"2.0","id":$id,"method":"tools/call","params":{"name":"$method","arguments":{},"_meta":$meta}}"""
+        val headers =
+            listOf(
+                "host" to "localhost",
+                "content-type" to "application/json",
+                "accept" to "application/json, text/event-stream",
+                "mcp-protocol-version" to "2026-07-28",
+                "mcp-method" to "tools/call",
+                "mcp-name" to method,
+            )
+        return HttpRequest("POST", "/mcp", headers, flowOf(body.encodeToByteArray()))
+    }
+
+    @Test
+    fun `the web server of the JDK serves every revision`() = test {
+        val server = server("web", "1") { tool("agent") { headers.getValue("x-agent") } }
+        mounted(server) { url ->
+            for (revision in listOf(RevisionChoice.LEGACY, RevisionChoice.MODERN)) {
+                val client = Client.connect(url, { headers = mapOf("x-agent" to "trunk") }, options = { this.revision = revision })
+                client.use { assertEquals("trunk", it.callTool<String>("agent")) }
+            }
+        }
+        server.close()
+    }
+
+    @Test
+    fun `large responses pass in parts`() = test {
+        val server = server("web", "1") { tool("large") { "x".repeat(1_000_000) } }
+        mounted(server) { url -> Client.connect(url).use { assertEquals(1_000_000, it.callTool<String>("large").length) } }
+        server.close()
+    }
+
+    @Test
+    fun `a response that nobody reads any more cancels its call`() = test {
+        val (started, cancelled) = List(2) { CompletableDeferred<Unit>() }
+        val server =
+            server("web", "1") {
+                tool("endless") {
+                    progress(1.0)
+                    info("started")
+                    started.complete(Unit)
+                    try {
+                        awaitCancellation()
+                    } finally {
+                        cancelled.complete(Unit)
+                    }
+                }
+            }
+        val endpoint = server.endpoint()
+        val response = endpoint.handle(call("endless"))
+        started.await()
+        response.close()
+        cancelled.await()
+        endpoint.close()
+        server.close()
+    }
+
+    @Test
+    fun `bytes of a body and a status are those of the core`() = test {
+        val server = server("web", "1") { tool("hello") { "Hi" } }
+        val endpoint = server.endpoint()
+        val answer = endpoint.handle(call("hello"))
+        val body = answer.body.fold("") { text, bytes -> text + bytes.decodeToString() }
+        assertTrue(answer.status == 200 && "Hi" in body, body)
+        val wrong = endpoint.handle(HttpRequest("PUT", "/mcp", listOf("host" to "localhost")))
+        assertEquals(405, wrong.status)
+        wrong.close()
+        endpoint.close()
+        val again = endpoint.handle(call("hello"))
+        assertTrue(again.body.first().isNotEmpty())
+        endpoint.close()
+        server.close()
+    }
+
+    @Test
+    fun `a wrong option fails at once`() {
+        val server = server("web", "1")
+        assertFailsWith<InvalidArgumentException> { server.endpoint { port = 80 } }
+    }
+}

@@ -1,0 +1,55 @@
+package dev.trunkline
+
+import io.opentelemetry.api.GlobalOpenTelemetry
+import io.opentelemetry.api.trace.Span
+import io.opentelemetry.api.trace.SpanKind
+import io.opentelemetry.api.trace.propagation.W3CTraceContextPropagator
+import io.opentelemetry.context.propagation.ContextPropagators
+import io.opentelemetry.sdk.OpenTelemetrySdk
+import io.opentelemetry.sdk.metrics.SdkMeterProvider
+import io.opentelemetry.sdk.testing.exporter.InMemoryMetricReader
+import io.opentelemetry.sdk.testing.exporter.InMemorySpanExporter
+import io.opentelemetry.sdk.trace.SdkTracerProvider
+import io.opentelemetry.sdk.trace.data.SpanData
+import io.opentelemetry.sdk.trace.export.SimpleSpanProcessor
+import kotlinx.coroutines.delay
+import kotlinx.coroutines.runBlocking
+import kotlinx.coroutines.withTimeout
+import kotlin.test.Test
+import kotlin.test.assertEquals
+import kotlin.test.assertTrue
+import kotlin.time.Duration.Companion.seconds
+
+class TelemetryTest {
+    @Test
+    fun `calls have spans of both sides in one trace`() = runBlocking {
+        val spans = InMemorySpanExporter.create()
+        val metrics = InMemoryMetricReader.create()
+        val sdk =
+            OpenTelemetrySdk
+                .builder()
+                .setTracerProvider(SdkTracerProvider.builder().addSpanProcessor(SimpleSpanProcessor.create(spans)).build())
+                .setMeterProvider(SdkMeterProvider.builder().registerMetricReader(metrics).build())
+                .setPropagators(ContextPropagators.create(W3CTraceContextPropagator.getInstance()))
+                .build()
+        GlobalOpenTelemetry.resetForTest()
+        GlobalOpenTelemetry.set(sdk)
+        val server =
+            server("traced", "1", options = { telemetry = true }) {
+                tool("trace") {
+                    delay(1)
+                    Span.current().spanContext.traceId
+                }
+            }
+        val inHandler = Client.connect(server, { telemetry = true }).use { it.callTool<String>("trace") }
+        server.close()
+
+        fun calls(kind: SpanKind): List<SpanData> = spans.finishedSpanItems.filter { it.name == "tools/call trace" && it.kind == kind }
+
+        withTimeout(5.seconds) { while (calls(SpanKind.SERVER).isEmpty() || calls(SpanKind.CLIENT).isEmpty()) delay(10) }
+        assertEquals(inHandler, calls(SpanKind.SERVER).single().traceId)
+        assertEquals(inHandler, calls(SpanKind.CLIENT).single().traceId)
+        val names = metrics.collectAllMetrics().map { it.name }
+        assertTrue("mcp.server.operation.duration" in names, names.toString())
+    }
+}
