@@ -12,7 +12,7 @@ Measure = Callable[[Language], Awaitable[float]]
 LONG = "--long"
 LONG_FORM = LONG in sys.argv
 
-LANGUAGES = ("rust", "python", "node", "c", "go", "ruby")
+LANGUAGES = ("rust", "python", "node", "c", "go", "kotlin", "ruby")
 # The web frameworks of each language.
 FRAMEWORKS = {
     "rust": ("axum",),
@@ -20,6 +20,7 @@ FRAMEWORKS = {
     "node": ("express", "hono"),
     "c": ("web_server",),
     "go": ("nethttp",),
+    "kotlin": ("jdk",),
     "ruby": ("puma",),
 }
 

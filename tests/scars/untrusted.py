@@ -171,7 +171,7 @@ async def careless_server(language: Language) -> float:
     "callbacks of a client that throw: its slowest other call",
     BAR,
     "s",
-    ("rust", "python", "node", "ruby"),
+    ("rust", "python", "node", "kotlin", "ruby"),
     alone=True,
 )
 async def careless_client(language: Language) -> float:

@@ -1,46 +1,109 @@
-//! Kotlin: the package, its tests and its fixtures. Maven builds them in `target/kotlin`, after
+//! Kotlin: the package, its tests and its fixtures. Maven compiles them in `target/kotlin`, after
 //! `trunkline-bindgen` has written the functions of the native library.
 
 use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
-use crate::build::{DEADLINE, launchers};
+use crate::build::DEADLINE;
 use crate::process::must;
-use crate::stamp::write_if_changed;
+use crate::stamp::{Stamp, write_if_changed};
 use crate::workspace::Workspace;
 
-pub(crate) const PACKAGE: &str = "bindings-uniffi/kotlin";
+const PACKAGE: &str = "bindings-uniffi/kotlin";
 
-/// The command that builds the package and runs its tests.
-pub(crate) fn test(workspace: &Workspace) -> Result<Command> {
+/// The programs of `tests/fixtures/kotlin`, with their classes.
+const PROGRAMS: [(&str, &str); 4] = [
+    ("fixture-server", "fixture.ServerKt"),
+    ("fixture-client", "fixture.ClientKt"),
+    ("scars-server", "fixture.scars.ServerKt"),
+    ("scars-client", "fixture.scars.ClientKt"),
+];
+
+/// The package, and its tests with the fixtures.
+const CLASSES: [&str; 2] = ["classes", "test-classes"];
+
+/// Options of a JVM that starts quickly.
+const START: [&str; 2] = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"];
+
+pub(crate) fn build(workspace: &Workspace) -> Result<()> {
+    let home = folder(workspace);
     let mut bindgen = workspace.command(workspace.built("trunkline-bindgen"));
-    bindgen.arg("kotlin").arg(workspace.built_library("trunkline_uniffi")).arg(folder(workspace).join("native"));
+    bindgen.arg("kotlin").arg(workspace.built_library("trunkline_uniffi")).arg(home.join("native"));
     must(bindgen, DEADLINE)?;
-    for role in ["server", "client"] {
-        write_launcher(workspace, role)?;
-    }
-    let mut maven = workspace.command("mvn");
-    maven.current_dir(workspace.path(PACKAGE)).args(["--batch-mode", "--no-transfer-progress", "test"]);
-    Ok(maven)
+    let package = workspace.path(PACKAGE);
+    let stamp = Stamp::new(workspace, "kotlin")
+        .on_files(&home.join("native"))?
+        .on_files(&package.join("pom.xml"))?
+        .on_files(&package.join("src"))?
+        .on_files(&workspace.path("tests/fixtures/kotlin"))?;
+    stamp.unless_done(&archive(workspace), || {
+        compile(workspace)?;
+        write_options(workspace)?;
+        write_archive(workspace)
+    })
 }
 
-/// Writes the command of a fixture. Java reads its options from a file.
-fn write_launcher(workspace: &Workspace, role: &str) -> Result<()> {
-    let built = folder(workspace);
-    let places = ["classes", "test-classes", "dependency/*"].map(|place| built.join(place));
-    let class = format!("fixture.{}Kt", if role == "server" { "Server" } else { "Client" });
-    let options = format!(
-        "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Djna.library.path={:?} -cp {:?} {class}\n",
-        workspace.target.join("debug"),
-        std::env::join_paths(places)?,
-    );
-    let file = built.join(format!("{role}.options"));
-    write_if_changed(&file, options.as_bytes())?;
-    let program = ["java".into(), PathBuf::from(format!("@{}", file.display()))];
-    let extension = if cfg!(windows) { ".cmd" } else { "" };
-    launchers::write_one(workspace, &workspace.path(&format!("tests/fixtures/kotlin/{role}{extension}")), &program)
+/// Runs Maven in the package.
+pub(crate) fn maven(workspace: &Workspace, goals: &[&str]) -> Command {
+    let mut maven = workspace.command("mvn");
+    maven.current_dir(workspace.path(PACKAGE)).args(["--batch-mode", "--no-transfer-progress"]).args(goals);
+    maven
+}
+
+/// The command line of a program. Java reads its options from a file.
+pub(crate) fn program(workspace: &Workspace, name: &str) -> Vec<PathBuf> {
+    let archive = format!("-XX:SharedArchiveFile={}", archive(workspace).display());
+    vec!["java".into(), archive.into(), options_of(workspace, name).into()]
+}
+
+/// Compiles everything. Classes can only be archived from JAR files.
+fn compile(workspace: &Workspace) -> Result<()> {
+    must(maven(workspace, &["process-test-classes"]), DEADLINE)?;
+    for (classes, file) in CLASSES.into_iter().zip(jar_files(workspace)) {
+        let mut jar = workspace.command("jar");
+        jar.arg("--create").arg("--file").arg(file).arg("-C").arg(folder(workspace).join(classes)).arg(".");
+        must(jar, DEADLINE)?;
+    }
+    Ok(())
+}
+
+fn write_options(workspace: &Workspace) -> Result<()> {
+    let dependencies = folder(workspace).join("dependency");
+    let files = std::fs::read_dir(&dependencies).context("Maven has copied no dependencies")?;
+    let mut places = files.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
+    places.sort();
+    places.splice(0..0, jar_files(workspace));
+    let places = std::env::join_paths(places)?;
+    let library = workspace.target.join("debug");
+    for (name, class) in PROGRAMS {
+        let options = format!("{}\n-Djna.library.path={library:?}\n-cp {places:?}\n{class}\n", START.join("\n"));
+        write_if_changed(&folder(workspace).join(format!("{name}.options")), options.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Stores the classes that a start loads in parsed form, which halves its time. A JVM that the
+/// archive does not fit ignores it.
+fn write_archive(workspace: &Workspace) -> Result<()> {
+    let [server, client] = ["fixture-server", "fixture-client"].map(|name| options_of(workspace, name));
+    let mut java = workspace.command("java");
+    java.arg(format!("-XX:ArchiveClassesAtExit={}", archive(workspace).display()));
+    java.args([&client, "--auto", "--stdio", "java", &server]);
+    must(java, DEADLINE).map(drop)
+}
+
+fn options_of(workspace: &Workspace, name: &str) -> String {
+    format!("@{}", folder(workspace).join(format!("{name}.options")).display())
+}
+
+fn jar_files(workspace: &Workspace) -> [PathBuf; 2] {
+    CLASSES.map(|classes| folder(workspace).join(format!("{classes}.jar")))
+}
+
+fn archive(workspace: &Workspace) -> PathBuf {
+    folder(workspace).join("fixtures.jsa")
 }
 
 fn folder(workspace: &Workspace) -> PathBuf {

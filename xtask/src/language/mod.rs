@@ -3,6 +3,7 @@
 
 mod c;
 mod go;
+mod kotlin;
 mod node;
 mod python;
 mod ruby;
@@ -88,12 +89,13 @@ pub(crate) enum Snippets {
 pub(crate) struct Language(&'static Entry);
 
 impl Language {
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self(&rust::ENTRY),
         Self(&python::ENTRY),
         Self(&node::ENTRY),
         Self(&c::ENTRY),
         Self(&go::ENTRY),
+        Self(&kotlin::ENTRY),
         Self(&ruby::ENTRY),
     ];
 

@@ -152,15 +152,14 @@ mod tests {
 
     #[test]
     fn a_module_has_a_place_of_its_name_in_every_language() {
-        let row =
-            "| `http_mount` | Requests of a framework. | `server/http_mount.py` | `http-mount.ts` | `http_mount/` |";
+        let row = "| `http_mount` | Requests of a framework. | `server/http_mount.py` | `http-mount.ts` | `http_mount/` | `http_mount.rb` |";
         assert!(faults_of(row, true).is_empty());
-        assert_eq!(faults_of(row, false).len(), 3);
+        assert_eq!(faults_of(row, false).len(), 4);
     }
 
     #[test]
     fn another_name_and_an_empty_cell_are_faults() {
-        let row = "| `port` | The loop. | `runtime.py` | - | none: C has one thread |";
+        let row = "| `port` | The loop. | `runtime.py` | - | none: C has one thread | `port.rb` |";
         let faults = faults_of(row, true);
         assert_eq!(faults.len(), 2, "{faults:?}");
         assert!(faults[0].contains("should bear") && faults[1].contains("the reason"));

@@ -108,7 +108,7 @@ pub(super) const WIRE: &str = "wire purity";
 
 /// Of the steps that wait for the build, the longest come first, so that none is left alone at the
 /// end.
-pub(super) static SHARED: [Step; 23] = {
+pub(super) static SHARED: [Step; 22] = {
     use Turn::{Beside, Cargo, Early, Last};
     [
         Step::new(Early, "methods in bindings", &["core/proto/src/protocol/method.rs", "bindings-"], methods::check),
@@ -133,7 +133,6 @@ pub(super) static SHARED: [Step; 23] = {
         Step::each(Beside, "vectors", reads::VECTORS, |workspace, selection| {
             suites::vectors(workspace, &selection.languages)
         }),
-        Step::new(Beside, "kotlin tests", &["core/", "bindings-uniffi/", "tests/fixtures/kotlin/"], suites::kotlin),
         Step::each(Beside, "conformance", reads::CONFORMANCE, |workspace, selection| {
             crate::conformance::servers(workspace, &selection.languages, &[])
         }),

@@ -7,10 +7,10 @@ use std::time::Duration;
 use anyhow::Result;
 use serde_json::Value;
 
-use crate::build::{kotlin, system};
+use crate::build::system;
 use crate::language::Language;
 use crate::process::{Output, run};
-use crate::test::results::{of_cargo, of_maven};
+use crate::test::results::of_cargo;
 use crate::test::{Count, Selection};
 use crate::workers;
 use crate::workspace::Workspace;
@@ -52,14 +52,6 @@ pub(crate) fn vectors_of(workspace: &Workspace, language: &str, server: PathBuf,
         Ok::<_, anyhow::Error>(played(&name, &output, std::fs::read_to_string(&report).ok().as_deref()))
     };
     Ok(play("server", "--fixture", server)?.and(play("client", "--client", client)?))
-}
-
-/// The package for Kotlin with its fixtures, and its tests.
-pub(crate) fn kotlin(workspace: &Workspace, _: &Selection) -> Result<Count> {
-    if let Err(reason) = system::maven() {
-        return Ok(Count { note: format!("left out: {reason:#}"), ..Count::default() });
-    }
-    Ok(of_maven(&run(kotlin::test(workspace)?, DEADLINE)?))
 }
 
 /// The fixture clients, the login examples, and the hosts in a terminal, with a certified

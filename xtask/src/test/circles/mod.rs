@@ -142,7 +142,7 @@ mod tests {
     fn every_crate_can_be_read() {
         let workspace = Workspace::find().unwrap();
         for folder in crates() {
-            assert!(Tree::read(&workspace.path(folder)).unwrap().len() > 3, "{folder}");
+            assert!(Tree::read(&workspace.path(folder)).unwrap().len() >= 3, "{folder}");
         }
     }
 

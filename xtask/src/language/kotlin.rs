@@ -1,0 +1,62 @@
+//! Kotlin: the package on the JVM, with ktlint and JUnit. Maven builds it together with its tests
+//! and fixtures, in `target/kotlin`.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Result, bail};
+
+use super::{Entry, Snippets};
+use crate::build::{kotlin, system};
+use crate::process::run;
+use crate::requirements::TestSyntax;
+use crate::test::lint::one;
+use crate::test::results::of_maven;
+use crate::test::{Count, Selection, Step, Turn, suites};
+use crate::workspace::Workspace;
+
+pub(super) static ENTRY: Entry = Entry {
+    name: "kotlin",
+    title: "Kotlin",
+    fences: &["kotlin"],
+    crates: &["bindings-uniffi/native"],
+    package: Some("bindings-uniffi/kotlin/src/main/kotlin"),
+    modules: None,
+    tests: TestSyntax {
+        is_file: |name, _| name.ends_with("Test.kt"),
+        is_whole: |_| true,
+        above: &["//", "/**", "*", "@Test"],
+        functions: &["fun ", "class ", "private fun "],
+        test: |line, _| line.strip_prefix("fun `").and_then(|rest| rest.split('`').next()),
+    },
+    steps: &[
+        Step::new(Turn::Beside, "kotlin lint", &["bindings-uniffi/kotlin/", "tests/fixtures/kotlin/"], lint),
+        Step::new(Turn::Beside, "kotlin tests", &["core/", "bindings-uniffi/", "tests/fixtures/kotlin/"], tests),
+    ],
+    toolchain: || system::maven().map(drop),
+    meets_all: false,
+    build: kotlin::build,
+    install_tools: |_| Ok(()),
+    build_bench: |_| bail!("there is no benchmark in Kotlin yet"),
+    bench_crate: "trunkline-uniffi",
+    program: |workspace, name, _| kotlin::program(workspace, name),
+    start,
+    snippets: Snippets::Alone(|workspace, stem| start(workspace, &workspace.path(&format!("docs/snippets/{stem}.kt")))),
+    snippet_ending: "kt",
+    example_endings: &["kt"],
+    login: None,
+    container_command: &["java", "-jar", "server.jar"],
+};
+
+fn start(_: &Workspace, source: &Path) -> Result<Command> {
+    bail!("{} cannot be started: examples in Kotlin are not compiled yet", source.display())
+}
+
+fn lint(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    one(kotlin::maven(workspace, &["ktlint:check"]))
+}
+
+/// Runs the tests that the build has compiled.
+fn tests(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    Ok(of_maven(&run(kotlin::maven(workspace, &["surefire:test"]), suites::DEADLINE)?))
+}
