@@ -103,7 +103,7 @@ func (call *Call) fail(err error) {
 		c.CallFailProtocol(call.call, int64(known.Code), text(known.Message), text(string(known.Data)), failure)
 		c.ErrorFree(*failure)
 	default:
-		slog.Error("trunkline: a handler failed", "error", err)
+		report(slog.LevelError, "trunkline: a handler failed", "error", err)
 		c.CallFail(call.call, text(err.Error()))
 	}
 }
@@ -280,9 +280,4 @@ func answeringNothing[In any](handle func(context.Context, *In) error) callFunc 
 	return answering(func(ctx context.Context, given *In) (*struct{}, error) {
 		return &struct{}{}, handle(ctx, given)
 	})
-}
-
-func logged(level, target, message string) {
-	levels := map[string]slog.Level{"error": slog.LevelError, "warn": slog.LevelWarn, "info": slog.LevelInfo, "debug": slog.LevelDebug}
-	slog.Log(context.Background(), levels[level], message, "target", target)
 }

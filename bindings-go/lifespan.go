@@ -32,7 +32,7 @@ func registerLifespan() {
 			return 1
 		}
 		if err := contained(span.open); err != nil {
-			slog.Error("trunkline: the lifespan of a server cannot be opened", "error", err)
+			report(slog.LevelError, "trunkline: the lifespan of a server cannot be opened", "error", err)
 			return 0
 		}
 		return 1

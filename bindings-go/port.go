@@ -41,7 +41,7 @@ func dispatch(port uintptr) {
 	for {
 		err := invoke(func(failure *uintptr) uint32 { return c.Dispatch(port, math.MaxUint64, nil, failure) })
 		if err != nil {
-			slog.Error("trunkline: a callback failed", "error", err)
+			report(slog.LevelError, "trunkline: a callback failed", "error", err)
 			// A failure that lasts must not use up a processor.
 			time.Sleep(100 * time.Millisecond)
 		}
@@ -158,7 +158,7 @@ func registerCallbacks() {
 	callbacks.notification = purego.NewCallback(func(method, params *str, data uintptr) {
 		if heard := kept[*queue[notification]](data); heard != nil {
 			if !heard.put(notification{string(method.bytes()), params.bytes()}) {
-				slog.Warn("trunkline: dropped a notification: they arrived faster than they were handled")
+				report(slog.LevelWarn, "trunkline: dropped a notification: they arrived faster than they were handled")
 			}
 		}
 	})
@@ -233,7 +233,7 @@ func (request *pending) report(said Progress) {
 func contained(run func() error) (err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
-			slog.Error("trunkline: a handler panicked", "reason", reason, "stack", string(debug.Stack()))
+			report(slog.LevelError, "trunkline: a handler panicked", "reason", reason, "stack", string(debug.Stack()))
 			err = fmt.Errorf("a handler panicked: %v", reason)
 		}
 	}()

@@ -116,6 +116,7 @@ func (server *Server) serve(ctx context.Context, listener *Listener) error {
 	}
 	// A second signal ends the program.
 	stop()
+	defer flushLog()
 	return server.Close(context.WithoutCancel(ctx))
 }
 
