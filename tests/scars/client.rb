@@ -8,8 +8,9 @@ require "trunkline"
 THROWS = ENV.key?("THROWS")
 THROW = ->(*) { raise "thrown by a callback" }
 
+# Other threads write at the same time.
 def say(*words)
-  puts words.join(" ")
+  $stdout.write("#{words.join(" ")}\n")
   $stdout.flush
 end
 
