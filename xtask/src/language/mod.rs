@@ -103,10 +103,6 @@ impl Language {
     pub(crate) const DOCUMENTED: [Self; 5] =
         [Self(&rust::ENTRY), Self(&python::ENTRY), Self(&node::ENTRY), Self(&c::ENTRY), Self(&ruby::ENTRY)];
 
-    /// Languages whose fixtures lack something. Commands include them only by name, except for
-    /// their own steps of the tests.
-    pub(crate) const UNDERWAY: [Self; 0] = [];
-
     /// Those of `ALL` whose toolchain is on this machine, or could be installed.
     pub(crate) fn available() -> &'static [Self] {
         static FOUND: OnceLock<Vec<Language>> = OnceLock::new();
@@ -129,7 +125,7 @@ impl Language {
     }
 
     fn parse(name: &str) -> Result<Self> {
-        match Self::ALL.into_iter().chain(Self::UNDERWAY).find(|language| language.name == name) {
+        match Self::ALL.into_iter().find(|language| language.name == name) {
             Some(language) => Ok(language),
             None => bail!("there is no language {name:?}; there are {}", Self::ALL.map(|one| one.name).join(", ")),
         }

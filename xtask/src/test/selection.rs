@@ -47,8 +47,7 @@ impl Selection {
 
     pub(super) fn steps(&self) -> Result<Vec<&'static Step>> {
         let shared = SHARED.iter().filter(|step| self.has_all_languages() || step.each_language);
-        let underway = if self.has_all_languages() { &Language::UNDERWAY[..] } else { &[] };
-        let of_languages = self.languages.iter().chain(underway).flat_map(|language| language.steps);
+        let of_languages = self.languages.iter().flat_map(|language| language.steps);
         let mut steps: Vec<&Step> = Vec::new();
         for step in of_languages.chain(shared).filter(|step| self.options.long || !step.long) {
             // Some steps belong to several languages.
