@@ -33,7 +33,7 @@ async def bystander(server: Endpoint) -> float:
     return slowest
 
 
-@row("1,000 clients with equal ids", 0, "answers of another client")
+@row("1,000 clients with equal ids", 0, "answers of another client", of_core=True)
 async def equal_ids(language: Language) -> float:
     async with endpoint(language) as server:
         at_once = asyncio.Semaphore(100)
@@ -46,7 +46,7 @@ async def equal_ids(language: Language) -> float:
         return sum(await asyncio.gather(*[one(number) for number in range(1000)]))
 
 
-@row("1,000 sessions with equal ids", 0, "answers of another client")
+@row("1,000 sessions with equal ids", 0, "answers of another client", of_core=True)
 async def equal_ids_in_sessions(language: Language) -> float:
     async with endpoint(language) as server:
         at_once = asyncio.Semaphore(100)
@@ -128,7 +128,7 @@ async def _beside(server: Endpoint, attack: Callable[[], Awaitable[object]]) -> 
         await asyncio.gather(attacker, return_exceptions=True)
 
 
-@row("64 uploads that pause: a call beside them", 1, "s")
+@row("64 uploads that pause: a call beside them", 1, "s", of_core=True)
 async def slow_uploads(language: Language) -> float:
     async with endpoint(language) as server:
 
@@ -143,7 +143,7 @@ async def slow_uploads(language: Language) -> float:
         return await _beside(server, attack)
 
 
-@row("4,200 bodies that stop after their first byte: a call beside them", 1, "s", alone=True)
+@row("4,200 bodies that stop after their first byte: a call beside them", 1, "s", alone=True, of_core=True)
 async def stopped_bodies(language: Language) -> float:
     async with endpoint(language) as server:
 
@@ -162,7 +162,7 @@ async def stopped_bodies(language: Language) -> float:
         return slowest
 
 
-@row("500 connections that send nothing: a call beside them", 1, "s")
+@row("500 connections that send nothing: a call beside them", 1, "s", of_core=True)
 async def silent_connections(language: Language) -> float:
     async with endpoint(language) as server:
 
@@ -229,7 +229,7 @@ async def more_calls_than_descriptors(language: Language) -> float:
         return sum(isinstance(one, BaseException) or one[0] != 200 or b"done" not in one[1] for one in answers)
 
 
-@row("300 connections at 64 descriptors: back in service", 5, "s")
+@row("300 connections at 64 descriptors: back in service", 5, "s", of_core=True)
 async def few_descriptors(language: Language) -> float:
     async with endpoint(language, preexec_fn=limit_descriptors) as server:
         kept = [await server.connect() for _ in range(300)]
@@ -250,7 +250,7 @@ async def few_descriptors(language: Language) -> float:
                 await asyncio.sleep(0.05)
 
 
-@row("requests of other hosts and origins", 0, "that are let in")
+@row("requests of other hosts and origins", 0, "that are let in", of_core=True)
 async def foreign_names(language: Language) -> float:
     async with endpoint(language) as server:
         body = b'{"jsonrpc":"2.0","id":1,"method":"server/discover"}'

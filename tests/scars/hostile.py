@@ -72,7 +72,7 @@ async def hostile_lines(language: Language) -> float:
         return time.perf_counter() - start
 
 
-@row(f"{CONNECTIONS} connections with hostile bytes: memory", 16, "MiB more", alone=True)
+@row(f"{CONNECTIONS} connections with hostile bytes: memory", 16, "MiB more", alone=True, of_core=True)
 async def hostile_connections(language: Language) -> float:
     async with endpoint(language) as server:
         params = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}

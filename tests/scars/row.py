@@ -14,6 +14,8 @@ LONG_FORM = LONG in sys.argv
 
 # Not Kotlin: its programs exist, but three rows fail with them.
 LANGUAGES = ("rust", "python", "node", "c", "go", "ruby")
+# Of these, the ones that measure what only the core does in the long form alone.
+NEWER = ("go", "ruby")
 # The web frameworks of each language.
 FRAMEWORKS = {
     "rust": ("axum",),
@@ -42,10 +44,14 @@ class Row:
     alone: bool = False
     # Mostly waits for a deadline, so other rows may run at the same time.
     waits: bool = False
+    # Only the core takes part in it, whatever the language.
+    of_core: bool = False
 
     def chosen(self, languages: list[Language]) -> list[Language]:
         """The rows to measure."""
         chosen = [language for language in languages if language.name in self.languages]
+        if self.of_core and not LONG_FORM:
+            chosen = [language for language in chosen if language.name not in NEWER]
         if not self.mounted:
             return chosen
         return [replace(one, name=way, way=way) for one in chosen for way in FRAMEWORKS[one.name]]
@@ -62,11 +68,12 @@ def row(
     mounted: bool = False,
     alone: bool = False,
     waits: bool = False,
+    of_core: bool = False,
 ) -> Callable[[Measure], Measure]:
     """Adds a row; the function measures one language, and raises if the trouble did harm."""
 
     def add(measure: Measure) -> Measure:
-        ROWS.append(Row(trouble, bar, unit, measure, languages, mounted, alone, waits))
+        ROWS.append(Row(trouble, bar, unit, measure, languages, mounted, alone, waits, of_core))
         return measure
 
     return add

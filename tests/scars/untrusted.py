@@ -62,7 +62,13 @@ async def beside(attack: Awaitable[object]) -> AsyncGenerator[None]:
         await asyncio.gather(running, return_exceptions=True)
 
 
-@row("costly patterns with texts of 60,000 and of 4 MiB letters: a bystander's slowest call", BAR, "s", alone=True)
+@row(
+    "costly patterns with texts of 60,000 and of 4 MiB letters: a bystander's slowest call",
+    BAR,
+    "s",
+    alone=True,
+    of_core=True,
+)
 async def costly_arguments(language: Language) -> float:
     async with endpoint(language) as server:
         one, worst = echo(server), 0.0
@@ -96,7 +102,7 @@ def quick(client: Driver, others: dict[str, str]) -> Callable[[], Awaitable[None
     return one
 
 
-@row("costly output schemas of a server: the slowest other call of its client", BAR, "s", alone=True)
+@row("costly output schemas of a server: the slowest other call of its client", BAR, "s", alone=True, of_core=True)
 async def costly_results(language: Language) -> float:
     worst = 0.0
     for tool, size in (("around", 60_000), ("around", 4 * MIB), ("back", 60_000), ("many", 2 * MIB), ("large", 9)):

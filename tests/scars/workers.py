@@ -158,14 +158,14 @@ def planned(result: Message) -> None:
     assert result["content"][0]["text"] == "4 go to Oslo", result
 
 
-@row("four workers with Redis, one by chance for each request: wrong answers", 0, "answers")
+@row("four workers with Redis, one by chance for each request: wrong answers", 0, "answers", of_core=True)
 async def workers_with_redis(language: Language) -> float:
     async with stores.redis() as redis, crew(language, redis.url, WORKERS) as workers:
         assert await every_feature(workers) > 0
         return 0
 
 
-@row("two workers with Redis over TLS, one by chance for each request: wrong answers", 0, "answers")
+@row("two workers with Redis over TLS, one by chance for each request: wrong answers", 0, "answers", of_core=True)
 async def workers_with_tls(language: Language) -> float:
     async with stores.redis() as redis:
         async with crew(language, redis.tls_url, 2, SSL_CERT_FILE=str(stores.AUTHORITY)) as workers:
@@ -176,7 +176,7 @@ async def workers_with_tls(language: Language) -> float:
         return 0
 
 
-@row("two workers with a SQLite file, one by chance for each request: wrong answers", 0, "answers")
+@row("two workers with a SQLite file, one by chance for each request: wrong answers", 0, "answers", of_core=True)
 async def workers_with_sqlite(language: Language) -> float:
     async with stores.sqlite() as url, crew(language, url, 2) as workers:
         assert await every_feature(workers) > 0
@@ -285,13 +285,19 @@ async def lost_with_a_worker(workers: Crew) -> int:
     return lost
 
 
-@row("a worker of four is killed under load: tasks, events and sessions that are lost", 0, "of them", waits=True)
+@row(
+    "a worker of four is killed under load: tasks, events and sessions that are lost",
+    0,
+    "of them",
+    waits=True,
+    of_core=True,
+)
 async def worker_killed(language: Language) -> float:
     async with stores.redis() as redis, crew(language, redis.url, WORKERS) as workers:
         return await lost_with_a_worker(workers)
 
 
-@row("a worker of two with a SQLite file is killed under load: what is lost", 0, "of it", waits=True)
+@row("a worker of two with a SQLite file is killed under load: what is lost", 0, "of it", waits=True, of_core=True)
 async def worker_killed_beside_sqlite(language: Language) -> float:
     async with stores.sqlite() as url, crew(language, url, 2) as workers:
         return await lost_with_a_worker(workers)
@@ -308,7 +314,7 @@ async def refused(asked: Awaitable[object]) -> float:
     raise AssertionError(f"without its store it answered {result}")
 
 
-@row("Redis is killed and started again: seconds until a client is refused", AT_ONCE, "s")
+@row("Redis is killed and started again: seconds until a client is refused", AT_ONCE, "s", of_core=True)
 async def redis_restarted(language: Language) -> float:
     async with stores.redis() as redis, crew(language, redis.url, WORKERS) as workers:
         home, *others = workers.workers
@@ -350,7 +356,7 @@ async def redis_restarted(language: Language) -> float:
         return slowest
 
 
-@row("a Redis that is not there: seconds until a client is refused", AT_ONCE, "s", waits=True)
+@row("a Redis that is not there: seconds until a client is refused", AT_ONCE, "s", waits=True, of_core=True)
 async def redis_missing(language: Language) -> float:
     async with crew(language, f"redis://user:secret@127.0.0.1:{stores.free_port()}", 1) as workers:
         slowest = 0.0
@@ -361,7 +367,7 @@ async def redis_missing(language: Language) -> float:
         return slowest
 
 
-@row("Redis is full: seconds until a client is refused", AT_ONCE, "s")
+@row("Redis is full: seconds until a client is refused", AT_ONCE, "s", of_core=True)
 async def redis_full(language: Language) -> float:
     async with stores.redis() as redis, crew(language, redis.url, 2) as workers:
         done = await workers.task(1)
@@ -378,7 +384,9 @@ async def redis_full(language: Language) -> float:
         return slowest
 
 
-@row("Redis does not answer: seconds until a client is refused", STORE_DEADLINE + AT_ONCE, "s", waits=True)
+@row(
+    "Redis does not answer: seconds until a client is refused", STORE_DEADLINE + AT_ONCE, "s", waits=True, of_core=True
+)
 async def redis_silent(language: Language) -> float:
     async with stores.redis() as redis, crew(language, redis.url, 2) as workers:
         await workers.task_becomes(await workers.task(1))
@@ -409,7 +417,7 @@ async def back_in_service(workers: Crew) -> None:
                 await asyncio.sleep(0.05)
 
 
-@row("the disk of a SQLite file is full: seconds until a client is refused", AT_ONCE, "s")
+@row("the disk of a SQLite file is full: seconds until a client is refused", AT_ONCE, "s", of_core=True)
 async def disk_full(language: Language) -> float:
     async with stores.disk() as disk, crew(language, disk.url, 2, **disk.variables) as workers:
         home, other = workers.workers
@@ -438,7 +446,7 @@ async def disk_full(language: Language) -> float:
         return slowest
 
 
-@row("URLs that name no store: programs that start", 0, "programs")
+@row("URLs that name no store: programs that start", 0, "programs", of_core=True)
 async def wrong_urls(language: Language) -> float:
     started = 0
     for url, part in [("mysql://user:secret@host/x", "redis://HOST:PORT"), ("sqlite:", "path of the file is missing")]:
