@@ -16,6 +16,19 @@ class TestLifecycle < TrunklineTest
     assert_match(/\AINFO .* serving .*\n\z/, errors)
   end
 
+  # At its end, Ruby unloads libraries whose threads still run.
+  def test_the_library_is_never_unloaded
+    return unless File.exist?("/proc/self/maps")
+
+    path = File.realpath(Trunkline::Native.path)
+    output, errors, = run_program(<<~RUBY)
+      require "fiddle"
+      Fiddle.dlopen(#{path.dump}).close
+      puts File.read("/proc/self/maps").include?(#{path.dump})
+    RUBY
+    assert_equal ["true\n", ""], [output, errors]
+  end
+
   def test_the_end_of_a_program_closes_lifespans
     output, errors, status = run_program(<<~RUBY)
       require "trunkline"
