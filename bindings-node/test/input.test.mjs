@@ -5,6 +5,7 @@ import { randomBytes } from "node:crypto";
 import { test } from "node:test";
 
 import { Client, Server, ToolError } from "trunkline";
+import { z } from "zod";
 
 import { Peer, modern, revisions } from "../test-support/peer.mjs";
 
@@ -189,5 +190,25 @@ test("unsupported forms, and values without a JSON form, are errors that name th
   assert.match(once, /^invalidArgument: the value of once\("x"\)/);
   assert.equal(kept, 1);
   await client.close();
+  await server.close();
+});
+
+test("ELI-08: fields of a schema library may be null or choices with references", async () => {
+  const drink = z.enum(["tea", "coffee"]).meta({ id: "Drink" });
+  const order = z.object({ drink: drink.nullish(), also: z.array(drink), note: z.string().nullish() });
+  const server = new Server({ name: "test", version: "1.0.0" });
+  server.registerTool("order", {}, async (_, ctx) => JSON.stringify(await ctx.elicit("What?", order)));
+  for (const revision of ["2025-11-25", modern]) {
+    let schema;
+    const onElicit = ({ requestedSchema }) => {
+      schema = requestedSchema;
+      return { action: "accept", content: { also: ["coffee"] } };
+    };
+    const client = await Client.connect(server, { revision, onElicit });
+    assert.equal((await client.callTool("order")).text, '{"action":"accept","content":{"also":["coffee"]}}');
+    assert.deepEqual(schema.properties.drink, { type: "string", enum: ["tea", "coffee"] });
+    assert.deepEqual([schema.properties.also.items.enum, schema.required], [["tea", "coffee"], ["also"]]);
+    await client.close();
+  }
   await server.close();
 });

@@ -100,7 +100,8 @@ pub(in crate::server) struct Refused {
 
 impl InputRequest {
     /// Creates a request of the method `elicitation/create`, `sampling/createMessage` or
-    /// `roots/list`.
+    /// `roots/list`. The schema of a form may have what schema libraries generate for flat types:
+    /// references to choices, and fields that may be null, which become optional.
     ///
     /// # Errors
     /// For any other method, or if the parameters are not an object.
@@ -110,9 +111,14 @@ impl InputRequest {
                 "{method} is not a request for input: use elicitation/create, sampling/createMessage or roots/list"
             ))
         })?;
-        let params = if params.is_null() { json!({}) } else { params };
+        let mut params = if params.is_null() { json!({}) } else { params };
         if !params.is_object() {
             return Err(RpcError::invalid_params(format!("The params of {method} must be an object")));
+        }
+        if kind == InputKind::Elicitation
+            && let Some(schema) = params.get_mut(SCHEMA)
+        {
+            *schema = input::flattened_form(schema.take());
         }
         Ok(Self { kind, params })
     }

@@ -1,6 +1,6 @@
 //! The schema of a form from that of a type, which need not be flat (ELI-08, ELI-09).
 
-use super::form::FORMATS;
+use super::form::{FORMATS, Form};
 use serde_json::{Map, Value, json};
 
 const NOT_A_FIELD: &str = "a form supports only strings, numbers, booleans and choices of strings";
@@ -28,6 +28,16 @@ pub fn form_schema(name: &str, schema: &Value) -> Result<Value, String> {
         form["required"] = required.clone();
     }
     Ok(form)
+}
+
+/// Returns a schema that is no form as a form, if [`form_schema`] can convert it; otherwise as it
+/// is.
+pub fn flattened_form(schema: Value) -> Value {
+    if Form::compile(&schema).is_ok() {
+        return schema;
+    }
+    let form = form_schema("", &schema).ok().filter(|form| Form::compile(form).is_ok());
+    form.unwrap_or(schema)
 }
 
 /// The schema that `schema` refers to; keywords next to the reference take precedence.
@@ -141,6 +151,18 @@ fn choices_of(items: Value, definitions: Definitions<'_>) -> Result<Value, Strin
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn eli_08_a_schema_is_only_changed_if_it_becomes_a_form() {
+        let schema = |city: Value| json!({"$schema": "s", "type": "object", "properties": {"city": city}, "title": "T"});
+        let form = schema(json!({"type": "string", "pattern": "^a"}));
+        assert_eq!(flattened_form(form.clone()), form, "is not one, and cannot become one");
+        let form = schema(json!({"type": "string", "title": "City"}));
+        assert_eq!(flattened_form(form.clone()), form, "is one");
+        let nullable = schema(json!({"anyOf": [{"type": "string", "enum": ["Oslo", "Rome"]}, {"type": "null"}]}));
+        let city = json!({"type": "string", "enum": ["Oslo", "Rome"]});
+        assert_eq!(flattened_form(nullable), json!({"type": "object", "properties": {"city": city}}));
+    }
 
     #[test]
     fn eli_08_eli_09_references_are_resolved_and_null_is_omitted() {

@@ -12,7 +12,7 @@ mod received;
 pub use answer::{AnswerError, check_answer, complete_answer};
 pub use capability::check_capability;
 pub use form::Form;
-pub use form_schema::form_schema;
+pub use form_schema::{flattened_form, form_schema};
 pub use messages::check_messages;
 pub use received::check_received;
 
