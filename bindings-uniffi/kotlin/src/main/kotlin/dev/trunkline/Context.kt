@@ -2,6 +2,7 @@ package dev.trunkline
 
 import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.currentCoroutineContext
+import kotlinx.coroutines.yield
 import kotlinx.serialization.KSerializer
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
@@ -10,6 +11,7 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 import kotlinx.serialization.serializer
 import java.util.concurrent.ConcurrentHashMap
+import java.util.concurrent.atomic.AtomicInteger
 import kotlin.coroutines.CoroutineContext
 
 /** The context of the call that this coroutine answers. Throws outside of one. */
@@ -42,6 +44,9 @@ public class Context internal constructor(internal val ticket: ULong, private va
     /** The values of [once], by name. */
     private val done = ConcurrentHashMap<String, CompletableDeferred<JsonElement>>()
 
+    /** Messages of progress and logs that the handler has sent. */
+    private val sent = AtomicInteger()
+
     /** The value that the `lifespan` of the server has opened. */
     public inline fun <reified T> lifespan(): T = opened() as T
 
@@ -49,21 +54,23 @@ public class Context internal constructor(internal val ticket: ULong, private va
     internal fun opened(): Any? = owner?.lifespan?.value
 
     /** Reports progress if the caller requested it. Values that don't increase are dropped. */
-    public fun progress(progress: Double, total: Double? = null, message: String? = null) {
+    public suspend fun progress(progress: Double, total: Double? = null, message: String? = null) {
         tell("progress" to JsonPrimitive(progress), "total" to total?.let(::JsonPrimitive), "message" to message?.let(::JsonPrimitive))
+        giveWay()
     }
 
     /** Sends a log message to the client, if it accepts messages of that level. */
-    public fun log(level: LoggingLevel, data: JsonElement, logger: String? = null) {
+    public suspend fun log(level: LoggingLevel, data: JsonElement, logger: String? = null) {
         val log = objectOf("level" to json.encodeToJsonElement(level), "data" to data, "logger" to logger?.let(::JsonPrimitive))
         tell("log" to log)
+        giveWay()
     }
 
     /** Sends a log message of the level `info`. */
-    public fun info(message: String): Unit = log(LoggingLevel.INFO, JsonPrimitive(message))
+    public suspend fun info(message: String): Unit = log(LoggingLevel.INFO, JsonPrimitive(message))
 
     /** Sends a log message of the level `error`. */
-    public fun error(message: String): Unit = log(LoggingLevel.ERROR, JsonPrimitive(message))
+    public suspend fun error(message: String): Unit = log(LoggingLevel.ERROR, JsonPrimitive(message))
 
     /**
      * Runs [work] once per request, even if the handler runs again because its client was asked. Later runs get its
@@ -119,6 +126,11 @@ public class Context internal constructor(internal val ticket: ULong, private va
     internal suspend fun proceed(params: JsonObject?): JsonObject =
         Port.requests.send(ticket, WaistMethods.NEXT, params, causes = true) as JsonObject
 
+    /** Lets other coroutines run: a dispatcher has few threads, and a flood of messages would keep one. */
+    private suspend fun giveWay() {
+        if (sent.incrementAndGet() % MESSAGES_IN_A_ROW == 0) yield()
+    }
+
     private fun tell(vararg members: Pair<String, JsonElement?>) {
         if (isOpen) send(objectOf(*members))
     }
@@ -132,5 +144,7 @@ public class Context internal constructor(internal val ticket: ULong, private va
         }
     }
 
-    public companion object Key : CoroutineContext.Key<Context>
+    public companion object Key : CoroutineContext.Key<Context> {
+        private const val MESSAGES_IN_A_ROW = 16
+    }
 }

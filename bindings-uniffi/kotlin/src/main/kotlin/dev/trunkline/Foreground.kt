@@ -1,16 +1,12 @@
 package dev.trunkline
 
 import kotlinx.coroutines.CancellationException
-import kotlinx.coroutines.CoroutineScope
-import kotlinx.coroutines.Dispatchers
-import kotlinx.coroutines.SupervisorJob
-import kotlinx.coroutines.launch
+import kotlinx.coroutines.runBlocking
 import sun.misc.Signal
 import sun.misc.SignalHandler
 import java.util.concurrent.atomic.AtomicBoolean
 
 private val SIGNALS = listOf("INT", "TERM")
-private val scope = CoroutineScope(SupervisorJob() + Dispatchers.Default)
 
 /** Runs [serve] to its end. A signal calls [close]; a second one has its default effect. */
 internal suspend fun <T> endedBySignals(close: suspend () -> Unit, serve: suspend () -> T): T {
@@ -23,7 +19,8 @@ internal suspend fun <T> endedBySignals(close: suspend () -> Unit, serve: suspen
             Signal.handle(signal) {
                 if (isClosing.compareAndSet(false, true)) {
                     restore()
-                    scope.launch { ignoringErrors(close) }
+                    // On the thread of the signal: handlers may block all threads of a dispatcher.
+                    runBlocking { ignoringErrors(close) }
                 }
             }
     }

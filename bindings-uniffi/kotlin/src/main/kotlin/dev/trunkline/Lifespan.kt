@@ -1,8 +1,5 @@
 package dev.trunkline
 
-import kotlinx.coroutines.CoroutineScope
-import kotlinx.coroutines.Dispatchers
-import kotlinx.coroutines.SupervisorJob
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.sync.Mutex
 import kotlinx.coroutines.sync.withLock
@@ -24,7 +21,7 @@ internal class Lifespan(private val open: (suspend () -> Any?)?) {
     fun mount(other: Lifespan) {
         mounted += other
         for (user in users) {
-            scope.launch {
+            background.launch {
                 try {
                     other.enter(user)
                 } catch (error: Exception) {
@@ -53,9 +50,5 @@ internal class Lifespan(private val open: (suspend () -> Any?)?) {
             }
         }
         for (other in mounted) other.leave(user)
-    }
-
-    private companion object {
-        val scope = CoroutineScope(SupervisorJob() + Dispatchers.Default)
     }
 }

@@ -2,9 +2,6 @@ package dev.trunkline
 
 import kotlinx.coroutines.CancellationException
 import kotlinx.coroutines.CompletableDeferred
-import kotlinx.coroutines.CoroutineScope
-import kotlinx.coroutines.Dispatchers
-import kotlinx.coroutines.SupervisorJob
 import kotlinx.coroutines.launch
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
@@ -78,14 +75,10 @@ internal open class OpenHandle(private val server: Server? = null) : HandleOwner
             end.complete(error)
         } else {
             // Not on the thread of the port: closing the lifespan takes as long as the program does.
-            scope.launch {
+            background.launch {
                 server.leave(this@OpenHandle)
                 end.complete(error)
             }
         }
-    }
-
-    private companion object {
-        val scope = CoroutineScope(SupervisorJob() + Dispatchers.Default)
     }
 }
