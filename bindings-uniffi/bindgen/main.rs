@@ -1,6 +1,5 @@
-//! Writes the functions of the native library in a language: `trunkline-bindgen LANGUAGE LIBRARY
-//! FOLDER`, with the language `kotlin` or `ruby`. The library describes itself; a stripped one no
-//! longer does.
+//! Writes the functions of the native library in Kotlin: `trunkline-bindgen LIBRARY FOLDER`. The
+//! library describes itself; a stripped one no longer does. `cargo xtask generate` runs this.
 
 use std::path::Path;
 
@@ -9,37 +8,28 @@ use uniffi_bindgen::bindings::{GenerateOptions, TargetLanguage, generate};
 
 /// Settings of the languages; the path is that of the tree that this was built in.
 const SETTINGS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/settings.toml");
-/// In the folder of the Kotlin sources.
-const KOTLIN: &str = "dev/trunkline/internal/trunkline.kt";
+/// In the folder.
+const FILE: &str = "dev/trunkline/internal/trunkline.kt";
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [language, library, folder] = &arguments[..] else { bail!("usage: trunkline-bindgen LANGUAGE LIBRARY FOLDER") };
-    match language.as_str() {
-        "kotlin" => {
-            write(TargetLanguage::Kotlin, library, folder)?;
-            hide(&Path::new(folder).join(KOTLIN))
-        }
-        "ruby" => write(TargetLanguage::Ruby, library, folder),
-        other => bail!("{other:?} is not a language: kotlin or ruby"),
-    }
-}
-
-fn write(language: TargetLanguage, library: &str, folder: &str) -> Result<()> {
+    let [library, folder] = &arguments[..] else { bail!("usage: trunkline-bindgen LIBRARY FOLDER") };
     generate(GenerateOptions {
-        languages: vec![language],
+        languages: vec![TargetLanguage::Kotlin],
         source: library.into(),
         out_dir: folder.into(),
         config_override: Some(SETTINGS.into()),
         ..GenerateOptions::default()
-    })
+    })?;
+    hide(&Path::new(folder).join(FILE))
 }
 
 /// Makes all declarations of a Kotlin file internal: they are not for users of the package, whose
 /// compiler refuses public ones that don't say so.
 fn hide(file: &Path) -> Result<()> {
     let text = std::fs::read_to_string(file)?;
-    let lines = text.lines().map(|line| {
+    // Without the comment above the first annotation.
+    let lines = text.lines().skip_while(|line| !line.starts_with('@')).map(|line| {
         let line = line.strip_prefix("public ").unwrap_or(line);
         // Functions follow the comment of their documentation.
         let (comment, rest) = line.split_at(line.find("*/ fun ").map_or(0, |end| end + "*/ ".len()));

@@ -1,5 +1,4 @@
-//! Kotlin: the package, its tests and its fixtures. Maven compiles them in `target/kotlin`, after
-//! `trunkline-bindgen` has written the functions of the native library.
+//! Kotlin: the package, its tests and its fixtures, which Maven compiles in `target/kotlin`.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -24,18 +23,14 @@ const PROGRAMS: [(&str, &str); 4] = [
 /// The package, and its tests with the fixtures.
 const CLASSES: [&str; 2] = ["classes", "test-classes"];
 
-/// Options of a JVM that starts quickly, and collects garbage early: the scars measure what is kept.
+/// Options of a JVM that starts quickly, and that collects garbage early, because the scars measure
+/// what is kept.
 const START: [&str; 3] = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmn2m"];
 
 pub(crate) fn build(workspace: &Workspace) -> Result<()> {
-    let home = folder(workspace);
-    let mut bindgen = workspace.command(workspace.built("trunkline-bindgen"));
-    bindgen.arg("kotlin").arg(workspace.built_library("trunkline_uniffi")).arg(home.join("native"));
-    must(bindgen, DEADLINE)?;
     let package = workspace.path(PACKAGE);
     let stamp = Stamp::new(workspace, "kotlin")
         .on(&START.join(" "))
-        .on_files(&home.join("native"))?
         .on_files(&package.join("pom.xml"))?
         .on_files(&package.join("src"))?
         .on_files(&workspace.path("tests/fixtures/kotlin"))?;

@@ -1,15 +1,24 @@
 //! Generates the files of the Kotlin package from the surface: models, errors, options and
 //! operations. The templates next to this file contain their text, formatted as ktlint expects it.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use minijinja::value::{Serde, Value};
 
 use super::surface::Field;
 use super::text::{camel, commented, snake};
-use super::{File, MARK, docs, templates, typescript};
+use super::{DEADLINE, File, MARK, docs, templates, typescript};
+use crate::build::rust;
+use crate::process::must;
+use crate::stamp::files_under;
 use crate::workspace::Workspace;
 
-pub(super) const FOLDER: &str = "bindings-uniffi/kotlin/src/main/kotlin/dev/trunkline/generated";
+const FOLDER: &str = "bindings-uniffi/kotlin/src/main/kotlin/dev/trunkline/generated";
+const NATIVE: &str = "bindings-uniffi/kotlin/src/generated/kotlin/trunkline.kt";
+
+pub(super) const FOLDERS: [&str; 2] = [FOLDER, "bindings-uniffi/kotlin/src/generated/kotlin"];
+
+/// The generator, with the lock file that names its version.
+const GENERATOR: &str = "bindings-uniffi/bindgen";
 
 /// KDoc has no tag for deprecations.
 const DEPRECATED: &str = "Deprecated since 2026-07-28: ";
@@ -23,7 +32,43 @@ pub(crate) fn render(workspace: &Workspace, printed: &Value) -> Result<Vec<File>
     environment.add_filter("default_of", |Serde(field): Serde<Field>| docs::default(&field));
     environment.add_filter("constant", |value: String| constant(&value));
     let files = templates::render(&environment, FOLDER, printed)?;
-    Ok(files.into_iter().map(|(path, text)| (path, format!("// {MARK}\n{text}"))).collect())
+    let files = files.into_iter().map(|(path, text)| (path, format!("// {MARK}\n{text}")));
+    Ok(files.chain([(NATIVE.to_owned(), native(workspace)?)]).collect())
+}
+
+/// The functions of the native library. Building the generator takes a minute, so it only runs if
+/// what it reads has changed.
+fn native(workspace: &Workspace) -> Result<String> {
+    let head = format!("// {MARK}\n// Hash of the interface: {:016x}\n", hash_of_interface(workspace)?);
+    match std::fs::read_to_string(workspace.path(NATIVE)) {
+        Ok(text) if text.starts_with(&head) => return Ok(text),
+        _ => {}
+    }
+    let mut library = rust::cargo(workspace);
+    library.args(["build", "--quiet", "--lib"]).args(rust::PACKAGES);
+    must(library, DEADLINE)?;
+    let folder = workspace.target.join("bindgen");
+    let mut bindgen = workspace.cargo();
+    bindgen.args(["run", "--quiet", "--locked", "--manifest-path"]).arg(workspace.path(GENERATOR).join("Cargo.toml"));
+    bindgen.arg("--target-dir").arg(&folder).arg("--");
+    bindgen.arg(workspace.built_library("trunkline_uniffi")).arg(folder.join("kotlin"));
+    must(bindgen, DEADLINE)?;
+    let file = folder.join("kotlin/dev/trunkline/internal/trunkline.kt");
+    let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+    Ok(head + &text)
+}
+
+/// FNV-1a, which is the same on each machine.
+fn hash_of_interface(workspace: &Workspace) -> Result<u64> {
+    let mut hash = 0xcbf2_9ce4_8422_2325;
+    for folder in ["bindings-uniffi/native", GENERATOR] {
+        for file in files_under(&workspace.path(folder))? {
+            for byte in std::fs::read(&file).with_context(|| format!("cannot read {}", file.display()))? {
+                hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+            }
+        }
+    }
+    Ok(hash)
 }
 
 /// The constant of a string: `NOT_STARTED` for `notStarted`, `V2026_07_28` for `2026-07-28`.

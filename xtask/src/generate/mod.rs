@@ -130,7 +130,7 @@ fn stale(workspace: &Workspace, files: &[File]) -> Result<Vec<String>> {
 /// Files in generated directories that no renderer generates.
 fn superfluous(workspace: &Workspace, files: &[File]) -> Result<Vec<String>> {
     let mut found = Vec::new();
-    let folders = FOLDERS.iter().chain(&python::FOLDERS).chain(&ruby::FOLDERS).chain([&kotlin::FOLDER]);
+    let folders = FOLDERS.iter().chain(&python::FOLDERS).chain(&ruby::FOLDERS).chain(&kotlin::FOLDERS);
     for folder in folders.filter(|folder| workspace.path(folder).exists()) {
         for path in files_under(&workspace.path(folder))? {
             let relative = path.strip_prefix(&workspace.root)?.to_string_lossy().replace('\\', "/");

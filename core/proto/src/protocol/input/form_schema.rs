@@ -154,7 +154,8 @@ mod tests {
 
     #[test]
     fn eli_08_a_schema_is_only_changed_if_it_becomes_a_form() {
-        let schema = |city: Value| json!({"$schema": "s", "type": "object", "properties": {"city": city}, "title": "T"});
+        let schema =
+            |city: Value| json!({"$schema": "s", "type": "object", "properties": {"city": city}, "title": "T"});
         let form = schema(json!({"type": "string", "pattern": "^a"}));
         assert_eq!(flattened_form(form.clone()), form, "is not one, and cannot become one");
         let form = schema(json!({"type": "string", "title": "City"}));
