@@ -1,7 +1,7 @@
 // Requests that handlers send to their client: outcomes, forms and rounds.
 import type { JsonObject, SamplingMessage } from "./generated/model.js";
 import type { InputRequest } from "./generated/operations.js";
-import { convert, type Arguments, type Converted, type Schema } from "./schema/convert.js";
+import { convertObject, type Arguments, type Converted, type Schema } from "./schema/convert.js";
 
 /** The user's response to a form. `content` is valid against the schema. */
 export type ElicitResult<C = JsonObject> = { action: "accept"; content: C } | { action: "decline" | "cancel"; content?: undefined };
@@ -24,7 +24,7 @@ export function formSchema(schema: Schema): JsonObject {
 
 /** The schema of a form, and the schema library's validation of its content. */
 export function form(schema: Schema): Converted {
-  return convert(schema, "input", "the schema of an elicitation");
+  return convertObject(schema, "the schema of an elicitation");
 }
 
 /** The messages of a conversation; a string is a user message. */

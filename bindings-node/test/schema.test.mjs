@@ -68,7 +68,7 @@ test("a plain JSON Schema is used unchanged, without a validator", () => {
 
 test("a union of objects as arguments gets the type object", () => {
   const union = z.discriminatedUnion("kind", [z.object({ kind: z.literal("a") }), z.object({ kind: z.literal("b") })]);
-  assert.equal(convert(union, "input", where).json.type, "object");
+  assert.equal(convertArguments(union, where).json.type, "object");
 });
 
 test("argument objects that do not mention other members are closed", () => {

@@ -243,6 +243,8 @@ test("an output schema produces structured content, wrapped if it is not an obje
       assert.deepEqual(await structured("object"), oslo);
       assert.deepEqual(await structured("list"), { result: [oslo] });
       assert.deepEqual(await structured("either"), { result: oslo });
+      const either = await client.callTool("either", {}, { result: z.union([z.string(), city]) });
+      assert.deepEqual(either.structuredContent, { result: oslo });
       assert.deepEqual(await structured("text"), { result: "warm" });
       assert.deepEqual(await structured("whole"), { city: "a", unit: "b" });
       const tools = await client.listTools();

@@ -5,7 +5,7 @@ import { invalid } from "../errors.js";
 import type { JsonObject, Prompt, PromptArgument } from "../generated/model.js";
 import { promptOptionsNames, promptOptionsTimes, type PromptOptions as GeneratedOptions } from "../generated/options.js";
 import { answerOf, resultMembers, type Parts } from "../returns.js";
-import { convert } from "../schema/convert.js";
+import { convertObject } from "../schema/convert.js";
 import type { StandardSchemaV1 } from "../schema/standard-schema.js";
 import { InvalidArguments, validating } from "../schema/validate.js";
 import { completersOf, type Completions } from "./completion.js";
@@ -51,7 +51,7 @@ export function promptFeature({ name, argsSchema, arguments: listed, complete, .
   const noun = `prompt ${JSON.stringify(name)}`;
   checkHandler(handler, noun);
   if (argsSchema && listed) throw invalid(`${noun} has both argsSchema and arguments: keep one of them`);
-  const args = argsSchema && convert(argsSchema, "input", `the argsSchema of ${noun}`);
+  const args = argsSchema && convertObject(argsSchema, `the argsSchema of ${noun}`);
   const { options, members, visible } = partsOf(rest, promptOptionsNames, promptOptionsTimes);
   return {
     kind: "prompt",

@@ -3,7 +3,7 @@ import type { Context } from "../context.js";
 import type { JsonObject } from "../generated/model.js";
 import { requestHandlerOptionsNames, requestHandlerOptionsTimes, type RequestHandlerOptions as GeneratedOptions } from "../generated/options.js";
 import { checkNames } from "../option-names.js";
-import { convert, type Arguments, type Schema } from "../schema/convert.js";
+import { convertObject, type Arguments, type Schema } from "../schema/convert.js";
 import { InvalidArguments, validating } from "../schema/validate.js";
 import { inMilliseconds } from "../times.js";
 import { checkHandler, type Feature } from "./feature.js";
@@ -32,7 +32,7 @@ export function requestHandlerFeature(method: string, config: RequestHandlerOpti
   const { paramsSchema, ...options } = config;
   const quoted = JSON.stringify(method);
   checkHandler(handler, `the method ${quoted}`);
-  const params = paramsSchema === undefined ? undefined : convert(paramsSchema, "input", `the paramsSchema of ${quoted}`);
+  const params = paramsSchema === undefined ? undefined : convertObject(paramsSchema, `the paramsSchema of ${quoted}`);
   // No list shows the schema, so only the library validates, and it may convert first (`z.coerce`).
   const checkedByCore = params?.validate ? undefined : params?.json;
   return {

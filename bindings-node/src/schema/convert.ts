@@ -41,6 +41,12 @@ export function convert(schema: unknown, side: "input" | "output", where: string
   return { json: schema };
 }
 
+/** Converts the schema of an object. A union of objects gets its type, which a library leaves out. */
+export function convertObject(schema: unknown, where: string): Converted {
+  const converted = convert(schema, "input", where);
+  return converted.validate && !("type" in converted.json) ? { ...converted, json: { type: "object", ...converted.json } } : converted;
+}
+
 /** Keywords besides `properties` that allow other members of an object. */
 const aboutMembers = ["additionalProperties", "unevaluatedProperties", "patternProperties", "$ref", "allOf", "anyOf", "oneOf", "if"];
 
@@ -50,7 +56,7 @@ const aboutMembers = ["additionalProperties", "unevaluatedProperties", "patternP
  * Schema is left as its author wrote it.
  */
 export function convertArguments(schema: unknown, where: string): Converted {
-  const { json, validate } = convert(schema, "input", where);
+  const { json, validate } = convertObject(schema, where);
   if (!validate) return { json };
   // The JSON Schema of a `looseObject` of valibot is that of an `object`.
   const { type, "~standard": library } = schema as StandardSchemaV1 & { type?: unknown };
@@ -92,15 +98,12 @@ function isStandard(value: unknown): value is StandardSchemaV1 {
 
 function fromStandard(schema: StandardSchemaV1, side: "input" | "output", where: string): JsonObject {
   const toJsonSchema = converter(schema, side, where);
-  let json: JsonObject;
   try {
-    json = toJsonSchema();
+    return toJsonSchema();
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw invalid(`${where} cannot be converted to JSON Schema: ${why}. Change that part, or give a JSON Schema instead`, error);
   }
-  // A union of objects has no type; arguments are always an object.
-  return side === "input" && !("type" in json) ? { type: "object", ...json } : json;
 }
 
 function isZod3(schema: unknown): boolean {
