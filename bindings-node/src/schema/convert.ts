@@ -41,7 +41,7 @@ export function convert(schema: unknown, side: "input" | "output", where: string
   return { json: schema };
 }
 
-/** Converts the schema of an object. A union of objects gets its type, which a library leaves out. */
+/** Converts the schema of an object. A union of objects gets the type that libraries leave out. */
 export function convertObject(schema: unknown, where: string): Converted {
   const converted = convert(schema, "input", where);
   return converted.validate && !("type" in converted.json) ? { ...converted, json: { type: "object", ...converted.json } } : converted;
