@@ -1,0 +1,77 @@
+package dev.trunkline
+
+import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.delay
+import kotlinx.coroutines.launch
+import kotlinx.coroutines.runBlocking
+import kotlinx.coroutines.withTimeout
+import java.util.concurrent.CountDownLatch
+import kotlin.test.Test
+import kotlin.test.assertEquals
+import kotlin.test.assertTrue
+import kotlin.time.Duration.Companion.milliseconds
+import kotlin.time.Duration.Companion.seconds
+import kotlin.time.measureTime
+
+/** Handlers that keep all threads of the dispatcher that they run on. */
+class BlockedTest {
+    private val threads = Runtime.getRuntime().availableProcessors()
+
+    @Test
+    fun `a server and its lifespan close while handlers block all threads`() = runBlocking {
+        val (blocked, released) = CountDownLatch(threads) to CountDownLatch(1)
+        val closed = CompletableDeferred<Unit>()
+        val server =
+            server("test", "1.0", lifespan = { AutoCloseable { closed.complete(Unit) } }) {
+                tool("block") {
+                    blocked.countDown()
+                    released.await()
+                }
+            }
+        val listener = server.listen { port = 0 }
+        val client = Client.connect(listener.url)
+        val calls = List(4 * threads) { launch { runCatching { client.callTool("block") } } }
+        try {
+            withTimeout(20.seconds) {
+                while (blocked.count > 0) delay(10.milliseconds)
+                val took = measureTime { listener.close(200.milliseconds) }
+                assertTrue(took < 5.seconds, "closing took $took")
+                closed.await()
+            }
+        } finally {
+            released.countDown()
+        }
+        calls.forEach { it.join() }
+        client.close()
+        server.close()
+    }
+
+    @Test
+    fun `floods of progress let other calls run`() = runBlocking {
+        val isOver = CompletableDeferred<Unit>()
+        val started = CountDownLatch(threads)
+        val server =
+            server("test", "1.0") {
+                tool("flood") {
+                    started.countDown()
+                    var number = 0.0
+                    while (!isOver.isCompleted) progress(++number)
+                    "done"
+                }
+                tool("echo") { "here" }
+            }
+        Client.connect(server).use { client ->
+            val floods = List(4 * threads) { launch { client.callTool("flood") { onProgress = {} } } }
+            try {
+                withTimeout(20.seconds) {
+                    while (started.count > 0) delay(10.milliseconds)
+                    repeat(10) { assertEquals("here", client.callTool<String>("echo")) }
+                }
+            } finally {
+                isOver.complete(Unit)
+            }
+            floods.forEach { it.join() }
+        }
+        server.close()
+    }
+}
