@@ -14,14 +14,16 @@ import kotlin.coroutines.CoroutineContext
 import kotlin.coroutines.EmptyCoroutineContext
 import dev.trunkline.internal.Port as NativePort
 
+/** Calls a handler with the body of the call. */
+internal typealias Handler = suspend Context.(JsonElement) -> Answer
+
 /** What answers the calls of a feature, or the requests of a server. */
 internal class Callable(
     /** The feature, for errors. */
     val name: String,
     /** The server; null for handlers of a client. */
     val owner: Owner? = null,
-    /** Calls the handler with the body of the call. */
-    val run: suspend Context.(JsonElement) -> Answer,
+    val run: Handler,
 )
 
 /** What the calls of all features of a server share. */

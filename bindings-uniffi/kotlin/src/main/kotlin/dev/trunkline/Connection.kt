@@ -50,7 +50,10 @@ internal class Connection(
         Port.requests.send(handle, method, params, options, causes = server != null)
 
     suspend fun stream(method: String, params: JsonElement, options: RequestOptions.() -> Unit): Stream =
-        Stream.open(handle, method, params, RequestOptions().apply(options), causes = server != null)
+        stream(method, params, RequestOptions().apply(options))
+
+    suspend fun stream(method: String, params: JsonElement, options: RequestOptions): Stream =
+        Stream.open(handle, method, params, options, causes = server != null)
 
     override fun notify(method: String, params: JsonObject) {
         val message = objectOf("method" to JsonPrimitive(method), "params" to params)
@@ -97,8 +100,16 @@ internal class Connection(
             server: Server?,
             functions: Map<String, suspend (JsonObject) -> JsonObject>,
             make: (Connection, ConnectionDescription) -> C,
+        ): C = open(transport, auth?.let { json.encodeToJsonElement(it) }, ClientOptions().apply(options), server, functions, make)
+
+        suspend fun <C> open(
+            transport: JsonObject,
+            auth: JsonElement?,
+            given: ClientOptions,
+            server: Server?,
+            functions: Map<String, suspend (JsonObject) -> JsonObject>,
+            make: (Connection, ConnectionDescription) -> C,
         ): C {
-            val given = ClientOptions().apply(options)
             val connection = Connection(given, functions, server)
             val listens = given.notificationHandlers.keys.any { it in ClientHandlers.SUBSCRIBING }
             given.telemetry = Port.observes(given.telemetry)
@@ -110,7 +121,7 @@ internal class Connection(
                     "client" to client,
                     "transport" to transport,
                     "handlers" to JsonObject(lanes),
-                    "auth" to auth?.let { json.encodeToJsonElement(it) },
+                    "auth" to auth,
                     "span" to span,
                 )
             return make(connection, json.decodeFromJsonElement(connection.open(message)))

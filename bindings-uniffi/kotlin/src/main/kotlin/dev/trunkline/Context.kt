@@ -131,8 +131,10 @@ public class Context internal constructor(internal val ticket: ULong, private va
         if (sent.incrementAndGet() % MESSAGES_IN_A_ROW == 0) yield()
     }
 
-    private fun tell(vararg members: Pair<String, JsonElement?>) {
-        if (isOpen) send(objectOf(*members))
+    private fun tell(vararg members: Pair<String, JsonElement?>) = tell(objectOf(*members))
+
+    internal fun tell(message: JsonObject) {
+        if (isOpen) send(message)
     }
 
     private fun send(message: JsonObject) {

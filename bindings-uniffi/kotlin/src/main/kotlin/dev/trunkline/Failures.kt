@@ -7,8 +7,13 @@ import kotlinx.serialization.json.JsonPrimitive
 /** Arguments that the schema allows and the handler's class does not. */
 internal class InvalidArguments(cause: Exception) : RuntimeException(cause.message, cause)
 
+/** A failure of a handler of another language of the JVM, as a message for the core. */
+internal class Failed(val failure: JsonObject, cause: Throwable) : RuntimeException(cause.message, cause)
+
 /** The message for the core about what a handler has thrown. */
 internal fun failureOf(thrown: Throwable): JsonObject = when (thrown) {
+    is Failed -> thrown.failure
+
     is ToolException -> failure("tool", thrown.message)
 
     is StoreException -> failure(

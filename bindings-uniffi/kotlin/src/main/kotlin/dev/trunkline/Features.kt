@@ -35,9 +35,8 @@ public open class Registration internal constructor(handle: ULong) {
 
 /** The functions among the options of a tool, a resource, a resource template or a prompt. */
 public abstract class FeatureOptions internal constructor() {
-    internal var visibility: (suspend Context.(JsonElement) -> Answer)? = null
-        private set
-    internal val completers: MutableMap<String, suspend Context.(JsonElement) -> Answer> = mutableMapOf()
+    internal var visibility: Handler? = null
+    internal val completers: MutableMap<String, Handler> = mutableMapOf()
 
     /** Decides for each caller, by its [Context], whether it sees and calls the feature. */
     public fun visible(decide: suspend Context.() -> Boolean) {

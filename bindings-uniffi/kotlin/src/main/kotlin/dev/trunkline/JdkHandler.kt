@@ -3,10 +3,12 @@ package dev.trunkline
 import com.sun.net.httpserver.HttpExchange
 import com.sun.net.httpserver.HttpHandler
 import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.flow.Flow
 import kotlinx.coroutines.flow.flow
 import kotlinx.coroutines.flow.flowOn
 import kotlinx.coroutines.runBlocking
 import java.io.IOException
+import java.io.InputStream
 
 /**
  * The endpoint as a handler of the JDK's web server (`com.sun.net.httpserver`). Each request, and each streaming
@@ -24,17 +26,20 @@ private fun requestOf(exchange: HttpExchange): HttpRequest = HttpRequest(
     exchange.requestMethod,
     exchange.requestURI.rawPath,
     exchange.requestHeaders.flatMap { (name, values) -> values.map { name.lowercase() to it } },
-    flow {
-        val buffer = ByteArray(CHUNK)
-        while (true) {
-            val read = exchange.requestBody.read(buffer)
-            if (read < 0) break
-            emit(buffer.copyOf(read))
-        }
-    }.flowOn(Dispatchers.IO),
+    exchange.requestBody.chunks(),
     exchange.requestURI.rawQuery,
     exchange.remoteAddress.address?.hostAddress,
 )
+
+/** The rest of a stream, in chunks. */
+internal fun InputStream.chunks(): Flow<ByteArray> = flow {
+    val buffer = ByteArray(CHUNK)
+    while (true) {
+        val read = read(buffer)
+        if (read < 0) break
+        emit(buffer.copyOf(read))
+    }
+}.flowOn(Dispatchers.IO)
 
 private suspend fun send(response: HttpResponse, exchange: HttpExchange) {
     for ((name, value) in response.headers) {

@@ -58,24 +58,31 @@ public fun server(
  * is an [AutoCloseable], when nothing serves or uses the server any more.
  * @param onError Called with exceptions of handlers whose callers get a generic message.
  */
-public class Server(
+public class Server internal constructor(
     public val info: Implementation,
-    instructions: String? = null,
-    options: ServerOptions = ServerOptions(),
-    dispatcher: CoroutineDispatcher = Dispatchers.Default,
-    store: Store? = null,
-    lifespan: (suspend () -> Any?)? = null,
-    onError: ((Throwable, Context) -> Unit)? = null,
+    instructions: String?,
+    options: ServerOptions,
+    internal val owner: Owner,
+    store: Map<String, suspend (JsonObject) -> JsonObject>,
 ) {
-    private val owner = Owner(dispatcher, onError, Lifespan(lifespan))
     private val telemetry = options.telemetry
-    internal val handle: ULong = register(info, instructions, options, store, owner)
+    internal val handle: ULong = register(info, instructions, options, callables(store, owner))
 
     /** What serves or uses this server. */
     private val open: MutableSet<OpenHandle> = ConcurrentHashMap.newKeySet()
 
     /** Frees the server if it is dropped without `close`. What is open keeps it alive. */
     private val freed = CLEANER.register(this, Freeing(handle))
+
+    public constructor(
+        info: Implementation,
+        instructions: String? = null,
+        options: ServerOptions = ServerOptions(),
+        dispatcher: CoroutineDispatcher = Dispatchers.Default,
+        store: Store? = null,
+        lifespan: (suspend () -> Any?)? = null,
+        onError: ((Throwable, Context) -> Unit)? = null,
+    ) : this(info, instructions, options, Owner(dispatcher, onError, Lifespan(lifespan)), store?.functions().orEmpty())
 
     /**
      * Adds a tool. Its input schema is that of the serializable class [A], whose properties may have a [Description].
@@ -126,7 +133,7 @@ public class Server(
         inputSchema: JsonObject?,
         options: ToolOptions.() -> Unit,
         outputSchema: OutputSchema?,
-        run: suspend Context.(JsonElement) -> Answer,
+        run: Handler,
     ): ChangeableRegistration<ToolOptions> =
         ChangeableRegistration(::ToolOptions, { this.description = description }, options) { given, replaces ->
             if (outputSchema != null) given.outputSchema = outputSchema.schema
@@ -291,9 +298,12 @@ public class Server(
     }
 
     /** Listens for Streamable HTTP. With [auth], requests need an access token, which [verifier] verifies. */
-    public suspend fun listen(auth: AuthOptions? = null, verifier: TokenVerifier? = null, options: HttpOptions.() -> Unit = {}): Listener {
+    public suspend fun listen(auth: AuthOptions? = null, verifier: TokenVerifier? = null, options: HttpOptions.() -> Unit = {}): Listener =
+        listen(json.encodeToJsonElement(HttpOptions().apply(options)) as JsonObject, judged(auth), verifier?.let(::verification))
+
+    internal suspend fun listen(options: JsonObject, auth: JsonObject?, verify: Handler?): Listener {
         val opened = OpenHandle(this)
-        val bound = listen(opened, http(opened, auth, verifier, HttpOptions().apply(options))) as JsonObject
+        val bound = listen(opened, http(opened, auth, verify, options)) as JsonObject
         val port = (bound["port"] as? JsonPrimitive)?.intOrNull ?: 0
         return Listener(opened, bound.string("url").orEmpty(), bound.string("host").orEmpty(), port)
     }
@@ -304,14 +314,16 @@ public class Server(
      *
      * @throws InvalidArgumentException if an option is invalid.
      */
-    public fun endpoint(auth: AuthOptions? = null, verifier: TokenVerifier? = null, options: HttpOptions.() -> Unit = {}): HttpEndpoint {
-        val given = HttpOptions().apply(options)
+    public fun endpoint(auth: AuthOptions? = null, verifier: TokenVerifier? = null, options: HttpOptions.() -> Unit = {}): HttpEndpoint =
+        endpoint(json.encodeToJsonElement(HttpOptions().apply(options)) as JsonObject, judged(auth), verifier?.let(::verification))
+
+    internal fun endpoint(options: JsonObject, auth: JsonObject?, verify: Handler?): HttpEndpoint {
         val mounted = "mounted" to TRUE
-        val checked = JsonObject(http(null, null, null, given) + mounted)
+        val checked = JsonObject(http(null, null, null, options) + mounted)
         native { Port.core.check(objectOf("server" to number(handle), "transport" to checked).toString()) }
         return HttpEndpoint {
             val opened = OpenHandle(this)
-            listen(opened, JsonObject(http(opened, auth, verifier, given) + mounted))
+            listen(opened, JsonObject(http(opened, auth, verify, options) + mounted))
             opened
         }
     }
@@ -334,14 +346,13 @@ public class Server(
     private suspend fun listen(opened: OpenHandle, transport: JsonObject, vararg how: Pair<String, JsonElement>): JsonElement =
         opened.open(objectOf("server" to number(handle), "transport" to transport, *how))
 
-    private fun http(opened: OpenHandle?, auth: AuthOptions?, verifier: TokenVerifier?, options: HttpOptions): JsonObject {
-        val verifying = if (verifier == null || opened == null) null else verifying(verifier, opened)
-        val judged = auth?.let {
-            JsonObject((json.encodeToJsonElement(it) as JsonObject) + objectOf("verifier" to verifying?.let(::number)))
-        }
-        val http = json.encodeToJsonElement(options) as JsonObject
-        return JsonObject(http + objectOf("type" to JsonPrimitive("http"), "auth" to judged))
+    private fun http(opened: OpenHandle?, auth: JsonObject?, verify: Handler?, options: JsonObject): JsonObject {
+        val verifying = if (verify == null || opened == null) null else verifying(verify, opened)
+        val judged = auth?.let { JsonObject(it + objectOf("verifier" to verifying?.let(::number))) }
+        return JsonObject(options + objectOf("type" to JsonPrimitive("http"), "auth" to judged))
     }
+
+    private fun judged(auth: AuthOptions?): JsonObject? = auth?.let { json.encodeToJsonElement(it) as JsonObject }
 
     /** Opens the lifespan, keeps the server alive until this has ended, and closes it with the server. */
     internal suspend fun enter(opened: OpenHandle) {
@@ -357,18 +368,13 @@ public class Server(
         if (open.isEmpty()) USED -= this
     }
 
-    private fun verifying(verifier: TokenVerifier, opened: OpenHandle): ULong {
-        val callable =
-            Callable("the verifier", owner) {
-                Answer(
-                    Shape.VALUE,
-                    jsonOf(
-                        verifier.verify(TokenRequestFacts(json.decodeFromJsonElement(it), ticket))?.let {
-                            json.encodeToJsonElement(it)
-                        },
-                    ),
-                )
-            }
+    private fun verification(verifier: TokenVerifier): Handler = {
+        val identity = verifier.verify(TokenRequestFacts(json.decodeFromJsonElement(it), ticket))
+        Answer(Shape.VALUE, jsonOf(identity?.let { json.encodeToJsonElement(it) }))
+    }
+
+    private fun verifying(verify: Handler, opened: OpenHandle): ULong {
+        val callable = Callable("the verifier", owner, verify)
         val verifying = Port.register("verifier", objectOf("server" to number(handle)), mapOf("" to callable))
         opened.end.invokeOnCompletion { Registration(verifying).remove() }
         return verifying
@@ -379,21 +385,21 @@ public class Server(
         name: String,
         options: JsonElement,
         vararg members: Pair<String, JsonElement?>,
-        run: (suspend Context.(JsonElement) -> Answer)? = null,
+        run: Handler? = null,
     ): Registration = Registration(register(kind, name, options, null, null, *members, run = run))
 
     /** Registers a feature, and the functions of its options, which it then keeps alive. */
-    private fun register(
+    internal fun register(
         kind: String,
         name: String,
         options: JsonElement,
         hooks: FeatureOptions?,
         replaces: ULong?,
         vararg members: Pair<String, JsonElement?>,
-        run: (suspend Context.(JsonElement) -> Answer)? = null,
+        run: Handler? = null,
     ): ULong {
         val registered = mutableListOf<ULong>()
-        val hook = { of: String, function: suspend Context.(JsonElement) -> Answer ->
+        val hook = { of: String, function: Handler ->
             val callable = mapOf("" to Callable("the $of of $kind $name", owner, function))
             number(Port.register(of, objectOf("server" to number(handle)), callable).also { registered += it })
         }
@@ -422,8 +428,7 @@ public class Server(
         /** Servers that something serves or uses. */
         val USED: MutableSet<Server> = ConcurrentHashMap.newKeySet()
 
-        fun register(info: Implementation, instructions: String?, options: ServerOptions, store: Store?, owner: Owner): ULong {
-            val functions = store?.let { callables(it, owner) }.orEmpty()
+        fun register(info: Implementation, instructions: String?, options: ServerOptions, functions: Map<String, Callable>): ULong {
             val description =
                 objectOf(
                     "info" to json.encodeToJsonElement(info),

@@ -18,16 +18,17 @@ public suspend fun checkStore(store: Store): List<String> {
 }
 
 /** The functions of a store, by the names of their calls. */
-internal fun callables(store: Store, owner: Owner): Map<String, Callable> = store.functions().mapValues { (name, function) ->
-    Callable(name, owner) {
-        try {
-            Answer(Shape.RESULT, function(it as JsonObject))
-        } catch (cancellation: CancellationException) {
-            throw cancellation
-        } catch (error: StoreException) {
-            throw error
-        } catch (error: Exception) {
-            throw StoreException(error.toString(), cause = error)
+internal fun callables(store: Map<String, suspend (JsonObject) -> JsonObject>, owner: Owner): Map<String, Callable> =
+    store.mapValues { (name, function) ->
+        Callable(name, owner) {
+            try {
+                Answer(Shape.RESULT, function(it as JsonObject))
+            } catch (cancellation: CancellationException) {
+                throw cancellation
+            } catch (error: StoreException) {
+                throw error
+            } catch (error: Exception) {
+                throw StoreException(error.toString(), cause = error)
+            }
         }
     }
-}

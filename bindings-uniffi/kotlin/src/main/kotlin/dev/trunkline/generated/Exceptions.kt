@@ -91,7 +91,10 @@ public sealed class TrunklineException(
     public val kind: ErrorKind,
     message: String,
     cause: Throwable? = null,
-) : RuntimeException(message, cause)
+) : RuntimeException(message, cause) {
+    /** The error object of the core, if it comes from there. */
+    internal var origin: JsonObject? = null
+}
 
 /**
  * The peer replied with a JSON-RPC error. Thrown in a handler, it is the error that the caller
@@ -241,7 +244,7 @@ internal object Exceptions {
     fun of(error: JsonObject): TrunklineException {
         val message = error.string("message").orEmpty()
         val data = error["data"]
-        return when (error.string("kind")) {
+        val exception = when (error.string("kind")) {
             "protocol" -> ProtocolException(message, error["code"]?.jsonPrimitive?.long ?: Codes.INTERNAL_ERROR, data)
             "timeout" -> RequestTimeoutException(message)
             "cancelled" -> RequestCancelledException(message)
@@ -281,6 +284,8 @@ internal object Exceptions {
             "unsupported" -> UnsupportedException(message)
             else -> InternalException(message)
         }
+        exception.origin = error
+        return exception
     }
 
     private inline fun <reified T> fact(

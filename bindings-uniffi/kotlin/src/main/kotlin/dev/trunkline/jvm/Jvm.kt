@@ -1,0 +1,173 @@
+package dev.trunkline.jvm
+
+import dev.trunkline.Answer
+import dev.trunkline.Context
+import dev.trunkline.Failed
+import dev.trunkline.Handler
+import dev.trunkline.RequestCancelledException
+import dev.trunkline.RequestOptions
+import dev.trunkline.Shape
+import dev.trunkline.Suspended
+import dev.trunkline.TrunklineException
+import dev.trunkline.json
+import dev.trunkline.jsonOf
+import dev.trunkline.logger
+import dev.trunkline.objectOf
+import kotlinx.coroutines.CoroutineDispatcher
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.CoroutineStart
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.Runnable
+import kotlinx.coroutines.SupervisorJob
+import kotlinx.coroutines.asContextElement
+import kotlinx.coroutines.future.future
+import kotlinx.coroutines.runBlocking
+import kotlinx.coroutines.runInterruptible
+import kotlinx.coroutines.withContext
+import kotlinx.serialization.json.JsonElement
+import kotlinx.serialization.json.JsonObject
+import kotlinx.serialization.json.JsonPrimitive
+import kotlinx.serialization.json.decodeFromJsonElement
+import kotlinx.serialization.json.encodeToJsonElement
+import java.util.concurrent.CompletableFuture
+import java.util.concurrent.CopyOnWriteArrayList
+import java.util.concurrent.Executor
+import java.util.concurrent.RejectedExecutionException
+import java.util.function.Consumer
+import java.util.function.Function
+import kotlin.coroutines.CoroutineContext
+import kotlin.coroutines.EmptyCoroutineContext
+
+// What the package for Java is built on, with JSON as plain values, futures and threads.
+
+/** The package. [errorOf] makes its exception of an error object of the core. */
+@JvmSuppressWildcards
+internal class Jvm(private val errorOf: Function<Map<String, Any?>, RuntimeException>) {
+    private val scope = CoroutineScope(SupervisorJob() + Dispatchers.Default)
+
+    /** Starts work on this thread, up to its first wait. Cancelling the future cancels the work. */
+    internal fun <T> future(work: suspend () -> T): CompletableFuture<T> =
+        scope.future(carried(), CoroutineStart.UNDISPATCHED) { converting { work() } }
+
+    /** Runs work on this thread. An interrupt cancels it. */
+    internal fun <T> blocking(work: suspend () -> T): T = converting {
+        try {
+            runBlocking(carried()) { work() }
+        } catch (_: InterruptedException) {
+            Thread.currentThread().interrupt()
+            throw RequestCancelledException("the thread was interrupted")
+        }
+    }
+
+    internal inline fun <T> converting(work: () -> T): T = try {
+        work()
+    } catch (error: TrunklineException) {
+        throw convert(error)
+    }
+
+    internal fun convert(error: TrunklineException): RuntimeException {
+        val kind = json.encodeToJsonElement(error.kind)
+        return errorOf.apply(members(error.origin ?: objectOf("kind" to kind, "message" to JsonPrimitive(error.message))))
+    }
+
+    public companion object {
+        private val locals = CopyOnWriteArrayList<ThreadLocal<Any?>>()
+
+        /** Makes the values of a thread-local follow requests to the threads of their handlers. */
+        @JvmStatic
+        public fun carry(local: ThreadLocal<*>) {
+            @Suppress("UNCHECKED_CAST")
+            locals.addIfAbsent(local as ThreadLocal<Any?>)
+        }
+
+        /** The exception of a handler that has failed in a way of its own: [failure] is the message for the core. */
+        @JvmStatic
+        public fun failed(failure: Map<String, Any?>, cause: Throwable): Exception = Failed(objectFrom(failure), cause)
+
+        /** Whether the handler ends here, because it runs again with an answer of its client. */
+        @JvmStatic
+        public fun isSuspended(thrown: Throwable): Boolean = thrown is Suspended
+
+        /** Receives the level, the message and the subject of each record of the library's log. */
+        @JvmStatic
+        public fun setLogger(receive: JvmLogger) {
+            logger = { receive.log(it.level, it.message, it.target) }
+        }
+
+        private fun carried(): CoroutineContext = locals.fold<ThreadLocal<Any?>, CoroutineContext>(EmptyCoroutineContext) { all, local ->
+            all + local.asContextElement(local.get())
+        }
+    }
+}
+
+/** Receives records of the log. */
+internal fun interface JvmLogger {
+    public fun log(level: String, message: String, target: String)
+}
+
+/** Answers a call on a thread, which is interrupted when the call is cancelled. */
+@JvmSuppressWildcards
+internal fun interface JvmHandler {
+    @Throws(Exception::class)
+    public fun handle(call: JvmCall, body: Any?): JvmAnswer
+}
+
+/** A function of a transport, a store or a client, on objects. */
+@JvmSuppressWildcards
+internal fun interface JvmFunction {
+    @Throws(Exception::class)
+    public fun call(members: Map<String, Any?>): Map<String, Any?>
+}
+
+/** The answer of a call. */
+@JvmSuppressWildcards
+internal class JvmAnswer private constructor(internal val answer: Answer) {
+    public companion object {
+        @JvmStatic
+        public fun text(text: String): JvmAnswer = JvmAnswer(Answer(Shape.TEXT, text))
+
+        @JvmStatic
+        public fun content(value: Any?): JvmAnswer = JvmAnswer(Answer(Shape.CONTENT, jsonOf(value)))
+
+        @JvmStatic
+        public fun result(value: Any?): JvmAnswer = JvmAnswer(Answer(Shape.RESULT, jsonOf(value)))
+
+        @JvmStatic
+        public fun input(value: Any?): JvmAnswer = JvmAnswer(Answer(Shape.INPUT, jsonOf(value)))
+
+        @JvmStatic
+        public fun value(value: Any?): JvmAnswer = JvmAnswer(Answer(if (value is Map<*, *>) Shape.OBJECT else Shape.VALUE, jsonOf(value)))
+
+        /** A value that is not an object for the model, such as a boolean, even if it is a map. */
+        @JvmStatic
+        public fun plain(value: Any?): JvmAnswer = JvmAnswer(Answer(Shape.VALUE, jsonOf(value)))
+    }
+}
+
+/** The threads of handlers. What the executor rejects runs on a few threads of the library. */
+internal class Threads(private val executor: Executor) : CoroutineDispatcher() {
+    override fun dispatch(context: CoroutineContext, block: Runnable) {
+        try {
+            executor.execute(block)
+        } catch (_: RejectedExecutionException) {
+            Dispatchers.IO.dispatch(context, block)
+        }
+    }
+}
+
+internal fun Jvm.running(handler: JvmHandler): Handler = { body: JsonElement ->
+    val context: Context = this
+    runInterruptible { handler.handle(JvmCall(this@running, context), plain(body)) }.answer
+}
+
+internal fun running(function: JvmFunction, threads: Threads): suspend (JsonObject) -> JsonObject =
+    { body -> withContext(threads) { runInterruptible { objectFrom(function.call(members(body))) } } }
+
+/** Options of a request, and what receives its progress. */
+internal fun requestOptions(options: Map<String, Any?>?, progress: Consumer<Map<String, Any?>>?): RequestOptions? {
+    if (options.isNullOrEmpty() && progress == null) return null
+    val given = json.decodeFromJsonElement<RequestOptions>(objectFrom(options.orEmpty()))
+    given.meta = options?.get("_meta")?.let { jsonOf(it) as JsonObject }
+    if (progress != null) given.onProgress = { progress.accept(members(json.encodeToJsonElement(it))) }
+    return given
+}

@@ -1,0 +1,151 @@
+package dev.trunkline.jvm
+
+import dev.trunkline.Client
+import dev.trunkline.ClientOptions
+import dev.trunkline.Connection
+import dev.trunkline.ConnectionDescription
+import dev.trunkline.Context
+import dev.trunkline.Port
+import dev.trunkline.RequestOptions
+import dev.trunkline.Stream
+import dev.trunkline.TrunklineException
+import dev.trunkline.background
+import dev.trunkline.json
+import dev.trunkline.jsonOf
+import kotlinx.coroutines.launch
+import kotlinx.coroutines.runBlocking
+import kotlinx.serialization.json.JsonElement
+import kotlinx.serialization.json.JsonObject
+import kotlinx.serialization.json.decodeFromJsonElement
+import java.util.concurrent.Callable
+import java.util.concurrent.CompletableFuture
+import java.util.concurrent.Executor
+import java.util.function.BiConsumer
+import java.util.function.Consumer
+import kotlin.time.Duration.Companion.milliseconds
+
+/** The call that a handler answers. */
+@JvmSuppressWildcards
+internal class JvmCall internal constructor(private val jvm: Jvm, private val context: Context) {
+    public fun describe(): Map<String, Any?> = jvm.converting { members(Port.describe(context.ticket)) }
+
+    /** What the lifespan of the server has opened. */
+    public fun lifespan(): Any? = context.opened()
+
+    /** Sends a request to the client. */
+    public fun request(
+        method: String,
+        params: Map<String, Any?>,
+        options: Map<String, Any?>?,
+        progress: Consumer<Map<String, Any?>>?,
+    ): CompletableFuture<Any?> = jvm.future {
+        plain(context.requester.request(method, objectFrom(params), requestOptions(options, progress)))
+    }
+
+    /** Sends a message about the call; nothing once it is answered. */
+    public fun tell(message: Map<String, Any?>): Unit = jvm.converting { context.tell(objectFrom(message)) }
+
+    /** Runs work once per request, on this thread. */
+    public fun once(name: String, work: Callable<Any?>): Any? =
+        plain(jvm.blocking { context.once(name, JsonElement.serializer()) { jsonOf(work.call()) } })
+
+    /** Runs the rest of a request, for middleware. */
+    public fun proceed(params: Map<String, Any?>?): Map<String, Any?> = members(jvm.blocking { context.proceed(params?.let(::objectFrom)) })
+}
+
+/** What a client of another language answers. */
+@JvmSuppressWildcards
+internal class JvmClientParts(
+    internal val executor: Executor,
+    /** By the core's names of the operations. */
+    internal val requests: Map<String, JvmFunction>,
+    /** By method. */
+    internal val notifications: Map<String, Consumer<Map<String, Any?>>>,
+    /** The functions of a transport. */
+    internal val transport: Map<String, JvmFunction>,
+    internal val server: JvmServer?,
+)
+
+/** A connection of another language. */
+@JvmSuppressWildcards
+internal class JvmClient private constructor(private val jvm: Jvm, private val connection: Connection) {
+    public val handle: Long get() = connection.handle.toLong()
+
+    public val isOpen: Boolean get() = connection.isOpen
+
+    /** What is known about the server; null once the connection has ended. */
+    public fun describe(): Map<String, Any?>? = try {
+        members(Port.describe(connection.handle))
+    } catch (_: TrunklineException) {
+        null
+    }
+
+    public fun request(
+        method: String,
+        params: Any?,
+        options: Map<String, Any?>?,
+        progress: Consumer<Map<String, Any?>>?,
+    ): CompletableFuture<Any?> = jvm.future {
+        plain(connection.send(method, params?.let(::jsonOf), requestOptions(options, progress)))
+    }
+
+    public fun notify(method: String, params: Map<String, Any?>): Unit = jvm.converting { connection.notify(method, objectFrom(params)) }
+
+    /** Passes all notifications on, until the returned object is closed. */
+    public fun notifications(receive: BiConsumer<String, Map<String, Any?>>): AutoCloseable {
+        val job = background.launch { connection.notifications.collect { receive.accept(it.method, members(it.params)) } }
+        return AutoCloseable { job.cancel() }
+    }
+
+    /** Sends a message about the connection. */
+    public fun tell(message: Map<String, Any?>): Unit = jvm.converting { Port.notify(connection.handle, objectFrom(message)) }
+
+    /** Opens a stream of items: a subscription, or the states of a task. */
+    public fun stream(method: String, params: Map<String, Any?>, options: Map<String, Any?>?): CompletableFuture<JvmStream> =
+        jvm.future { JvmStream(jvm, connection.stream(method, objectFrom(params), requestOptions(options, null) ?: RequestOptions())) }
+
+    public fun close(deadlineMs: Long?): Unit = jvm.blocking { connection.close(deadlineMs?.milliseconds) }
+
+    /** Waits for the end of the connection. */
+    public fun join(): CompletableFuture<RuntimeException?> = jvm.future {
+        connection.end.await()?.let { if (it is TrunklineException) jvm.convert(it) else it }
+    }
+
+    public companion object {
+        @JvmStatic
+        public fun open(
+            jvm: Jvm,
+            transport: Map<String, Any?>,
+            auth: Map<String, Any?>?,
+            options: Map<String, Any?>,
+            parts: JvmClientParts,
+        ): CompletableFuture<JvmClient> = jvm.future {
+            val given = json.decodeFromJsonElement<ClientOptions>(objectFrom(options))
+            val threads = Threads(parts.executor)
+            given.requestHandlers += parts.requests.mapValues { (_, function) -> running(function, threads) }
+            given.notificationHandlers +=
+                parts.notifications.mapValues { (_, handler) ->
+                    // In order: the next one waits for it.
+                    { params: JsonObject -> runBlocking(threads) { handler.accept(members(params)) } }
+                }
+            val functions = parts.transport.mapValues { (_, function) -> running(function, threads) }
+            Connection.open(objectFrom(transport), auth?.let(::objectFrom), given, parts.server?.server, functions) { connection, _ ->
+                JvmClient(jvm, connection)
+            }
+        }
+    }
+}
+
+/** An open stream: its result, its items, and requests about it. */
+@JvmSuppressWildcards
+internal class JvmStream internal constructor(private val jvm: Jvm, private val stream: Stream) {
+    public val result: Any? get() = plain(stream.result)
+
+    /** The next item; null once the stream has ended. */
+    public fun next(): CompletableFuture<Any?> = jvm.future { stream.next()?.let(::plain) }
+
+    public fun request(method: String, params: Any?, options: Map<String, Any?>?): CompletableFuture<Any?> =
+        jvm.future { plain(stream.request(method, params?.let(::jsonOf), requestOptions(options, null))) }
+
+    public fun close(): Unit = stream.close()
+}

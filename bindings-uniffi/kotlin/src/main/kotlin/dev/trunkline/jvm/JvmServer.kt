@@ -1,0 +1,174 @@
+package dev.trunkline.jvm
+
+import dev.trunkline.Context
+import dev.trunkline.FeatureOptions
+import dev.trunkline.HttpEndpoint
+import dev.trunkline.HttpRequest
+import dev.trunkline.Implementation
+import dev.trunkline.Lifespan
+import dev.trunkline.Listener
+import dev.trunkline.Owner
+import dev.trunkline.Port
+import dev.trunkline.Registration
+import dev.trunkline.Server
+import dev.trunkline.ServerOptions
+import dev.trunkline.chunks
+import dev.trunkline.json
+import dev.trunkline.number
+import dev.trunkline.toHandler
+import kotlinx.coroutines.runInterruptible
+import kotlinx.coroutines.withContext
+import kotlinx.serialization.json.decodeFromJsonElement
+import java.io.IOException
+import java.io.InputStream
+import java.io.OutputStream
+import java.util.AbstractMap.SimpleEntry
+import java.util.concurrent.Callable
+import java.util.concurrent.CompletableFuture
+import java.util.concurrent.Executor
+import java.util.function.BiConsumer
+import kotlin.time.Duration.Companion.milliseconds
+
+/** What a server of another language is made of, in addition to its name and options. */
+@JvmSuppressWildcards
+internal class JvmServerParts(
+    internal val executor: Executor,
+    internal val store: Map<String, JvmFunction>,
+    internal val lifespan: Callable<*>?,
+    internal val onError: BiConsumer<Throwable, JvmCall>?,
+)
+
+/** A server of another language. */
+@JvmSuppressWildcards
+internal class JvmServer(
+    private val jvm: Jvm,
+    info: Map<String, Any?>,
+    instructions: String?,
+    options: Map<String, Any?>,
+    parts: JvmServerParts,
+) {
+    internal val server: Server = jvm.converting {
+        val threads = Threads(parts.executor)
+        val lifespan: (suspend () -> Any?)? =
+            parts.lifespan?.let { open -> { withContext(threads) { runInterruptible { open.call() } } } }
+        val onError: ((Throwable, dev.trunkline.Context) -> Unit)? =
+            parts.onError?.let { report -> { error, context -> report.accept(error, JvmCall(jvm, context)) } }
+        val store = parts.store.mapValues { (_, function) -> running(function, threads) }
+        val given = json.decodeFromJsonElement<ServerOptions>(objectFrom(options))
+        val owner = Owner(threads, onError, Lifespan(lifespan))
+        Server(json.decodeFromJsonElement<Implementation>(objectFrom(info)), instructions, given, owner, store)
+    }
+
+    /** The handle of the server, for messages. */
+    public val handle: Long get() = server.handle.toLong()
+
+    /** Registers a feature. [hooks] are its `visible`, and its completers by the names of their arguments after `complete:`. */
+    public fun register(
+        kind: String,
+        name: String,
+        description: Map<String, Any?>,
+        hooks: Map<String, JvmHandler>,
+        replaces: JvmFeature?,
+        handler: JvmHandler?,
+    ): JvmFeature = jvm.converting {
+        val functions = Hooks()
+        for ((of, hook) in hooks) {
+            val run = jvm.running(hook)
+            if (of == "visible") functions.visibility = run else functions.completers[of.removePrefix("complete:")] = run
+        }
+        val replaced = replaces?.registration?.handle
+        JvmFeature(jvm, server.register(kind, name, objectFrom(description), functions, replaced, run = handler?.let(jvm::running)))
+    }
+
+    /** Adds the features of another server. */
+    public fun mount(prefix: String, other: JvmServer): JvmFeature = jvm.converting { JvmFeature(jvm, server.mount(prefix, other.server)) }
+
+    /** Adds the features of the server behind a client. */
+    public fun proxy(client: JvmClient, options: Map<String, Any?>): JvmFeature =
+        register("proxy", "proxy", options + ("connection" to client.handle), emptyMap(), null, null)
+
+    public fun notify(message: Map<String, Any?>): Unit = jvm.converting { Port.notify(server.handle, objectFrom(message)) }
+
+    public fun checkStore(): CompletableFuture<List<String>> = jvm.future { server.checkStore() }
+
+    public fun serveStdio(): Unit = jvm.blocking { server.serveStdio() }
+
+    public fun listen(options: Map<String, Any?>, auth: Map<String, Any?>?, verifier: JvmHandler?): CompletableFuture<JvmListener> =
+        jvm.future { JvmListener(jvm, server.listen(objectFrom(options), auth?.let(::objectFrom), verifier?.let(jvm::running))) }
+
+    public fun endpoint(options: Map<String, Any?>, auth: Map<String, Any?>?, verifier: JvmHandler?): JvmEndpoint = jvm.converting {
+        JvmEndpoint(jvm, server.endpoint(objectFrom(options), auth?.let(::objectFrom), verifier?.let(jvm::running)))
+    }
+
+    /** Closes all listeners, and removes all features. */
+    public fun close(deadlineMs: Long?): Unit = jvm.blocking { server.close(deadlineMs?.milliseconds) }
+
+    private class Hooks : FeatureOptions()
+}
+
+/** A registered feature. */
+@JvmSuppressWildcards
+internal class JvmFeature internal constructor(private val jvm: Jvm, internal val registration: Registration) {
+    internal constructor(jvm: Jvm, handle: ULong) : this(jvm, Registration(handle))
+
+    public fun remove(): Unit = jvm.converting { registration.remove() }
+
+    public fun enable(): Unit = jvm.converting { registration.enable() }
+
+    public fun disable(): Unit = jvm.converting { registration.disable() }
+}
+
+/** A server that is listening. */
+@JvmSuppressWildcards
+internal class JvmListener internal constructor(private val jvm: Jvm, private val listener: Listener) {
+    public val url: String get() = listener.url
+    public val host: String get() = listener.host
+    public val port: Int get() = listener.port
+
+    public fun close(deadlineMs: Long?): Unit = jvm.blocking { listener.close(deadlineMs?.milliseconds) }
+
+    public fun join(): Unit = jvm.blocking { listener.join() }
+
+    public fun run(): Unit = jvm.blocking { listener.run() }
+}
+
+/** A server in a web server of the program. */
+@JvmSuppressWildcards
+internal class JvmEndpoint internal constructor(private val jvm: Jvm, private val endpoint: HttpEndpoint) {
+    /** A request as a web server has it. */
+    public class Request(
+        internal val method: String,
+        internal val path: String,
+        internal val query: String?,
+        internal val remoteAddress: String?,
+        internal val headers: List<Map.Entry<String, String>>,
+        internal val body: InputStream,
+    )
+
+    /** Starts a response, and returns where its body goes. */
+    public fun interface Start {
+        @Throws(IOException::class)
+        public fun start(status: Int, headers: List<Map.Entry<String, String>>, isEmpty: Boolean): OutputStream
+    }
+
+    /** Answers a request on this thread. */
+    @Throws(IOException::class)
+    public fun handle(request: Request, start: Start): Unit = jvm.blocking {
+        val headers = request.headers.map { it.key to it.value }
+        val given = HttpRequest(request.method, request.path, headers, request.body.chunks(), request.query, request.remoteAddress)
+        endpoint.handle(given).use { response ->
+            val output = start.start(response.status, response.headers.map { SimpleEntry(it.first, it.second) }, response.isEmpty)
+            response.body.collect {
+                output.write(it)
+                output.flush()
+            }
+        }
+    }
+
+    /** A handler of the web server of the JDK. */
+    public fun toHandler(): com.sun.net.httpserver.HttpHandler = endpoint.toHandler()
+
+    public fun run(): Unit = jvm.blocking { endpoint.run() }
+
+    public fun close(deadlineMs: Long?): Unit = jvm.blocking { endpoint.close(deadlineMs?.milliseconds) }
+}

@@ -1,0 +1,43 @@
+package dev.trunkline.jvm
+
+import dev.trunkline.json
+import dev.trunkline.jsonOf
+import kotlinx.serialization.json.JsonArray
+import kotlinx.serialization.json.JsonElement
+import kotlinx.serialization.json.JsonNull
+import kotlinx.serialization.json.JsonObject
+import kotlinx.serialization.json.JsonPrimitive
+import kotlinx.serialization.json.booleanOrNull
+import kotlinx.serialization.json.longOrNull
+
+/** JSON as maps, lists, strings, numbers, booleans and null. */
+internal object Values {
+    /** @throws IllegalArgumentException if the text is not JSON. */
+    @JvmStatic
+    public fun parse(text: String): Any? = plain(json.parseToJsonElement(text))
+
+    /** The text of a value. */
+    @JvmStatic
+    public fun write(value: Any?): String = jsonOf(value).toString()
+}
+
+internal fun plain(element: JsonElement): Any? = when (element) {
+    JsonNull -> null
+    is JsonObject -> element.mapValuesTo(LinkedHashMap(element.size * 2)) { plain(it.value) }
+    is JsonArray -> element.mapTo(ArrayList(element.size), ::plain)
+    is JsonPrimitive -> if (element.isString) element.content else element.booleanOrNull ?: numberOf(element)
+}
+
+/** An integer as a [Long] if it fits, and any other number as a [Double] if it fits. */
+private fun numberOf(element: JsonPrimitive): Number {
+    element.longOrNull?.let { return it }
+    val text = element.content
+    if (text.none { it in ".eE" }) return text.toBigInteger()
+    val number = text.toDouble()
+    return if (number.isInfinite()) text.toBigDecimal() else number
+}
+
+internal fun objectFrom(value: Map<String, Any?>): JsonObject = jsonOf(value) as JsonObject
+
+@Suppress("UNCHECKED_CAST")
+internal fun members(element: JsonElement): Map<String, Any?> = plain(element) as Map<String, Any?>
