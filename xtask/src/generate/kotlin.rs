@@ -72,7 +72,7 @@ fn hash_of_interface(workspace: &Workspace) -> Result<u64> {
 }
 
 /// The constant of a string: `NOT_STARTED` for `notStarted`, `V2026_07_28` for `2026-07-28`.
-fn constant(value: &str) -> String {
+pub(super) fn constant(value: &str) -> String {
     let name = snake(value).to_uppercase().replace('-', "_");
     if name.starts_with(|first: char| first.is_ascii_digit()) { format!("V{name}") } else { name }
 }

@@ -8,6 +8,7 @@
 mod c;
 mod docs;
 mod go;
+mod java;
 mod kotlin;
 mod measured;
 mod picture;
@@ -96,6 +97,7 @@ fn files(workspace: &Workspace) -> Result<Vec<File>> {
     let printed = templates::value(printed);
     let mut files = typescript::render(workspace, &printed, &surface)?;
     files.extend(kotlin::render(workspace, &printed)?);
+    files.extend(java::render(workspace, &printed)?);
     files.extend(python::render(workspace, &printed, &surface)?);
     files.extend(c::render(workspace, &printed, &surface)?);
     files.extend(ruby::render(workspace, &printed, &surface)?);
@@ -130,7 +132,7 @@ fn stale(workspace: &Workspace, files: &[File]) -> Result<Vec<String>> {
 /// Files in generated directories that no renderer generates.
 fn superfluous(workspace: &Workspace, files: &[File]) -> Result<Vec<String>> {
     let mut found = Vec::new();
-    let folders = FOLDERS.iter().chain(&python::FOLDERS).chain(&ruby::FOLDERS).chain(&kotlin::FOLDERS);
+    let folders = FOLDERS.iter().chain(&python::FOLDERS).chain(&ruby::FOLDERS).chain(&kotlin::FOLDERS).chain(&java::FOLDERS);
     for folder in folders.filter(|folder| workspace.path(folder).exists()) {
         for path in files_under(&workspace.path(folder))? {
             let relative = path.strip_prefix(&workspace.root)?.to_string_lossy().replace('\\', "/");

@@ -1,0 +1,166 @@
+package dev.trunkline.java;
+
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
+import java.lang.reflect.Method;
+import java.lang.reflect.Parameter;
+import java.lang.reflect.ParameterizedType;
+import java.lang.reflect.Type;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** Adds annotated methods to a server. */
+final class Annotated {
+  private final Method method;
+  private final MethodHandle handle;
+
+  /** The parameters apart from contexts; null for those. */
+  private final List<RecordForm.@Nullable Member> parameters = new ArrayList<>();
+
+  private Annotated(Object object, Method method) {
+    this.method = method;
+    try {
+      var lookup =
+          MethodHandles.privateLookupIn(method.getDeclaringClass(), MethodHandles.lookup());
+      var count = method.getParameterCount();
+      handle =
+          lookup
+              .unreflect(method)
+              .bindTo(object)
+              .asSpreader(Object[].class, count)
+              .asType(MethodType.methodType(Object.class, Object[].class));
+    } catch (IllegalAccessException inaccessible) {
+      throw new InvalidArgumentException(
+          method + " is not accessible: open its package to this library");
+    }
+    for (var parameter : method.getParameters()) {
+      parameters.add(parameter.getType() == Context.class ? null : memberOf(parameter));
+    }
+  }
+
+  static List<Registration> add(Server server, Object features) {
+    var methods = new ArrayList<>(Arrays.asList(features.getClass().getDeclaredMethods()));
+    methods.sort(Comparator.comparing(Method::getName));
+    var added = new ArrayList<Registration>();
+    for (var method : methods) {
+      var tool = method.getAnnotation(McpTool.class);
+      var resource = method.getAnnotation(McpResource.class);
+      var prompt = method.getAnnotation(McpPrompt.class);
+      if (tool != null) {
+        added.add(new Annotated(features, method).addTool(server, tool));
+      } else if (resource != null) {
+        added.add(new Annotated(features, method).addResource(server, resource));
+      } else if (prompt != null) {
+        added.add(new Annotated(features, method).addPrompt(server, prompt));
+      }
+    }
+    if (added.isEmpty()) {
+      throw new InvalidArgumentException(
+          features.getClass().getName()
+              + " has no methods with @McpTool, @McpResource or @McpPrompt");
+    }
+    return added;
+  }
+
+  private Registration addTool(Server server, McpTool tool) {
+    var members = parameters.stream().filter(member -> member != null).toList();
+    var result = method.getGenericReturnType();
+    var isStructured = isStructured(result);
+    Handler<Map<String, Object>> handler = this::call;
+    return server.tool(
+        nameOf(tool.name()),
+        Schema.of(members),
+        options -> options.description(tool.description()),
+        isStructured ? result : null,
+        isStructured ? Handling.structured(Map.class, handler) : Handling.of(Map.class, handler));
+  }
+
+  private Registration addResource(Server server, McpResource resource) {
+    return server.resource(
+        nameOf(resource.name()),
+        resource.uri(),
+        options -> {
+          options.description(resource.description().isEmpty() ? null : resource.description());
+          options.mimeType(resource.mimeType().isEmpty() ? null : resource.mimeType());
+        },
+        (context, request) ->
+            call(context, request.variables() == null ? Map.of() : request.variables()));
+  }
+
+  private Registration addPrompt(Server server, McpPrompt prompt) {
+    var arguments = new ArrayList<PromptArgument>();
+    for (var member : parameters) {
+      if (member != null) {
+        arguments.add(
+            new PromptArgument(member.name())
+                .withDescription(member.description())
+                .withRequired(!member.isOptional()));
+      }
+    }
+    return server.prompt(
+        nameOf(prompt.name()),
+        prompt.description(),
+        arguments,
+        options -> {},
+        (context, given) -> call(context, Map.<String, Object>copyOf(given)));
+  }
+
+  private @Nullable Object call(Context context, Map<String, Object> arguments) throws Exception {
+    var values = new @Nullable Object[parameters.size()];
+    for (var index = 0; index < values.length; index++) {
+      var member = parameters.get(index);
+      values[index] = member == null ? context : read(member, arguments);
+    }
+    try {
+      return handle.invokeExact(values);
+    } catch (Exception | Error thrown) {
+      throw thrown;
+    } catch (Throwable thrown) {
+      throw new IllegalStateException(thrown);
+    }
+  }
+
+  private static @Nullable Object read(RecordForm.Member member, Map<String, Object> arguments) {
+    try {
+      return member.read(arguments);
+    } catch (IllegalArgumentException reason) {
+      throw new Handling.InvalidArguments(reason);
+    }
+  }
+
+  private String nameOf(String given) {
+    return given.isEmpty() ? method.getName() : given;
+  }
+
+  private RecordForm.Member memberOf(Parameter parameter) {
+    if (!parameter.isNamePresent() && parameter.getAnnotation(JsonName.class) == null) {
+      throw new InvalidArgumentException(
+          "the parameters of "
+              + method
+              + " have no names: compile with -parameters, or add @JsonName to each");
+    }
+    return RecordForm.memberOf(
+        parameter,
+        parameter.getName(),
+        parameter.getParameterizedType(),
+        parameter.getAnnotatedType());
+  }
+
+  /** Whether a result is data and not content. */
+  private static boolean isStructured(Type type) {
+    if (type instanceof ParameterizedType generic && generic.getRawType() instanceof Class<?> raw) {
+      var last = generic.getActualTypeArguments()[generic.getActualTypeArguments().length - 1];
+      return Map.class.isAssignableFrom(raw)
+          || Collection.class.isAssignableFrom(raw) && isStructured(last);
+    }
+    return type instanceof Class<?> plain
+        && (plain.isRecord() || plain.isSealed())
+        && !Answers.isForm(plain);
+  }
+}

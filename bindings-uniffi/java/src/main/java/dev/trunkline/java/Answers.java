@@ -1,0 +1,79 @@
+package dev.trunkline.java;
+
+import dev.trunkline.jvm.JvmAnswer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** What a value that a handler returns stands for. */
+final class Answers {
+  private Answers() {}
+
+  static JvmAnswer of(@Nullable Object returned) throws Exception {
+    var value = Futures.settled(returned);
+    if (value instanceof String text) {
+      return JvmAnswer.text(text);
+    } else if (value instanceof byte[]) {
+      return JvmAnswer.content(Map.of("blob", Mapper.write(value)));
+    } else if (value instanceof InputRequired) {
+      return JvmAnswer.input(Mapper.write(value));
+    } else if (value instanceof CallToolResult
+        || value instanceof ReadResourceResult
+        || value instanceof GetPromptResult) {
+      return JvmAnswer.result(Mapper.write(value));
+    } else if (isPart(value)) {
+      return JvmAnswer.content(Mapper.write(value));
+    } else if (value instanceof List<?> list && list.stream().anyMatch(Answers::isPart)) {
+      return JvmAnswer.content(parts(list));
+    }
+    return value(value);
+  }
+
+  /**
+   * The answer of a tool with an output schema. Text is not quoted, whether it has a schema or not.
+   */
+  static JvmAnswer structured(@Nullable Object returned) throws Exception {
+    var value = Futures.settled(returned);
+    var isData =
+        !(value instanceof CallToolResult
+            || value instanceof InputRequired
+            || value instanceof String);
+    return isData ? value(value) : of(value);
+  }
+
+  static JvmAnswer value(@Nullable Object value) {
+    return JvmAnswer.value(Mapper.write(value));
+  }
+
+  /** A value that is not an object for the model, even if it is one. */
+  static JvmAnswer plain(@Nullable Object value) {
+    return JvmAnswer.plain(Mapper.write(value));
+  }
+
+  /** Parts of a result, and strings among them. A list without parts is data. */
+  private static List<Object> parts(List<?> list) {
+    var parts = new ArrayList<Object>();
+    for (var item : list) {
+      if (!(item instanceof String) && !isPart(item)) {
+        throw new InvalidArgumentException(
+            "a list with content blocks has a " + item.getClass().getName() + " among them");
+      }
+      parts.add(Mapper.write(item instanceof String text ? new TextContent(text) : item));
+    }
+    return parts;
+  }
+
+  private static boolean isPart(@Nullable Object value) {
+    return value instanceof ContentBlock
+        || value instanceof ResourceContents
+        || value instanceof PromptMessage;
+  }
+
+  /** Whether values of a class are results or parts of results, and not data. */
+  static boolean isForm(Class<?> type) {
+    return type.isAnnotationPresent(Model.class)
+        || type.isAnnotationPresent(Union.class)
+        || type == InputRequired.class;
+  }
+}

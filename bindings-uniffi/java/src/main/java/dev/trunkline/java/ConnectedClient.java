@@ -1,0 +1,186 @@
+package dev.trunkline.java;
+
+import dev.trunkline.jvm.JvmClient;
+import dev.trunkline.jvm.JvmClientParts;
+import dev.trunkline.jvm.JvmFunction;
+import java.lang.reflect.Type;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** The base of {@link Client} and {@link ClientGroup}. */
+public abstract class ConnectedClient extends ClientOperations implements AutoCloseable {
+  final JvmClient jvm;
+  private volatile @Nullable ConnectionDescription described;
+
+  ConnectedClient(Opened opened) {
+    jvm = opened.jvm();
+  }
+
+  /** An open connection. */
+  record Opened(JvmClient jvm) {}
+
+  static CompletableFuture<Opened> open(
+      Map<String, Object> transport,
+      ClientOptions options,
+      Map<String, JvmFunction> functions,
+      @Nullable Server server) {
+    var parts =
+        new JvmClientParts(
+            Threads.orDefault(options.executor),
+            options.requests,
+            options.notifications,
+            functions,
+            server == null ? null : server.jvm);
+    var auth = options.auth == null ? null : options.auth.values;
+    return Futures.map(
+        JvmClient.open(Library.JVM, transport, auth, options.values, parts), Opened::new);
+  }
+
+  /**
+   * Returns whether the client is connected: false once it was closed or has lost a server that it
+   * cannot reach again.
+   */
+  public final boolean isConnected() {
+    return jvm.isOpen();
+  }
+
+  /** Sends a request without a method of its own, and returns its result. */
+  public final @Nullable Object request(String method, Map<String, Object> params) {
+    return request(method, params, options -> {});
+  }
+
+  /** Sends a request without a method of its own, with options, and returns its result. */
+  public final @Nullable Object request(
+      String method, Map<String, Object> params, Consumer<RequestOptions> options) {
+    return Futures.wait(requester().request(method, params, options));
+  }
+
+  /** Sends a notification. */
+  public final void notify(String method, Map<String, Object> params) {
+    jvm.notify(method, Mapper.objectOf(Mapper.write(params)));
+  }
+
+  /** Receives all notifications from the server, until the returned object is closed. */
+  public final AutoCloseable onNotification(Consumer<Notification> receive) {
+    return jvm.notifications((method, params) -> receive.accept(new Notification(method, params)));
+  }
+
+  /** Changes the roots. */
+  public final void setRoots(List<Root> roots) {
+    jvm.tell(Json.object("roots", roots));
+  }
+
+  /**
+   * Calls a tool with the components of a record or the members of a map, and returns its
+   * structured content as a record, or its text as a {@code String}.
+   *
+   * @throws ToolException if the tool itself fails
+   * @throws TransportException if the content doesn't fit the class
+   */
+  public final <R> R callTool(String name, @Nullable Object arguments, Class<R> result) {
+    var members = arguments == null ? null : Mapper.objectOf(Mapper.write(arguments));
+    return read(callTool(name, members), result);
+  }
+
+  /** Calls a tool as {@link #callTool(String, Object, Class)} does, for a type with arguments. */
+  public final <R> R callTool(String name, @Nullable Object arguments, TypeOf<R> result) {
+    var members = arguments == null ? null : Mapper.objectOf(Mapper.write(arguments));
+    return read(callTool(name, members), result.type());
+  }
+
+  /** Subscribes to changes of resources, lists and tasks. Works on every revision. */
+  public final Subscription subscribe(SubscriptionFilter filter) {
+    return new Subscription(
+        Futures.wait(jvm.stream("subscribe", Mapper.objectOf(Mapper.write(filter)), Map.of())));
+  }
+
+  /**
+   * Calls a tool as a task, on any revision that supports tasks. If the server doesn't create a
+   * task, the returned object has no id, and its result is available at once.
+   */
+  public final ClientTask startTask(String name, @Nullable Map<String, Object> arguments) {
+    return startTask(name, arguments, null);
+  }
+
+  /** Calls a tool as a task that is kept for a time after it was created. */
+  public final ClientTask startTask(
+      String name, @Nullable Map<String, Object> arguments, @Nullable Duration ttl) {
+    var params = Json.object("name", name, "arguments", arguments, "ttlMs", ttl);
+    return new ClientTask(Futures.wait(jvm.stream("startTask", params, Map.of())));
+  }
+
+  /** Resumes a task by its id, for example one that an earlier run of the program started. */
+  public final ClientTask resumeTask(String taskId) {
+    return new ClientTask(
+        Futures.wait(jvm.stream("startTask", Map.of("taskId", taskId), Map.of())));
+  }
+
+  /** Waits until the connection has ended, and returns the error that ended it, if any. */
+  public final @Nullable RuntimeException join() {
+    return Futures.wait(jvm.join());
+  }
+
+  /** Closes the connection; requests in flight fail. */
+  @Override
+  public final void close() {
+    jvm.close(null);
+  }
+
+  /**
+   * Closes the connection; requests in flight fail. A server that the client started has until the
+   * deadline to exit.
+   */
+  public final void close(Duration deadline) {
+    jvm.close(Mapper.milliseconds(deadline));
+  }
+
+  @Override
+  final Requester requester() {
+    return (method, params, options) ->
+        jvm.request(method, params, options.values, options.progress);
+  }
+
+  @Override
+  final ConnectionDescription described() {
+    // With a pinned revision, the server is known a little later.
+    if (described == null || described.serverInfo() == null) {
+      var now = jvm.describe();
+      if (now != null) {
+        described = Mapper.read(now, ConnectionDescription.class);
+      }
+    }
+    return described;
+  }
+
+  private static <R> R read(CallToolResult result, Type type) {
+    var text =
+        result.content().stream()
+            .filter(TextContent.class::isInstance)
+            .map(block -> ((TextContent) block).text())
+            .collect(Collectors.joining("\n"));
+    if (result.isError()) {
+      throw new ToolException(text);
+    }
+    var content = result.structuredContent();
+    if (content == null) {
+      return Mapper.read(type == String.class ? text : Map.of(), type);
+    }
+    try {
+      var isWrapped = Schema.isWrapped(Schema.of(type));
+      return Mapper.read(
+          isWrapped && content instanceof Map<?, ?> object ? object.get("result") : content, type);
+    } catch (IllegalArgumentException reason) {
+      var error =
+          "the structured content is not that of "
+              + type.getTypeName()
+              + ": "
+              + reason.getMessage();
+      throw new TransportException(error);
+    }
+  }
+}

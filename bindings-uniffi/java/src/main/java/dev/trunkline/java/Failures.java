@@ -1,0 +1,54 @@
+package dev.trunkline.java;
+
+import dev.trunkline.jvm.Jvm;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** What exceptions of handlers mean to their callers. */
+final class Failures {
+  private Failures() {}
+
+  /** The exception for the core. */
+  static Exception of(Throwable thrown) {
+    var cause = Futures.causeOf(thrown);
+    if (cause instanceof Suspension suspension) {
+      return (Exception) suspension.getCause();
+    }
+    var failure = failure(cause);
+    if (failure != null) {
+      return Jvm.failed(failure, cause);
+    }
+    return cause instanceof Exception exception ? exception : new Exception(cause);
+  }
+
+  static String messageOf(Throwable thrown) {
+    return thrown.getMessage() == null ? thrown.toString() : thrown.getMessage();
+  }
+
+  private static @Nullable Map<String, Object> failure(Throwable thrown) {
+    if (thrown instanceof ToolException) {
+      return Json.object("kind", "tool", "message", messageOf(thrown));
+    } else if (thrown instanceof Handling.InvalidArguments) {
+      return Json.object("kind", "invalid", "message", messageOf(thrown), "path", "");
+    } else if (thrown instanceof ProtocolException error) {
+      return protocol(error, error.code(), error.data());
+    } else if (thrown instanceof StoreException error) {
+      return protocol(error, null, Map.of("error", error.reason().name().toLowerCase(Locale.ROOT)));
+    } else if (thrown instanceof TokenException error) {
+      return error.scopes() == null
+          ? Json.object("kind", "invalid", "message", messageOf(thrown), "path", "")
+          : protocol(
+              error,
+              null,
+              Map.of("error", "insufficient_scope", "scopes", List.copyOf(error.scopes())));
+    }
+    return null;
+  }
+
+  private static Map<String, Object> protocol(
+      Exception error, @Nullable Long code, @Nullable Object data) {
+    return Json.object("kind", "protocol", "message", messageOf(error), "code", code, "data", data);
+  }
+}

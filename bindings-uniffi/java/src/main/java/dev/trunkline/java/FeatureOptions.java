@@ -1,0 +1,47 @@
+package dev.trunkline.java;
+
+import dev.trunkline.jvm.JvmHandler;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The options that tools, resources and prompts share.
+ *
+ * @param <O> The class of the options.
+ */
+public abstract class FeatureOptions<O> extends Options<O> {
+  /** The members of the descriptor. */
+  final Map<String, @Nullable Object> descriptor = new LinkedHashMap<>();
+
+  final Map<String, JvmHandler> hooks = new LinkedHashMap<>();
+
+  FeatureOptions() {}
+
+  final O describe(String name, @Nullable Object value) {
+    descriptor.put(name, Mapper.write(value));
+    return self();
+  }
+
+  /** Decides for each caller, by its context, whether it sees and calls the feature. */
+  public O visible(Visibility decide) {
+    hooks.put("visible", Handling.of((context, body) -> Answers.value(decide.isVisible(context))));
+    return self();
+  }
+
+  /**
+   * Suggests values of an argument of a prompt or a resource template: a list of strings, or a
+   * {@link Completion}.
+   */
+  public O complete(String argument, Handler<CompletionRequest> suggest) {
+    hooks.put("complete:" + argument, Handling.completing(suggest));
+    return self();
+  }
+
+  /** Decides whether a caller sees a feature. */
+  @FunctionalInterface
+  public interface Visibility {
+    /** Returns whether the caller sees and calls the feature. */
+    boolean isVisible(Context context) throws Exception;
+  }
+}

@@ -1,0 +1,88 @@
+package dev.trunkline.java;
+
+import dev.trunkline.jvm.Jvm;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** Waits for futures, and converts them. */
+final class Futures {
+  private Futures() {}
+
+  /** Waits for a result. An interrupt of the thread cancels it. */
+  static <T> T wait(CompletableFuture<T> future) {
+    try {
+      return future.get();
+    } catch (InterruptedException interrupt) {
+      future.cancel(true);
+      Thread.currentThread().interrupt();
+      throw new RequestCancelledException("the thread was interrupted");
+    } catch (ExecutionException | CancellationException failed) {
+      throw thrown(causeOf(failed));
+    }
+  }
+
+  /** A future of a model. Cancelling it cancels the request. */
+  static <T> CompletableFuture<T> map(CompletableFuture<@Nullable Object> reply, Class<T> type) {
+    return map(reply, json -> type == Void.class ? null : Mapper.read(json, type));
+  }
+
+  /** A future of a member of a model. */
+  static <T, R> CompletableFuture<R> map(
+      CompletableFuture<@Nullable Object> reply, Class<T> type, Function<T, R> member) {
+    return map(reply, json -> member.apply(Mapper.read(json, type)));
+  }
+
+  static <T, R> CompletableFuture<R> map(
+      CompletableFuture<T> source, Function<T, @Nullable R> convert) {
+    var mapped = source.<R>thenApply(convert);
+    mapped.whenComplete(
+        (result, thrown) -> {
+          if (mapped.isCancelled()) {
+            source.cancel(true);
+          }
+        });
+    return mapped;
+  }
+
+  /** What a future or stage has failed with. */
+  static Throwable causeOf(Throwable failed) {
+    var isWrapper = failed instanceof CompletionException || failed instanceof ExecutionException;
+    return isWrapper && failed.getCause() != null ? causeOf(failed.getCause()) : failed;
+  }
+
+  /** What a handler has returned, once it is there. */
+  static @Nullable Object settled(@Nullable Object returned) throws Exception {
+    if (!(returned instanceof CompletionStage<?> stage)) {
+      return returned;
+    }
+    try {
+      return stage.toCompletableFuture().get();
+    } catch (ExecutionException failed) {
+      if (causeOf(failed) instanceof Exception exception) {
+        throw exception;
+      }
+      throw failed;
+    }
+  }
+
+  /** The error for a caller that has waited: a new one, whose stack leads to the caller. */
+  private static RuntimeException thrown(Throwable cause) {
+    if (cause instanceof TrunklineException error && error.origin != null) {
+      var again = TrunklineException.of(error.origin);
+      again.initCause(error);
+      return again;
+    } else if (Jvm.isSuspended(cause)) {
+      throw new Suspension(cause);
+    } else if (cause instanceof Error error) {
+      throw error;
+    } else if (cause instanceof CancellationException) {
+      return new RequestCancelledException("the request was cancelled");
+    }
+    return cause instanceof RuntimeException runtime ? runtime : new CompletionException(cause);
+  }
+}

@@ -1,0 +1,90 @@
+package dev.trunkline.java;
+
+import dev.trunkline.jvm.JvmAnswer;
+import dev.trunkline.jvm.JvmFunction;
+import dev.trunkline.jvm.JvmHandler;
+import java.lang.reflect.Type;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** Runs handlers with their context, and converts what they throw. */
+final class Handling {
+  private Handling() {}
+
+  /** What answers a call, with its body as JSON. */
+  @FunctionalInterface
+  interface Body {
+    JvmAnswer answer(Context context, Map<String, Object> body) throws Exception;
+  }
+
+  static JvmHandler of(Body body) {
+    return (call, json) -> {
+      var context = new Context(call);
+      var outer = Context.enter(context);
+      try {
+        return body.answer(context, Mapper.objectOf(json));
+      } catch (Exception | Suspension thrown) {
+        throw Failures.of(thrown);
+      } finally {
+        Context.enter(outer);
+      }
+    };
+  }
+
+  /** A handler whose arguments are read from the body. */
+  static <A> JvmHandler of(Type arguments, Handler<A> handler) {
+    return of((context, body) -> Answers.of(handler.handle(context, read(body, arguments))));
+  }
+
+  /** A handler whose result is data with an output schema. */
+  static <A> JvmHandler structured(Type arguments, Handler<A> handler) {
+    return of(
+        (context, body) -> Answers.structured(handler.handle(context, read(body, arguments))));
+  }
+
+  static JvmHandler completing(Handler<CompletionRequest> handler) {
+    return of(
+        (context, body) -> {
+          var suggested =
+              Futures.settled(handler.handle(context, Mapper.read(body, CompletionRequest.class)));
+          return suggested instanceof Completion
+              ? Answers.value(suggested)
+              : Answers.plain(suggested);
+        });
+  }
+
+  /** A function of a client, a transport or a store. */
+  static JvmFunction function(Callables.Function function) {
+    return members -> {
+      try {
+        return function.call(members);
+      } catch (Exception thrown) {
+        throw Failures.of(thrown);
+      }
+    };
+  }
+
+  static Map<String, JvmFunction> functions(Map<String, Callables.Function> functions) {
+    var converted = new LinkedHashMap<String, JvmFunction>();
+    functions.forEach((name, function) -> converted.put(name, function(function)));
+    return converted;
+  }
+
+  private static <A> A read(@Nullable Object body, Type type) {
+    try {
+      return Mapper.read(body, type);
+    } catch (IllegalArgumentException reason) {
+      throw new InvalidArguments(reason);
+    }
+  }
+
+  /** Arguments that the schema allows and the record does not. */
+  static final class InvalidArguments extends RuntimeException {
+    private static final long serialVersionUID = 1;
+
+    InvalidArguments(IllegalArgumentException cause) {
+      super(cause.getMessage(), cause);
+    }
+  }
+}

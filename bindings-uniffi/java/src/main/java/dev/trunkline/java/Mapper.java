@@ -1,0 +1,270 @@
+package dev.trunkline.java;
+
+import java.lang.reflect.Array;
+import java.lang.reflect.GenericArrayType;
+import java.lang.reflect.ParameterizedType;
+import java.lang.reflect.Type;
+import java.lang.reflect.WildcardType;
+import java.math.BigDecimal;
+import java.math.BigInteger;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** Writes values as JSON, and reads them from it. */
+final class Mapper {
+  private Mapper() {}
+
+  static @Nullable Object write(@Nullable Object value) {
+    if (value == null
+        || value instanceof String
+        || value instanceof Boolean
+        || value instanceof Number) {
+      return value;
+    } else if (value instanceof Map<?, ?> map) {
+      var object = new LinkedHashMap<String, @Nullable Object>();
+      map.forEach((name, member) -> object.put(String.valueOf(write(name)), write(member)));
+      return object;
+    } else if (value instanceof Iterable<?> items) {
+      var list = new ArrayList<@Nullable Object>();
+      items.forEach(item -> list.add(write(item)));
+      return list;
+    } else if (value instanceof Record record) {
+      return RecordForm.of(record.getClass()).write(record);
+    } else if (value instanceof OpenEnum text) {
+      return text.value();
+    } else if (value instanceof Enum<?> constant) {
+      return EnumForm.nameOf(constant);
+    } else if (value instanceof Optional<?> optional) {
+      return write(optional.orElse(null));
+    } else if (value instanceof Duration time) {
+      return milliseconds(time);
+    } else if (value instanceof byte[] bytes) {
+      return Base64.getEncoder().encodeToString(bytes);
+    } else if (value instanceof Character || value instanceof CharSequence) {
+      return value.toString();
+    } else if (value.getClass().isArray()) {
+      var list = new ArrayList<@Nullable Object>();
+      for (var index = 0; index < Array.getLength(value); index++) {
+        list.add(write(Array.get(value, index)));
+      }
+      return list;
+    }
+    throw new InvalidArgumentException(
+        "a "
+            + value.getClass().getName()
+            + " has no form in JSON: use a record, a map, a list, a string or a number");
+  }
+
+  static <T> T read(@Nullable Object json, Class<T> type) {
+    return Mapper.<T>read(json, (Type) type);
+  }
+
+  /** Reads a value; null for null, which callers refuse where it is not allowed. */
+  @SuppressWarnings("unchecked")
+  static <T> T read(@Nullable Object json, Type type) {
+    return (T) value(json, type);
+  }
+
+  /** The value of the tag of a record in a union. */
+  static String tagOf(Object record) {
+    return record.getClass().getAnnotation(Variant.class).value();
+  }
+
+  /** Whole milliseconds, rounded up, so that no time becomes none. */
+  static long milliseconds(Duration time) {
+    if (time.isNegative()) {
+      throw new InvalidArgumentException("a time must not be negative: " + time);
+    }
+    try {
+      return time.plusNanos(999_999).toMillis();
+    } catch (ArithmeticException tooLong) {
+      return Long.MAX_VALUE;
+    }
+  }
+
+  private static @Nullable Object value(@Nullable Object json, Type type) {
+    if (type instanceof ParameterizedType parameterized) {
+      return generic(
+          json, (Class<?>) parameterized.getRawType(), parameterized.getActualTypeArguments());
+    } else if (type instanceof WildcardType wildcard) {
+      return value(json, wildcard.getUpperBounds()[0]);
+    } else if (type instanceof GenericArrayType array) {
+      return array(json, array.getGenericComponentType());
+    } else if (type instanceof Class<?> plain) {
+      return json == null ? nothing(plain) : plain(json, plain);
+    }
+    return json;
+  }
+
+  private static @Nullable Object nothing(Class<?> type) {
+    if (type.isPrimitive() && type != void.class) {
+      throw new IllegalArgumentException("it must be " + nameOf(type) + ", and is missing");
+    }
+    return type == Optional.class ? Optional.empty() : null;
+  }
+
+  private static @Nullable Object generic(@Nullable Object json, Class<?> type, Type[] arguments) {
+    if (type == Optional.class) {
+      return Optional.ofNullable(value(json, arguments[0]));
+    } else if (json == null) {
+      return null;
+    } else if (Map.class.isAssignableFrom(type)) {
+      var map = new LinkedHashMap<@Nullable Object, @Nullable Object>();
+      objectOf(json)
+          .forEach(
+              (name, member) -> map.put(value(name, arguments[0]), value(member, arguments[1])));
+      return map;
+    } else if (type.isAssignableFrom(List.class)) {
+      return listOf(json, arguments[0]);
+    } else if (type.isAssignableFrom(Set.class)) {
+      return new LinkedHashSet<>(listOf(json, arguments[0]));
+    }
+    throw new IllegalArgumentException("it cannot be read as " + type.getName());
+  }
+
+  private static @Nullable Object plain(Object json, Class<?> type) {
+    if (type == Object.class) {
+      return json;
+    } else if (type == String.class && json instanceof String) {
+      return json;
+    } else if ((type == boolean.class || type == Boolean.class) && json instanceof Boolean) {
+      return json;
+    } else if (json instanceof Number number
+        && (type.isPrimitive() || Number.class.isAssignableFrom(type))) {
+      return number(number, type);
+    } else if (type == Duration.class && json instanceof Number number) {
+      return Duration.ofMillis(number.longValue());
+    } else if (Map.class.isAssignableFrom(type)) {
+      return objectOf(json);
+    } else if (Collection.class.isAssignableFrom(type)) {
+      return generic(json, type, new Type[] {Object.class});
+    } else if (type.isRecord()) {
+      return RecordForm.of(type).read(objectOf(json));
+    } else if (type.isSealed()) {
+      return UnionForm.of(type).read(objectOf(json));
+    } else if (json instanceof String text && OpenEnum.class.isAssignableFrom(type)) {
+      return EnumForm.open(type, text);
+    } else if (json instanceof String text && type.isEnum()) {
+      return EnumForm.constantOf(type, text);
+    } else if (type == byte[].class && json instanceof String text) {
+      return Base64.getDecoder().decode(text);
+    } else if (type.isArray()) {
+      return array(json, type.getComponentType());
+    } else if (type == TrunklineException.class) {
+      return TrunklineException.of(objectOf(json));
+    } else if (json.equals(false)) {
+      // Of a member that is a value or false.
+      return null;
+    }
+    throw new IllegalArgumentException(
+        "it must be " + nameOf(type) + ", and is " + nameOf(json.getClass()));
+  }
+
+  private static Object number(Number number, Class<?> type) {
+    if (type == double.class || type == Double.class) {
+      return number.doubleValue();
+    } else if (type == float.class || type == Float.class) {
+      return number.floatValue();
+    } else if (type == Number.class) {
+      return number;
+    }
+    var exact = new BigDecimal(number.toString());
+    try {
+      if (type == long.class || type == Long.class) {
+        return exact.longValueExact();
+      } else if (type == int.class || type == Integer.class) {
+        return exact.intValueExact();
+      } else if (type == short.class || type == Short.class) {
+        return exact.shortValueExact();
+      } else if (type == byte.class || type == Byte.class) {
+        return exact.byteValueExact();
+      } else if (type == BigInteger.class) {
+        return exact.toBigIntegerExact();
+      }
+    } catch (ArithmeticException excess) {
+      throw new IllegalArgumentException(
+          "it must be " + nameOf(type) + ", and is " + number, excess);
+    }
+    return exact;
+  }
+
+  private static List<@Nullable Object> listOf(Object json, Type item) {
+    var list = new ArrayList<@Nullable Object>();
+    if (json instanceof List<?> items) {
+      for (var index = 0; index < items.size(); index++) {
+        list.add(at("[" + index + "]", items.get(index), item));
+      }
+    } else {
+      // One of a member that is a value or a list.
+      list.add(value(json, item));
+    }
+    return list;
+  }
+
+  private static Object array(@Nullable Object json, Type item) {
+    var items = listOf(json == null ? List.of() : json, item);
+    var array = Array.newInstance((Class<?>) item, items.size());
+    for (var index = 0; index < items.size(); index++) {
+      Array.set(array, index, items.get(index));
+    }
+    return array;
+  }
+
+  /** Reads a member, whose errors begin with its path. */
+  static @Nullable Object at(String path, @Nullable Object json, Type type) {
+    try {
+      return value(json, type);
+    } catch (MappingException inner) {
+      throw new MappingException(
+          path + (inner.path.startsWith("[") ? "" : ".") + inner.path, inner.reason);
+    } catch (IllegalArgumentException reason) {
+      throw new MappingException(path, String.valueOf(reason.getMessage()));
+    }
+  }
+
+  @SuppressWarnings("unchecked")
+  static Map<String, Object> objectOf(Object json) {
+    if (json instanceof Map<?, ?> object) {
+      return (Map<String, Object>) object;
+    }
+    throw new IllegalArgumentException("it must be an object, and is " + nameOf(json.getClass()));
+  }
+
+  private static String nameOf(Class<?> type) {
+    if (type == String.class || type.isEnum() || OpenEnum.class.isAssignableFrom(type)) {
+      return "a string";
+    } else if (type == boolean.class || type == Boolean.class) {
+      return "a boolean";
+    } else if (List.class.isAssignableFrom(type) || type.isArray()) {
+      return "an array";
+    } else if (Map.class.isAssignableFrom(type) || type.isRecord()) {
+      return "an object";
+    } else if (Number.class.isAssignableFrom(type) || type.isPrimitive()) {
+      return "a number of the type " + type.getSimpleName().toLowerCase(java.util.Locale.ROOT);
+    }
+    return "a " + type.getName();
+  }
+
+  /** A member that does not fit, with its path. */
+  private static final class MappingException extends IllegalArgumentException {
+    private static final long serialVersionUID = 1;
+
+    private final String path;
+    private final String reason;
+
+    MappingException(String path, String reason) {
+      super(path + ": " + reason);
+      this.path = path;
+      this.reason = reason;
+    }
+  }
+}

@@ -1,0 +1,59 @@
+package dev.trunkline.java;
+
+import dev.trunkline.jvm.JvmEndpoint;
+import jakarta.servlet.http.HttpServlet;
+import jakarta.servlet.http.HttpServletRequest;
+import jakarta.servlet.http.HttpServletResponse;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Locale;
+import java.util.Map;
+
+/**
+ * A server as a servlet. Each request, and each streaming response, occupies a thread of the
+ * container; with virtual threads that costs little. A client that disconnects is noticed at the
+ * next write: on streams, within {@code keepAlive} of the server.
+ */
+public final class McpServlet extends HttpServlet {
+  private static final long serialVersionUID = 1;
+
+  private final transient HttpEndpoint endpoint;
+
+  /** A servlet for the requests of an endpoint, which closes with it. */
+  public McpServlet(HttpEndpoint endpoint) {
+    this.endpoint = endpoint;
+  }
+
+  @Override
+  protected void service(HttpServletRequest request, HttpServletResponse response)
+      throws IOException {
+    var headers = new ArrayList<Map.Entry<String, String>>();
+    for (var name : Collections.list(request.getHeaderNames())) {
+      for (var value : Collections.list(request.getHeaders(name))) {
+        headers.add(Map.entry(name.toLowerCase(Locale.ROOT), value));
+      }
+    }
+    var given =
+        new JvmEndpoint.Request(
+            request.getMethod(),
+            request.getRequestURI(),
+            request.getQueryString(),
+            request.getRemoteAddr(),
+            headers,
+            request.getInputStream());
+    endpoint.jvm.handle(
+        given,
+        (status, fields, isEmpty) -> {
+          response.setStatus(status);
+          fields.forEach(field -> response.addHeader(field.getKey(), field.getValue()));
+          response.flushBuffer();
+          return response.getOutputStream();
+        });
+  }
+
+  @Override
+  public void destroy() {
+    endpoint.close();
+  }
+}

@@ -1,0 +1,168 @@
+package dev.trunkline.java;
+
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
+import java.lang.reflect.AnnotatedElement;
+import java.lang.reflect.RecordComponent;
+import java.lang.reflect.Type;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/** How a record is written and read. */
+final class RecordForm {
+  /** A component of a record, or a parameter. */
+  record Member(
+      String name,
+      Type type,
+      boolean isOptional,
+      boolean isOneOrList,
+      boolean isOfModel,
+      @Nullable String description) {
+    @Nullable Object read(Map<String, Object> object) {
+      var json = object.get(name);
+      if (json == null && isOfModel && type == boolean.class) {
+        return false;
+      } else if (json == null && !isOptional && !isOfModel && type != Object.class) {
+        throw new IllegalArgumentException(name + ": it is missing");
+      }
+      return Mapper.at(name, json, type);
+    }
+  }
+
+  private static final ClassValue<RecordForm> FORMS =
+      new ClassValue<>() {
+        @Override
+        protected RecordForm computeValue(Class<?> type) {
+          return new RecordForm(type);
+        }
+      };
+
+  private final List<Member> members = new ArrayList<>();
+  private final List<MethodHandle> getters = new ArrayList<>();
+  private final MethodHandle constructor;
+
+  private final @Nullable String tag;
+
+  /** The value of the tag, if there is one. */
+  private final String mark;
+
+  private RecordForm(Class<?> type) {
+    var components = type.getRecordComponents();
+    try {
+      var lookup = MethodHandles.privateLookupIn(type, MethodHandles.lookup());
+      for (var component : components) {
+        members.add(memberOf(component));
+        getters.add(
+            lookup
+                .unreflect(component.getAccessor())
+                .asType(MethodType.methodType(Object.class, Object.class)));
+      }
+      var types = Arrays.stream(components).map(RecordComponent::getType).toArray(Class<?>[]::new);
+      constructor =
+          lookup
+              .findConstructor(type, MethodType.methodType(void.class, types))
+              .asSpreader(Object[].class, types.length)
+              .asType(MethodType.methodType(Object.class, Object[].class));
+    } catch (ReflectiveOperationException inaccessible) {
+      throw new InvalidArgumentException(
+          type.getName() + " is not accessible: open its package to this library");
+    }
+    var variant = type.getAnnotation(Variant.class);
+    tag = UnionForm.tagFor(type);
+    mark = variant == null ? type.getSimpleName() : variant.value();
+  }
+
+  static RecordForm of(Class<?> type) {
+    return FORMS.get(type);
+  }
+
+  List<Member> members() {
+    return members;
+  }
+
+  Object write(Record record) {
+    if (record instanceof OtherContent other) {
+      return other.json();
+    }
+    var object = new LinkedHashMap<String, Object>();
+    if (tag != null) {
+      object.put(tag, mark);
+    }
+    for (var index = 0; index < members.size(); index++) {
+      var value = Mapper.write(get(record, index));
+      if (members.get(index).isOneOrList() && value instanceof List<?> list && list.size() == 1) {
+        value = list.get(0);
+      }
+      if (value != null) {
+        object.put(members.get(index).name(), value);
+      }
+    }
+    return object;
+  }
+
+  Object read(Map<String, Object> object) {
+    var values = new @Nullable Object[members.size()];
+    for (var index = 0; index < values.length; index++) {
+      values[index] = members.get(index).read(object);
+    }
+    return make(values);
+  }
+
+  private Object make(@Nullable Object[] values) {
+    try {
+      return constructor.invokeExact(values);
+    } catch (RuntimeException | Error thrown) {
+      throw thrown;
+    } catch (Throwable thrown) {
+      throw new IllegalArgumentException(thrown);
+    }
+  }
+
+  private @Nullable Object get(Record record, int index) {
+    try {
+      return getters.get(index).invokeExact((Object) record);
+    } catch (RuntimeException | Error thrown) {
+      throw thrown;
+    } catch (Throwable thrown) {
+      throw new IllegalStateException(thrown);
+    }
+  }
+
+  private static Member memberOf(RecordComponent component) {
+    return memberOf(
+        component, component.getName(), component.getGenericType(), component.getAnnotatedType());
+  }
+
+  /** A member of an object with a name, if nothing else names it. */
+  static Member memberOf(
+      AnnotatedElement element, String own, Type type, AnnotatedElement annotatedType) {
+    var name = element.getAnnotation(JsonName.class);
+    var description = element.getAnnotation(Description.class);
+    var isOptional =
+        isOptional(type)
+            || Stream.of(element, annotatedType)
+                .flatMap(of -> Arrays.stream(of.getAnnotations()))
+                .anyMatch(
+                    annotation -> annotation.annotationType().getSimpleName().equals("Nullable"));
+    return new Member(
+        name == null ? own : name.value(),
+        type,
+        isOptional,
+        element.isAnnotationPresent(OneOrList.class),
+        element instanceof RecordComponent component
+            && component.getDeclaringRecord().isAnnotationPresent(Model.class),
+        description == null ? null : description.value());
+  }
+
+  private static boolean isOptional(Type type) {
+    return type instanceof java.lang.reflect.ParameterizedType generic
+        && generic.getRawType() == Optional.class;
+  }
+}

@@ -1,0 +1,27 @@
+package dev.trunkline.java;
+
+import dev.trunkline.jvm.JvmFeature;
+
+/** A registered feature. */
+public class Registration {
+  volatile JvmFeature feature;
+
+  Registration(JvmFeature feature) {
+    this.feature = feature;
+  }
+
+  /** Removes the feature and notifies connected clients. Calling it again has no effect. */
+  public final void remove() {
+    feature.remove();
+  }
+
+  /** Shows the feature again. */
+  public final void enable() {
+    feature.enable();
+  }
+
+  /** Hides the feature: it is not listed, and calls of it fail as if it did not exist. */
+  public final void disable() {
+    feature.disable();
+  }
+}

@@ -1,0 +1,229 @@
+package dev.trunkline.java;
+
+import java.lang.reflect.GenericArrayType;
+import java.lang.reflect.ParameterizedType;
+import java.lang.reflect.Type;
+import java.lang.reflect.WildcardType;
+import java.math.BigInteger;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.Deque;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** Writes the JSON Schema of a type. */
+final class Schema {
+  private static final String DEFINITIONS = "$defs";
+  private static final Set<Class<?>> INTEGERS =
+      Set.of(
+          byte.class,
+          short.class,
+          int.class,
+          long.class,
+          Byte.class,
+          Short.class,
+          Integer.class,
+          Long.class,
+          BigInteger.class,
+          Duration.class);
+
+  /** Records that contain themselves, by name. */
+  private final Map<String, Object> definitions = new LinkedHashMap<>();
+
+  private final Deque<Class<?>> open = new ArrayDeque<>();
+  private final Set<Class<?>> recursive = new HashSet<>();
+
+  private Schema() {}
+
+  static Map<String, Object> of(Type type) {
+    var schema = new Schema();
+    return schema.whole(schema.type(type));
+  }
+
+  /** The schema of an object with these members. */
+  static Map<String, Object> of(List<RecordForm.Member> members) {
+    var schema = new Schema();
+    return schema.whole(schema.object(members));
+  }
+
+  /**
+   * The schema of a result, which must be of an object: other values are its member {@code result}.
+   */
+  static Map<String, Object> ofResult(Type type) {
+    var own = of(type);
+    if (!isWrapped(own)) {
+      return own;
+    }
+    var definitions = own.remove(DEFINITIONS);
+    return Json.object(
+        "type",
+        "object",
+        "properties",
+        Map.of("result", own),
+        "required",
+        List.of("result"),
+        DEFINITIONS,
+        definitions);
+  }
+
+  static boolean isWrapped(Map<String, Object> schema) {
+    return !"object".equals(schema.get("type"));
+  }
+
+  private Map<String, Object> whole(Map<String, Object> schema) {
+    if (!definitions.isEmpty()) {
+      schema.put(DEFINITIONS, definitions);
+    }
+    return schema;
+  }
+
+  private Map<String, Object> type(Type type) {
+    if (type instanceof ParameterizedType generic) {
+      return generic((Class<?>) generic.getRawType(), generic.getActualTypeArguments());
+    } else if (type instanceof WildcardType wildcard) {
+      return type(wildcard.getUpperBounds()[0]);
+    } else if (type instanceof GenericArrayType array) {
+      return list(array.getGenericComponentType());
+    }
+    return plain((Class<?>) type);
+  }
+
+  private Map<String, Object> generic(Class<?> type, Type[] arguments) {
+    if (type == Optional.class) {
+      return type(arguments[0]);
+    } else if (Map.class.isAssignableFrom(type)) {
+      return Json.object("type", "object", "additionalProperties", type(arguments[1]));
+    } else if (Collection.class.isAssignableFrom(type)) {
+      return list(arguments[0]);
+    }
+    throw unknown(type);
+  }
+
+  private Map<String, Object> plain(Class<?> type) {
+    if (type == Object.class) {
+      return new LinkedHashMap<>();
+    } else if (type == boolean.class || type == Boolean.class) {
+      return named("boolean");
+    } else if (INTEGERS.contains(type)) {
+      return named("integer");
+    } else if (type.isPrimitive() && type != void.class && type != char.class
+        || Number.class.isAssignableFrom(type)) {
+      return named("number");
+    } else if (CharSequence.class.isAssignableFrom(type)
+        || type == byte[].class
+        || type == char.class) {
+      return named("string");
+    } else if (type.isEnum()) {
+      var names =
+          Arrays.stream(type.getEnumConstants())
+              .map(constant -> EnumForm.nameOf((Enum<?>) constant))
+              .toList();
+      return Json.object("type", "string", "enum", names);
+    } else if (type.isArray()) {
+      return list(type.getComponentType());
+    } else if (Map.class.isAssignableFrom(type)) {
+      return named("object");
+    } else if (Collection.class.isAssignableFrom(type)) {
+      return named("array");
+    } else if (type.isRecord()) {
+      return record(type);
+    } else if (type.isSealed()) {
+      return union(type);
+    }
+    throw unknown(type);
+  }
+
+  private Map<String, Object> record(Class<?> type) {
+    if (open.contains(type)) {
+      recursive.add(type);
+      return reference(type);
+    }
+    open.push(type);
+    var schema = object(RecordForm.of(type).members());
+    open.pop();
+    describe(schema, type.getAnnotation(Description.class));
+    if (!recursive.contains(type)) {
+      return schema;
+    }
+    definitions.put(type.getSimpleName(), schema);
+    return open.isEmpty() ? new LinkedHashMap<>(schema) : reference(type);
+  }
+
+  private Map<String, Object> object(List<RecordForm.Member> members) {
+    var properties = new LinkedHashMap<String, Object>();
+    var required = new ArrayList<String>();
+    for (var member : members) {
+      var schema = type(member.type());
+      if (member.isOptional()) {
+        schema = Json.object("anyOf", List.of(schema, named("null")));
+      } else {
+        required.add(member.name());
+      }
+      if (member.description() != null) {
+        schema.put("description", member.description());
+      }
+      properties.put(member.name(), schema);
+    }
+    return Json.object(
+        "type",
+        "object",
+        "properties",
+        properties,
+        "required",
+        required.isEmpty() ? null : required);
+  }
+
+  /** One of the records, each with its name in {@code type}. */
+  private Map<String, Object> union(Class<?> type) {
+    var schemas = new ArrayList<Object>();
+    for (var variant : UnionForm.of(type).variants().entrySet()) {
+      var schema = plain(variant.getValue());
+      var properties =
+          new LinkedHashMap<String, Object>(Map.of("type", Map.of("const", variant.getKey())));
+      properties.putAll(Mapper.objectOf(schema.get("properties")));
+      var required = new ArrayList<Object>(List.of("type"));
+      if (schema.get("required") instanceof List<?> others) {
+        required.addAll(others);
+      }
+      schema.put("properties", properties);
+      schema.put("required", required);
+      schemas.add(schema);
+    }
+    var schema = Json.object("type", "object", "oneOf", schemas);
+    describe(schema, type.getAnnotation(Description.class));
+    return schema;
+  }
+
+  private Map<String, Object> list(Type item) {
+    return Json.object("type", "array", "items", type(item));
+  }
+
+  private static void describe(Map<String, Object> schema, @Nullable Description description) {
+    if (description != null) {
+      schema.put("description", description.value());
+    }
+  }
+
+  private static Map<String, Object> named(String type) {
+    return Json.object("type", type);
+  }
+
+  private static Map<String, Object> reference(Class<?> type) {
+    return Json.object("$ref", "#/" + DEFINITIONS + "/" + type.getSimpleName());
+  }
+
+  private static InvalidArgumentException unknown(Class<?> type) {
+    return new InvalidArgumentException(
+        type.getName()
+            + " has no JSON Schema: use records, sealed interfaces of records, enums, lists, maps, strings and"
+            + " numbers, or pass a schema");
+  }
+}

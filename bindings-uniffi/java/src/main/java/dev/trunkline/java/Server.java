@@ -1,0 +1,447 @@
+package dev.trunkline.java;
+
+import dev.trunkline.jvm.JvmAnswer;
+import dev.trunkline.jvm.JvmFeature;
+import dev.trunkline.jvm.JvmHandler;
+import dev.trunkline.jvm.JvmServer;
+import dev.trunkline.jvm.JvmServerParts;
+import java.lang.reflect.Type;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A server of tools, resources, prompts and skills for clients of every protocol revision. One
+ * server handles all connections and requests of a process, on any number of transports. Features
+ * can be added and removed at any time.
+ *
+ * <pre>{@code
+ * record Place(String city) {}
+ *
+ * var server = new Server("weather", "1.0");
+ * server.tool("forecast", "Tells tomorrow's weather", Place.class, (context, place) -> "Rain in " + place.city());
+ * server.serveStdio();
+ * }</pre>
+ */
+public final class Server implements AutoCloseable {
+  final JvmServer jvm;
+
+  /** A server with the default options. */
+  public Server(String name, String version) {
+    this(name, version, options -> {});
+  }
+
+  /** A server with options. */
+  public Server(String name, String version, Consumer<ServerOptions> options) {
+    this(new Implementation(name, version), options);
+  }
+
+  /** A server with a title, icons or other information about itself. */
+  public Server(Implementation info, Consumer<ServerOptions> options) {
+    var given = Options.with(new ServerOptions(), options);
+    var report = given.onError;
+    var parts =
+        new JvmServerParts(
+            Threads.orDefault(given.executor),
+            given.customStore == null
+                ? Map.of()
+                : Handling.functions(Callables.of(given.customStore)),
+            given.lifespan,
+            report == null
+                ? null
+                : (thrown, call) -> report.accept(Futures.causeOf(thrown), new Context(call)));
+    jvm =
+        new JvmServer(
+            Library.JVM,
+            Mapper.objectOf(Mapper.write(info)),
+            given.instructions,
+            given.values,
+            parts);
+  }
+
+  /**
+   * Adds a tool. Its input schema is that of the record, whose components may have a {@link
+   * Description}.
+   */
+  public <A> ChangeableRegistration<ToolOptions> tool(
+      String name, String description, Class<A> arguments, Handler<A> handler) {
+    return tool(name, description, arguments, options -> {}, handler);
+  }
+
+  /** Adds a tool with options. */
+  public <A> ChangeableRegistration<ToolOptions> tool(
+      String name,
+      String description,
+      Class<A> arguments,
+      Consumer<ToolOptions> options,
+      Handler<A> handler) {
+    return tool(
+        name,
+        Schema.of(arguments),
+        describing(description, options),
+        null,
+        Handling.of(arguments, handler));
+  }
+
+  /**
+   * Adds a tool with structured results: its output schema is that of the record {@code result}.
+   */
+  public <A, R> ChangeableRegistration<ToolOptions> tool(
+      String name, String description, Class<A> arguments, Class<R> result, Handler<A> handler) {
+    return tool(name, description, arguments, result, options -> {}, handler);
+  }
+
+  /**
+   * Adds a tool with structured results and options. The result may be any type with a JSON Schema,
+   * such as that of a {@link TypeOf} list.
+   */
+  public <A> ChangeableRegistration<ToolOptions> tool(
+      String name,
+      String description,
+      Class<A> arguments,
+      Type result,
+      Consumer<ToolOptions> options,
+      Handler<A> handler) {
+    var described = describing(description, options);
+    return tool(
+        name, Schema.of(arguments), described, result, Handling.structured(arguments, handler));
+  }
+
+  /** Adds a tool without arguments. */
+  public ChangeableRegistration<ToolOptions> tool(
+      String name, String description, Handler<Map<String, Object>> handler) {
+    return tool(name, description, (Map<String, Object>) null, options -> {}, handler);
+  }
+
+  /** Adds a tool with a JSON Schema, and options. Without a schema, it takes no arguments. */
+  public ChangeableRegistration<ToolOptions> tool(
+      String name,
+      String description,
+      @Nullable Map<String, Object> inputSchema,
+      Consumer<ToolOptions> options,
+      Handler<Map<String, Object>> handler) {
+    return tool(
+        name, inputSchema, describing(description, options), null, Handling.of(Map.class, handler));
+  }
+
+  ChangeableRegistration<ToolOptions> tool(
+      String name,
+      @Nullable Map<String, Object> inputSchema,
+      Consumer<ToolOptions> options,
+      @Nullable Type result,
+      JvmHandler handler) {
+    var output = result == null ? null : Schema.ofResult(result);
+    Consumer<ToolOptions> all =
+        result == null ? options : options.andThen(given -> given.outputSchema(output));
+    var isWrapped = result != null && Schema.isWrapped(Schema.of(result));
+    return changeable(
+        ToolOptions::new,
+        all,
+        "tool",
+        name,
+        Json.object("name", name, "inputSchema", inputSchema),
+        Map.of("wrapOutput", isWrapped),
+        handler);
+  }
+
+  /**
+   * Adds the methods of an object that are annotated with {@link McpTool}, {@link McpResource} or
+   * {@link McpPrompt}.
+   *
+   * @throws InvalidArgumentException if there are none, or one is not valid
+   */
+  public List<Registration> add(Object features) {
+    return Annotated.add(this, features);
+  }
+
+  /**
+   * Adds a resource or, with a URI template (RFC 6570, such as {@code notes://{name}}), all
+   * resources whose URI matches. An exact URI takes precedence over templates.
+   */
+  public ChangeableRegistration<ResourceOptions> resource(
+      String name, String uri, Handler<ResourceRequest> handler) {
+    return resource(name, uri, options -> {}, handler);
+  }
+
+  /** Adds a resource with options. */
+  public ChangeableRegistration<ResourceOptions> resource(
+      String name,
+      String uri,
+      Consumer<ResourceOptions> options,
+      Handler<ResourceRequest> handler) {
+    var isTemplate = uri.contains("{");
+    return changeable(
+        ResourceOptions::new,
+        options,
+        isTemplate ? "resourceTemplate" : "resource",
+        name,
+        Json.object("name", name, isTemplate ? "uriTemplate" : "uri", uri),
+        Map.of(),
+        Handling.of(ResourceRequest.class, handler));
+  }
+
+  /** Adds a prompt without arguments. Strings and content blocks become messages of the user. */
+  public ChangeableRegistration<PromptOptions> prompt(
+      String name, String description, Handler<Map<String, String>> handler) {
+    return prompt(name, description, List.of(), options -> {}, handler);
+  }
+
+  /** Adds a prompt with arguments and options. */
+  public ChangeableRegistration<PromptOptions> prompt(
+      String name,
+      String description,
+      List<PromptArgument> arguments,
+      Consumer<PromptOptions> options,
+      Handler<Map<String, String>> handler) {
+    Consumer<PromptOptions> first = given -> given.description(description);
+    return changeable(
+        PromptOptions::new,
+        first.andThen(options),
+        "prompt",
+        name,
+        Json.object("name", name, "arguments", arguments.isEmpty() ? null : arguments),
+        Map.of(),
+        Handling.of(new TypeOf<Map<String, String>>() {}.type(), handler));
+  }
+
+  /**
+   * Adds completions of an argument of a prompt or a resource template: a list of strings, or a
+   * {@link Completion}.
+   */
+  public Registration completion(
+      CompletionReference reference, String argument, Handler<CompletionRequest> handler) {
+    var described = Json.object("ref", reference, "argument", argument);
+    return register("completion", argument, described, Handling.completing(handler));
+  }
+
+  /**
+   * Adds middleware for some methods, or, without any, for all that can be wrapped. The first one
+   * is outermost.
+   */
+  public Registration middleware(Middleware middleware, String... methods) {
+    var handler =
+        Handling.of(
+            (context, body) -> {
+              var params =
+                  body.get("params") == null
+                      ? Map.<String, Object>of()
+                      : Mapper.objectOf(body.get("params"));
+              var request =
+                  new MiddlewareRequest(String.valueOf(body.get("method")), params, context);
+              return JvmAnswer.result(Mapper.write(middleware.handle(context, request)));
+            });
+    return register(
+        "middleware",
+        "middleware",
+        Json.object("methods", methods.length == 0 ? null : methods),
+        handler);
+  }
+
+  /**
+   * Adds the handler of a request that is not part of the protocol, such as {@code com.acme/sum}.
+   */
+  public Registration requestHandler(
+      String method,
+      Consumer<RequestHandlerOptions> options,
+      Handler<Map<String, Object>> handler) {
+    var described = new LinkedHashMap<>(Options.with(new RequestHandlerOptions(), options).values);
+    described.put("method", method);
+    return register(
+        "requestHandler",
+        method,
+        described,
+        Handling.of(
+            (context, body) -> Answers.plain(Futures.settled(handler.handle(context, body)))));
+  }
+
+  /**
+   * Adds a provider to a list: {@code tools}, {@code resources}, {@code resourceTemplates} or
+   * {@code prompts}.
+   */
+  public Registration provider(String of, Provider provider) {
+    var handler =
+        Handling.of(
+            (context, body) ->
+                body.get("list") instanceof Map<?, ?> list
+                    ? Answers.plain(provider.list((String) list.get("cursor")))
+                    : Answers.of(
+                        provider.get(
+                            body.get("get") == null
+                                ? Map.of()
+                                : Mapper.objectOf(body.get("get")))));
+    return register("provider", "the provider of " + of, Map.of("of", of), handler);
+  }
+
+  /** Adds an agent skill: its files by path, with a {@code SKILL.md} that names it. */
+  public Registration skill(Map<String, String> files, Consumer<SkillOptions> options) {
+    var list =
+        files.entrySet().stream()
+            .map(file -> new SkillFile(file.getKey()).withText(file.getValue()))
+            .toList();
+    return skill("files", list, options);
+  }
+
+  /** Adds an agent skill: a folder with a {@code SKILL.md} that names it. */
+  public Registration skill(Path folder, Consumer<SkillOptions> options) {
+    return skill("folder", folder.toString(), options);
+  }
+
+  private Registration skill(String source, Object value, Consumer<SkillOptions> options) {
+    var described = Options.with(new SkillOptions(), options).set(source, value).values;
+    return register("skill", "skill", described, null);
+  }
+
+  /** Adds a folder whose files are served as resources, below a URI. They are read on request. */
+  public Registration directory(String uri, Path path, Consumer<DirectoryOptions> options) {
+    var given =
+        Options.with(new DirectoryOptions(), options).set("uri", uri).set("path", path.toString());
+    return register("directory", uri, given.values, null);
+  }
+
+  /** Adds the features of another server, named {@code prefix__name} and {@code prefix+uri}. */
+  public Registration mount(String prefix, Server other) {
+    return new Registration(jvm.mount(prefix, other.jvm));
+  }
+
+  /** Adds the features of the server behind a client. */
+  public Registration proxy(ConnectedClient client, Consumer<ProxyOptions> options) {
+    return new Registration(
+        jvm.proxy(client.jvm, Options.with(new ProxyOptions(), options).values));
+  }
+
+  /** Notifies subscribers that a resource has changed. */
+  public void resourceUpdated(String uri) {
+    jvm.notify(Map.of("resourceUpdated", uri));
+  }
+
+  /** Notifies clients that the list of a provider has changed. Other lists need no call. */
+  public void listChanged(String of) {
+    jvm.notify(Map.of("listChanged", of));
+  }
+
+  /**
+   * Notifies the client that the user has finished with the page of {@link Context#elicitUrl}
+   * (2025-11-25).
+   */
+  public void elicitationComplete(String elicitationId) {
+    jvm.notify(Map.of("elicitationComplete", elicitationId));
+  }
+
+  /**
+   * Serves over stdin and stdout in the foreground, until stdin ends or SIGINT or SIGTERM arrives.
+   * Calls in flight may then complete within {@code drainDeadline}. Once this is called, anything
+   * that the program prints goes to stderr.
+   */
+  public void serveStdio() {
+    jvm.serveStdio();
+  }
+
+  /** Listens for Streamable HTTP. */
+  public Listener listen(Consumer<HttpOptions> options) {
+    var given = Options.with(new HttpOptions(), options);
+    return new Listener(Futures.wait(jvm.listen(given.values, authOf(given), verifierOf(given))));
+  }
+
+  /**
+   * An endpoint of Streamable HTTP in the program's own web server, whose adapter passes on
+   * requests. It takes the options of {@link #listen} except those of a socket, and serves every
+   * path that it gets, unless the options name one.
+   *
+   * @throws InvalidArgumentException if an option is invalid
+   */
+  public HttpEndpoint endpoint(Consumer<HttpOptions> options) {
+    var given = Options.with(new HttpOptions(), options);
+    return new HttpEndpoint(jvm.endpoint(given.values, authOf(given), verifierOf(given)));
+  }
+
+  /**
+   * Checks that a store fulfils its contract, which takes a few seconds. Returns the violations
+   * found.
+   */
+  public static List<String> checkStore(Store store) {
+    try (var server = new Server("check", "1", options -> options.store(store))) {
+      return Futures.wait(server.jvm.checkStore());
+    }
+  }
+
+  /**
+   * Closes all listeners, and removes all features. Calls in flight have what {@code drainDeadline}
+   * leaves to them.
+   */
+  @Override
+  public void close() {
+    jvm.close(null);
+  }
+
+  /** Closes all listeners, and removes all features. Calls in flight have until the deadline. */
+  public void close(Duration deadline) {
+    jvm.close(Mapper.milliseconds(deadline));
+  }
+
+  private static Consumer<ToolOptions> describing(
+      String description, Consumer<ToolOptions> options) {
+    Consumer<ToolOptions> first = given -> given.description(description);
+    return first.andThen(options);
+  }
+
+  private <O extends FeatureOptions<O>> ChangeableRegistration<O> changeable(
+      Supplier<O> make,
+      Consumer<O> options,
+      String kind,
+      String name,
+      Map<String, Object> descriptor,
+      Map<String, Object> more,
+      JvmHandler handler) {
+    return new ChangeableRegistration<>(
+        make,
+        options,
+        (given, replaces) -> register(kind, name, given, descriptor, more, replaces, handler));
+  }
+
+  private JvmFeature register(
+      String kind,
+      String name,
+      FeatureOptions<?> options,
+      Map<String, Object> descriptor,
+      Map<String, Object> more,
+      @Nullable JvmFeature replaces,
+      JvmHandler handler) {
+    var described = new LinkedHashMap<>(descriptor);
+    described.putAll(options.descriptor);
+    var message = new LinkedHashMap<>(options.values);
+    message.putAll(more);
+    message.put(kind, described);
+    return jvm.register(kind, name, message, options.hooks, replaces, handler);
+  }
+
+  private Registration register(
+      String kind, String name, Map<String, Object> description, @Nullable JvmHandler handler) {
+    return new Registration(jvm.register(kind, name, description, Map.of(), null, handler));
+  }
+
+  private static @Nullable Map<String, Object> authOf(HttpOptions options) {
+    return options.auth == null ? null : options.auth.values;
+  }
+
+  private static @Nullable JvmHandler verifierOf(HttpOptions options) {
+    if (options.auth == null || options.auth.verifier == null) {
+      return null;
+    }
+    var verifier = options.auth.verifier;
+    return (call, body) -> {
+      try {
+        Supplier<VerificationDescription> facts =
+            () -> Mapper.read(call.describe(), VerificationDescription.class);
+        var request = new TokenVerificationRequest(Mapper.read(body, AccessToken.class), facts);
+        return Answers.plain(verifier.verify(request));
+      } catch (Exception thrown) {
+        throw Failures.of(thrown);
+      }
+    };
+  }
+}

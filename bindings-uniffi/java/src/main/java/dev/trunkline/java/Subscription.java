@@ -1,0 +1,39 @@
+package dev.trunkline.java;
+
+import dev.trunkline.jvm.JvmStream;
+import java.util.Iterator;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Changes at a server, in order of arrival. It survives reconnects, and must be closed. Iterating
+ * waits for each change, until the subscription ends.
+ */
+public final class Subscription implements AutoCloseable, Iterable<Change> {
+  private final JvmStream stream;
+
+  Subscription(JvmStream stream) {
+    this.stream = stream;
+  }
+
+  /** Returns the part of the filter that the server accepted. */
+  public SubscriptionFilter honoured() {
+    return Mapper.read(stream.getResult(), SubscriptionFilter.class);
+  }
+
+  /** Returns a future of the next change; of null once the subscription has ended. */
+  public CompletableFuture<@Nullable Change> nextAsync() {
+    return Futures.map(stream.next(), Change.class);
+  }
+
+  @Override
+  public Iterator<Change> iterator() {
+    return new Items<>(this::nextAsync);
+  }
+
+  /** Ends the subscription. */
+  @Override
+  public void close() {
+    stream.close();
+  }
+}

@@ -1,0 +1,321 @@
+package dev.trunkline.java;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(20)
+class CallsTest {
+  private static final ThreadLocal<String> TENANT = ThreadLocal.withInitial(() -> "nobody");
+
+  record Name(String name) {}
+
+  record Age(@Nullable Integer years) {
+    Age {
+      if (years != null && years < 0) {
+        throw new IllegalArgumentException("years must not be negative");
+      }
+    }
+  }
+
+  record Greeting(String text, boolean isPolite) {}
+
+  private static void test(Consumer<Server> features, Consumer<Client> work) {
+    test(features, options -> {}, work);
+  }
+
+  private static void test(
+      Consumer<Server> features, Consumer<ClientOptions> options, Consumer<Client> work) {
+    try (var server = new Server("test", "1.0")) {
+      features.accept(server);
+      try (var client = Client.connect(Target.server(server), options)) {
+        work.accept(client);
+      }
+    }
+  }
+
+  private static String textOf(CallToolResult result) {
+    return ((TextContent) result.content().get(0)).text();
+  }
+
+  @Test
+  void argumentsAndResultsAreRecords() {
+    test(
+        server ->
+            server.tool(
+                "greet",
+                "Greets",
+                Name.class,
+                Greeting.class,
+                (context, given) -> new Greeting("Hello, " + given.name() + "!", true)),
+        client -> {
+          var greeting = client.callTool("greet", new Name("Ada"), Greeting.class);
+          assertEquals(new Greeting("Hello, Ada!", true), greeting);
+          var schema = client.listTools().get(0).outputSchema();
+          assertEquals(List.of("text", "isPolite"), schema.get("required"));
+        });
+  }
+
+  @Test
+  void aWrongArgumentIsAnErrorOfTheCall() {
+    test(
+        server -> server.tool("age", "", Age.class, (context, given) -> "old: " + given.years()),
+        client -> {
+          assertEquals("old: 5", textOf(client.callTool("age", Map.of("years", 5))));
+          assertEquals("old: null", textOf(client.callTool("age", Map.of())));
+          assertTrue(client.callTool("age", Map.of("years", "five")).isError());
+          var refused = client.callTool("age", Map.of("years", -1));
+          assertTrue(refused.isError() && textOf(refused).contains("years must not be negative"));
+        });
+  }
+
+  @Test
+  void errorsOfToolsReachTheCallerAndOthersDoNot() {
+    test(
+        server -> {
+          server.tool("fails", "", CallsTest::noLuck);
+          server.tool(
+              "breaks",
+              "",
+              (context, given) -> CompletableFuture.failedFuture(new Exception("a secret")));
+          server.tool(
+              "refuses",
+              "",
+              (context, given) -> {
+                throw new ProtocolException("not now", -32000, Map.of("retry", true));
+              });
+        },
+        client -> {
+          assertEquals("no luck", textOf(client.callTool("fails")));
+          assertFalse(client.callTool("breaks").toString().contains("secret"));
+          var error = assertThrows(ProtocolException.class, () -> client.callTool("refuses"));
+          assertEquals(-32000, error.code());
+          assertEquals(Map.of("retry", true), error.data());
+          // The stack leads to the caller.
+          assertTrue(List.of(error.getStackTrace()).toString().contains("CallsTest"));
+        });
+  }
+
+  private static Object noLuck(Context context, Map<String, Object> given) {
+    throw new ToolException("no luck");
+  }
+
+  @Test
+  void cancellingAFutureInterruptsTheHandler() {
+    var started = new CountDownLatch(1);
+    var interrupted = new CountDownLatch(1);
+    test(
+        server -> server.tool("waits", "", (context, given) -> sleep(started, interrupted)),
+        client -> {
+          var call = client.callToolAsync("waits", null, options -> {});
+          await(started);
+          call.cancel(true);
+          await(interrupted);
+        });
+  }
+
+  @Test
+  void interruptingACallerCancelsTheCall() throws InterruptedException {
+    var started = new CountDownLatch(1);
+    var interrupted = new CountDownLatch(1);
+    var thrown = new CompletableFuture<Throwable>();
+    test(
+        server -> server.tool("waits", "", (context, given) -> sleep(started, interrupted)),
+        client -> {
+          var caller =
+              new Thread(
+                  () -> {
+                    try {
+                      client.callTool("waits");
+                    } catch (RequestCancelledException error) {
+                      thrown.complete(Thread.currentThread().isInterrupted() ? error : null);
+                    }
+                  });
+          caller.start();
+          await(started);
+          caller.interrupt();
+          await(interrupted);
+          assertTrue(thrown.join() instanceof RequestCancelledException);
+        });
+  }
+
+  private static Object sleep(CountDownLatch started, CountDownLatch interrupted)
+      throws InterruptedException {
+    started.countDown();
+    try {
+      Thread.sleep(60_000);
+    } catch (InterruptedException interrupt) {
+      interrupted.countDown();
+      throw interrupt;
+    }
+    return "not cancelled";
+  }
+
+  private static void await(CountDownLatch latch) {
+    try {
+      assertTrue(latch.await(10, TimeUnit.SECONDS));
+    } catch (InterruptedException interrupt) {
+      throw new IllegalStateException(interrupt);
+    }
+  }
+
+  @Test
+  void aTimeoutIsAnExceptionOfItsOwn() {
+    var never = new CountDownLatch(1);
+    test(
+        server -> server.tool("waits", "", (context, given) -> sleep(never, never)),
+        client ->
+            assertThrows(
+                RequestTimeoutException.class,
+                () ->
+                    client.callTool(
+                        "waits", null, options -> options.timeout(Duration.ofMillis(50)))));
+  }
+
+  @Test
+  void theContextIsThatOfTheThread() {
+    test(
+        server -> server.tool("context", "", (context, given) -> Context.current().method()),
+        client -> {
+          assertEquals("tools/call", textOf(client.callTool("context")));
+          assertThrows(IllegalStateException.class, Context::current);
+        });
+  }
+
+  @Test
+  void progressArrivesBeforeTheResult() {
+    var seen = new ArrayList<Double>();
+    test(
+        server ->
+            server.tool(
+                "counts",
+                "",
+                (context, given) -> {
+                  context.progress(1, 2.0, "half");
+                  Thread.sleep(20);
+                  return "done";
+                }),
+        client -> {
+          var result =
+              client.callTool(
+                  "counts",
+                  null,
+                  options -> options.onProgress(progress -> seen.add(progress.progress())));
+          assertEquals("done", textOf(result));
+          assertEquals(List.of(1.0), seen);
+        });
+  }
+
+  @Test
+  void handlersOfTheClientAnswerTheServer() {
+    test(
+        server ->
+            server.tool(
+                "asks",
+                "",
+                (context, given) -> {
+                  try {
+                    return context.elicit("Who?", Name.class).name();
+                  } catch (Exception caught) {
+                    return "what ends the handler is no exception";
+                  }
+                }),
+        options ->
+            options.onElicit(
+                request ->
+                    new ElicitResult(ElicitAction.ACCEPT).withContent(Map.of("name", "Ada"))),
+        client -> assertEquals("Ada", textOf(client.callTool("asks"))));
+  }
+
+  @Test
+  void threadLocalsFollowTheCall() {
+    Context.carry(TENANT);
+    test(
+        server -> {
+          server.middleware(
+              (context, request) -> {
+                TENANT.set("acme of " + TENANT.get());
+                try {
+                  return request.next();
+                } finally {
+                  TENANT.remove();
+                }
+              },
+              "tools/call");
+          server.tool("tenant", "", (context, given) -> TENANT.get());
+        },
+        client -> {
+          TENANT.set("me");
+          assertEquals("acme of me", textOf(client.callTool("tenant")));
+          TENANT.remove();
+        });
+  }
+
+  @Test
+  void manyCallsAtOnce() {
+    test(
+        server -> server.tool("echo", "", Name.class, (context, given) -> given.name()),
+        client -> {
+          var calls =
+              IntStream.range(0, 500)
+                  .mapToObj(
+                      number ->
+                          client.callToolAsync("echo", Map.of("name", "n" + number), options -> {}))
+                  .toList();
+          for (var number = 0; number < calls.size(); number++) {
+            assertEquals("n" + number, textOf(calls.get(number).join()));
+          }
+        });
+  }
+
+  @Test
+  void aTaskIsFollowedToItsResult() {
+    test(
+        server ->
+            server.tool(
+                "slow",
+                "",
+                (Map<String, Object>) null,
+                options -> options.task(TaskSupport.OPTIONAL),
+                (context, given) -> "done"),
+        client -> {
+          try (var task = client.startTask("slow", null)) {
+            for (var state : task) {
+              assertEquals(task.id(), state.taskId());
+            }
+            assertEquals("done", textOf(task.result()));
+          }
+        });
+  }
+
+  @Test
+  void subscriptionsAreIterated() {
+    var servers = new ArrayList<Server>();
+    test(
+        server -> {
+          servers.add(server);
+          server.resource("note", "note://1", (context, request) -> "text");
+        },
+        client -> {
+          var filter = new SubscriptionFilter().withResources(List.of("note://1"));
+          try (var subscription = client.subscribe(filter)) {
+            servers.get(0).resourceUpdated("note://1");
+            assertEquals("note://1", subscription.iterator().next().uri());
+          }
+        });
+  }
+}

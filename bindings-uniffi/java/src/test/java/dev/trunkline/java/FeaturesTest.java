@@ -1,0 +1,247 @@
+package dev.trunkline.java;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(20)
+class FeaturesTest {
+  record Weather(String city, double temperature) {}
+
+  private static final class Database implements AutoCloseable {
+    private boolean isOpen = true;
+
+    @Override
+    public void close() {
+      isOpen = false;
+    }
+  }
+
+  private static final class Annotated {
+    @McpTool(description = "Tells tomorrow's weather")
+    Weather forecast(
+        Context context, @Description("Where") String city, Optional<Integer> daysAhead) {
+      context.info("asked");
+      return new Weather(city, 20 + daysAhead.orElse(1));
+    }
+
+    @McpTool(description = "Lists cities")
+    List<Weather> all() {
+      return List.of(new Weather("Oslo", 5), new Weather("Rome", 25));
+    }
+
+    @McpTool(description = "Fails")
+    String fails() {
+      throw new ToolException("no luck");
+    }
+
+    @McpResource(uri = "note://{id}", mimeType = "text/plain")
+    String note(String id) {
+      return "Note " + id;
+    }
+
+    @McpPrompt(description = "Greets")
+    String hello(String who) {
+      return "Hello, " + who;
+    }
+  }
+
+  @Test
+  void methodsAreFeatures() {
+    try (var server = new Server("annotated", "1")) {
+      assertEquals(5, server.add(new Annotated()).size());
+      try (var client = Client.connect(Target.server(server))) {
+        var given = Map.<String, Object>of("city", "Oslo", "daysAhead", 3);
+        assertEquals(new Weather("Oslo", 23), client.callTool("forecast", given, Weather.class));
+        var all = client.callTool("all", null, new TypeOf<List<Weather>>() {});
+        assertEquals("Rome", all.get(1).city());
+        var properties = client.listTools().get(2).inputSchema().get("properties");
+        assertEquals(
+            Map.of("type", "string", "description", "Where"), ((Map<?, ?>) properties).get("city"));
+        assertTrue(client.callTool("fails").isError());
+        var contents = client.readResource("note://7").contents().get(0);
+        assertEquals("Note 7", ((TextResourceContents) contents).text());
+        var prompt = client.getPrompt("hello", Map.of("who", "Ada")).messages().get(0).content();
+        assertEquals("Hello, Ada", ((TextContent) prompt).text());
+      }
+      assertThrows(InvalidArgumentException.class, () -> server.add("no features"));
+    }
+  }
+
+  @Test
+  void aFeatureIsChangedWhileClientsAreConnected() {
+    try (var shop = new Server("shop", "1")) {
+      var price =
+          shop.tool(
+              "price",
+              "The price",
+              (Map<String, Object>) null,
+              options -> options.title("Price"),
+              (context, given) -> "5");
+      try (var client = Client.connect(Target.server(shop))) {
+        price.update(options -> options.description("The price in euros"));
+        var tool = client.listTools().get(0);
+        assertEquals("The price in euros, Price", tool.description() + ", " + tool.title());
+        assertThrows(
+            InvalidArgumentException.class,
+            () -> price.update(options -> options.outputSchema(Map.of("type", 5))));
+        assertEquals("5", client.callTool("price", null, String.class));
+        price.disable();
+        assertEquals(List.of(), client.listTools());
+        price.enable();
+        price.remove();
+        price.remove();
+        assertEquals(List.of(), client.listTools());
+      }
+    }
+  }
+
+  @Test
+  void visibilityAndCompletionsBelongToTheFeature() {
+    try (var server = new Server("notes", "1")) {
+      server.tool(
+          "discount",
+          "",
+          (Map<String, Object>) null,
+          options -> options.visible(context -> context.clientInfo().name().equals("staff")),
+          (context, given) -> "cheaper");
+      server.prompt(
+          "packing",
+          "",
+          List.of(new PromptArgument("city")),
+          options -> options.complete("city", (context, request) -> cities(request.value())),
+          (context, given) -> "Pack");
+      var staff = new Implementation("staff", "1");
+      try (var client = Client.connect(Target.server(server), options -> options.info(staff))) {
+        assertEquals("cheaper", client.callTool("discount", null, String.class));
+      }
+      try (var client = Client.connect(Target.server(server))) {
+        assertThrows(ProtocolException.class, () -> client.callTool("discount"));
+        var argument = new CompleteArgument("city", "O");
+        var completed = client.complete(new PromptReference("packing"), argument);
+        assertEquals(List.of("Oslo"), completed.completion().values());
+      }
+    }
+  }
+
+  private static List<String> cities(String start) {
+    return Stream.of("Oslo", "Rome").filter(city -> city.startsWith(start)).toList();
+  }
+
+  @Test
+  void aLifespanIsOpenWhileSomethingUsesTheServer() {
+    var opened = new ArrayList<Database>();
+    var inner =
+        new Server(
+            "inner",
+            "1",
+            options ->
+                options.lifespan(
+                    () -> {
+                      opened.add(new Database());
+                      return opened.get(opened.size() - 1);
+                    }));
+    inner.tool(
+        "open", "", (context, given) -> String.valueOf(context.lifespan(Database.class).isOpen));
+    try (inner;
+        var outer = new Server("outer", "1")) {
+      outer.mount("in", inner);
+      try (var client = Client.connect(Target.server(outer))) {
+        assertEquals("true", client.callTool("in__open", null, String.class));
+        assertTrue(opened.get(0).isOpen);
+      }
+      assertFalse(opened.get(0).isOpen);
+    }
+  }
+
+  @Test
+  void aLifespanThatCannotOpenFailsTheConnection() {
+    try (var server =
+        new Server(
+            "broken",
+            "1",
+            options ->
+                options.lifespan(
+                    () -> {
+                      throw new IllegalStateException("no database");
+                    }))) {
+      var error =
+          assertThrows(IllegalStateException.class, () -> Client.connect(Target.server(server)));
+      assertEquals("no database", error.getMessage());
+    }
+  }
+
+  @Test
+  void resultsThatDoNotFitAreErrors() {
+    try (var server = new Server("weather", "1")) {
+      server.tool(
+          "now", "", Map.class, Weather.class, (context, given) -> new Weather("Oslo", 21.5));
+      try (var client = Client.connect(Target.server(server))) {
+        var error =
+            assertThrows(
+                TransportException.class,
+                () -> client.callTool("now", null, CallsTest.Greeting.class));
+        assertTrue(error.getMessage().contains("Greeting"), error.getMessage());
+      }
+    }
+  }
+
+  @Test
+  void aGroupRoutesToItsServers() {
+    try (var server = new Server("weather", "1")) {
+      server.tool("now", "", (context, given) -> "rain");
+      try (var listener = server.listen(options -> {});
+          var group =
+              ClientGroup.connect(Map.of("weather", Target.url(listener.url())), options -> {})) {
+        assertEquals("rain", group.callTool("weather__now", null, String.class));
+        assertEquals("weather", group.servers().get(0).name());
+        group.removeServer("weather");
+        assertEquals(List.of(), group.servers());
+      }
+    }
+  }
+
+  @Test
+  void aStoreIsCheckedAgainstItsContract() {
+    var violations = Server.checkStore(new ForgetfulStore());
+    assertFalse(violations.isEmpty());
+  }
+
+  /** Keeps nothing. */
+  private static final class ForgetfulStore implements Store {
+    @Override
+    public String get(String key) {
+      return null;
+    }
+
+    @Override
+    public void put(String key, String text, java.time.Duration keepFor) {}
+
+    @Override
+    public boolean putIf(String key, String expected, String text, java.time.Duration keepFor) {
+      return true;
+    }
+
+    @Override
+    public void remove(String key) {}
+
+    @Override
+    public long append(String log, String entry, long maxEntries, java.time.Duration keepFor) {
+      return 1;
+    }
+
+    @Override
+    public List<StoredEntry> read(String log, long after, long limit, java.time.Duration wait) {
+      return List.of();
+    }
+  }
+}

@@ -1,0 +1,102 @@
+package dev.trunkline.java;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+class MapperTest {
+  enum Unit {
+    @JsonName("c")
+    CELSIUS,
+    FAHRENHEIT
+  }
+
+  sealed interface Shape {}
+
+  record Circle(double radius) implements Shape {}
+
+  record Square(double side) implements Shape {}
+
+  record Tree(String name, List<Tree> children) {}
+
+  record Everything(
+      int count,
+      long[] numbers,
+      Optional<String> note,
+      @Nullable Unit unit,
+      Map<String, List<Shape>> shapes,
+      @JsonName("for") Duration time) {}
+
+  @Test
+  void recordsAreWrittenAndRead() {
+    var shapes = Map.of("all", List.of(new Circle(1), new Square(2)));
+    var given =
+        new Everything(
+            1,
+            new long[] {1, 2},
+            Optional.of("x"),
+            Unit.CELSIUS,
+            Map.of("all", List.copyOf(shapes.get("all"))),
+            Duration.ofNanos(1_500_000));
+    var json = Json.write(given);
+    assertTrue(json.contains("\"unit\":\"c\"") && json.contains("\"for\":2"), json);
+    assertTrue(json.contains("{\"type\":\"Square\",\"side\":2.0}"), json);
+    var read = Json.read(Json.parse(json), Everything.class);
+    assertEquals(json, Json.write(read));
+    assertEquals(Duration.ofMillis(2), read.time());
+  }
+
+  @Test
+  void whatDoesNotFitIsNamedWithItsPath() {
+    assertMessage(
+        "children[0].name: it must be a string, and is a number",
+        "{\"name\":\"a\",\"children\":[{\"name\":5}]}",
+        Tree.class);
+    assertMessage("needs the member type with one of Circle, Square", "{}", Shape.class);
+    assertMessage(
+        "count: it must be a number of the type int", "{\"count\":1.5}", Everything.class);
+    assertMessage(
+        "one of c, FAHRENHEIT, and is K",
+        "{\"count\":1,\"numbers\":[],\"unit\":\"K\"}",
+        Everything.class);
+  }
+
+  private static void assertMessage(String expected, String json, Class<?> type) {
+    var error =
+        assertThrows(IllegalArgumentException.class, () -> Json.read(Json.parse(json), type));
+    assertTrue(error.getMessage().contains(expected), error.getMessage());
+  }
+
+  @Test
+  void schemasDescribeRecords() {
+    assertEquals(
+        Map.of("$ref", "#/$defs/Tree"),
+        ((Map<?, ?>) ((Map<?, ?>) Schema.of(Tree.class).get("properties")).get("children"))
+            .get("items"));
+    var everything = Schema.of(Everything.class);
+    assertEquals(
+        List.of("count", "numbers", "shapes"),
+        ((List<?>) everything.get("required")).subList(0, 3));
+    assertTrue(Json.write(everything).contains("\"enum\":[\"c\",\"FAHRENHEIT\"]"));
+    assertTrue(Json.write(everything).contains("\"const\":\"Circle\""));
+    assertThrows(InvalidArgumentException.class, () -> Schema.of(Thread.class));
+  }
+
+  @Test
+  void modelsKeepWhatTheyDoNotKnow() {
+    var block = Json.read(Json.parse("{\"type\":\"hologram\",\"data\":1}"), ContentBlock.class);
+    assertEquals("hologram", block.type());
+    assertEquals("{\"type\":\"hologram\",\"data\":1}", Json.write(block));
+    assertEquals("new", Json.read("new", TaskStatus.class).value());
+    var text = Json.read(Json.parse("{\"uri\":\"a\",\"text\":\"b\"}"), ResourceContents.class);
+    assertEquals(new TextResourceContents("a", "b"), text);
+    assertEquals("Token", new Token("secret").toString());
+  }
+}

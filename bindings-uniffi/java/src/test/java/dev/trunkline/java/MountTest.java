@@ -1,0 +1,161 @@
+package dev.trunkline.java;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.sun.net.httpserver.HttpServer;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.eclipse.jetty.ee10.servlet.ServletContextHandler;
+import org.eclipse.jetty.ee10.servlet.ServletHolder;
+import org.eclipse.jetty.server.ServerConnector;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(30)
+class MountTest {
+  private static void withServlet(Server server, Consumer<String> work) throws Exception {
+    var jetty = new org.eclipse.jetty.server.Server(new InetSocketAddress("127.0.0.1", 0));
+    var context = new ServletContextHandler();
+    var servlet = new McpServlet(server.endpoint(options -> {}));
+    context.addServlet(new ServletHolder(servlet), "/mcp/*");
+    jetty.setHandler(context);
+    jetty.start();
+    try {
+      work.accept(
+          "http://127.0.0.1:"
+              + ((ServerConnector) jetty.getConnectors()[0]).getLocalPort()
+              + "/mcp/");
+    } finally {
+      jetty.stop();
+    }
+  }
+
+  private static Server echo(CountDownLatch started, CountDownLatch interrupted) {
+    var server = new Server("mounted", "1", options -> options.keepAlive(Duration.ofMillis(200)));
+    server.tool(
+        "echo",
+        "",
+        CallsTest.Name.class,
+        (context, given) -> {
+          context.progress(1);
+          return given.name();
+        });
+    server.tool(
+        "waits",
+        "",
+        (context, given) -> {
+          started.countDown();
+          try {
+            Thread.sleep(60_000);
+          } catch (InterruptedException interrupt) {
+            interrupted.countDown();
+          }
+          return "late";
+        });
+    return server;
+  }
+
+  @Test
+  void aServletServesEachRevision() throws Exception {
+    try (var server = echo(new CountDownLatch(1), new CountDownLatch(1))) {
+      withServlet(
+          server,
+          url -> {
+            for (var revision : List.of(RevisionChoice.LEGACY, RevisionChoice.MODERN)) {
+              try (var client = Client.connect(url, options -> options.revision(revision))) {
+                var seen = new ArrayList<Double>();
+                var result =
+                    client.callTool(
+                        "echo",
+                        java.util.Map.of("name", "é"),
+                        options -> options.onProgress(progress -> seen.add(progress.progress())));
+                assertEquals("é", ((TextContent) result.content().get(0)).text());
+                assertEquals(List.of(1.0), seen);
+              }
+            }
+          });
+    }
+  }
+
+  @Test
+  void aClientThatLeavesAServletCancelsItsCall() throws Exception {
+    var started = new CountDownLatch(1);
+    var interrupted = new CountDownLatch(1);
+    try (var server = echo(started, interrupted)) {
+      withServlet(
+          server,
+          url -> {
+            try (var client = Client.connect(url)) {
+              var call = client.callToolAsync("waits", null, options -> {});
+              assertTrue(started.await(10, TimeUnit.SECONDS));
+              call.cancel(true);
+              assertTrue(interrupted.await(10, TimeUnit.SECONDS));
+            } catch (InterruptedException interrupt) {
+              throw new IllegalStateException(interrupt);
+            }
+          });
+    }
+  }
+
+  @Test
+  void theServerOfTheJdkServesAnEndpoint() throws Exception {
+    try (var server = echo(new CountDownLatch(1), new CountDownLatch(1));
+        var endpoint = server.endpoint(options -> {})) {
+      var web = HttpServer.create(new InetSocketAddress("127.0.0.1", 0), 0);
+      var threads = Executors.newCachedThreadPool();
+      web.setExecutor(threads);
+      web.createContext("/", endpoint.toHandler());
+      web.start();
+      try (var client = Client.connect("http://127.0.0.1:" + web.getAddress().getPort())) {
+        assertEquals("a", client.callTool("echo", new CallsTest.Name("a"), String.class));
+      } finally {
+        web.stop(0);
+        threads.shutdownNow();
+      }
+      assertThrows(
+          InvalidArgumentException.class, () -> server.endpoint(options -> options.port(1)));
+    }
+  }
+
+  @Test
+  void aVerifierKnowsTheCaller() {
+    try (var server = new Server("guarded", "1")) {
+      server.tool("who", "", (context, given) -> context.auth().subject());
+      try (var listener =
+          server.listen(
+              options ->
+                  options.auth(
+                      auth ->
+                          auth.resource("http://127.0.0.1/mcp")
+                              .authorizationServers(List.of("https://login.example.com"))
+                              .verifier(MountTest::identityOf)))) {
+        try (var client =
+            Client.connect(listener.url(), options -> options.auth(auth -> auth.token("good")))) {
+          assertEquals("Ada", client.callTool("who", null, String.class));
+        }
+        var error =
+            assertThrows(
+                AuthorizationRequiredException.class,
+                () ->
+                    Client.connect(
+                            listener.url(), options -> options.auth(auth -> auth.token("bad")))
+                        .listTools());
+        assertEquals(401, error.httpStatus());
+      }
+    }
+  }
+
+  private static Identity identityOf(TokenVerificationRequest request) {
+    assertEquals("POST", request.method());
+    assertTrue(request.headers().containsKey("authorization"));
+    return request.token().equals("good") ? new Identity().withSubject("Ada") : null;
+  }
+}
