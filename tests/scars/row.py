@@ -12,9 +12,9 @@ Measure = Callable[[Language], Awaitable[float]]
 LONG = "--long"
 LONG_FORM = LONG in sys.argv
 
-LANGUAGES = ("rust", "python", "node", "c", "go", "kotlin", "ruby")
+LANGUAGES = ("rust", "python", "node", "c", "go", "kotlin", "java", "ruby")
 # Of these, the ones that measure what only the core does in the long form alone.
-NEWER = ("go", "kotlin", "ruby")
+NEWER = ("go", "kotlin", "java", "ruby")
 # The web frameworks of each language.
 FRAMEWORKS = {
     "rust": ("axum",),
@@ -23,6 +23,7 @@ FRAMEWORKS = {
     "c": ("web_server",),
     "go": ("nethttp",),
     "kotlin": ("jdk",),
+    "java": ("jdk",),
     "ruby": ("puma",),
 }
 

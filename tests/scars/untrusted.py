@@ -177,7 +177,7 @@ async def careless_server(language: Language) -> float:
     "callbacks of a client that throw: its slowest other call",
     BAR,
     "s",
-    ("rust", "python", "node", "kotlin", "ruby"),
+    ("rust", "python", "node", "kotlin", "java", "ruby"),
     alone=True,
 )
 async def careless_client(language: Language) -> float:

@@ -1,5 +1,5 @@
 //! Kotlin: the package on the JVM, with ktlint and JUnit. Maven builds it together with its tests
-//! and fixtures, in `target/kotlin`.
+//! and fixtures, and with those of Java.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Result, bail};
 
 use super::{Entry, Snippets};
-use crate::build::{kotlin, system};
+use crate::build::{jvm, system};
 use crate::process::run;
 use crate::requirements::TestSyntax;
 use crate::test::lint::one;
@@ -35,11 +35,11 @@ pub(super) static ENTRY: Entry = Entry {
     ],
     toolchain: || system::maven().map(drop),
     meets_all: false,
-    build: kotlin::build,
+    build: jvm::build,
     install_tools: |_| Ok(()),
     build_bench: |_| bail!("there is no benchmark in Kotlin yet"),
     bench_crate: "trunkline-uniffi",
-    program: |workspace, name, _| kotlin::program(workspace, name),
+    program: |workspace, name, _| jvm::program(workspace, "kotlin", name),
     start,
     snippets: Snippets::Alone(|workspace, stem| start(workspace, &workspace.path(&format!("docs/snippets/{stem}.kt")))),
     snippet_ending: "kt",
@@ -53,10 +53,10 @@ fn start(_: &Workspace, source: &Path) -> Result<Command> {
 }
 
 fn lint(workspace: &Workspace, _: &Selection) -> Result<Count> {
-    one(kotlin::maven(workspace, &["ktlint:check"]))
+    one(jvm::maven(workspace, &["ktlint:check"]))
 }
 
 /// Runs the tests that the build has compiled.
 fn tests(workspace: &Workspace, _: &Selection) -> Result<Count> {
-    Ok(of_maven(&run(kotlin::maven(workspace, &["surefire:test"]), suites::DEADLINE)?))
+    Ok(of_maven(&run(jvm::maven(workspace, &["surefire:test", "-Dsurefire.includes=**/dev/trunkline/*Test"]), suites::DEADLINE)?))
 }

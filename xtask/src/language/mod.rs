@@ -3,6 +3,7 @@
 
 mod c;
 mod go;
+mod java;
 mod kotlin;
 mod node;
 mod python;
@@ -89,13 +90,14 @@ pub(crate) enum Snippets {
 pub(crate) struct Language(&'static Entry);
 
 impl Language {
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self(&rust::ENTRY),
         Self(&python::ENTRY),
         Self(&node::ENTRY),
         Self(&c::ENTRY),
         Self(&go::ENTRY),
         Self(&kotlin::ENTRY),
+        Self(&java::ENTRY),
         Self(&ruby::ENTRY),
     ];
 

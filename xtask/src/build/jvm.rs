@@ -1,4 +1,4 @@
-//! Kotlin: the package, its tests and its fixtures, which Maven compiles in `target/kotlin`.
+//! Kotlin and Java: the package, its tests and its fixtures, which Maven compiles in `target/jvm`.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -12,13 +12,20 @@ use crate::workspace::Workspace;
 
 const PACKAGE: &str = "bindings-uniffi/kotlin";
 
-/// The programs of `tests/fixtures/kotlin`, with their classes.
-const PROGRAMS: [(&str, &str); 4] = [
-    ("fixture-server", "fixture.ServerKt"),
-    ("fixture-client", "fixture.ClientKt"),
-    ("scars-server", "fixture.scars.ServerKt"),
-    ("scars-client", "fixture.scars.ClientKt"),
+/// The programs of `tests/fixtures`, with their languages and classes.
+const PROGRAMS: [(&str, &str, &str); 8] = [
+    ("kotlin", "fixture-server", "fixture.ServerKt"),
+    ("kotlin", "fixture-client", "fixture.ClientKt"),
+    ("kotlin", "scars-server", "fixture.scars.ServerKt"),
+    ("kotlin", "scars-client", "fixture.scars.ClientKt"),
+    ("java", "fixture-server", "fixture.java.FixtureServer"),
+    ("java", "fixture-client", "fixture.java.FixtureClient"),
+    ("java", "scars-server", "fixture.java.scars.ScarsServer"),
+    ("java", "scars-client", "fixture.java.scars.ScarsClient"),
 ];
+
+/// The languages, which are one package.
+const LANGUAGES: [&str; 2] = ["kotlin", "java"];
 
 /// The package, and its tests with the fixtures.
 const CLASSES: [&str; 2] = ["classes", "test-classes"];
@@ -29,15 +36,18 @@ const START: [&str; 3] = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmn2m
 
 pub(crate) fn build(workspace: &Workspace) -> Result<()> {
     let package = workspace.path(PACKAGE);
-    let stamp = Stamp::new(workspace, "kotlin")
+    let mut stamp = Stamp::new(workspace, "jvm")
         .on(&START.join(" "))
         .on_files(&package.join("pom.xml"))?
         .on_files(&package.join("src"))?
-        .on_files(&workspace.path("tests/fixtures/kotlin"))?;
-    stamp.unless_done(&archive(workspace), || {
+        .on_files(&workspace.path("bindings-uniffi/java/src"))?;
+    for language in LANGUAGES {
+        stamp = stamp.on_files(&workspace.path(&format!("tests/fixtures/{language}")))?;
+    }
+    stamp.unless_done(&archive(workspace, LANGUAGES[1]), || {
         compile(workspace)?;
         write_options(workspace)?;
-        write_archive(workspace)
+        LANGUAGES.into_iter().try_for_each(|language| write_archive(workspace, language))
     })
 }
 
@@ -49,9 +59,9 @@ pub(crate) fn maven(workspace: &Workspace, goals: &[&str]) -> Command {
 }
 
 /// The command line of a program. Java reads its options from a file.
-pub(crate) fn program(workspace: &Workspace, name: &str) -> Vec<PathBuf> {
-    let archive = format!("-XX:SharedArchiveFile={}", archive(workspace).display());
-    vec!["java".into(), archive.into(), options_of(workspace, name).into()]
+pub(crate) fn program(workspace: &Workspace, language: &str, name: &str) -> Vec<PathBuf> {
+    let archive = format!("-XX:SharedArchiveFile={}", archive(workspace, language).display());
+    vec!["java".into(), archive.into(), options_of(workspace, language, name).into()]
 }
 
 /// Compiles everything. Classes can only be archived from JAR files.
@@ -73,35 +83,35 @@ fn write_options(workspace: &Workspace) -> Result<()> {
     places.splice(0..0, jar_files(workspace));
     let places = std::env::join_paths(places)?;
     let library = workspace.target.join("debug");
-    for (name, class) in PROGRAMS {
+    for (language, name, class) in PROGRAMS {
         let options = format!("{}\n-Djna.library.path={library:?}\n-cp {places:?}\n{class}\n", START.join("\n"));
-        write_if_changed(&folder(workspace).join(format!("{name}.options")), options.as_bytes())?;
+        write_if_changed(&folder(workspace).join(format!("{language}-{name}.options")), options.as_bytes())?;
     }
     Ok(())
 }
 
 /// Stores the classes that a start loads in parsed form, which halves its time. A JVM that the
 /// archive does not fit ignores it.
-fn write_archive(workspace: &Workspace) -> Result<()> {
-    let [server, client] = ["fixture-server", "fixture-client"].map(|name| options_of(workspace, name));
+fn write_archive(workspace: &Workspace, language: &str) -> Result<()> {
+    let [server, client] = ["fixture-server", "fixture-client"].map(|name| options_of(workspace, language, name));
     let mut java = workspace.command("java");
-    java.arg(format!("-XX:ArchiveClassesAtExit={}", archive(workspace).display()));
+    java.arg(format!("-XX:ArchiveClassesAtExit={}", archive(workspace, language).display()));
     java.args([&client, "--auto", "--stdio", "java", &server]);
     must(java, DEADLINE).map(drop)
 }
 
-fn options_of(workspace: &Workspace, name: &str) -> String {
-    format!("@{}", folder(workspace).join(format!("{name}.options")).display())
+fn options_of(workspace: &Workspace, language: &str, name: &str) -> String {
+    format!("@{}", folder(workspace).join(format!("{language}-{name}.options")).display())
 }
 
 fn jar_files(workspace: &Workspace) -> [PathBuf; 2] {
     CLASSES.map(|classes| folder(workspace).join(format!("{classes}.jar")))
 }
 
-fn archive(workspace: &Workspace) -> PathBuf {
-    folder(workspace).join("fixtures.jsa")
+fn archive(workspace: &Workspace, language: &str) -> PathBuf {
+    folder(workspace).join(format!("{language}.jsa"))
 }
 
 fn folder(workspace: &Workspace) -> PathBuf {
-    workspace.target.join("kotlin")
+    workspace.target.join("jvm")
 }
