@@ -124,12 +124,14 @@ public suspend inline fun <reified R> ConnectedClient.callTool(
     noinline options: RequestOptions.() -> Unit = {},
 ): R = callTool(name, arguments, options).read()
 
+/** The text blocks, joined by line breaks. */
+public val CallToolResult.text: String get() = content.filterIsInstance<TextContent>().joinToString("\n") { it.text }
+
 /** The structured content as a serializable class, or the text as a [String]. */
 public inline fun <reified R> CallToolResult.read(): R = read(serializer<R>())
 
 @PublishedApi
 internal fun <R> CallToolResult.read(serializer: KSerializer<R>): R {
-    val text = content.filterIsInstance<TextContent>().joinToString("\n") { it.text }
     if (isError) throw ToolException(text)
     val content = structuredContent ?: if (serializer.descriptor.kind == PrimitiveKind.STRING) JsonPrimitive(text) else NOTHING
     val isWrapped = structuredContent != null && OutputSchema(serializer.descriptor).isWrapped

@@ -24,6 +24,14 @@ internal val values: Json =
         ignoreUnknownKeys = true
     }
 
+/** A JSON object of names and values: strings, numbers, booleans, null, lists, maps, and serializable classes. */
+public fun jsonObjectOf(vararg members: Pair<String, Any?>): JsonObject = JsonObject(
+    members.associate { (name, value) ->
+        name to
+            jsonOf(value)
+    },
+)
+
 internal val NOTHING: JsonObject = JsonObject(emptyMap())
 
 /** An object of the members that are not null. */

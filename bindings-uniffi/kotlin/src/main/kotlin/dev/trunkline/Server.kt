@@ -301,8 +301,26 @@ public class Server internal constructor(
     public suspend fun listen(auth: AuthOptions? = null, verifier: TokenVerifier? = null, options: HttpOptions.() -> Unit = {}): Listener =
         listen(json.encodeToJsonElement(HttpOptions().apply(options)) as JsonObject, judged(auth), verifier?.let(::verification))
 
-    internal suspend fun listen(options: JsonObject, auth: JsonObject?, verify: Handler?): Listener {
+    internal suspend fun listen(options: JsonObject, auth: JsonObject?, verify: Handler?): Listener =
+        bind(OpenHandle(this), options, auth, verify)
+
+    /**
+     * Serves Streamable HTTP in the foreground, until SIGINT or SIGTERM arrives. Calls in flight may then complete within
+     * `drainDeadline`. As [listen] and [Listener.run], but a signal is also handled while it opens.
+     */
+    public suspend fun serveHttp(auth: AuthOptions? = null, verifier: TokenVerifier? = null, options: HttpOptions.() -> Unit = {}): Unit =
+        serveHttp(json.encodeToJsonElement(HttpOptions().apply(options)) as JsonObject, judged(auth), verifier?.let(::verification))
+
+    internal suspend fun serveHttp(options: JsonObject, auth: JsonObject?, verify: Handler?) {
         val opened = OpenHandle(this)
+        endedBySignals({ opened.close() }) {
+            bind(opened, options, auth, verify)
+            Port.notify(opened.handle, objectOf("foreground" to TRUE))
+            opened.end.await()
+        }
+    }
+
+    private suspend fun bind(opened: OpenHandle, options: JsonObject, auth: JsonObject?, verify: Handler?): Listener {
         val bound = listen(opened, http(opened, auth, verify, options)) as JsonObject
         val port = (bound["port"] as? JsonPrimitive)?.intOrNull ?: 0
         return Listener(opened, bound.string("url").orEmpty(), bound.string("host").orEmpty(), port)

@@ -50,4 +50,9 @@ public record CallToolResult(List<ContentBlock> content, @Nullable Object struct
   public CallToolResult withMeta(@Nullable Map<String, Object> meta) {
     return new CallToolResult(content, structuredContent, isError, resultType, meta);
   }
+
+  /** The text blocks, joined by line breaks. */
+  public String text() {
+    return Content.textOf(content);
+  }
 }

@@ -9,7 +9,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** The base of {@link Client} and {@link ClientGroup}. */
@@ -158,22 +157,19 @@ public abstract class ConnectedClient extends ClientOperations implements AutoCl
   }
 
   private static <R> R read(CallToolResult result, Type type) {
-    var text =
-        result.content().stream()
-            .filter(TextContent.class::isInstance)
-            .map(block -> ((TextContent) block).text())
-            .collect(Collectors.joining("\n"));
+    var text = result.text();
     if (result.isError()) {
       throw new ToolException(text);
     }
     var content = result.structuredContent();
-    if (content == null) {
-      return Mapper.read(type == String.class ? text : Map.of(), type);
+    var wrapped = content instanceof Map<?, ?> object ? object.get("result") : null;
+    if (type == String.class && !(wrapped instanceof String)) {
+      return Mapper.read(text, type);
+    } else if (content == null) {
+      return Mapper.read(Map.of(), type);
     }
     try {
-      var isWrapped = Schema.isWrapped(Schema.of(type));
-      return Mapper.read(
-          isWrapped && content instanceof Map<?, ?> object ? object.get("result") : content, type);
+      return Mapper.read(Schema.isWrapped(Schema.of(type)) ? wrapped : content, type);
     } catch (IllegalArgumentException reason) {
       var error =
           "the structured content is not that of "

@@ -1,6 +1,8 @@
 package dev.trunkline.java;
 
 import java.util.Base64;
+import java.util.List;
+import java.util.stream.Collectors;
 
 /** Makes content blocks. */
 public final class Content {
@@ -29,6 +31,13 @@ public final class Content {
   /** A link to a resource. */
   public static ResourceLink link(String uri, String name) {
     return new ResourceLink(uri, name);
+  }
+
+  static String textOf(List<? extends ContentBlock> content) {
+    return content.stream()
+        .filter(TextContent.class::isInstance)
+        .map(block -> ((TextContent) block).text())
+        .collect(Collectors.joining("\n"));
   }
 
   private static String base64(byte[] data) {

@@ -149,6 +149,8 @@ final class Mapper {
       return generic(json, type, new Type[] {Object.class});
     } else if (type.isRecord()) {
       return RecordForm.of(type).read(objectOf(json));
+    } else if (type == TrunklineException.class) {
+      return TrunklineException.of(objectOf(json));
     } else if (type.isSealed()) {
       return UnionForm.of(type).read(objectOf(json));
     } else if (json instanceof String text && OpenEnum.class.isAssignableFrom(type)) {
@@ -159,8 +161,6 @@ final class Mapper {
       return Base64.getDecoder().decode(text);
     } else if (type.isArray()) {
       return array(json, type.getComponentType());
-    } else if (type == TrunklineException.class) {
-      return TrunklineException.of(objectOf(json));
     } else if (json.equals(false)) {
       // Of a member that is a value or false.
       return null;

@@ -348,6 +348,16 @@ public final class Server implements AutoCloseable {
   }
 
   /**
+   * Serves Streamable HTTP in the foreground, until SIGINT or SIGTERM arrives. Calls in flight may
+   * then complete within {@code drainDeadline}. As {@link #listen} and {@link Listener#run}, but a
+   * signal is also handled while it opens.
+   */
+  public void serveHttp(Consumer<HttpOptions> options) {
+    var given = Options.with(new HttpOptions(), options);
+    jvm.serveHttp(given.values, authOf(given), verifierOf(given));
+  }
+
+  /**
    * An endpoint of Streamable HTTP in the program's own web server, whose adapter passes on
    * requests. It takes the options of {@link #listen} except those of a socket, and serves every
    * path that it gets, unless the options name one.

@@ -203,6 +203,11 @@ class FeaturesTest {
           var group =
               ClientGroup.connect(Map.of("weather", Target.url(listener.url())), options -> {})) {
         assertEquals("rain", group.callTool("weather__now", null, String.class));
+        assertThrows(
+            TransportException.class,
+            () -> group.addServer("broken", Target.command("no-such-program")));
+        assertTrue(group.servers().get(1).error() instanceof TransportException);
+        group.removeServer("broken");
         assertEquals("weather", group.servers().get(0).name());
         group.removeServer("weather");
         assertEquals(List.of(), group.servers());

@@ -96,6 +96,9 @@ internal class JvmServer(
     public fun listen(options: Map<String, Any?>, auth: Map<String, Any?>?, verifier: JvmHandler?): CompletableFuture<JvmListener> =
         jvm.future { JvmListener(jvm, server.listen(objectFrom(options), auth?.let(::objectFrom), verifier?.let(jvm::running))) }
 
+    public fun serveHttp(options: Map<String, Any?>, auth: Map<String, Any?>?, verifier: JvmHandler?): Unit =
+        jvm.blocking { server.serveHttp(objectFrom(options), auth?.let(::objectFrom), verifier?.let(jvm::running)) }
+
     public fun endpoint(options: Map<String, Any?>, auth: Map<String, Any?>?, verifier: JvmHandler?): JvmEndpoint = jvm.converting {
         JvmEndpoint(jvm, server.endpoint(objectFrom(options), auth?.let(::objectFrom), verifier?.let(jvm::running)))
     }
