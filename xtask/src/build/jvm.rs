@@ -1,11 +1,13 @@
 //! Kotlin and Java: the package, its tests and its fixtures, which Maven compiles in `target/jvm`.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
 
 use crate::build::DEADLINE;
+use crate::generate::text::pascal;
 use crate::process::must;
 use crate::stamp::{Stamp, write_if_changed};
 use crate::workspace::Workspace;
@@ -27,6 +29,10 @@ const PROGRAMS: [(&str, &str, &str); 8] = [
 /// The languages, which are one package.
 const LANGUAGES: [&str; 2] = ["kotlin", "java"];
 
+/// Runs the snippets.
+const RUNNER: &str = "snippets.Run";
+const SNIPPETS: &str = "snippets";
+
 /// The package, and its tests with the fixtures.
 const CLASSES: [&str; 2] = ["classes", "test-classes"];
 
@@ -42,7 +48,12 @@ pub(crate) fn build(workspace: &Workspace) -> Result<()> {
         .on_files(&package.join("src"))?
         .on_files(&workspace.path("bindings-uniffi/java/src"))?;
     for language in LANGUAGES {
-        stamp = stamp.on_files(&workspace.path(&format!("tests/fixtures/{language}")))?;
+        for folder in ["tests/fixtures", "examples"] {
+            stamp = stamp.on_files(&workspace.path(&format!("{folder}/{language}")))?;
+        }
+    }
+    for folder in ["docs/snippets", "tests/snippets"] {
+        stamp = stamp.on_files(&workspace.path(folder))?;
     }
     stamp.unless_done(&archive(workspace, LANGUAGES[1]), || {
         compile(workspace)?;
@@ -64,6 +75,30 @@ pub(crate) fn program(workspace: &Workspace, language: &str, name: &str) -> Vec<
     vec!["java".into(), archive.into(), options_of(workspace, language, name).into()]
 }
 
+/// The command that runs the snippets of a language.
+pub(crate) fn snippets(workspace: &Workspace, language: &str) -> Command {
+    let mut java = workspace.command("java");
+    java.current_dir(workspace.path("docs/snippets")).arg(options_of(workspace, "all", SNIPPETS)).arg(RUNNER);
+    java.arg(language);
+    java
+}
+
+/// The command that runs a snippet or an example.
+pub(crate) fn start(workspace: &Workspace, source: &Path) -> Result<Command> {
+    let mut java = workspace.command("java");
+    java.current_dir(source.parent().context("a program lies in a folder")?);
+    java.arg(options_of(workspace, "all", SNIPPETS)).arg(class_of(source)?);
+    Ok(java)
+}
+
+/// The class of a program: its name in camel case, in the package that the file names.
+fn class_of(source: &Path) -> Result<String> {
+    let text = std::fs::read_to_string(source).with_context(|| format!("cannot read {}", source.display()))?;
+    let package = text.lines().find_map(|line| line.strip_prefix("package "));
+    let class = pascal(&source.file_stem().unwrap_or_default().to_string_lossy());
+    Ok(package.map_or(class.clone(), |package| format!("{}.{class}", package.trim_end_matches(';'))))
+}
+
 /// Compiles everything. Classes can only be archived from JAR files.
 fn compile(workspace: &Workspace) -> Result<()> {
     must(maven(workspace, &["process-test-classes"]), DEADLINE)?;
@@ -76,18 +111,45 @@ fn compile(workspace: &Workspace) -> Result<()> {
 }
 
 fn write_options(workspace: &Workspace) -> Result<()> {
-    let dependencies = folder(workspace).join("dependency");
-    let files = std::fs::read_dir(&dependencies).context("Maven has copied no dependencies")?;
+    let write = |language: &str, name: &str, options: String| {
+        let options = format!("{}\n{options}\n", START.join("\n"));
+        write_if_changed(&folder(workspace).join(format!("{language}-{name}.options")), options.as_bytes())
+    };
+    let places = class_path(workspace, "dependency", [])?;
+    let library = workspace.target.join("debug");
+    for (language, name, class) in PROGRAMS {
+        write(language, name, format!("-Djna.library.path={library:?}\n-cp {places:?}\n{class}"))?;
+    }
+    let places = class_path(workspace, "test-dependency", [native(workspace)?])?;
+    write("all", SNIPPETS, format!("-cp {places:?}"))
+}
+
+/// The classes, the dependencies that Maven has copied, and more.
+fn class_path<const N: usize>(workspace: &Workspace, dependencies: &str, more: [PathBuf; N]) -> Result<OsString> {
+    let files = std::fs::read_dir(folder(workspace).join(dependencies)).context("Maven has copied no dependencies")?;
     let mut places = files.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
     places.sort();
     places.splice(0..0, jar_files(workspace));
-    let places = std::env::join_paths(places)?;
-    let library = workspace.target.join("debug");
-    for (language, name, class) in PROGRAMS {
-        let options = format!("{}\n-Djna.library.path={library:?}\n-cp {places:?}\n{class}\n", START.join("\n"));
-        write_if_changed(&folder(workspace).join(format!("{language}-{name}.options")), options.as_bytes())?;
-    }
-    Ok(())
+    places.extend(more);
+    Ok(std::env::join_paths(places)?)
+}
+
+/// A folder on the class path with the native library, where JNA finds it: programs that start each
+/// other pass on their class path only.
+fn native(workspace: &Workspace) -> Result<PathBuf> {
+    let folder = folder(workspace).join("native");
+    let architecture = if cfg!(target_arch = "x86_64") { "x86-64" } else { std::env::consts::ARCH };
+    let system = if cfg!(target_os = "macos") { "darwin" } else { std::env::consts::OS };
+    let library = workspace.built_library("trunkline_uniffi");
+    let place = folder.join(format!("{system}-{architecture}")).join(library.file_name().context("a library")?);
+    std::fs::create_dir_all(place.parent().context("it lies in a folder")?)?;
+    let _ = std::fs::remove_file(&place);
+    // Not a copy, which would stay when the library is built again.
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(&library, &place)?;
+    #[cfg(not(unix))]
+    std::fs::copy(&library, &place)?;
+    Ok(folder)
 }
 
 /// Stores the classes that a start loads in parsed form, which halves its time. A JVM that the

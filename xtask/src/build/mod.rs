@@ -1,8 +1,8 @@
 //! Builds everything that the demo and the tests run, inside the tree, and only what has changed.
 
 pub(crate) mod c;
-pub(crate) mod launchers;
 pub(crate) mod jvm;
+pub(crate) mod launchers;
 pub(crate) mod node;
 pub(crate) mod peers;
 pub(crate) mod python;

@@ -36,8 +36,8 @@ pub(super) fn with_part(page: &str, part: &str, text: &str) -> Result<String> {
 fn options(surface: &Surface) -> String {
     let mut page = format!(
         "<!-- {MARK} -->\n\n# Options\n\n\
-         One table per object of options. Rust, Python and Ruby spell an option in snake case, JSON, Node\n\
-         and Kotlin in camel case. A time is a `Duration` in Rust and Kotlin, seconds in Python and Ruby,\n\
+         One table per object of options. Rust, Python and Ruby spell an option in snake case, JSON, Node,\n\
+         Kotlin and Java in camel case. A time is a `Duration` in Rust, Kotlin and Java, seconds in Python and Ruby,\n\
          milliseconds in Node, and in JSON and C milliseconds with `Ms` at the end of its name. In C an\n\
          option is a function behind `trunkline_` and the object's name, such as\n\
          `trunkline_server_options_set_debug`, or a limit for `trunkline_server_options_set_limit`;\n\
@@ -49,7 +49,7 @@ fn options(surface: &Surface) -> String {
             page += &format!("In Rust these are members of {names}.\n\n");
         }
         page += &format!(
-            "| Rust, Python, Ruby | JSON | Node, Kotlin | C | type | default | meaning |\n{}|\n",
+            "| Rust, Python, Ruby | JSON | Node, Kotlin, Java | C | type | default | meaning |\n{}|\n",
             "| --- ".repeat(7)
         );
         for field in &record.fields {

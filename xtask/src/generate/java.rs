@@ -46,7 +46,8 @@ pub(crate) fn render(workspace: &Workspace, printed: &Value) -> Result<Vec<File>
     let mut files = Vec::new();
     for (template, text) in templates::render(&environment, FOLDER, printed)? {
         for class in text.split(BEGIN).skip(1) {
-            let (name, body) = class.split_once('\n').with_context(|| format!("a class without a body in {template}"))?;
+            let (name, body) =
+                class.split_once('\n').with_context(|| format!("a class without a body in {template}"))?;
             files.push((format!("{FOLDER}/{name}.java"), file(body)));
         }
     }

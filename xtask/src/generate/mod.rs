@@ -16,7 +16,7 @@ mod python;
 mod ruby;
 mod surface;
 mod templates;
-mod text;
+pub(crate) mod text;
 mod typescript;
 
 use std::io::Write as _;
@@ -132,7 +132,8 @@ fn stale(workspace: &Workspace, files: &[File]) -> Result<Vec<String>> {
 /// Files in generated directories that no renderer generates.
 fn superfluous(workspace: &Workspace, files: &[File]) -> Result<Vec<String>> {
     let mut found = Vec::new();
-    let folders = FOLDERS.iter().chain(&python::FOLDERS).chain(&ruby::FOLDERS).chain(&kotlin::FOLDERS).chain(&java::FOLDERS);
+    let folders =
+        FOLDERS.iter().chain(&python::FOLDERS).chain(&ruby::FOLDERS).chain(&kotlin::FOLDERS).chain(&java::FOLDERS);
     for folder in folders.filter(|folder| workspace.path(folder).exists()) {
         for path in files_under(&workspace.path(folder))? {
             let relative = path.strip_prefix(&workspace.root)?.to_string_lossy().replace('\\', "/");

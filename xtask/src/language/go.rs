@@ -34,7 +34,7 @@ pub(super) static ENTRY: Entry = Entry {
     meets_all: false,
     build,
     install_tools: |_| Ok(()),
-    build_bench: |_| bail!("there is no benchmark in Go yet"),
+    build_bench: None,
     bench_crate: "trunkline-c",
     program: |workspace, name, _| vec![workshop(workspace).program(name)],
     start,

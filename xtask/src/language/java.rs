@@ -1,9 +1,6 @@
 //! Java: the API of the package on the JVM for Java, with google-java-format and JUnit.
 
-use std::path::Path;
-use std::process::Command;
-
-use anyhow::{Result, bail};
+use anyhow::Result;
 
 use super::{Entry, Snippets};
 use crate::build::{jvm, system};
@@ -36,20 +33,16 @@ pub(super) static ENTRY: Entry = Entry {
     meets_all: false,
     build: jvm::build,
     install_tools: |_| Ok(()),
-    build_bench: |_| bail!("there is no benchmark in Java yet"),
+    build_bench: None,
     bench_crate: "trunkline-uniffi",
     program: |workspace, name, _| jvm::program(workspace, "java", name),
-    start,
-    snippets: Snippets::Alone(|workspace, stem| start(workspace, &workspace.path(&format!("docs/snippets/{stem}.java")))),
+    start: jvm::start,
+    snippets: Snippets::Together(|workspace| Ok(jvm::snippets(workspace, "java"))),
     snippet_ending: "java",
     example_endings: &["java"],
     login: None,
     container_command: &["java", "-jar", "server.jar"],
 };
-
-fn start(_: &Workspace, source: &Path) -> Result<Command> {
-    bail!("{} cannot be started: examples in Java are not compiled yet", source.display())
-}
 
 fn lint(workspace: &Workspace, _: &Selection) -> Result<Count> {
     one(jvm::maven(workspace, &["com.spotify.fmt:fmt-maven-plugin:check"]))

@@ -1,10 +1,7 @@
 //! Kotlin: the package on the JVM, with ktlint and JUnit. Maven builds it together with its tests
 //! and fixtures, and with those of Java.
 
-use std::path::Path;
-use std::process::Command;
-
-use anyhow::{Result, bail};
+use anyhow::Result;
 
 use super::{Entry, Snippets};
 use crate::build::{jvm, system};
@@ -37,20 +34,16 @@ pub(super) static ENTRY: Entry = Entry {
     meets_all: false,
     build: jvm::build,
     install_tools: |_| Ok(()),
-    build_bench: |_| bail!("there is no benchmark in Kotlin yet"),
+    build_bench: None,
     bench_crate: "trunkline-uniffi",
     program: |workspace, name, _| jvm::program(workspace, "kotlin", name),
-    start,
-    snippets: Snippets::Alone(|workspace, stem| start(workspace, &workspace.path(&format!("docs/snippets/{stem}.kt")))),
+    start: jvm::start,
+    snippets: Snippets::Together(|workspace| Ok(jvm::snippets(workspace, "kotlin"))),
     snippet_ending: "kt",
     example_endings: &["kt"],
     login: None,
     container_command: &["java", "-jar", "server.jar"],
 };
-
-fn start(_: &Workspace, source: &Path) -> Result<Command> {
-    bail!("{} cannot be started: examples in Kotlin are not compiled yet", source.display())
-}
 
 fn lint(workspace: &Workspace, _: &Selection) -> Result<Count> {
     one(jvm::maven(workspace, &["ktlint:check"]))
@@ -58,5 +51,8 @@ fn lint(workspace: &Workspace, _: &Selection) -> Result<Count> {
 
 /// Runs the tests that the build has compiled.
 fn tests(workspace: &Workspace, _: &Selection) -> Result<Count> {
-    Ok(of_maven(&run(jvm::maven(workspace, &["surefire:test", "-Dsurefire.includes=**/dev/trunkline/*Test"]), suites::DEADLINE)?))
+    Ok(of_maven(&run(
+        jvm::maven(workspace, &["surefire:test", "-Dsurefire.includes=**/dev/trunkline/*Test"]),
+        suites::DEADLINE,
+    )?))
 }

@@ -55,8 +55,9 @@ pub(crate) struct Entry {
     pub(crate) build: fn(&Workspace) -> Result<()>,
     /// Installs its linters and test tools.
     pub(crate) install_tools: fn(&Workspace) -> Result<()>,
-    /// Builds the optimized benchmark programs, after cargo has built `bench_crate`.
-    pub(crate) build_bench: fn(&Workspace) -> Result<()>,
+    /// Builds the optimized benchmark programs, if there are any, after cargo has built
+    /// `bench_crate`.
+    pub(crate) build_bench: Option<fn(&Workspace) -> Result<()>>,
     pub(crate) bench_crate: &'static str,
 
     /// The command line that runs `source`, a path without its extension. A compiled program is
@@ -101,9 +102,16 @@ impl Language {
         Self(&ruby::ENTRY),
     ];
 
-    /// Those with pages, examples and benchmarks, which are written last.
-    pub(crate) const DOCUMENTED: [Self; 5] =
-        [Self(&rust::ENTRY), Self(&python::ENTRY), Self(&node::ENTRY), Self(&c::ENTRY), Self(&ruby::ENTRY)];
+    /// Those with pages and examples, which are written last.
+    pub(crate) const DOCUMENTED: [Self; 7] = [
+        Self(&rust::ENTRY),
+        Self(&python::ENTRY),
+        Self(&node::ENTRY),
+        Self(&c::ENTRY),
+        Self(&kotlin::ENTRY),
+        Self(&java::ENTRY),
+        Self(&ruby::ENTRY),
+    ];
 
     /// Those of `ALL` whose toolchain is on this machine, or could be installed.
     pub(crate) fn available() -> &'static [Self] {
