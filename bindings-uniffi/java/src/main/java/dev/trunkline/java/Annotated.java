@@ -45,7 +45,11 @@ final class Annotated {
   }
 
   static List<Registration> add(Server server, Object features) {
-    var methods = new ArrayList<>(Arrays.asList(features.getClass().getDeclaredMethods()));
+    var methods = new ArrayList<Method>();
+    // Also those that a proxy of the object overrides.
+    for (Class<?> type = features.getClass(); type != null; type = type.getSuperclass()) {
+      methods.addAll(Arrays.asList(type.getDeclaredMethods()));
+    }
     methods.sort(Comparator.comparing(Method::getName));
     var added = new ArrayList<Registration>();
     for (var method : methods) {

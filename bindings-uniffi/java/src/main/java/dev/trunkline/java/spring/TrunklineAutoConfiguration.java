@@ -1,0 +1,80 @@
+package dev.trunkline.java.spring;
+
+import dev.trunkline.java.HttpEndpoint;
+import dev.trunkline.java.McpPrompt;
+import dev.trunkline.java.McpResource;
+import dev.trunkline.java.McpServlet;
+import dev.trunkline.java.McpTool;
+import dev.trunkline.java.Server;
+import java.lang.reflect.Method;
+import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.beans.factory.SmartInitializingSingleton;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplication;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.boot.web.servlet.ServletRegistrationBean;
+import org.springframework.context.annotation.Bean;
+import org.springframework.util.ReflectionUtils;
+
+/**
+ * Serves the features of beans over HTTP. A {@link Server} bean replaces the server, for its
+ * options; a {@link HttpEndpoint} bean the endpoint, for access tokens.
+ */
+@AutoConfiguration
+@ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.SERVLET)
+@EnableConfigurationProperties(TrunklineProperties.class)
+public class TrunklineAutoConfiguration {
+  /** The server, if the program has none. */
+  @Bean
+  @ConditionalOnMissingBean
+  public Server trunklineServer(TrunklineProperties properties) {
+    return new Server(properties.name(), properties.version());
+  }
+
+  /** The endpoint, if the program has none. */
+  @Bean
+  @ConditionalOnMissingBean
+  public HttpEndpoint trunklineEndpoint(Server server, TrunklineProperties properties) {
+    return server.endpoint(
+        options -> {
+          if (!properties.allowedHosts().isEmpty()) {
+            options.allowedHosts(properties.allowedHosts());
+          }
+          if (!properties.allowedOrigins().isEmpty()) {
+            options.allowedOrigins(properties.allowedOrigins());
+          }
+        });
+  }
+
+  /** The servlet, at the path of the properties and below it. */
+  @Bean
+  public ServletRegistrationBean<McpServlet> trunklineServlet(
+      HttpEndpoint endpoint, TrunklineProperties properties) {
+    return new ServletRegistrationBean<>(new McpServlet(endpoint), properties.path() + "/*");
+  }
+
+  /** Adds the annotated methods of all beans once they exist. */
+  @Bean
+  public SmartInitializingSingleton trunklineFeatures(Server server, ListableBeanFactory beans) {
+    return () -> {
+      for (var name : beans.getBeanDefinitionNames()) {
+        var type = beans.getType(name, false);
+        if (type != null && hasFeatures(type)) {
+          server.add(beans.getBean(name));
+        }
+      }
+    };
+  }
+
+  private static boolean hasFeatures(Class<?> type) {
+    for (Method method : ReflectionUtils.getAllDeclaredMethods(type)) {
+      if (method.isAnnotationPresent(McpTool.class)
+          || method.isAnnotationPresent(McpResource.class)
+          || method.isAnnotationPresent(McpPrompt.class)) {
+        return true;
+      }
+    }
+    return false;
+  }
+}

@@ -1,0 +1,113 @@
+package dev.trunkline.java.spring;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import dev.trunkline.java.Client;
+import dev.trunkline.java.McpTool;
+import dev.trunkline.java.Server;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.net.Socket;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.boot.web.embedded.jetty.JettyServletWebServerFactory;
+import org.springframework.boot.web.servlet.context.ServletWebServerApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+
+@Timeout(120)
+class TrunklineAutoConfigurationTest {
+  private static final Server OWN = new Server("mine", "2.0");
+
+  @Configuration(proxyBeanMethods = false)
+  @ImportAutoConfiguration(TrunklineAutoConfiguration.class)
+  static class Application {
+    @Bean
+    JettyServletWebServerFactory web() {
+      return new JettyServletWebServerFactory(0);
+    }
+
+    @Bean
+    Weather weather() {
+      return new Weather();
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class WithServer {
+    @Bean
+    Server server() {
+      return OWN;
+    }
+  }
+
+  static class Weather {
+    @McpTool(description = "Tells tomorrow's weather")
+    public String forecast(String city) {
+      return "Rain in " + city;
+    }
+  }
+
+  private static void withApplication(
+      Map<String, Object> properties, Trial trial, Class<?>... sources) {
+    var builder =
+        new SpringApplicationBuilder(sources)
+            .properties(properties)
+            .bannerMode(org.springframework.boot.Banner.Mode.OFF);
+    try (var context = (ServletWebServerApplicationContext) builder.run()) {
+      trial.run("http://127.0.0.1:" + context.getWebServer().getPort());
+    }
+  }
+
+  private interface Trial {
+    void run(String url);
+  }
+
+  @Test
+  void annotatedBeansAreServed() {
+    withApplication(
+        Map.of("trunkline.name", "weather"),
+        url -> {
+          try (var client = Client.connect(url + "/mcp")) {
+            assertEquals("weather", client.serverInfo().name());
+            assertEquals(
+                "Rain in Oslo", client.callTool("forecast", Map.of("city", "Oslo"), String.class));
+          }
+        },
+        Application.class);
+  }
+
+  @Test
+  void propertiesAndBeansReplaceTheDefaults() {
+    withApplication(
+        Map.of("trunkline.path", "/tools", "trunkline.allowed-hosts", "mcp.example.com"),
+        url -> {
+          try (var client = Client.connect(url + "/tools")) {
+            assertEquals("mine", client.serverInfo().name());
+            assertEquals("forecast", client.listTools().get(0).name());
+          }
+          assertEquals("415", statusOf(url, "mcp.example.com"));
+          assertEquals("403", statusOf(url, "other.example.com"));
+        },
+        Application.class,
+        WithServer.class);
+  }
+
+  /** The status of an empty request to a host. */
+  private static String statusOf(String url, String host) {
+    try (var socket = new Socket("127.0.0.1", URI.create(url).getPort())) {
+      var request = "POST /tools HTTP/1.1\r\nHost: " + host + "\r\nContent-Length: 0\r\n\r\n";
+      socket.getOutputStream().write(request.getBytes(StandardCharsets.US_ASCII));
+      var response = new BufferedReader(new InputStreamReader(socket.getInputStream()));
+      return response.readLine().split(" ")[1];
+    } catch (IOException failed) {
+      throw new IllegalStateException(failed);
+    }
+  }
+}
