@@ -33,6 +33,10 @@ const LANGUAGES: [&str; 2] = ["kotlin", "java"];
 const RUNNER: &str = "snippets.Run";
 const SNIPPETS: &str = "snippets";
 
+/// Where Maven copies the dependencies of the package, and those of its tests and the snippets.
+const DEPENDENCIES: &str = "dependency";
+const TEST_DEPENDENCIES: &str = "test-dependency";
+
 /// The package, and its tests with the fixtures.
 const CLASSES: [&str; 2] = ["classes", "test-classes"];
 
@@ -101,6 +105,10 @@ fn class_of(source: &Path) -> Result<String> {
 
 /// Compiles everything. Classes can only be archived from JAR files.
 fn compile(workspace: &Workspace) -> Result<()> {
+    for dependencies in [DEPENDENCIES, TEST_DEPENDENCIES] {
+        // Maven leaves those of before.
+        let _ = std::fs::remove_dir_all(folder(workspace).join(dependencies));
+    }
     must(maven(workspace, &["process-test-classes"]), DEADLINE)?;
     for (classes, file) in CLASSES.into_iter().zip(jar_files(workspace)) {
         let mut jar = workspace.command("jar");
@@ -115,12 +123,12 @@ fn write_options(workspace: &Workspace) -> Result<()> {
         let options = format!("{}\n{options}\n", START.join("\n"));
         write_if_changed(&folder(workspace).join(format!("{language}-{name}.options")), options.as_bytes())
     };
-    let places = class_path(workspace, "dependency", [])?;
+    let places = class_path(workspace, DEPENDENCIES, [])?;
     let library = workspace.target.join("debug");
     for (language, name, class) in PROGRAMS {
         write(language, name, format!("-Djna.library.path={library:?}\n-cp {places:?}\n{class}"))?;
     }
-    let places = class_path(workspace, "test-dependency", [native(workspace)?])?;
+    let places = class_path(workspace, TEST_DEPENDENCIES, [native(workspace)?])?;
     write("all", SNIPPETS, format!("-cp {places:?}"))
 }
 

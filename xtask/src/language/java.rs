@@ -50,6 +50,6 @@ fn lint(workspace: &Workspace, _: &Selection) -> Result<Count> {
 
 /// Runs the tests that the build has compiled.
 fn tests(workspace: &Workspace, _: &Selection) -> Result<Count> {
-    let maven = jvm::maven(workspace, &["surefire:test", "-Dsurefire.includes=**/dev/trunkline/java/*Test"]);
+    let maven = jvm::maven(workspace, &["surefire:test", "-Dsurefire.includes=**/dev/trunkline/java/**/*Test"]);
     Ok(of_maven(&run(maven, suites::DEADLINE)?))
 }
