@@ -148,10 +148,7 @@ public abstract class ConnectedClient extends ClientOperations implements AutoCl
   final ConnectionDescription described() {
     // With a pinned revision, the server is known a little later.
     if (described == null || described.serverInfo() == null) {
-      var now = jvm.describe();
-      if (now != null) {
-        described = Mapper.read(now, ConnectionDescription.class);
-      }
+      described = Mapper.read(jvm.describe(), ConnectionDescription.class);
     }
     return described;
   }

@@ -60,8 +60,12 @@ final class Futures {
     if (!(returned instanceof CompletionStage<?> stage)) {
       return returned;
     }
+    var future = stage.toCompletableFuture();
     try {
-      return stage.toCompletableFuture().get();
+      return future.get();
+    } catch (InterruptedException cancelled) {
+      future.cancel(true);
+      throw cancelled;
     } catch (ExecutionException failed) {
       if (causeOf(failed) instanceof Exception exception) {
         throw exception;

@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -126,6 +127,38 @@ class CallsTest {
           call.cancel(true);
           await(interrupted);
         });
+  }
+
+  @Test
+  void cancellingACallCancelsTheStageOfItsHandler() {
+    var started = new CountDownLatch(1);
+    var stage = new CompletableFuture<String>();
+    test(
+        server ->
+            server.tool(
+                "waits",
+                "",
+                (context, given) -> {
+                  started.countDown();
+                  return stage;
+                }),
+        client -> {
+          var call = client.callToolAsync("waits", null, options -> {});
+          await(started);
+          call.cancel(true);
+          assertThrows(CancellationException.class, () -> stage.get(10, TimeUnit.SECONDS));
+        });
+  }
+
+  @Test
+  void aClosedClientRemembersItsServer() {
+    try (var server = new Server("test", "1.0")) {
+      var client = Client.connect(Target.server(server));
+      client.close();
+      assertEquals("test", client.serverInfo().name());
+      assertFalse(client.isConnected());
+      assertThrows(ClosedException.class, client::ping);
+    }
   }
 
   @Test

@@ -17,6 +17,7 @@ import kotlinx.coroutines.runBlocking
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.decodeFromJsonElement
+import kotlinx.serialization.json.encodeToJsonElement
 import java.util.concurrent.Callable
 import java.util.concurrent.CompletableFuture
 import java.util.concurrent.Executor
@@ -68,16 +69,23 @@ internal class JvmClientParts(
 
 /** A connection of another language. */
 @JvmSuppressWildcards
-internal class JvmClient private constructor(private val jvm: Jvm, private val connection: Connection) {
+internal class JvmClient private constructor(private val jvm: Jvm, private val connection: Connection, opened: ConnectionDescription) {
+    /** What was known about the server at last. */
+    @Volatile
+    private var described = members(json.encodeToJsonElement(opened))
+
     public val handle: Long get() = connection.handle.toLong()
 
     public val isOpen: Boolean get() = connection.isOpen
 
-    /** What is known about the server; null once the connection has ended. */
-    public fun describe(): Map<String, Any?>? = try {
-        members(Port.describe(connection.handle))
-    } catch (_: TrunklineException) {
-        null
+    /** What is known about the server, or was at the end of the connection. */
+    public fun describe(): Map<String, Any?> {
+        try {
+            described = members(Port.describe(connection.handle))
+        } catch (_: TrunklineException) {
+            // The connection has ended.
+        }
+        return described
     }
 
     public fun request(
@@ -129,8 +137,8 @@ internal class JvmClient private constructor(private val jvm: Jvm, private val c
                     { params: JsonObject -> runBlocking(threads) { handler.accept(members(params)) } }
                 }
             val functions = parts.transport.mapValues { (_, function) -> running(function, threads) }
-            Connection.open(objectFrom(transport), auth?.let(::objectFrom), given, parts.server?.server, functions) { connection, _ ->
-                JvmClient(jvm, connection)
+            Connection.open(objectFrom(transport), auth?.let(::objectFrom), given, parts.server?.server, functions) { connection, opened ->
+                JvmClient(jvm, connection, opened)
             }
         }
     }
