@@ -1,5 +1,6 @@
 package dev.trunkline
 
+import kotlinx.coroutines.CoroutineDispatcher
 import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.SupervisorJob
@@ -18,6 +19,8 @@ internal class Connection(
     private val handlers: ClientHandlers,
     private val functions: Map<String, suspend (JsonObject) -> JsonObject>,
     private val server: Server?,
+    /** Runs the handlers of notifications, which may block. */
+    dispatcher: CoroutineDispatcher,
 ) : OpenHandle(server),
     Requester {
     /** The deadline of a close is an option of the client. */
@@ -31,7 +34,7 @@ internal class Connection(
         Channel<Notification>(KEPT_NOTIFICATIONS, BufferOverflow.DROP_OLDEST) {
             log(listOf(LogRecord("warn", "a handler of notifications is too slow: ${it.method} was dropped", "trunkline::client")))
         }
-    private val scope = CoroutineScope(SupervisorJob() + Dispatchers.Default)
+    private val scope = CoroutineScope(SupervisorJob() + dispatcher)
 
     init {
         scope.launch { for (notification in received) handle(notification) }
@@ -100,7 +103,7 @@ internal class Connection(
             server: Server?,
             functions: Map<String, suspend (JsonObject) -> JsonObject>,
             make: (Connection, ConnectionDescription) -> C,
-        ): C = open(transport, auth?.let { json.encodeToJsonElement(it) }, ClientOptions().apply(options), server, functions, make)
+        ): C = open(transport, auth?.let { json.encodeToJsonElement(it) }, ClientOptions().apply(options), server, functions, make = make)
 
         suspend fun <C> open(
             transport: JsonObject,
@@ -108,9 +111,10 @@ internal class Connection(
             given: ClientOptions,
             server: Server?,
             functions: Map<String, suspend (JsonObject) -> JsonObject>,
+            dispatcher: CoroutineDispatcher = Dispatchers.IO,
             make: (Connection, ConnectionDescription) -> C,
         ): C {
-            val connection = Connection(given, functions, server)
+            val connection = Connection(given, functions, server, dispatcher)
             val listens = given.notificationHandlers.keys.any { it in ClientHandlers.SUBSCRIBING }
             given.telemetry = Port.observes(given.telemetry)
             val span = if (given.telemetry == true) Port.telemetry?.starting(NONE, objectOf("method" to JsonPrimitive("open"))) else null

@@ -28,9 +28,12 @@ public class Listener internal constructor(
      * `drainDeadline` of the server. A second signal ends the process at once.
      */
     public suspend fun run() {
-        endedBySignals({ handle.close() }) {
-            Port.notify(handle.handle, objectOf("foreground" to TRUE))
-            handle.end.await()
-        }
+        endedBySignals({ handle.close() }) { serve() }
+    }
+
+    /** Serves in the foreground, without handling signals. */
+    internal suspend fun serve() {
+        Port.notify(handle.handle, objectOf("foreground" to TRUE))
+        handle.end.await()
     }
 }

@@ -1,7 +1,11 @@
 package dev.trunkline
 
 import dev.trunkline.internal.writeStderr
+import kotlinx.coroutines.channels.BufferOverflow
+import kotlinx.coroutines.channels.Channel
+import kotlinx.coroutines.runBlocking
 import kotlinx.serialization.Serializable
+import kotlin.concurrent.thread
 
 /** A record of the library's log. */
 @Serializable
@@ -14,9 +18,21 @@ public class LogRecord internal constructor(
     public val target: String,
 )
 
+private val toStandardError: (LogRecord) -> Unit =
+    { record ->
+        if (record.level == "error" || record.level == "warn") {
+            writeStderr("[${record.target}] ${record.level}: ${record.message}\n")
+        }
+    }
+
 /** Receives the records of the library's log; by default, warnings and errors go to standard error. */
 @Volatile
-public var logger: (LogRecord) -> Unit = ::toStandardError
+public var logger: (LogRecord) -> Unit = toStandardError
+
+/** Receives records of the core on the thread of the port, which a logger of the program must not block. */
+internal fun receive(records: List<LogRecord>) {
+    if (logger == toStandardError) log(records) else records.forEach(queue::trySend)
+}
 
 internal fun log(records: List<LogRecord>) {
     for (record in records) {
@@ -45,10 +61,12 @@ internal inline fun callBack(what: String, call: () -> Unit) {
 /** An error for the log. */
 internal fun describe(error: Throwable): String = error.stackTraceToString().take(MOST_CHARACTERS)
 
-private fun toStandardError(record: LogRecord) {
-    if (record.level == "error" || record.level == "warn") {
-        writeStderr("[${record.target}] ${record.level}: ${record.message}\n")
+/** Records for a logger of the program, in order. If it is too slow, the oldest are dropped. */
+private val queue by lazy {
+    Channel<LogRecord>(KEPT_RECORDS, BufferOverflow.DROP_OLDEST).also { records ->
+        thread(isDaemon = true, name = "trunkline-log") { runBlocking { for (record in records) log(listOf(record)) } }
     }
 }
 
 private const val MOST_CHARACTERS = 16_384
+private const val KEPT_RECORDS = 1024

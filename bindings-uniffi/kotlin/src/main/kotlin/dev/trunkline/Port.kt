@@ -145,7 +145,7 @@ internal object Port {
 
             EventKind.TELEMETRY -> telemetry?.receive(text(event))
 
-            EventKind.LOG -> log(json.decodeFromString(ListSerializer(LogRecord.serializer()), text(event)))
+            EventKind.LOG -> receive(json.decodeFromString(ListSerializer(LogRecord.serializer()), text(event)))
 
             EventKind.HTTP_HEAD, EventKind.HTTP_CHUNK -> known(exchanges, event.ticket)?.receive(event)
 

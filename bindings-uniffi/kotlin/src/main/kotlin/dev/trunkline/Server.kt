@@ -313,11 +313,7 @@ public class Server internal constructor(
 
     internal suspend fun serveHttp(options: JsonObject, auth: JsonObject?, verify: Handler?) {
         val opened = OpenHandle(this)
-        endedBySignals({ opened.close() }) {
-            bind(opened, options, auth, verify)
-            Port.notify(opened.handle, objectOf("foreground" to TRUE))
-            opened.end.await()
-        }
+        endedBySignals({ opened.close() }) { bind(opened, options, auth, verify).serve() }
     }
 
     private suspend fun bind(opened: OpenHandle, options: JsonObject, auth: JsonObject?, verify: Handler?): Listener {

@@ -38,9 +38,9 @@ import java.util.function.Function
 import kotlin.coroutines.CoroutineContext
 import kotlin.coroutines.EmptyCoroutineContext
 
-// What the package for Java is built on, with JSON as plain values, futures and threads.
+// The foundation of the package for Java: JSON as plain values, futures and threads.
 
-/** The package. [errorOf] makes its exception of an error object of the core. */
+/** The entry point. [errorOf] converts an error object of the core to an exception. */
 @JvmSuppressWildcards
 internal class Jvm(private val errorOf: Function<Map<String, Any?>, RuntimeException>) {
     private val scope = CoroutineScope(SupervisorJob() + Dispatchers.Default)
@@ -80,11 +80,11 @@ internal class Jvm(private val errorOf: Function<Map<String, Any?>, RuntimeExcep
             locals.addIfAbsent(local as ThreadLocal<Any?>)
         }
 
-        /** The exception of a handler that has failed in a way of its own: [failure] is the message for the core. */
+        /** Returns the exception of a handler whose failure is described by [failure], a message for the core. */
         @JvmStatic
         public fun failed(failure: Map<String, Any?>, cause: Throwable): Exception = Failed(objectFrom(failure), cause)
 
-        /** Whether the handler ends here, because it runs again with an answer of its client. */
+        /** Returns whether this suspends a handler, which runs again with the response of its client. */
         @JvmStatic
         public fun isSuspended(thrown: Throwable): Boolean = thrown is Suspended
 
@@ -144,7 +144,7 @@ internal class JvmAnswer private constructor(internal val answer: Answer) {
     }
 }
 
-/** The threads of handlers. What the executor rejects runs on a few threads of the library. */
+/** The threads of handlers. If the executor rejects a task, it runs on a thread of the library. */
 internal class Threads(private val executor: Executor) : CoroutineDispatcher() {
     override fun dispatch(context: CoroutineContext, block: Runnable) {
         try {
@@ -163,11 +163,15 @@ internal fun Jvm.running(handler: JvmHandler): Handler = { body: JsonElement ->
 internal fun running(function: JvmFunction, threads: Threads): suspend (JsonObject) -> JsonObject =
     { body -> withContext(threads) { runInterruptible { objectFrom(function.call(members(body))) } } }
 
-/** Options of a request, and what receives its progress. */
-internal fun requestOptions(options: Map<String, Any?>?, progress: Consumer<Map<String, Any?>>?): RequestOptions? {
+/** Options of a request, and what receives its progress on a thread of [dispatcher]. */
+internal fun requestOptions(
+    options: Map<String, Any?>?,
+    progress: Consumer<Map<String, Any?>>? = null,
+    dispatcher: CoroutineDispatcher = Dispatchers.Default,
+): RequestOptions? {
     if (options.isNullOrEmpty() && progress == null) return null
     val given = json.decodeFromJsonElement<RequestOptions>(objectFrom(options.orEmpty()))
     given.meta = options?.get("_meta")?.let { jsonOf(it) as JsonObject }
-    if (progress != null) given.onProgress = { progress.accept(members(json.encodeToJsonElement(it))) }
+    if (progress != null) given.receiveProgress = { withContext(dispatcher) { progress.accept(members(json.encodeToJsonElement(it))) } }
     return given
 }

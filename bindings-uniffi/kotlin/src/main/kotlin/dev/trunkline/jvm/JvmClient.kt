@@ -9,11 +9,12 @@ import dev.trunkline.Port
 import dev.trunkline.RequestOptions
 import dev.trunkline.Stream
 import dev.trunkline.TrunklineException
-import dev.trunkline.background
+import dev.trunkline.callBack
 import dev.trunkline.json
 import dev.trunkline.jsonOf
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.cancel
 import kotlinx.coroutines.launch
-import kotlinx.coroutines.runBlocking
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.decodeFromJsonElement
@@ -40,10 +41,10 @@ internal class JvmCall internal constructor(private val jvm: Jvm, private val co
         options: Map<String, Any?>?,
         progress: Consumer<Map<String, Any?>>?,
     ): CompletableFuture<Any?> = jvm.future {
-        plain(context.requester.request(method, objectFrom(params), requestOptions(options, progress)))
+        plain(context.requester.request(method, objectFrom(params), requestOptions(options, progress, context.dispatcher)))
     }
 
-    /** Sends a message about the call; nothing once it is answered. */
+    /** Sends a message about the call. Has no effect once the call is answered. */
     public fun tell(message: Map<String, Any?>): Unit = jvm.converting { context.tell(objectFrom(message)) }
 
     /** Runs work once per request, on this thread. */
@@ -54,7 +55,7 @@ internal class JvmCall internal constructor(private val jvm: Jvm, private val co
     public fun proceed(params: Map<String, Any?>?): Map<String, Any?> = members(jvm.blocking { context.proceed(params?.let(::objectFrom)) })
 }
 
-/** What a client of another language answers. */
+/** The functions of a client. */
 @JvmSuppressWildcards
 internal class JvmClientParts(
     internal val executor: Executor,
@@ -67,10 +68,15 @@ internal class JvmClientParts(
     internal val server: JvmServer?,
 )
 
-/** A connection of another language. */
+/** A connection. */
 @JvmSuppressWildcards
-internal class JvmClient private constructor(private val jvm: Jvm, private val connection: Connection, opened: ConnectionDescription) {
-    /** What was known about the server at last. */
+internal class JvmClient private constructor(
+    private val jvm: Jvm,
+    private val connection: Connection,
+    private val threads: Threads,
+    opened: ConnectionDescription,
+) {
+    /** The last known description of the server. */
     @Volatile
     private var described = members(json.encodeToJsonElement(opened))
 
@@ -78,7 +84,7 @@ internal class JvmClient private constructor(private val jvm: Jvm, private val c
 
     public val isOpen: Boolean get() = connection.isOpen
 
-    /** What is known about the server, or was at the end of the connection. */
+    /** Describes the server, or returns the last description once the connection has ended. */
     public fun describe(): Map<String, Any?> {
         try {
             described = members(Port.describe(connection.handle))
@@ -94,15 +100,18 @@ internal class JvmClient private constructor(private val jvm: Jvm, private val c
         options: Map<String, Any?>?,
         progress: Consumer<Map<String, Any?>>?,
     ): CompletableFuture<Any?> = jvm.future {
-        plain(connection.send(method, params?.let(::jsonOf), requestOptions(options, progress)))
+        plain(connection.send(method, params?.let(::jsonOf), requestOptions(options, progress, threads)))
     }
 
     public fun notify(method: String, params: Map<String, Any?>): Unit = jvm.converting { connection.notify(method, objectFrom(params)) }
 
     /** Passes all notifications on, until the returned object is closed. */
     public fun notifications(receive: BiConsumer<String, Map<String, Any?>>): AutoCloseable {
-        val job = background.launch { connection.notifications.collect { receive.accept(it.method, members(it.params)) } }
-        return AutoCloseable { job.cancel() }
+        val scope = CoroutineScope(threads)
+        scope.launch {
+            connection.notifications.collect { callBack("onNotification") { receive.accept(it.method, members(it.params)) } }
+        }
+        return AutoCloseable { scope.cancel() }
     }
 
     /** Sends a message about the connection. */
@@ -110,7 +119,7 @@ internal class JvmClient private constructor(private val jvm: Jvm, private val c
 
     /** Opens a stream of items: a subscription, or the states of a task. */
     public fun stream(method: String, params: Map<String, Any?>, options: Map<String, Any?>?): CompletableFuture<JvmStream> =
-        jvm.future { JvmStream(jvm, connection.stream(method, objectFrom(params), requestOptions(options, null) ?: RequestOptions())) }
+        jvm.future { JvmStream(jvm, connection.stream(method, objectFrom(params), requestOptions(options) ?: RequestOptions())) }
 
     public fun close(deadlineMs: Long?): Unit = jvm.blocking { connection.close(deadlineMs?.milliseconds) }
 
@@ -132,13 +141,13 @@ internal class JvmClient private constructor(private val jvm: Jvm, private val c
             val threads = Threads(parts.executor)
             given.requestHandlers += parts.requests.mapValues { (_, function) -> running(function, threads) }
             given.notificationHandlers +=
-                parts.notifications.mapValues { (_, handler) ->
-                    // In order: the next one waits for it.
-                    { params: JsonObject -> runBlocking(threads) { handler.accept(members(params)) } }
-                }
+                parts.notifications.mapValues { (_, handler) -> { params: JsonObject -> handler.accept(members(params)) } }
             val functions = parts.transport.mapValues { (_, function) -> running(function, threads) }
-            Connection.open(objectFrom(transport), auth?.let(::objectFrom), given, parts.server?.server, functions) { connection, opened ->
-                JvmClient(jvm, connection, opened)
+            Connection.open(objectFrom(transport), auth?.let(::objectFrom), given, parts.server?.server, functions, threads) {
+                    connection,
+                    opened,
+                ->
+                JvmClient(jvm, connection, threads, opened)
             }
         }
     }
@@ -153,7 +162,7 @@ internal class JvmStream internal constructor(private val jvm: Jvm, private val 
     public fun next(): CompletableFuture<Any?> = jvm.future { stream.next()?.let(::plain) }
 
     public fun request(method: String, params: Any?, options: Map<String, Any?>?): CompletableFuture<Any?> =
-        jvm.future { plain(stream.request(method, params?.let(::jsonOf), requestOptions(options, null))) }
+        jvm.future { plain(stream.request(method, params?.let(::jsonOf), requestOptions(options))) }
 
     public fun close(): Unit = stream.close()
 }

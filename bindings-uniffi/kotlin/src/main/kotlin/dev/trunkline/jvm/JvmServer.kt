@@ -29,7 +29,7 @@ import java.util.concurrent.Executor
 import java.util.function.BiConsumer
 import kotlin.time.Duration.Companion.milliseconds
 
-/** What a server of another language is made of, in addition to its name and options. */
+/** The parts of a server, except for its name and options. */
 @JvmSuppressWildcards
 internal class JvmServerParts(
     internal val executor: Executor,
@@ -38,7 +38,7 @@ internal class JvmServerParts(
     internal val onError: BiConsumer<Throwable, JvmCall>?,
 )
 
-/** A server of another language. */
+/** A server. */
 @JvmSuppressWildcards
 internal class JvmServer(
     private val jvm: Jvm,

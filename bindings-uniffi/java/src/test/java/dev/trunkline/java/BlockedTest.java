@@ -1,0 +1,131 @@
+package dev.trunkline.java;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Callbacks that block must not delay a bystander. */
+@Timeout(30)
+class BlockedTest {
+  /** More than the threads of the library. */
+  private static final int MANY = 40;
+
+  private final CountDownLatch blocked = new CountDownLatch(MANY);
+  private final CountDownLatch released = new CountDownLatch(1);
+
+  private void block() {
+    blocked.countDown();
+    try {
+      released.await();
+    } catch (InterruptedException interrupt) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private static Server server() {
+    var server = new Server("test", "1.0");
+    server.tool(
+        "speak",
+        "",
+        (context, given) -> {
+          context.progress(1);
+          context.info("a message");
+          return "done";
+        });
+    return server;
+  }
+
+  private void bystander(Server server) throws InterruptedException {
+    assertTrue(blocked.await(10, TimeUnit.SECONDS));
+    try (var client = Client.connect(Target.server(server))) {
+      assertEquals("done", client.callTool("speak").text());
+    }
+  }
+
+  @Test
+  void notificationsOfManyClients() throws InterruptedException {
+    try (var server = server()) {
+      var clients = new ArrayList<Client>();
+      for (var number = 0; number < MANY; number++) {
+        var client =
+            Client.connect(
+                Target.server(server),
+                options -> options.logLevel(LoggingLevel.INFO).onLog(message -> block()));
+        clients.add(client);
+        client.callTool("speak");
+      }
+      bystander(server);
+      released.countDown();
+      clients.forEach(Client::close);
+    }
+  }
+
+  @Test
+  void listenersOfManyClients() throws InterruptedException {
+    try (var server = server()) {
+      var clients = new ArrayList<Client>();
+      for (var number = 0; number < MANY; number++) {
+        var client =
+            Client.connect(Target.server(server), options -> options.logLevel(LoggingLevel.INFO));
+        clients.add(client);
+        client.onNotification(notification -> block());
+      }
+      // A listener starts on another thread, and misses what came before.
+      for (var round = 0; blocked.getCount() > 0 && round < 100; round++) {
+        clients.forEach(client -> client.callTool("speak"));
+      }
+      bystander(server);
+      released.countDown();
+      clients.forEach(Client::close);
+    }
+  }
+
+  @Test
+  void progressOfManyCalls() throws InterruptedException {
+    try (var server = server();
+        var client = Client.connect(Target.server(server))) {
+      var calls = new ArrayList<java.util.concurrent.CompletableFuture<CallToolResult>>();
+      for (var number = 0; number < MANY; number++) {
+        calls.add(
+            client.callToolAsync(
+                "speak", null, options -> options.onProgress(progress -> block())));
+      }
+      bystander(server);
+      // The result waits for the last report.
+      assertTrue(calls.stream().noneMatch(call -> call.isDone()));
+      released.countDown();
+      calls.forEach(call -> assertEquals("done", call.join().text()));
+    }
+  }
+
+  @Test
+  void aLogger() throws InterruptedException {
+    var arrived = new CountDownLatch(1);
+    Log.setLogger(
+        (level, message, target) -> {
+          arrived.countDown();
+          if (released.getCount() > 0) {
+            block();
+          }
+        });
+    try (var server = server();
+        var listener =
+            server.listen(
+                options -> options.port(0).host("0.0.0.0").allowedHosts(java.util.List.of("*")))) {
+      // It warns that other machines can reach it.
+      assertTrue(listener.port() > 0);
+      assertTrue(arrived.await(10, TimeUnit.SECONDS));
+      try (var client = Client.connect(Target.server(server))) {
+        assertEquals("done", client.callTool("speak").text());
+      }
+    } finally {
+      released.countDown();
+      Log.setLogger((level, message, target) -> System.err.println(message));
+    }
+  }
+}
