@@ -38,7 +38,7 @@ async def clients_vanish(language: Language) -> float:
     network = await own_network()
     program = [sys.executable, str(Path(__file__).with_name("vanishing.py"))]
     # A JVM loads and compiles code for longer.
-    warm_up = "6" if language.name in ("kotlin", "java") else "1"
+    warm_up = "4" if language.name in ("kotlin", "java") else "1"
     return await printed(*network, *program, "vanish" if network else "fall-silent", warm_up, *language.command)
 
 

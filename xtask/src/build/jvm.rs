@@ -41,8 +41,15 @@ const TEST_DEPENDENCIES: &str = "test-dependency";
 const CLASSES: [&str; 2] = ["classes", "test-classes"];
 
 /// Options of a JVM that starts quickly, and that collects garbage early, because the scars measure
-/// what is kept.
-const START: [&str; 3] = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmn2m"];
+/// what is kept: by default, the heap is so large that old garbage is never collected.
+const START: [&str; 6] = [
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-Xmn2m",
+    "-Xms6m",
+    "-XX:MinHeapFreeRatio=10",
+    "-XX:MaxHeapFreeRatio=20",
+];
 
 pub(crate) fn build(workspace: &Workspace) -> Result<()> {
     let package = workspace.path(PACKAGE);
@@ -59,6 +66,7 @@ pub(crate) fn build(workspace: &Workspace) -> Result<()> {
     for folder in ["docs/snippets", "tests/snippets"] {
         stamp = stamp.on_files(&workspace.path(folder))?;
     }
+    place_library(workspace)?;
     stamp.unless_done(&archive(workspace, LANGUAGES[1]), || {
         compile(workspace)?;
         write_options(workspace)?;
@@ -128,7 +136,7 @@ fn write_options(workspace: &Workspace) -> Result<()> {
     for (language, name, class) in PROGRAMS {
         write(language, name, format!("-Djna.library.path={library:?}\n-cp {places:?}\n{class}"))?;
     }
-    let places = class_path(workspace, TEST_DEPENDENCIES, [native(workspace)?])?;
+    let places = class_path(workspace, TEST_DEPENDENCIES, [native(workspace)])?;
     write("all", SNIPPETS, format!("-cp {places:?}"))
 }
 
@@ -142,22 +150,32 @@ fn class_path<const N: usize>(workspace: &Workspace, dependencies: &str, more: [
     Ok(std::env::join_paths(places)?)
 }
 
-/// A folder on the class path with the native library, where JNA finds it: programs that start each
-/// other pass on their class path only.
-fn native(workspace: &Workspace) -> Result<PathBuf> {
-    let folder = folder(workspace).join("native");
-    let architecture = if cfg!(target_arch = "x86_64") { "x86-64" } else { std::env::consts::ARCH };
-    let system = if cfg!(target_os = "macos") { "darwin" } else { std::env::consts::OS };
+/// Places the native library where JNA finds it on the class path: programs that start each other
+/// only pass that on.
+fn place_library(workspace: &Workspace) -> Result<()> {
     let library = workspace.built_library("trunkline_uniffi");
-    let place = folder.join(format!("{system}-{architecture}")).join(library.file_name().context("a library")?);
-    std::fs::create_dir_all(place.parent().context("it lies in a folder")?)?;
+    let place = native(workspace).join(jna_platform()).join(library.file_name().context("a library has a name")?);
+    std::fs::create_dir_all(place.parent().context("a file lies in a folder")?)?;
     let _ = std::fs::remove_file(&place);
-    // Not a copy, which would stay when the library is built again.
     #[cfg(unix)]
     std::os::unix::fs::symlink(&library, &place)?;
     #[cfg(not(unix))]
     std::fs::copy(&library, &place)?;
-    Ok(folder)
+    Ok(())
+}
+
+/// JNA's name of this platform, such as `linux-x86-64`.
+fn jna_platform() -> String {
+    let system = match std::env::consts::OS {
+        "macos" => "darwin",
+        "windows" => "win32",
+        other => other,
+    };
+    format!("{system}-{}", std::env::consts::ARCH.replace('_', "-"))
+}
+
+fn native(workspace: &Workspace) -> PathBuf {
+    folder(workspace).join("native")
 }
 
 /// Stores the classes that a start loads in parsed form, which halves its time. A JVM that the
