@@ -6,7 +6,6 @@ import dev.trunkline.java.Identity;
 import dev.trunkline.java.Server;
 import dev.trunkline.java.TokenVerificationRequest;
 import java.util.List;
-import java.util.Map;
 
 class AccessTokens {
   // Replaces the built-in JWT verifier, for opaque tokens stored in your database.
@@ -31,7 +30,6 @@ class AccessTokens {
       server.tool(
           "delete",
           "Delete all files.",
-          (Map<String, Object>) null,
           options -> options.scopes(List.of("write")),
           (context, given) -> "deleted");
 

@@ -26,22 +26,26 @@ final class Run {
       var line = new LinkedHashMap<String, Object>();
       System.setOut(new PrintStream(printed, true, StandardCharsets.UTF_8));
       line.put("name", name);
-      line.put("error", run(classOf(arguments[0], name)));
+      line.put("error", run(arguments[0], name));
       line.put("printed", printed.toString(StandardCharsets.UTF_8));
       out.println(Json.write(line));
     }
     System.exit(0);
   }
 
-  private static String classOf(String language, String name) {
+  private static Class<?> classOf(String language, String name) throws ClassNotFoundException {
     var words = Arrays.stream(name.split("_")).map(Run::capitalized);
     var title = words.collect(Collectors.joining());
     if (language.equals("java")) {
-      return title;
+      return Class.forName(title);
     }
     var folder = name.replace("_", "") + ".";
-    // Servers have names of their own.
-    return name.startsWith("tutorial_") ? folder + title : folder + capitalized(name) + "Kt";
+    try {
+      return Class.forName(folder + title);
+    } catch (ClassNotFoundException unnamed) {
+      // The file does not name its class.
+      return Class.forName(folder + capitalized(name) + "Kt");
+    }
   }
 
   private static String capitalized(String word) {
@@ -49,9 +53,9 @@ final class Run {
   }
 
   /** Returns the exception of a program, if it ends with one. */
-  private static String run(String name) {
+  private static String run(String language, String name) {
     try {
-      var main = Class.forName(name).getDeclaredMethod("main", String[].class);
+      var main = classOf(language, name).getDeclaredMethod("main", String[].class);
       main.setAccessible(true);
       main.invoke(null, (Object) new String[0]);
       return null;

@@ -15,8 +15,8 @@ pub(super) const FOLDERS: [&str; 1] = [FOLDER];
 
 const BEGIN: &str = "//// ";
 
-/// JavaDoc's tag would need the annotation, whose warnings users of the deprecated features get
-/// from clients anyway.
+/// Javadoc's own tag requires the annotation, for which the compiler warns at every use of a legacy
+/// feature.
 const DEPRECATED: &str = "Deprecated since 2026-07-28: ";
 
 /// Classes of other packages, which a file imports if it names them.
@@ -77,7 +77,8 @@ fn identifier(name: &str) -> String {
     }
 }
 
-/// A Javadoc comment: what is between backticks is code, and the rest is not HTML.
+/// A Javadoc comment. Text between backticks becomes code, and the rest is escaped. Paragraphs
+/// after the first begin with a tag.
 fn comment(docs: &[String], indent: usize) -> String {
     let text = commented(indent, docs, DEPRECATED);
     let mut converted = String::new();
@@ -88,5 +89,8 @@ fn comment(docs: &[String], indent: usize) -> String {
             converted += &part.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
         }
     }
-    converted
+    let blank = format!("\n{} *\n{0} * ", " ".repeat(indent));
+    let mut paragraphs = converted.split(&blank);
+    let first = paragraphs.next().unwrap_or_default().to_owned();
+    paragraphs.fold(first, |text, next| text + &blank + if next.starts_with('@') { "" } else { "<p>" } + next)
 }

@@ -6,7 +6,7 @@ import java.util.Map;
 /**
  * A program that serves the protocol on its stdin and stdout.
  *
- * It runs in its own process group (Windows: a job), which ends with the client. If this process is
+ * <p>It runs in its own process group (Windows: a job), which ends with the client. If this process is
  * killed, or exits without closing the client, the stdin of the server ends, and the server must
  * exit. On Unix, what is left of the group is terminated two seconds later, and killed after two
  * more, by a shell that watches this process ({@code /bin/sh}, if there is one); on Windows, the job

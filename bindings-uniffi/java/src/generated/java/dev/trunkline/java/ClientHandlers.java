@@ -25,7 +25,7 @@ public abstract class ClientHandlers<O> extends ClientSettings<O> {
   /**
    * Handles a server's request that the model continue a conversation.
    *
-   * Deprecated since 2026-07-28: call the API of a model provider instead.
+   * <p>Deprecated since 2026-07-28: call the API of a model provider instead.
    */
   public O onSample(ClientHandler<SampleRequest, CreateMessageResult> handler) {
     return answer("sample", SampleRequest.class, handler);
@@ -34,7 +34,7 @@ public abstract class ClientHandlers<O> extends ClientSettings<O> {
   /**
    * Handles a server's request that the model continue a conversation in which it may use tools.
    *
-   * Deprecated since 2026-07-28: call the API of a model provider instead.
+   * <p>Deprecated since 2026-07-28: call the API of a model provider instead.
    */
   public O onSampleWithTools(ClientHandler<SampleRequest, CreateMessageResult> handler) {
     return answer("sample_with_tools", SampleRequest.class, handler);
@@ -113,7 +113,7 @@ public abstract class ClientHandlers<O> extends ClientSettings<O> {
   /**
    * A log message from the server.
    *
-   * Deprecated since 2026-07-28: log to standard error or through OpenTelemetry instead.
+   * <p>Deprecated since 2026-07-28: log to standard error or through OpenTelemetry instead.
    */
   public O onLog(NotificationHandler<LogMessage> handler) {
     return hear("notifications/message", params -> handler.handle(Mapper.read(params, LogMessage.class)));

@@ -28,7 +28,7 @@ public final class ClientOptions extends ClientHandlers<ClientOptions> {
    * The directories and files that servers may work in: their URIs begin with {@code file://}. Without
    * this option, servers cannot request roots.
    *
-   * Deprecated since 2026-07-28: use tool arguments, resource URIs or configuration instead.
+   * <p>Deprecated since 2026-07-28: use tool arguments, resource URIs or configuration instead.
    */
   public ClientOptions roots(List<Root> roots) {
     return set("roots", roots);
@@ -140,7 +140,7 @@ public final class ClientOptions extends ClientHandlers<ClientOptions> {
    * The minimum severity of log messages requested from servers; by default, the server decides: on
    * 2026-07-28 it sends none.
    *
-   * Deprecated since 2026-07-28: log to standard error or through OpenTelemetry instead.
+   * <p>Deprecated since 2026-07-28: log to standard error or through OpenTelemetry instead.
    */
   public ClientOptions logLevel(LoggingLevel logLevel) {
     return set("logLevel", logLevel);

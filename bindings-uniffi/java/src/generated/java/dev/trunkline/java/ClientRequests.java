@@ -103,7 +103,7 @@ public abstract class ClientRequests {
   /**
    * Asks the client's user to fill in a form.
    *
-   * The same code works on all revisions. From 2026-07-28 on, a client responds by sending its
+   * <p>The same code works on all revisions. From 2026-07-28 on, a client responds by sending its
    * request again: this function throws an error, which ends the handler without a failure, and the
    * handler runs again from the start and gets the response here. Wrap earlier side effects in
    * {@code once}. If the client lacks the capability, or this call cannot reach it, it throws a {@link
@@ -121,7 +121,7 @@ public abstract class ClientRequests {
   /**
    * Asks the client's user to fill in a form.
    *
-   * The same code works on all revisions. From 2026-07-28 on, a client responds by sending its
+   * <p>The same code works on all revisions. From 2026-07-28 on, a client responds by sending its
    * request again: this function throws an error, which ends the handler without a failure, and the
    * handler runs again from the start and gets the response here. Wrap earlier side effects in
    * {@code once}. If the client lacks the capability, or this call cannot reach it, it throws a {@link
@@ -140,7 +140,7 @@ public abstract class ClientRequests {
   /**
    * Asks the client's user to fill in a form.
    *
-   * The same code works on all revisions. From 2026-07-28 on, a client responds by sending its
+   * <p>The same code works on all revisions. From 2026-07-28 on, a client responds by sending its
    * request again: this function throws an error, which ends the handler without a failure, and the
    * handler runs again from the start and gets the response here. Wrap earlier side effects in
    * {@code once}. If the client lacks the capability, or this call cannot reach it, it throws a {@link
@@ -158,7 +158,7 @@ public abstract class ClientRequests {
   /**
    * Asks the client's user to open a page. Data entered there does not pass through the client.
    *
-   * The same code works on all revisions. From 2026-07-28 on, a client responds by sending its
+   * <p>The same code works on all revisions. From 2026-07-28 on, a client responds by sending its
    * request again: this function throws an error, which ends the handler without a failure, and the
    * handler runs again from the start and gets the response here. Wrap earlier side effects in
    * {@code once}. If the client lacks the capability, or this call cannot reach it, it throws a {@link
@@ -175,7 +175,7 @@ public abstract class ClientRequests {
   /**
    * Asks the client's user to open a page. Data entered there does not pass through the client.
    *
-   * The same code works on all revisions. From 2026-07-28 on, a client responds by sending its
+   * <p>The same code works on all revisions. From 2026-07-28 on, a client responds by sending its
    * request again: this function throws an error, which ends the handler without a failure, and the
    * handler runs again from the start and gets the response here. Wrap earlier side effects in
    * {@code once}. If the client lacks the capability, or this call cannot reach it, it throws a {@link
@@ -194,7 +194,7 @@ public abstract class ClientRequests {
   /**
    * Asks the client's user to open a page. Data entered there does not pass through the client.
    *
-   * The same code works on all revisions. From 2026-07-28 on, a client responds by sending its
+   * <p>The same code works on all revisions. From 2026-07-28 on, a client responds by sending its
    * request again: this function throws an error, which ends the handler without a failure, and the
    * handler runs again from the start and gets the response here. Wrap earlier side effects in
    * {@code once}. If the client lacks the capability, or this call cannot reach it, it throws a {@link
@@ -214,7 +214,7 @@ public abstract class ClientRequests {
   /**
    * Asks the client's user to open a page. Data entered there does not pass through the client.
    *
-   * The same code works on all revisions. From 2026-07-28 on, a client responds by sending its
+   * <p>The same code works on all revisions. From 2026-07-28 on, a client responds by sending its
    * request again: this function throws an error, which ends the handler without a failure, and the
    * handler runs again from the start and gets the response here. Wrap earlier side effects in
    * {@code once}. If the client lacks the capability, or this call cannot reach it, it throws a {@link
@@ -233,13 +233,13 @@ public abstract class ClientRequests {
   /**
    * Asks the client's model to continue a conversation.
    *
-   * The same code works on all revisions. From 2026-07-28 on, a client responds by sending its
+   * <p>The same code works on all revisions. From 2026-07-28 on, a client responds by sending its
    * request again: this function throws an error, which ends the handler without a failure, and the
    * handler runs again from the start and gets the response here. Wrap earlier side effects in
    * {@code once}. If the client lacks the capability, or this call cannot reach it, it throws a {@link
    * ProtocolException} at once.
    *
-   * Deprecated since 2026-07-28: call the API of a model provider instead.
+   * <p>Deprecated since 2026-07-28: call the API of a model provider instead.
    *
    * @param messages Conversation so far.
    * @param maxTokens Maximum number of tokens to generate.
@@ -252,13 +252,13 @@ public abstract class ClientRequests {
   /**
    * Asks the client's model to continue a conversation.
    *
-   * The same code works on all revisions. From 2026-07-28 on, a client responds by sending its
+   * <p>The same code works on all revisions. From 2026-07-28 on, a client responds by sending its
    * request again: this function throws an error, which ends the handler without a failure, and the
    * handler runs again from the start and gets the response here. Wrap earlier side effects in
    * {@code once}. If the client lacks the capability, or this call cannot reach it, it throws a {@link
    * ProtocolException} at once.
    *
-   * Deprecated since 2026-07-28: call the API of a model provider instead.
+   * <p>Deprecated since 2026-07-28: call the API of a model provider instead.
    *
    * @param messages Conversation so far.
    * @param maxTokens Maximum number of tokens to generate.
@@ -281,13 +281,13 @@ public abstract class ClientRequests {
   /**
    * Asks the client's model to continue a conversation.
    *
-   * The same code works on all revisions. From 2026-07-28 on, a client responds by sending its
+   * <p>The same code works on all revisions. From 2026-07-28 on, a client responds by sending its
    * request again: this function throws an error, which ends the handler without a failure, and the
    * handler runs again from the start and gets the response here. Wrap earlier side effects in
    * {@code once}. If the client lacks the capability, or this call cannot reach it, it throws a {@link
    * ProtocolException} at once.
    *
-   * Deprecated since 2026-07-28: call the API of a model provider instead.
+   * <p>Deprecated since 2026-07-28: call the API of a model provider instead.
    *
    * @param messages Conversation so far.
    * @param maxTokens Maximum number of tokens to generate.
@@ -301,13 +301,13 @@ public abstract class ClientRequests {
   /**
    * Asks the client's model to continue a conversation.
    *
-   * The same code works on all revisions. From 2026-07-28 on, a client responds by sending its
+   * <p>The same code works on all revisions. From 2026-07-28 on, a client responds by sending its
    * request again: this function throws an error, which ends the handler without a failure, and the
    * handler runs again from the start and gets the response here. Wrap earlier side effects in
    * {@code once}. If the client lacks the capability, or this call cannot reach it, it throws a {@link
    * ProtocolException} at once.
    *
-   * Deprecated since 2026-07-28: call the API of a model provider instead.
+   * <p>Deprecated since 2026-07-28: call the API of a model provider instead.
    *
    * @param messages Conversation so far.
    * @param maxTokens Maximum number of tokens to generate.
@@ -331,13 +331,13 @@ public abstract class ClientRequests {
   /**
    * Asks the client's model to continue a conversation.
    *
-   * The same code works on all revisions. From 2026-07-28 on, a client responds by sending its
+   * <p>The same code works on all revisions. From 2026-07-28 on, a client responds by sending its
    * request again: this function throws an error, which ends the handler without a failure, and the
    * handler runs again from the start and gets the response here. Wrap earlier side effects in
    * {@code once}. If the client lacks the capability, or this call cannot reach it, it throws a {@link
    * ProtocolException} at once.
    *
-   * Deprecated since 2026-07-28: call the API of a model provider instead.
+   * <p>Deprecated since 2026-07-28: call the API of a model provider instead.
    *
    * @param messages Conversation so far.
    * @param maxTokens Maximum number of tokens to generate.
@@ -360,13 +360,13 @@ public abstract class ClientRequests {
   /**
    * Lists the directories and files that the client lets the server work in.
    *
-   * The same code works on all revisions. From 2026-07-28 on, a client responds by sending its
+   * <p>The same code works on all revisions. From 2026-07-28 on, a client responds by sending its
    * request again: this function throws an error, which ends the handler without a failure, and the
    * handler runs again from the start and gets the response here. Wrap earlier side effects in
    * {@code once}. If the client lacks the capability, or this call cannot reach it, it throws a {@link
    * ProtocolException} at once.
    *
-   * Deprecated since 2026-07-28: use tool arguments, resource URIs or configuration instead.
+   * <p>Deprecated since 2026-07-28: use tool arguments, resource URIs or configuration instead.
    *
    * @throws TrunklineException of a class such as {@link RequestTimeoutException}
    */
@@ -377,13 +377,13 @@ public abstract class ClientRequests {
   /**
    * Lists the directories and files that the client lets the server work in.
    *
-   * The same code works on all revisions. From 2026-07-28 on, a client responds by sending its
+   * <p>The same code works on all revisions. From 2026-07-28 on, a client responds by sending its
    * request again: this function throws an error, which ends the handler without a failure, and the
    * handler runs again from the start and gets the response here. Wrap earlier side effects in
    * {@code once}. If the client lacks the capability, or this call cannot reach it, it throws a {@link
    * ProtocolException} at once.
    *
-   * Deprecated since 2026-07-28: use tool arguments, resource URIs or configuration instead.
+   * <p>Deprecated since 2026-07-28: use tool arguments, resource URIs or configuration instead.
    *
    * @param options sets options of the request
    * @throws TrunklineException of a class such as {@link RequestTimeoutException}
@@ -395,13 +395,13 @@ public abstract class ClientRequests {
   /**
    * Lists the directories and files that the client lets the server work in.
    *
-   * The same code works on all revisions. From 2026-07-28 on, a client responds by sending its
+   * <p>The same code works on all revisions. From 2026-07-28 on, a client responds by sending its
    * request again: this function throws an error, which ends the handler without a failure, and the
    * handler runs again from the start and gets the response here. Wrap earlier side effects in
    * {@code once}. If the client lacks the capability, or this call cannot reach it, it throws a {@link
    * ProtocolException} at once.
    *
-   * Deprecated since 2026-07-28: use tool arguments, resource URIs or configuration instead.
+   * <p>Deprecated since 2026-07-28: use tool arguments, resource URIs or configuration instead.
    *
    * @param options sets options of the request
    */

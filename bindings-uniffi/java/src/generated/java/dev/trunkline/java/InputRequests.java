@@ -48,7 +48,7 @@ public final class InputRequests {
    * Asks the client's model to continue a conversation. The response is a {@link
    * CreateMessageResult}.
    *
-   * Deprecated since 2026-07-28: call the API of a model provider instead.
+   * <p>Deprecated since 2026-07-28: call the API of a model provider instead.
    *
    * @param messages Conversation so far.
    * @param maxTokens Maximum number of tokens to generate.
@@ -71,7 +71,7 @@ public final class InputRequests {
    * Asks the client's model to continue a conversation. The response is a {@link
    * CreateMessageResult}.
    *
-   * Deprecated since 2026-07-28: call the API of a model provider instead.
+   * <p>Deprecated since 2026-07-28: call the API of a model provider instead.
    *
    * @param messages Conversation so far.
    * @param maxTokens Maximum number of tokens to generate.
@@ -84,7 +84,7 @@ public final class InputRequests {
    * Lists the directories and files that the client lets the server work in. The response is a
    * {@link ListRootsResult}.
    *
-   * Deprecated since 2026-07-28: use tool arguments, resource URIs or configuration instead.
+   * <p>Deprecated since 2026-07-28: use tool arguments, resource URIs or configuration instead.
    */
   public static InputRequest listRoots() {
     return new InputRequest("roots/list", null);

@@ -62,14 +62,14 @@ public final class Methods {
   /**
    * Asks the client's model to continue a conversation.
    *
-   * Deprecated since 2026-07-28: call the API of a model provider instead.
+   * <p>Deprecated since 2026-07-28: call the API of a model provider instead.
    */
   public static final String SAMPLE = "sampling/createMessage";
 
   /**
    * Lists the directories and files that the client lets the server work in.
    *
-   * Deprecated since 2026-07-28: use tool arguments, resource URIs or configuration instead.
+   * <p>Deprecated since 2026-07-28: use tool arguments, resource URIs or configuration instead.
    */
   public static final String LIST_ROOTS = "roots/list";
 }

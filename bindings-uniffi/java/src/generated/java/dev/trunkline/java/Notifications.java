@@ -11,7 +11,7 @@ public final class Notifications {
   /**
    * A log message from the server.
    *
-   * Deprecated since 2026-07-28: log to standard error or through OpenTelemetry instead.
+   * <p>Deprecated since 2026-07-28: log to standard error or through OpenTelemetry instead.
    */
   public static final String LOG = "notifications/message";
 

@@ -21,7 +21,7 @@ final class Annotated {
   private final MethodHandle handle;
 
   /** The parameters apart from contexts; null for those. */
-  private final List<RecordForm.@Nullable Member> parameters = new ArrayList<>();
+  private final List<RecordCodec.@Nullable Member> parameters = new ArrayList<>();
 
   private Annotated(Object object, Method method) {
     this.method = method;
@@ -130,7 +130,7 @@ final class Annotated {
     }
   }
 
-  private static @Nullable Object read(RecordForm.Member member, Map<String, Object> arguments) {
+  private static @Nullable Object read(RecordCodec.Member member, Map<String, Object> arguments) {
     try {
       return member.read(arguments);
     } catch (IllegalArgumentException reason) {
@@ -142,14 +142,14 @@ final class Annotated {
     return given.isEmpty() ? method.getName() : given;
   }
 
-  private RecordForm.Member memberOf(Parameter parameter) {
+  private RecordCodec.Member memberOf(Parameter parameter) {
     if (!parameter.isNamePresent() && parameter.getAnnotation(JsonName.class) == null) {
       throw new InvalidArgumentException(
           "the parameters of "
               + method
               + " have no names: compile with -parameters, or add @JsonName to each");
     }
-    return RecordForm.memberOf(
+    return RecordCodec.memberOf(
         parameter,
         parameter.getName(),
         parameter.getParameterizedType(),
@@ -165,6 +165,6 @@ final class Annotated {
     }
     return type instanceof Class<?> plain
         && (plain.isRecord() || plain.isSealed())
-        && !Answers.isForm(plain);
+        && !Returns.isForm(plain);
   }
 }

@@ -57,7 +57,7 @@ public final class ClientTask implements AutoCloseable, Iterable<Task> {
   }
 
   /**
-   * Answers the {@code inputRequests} of the current state, by key, with {@code manualInput}
+   * Returns the {@code inputRequests} of the current state, by key, with {@code manualInput}
    * (2026-07-28).
    */
   public void respond(Map<String, Object> responses) {

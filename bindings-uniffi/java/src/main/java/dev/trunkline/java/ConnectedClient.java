@@ -166,7 +166,7 @@ public abstract class ConnectedClient extends ClientOperations implements AutoCl
       return Mapper.read(Map.of(), type);
     }
     try {
-      return Mapper.read(Schema.isWrapped(Schema.of(type)) ? wrapped : content, type);
+      return Mapper.read(Schema.isWrapped(type) ? wrapped : content, type);
     } catch (IllegalArgumentException reason) {
       var error =
           "the structured content is not that of "

@@ -34,13 +34,13 @@ final class Handling {
 
   /** A handler whose arguments are read from the body. */
   static <A> JvmHandler of(Type arguments, Handler<A> handler) {
-    return of((context, body) -> Answers.of(handler.handle(context, read(body, arguments))));
+    return of((context, body) -> Returns.of(handler.handle(context, read(body, arguments))));
   }
 
   /** A handler whose result is data with an output schema. */
   static <A> JvmHandler structured(Type arguments, Handler<A> handler) {
     return of(
-        (context, body) -> Answers.structured(handler.handle(context, read(body, arguments))));
+        (context, body) -> Returns.structured(handler.handle(context, read(body, arguments))));
   }
 
   static JvmHandler completing(Handler<CompletionRequest> handler) {
@@ -49,8 +49,8 @@ final class Handling {
           var suggested =
               Futures.settled(handler.handle(context, Mapper.read(body, CompletionRequest.class)));
           return suggested instanceof Completion
-              ? Answers.value(suggested)
-              : Answers.plain(suggested);
+              ? Returns.value(suggested)
+              : Returns.plain(suggested);
         });
   }
 

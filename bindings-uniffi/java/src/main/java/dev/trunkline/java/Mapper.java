@@ -38,11 +38,11 @@ final class Mapper {
       items.forEach(item -> list.add(write(item)));
       return list;
     } else if (value instanceof Record record) {
-      return RecordForm.of(record.getClass()).write(record);
+      return RecordCodec.of(record.getClass()).write(record);
     } else if (value instanceof OpenEnum text) {
       return text.value();
     } else if (value instanceof Enum<?> constant) {
-      return EnumForm.nameOf(constant);
+      return EnumCodec.of(constant.getDeclaringClass()).write(constant);
     } else if (value instanceof Optional<?> optional) {
       return write(optional.orElse(null));
     } else if (value instanceof Duration time) {
@@ -68,7 +68,7 @@ final class Mapper {
     return Mapper.<T>read(json, (Type) type);
   }
 
-  /** Reads a value; null for null, which callers refuse where it is not allowed. */
+  /** Reads a value; null stays null. */
   @SuppressWarnings("unchecked")
   static <T> T read(@Nullable Object json, Type type) {
     return (T) value(json, type);
@@ -148,21 +148,21 @@ final class Mapper {
     } else if (Collection.class.isAssignableFrom(type)) {
       return generic(json, type, new Type[] {Object.class});
     } else if (type.isRecord()) {
-      return RecordForm.of(type).read(objectOf(json));
+      return RecordCodec.of(type).read(objectOf(json));
     } else if (type == TrunklineException.class) {
       return TrunklineException.of(objectOf(json));
     } else if (type.isSealed()) {
-      return UnionForm.of(type).read(objectOf(json));
+      return UnionCodec.of(type).read(objectOf(json));
     } else if (json instanceof String text && OpenEnum.class.isAssignableFrom(type)) {
-      return EnumForm.open(type, text);
+      return OpenEnum.of(type, text);
     } else if (json instanceof String text && type.isEnum()) {
-      return EnumForm.constantOf(type, text);
+      return EnumCodec.of(type).read(text);
     } else if (type == byte[].class && json instanceof String text) {
       return Base64.getDecoder().decode(text);
     } else if (type.isArray()) {
       return array(json, type.getComponentType());
     } else if (json.equals(false)) {
-      // Of a member that is a value or false.
+      // A member that is a value or false.
       return null;
     }
     throw new IllegalArgumentException(
@@ -204,7 +204,7 @@ final class Mapper {
         list.add(at("[" + index + "]", items.get(index), item));
       }
     } else {
-      // One of a member that is a value or a list.
+      // A member that is a value or a list.
       list.add(value(json, item));
     }
     return list;
@@ -212,14 +212,20 @@ final class Mapper {
 
   private static Object array(@Nullable Object json, Type item) {
     var items = listOf(json == null ? List.of() : json, item);
-    var array = Array.newInstance((Class<?>) item, items.size());
+    var array = Array.newInstance(classOf(item), items.size());
     for (var index = 0; index < items.size(); index++) {
       Array.set(array, index, items.get(index));
     }
     return array;
   }
 
-  /** Reads a member, whose errors begin with its path. */
+  private static Class<?> classOf(Type type) {
+    return type instanceof ParameterizedType generic
+        ? classOf(generic.getRawType())
+        : type instanceof Class<?> plain ? plain : Object.class;
+  }
+
+  /** Reads a member. Errors begin with its path. */
   static @Nullable Object at(String path, @Nullable Object json, Type type) {
     try {
       return value(json, type);

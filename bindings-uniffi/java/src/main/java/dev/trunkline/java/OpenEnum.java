@@ -8,6 +8,14 @@ public abstract class OpenEnum {
     this.value = value;
   }
 
+  static OpenEnum of(Class<?> type, String value) {
+    try {
+      return (OpenEnum) type.getConstructor(String.class).newInstance(value);
+    } catch (ReflectiveOperationException impossible) {
+      throw new IllegalStateException(impossible);
+    }
+  }
+
   /** Returns the string. */
   public final String value() {
     return value;

@@ -8,7 +8,6 @@ import java.math.BigInteger;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collection;
 import java.util.Deque;
 import java.util.HashSet;
@@ -49,7 +48,7 @@ final class Schema {
   }
 
   /** The schema of an object with these members. */
-  static Map<String, Object> of(List<RecordForm.Member> members) {
+  static Map<String, Object> of(List<RecordCodec.Member> members) {
     var schema = new Schema();
     return schema.whole(schema.object(members));
   }
@@ -59,7 +58,7 @@ final class Schema {
    */
   static Map<String, Object> ofResult(Type type) {
     var own = of(type);
-    if (!isWrapped(own)) {
+    if (!isWrapped(type)) {
       return own;
     }
     var definitions = own.remove(DEFINITIONS);
@@ -74,8 +73,13 @@ final class Schema {
         definitions);
   }
 
-  static boolean isWrapped(Map<String, Object> schema) {
-    return !"object".equals(schema.get("type"));
+  /** Returns whether a type is not an object in JSON. */
+  static boolean isWrapped(Type type) {
+    if (type instanceof ParameterizedType generic) {
+      return isWrapped(generic.getRawType());
+    }
+    return !(type instanceof Class<?> plain
+        && (plain.isRecord() || plain.isSealed() || Map.class.isAssignableFrom(plain)));
   }
 
   private Map<String, Object> whole(Map<String, Object> schema) {
@@ -117,16 +121,10 @@ final class Schema {
     } else if (type.isPrimitive() && type != void.class && type != char.class
         || Number.class.isAssignableFrom(type)) {
       return named("number");
-    } else if (CharSequence.class.isAssignableFrom(type)
-        || type == byte[].class
-        || type == char.class) {
+    } else if (type == String.class || type == byte[].class) {
       return named("string");
     } else if (type.isEnum()) {
-      var names =
-          Arrays.stream(type.getEnumConstants())
-              .map(constant -> EnumForm.nameOf((Enum<?>) constant))
-              .toList();
-      return Json.object("type", "string", "enum", names);
+      return Json.object("type", "string", "enum", EnumCodec.of(type).names());
     } else if (type.isArray()) {
       return list(type.getComponentType());
     } else if (Map.class.isAssignableFrom(type)) {
@@ -147,7 +145,7 @@ final class Schema {
       return reference(type);
     }
     open.push(type);
-    var schema = object(RecordForm.of(type).members());
+    var schema = object(RecordCodec.of(type).members());
     open.pop();
     describe(schema, type.getAnnotation(Description.class));
     if (!recursive.contains(type)) {
@@ -157,7 +155,7 @@ final class Schema {
     return open.isEmpty() ? new LinkedHashMap<>(schema) : reference(type);
   }
 
-  private Map<String, Object> object(List<RecordForm.Member> members) {
+  private Map<String, Object> object(List<RecordCodec.Member> members) {
     var properties = new LinkedHashMap<String, Object>();
     var required = new ArrayList<String>();
     for (var member : members) {
@@ -184,7 +182,7 @@ final class Schema {
   /** One of the records, each with its name in {@code type}. */
   private Map<String, Object> union(Class<?> type) {
     var schemas = new ArrayList<Object>();
-    for (var variant : UnionForm.of(type).variants().entrySet()) {
+    for (var variant : UnionCodec.of(type).variants().entrySet()) {
       var schema = plain(variant.getValue());
       var properties =
           new LinkedHashMap<String, Object>(Map.of("type", Map.of("const", variant.getKey())));

@@ -115,14 +115,24 @@ public final class Server implements AutoCloseable {
   /** Adds a tool without arguments. */
   public ChangeableRegistration<ToolOptions> tool(
       String name, String description, Handler<Map<String, Object>> handler) {
-    return tool(name, description, (Map<String, Object>) null, options -> {}, handler);
+    return tool(name, description, options -> {}, handler);
   }
 
-  /** Adds a tool with a JSON Schema, and options. Without a schema, it takes no arguments. */
+  /** Adds a tool without arguments, with options. */
   public ChangeableRegistration<ToolOptions> tool(
       String name,
       String description,
-      @Nullable Map<String, Object> inputSchema,
+      Consumer<ToolOptions> options,
+      Handler<Map<String, Object>> handler) {
+    return tool(
+        name, null, describing(description, options), null, Handling.of(Map.class, handler));
+  }
+
+  /** Adds a tool with a JSON Schema, and options. */
+  public ChangeableRegistration<ToolOptions> tool(
+      String name,
+      String description,
+      Map<String, Object> inputSchema,
       Consumer<ToolOptions> options,
       Handler<Map<String, Object>> handler) {
     return tool(
@@ -138,7 +148,7 @@ public final class Server implements AutoCloseable {
     var output = result == null ? null : Schema.ofResult(result);
     Consumer<ToolOptions> all =
         result == null ? options : options.andThen(given -> given.outputSchema(output));
-    var isWrapped = result != null && Schema.isWrapped(Schema.of(result));
+    var isWrapped = result != null && Schema.isWrapped(result);
     return changeable(
         ToolOptions::new,
         all,
@@ -256,7 +266,7 @@ public final class Server implements AutoCloseable {
         method,
         described,
         Handling.of(
-            (context, body) -> Answers.plain(Futures.settled(handler.handle(context, body)))));
+            (context, body) -> Returns.plain(Futures.settled(handler.handle(context, body)))));
   }
 
   /**
@@ -268,8 +278,8 @@ public final class Server implements AutoCloseable {
         Handling.of(
             (context, body) ->
                 body.get("list") instanceof Map<?, ?> list
-                    ? Answers.plain(provider.list((String) list.get("cursor")))
-                    : Answers.of(
+                    ? Returns.plain(provider.list((String) list.get("cursor")))
+                    : Returns.of(
                         provider.get(
                             body.get("get") == null
                                 ? Map.of()
@@ -448,7 +458,7 @@ public final class Server implements AutoCloseable {
         Supplier<VerificationDescription> facts =
             () -> Mapper.read(call.describe(), VerificationDescription.class);
         var request = new TokenVerificationRequest(Mapper.read(body, AccessToken.class), facts);
-        return Answers.plain(verifier.verify(request));
+        return Returns.plain(verifier.verify(request));
       } catch (Exception thrown) {
         throw Failures.of(thrown);
       }

@@ -322,7 +322,6 @@ class CallsTest {
             server.tool(
                 "slow",
                 "",
-                (Map<String, Object>) null,
                 options -> options.task(TaskSupport.OPTIONAL),
                 (context, given) -> "done"),
         client -> {

@@ -82,11 +82,7 @@ class FeaturesTest {
     try (var shop = new Server("shop", "1")) {
       var price =
           shop.tool(
-              "price",
-              "The price",
-              (Map<String, Object>) null,
-              options -> options.title("Price"),
-              (context, given) -> "5");
+              "price", "The price", options -> options.title("Price"), (context, given) -> "5");
       try (var client = Client.connect(Target.server(shop))) {
         price.update(options -> options.description("The price in euros"));
         var tool = client.listTools().get(0);
@@ -111,7 +107,6 @@ class FeaturesTest {
       server.tool(
           "discount",
           "",
-          (Map<String, Object>) null,
           options -> options.visible(context -> context.clientInfo().name().equals("staff")),
           (context, given) -> "cheaper");
       server.prompt(

@@ -15,8 +15,8 @@ import java.util.Optional;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** How a record is written and read. */
-final class RecordForm {
+/** Writes and reads records of a class. */
+final class RecordCodec {
   /** A component of a record, or a parameter. */
   record Member(
       String name,
@@ -36,11 +36,11 @@ final class RecordForm {
     }
   }
 
-  private static final ClassValue<RecordForm> FORMS =
+  private static final ClassValue<RecordCodec> CODECS =
       new ClassValue<>() {
         @Override
-        protected RecordForm computeValue(Class<?> type) {
-          return new RecordForm(type);
+        protected RecordCodec computeValue(Class<?> type) {
+          return new RecordCodec(type);
         }
       };
 
@@ -53,7 +53,7 @@ final class RecordForm {
   /** The value of the tag, if there is one. */
   private final String mark;
 
-  private RecordForm(Class<?> type) {
+  private RecordCodec(Class<?> type) {
     var components = type.getRecordComponents();
     try {
       var lookup = MethodHandles.privateLookupIn(type, MethodHandles.lookup());
@@ -75,12 +75,12 @@ final class RecordForm {
           type.getName() + " is not accessible: open its package to this library");
     }
     var variant = type.getAnnotation(Variant.class);
-    tag = UnionForm.tagFor(type);
+    tag = UnionCodec.tagFor(type);
     mark = variant == null ? type.getSimpleName() : variant.value();
   }
 
-  static RecordForm of(Class<?> type) {
-    return FORMS.get(type);
+  static RecordCodec of(Class<?> type) {
+    return CODECS.get(type);
   }
 
   List<Member> members() {
@@ -140,7 +140,7 @@ final class RecordForm {
         component, component.getName(), component.getGenericType(), component.getAnnotatedType());
   }
 
-  /** A member of an object with a name, if nothing else names it. */
+  /** Returns a member, whose name is {@code own} unless an annotation names it. */
   static Member memberOf(
       AnnotatedElement element, String own, Type type, AnnotatedElement annotatedType) {
     var name = element.getAnnotation(JsonName.class);

@@ -7,8 +7,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** What a value that a handler returns stands for. */
-final class Answers {
-  private Answers() {}
+final class Returns {
+  private Returns() {}
 
   static JvmAnswer of(@Nullable Object returned) throws Exception {
     var value = Futures.settled(returned);
@@ -24,7 +24,7 @@ final class Answers {
       return JvmAnswer.result(Mapper.write(value));
     } else if (isPart(value)) {
       return JvmAnswer.content(Mapper.write(value));
-    } else if (value instanceof List<?> list && list.stream().anyMatch(Answers::isPart)) {
+    } else if (value instanceof List<?> list && list.stream().anyMatch(Returns::isPart)) {
       return JvmAnswer.content(parts(list));
     }
     return value(value);

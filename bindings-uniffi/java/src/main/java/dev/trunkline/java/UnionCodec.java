@@ -4,27 +4,27 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** How the records of a sealed interface are told apart. */
-final class UnionForm {
-  private static final ClassValue<UnionForm> FORMS =
+/** Reads the records of a sealed interface. */
+final class UnionCodec {
+  private static final ClassValue<UnionCodec> CODECS =
       new ClassValue<>() {
         @Override
-        protected UnionForm computeValue(Class<?> type) {
-          return new UnionForm(type);
+        protected UnionCodec computeValue(Class<?> type) {
+          return new UnionCodec(type);
         }
       };
 
   private final Class<?> type;
 
-  /** By the value of the tag, or by the member that only one has. */
+  /** By the value of the tag or, without one, by a member that only this record has. */
   private final Map<String, Class<?>> variants = new LinkedHashMap<>();
 
-  /** Empty if members tell them apart. */
+  /** Empty if a member identifies each record. */
   private final String tag;
 
   private final @Nullable Class<?> other;
 
-  private UnionForm(Class<?> type) {
+  private UnionCodec(Class<?> type) {
     this.type = type;
     var union = type.getAnnotation(Union.class);
     tag = union == null ? "type" : union.tag();
@@ -37,11 +37,11 @@ final class UnionForm {
     }
   }
 
-  static UnionForm of(Class<?> type) {
-    return FORMS.get(type);
+  static UnionCodec of(Class<?> type) {
+    return CODECS.get(type);
   }
 
-  /** The member that tells a record apart from others; null if its own members do, or nothing. */
+  /** Returns the member with the tag of a record; null if it has no tag. */
   static @Nullable String tagFor(Class<?> record) {
     String tag = record.isAnnotationPresent(Variant.class) ? "type" : null;
     for (var parent : record.getInterfaces()) {
@@ -64,7 +64,7 @@ final class UnionForm {
               ? object.containsKey(variant.getKey())
               : variant.getKey().equals(object.get(tag));
       if (isIt) {
-        return RecordForm.of(variant.getValue()).read(object);
+        return RecordCodec.of(variant.getValue()).read(object);
       }
     }
     if (other != null) {
