@@ -54,7 +54,7 @@ class Row:
             chosen = [language for language in chosen if language.name not in NEWER]
         if not self.mounted:
             return chosen
-        return [replace(one, name=way, way=way) for one in chosen for way in FRAMEWORKS[one.name]]
+        return [replace(one, name=f"{one.name} {way}", way=way) for one in chosen for way in FRAMEWORKS[one.name]]
 
 
 ROWS: list[Row] = []
