@@ -12,7 +12,8 @@ import java.io.InputStream
 
 /**
  * The endpoint as a handler of the JDK's web server (`com.sun.net.httpserver`). Each request, and each streaming
- * response, occupies a thread of its executor.
+ * response, occupies a thread of its executor. `stop` of that server cuts responses short: when the endpoint has
+ * ended, first shut its executor down, and await that.
  */
 public fun HttpEndpoint.toHandler(): HttpHandler = HttpHandler { exchange ->
     exchange.use {

@@ -17,7 +17,9 @@ public final class HttpEndpoint implements AutoCloseable {
 
   /**
    * Returns the endpoint as a handler of the JDK's web server ({@code com.sun.net.httpserver}).
-   * Each request, and each streaming response, occupies one of its threads.
+   * Each request, and each streaming response, occupies one of its threads. {@code stop} of that
+   * server cuts responses short: when the endpoint has ended, first shut its executor down, and
+   * await that.
    */
   public HttpHandler toHandler() {
     return jvm.toHandler();
