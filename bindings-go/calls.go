@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"reflect"
+	"sync/atomic"
 )
 
 type shape uint32
@@ -29,7 +31,7 @@ func serve(retained uintptr, run callFunc) {
 	arguments := c.PlainCallArguments(retained, length)
 	call.arguments = copied(arguments, *length)
 	// The call has its own end: a task outlives the request that started it.
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(cause(c.CallExchangeData(retained))))
+	ctx, cancel := context.WithCancelCause(observed(context.WithoutCancel(cause(retained))))
 	data := keep(cancel)
 	c.CallOnCancel(retained, callbacks.cancel, data, 0)
 	go func() {
@@ -51,9 +53,21 @@ func serve(retained uintptr, run callFunc) {
 	}()
 }
 
-// cause is the context of what caused a call in this process: an HTTP request, or a request in
-// memory.
-func cause(number handle) context.Context {
+// contextVar is the name of the context that middleware passes on.
+const contextVar = "go.context"
+
+// hasMiddleware says whether any server has middleware.
+var hasMiddleware atomic.Bool
+
+// cause is the context of what caused a call in this process: middleware, an HTTP request, or a
+// request in memory.
+func cause(call uintptr) context.Context {
+	if hasMiddleware.Load() {
+		if ctx := kept[context.Context](c.CallVar(call, text(contextVar))); ctx != nil {
+			return ctx
+		}
+	}
+	number := c.CallExchangeData(call)
 	if exchange := kept[*exchange](number); exchange != nil {
 		return exchange.ctx
 	}
@@ -231,6 +245,24 @@ func ask[T any](ctx context.Context, call *Call, method string, params any, opti
 	return decode[T](result)
 }
 
+// Elicit asks the user to fill in a form whose fields are those of T, which has a JSON Schema as the
+// arguments of AddTool do. It returns nil if the user declines or cancels.
+func Elicit[T any](ctx context.Context, call *Call, message string, options ...RequestOptions) (*T, error) {
+	schema, err := schemaOf(reflect.TypeFor[T](), nil)
+	if err != nil {
+		return nil, err
+	}
+	result, err := call.Elicit(ctx, message, schema, options...)
+	if err != nil || result.Action != ElicitActionAccept {
+		return nil, err
+	}
+	filled, err := encode(result.Content)
+	if err != nil {
+		return nil, err
+	}
+	return decode[T]([]byte(filled))
+}
+
 // Request sends any request to the client of the call.
 func (call *Call) Request(ctx context.Context, method string, params any, options ...RequestOptions) (json.RawMessage, error) {
 	result, err := ask[json.RawMessage](ctx, call, method, params, options)
@@ -241,8 +273,12 @@ func (call *Call) Request(ctx context.Context, method string, params any, option
 }
 
 // Next runs the rest of a request in middleware: the next middleware, or the handler. The params may
-// be nil for the original ones. It returns the result as JSON.
+// be nil for the original ones. The context of the handler has the values of ctx. It returns the
+// result as JSON.
 func (call *Call) Next(ctx context.Context, params any) (json.RawMessage, error) {
+	if err := failed(c.CallSetVar(call.call, text(contextVar), keep(ctx), callbacks.forget)); err != nil {
+		return nil, err
+	}
 	encoded := ""
 	if params != nil {
 		given, err := encode(params)

@@ -135,9 +135,10 @@ func connect(ctx context.Context, options ClientOptions, open func(options uintp
 	opened := make(chan error, 1)
 	go func() {
 		defer c.ClientOptionsFree(set)
-		made, err := made(func(made, failure *uintptr) uint32 { return open(set, made, failure) })
-		client.client = made
-		opened <- err
+		opened <- sending(ctx, func() (err error) {
+			client.client, err = made(func(made, failure *uintptr) uint32 { return open(set, made, failure) })
+			return err
+		})
 	}()
 	client.close = sync.OnceValue(client.end)
 	go client.hear(&options.ClientHandlers)
@@ -370,7 +371,7 @@ func follow[T any](ctx context.Context, client *Client, number uint64, next star
 // blocking runs a function that blocks, and stops waiting for it when the context ends.
 func blocking(ctx context.Context, run runner, function func(failure *uintptr) uint32) error {
 	done := make(chan error, 1)
-	go func() { done <- run(function) }()
+	go func() { done <- sending(ctx, func() error { return run(function) }) }()
 	select {
 	case err := <-done:
 		return err

@@ -32,6 +32,15 @@ func (e *Error) Is(target error) bool {
 	return isKind && kind == e.Kind
 }
 
+// Must returns the value, and panics if there is an error. It is for the setup of a program, where
+// an error is a mistake of the program.
+func Must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
 // Facts are what an error of the kinds ErrTransport, ErrInputRequired and
 // ErrAuthorizationRequired carries in addition.
 func (e *Error) Facts() ErrorFacts {

@@ -102,7 +102,7 @@ type ServerOptions struct {
 	// Report requests to OpenTelemetry, as spans and metrics. Enabled by default if the program uses
 	// OpenTelemetry: if it is loaded (Python, Node.js), as a cargo feature (Rust), through callbacks
 	// (C).
-	Telemetry bool `json:"telemetry,omitempty" c:"server_options_set_telemetry"`
+	Telemetry *bool `json:"telemetry,omitempty" c:"server_options_set_telemetry"`
 	// Maximum size of a message. Over HTTP, larger ones are refused with 413. The default is 4194304.
 	MaxMessageBytes int `json:"maxMessageBytes,omitempty" c:"4"`
 	// Maximum nesting of arrays and objects in a message; at most 128. The default is 128.
@@ -302,7 +302,7 @@ type ClientOptions struct {
 	// Report requests to OpenTelemetry, as spans and metrics. Enabled by default if the program uses
 	// OpenTelemetry: if it is loaded (Python, Node.js), as a cargo feature (Rust), through callbacks
 	// (C).
-	Telemetry bool `json:"telemetry,omitempty" c:"client_options_set_telemetry"`
+	Telemetry *bool `json:"telemetry,omitempty" c:"client_options_set_telemetry"`
 
 	// Headers sent with each request.
 	Headers map[string]string `json:"headers,omitempty" c:"client_options_set_header"`
@@ -461,7 +461,7 @@ type OAuthOptions struct {
 	// Request the scope `offline_access` if the authorization server lists it: some issue refresh
 	// tokens only with it, and the user must consent. By default, it is requested if `store` keeps
 	// credentials longer than the connection. If it is refused, the user logs in without it.
-	OfflineAccess bool `json:"offlineAccess,omitempty"`
+	OfflineAccess *bool `json:"offlineAccess,omitempty"`
 	// Bind tokens to a key of this client (DPoP, RFC 9449).
 	DPoP bool `json:"dpop,omitempty"`
 	// Where to keep credentials. `memory`: until the connection ends. `file`: in the user's folder,
@@ -528,6 +528,8 @@ type ToolOptions struct {
 
 	// Visible decides who can see and call it: see AddVisibility.
 	Visible *Feature `json:"-"`
+	// Replaces is the feature that this one takes the place of. Its running calls continue.
+	Replaces *Feature `json:"-"`
 }
 
 // ResourceOptions: options of a resource template, in addition to its descriptor. The zero value of
@@ -553,6 +555,8 @@ type ResourceOptions struct {
 
 	// Visible decides who can see and call it: see AddVisibility.
 	Visible *Feature `json:"-"`
+	// Replaces is the feature that this one takes the place of. Its running calls continue.
+	Replaces *Feature `json:"-"`
 }
 
 // PromptOptions: options of a prompt, in addition to its descriptor. The zero value of a member
@@ -569,6 +573,8 @@ type PromptOptions struct {
 
 	// Visible decides who can see and call it: see AddVisibility.
 	Visible *Feature `json:"-"`
+	// Replaces is the feature that this one takes the place of. Its running calls continue.
+	Replaces *Feature `json:"-"`
 }
 
 // SkillOptions: options of an agent skill. The zero value of a member means its default, and a

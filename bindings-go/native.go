@@ -60,6 +60,7 @@ var c struct {
 	ServerListenHttp          func(server, options uintptr, listener, failure *uintptr) uint32
 	ServerMountHttp           func(server, options uintptr, listener, failure *uintptr) uint32
 	ServerFree                func(uintptr)
+	ServerCheckStore          func(server uintptr, findings, failure *uintptr) uint32
 	ServerSetLifespan         func(server, open, close, data, destructor uintptr, failure *uintptr) uint32
 	ServerOptionsNew          creates
 	ServerOptionsFree         func(uintptr)
@@ -83,7 +84,11 @@ var c struct {
 	PortNew   creates
 	PortOnLog func(port, callback, data, destructor uintptr) uint32
 	PortWake  func(uintptr) uint32
-	Dispatch  func(port uintptr, timeout uint64, count *uintptr, failure *uintptr) uint32
+
+	PortOnTelemetry  func(port, begin, scope, end, data, destructor uintptr) uint32
+	PortMeasurements func(port uintptr, json, failure *uintptr) uint32
+	TraceContextSet  func(trace uintptr, key, value str) uint32
+	Dispatch         func(port uintptr, timeout uint64, count *uintptr, failure *uintptr) uint32
 
 	ClientConnectChild    func(command *str, count, options uintptr, client, failure *uintptr) uint32
 	ClientConnectHttp     func(url str, options uintptr, client, failure *uintptr) uint32
@@ -132,6 +137,8 @@ var c struct {
 	CallOnCancel       func(call, callback, data, destructor uintptr) uint32
 	CallInfo           func(call uintptr, description, failure *uintptr) uint32
 	CallExchangeData   func(uintptr) uintptr
+	CallSetVar         func(call uintptr, name str, value, destructor uintptr) uint32
+	CallVar            func(call uintptr, name str) uintptr
 	CallProgress       func(call uintptr, progress, total float64, message str) uint32
 	CallStartRequest   func(call uintptr, method, params str, options, callback, data, destructor uintptr, failure *uintptr) uint32
 	CallNext           func(call uintptr, params str, callback, data, destructor uintptr, failure *uintptr) uint32

@@ -13,6 +13,8 @@ import (
 	"unsafe"
 
 	"github.com/ebitengine/purego"
+
+	"github.com/trunkline-mcp/trunkline/bindings-go/internal/observe"
 )
 
 // One port serves the process: a thread runs the callbacks of all servers and clients, and handlers
@@ -22,11 +24,17 @@ var port = sync.OnceValues(func() (uintptr, error) {
 		return 0, err
 	}
 	made, err := made(c.PortNew)
-	if err == nil {
-		c.PortOnLog(made, callbacks.log, 0, 0)
-		go dispatch(made)
+	if err != nil {
+		return 0, err
 	}
-	return made, err
+	c.PortOnLog(made, callbacks.log, 0, 0)
+	if observer := observe.Installed; observer != nil {
+		if err := reportTo(made, observer); err != nil {
+			return 0, err
+		}
+	}
+	go dispatch(made)
+	return made, nil
 })
 
 // endings are what waits until a listener or a connection has ended.
@@ -131,7 +139,7 @@ type outcome struct {
 
 // callbacks has one callback of each type, because there can only be a few thousand of them.
 var callbacks struct {
-	call, reply, answer, cancel, notification, progress, log, head, chunk, ended, open, close uintptr
+	call, reply, answer, cancel, forget, notification, progress, log, head, chunk, ended, open, close uintptr
 
 	store [len(storeFunctions)]uintptr
 }
@@ -155,6 +163,7 @@ func registerCallbacks() {
 			cancel(&Error{Kind: ErrCancelled, Message: string(reason.bytes())})
 		}
 	})
+	callbacks.forget = purego.NewCallback(func(data uintptr) { forget(data) })
 	callbacks.notification = purego.NewCallback(func(method, params *str, data uintptr) {
 		if heard := kept[*queue[notification]](data); heard != nil {
 			if !heard.put(notification{string(method.bytes()), params.bytes()}) {
@@ -245,7 +254,10 @@ func await(ctx context.Context, request pending) ([]byte, error) {
 	waiting := make(chan outcome, 1)
 	data := keep(waiting)
 	defer forget(data)
-	if err := request.run(func(failure *uintptr) uint32 { return request.start(request.callback, data, failure) }); err != nil {
+	err := sending(ctx, func() error {
+		return request.run(func(failure *uintptr) uint32 { return request.start(request.callback, data, failure) })
+	})
+	if err != nil {
 		return nil, err
 	}
 	for {

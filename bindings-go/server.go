@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"reflect"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -56,6 +57,7 @@ func NewServer(name, version string, options ServerOptions) (*Server, error) {
 	drain -= min(drain/5, 1000)
 	server := &Server{server: made, drain: drain, listeners: map[*Listener]struct{}{}}
 	server.handles = append(server.handles, store)
+	observeLoad(shared)
 	return server, nil
 }
 
@@ -85,6 +87,19 @@ func (server *Server) Close(ctx context.Context) error {
 		forget(number)
 	}
 	return errors.Join(failures...)
+}
+
+// CheckStore checks whether the store of the server keeps its contract, and returns what it found to
+// be wrong. It uses keys below "check/", which it removes.
+func (server *Server) CheckStore(ctx context.Context) ([]string, error) {
+	found := new(uintptr)
+	err := blocking(ctx, server.run, func(failure *uintptr) uint32 {
+		return c.ServerCheckStore(server.server, found, failure)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return strings.FieldsFunc(string(taken(*found)), func(letter rune) bool { return letter == '\n' }), nil
 }
 
 // ServeStdio serves standard input and output until the input or the context ends, or SIGINT or
@@ -290,8 +305,10 @@ func first[T any](name string, descriptor any, options []T) map[string]any {
 	entry := map[string]any{}
 	if len(options) > 0 {
 		entry = inJSON(options[0])
-		if visible := reflect.ValueOf(options[0]).FieldByName("Visible"); visible.IsValid() && !visible.IsNil() {
-			entry["visible"] = visible.Interface().(*Feature).number
+		for name, member := range map[string]string{"Visible": "visible", "Replaces": "replaces"} {
+			if other := reflect.ValueOf(options[0]).FieldByName(name); other.IsValid() && !other.IsNil() {
+				entry[member] = other.Interface().(*Feature).number
+			}
 		}
 	}
 	entry[name] = descriptor
@@ -340,6 +357,7 @@ func (server *Server) notify(function withTextError, given string) error {
 // It gets the request as method and params, runs the rest with Call.Next, and returns a complete
 // result as JSON.
 func (server *Server) Use(handle func(ctx context.Context, call *Call, method string, params json.RawMessage) (json.RawMessage, error), methods ...string) (*Feature, error) {
+	hasMiddleware.Store(true)
 	entry := map[string]any{}
 	if len(methods) > 0 {
 		entry["methods"] = methods

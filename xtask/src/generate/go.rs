@@ -105,11 +105,12 @@ fn comment(text: &str) -> String {
 /// it.
 fn member(objects: &BTreeSet<String>, owner: &str, field: &Field) -> String {
     let is_option = owner.ends_with("Options");
-    let default_is_true = field.default == Some(true.into());
+    // The zero value is the default of all others.
+    let has_other_default = field.default != Some(false.into());
     let ty = match (&field.ty, field.presence) {
         // A map has no order.
         _ if field.json == "_meta" => "any".to_owned(),
-        (Type::Boolean, Presence::Optional) if !is_option || default_is_true => "*bool".to_owned(),
+        (Type::Boolean, Presence::Optional) if !is_option || has_other_default => "*bool".to_owned(),
         (Type::Integer | Type::Number, Presence::Optional) if !is_option => format!("*{}", type_of(&field.ty)),
         (Type::Model(name), Presence::Optional) if objects.contains(name) => format!("*{}", exported(name)),
         (ty, _) => type_of(ty),

@@ -1,0 +1,104 @@
+package trunkline
+
+import (
+	"context"
+	"runtime"
+	"sync"
+
+	"github.com/ebitengine/purego"
+
+	"github.com/trunkline-mcp/trunkline/bindings-go/internal/observe"
+)
+
+// The contexts of the requests that threads are sending. C begins the span of a request on the
+// thread that sends it.
+var senders sync.Map
+
+// sending runs a function of the library that sends a request with a context.
+func sending(ctx context.Context, function func() error) error {
+	if observe.Installed == nil {
+		return function()
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	thread := threadID()
+	senders.Store(thread, ctx)
+	defer senders.Delete(thread)
+	return function()
+}
+
+func sender() context.Context {
+	if ctx, known := senders.Load(threadID()); known {
+		return ctx.(context.Context)
+	}
+	return context.Background()
+}
+
+// The spans of the calls that threads are about to hand to their handlers. Besides the thread that
+// dispatches, those inside a blocking function do this, too.
+var served sync.Map
+
+func observed(ctx context.Context) context.Context {
+	if observe.Installed == nil {
+		return ctx
+	}
+	span, known := served.Load(threadID())
+	if !known {
+		return ctx
+	}
+	return observe.Installed.Enter(ctx, span.(context.Context))
+}
+
+func reportTo(port uintptr, observer observe.Observer) error {
+	begin := purego.NewCallback(func(record *str, trace, _ uintptr) (number handle) {
+		_ = contained(func() error {
+			parent := context.Background()
+			if trace != 0 {
+				parent = sender()
+			}
+			span := observer.Begin(parent, record.bytes())
+			number = keep(span)
+			if trace != 0 {
+				for key, value := range observer.Inject(span) {
+					c.TraceContextSet(trace, text(key), text(value))
+				}
+			}
+			return nil
+		})
+		return number
+	})
+	scope := purego.NewCallback(func(span handle, entered bool, _ uintptr) {
+		if found := kept[context.Context](span); entered && found != nil {
+			served.Store(threadID(), found)
+		} else {
+			served.Delete(threadID())
+		}
+	})
+	end := purego.NewCallback(func(number handle, record *str, _ uintptr) {
+		span := kept[context.Context](number)
+		forget(number)
+		if span == nil {
+			span = context.Background()
+		}
+		_ = contained(func() error {
+			observer.End(span, record.bytes())
+			return nil
+		})
+	})
+	return failed(c.PortOnTelemetry(port, begin, scope, end, 0, 0))
+}
+
+// observeLoad reports the load of the servers of the port.
+func observeLoad(port uintptr) {
+	if observe.Installed == nil {
+		return
+	}
+	observe.Installed.Observe(func() []byte {
+		found, err := described(invoke, func(made, failure *uintptr) uint32 { return c.PortMeasurements(port, made, failure) })
+		if err != nil {
+			// No server reports.
+			return nil
+		}
+		return found
+	})
+}
