@@ -1,63 +1,26 @@
-// A server with one tool, and a client that calls it from many goroutines.
+// Starts the server next to it and calls its tool.
 package main
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"log"
-	"sync"
-	"sync/atomic"
+	"os/exec"
 
-	"hello/trunkline"
+	trunkline "github.com/trunkline-mcp/trunkline/bindings-go"
 )
 
-const descriptor = `{
-	"name": "hello",
-	"description": "Greets someone.",
-	"inputSchema": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
-}`
-
-type arguments struct {
-	Name string `json:"name"`
-}
-
-func hello(given arguments) (string, error) {
-	if given.Name == "nobody" {
-		return "", errors.New("Nobody is not there.")
-	}
-	return "Hello, " + given.Name + "!", nil
-}
-
 func main() {
-	server, err := trunkline.NewServer("hello", "1.0.0")
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer server.Close()
-	if err := trunkline.AddTool(server, descriptor, hello); err != nil {
-		log.Fatal(err)
-	}
-	client, err := trunkline.ConnectMemory(server)
+	ctx := context.Background()
+	command := exec.Command("go", "run", "hello_server.go")
+	client, err := trunkline.ConnectCommand(ctx, command, trunkline.ClientOptions{InheritEnv: true})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer client.Close()
-
-	var right atomic.Int32
-	var goroutines sync.WaitGroup
-	for number := 0; number < 16; number++ {
-		goroutines.Add(1)
-		go func(name string) {
-			defer goroutines.Done()
-			if text, err := client.CallTool("hello", arguments{name}); err == nil && text == "Hello, "+name+"!" {
-				right.Add(1)
-			}
-		}(fmt.Sprint("guest ", number))
+	result, err := client.CallTool(ctx, "hello", map[string]string{"name": "Ada"})
+	if err != nil {
+		log.Fatal(err)
 	}
-	goroutines.Wait()
-	fmt.Println(right.Load(), "answers")
-	_, err = client.CallTool("hello", arguments{"nobody"})
-	fmt.Println(err)
-	_, err = client.CallTool("hello", []int{1})
-	fmt.Println(err)
+	fmt.Println(result.Content.Text())
 }

@@ -21,12 +21,10 @@ pub(crate) fn home(workspace: &Workspace) -> PathBuf {
 pub(crate) fn everything(workspace: &Workspace) -> Result<()> {
     step("ours, optimised", || {
         let mut cargo = workspace.cargo();
-        cargo
-            .args(["build", "--release"])
-            .args(Language::DOCUMENTED.iter().flat_map(|one| ["--package", one.bench_crate]));
+        cargo.args(["build", "--release"]).args(Language::ALL.iter().flat_map(|one| ["--package", one.bench_crate]));
         must(cargo, DEADLINE).map(drop)
     })?;
-    for language in Language::DOCUMENTED {
+    for language in Language::ALL {
         if let Some(build) = language.build_bench {
             step(&format!("ours in {}", language.title), || build(workspace))?;
         }

@@ -169,7 +169,7 @@ impl Run {
 - **Every revision**: one server speaks all five, 2024-11-05 to 2026-07-28, at the same time.
 - **Every peer**: {} combinations of client, server, transport, revision and feature pass, with
   the official SDKs on either side ([matrix](matrix.md)).
-- **One core**: Rust, Python, Node.js, C and Ruby share one implementation, so they behave the same.
+- **One core**: eight languages share one implementation, so they behave the same.
 - **No dependencies**: the Python and npm packages require no others.
 ",
             import("trunkline")?,

@@ -1,6 +1,6 @@
 //! Go, over the C library: the package with gofmt, `go vet` and `go test`, and its fixtures.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Result, bail};
@@ -10,6 +10,7 @@ use crate::build::c::{Workshop, name_of_library};
 use crate::build::{DEADLINE, system};
 use crate::process::{must, run};
 use crate::requirements::TestSyntax;
+use crate::stamp::files_under;
 use crate::test::lint::{one, silent};
 use crate::test::results::of_one;
 use crate::test::{Count, Selection, Step, Turn, suites};
@@ -29,7 +30,12 @@ pub(super) static ENTRY: Entry = Entry {
         functions: &["func ", "type "],
         test: |line, _| line.strip_prefix("func ").filter(|name| name.starts_with("Test")),
     },
-    steps: &[Step::new(Turn::Beside, "go lint and tests", &["core/", "bindings-c/", "bindings-go/", FIXTURES], tests)],
+    steps: &[Step::new(
+        Turn::Beside,
+        "go lint and tests",
+        &["core/", "bindings-c/", "bindings-go/", FIXTURES, SNIPPETS, EXAMPLES],
+        tests,
+    )],
     toolchain: || system::go().map(drop),
     meets_all: false,
     build,
@@ -47,6 +53,8 @@ pub(super) static ENTRY: Entry = Entry {
 
 const PACKAGE: &str = "bindings-go";
 const FIXTURES: &str = "tests/fixtures/go";
+const SNIPPETS: &str = "docs/snippets";
+const EXAMPLES: &str = "examples/go";
 /// The folders of the programs there, and their names.
 const PROGRAMS: [(&str, &str); 4] = [
     ("server", "fixture-server"),
@@ -77,7 +85,7 @@ fn compile(workspace: &Workspace, folder: &str, package: &Path, program: &Path) 
     must(build, DEADLINE).map(drop)
 }
 
-/// The command that runs a program, which is one file.
+/// The command that runs a program, which is one file. It may start others with `go run`.
 fn start(workspace: &Workspace, source: &Path) -> Result<Command> {
     let (Some(folder), Some(stem)) = (source.parent(), source.file_stem()) else {
         bail!("{} is no file of a program", source.display())
@@ -87,21 +95,39 @@ fn start(workspace: &Workspace, source: &Path) -> Result<Command> {
     let program = workshop.program(&stem.to_string_lossy());
     compile(workspace, &folder.to_string_lossy(), source, &program)?;
     let mut command = workspace.command(program);
-    command.current_dir(folder);
+    command.current_dir(folder).env("CGO_ENABLED", "0").env("TRUNKLINE_LIBRARY", library(workspace));
+    let rest = std::env::var_os("PATH").unwrap_or_default();
+    let places = system::go()?.parent().map(Path::to_owned).into_iter().chain(std::env::split_paths(&rest));
+    command.env("PATH", std::env::join_paths(places)?);
     Ok(command)
+}
+
+fn library(workspace: &Workspace) -> PathBuf {
+    workshop(workspace).programs.join(name_of_library())
 }
 
 fn tests(workspace: &Workspace, _: &Selection) -> Result<Count> {
     build(workspace)?;
     let mut count = Count::default();
-    for folder in [PACKAGE, FIXTURES] {
+    for folder in [PACKAGE, FIXTURES, SNIPPETS, EXAMPLES] {
         let mut format = workspace.command(system::gofmt()?);
         format.current_dir(workspace.path(folder)).args(["-l", "."]);
         count = count.and(silent(format)?);
+    }
+    for folder in [PACKAGE, FIXTURES] {
         count = count.and(one(go(workspace, folder, &["vet", "./..."])?)?);
     }
+    for folder in [SNIPPETS, EXAMPLES] {
+        // Each file is a program.
+        for file in files_under(&workspace.path(folder))?.iter().filter(|file| file.extension() == Some("go".as_ref()))
+        {
+            let mut vet = go(workspace, folder, &["vet"])?;
+            vet.arg(file);
+            count = count.and(one(vet)?);
+        }
+    }
     let mut test = go(workspace, PACKAGE, &["test", "-count=1", TIMEOUT, "./..."])?;
-    test.env("TRUNKLINE_LIBRARY", workshop(workspace).programs.join(name_of_library()));
+    test.env("TRUNKLINE_LIBRARY", library(workspace));
     Ok(count.and(of_one(&run(test, suites::DEADLINE)?)))
 }
 

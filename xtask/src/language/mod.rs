@@ -102,17 +102,6 @@ impl Language {
         Self(&ruby::ENTRY),
     ];
 
-    /// Those with pages and examples, which are written last.
-    pub(crate) const DOCUMENTED: [Self; 7] = [
-        Self(&rust::ENTRY),
-        Self(&python::ENTRY),
-        Self(&node::ENTRY),
-        Self(&c::ENTRY),
-        Self(&kotlin::ENTRY),
-        Self(&java::ENTRY),
-        Self(&ruby::ENTRY),
-    ];
-
     /// Those of `ALL` whose toolchain is on this machine, or could be installed.
     pub(crate) fn available() -> &'static [Self] {
         static FOUND: OnceLock<Vec<Language>> = OnceLock::new();
@@ -141,10 +130,12 @@ impl Language {
         }
     }
 
-    /// The language of a program in `examples`.
+    /// The language of a program in `examples`. `examples/cgo` belongs to C, as that of Lua does.
     pub(crate) fn of_example(source: &Path) -> Option<Self> {
         let ending = source.extension()?.to_str()?;
-        Self::DOCUMENTED.into_iter().find(|language| language.example_endings.contains(&ending))
+        let folder = source.parent()?.file_name()?;
+        let known = || Self::ALL.into_iter().filter(|language| language.example_endings.contains(&ending));
+        known().find(|language| folder == language.name).or_else(|| known().next())
     }
 
     pub(crate) fn server(self, workspace: &Workspace) -> PathBuf {

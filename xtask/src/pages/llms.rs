@@ -3,7 +3,7 @@
 
 use super::{Entry, SITE};
 
-const SUMMARY: &str = "Servers and clients for the Model Context Protocol in Rust, Python, Node.js, C and Ruby, over one core. \
+const SUMMARY: &str = "Servers and clients for the Model Context Protocol in Rust, Python, Node.js, C, Go, Kotlin, Java and Ruby, over one core. \
                        Every revision of the protocol, over stdio and HTTP.";
 
 /// Pages about the project itself, for its contributors.

@@ -30,7 +30,7 @@ pub(crate) fn check(workspace: &Workspace, selection: &Selection) -> Result<Coun
     let mut count = Count::default();
     let mut note = |name: &str, outcome: Result<()>| count.add(outcome.err().map(|error| format!("{name}: {error:#}")));
     note("the files next to the container files", of_orchestrators(workspace));
-    for language in selection.documented() {
+    for &language in &selection.languages {
         let name = format!("{FOLDER}/{}.Dockerfile", language.name);
         let outcome = pages::text(workspace, &name).and_then(|text| ContainerFile::parse(&text)).and_then(|file| {
             file.check(language)?;

@@ -31,11 +31,6 @@ impl Selection {
         self.options.has_all_languages()
     }
 
-    /// The selected languages that have pages and examples.
-    pub(super) fn documented(&self) -> Vec<Language> {
-        self.languages.iter().copied().filter(|language| Language::DOCUMENTED.contains(language)).collect()
-    }
-
     pub(crate) fn is_long(&self) -> bool {
         self.options.long
     }

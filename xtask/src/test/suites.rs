@@ -97,13 +97,12 @@ fn authorize(workspace: &Workspace, selection: &Selection, options: &[&OsStr]) -
     let mut node = workspace.command("node");
     node.arg(workspace.path("tests/peers/node/authorization.mjs")).args(options);
     node.args(selection.languages.iter().map(|language| language.client(workspace)));
-    let documented = selection.documented();
-    for language in &documented {
+    for language in &selection.languages {
         if let Some(interpreter) = language.login {
             node.arg("--example").arg(interpreter(workspace)).arg(language.example(workspace, "login"));
         }
     }
-    for language in &documented {
+    for language in &selection.languages {
         let host = (language.start)(workspace, &language.example(workspace, "agent_host"))?;
         node.arg("--host").arg(system::python()?).arg(workspace.path("tests/peers/python/at_terminal.py"));
         node.arg(host.get_program()).args(host.get_args());

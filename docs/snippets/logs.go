@@ -1,0 +1,43 @@
+// Log messages for the client, and the library's own log.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+
+	trunkline "github.com/trunkline-mcp/trunkline/bindings-go"
+)
+
+func backup(_ context.Context, call *trunkline.Call, _ struct{}) (string, error) {
+	if err := call.Log(trunkline.LoggingLevelDebug, "", "looking for changes"); err != nil {
+		return "", err
+	}
+	return "done", call.Log(trunkline.LoggingLevelInfo, "copier", map[string]int{"files": 3})
+}
+
+func main() {
+	// Trunkline logs to the default logger of slog.
+	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
+
+	ctx := context.Background()
+	server := trunkline.Must(trunkline.NewServer("backup", "1.0.0", trunkline.ServerOptions{}))
+	defer server.Close(ctx)
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "backup", Description: "Back up all files."}, backup))
+
+	arrived := make(chan string, 1)
+	options := trunkline.ClientOptions{LogLevel: trunkline.LoggingLevelInfo}
+	options.OnLog = func(message *trunkline.LogMessage) {
+		var data struct{ Files int }
+		if err := json.Unmarshal(message.Data, &data); err == nil {
+			arrived <- fmt.Sprintf("%s of the %s: %d files", message.Level, message.Logger, data.Files)
+		}
+	}
+	client := trunkline.Must(trunkline.ConnectMemory(ctx, server, options))
+	defer client.Close()
+	result := trunkline.Must(client.CallTool(ctx, "backup", nil))
+	fmt.Println(<-arrived)
+	fmt.Println(result.Content.Text())
+}

@@ -1,0 +1,33 @@
+// A server over HTTP that reads a request header in each call, and its client.
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	trunkline "github.com/trunkline-mcp/trunkline/bindings-go"
+)
+
+func tenant(_ context.Context, call *trunkline.Call, _ struct{}) (string, error) {
+	info, err := call.Info()
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s at %s", cmp.Or(info.Headers["x-tenant"], "nobody"), info.URL), nil
+}
+
+func main() {
+	ctx := context.Background()
+	tenants := trunkline.Must(trunkline.NewServer("tenants", "1.0.0", trunkline.ServerOptions{}))
+	defer tenants.Close(ctx)
+	trunkline.Must(trunkline.AddTool(tenants, trunkline.Tool{Name: "tenant", Description: "Name the tenant."}, tenant))
+
+	// A negative number is zero, for a free port; zero is the default, 8000.
+	listener := trunkline.Must(tenants.Listen(trunkline.HTTPOptions{Port: -1, Path: "/notes"}))
+	options := trunkline.ClientOptions{Headers: map[string]string{"X-Tenant": "acme"}}
+	client := trunkline.Must(trunkline.Connect(ctx, listener.URL(), options))
+	defer client.Close()
+	fmt.Println(trunkline.Must(client.CallTool(ctx, "tenant", nil)).Content.Text())
+	fmt.Println(trunkline.Must(client.Info()).Revision)
+}
