@@ -85,7 +85,7 @@ def _server_command(
     workload = WORKLOADS[work]
     command = explicit.get((server, workload.arguments.split()[0]))
     if not command:
-        before, _, after = SERVERS[server].partition("@")
+        before, _, after = SERVERS[server].partition(" @ ")
         command = f"{before} {workload.other_arguments.get(server, workload.arguments)} {after}"
     command = command.replace("{store}", store.url)
     options = [*(["--calls", str(calls)] if calls else []), *(["--fixed"] if server == "bare-fixed" else [])]

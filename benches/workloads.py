@@ -26,7 +26,12 @@ SERVERS = {
     "ours-c": f"{HOME}/bin/ours-c-server",
     "ours-python": f"{VENVS}/bench-ours/bin/python {HERE}/python/server.py",
     "ours-node": f"node {HOME}/node/server.mjs",
+    "ours-go": f"{HOME}/bin/ours-go-server",
+    "ours-kotlin": f"java @{HOME}/kotlin-server.options",
+    "ours-java": f"java @{HOME}/java-server.options",
     "ours-ruby": f"ruby -I {HOME}/ruby {HERE}/ruby/server.rb",
+    "go-sdk": f"{HOME}/bin/peer-go",
+    "java-sdk": f"java @{HOME}/peer-java.options",
     "rmcp": f"{HOME}/bin/peer-rmcp",
     "rmcp-nodelay": f"{HOME}/bin/peer-rmcp @ nodelay",
     "rmcp-1thread": f"env TOKIO_WORKER_THREADS=1 {HOME}/bin/peer-rmcp",
@@ -43,7 +48,12 @@ CLIENTS = {
     "ours-c": f"{HOME}/bin/ours-c-client",
     "ours-python": f"{VENVS}/bench-ours/bin/python {HERE}/python/client.py",
     "ours-node": f"node {HOME}/node/client.mjs",
+    "ours-go": f"{HOME}/bin/ours-go-client",
+    "ours-kotlin": f"java @{HOME}/kotlin-client.options",
+    "ours-java": f"java @{HOME}/java-client.options",
     "ours-ruby": f"ruby -I {HOME}/ruby {HERE}/ruby/client.rb",
+    "go-sdk": f"{HOME}/bin/peer-go client",
+    "java-sdk": f"java @{HOME}/peer-java.options client",
     "rmcp": f"{HOME}/bin/peer-rmcp client",
     "py-mcp": f"{VENVS}/mcp-2/bin/python {HERE}/peers/py_mcp_client.py",
     "fastmcp": f"{VENVS}/bench-fastmcp/bin/python {HERE}/peers/py_fastmcp_client.py",
@@ -58,9 +68,9 @@ CONNECTORS = {
     "ts-v2": f"node {HOME}/peers/ts2_connect.mjs",
 }
 
-OURS = ["ours-rust", "ours-c", "ours-python", "ours-node", "ours-ruby"]
-MAIN = ["bare", *OURS, "rmcp", "py-mcp", "fastmcp", "ts-v1", "ts-v2"]
-MODERN = [name for name in MAIN if name != "ts-v1"]  # the v1 line has no 2026-07-28
+OURS = ["ours-rust", "ours-c", "ours-python", "ours-node", "ours-go", "ours-kotlin", "ours-java", "ours-ruby"]
+MAIN = ["bare", *OURS, "rmcp", "go-sdk", "java-sdk", "py-mcp", "fastmcp", "ts-v1", "ts-v2"]
+MODERN = [name for name in MAIN if name not in ("ts-v1", "java-sdk")]  # these have no 2026-07-28
 # Those with the tools `report`, `ask` and `wide`.
 FEATURES = [*OURS, "py-mcp", "fastmcp", "ts-v2"]
 SLOW = ("py-mcp", "fastmcp")  # fewer calls per round, so that a round stays short
@@ -132,7 +142,7 @@ WORKLOADS = {
         "calls --proto 2026-07-28",
         [*MODERN, "rmcp-nodelay", "py-mcp-uvloop"],
         HTTP,
-        {"ts-v2": f"{HTTP} stateless"},
+        {"ts-v2": f"{HTTP} stateless", "go-sdk": f"{HTTP} stateless"},
         calls=5000,
         slow_calls=2000,
     ),
@@ -239,7 +249,12 @@ WORKLOADS = {
         "client, 1 in flight, against bare over stdio", "client 1", list(CLIENTS), calls=5000, slow_calls=5000
     ),
     "g-64": Workload(
-        "client, 64 in flight, against bare over stdio", "client 64", list(CLIENTS), calls=5120, slow_calls=5120
+        "client, 64 in flight, against bare over stdio",
+        "client 64",
+        # The client of the Java SDK does not end here.
+        [name for name in CLIENTS if name != "java-sdk"],
+        calls=5120,
+        slow_calls=5120,
     ),
     "g-http-1": Workload(
         "client, 1 in flight, against bare over HTTP", "client-http 1", list(CLIENTS), calls=3000, slow_calls=2000

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 
 use crate::build::c::Workshop;
-use crate::build::{DEADLINE, launchers, node, python, step};
-use crate::language::Language;
+use crate::build::{DEADLINE, jvm, launchers, node, python, step};
+use crate::language::{Language, go};
 use crate::process::must;
-use crate::stamp::{Stamp, copy_if_changed, copy_tree, files_under};
+use crate::stamp::{Stamp, copy_if_changed, copy_tree, files_under, write_if_changed};
 use crate::workspace::Workspace;
 
 const OUR_VENV: &str = "bench-ours";
@@ -25,13 +25,13 @@ pub(crate) fn everything(workspace: &Workspace) -> Result<()> {
         must(cargo, DEADLINE).map(drop)
     })?;
     for language in Language::ALL {
-        if let Some(build) = language.build_bench {
-            step(&format!("ours in {}", language.title), || build(workspace))?;
-        }
+        step(&format!("ours in {}", language.title), || (language.build_bench)(workspace))?;
     }
     step("load generator and Rust SDK", || peers_rust(workspace))?;
     step("Python SDKs", || peers_python(workspace))?;
-    step("TypeScript SDKs", || peers_node(workspace))
+    step("TypeScript SDKs", || peers_node(workspace))?;
+    step("Java SDK", || peers_java(workspace))?;
+    step("Go SDK", || go::compile(workspace, "benches/peers/go", Path::new("."), &bin(workspace, "peer-go")))
 }
 
 pub(crate) fn our_rust(workspace: &Workspace) -> Result<()> {
@@ -82,9 +82,12 @@ pub(crate) fn our_node(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
+fn our_library(workspace: &Workspace) -> Workshop {
+    Workshop { programs: home(workspace).join("bin"), library: workspace.target.join("release"), optimise: true }
+}
+
 pub(crate) fn our_c(workspace: &Workspace) -> Result<()> {
-    let workshop =
-        Workshop { programs: home(workspace).join("bin"), library: workspace.target.join("release"), optimise: true };
+    let workshop = our_library(workspace);
     workshop.place_library(workspace)?;
     for role in ["server", "client"] {
         let name = format!("ours-c-{role}");
@@ -103,6 +106,36 @@ pub(crate) fn our_ruby(workspace: &Workspace) -> Result<()> {
     for role in ["server", "client"] {
         let source = workspace.path(&format!("benches/ruby/{role}.rb"));
         launcher(workspace, "ruby", role, &["ruby".into(), "-I".into(), folder.clone(), source])?;
+    }
+    Ok(())
+}
+
+/// Programs find the library next to them.
+pub(crate) fn our_go(workspace: &Workspace) -> Result<()> {
+    our_library(workspace).place_library(workspace)?;
+    for role in ["server", "client"] {
+        let program = bin(workspace, &format!("ours-go-{role}"));
+        go::compile(workspace, "benches/go", Path::new(&format!("{role}.go")), &program)?;
+        launcher(workspace, "go", role, &[program])?;
+    }
+    Ok(())
+}
+
+pub(crate) fn our_kotlin(workspace: &Workspace) -> Result<()> {
+    on_the_jvm(workspace, "kotlin", ["bench.kotlin.Server", "bench.kotlin.Client"])
+}
+
+pub(crate) fn our_java(workspace: &Workspace) -> Result<()> {
+    on_the_jvm(workspace, "java", ["bench.java.BenchServer", "bench.java.BenchClient"])
+}
+
+/// The programs are compiled with the package.
+fn on_the_jvm(workspace: &Workspace, language: &str, classes: [&str; 2]) -> Result<()> {
+    jvm::build(workspace)?;
+    for (role, class) in ["server", "client"].into_iter().zip(classes) {
+        let options = home(workspace).join(format!("{language}-{role}.options"));
+        jvm::write_bench_options(workspace, &options, class)?;
+        launcher(workspace, language, role, &["java".into(), format!("@{}", options.display()).into()])?;
     }
     Ok(())
 }
@@ -131,6 +164,17 @@ fn peers_python(workspace: &Workspace) -> Result<()> {
     python::make_venv(workspace, "mcp-2", Some(&workspace.path("tests/peers/python/requirements-2.txt")))?;
     python::make_venv(workspace, "bench-mcp-uvloop", Some(&peers.join("requirements-mcp-uvloop.txt")))?;
     python::make_venv(workspace, "bench-fastmcp", Some(&peers.join("requirements-fastmcp.txt")))
+}
+
+fn peers_java(workspace: &Workspace) -> Result<()> {
+    let folder = home(workspace).join("peer-java");
+    let mut maven = workspace.command("mvn");
+    maven.current_dir(workspace.path("benches/peers/java"));
+    maven.args(["--batch-mode", "--no-transfer-progress", "--quiet", "process-classes"]);
+    maven.arg(format!("-Doutput={}", folder.display()));
+    must(maven, DEADLINE)?;
+    let places = std::env::join_paths([folder.join("classes"), folder.join("dependency/*")])?;
+    write_if_changed(&home(workspace).join("peer-java.options"), format!("-cp {places:?}\nPeer\n").as_bytes())
 }
 
 /// The same versions as in the tests.

@@ -59,7 +59,7 @@ pub(crate) fn build(workspace: &Workspace) -> Result<()> {
         .on_files(&package.join("src"))?
         .on_files(&workspace.path("bindings-uniffi/java/src"))?;
     for language in LANGUAGES {
-        for folder in ["tests/fixtures", "examples"] {
+        for folder in ["tests/fixtures", "examples", "benches"] {
             stamp = stamp.on_files(&workspace.path(&format!("{folder}/{language}")))?;
         }
     }
@@ -138,6 +138,13 @@ fn write_options(workspace: &Workspace) -> Result<()> {
     }
     let places = class_path(workspace, TEST_DEPENDENCIES, [native(workspace)])?;
     write("all", SNIPPETS, format!("-cp {places:?}"))
+}
+
+/// Writes the options of a program with the optimized library, which runs as users would run it.
+pub(crate) fn write_bench_options(workspace: &Workspace, file: &Path, class: &str) -> Result<()> {
+    let places = class_path(workspace, DEPENDENCIES, [])?;
+    let library = workspace.target.join("release");
+    write_if_changed(file, format!("-Djna.library.path={library:?}\n-cp {places:?}\n{class}\n").as_bytes())
 }
 
 /// The classes, the dependencies that Maven has copied, and more.

@@ -41,7 +41,7 @@ pub(super) static ENTRY: Entry = Entry {
     meets_all: true,
     build: c::build,
     install_tools: |_| Ok(()),
-    build_bench: Some(builds::our_c),
+    build_bench: builds::our_c,
     bench_crate: "trunkline-c",
     program: |workspace, name, _| vec![c::program(workspace, name)],
     start,

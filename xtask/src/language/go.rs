@@ -6,6 +6,7 @@ use std::process::Command;
 use anyhow::{Result, bail};
 
 use super::{Entry, Snippets};
+use crate::bench::builds;
 use crate::build::c::{Workshop, name_of_library};
 use crate::build::{DEADLINE, system};
 use crate::process::{must, run};
@@ -33,14 +34,14 @@ pub(super) static ENTRY: Entry = Entry {
     steps: &[Step::new(
         Turn::Beside,
         "go lint and tests",
-        &["core/", "bindings-c/", "bindings-go/", FIXTURES, SNIPPETS, EXAMPLES],
+        &["core/", "bindings-c/", "bindings-go/", "tests/", "docs/snippets/", "examples/go/", "benches/"],
         tests,
     )],
     toolchain: || system::go().map(drop),
     meets_all: false,
     build,
     install_tools: |_| Ok(()),
-    build_bench: None,
+    build_bench: builds::our_go,
     bench_crate: "trunkline-c",
     program: |workspace, name, _| vec![workshop(workspace).program(name)],
     start,
@@ -53,8 +54,9 @@ pub(super) static ENTRY: Entry = Entry {
 
 const PACKAGE: &str = "bindings-go";
 const FIXTURES: &str = "tests/fixtures/go";
-const SNIPPETS: &str = "docs/snippets";
-const EXAMPLES: &str = "examples/go";
+/// The folders with a program in each file.
+const PROGRAM_FILES: [&str; 3] = ["docs/snippets", "examples/go", "benches/go"];
+const PEERS: [&str; 2] = ["tests/peers/go", "benches/peers/go"];
 /// The folders of the programs there, and their names.
 const PROGRAMS: [(&str, &str); 4] = [
     ("server", "fixture-server"),
@@ -79,7 +81,8 @@ fn build(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-fn compile(workspace: &Workspace, folder: &str, package: &Path, program: &Path) -> Result<()> {
+/// Builds a program from a package, or from a file.
+pub(crate) fn compile(workspace: &Workspace, folder: &str, package: &Path, program: &Path) -> Result<()> {
     let mut build = go(workspace, folder, &["build", "-o"])?;
     build.arg(program).arg(package);
     must(build, DEADLINE).map(drop)
@@ -109,16 +112,15 @@ fn library(workspace: &Workspace) -> PathBuf {
 fn tests(workspace: &Workspace, _: &Selection) -> Result<Count> {
     build(workspace)?;
     let mut count = Count::default();
-    for folder in [PACKAGE, FIXTURES, SNIPPETS, EXAMPLES] {
+    for folder in [PACKAGE, FIXTURES].iter().chain(&PROGRAM_FILES).chain(&PEERS) {
         let mut format = workspace.command(system::gofmt()?);
         format.current_dir(workspace.path(folder)).args(["-l", "."]);
         count = count.and(silent(format)?);
     }
-    for folder in [PACKAGE, FIXTURES] {
+    for folder in [PACKAGE, FIXTURES].iter().chain(&PEERS) {
         count = count.and(one(go(workspace, folder, &["vet", "./..."])?)?);
     }
-    for folder in [SNIPPETS, EXAMPLES] {
-        // Each file is a program.
+    for folder in PROGRAM_FILES {
         for file in files_under(&workspace.path(folder))?.iter().filter(|file| file.extension() == Some("go".as_ref()))
         {
             let mut vet = go(workspace, folder, &["vet"])?;

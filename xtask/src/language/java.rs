@@ -3,6 +3,7 @@
 use anyhow::Result;
 
 use super::{Entry, Snippets};
+use crate::bench::builds;
 use crate::build::{jvm, system};
 use crate::process::run;
 use crate::requirements::TestSyntax;
@@ -33,7 +34,7 @@ pub(super) static ENTRY: Entry = Entry {
     meets_all: false,
     build: jvm::build,
     install_tools: |_| Ok(()),
-    build_bench: None,
+    build_bench: builds::our_java,
     bench_crate: "trunkline-uniffi",
     program: |workspace, name, _| jvm::program(workspace, "java", name),
     start: jvm::start,

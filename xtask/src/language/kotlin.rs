@@ -4,6 +4,7 @@
 use anyhow::Result;
 
 use super::{Entry, Snippets};
+use crate::bench::builds;
 use crate::build::{jvm, system};
 use crate::process::run;
 use crate::requirements::TestSyntax;
@@ -34,7 +35,7 @@ pub(super) static ENTRY: Entry = Entry {
     meets_all: false,
     build: jvm::build,
     install_tools: |_| Ok(()),
-    build_bench: None,
+    build_bench: builds::our_kotlin,
     bench_crate: "trunkline-uniffi",
     program: |workspace, name, _| jvm::program(workspace, "kotlin", name),
     start: jvm::start,

@@ -2,7 +2,7 @@
 //! entry, and its name in `ALL`.
 
 mod c;
-mod go;
+pub(crate) mod go;
 mod java;
 mod kotlin;
 mod node;
@@ -55,9 +55,8 @@ pub(crate) struct Entry {
     pub(crate) build: fn(&Workspace) -> Result<()>,
     /// Installs its linters and test tools.
     pub(crate) install_tools: fn(&Workspace) -> Result<()>,
-    /// Builds the optimized benchmark programs, if there are any, after cargo has built
-    /// `bench_crate`.
-    pub(crate) build_bench: Option<fn(&Workspace) -> Result<()>>,
+    /// Builds the optimized benchmark programs, after cargo has built `bench_crate`.
+    pub(crate) build_bench: fn(&Workspace) -> Result<()>,
     pub(crate) bench_crate: &'static str,
 
     /// The command line that runs `source`, a path without its extension. A compiled program is

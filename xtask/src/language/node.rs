@@ -50,7 +50,7 @@ pub(super) static ENTRY: Entry = Entry {
     meets_all: true,
     build: node::build,
     install_tools: |workspace| node::install(workspace, node::PACKAGE),
-    build_bench: Some(builds::our_node),
+    build_bench: builds::our_node,
     bench_crate: "trunkline-node",
     program: |_, _, source| vec!["node".into(), source.with_extension("mjs")],
     start,

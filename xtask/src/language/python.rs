@@ -44,7 +44,7 @@ pub(super) static ENTRY: Entry = Entry {
     meets_all: true,
     build: python::build,
     install_tools: python::install_tools,
-    build_bench: Some(builds::our_python),
+    build_bench: builds::our_python,
     bench_crate: "trunkline-python",
     program: |workspace, _, source| vec![interpreter(workspace), source.with_extension("py")],
     start,

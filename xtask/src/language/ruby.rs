@@ -38,7 +38,7 @@ pub(super) static ENTRY: Entry = Entry {
     meets_all: false,
     build,
     install_tools: |_| Ok(()),
-    build_bench: Some(builds::our_ruby),
+    build_bench: builds::our_ruby,
     bench_crate: "trunkline-uniffi",
     program: |workspace, _, source| {
         vec!["ruby".into(), "-I".into(), workspace.path(LIBRARY), source.with_extension("rb")]

@@ -50,7 +50,7 @@ pub(super) static ENTRY: Entry = Entry {
     meets_all: true,
     build: |_| Ok(()),
     install_tools: |_| Ok(()),
-    build_bench: Some(builds::our_rust),
+    build_bench: builds::our_rust,
     bench_crate: "bench-rust",
     program: |workspace, name, _| vec![workspace.built(name)],
     start: |workspace, source| {
