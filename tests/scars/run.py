@@ -27,7 +27,7 @@ from peer import Language
 from row import Row
 
 PATIENCE = 600 if row.LONG_FORM else 120  # seconds for one figure
-ROWS_AT_ONCE = 4
+ROWS_AT_ONCE = 2  # each starts a process per language
 
 
 async def figure(one: Row, language: Language, at_once: asyncio.Semaphore) -> dict[str, Any]:
