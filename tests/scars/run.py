@@ -45,15 +45,7 @@ async def figure(one: Row, language: Language, at_once: asyncio.Semaphore) -> di
 
 
 async def measured(one: Row, language: Language) -> float:
-    """Measures in an event loop on a thread of its own: starting a process stops a loop, and many
-    starts on a busy machine stop it for seconds, which would count for all other figures.
-    """
-
-    def measure() -> float:
-        return asyncio.run(asyncio.wait_for(one.measure(language), PATIENCE))
-
-    with ThreadPoolExecutor(1) as thread:
-        return round(await asyncio.get_running_loop().run_in_executor(thread, measure), 3)
+    return round(await asyncio.wait_for(one.measure(language), PATIENCE), 3)
 
 
 def measure(languages: list[Language]) -> list[dict[str, Any]]:
