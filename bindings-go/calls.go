@@ -31,7 +31,7 @@ func serve(retained uintptr, run callFunc) {
 	arguments := c.PlainCallArguments(retained, length)
 	call.arguments = copied(arguments, *length)
 	// The call has its own end: a task outlives the request that started it.
-	ctx, cancel := context.WithCancelCause(observed(context.WithoutCancel(cause(retained))))
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(cause(retained)))
 	data := keep(cancel)
 	c.CallOnCancel(retained, callbacks.cancel, data, 0)
 	go func() {
@@ -59,8 +59,8 @@ const contextVar = "go.context"
 // hasMiddleware says whether any server has middleware.
 var hasMiddleware atomic.Bool
 
-// cause is the context of what caused a call in this process: middleware, an HTTP request, or a
-// request in memory.
+// cause is the context of what caused a call in this process, with the span of the call: middleware,
+// which may have begun a span of its own, an HTTP request, or a request in memory.
 func cause(call uintptr) context.Context {
 	if hasMiddleware.Load() {
 		if ctx := kept[context.Context](c.CallVar(call, text(contextVar))); ctx != nil {
@@ -69,12 +69,12 @@ func cause(call uintptr) context.Context {
 	}
 	number := c.CallExchangeData(call)
 	if exchange := kept[*exchange](number); exchange != nil {
-		return exchange.ctx
+		return observed(exchange.ctx)
 	}
 	if ctx := kept[context.Context](number); ctx != nil {
-		return ctx
+		return observed(ctx)
 	}
-	return context.Background()
+	return observed(context.Background())
 }
 
 func (call *Call) complete(form shape, result []byte, err error) {

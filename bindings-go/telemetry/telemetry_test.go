@@ -2,6 +2,7 @@ package telemetry_test
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"testing"
 	"time"
@@ -121,6 +122,44 @@ func collected(t *testing.T, metrics *metric.ManualReader) (names []string) {
 	}
 	return names
 }
+
+func TestTheSpanOfMiddlewareIsTheParentInTheHandler(t *testing.T) {
+	traced()
+	server, err := trunkline.NewServer("wrapped", "1.0.0", trunkline.ServerOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = server.Close(context.Background()) }()
+	_, err = server.Use(func(ctx context.Context, call *trunkline.Call, _ string, _ json.RawMessage) (json.RawMessage, error) {
+		outer := trace.SpanContextFromContext(ctx).TraceID()
+		ctx, mine := otel.Tracer("test").Start(ctx, "middleware")
+		defer mine.End()
+		if mine.SpanContext().TraceID() != outer {
+			t.Error("middleware has no span of its call")
+		}
+		return call.Next(context.WithValue(ctx, key{}, mine.SpanContext().SpanID()), nil)
+	}, "tools/call")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = trunkline.AddTool(server, trunkline.Tool{Name: "trace"}, func(ctx context.Context, _ *trunkline.Call, _ struct{}) (bool, error) {
+		return trace.SpanContextFromContext(ctx).SpanID() == ctx.Value(key{}), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.Close() }()
+	result, err := client.CallTool(t.Context(), "trace", nil)
+	if err != nil || result.Content.Text() != "true" {
+		t.Fatal(result, err)
+	}
+}
+
+type key struct{}
 
 func TestTheOptionExcludesAServer(t *testing.T) {
 	spans, _ := traced()
