@@ -1795,9 +1795,10 @@ trunkline_result trunkline_call_log_json(trunkline_call *call,
  * Asks the client's user to fill in a form. `params` is a JSON object: the specification's
  * params of `elicitation/create`, with `message` and `requestedSchema`, or with `"mode": "url"`,
  * `message` and `url`. `key` identifies the response to this request when the handler runs
- * again; if it is empty, requests are numbered by kind. `callback` gets the ElicitResult as
- * JSON, at the same time and with the same failures as with `trunkline_call_start_request`.
- * `destructor` is called exactly once, even if this function fails.
+ * again; if it is empty, the response belongs to an equal request. `callback` gets the
+ * ElicitResult as JSON, at the same time and with the same failures as with
+ * `trunkline_call_start_request`. `destructor` is called exactly once, even if this function
+ * fails.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_SUSPENDED,
@@ -1814,10 +1815,10 @@ trunkline_result trunkline_call_elicit(trunkline_call *call,
 /**
  * Asks the client's model to continue a conversation. `params` is a JSON object: the
  * specification's params of `sampling/createMessage`, with `messages` and `maxTokens`. `key`
- * identifies the response to this request when the handler runs again; if it is empty, requests
- * are numbered by kind. `callback` gets the CreateMessageResult as JSON, at the same time and
- * with the same failures as with `trunkline_call_start_request`. `destructor` is called exactly
- * once, even if this function fails.
+ * identifies the response to this request when the handler runs again; if it is empty, the
+ * response belongs to an equal request. `callback` gets the CreateMessageResult as JSON, at the
+ * same time and with the same failures as with `trunkline_call_start_request`. `destructor` is
+ * called exactly once, even if this function fails.
  *
  * @deprecated Since 2026-07-28: call the API of a model provider instead.
  *
@@ -1835,10 +1836,10 @@ trunkline_result trunkline_call_sample(trunkline_call *call,
 
 /**
  * Lists the directories and files that the client lets the server work in. `key` identifies the
- * response to this request when the handler runs again; if it is empty, requests are numbered by
- * kind. `callback` gets the ListRootsResult as JSON, at the same time and with the same failures
- * as with `trunkline_call_start_request`. `destructor` is called exactly once, even if this
- * function fails.
+ * response to this request when the handler runs again; if it is empty, the response belongs to
+ * an equal request. `callback` gets the ListRootsResult as JSON, at the same time and with the
+ * same failures as with `trunkline_call_start_request`. `destructor` is called exactly once,
+ * even if this function fails.
  *
  * @deprecated Since 2026-07-28: use tool arguments, resource URIs or configuration instead.
  *
@@ -1914,8 +1915,8 @@ trunkline_result trunkline_request_options_set_user_data(trunkline_request_optio
                                                          trunkline_destructor destructor);
 
 /**
- * Sets the key that matches a handler's request for input with its answer. By default, such
- * requests are numbered by kind.
+ * Sets the key that matches a handler's request for input with its answer. By default, an equal
+ * request gets the answer.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.

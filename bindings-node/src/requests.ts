@@ -68,8 +68,8 @@ type Structured<T> = T extends readonly unknown[] | string | number | boolean | 
  */
 export interface ClientRequestOptions extends RequestOptions {
   /**
-   * Identifies the response to this request when the handler runs again. By default, requests are
-   * numbered by kind, which works if the handler always sends them in the same order.
+   * Identifies the response to this request when the handler runs again. By default, the
+   * response belongs to an equal request.
    */
   key?: string | undefined;
 }

@@ -34,9 +34,10 @@ pub unsafe extern "C" fn trunkline_call_set_task_message(
 /// Asks the client's user to fill in a form. `params` is a JSON object: the specification's
 /// params of `elicitation/create`, with `message` and `requestedSchema`, or with `"mode": "url"`,
 /// `message` and `url`. `key` identifies the response to this request when the handler runs
-/// again; if it is empty, requests are numbered by kind. `callback` gets the ElicitResult as
-/// JSON, at the same time and with the same failures as with `trunkline_call_start_request`.
-/// `destructor` is called exactly once, even if this function fails.
+/// again; if it is empty, the response belongs to an equal request. `callback` gets the
+/// ElicitResult as JSON, at the same time and with the same failures as with
+/// `trunkline_call_start_request`. `destructor` is called exactly once, even if this function
+/// fails.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_elicit(
     call: *mut trunkline_call,
@@ -53,10 +54,10 @@ pub unsafe extern "C" fn trunkline_call_elicit(
 
 /// Asks the client's model to continue a conversation. `params` is a JSON object: the
 /// specification's params of `sampling/createMessage`, with `messages` and `maxTokens`. `key`
-/// identifies the response to this request when the handler runs again; if it is empty, requests
-/// are numbered by kind. `callback` gets the CreateMessageResult as JSON, at the same time and
-/// with the same failures as with `trunkline_call_start_request`. `destructor` is called exactly
-/// once, even if this function fails.
+/// identifies the response to this request when the handler runs again; if it is empty, the
+/// response belongs to an equal request. `callback` gets the CreateMessageResult as JSON, at the
+/// same time and with the same failures as with `trunkline_call_start_request`. `destructor` is
+/// called exactly once, even if this function fails.
 ///
 /// @deprecated Since 2026-07-28: call the API of a model provider instead.
 #[unsafe(no_mangle)]
@@ -74,10 +75,10 @@ pub unsafe extern "C" fn trunkline_call_sample(
 }
 
 /// Lists the directories and files that the client lets the server work in. `key` identifies the
-/// response to this request when the handler runs again; if it is empty, requests are numbered by
-/// kind. `callback` gets the ListRootsResult as JSON, at the same time and with the same failures
-/// as with `trunkline_call_start_request`. `destructor` is called exactly once, even if this
-/// function fails.
+/// response to this request when the handler runs again; if it is empty, the response belongs to
+/// an equal request. `callback` gets the ListRootsResult as JSON, at the same time and with the
+/// same failures as with `trunkline_call_start_request`. `destructor` is called exactly once,
+/// even if this function fails.
 ///
 /// @deprecated Since 2026-07-28: use tool arguments, resource URIs or configuration instead.
 #[unsafe(no_mangle)]

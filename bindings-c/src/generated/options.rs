@@ -1131,8 +1131,8 @@ impl OptionsHandle for trunkline_request_options {
     }
 }
 
-/// Sets the key that matches a handler's request for input with its answer. By default, such
-/// requests are numbered by kind.
+/// Sets the key that matches a handler's request for input with its answer. By default, an equal
+/// request gets the answer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_request_options_set_key(
     options: *mut trunkline_request_options,

@@ -717,8 +717,8 @@ trunkline::bridge_support::options! {
         method: String => "method" as Required = String::new(),
         /// The parameters. The core adds `_meta`, tokens, ids and headers.
         params: Option<RawJson> => "params" = None,
-        /// Key that matches a handler's request for input with its answer. By default, such
-        /// requests are numbered by kind.
+        /// Key that matches a handler's request for input with its answer. By default, an equal
+        /// request gets the answer.
         key: Option<String> => "key" = None,
         /// Fetch all pages of a list, as one result.
         all: bool => "all" = false,

@@ -17,13 +17,18 @@ use std::{
 };
 use trunkline::{
     protocol::model::{CreateMessageParams, ElicitParams, ElicitResult, Field, FormSchema, SamplingMessage},
-    server::{CompletionTarget, Context, Params, Server, ServerOptions, StateKey},
+    server::{CompletionTarget, Context, Params, Server, ServerBuilder, ServerOptions, StateKey},
 };
 
 /// The servers of these tests, as roles of this binary: one that is started several times with the
-/// same key, and others with another key, with states that expire soon, and with another name.
-pub(crate) const ROLES: [&str; 4] =
-    ["asking server", "asking server of another key", "asking server that forgets", "asking server of another name"];
+/// same key, and others with another key, with states that expire soon, with another name, and with more rounds.
+pub(crate) const ROLES: [&str; 5] = [
+    "asking server",
+    "asking server of another key",
+    "asking server that forgets",
+    "asking server of another name",
+    "asking server of many rounds",
+];
 
 #[derive(Deserialize, JsonSchema)]
 struct Order {
@@ -45,13 +50,51 @@ fn word(answer: &ElicitResult, field: &str) -> String {
     content.and_then(|content| content.get(field)?.as_str()).unwrap_or("nothing").to_owned()
 }
 
+fn questions_without_keys(builder: ServerBuilder) -> ServerBuilder {
+    let [runs, prices] = [(); 2].map(|()| Arc::new(AtomicU32::new(0)));
+    builder
+        .tool("turns", "Asks two things without keys, in another order each run", move |ctx: Context| {
+            let runs = Arc::clone(&runs);
+            async move {
+                let fields = ["name", "color"];
+                let first = usize::try_from(runs.fetch_add(1, Ordering::Relaxed) % 2).unwrap_or_default();
+                let mut words = [String::new(), String::new()];
+                for at in [first, 1 - first] {
+                    words[at] = word(&ctx.elicit(question(fields[at])).await?, fields[at]);
+                }
+                trunkline::Ok(words.join(" in "))
+            }
+        })
+        .tool("price", "Asks about a price that changes, without a key", move |ctx: Context| {
+            let prices = Arc::clone(&prices);
+            async move {
+                let price = prices.fetch_add(1, Ordering::Relaxed).min(1);
+                let form = FormSchema::new().required("name", Field::text());
+                let answer = ctx.elicit(ElicitParams::form(format!("Buy for {price}?"), form)).await?;
+                trunkline::Ok(format!("{price}: {}", word(&answer, "name")))
+            }
+        })
+        .tool("twice", "Asks the same thing eleven times, without keys", |ctx: Context| async move {
+            let mut words = Vec::new();
+            for _ in 0..11 {
+                words.push(word(&ctx.elicit(question("name")).await?, "name"));
+            }
+            trunkline::Ok(words.join(" "))
+        })
+}
+
 fn server(role: &str) -> Server {
     let state_keys = vec![StateKey::new(if role == ROLES[1] { [8; 32] } else { [7; 32] })];
+    let max_rounds = if role == ROLES[4] { 16 } else { 4 };
     let state_lifetime = Duration::from_millis(if role == ROLES[2] { 50 } else { 60_000 });
     let payments = Arc::new(AtomicU32::new(0));
-    Server::builder(if role == ROLES[3] { "other" } else { "asking" }, "1.0.0")
+    let builder = Server::builder(if role == ROLES[3] { "other" } else { "asking" }, "1.0.0");
+    questions_without_keys(builder)
         .options(
-            ServerOptions::default().with_state_keys(state_keys).with_state_lifetime(state_lifetime).with_max_rounds(4),
+            ServerOptions::default()
+                .with_state_keys(state_keys)
+                .with_state_lifetime(state_lifetime)
+                .with_max_rounds(max_rounds),
         )
         .tool(
             "order",
@@ -298,6 +341,55 @@ fn mrtr_10_to_12_answers_that_are_missing_are_asked_for_and_malformed_ones_refus
             "{malformed}"
         );
     }
+}
+
+/// Plays the rounds of a call: `reply` answers a message.
+fn played(wire: &mut Wire, tool: &str, mut reply: impl FnMut(&str) -> Value) -> String {
+    let mut params = call(tool, json!({}));
+    loop {
+        let answer = wire.ask("round", "tools/call", params);
+        if answer["result"]["resultType"] != "input_required" {
+            return text_of(&answer);
+        }
+        let (_, state) = asked(&answer);
+        let requests = answer["result"]["inputRequests"].as_object().unwrap();
+        let responses = requests
+            .iter()
+            .map(|(key, request)| (key.clone(), reply(request["params"]["message"].as_str().unwrap())))
+            .collect();
+        params = retry(call(tool, json!({})), &state, responses);
+    }
+}
+
+#[test]
+fn mrtr_10_an_answer_follows_its_question_when_the_order_changes() {
+    let mut asked = Vec::new();
+    let said = played(&mut start(ROLES[0]), "turns", |message| {
+        asked.push(message.to_owned());
+        if message == "Which name?" { given("name", "Ada") } else { given("color", "red") }
+    });
+    assert_eq!((said.as_str(), asked.len()), ("Ada in red", 2), "{asked:?}");
+}
+
+#[test]
+fn mrtr_10_a_question_that_changed_is_asked_again() {
+    let mut asked = Vec::new();
+    let said = played(&mut start(ROLES[0]), "price", |message| {
+        asked.push(message.to_owned());
+        given("name", if message == "Buy for 0?" { "yes to 0" } else { "yes to 1" })
+    });
+    assert_eq!(said, "1: yes to 1");
+    assert_eq!(asked, ["Buy for 0?", "Buy for 1?"]);
+}
+
+#[test]
+fn mrtr_10_equal_questions_have_answers_of_their_own() {
+    let mut count = 0;
+    let said = played(&mut start(ROLES[4]), "twice", |_| {
+        count += 1;
+        given("name", &count.to_string())
+    });
+    assert_eq!(said, "1 2 3 4 5 6 7 8 9 10 11");
 }
 
 #[test]

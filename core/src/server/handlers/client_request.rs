@@ -11,7 +11,8 @@ use std::{sync::Arc, time::Duration};
 pub struct ClientRequest<'a> {
     /// The method.
     pub method: &'a str,
-    /// Which answer belongs to this request when the handler runs again; `None`: counted by kind.
+    /// Which answer belongs to this request when the handler runs again; `None`: that to an equal
+    /// request.
     pub key: Option<&'a str>,
     /// The parameters.
     pub params: Option<&'a RawJson>,

@@ -127,7 +127,10 @@ impl PendingCall {
         on_response: ResponseCallback,
     ) -> Result<PendingClientRequest, ClientRequestError> {
         let rounds = self.context.rounds();
-        let key = self.keys.own_key(key, checked.kind, self.middleware_position())?;
+        let key = match key {
+            Some(key) => self.keys.explicit(key)?,
+            None => self.keys.automatic(&request, self.middleware_position(), rounds)?,
+        };
         match rounds.answer(&key).map(|answer| checked.read(answer)) {
             None | Some(Err(ClientRequestError::Suspended)) => {
                 // The call could not continue with the answer.
@@ -305,7 +308,7 @@ impl CallBackend for PendingCall {
                 let text = "The request has become a task: its handler can still send requests to the client, but middleware cannot";
                 return Err(ClientRequestError::Refused(RpcError::invalid_request(text)));
             }
-            let key = self.keys.key(key, kind, None);
+            let key = self.keys.of_task(key, kind);
             let key = task.ask(&key, checked, timeout, on_value(on_response))?;
             return Ok(PendingClientRequest(RequestState::OfTask(key)));
         }

@@ -1,8 +1,9 @@
 //! Keys of client requests, which match answers to requests when a handler runs again.
 
+use super::rounds::RequestRounds;
 use crate::{
     protocol::{RpcError, error::code},
-    server::handlers::{ClientRequestError, InputKind},
+    server::handlers::{ClientRequestError, InputKind, InputRequest},
     sync::Mutex,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,45 +17,58 @@ pub(super) struct RequestKeys(Mutex<UsedKeys>);
 
 #[derive(Default)]
 struct UsedKeys {
-    /// Number of requests without a key, by kind of input.
-    unnamed: BTreeMap<&'static str, u32>,
+    /// Number of requests of a task without a key, by kind of input.
+    of_task: BTreeMap<&'static str, u32>,
     /// The keys used in this run.
     keys: BTreeSet<String>,
 }
 
 impl RequestKeys {
-    /// The key of a client request. Without an explicit key, it is the same in each run if the
-    /// handler makes its requests in the same order. `middleware` is the position of the handler,
-    /// if it is middleware.
-    pub(super) fn key(&self, key: Option<&str>, kind: InputKind, middleware: Option<usize>) -> String {
+    /// The key that the handler gives a request. A second request with the same key needs its own
+    /// answer, so it gets a variant.
+    pub(super) fn explicit(&self, key: &str) -> Result<String, ClientRequestError> {
+        let mut used = self.0.lock();
+        check_limit(&used)?;
+        Ok(unused_key(&mut used.keys, key))
+    }
+
+    /// The key of a request that the handler gives none. A question of an earlier run has the key
+    /// that it had then, whatever the order of the questions; a different one has a new key, so
+    /// that it never gets the answer to another. `middleware` is the position of the handler, if
+    /// it is middleware.
+    pub(super) fn automatic(
+        &self,
+        request: &InputRequest,
+        middleware: Option<usize>,
+        rounds: &RequestRounds,
+    ) -> Result<String, ClientRequestError> {
+        let word = request.kind.word();
+        let prefix = middleware.map_or_else(|| format!("{word}-"), |position| format!("middleware-{position}-{word}-"));
+        let mut used = self.0.lock();
+        check_limit(&used)?;
+        let key = rounds.key_of(request, &prefix, &used.keys);
+        used.keys.insert(key.clone());
+        Ok(key)
+    }
+
+    /// The key of a request of a task, whose handler runs only once.
+    pub(super) fn of_task(&self, key: Option<&str>, kind: InputKind) -> String {
         if let Some(key) = key {
             return key.to_owned();
         }
-        let (word, mut used) = (kind.word(), self.0.lock());
-        let count = used.unnamed.entry(word).or_default();
-        *count += 1;
-        match middleware {
-            Some(position) => format!("middleware-{position}-{word}-{count}"),
-            None => format!("{word}-{count}"),
-        }
-    }
-
-    /// Like [`Self::key`], but distinct from all keys used in this run, because a second request
-    /// with the same key needs its own answer.
-    pub(super) fn own_key(
-        &self,
-        key: Option<&str>,
-        kind: InputKind,
-        middleware: Option<usize>,
-    ) -> Result<String, ClientRequestError> {
-        let key = self.key(key, kind, middleware);
         let mut used = self.0.lock();
-        if used.keys.len() >= MAX_REQUESTS {
-            let text = format!("The handler sent {MAX_REQUESTS} client requests in one run; that is the limit");
-            return Err(ClientRequestError::Refused(RpcError::new(code::INTERNAL_ERROR, text)));
-        }
-        Ok(unused_key(&mut used.keys, &key))
+        let count = used.of_task.entry(kind.word()).or_default();
+        *count += 1;
+        format!("{}-{count}", kind.word())
     }
+}
+
+fn check_limit(used: &UsedKeys) -> Result<(), ClientRequestError> {
+    if used.keys.len() < MAX_REQUESTS {
+        return Ok(());
+    }
+    let text = format!("The handler sent {MAX_REQUESTS} client requests in one run; that is the limit");
+    Err(ClientRequestError::Refused(RpcError::new(code::INTERNAL_ERROR, text)))
 }
 
 /// The key, or a variant that has not been used yet.

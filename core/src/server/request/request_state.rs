@@ -63,6 +63,9 @@ pub(super) struct StateContents {
     pub(super) kept: BTreeMap<String, Value>,
     #[serde(rename = "u", default, skip_serializing_if = "Option::is_none")]
     pub(super) user: Option<Value>,
+    /// Digests of requests with automatic keys.
+    #[serde(rename = "h", default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) digests: BTreeMap<String, String>,
 }
 
 /// The contents, with the request that they are bound to.

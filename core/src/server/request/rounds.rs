@@ -7,6 +7,7 @@
 use super::{
     request_state::{Binding, Sealer, StateContents},
     resumptions::{ResumedState, Resumption},
+    tasks::digest,
 };
 use crate::{
     protocol::{RawJson, RpcError, error::code},
@@ -17,7 +18,10 @@ use indexmap::IndexMap;
 use memchr::memmem;
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
-use std::{collections::BTreeMap, sync::LazyLock};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::LazyLock,
+};
 
 /// The rounds of one request so far.
 #[derive(Default)]
@@ -39,6 +43,8 @@ struct RoundsState {
     kept: BTreeMap<String, Value>,
     user: Option<Value>,
     noted: IndexMap<String, InputRequest>,
+    /// Digests of the requests with automatic keys, by key.
+    digests: BTreeMap<String, String>,
     /// Holds the sealed state that the request resumes.
     resumption: Option<Resumption>,
 }
@@ -76,6 +82,7 @@ impl RequestRounds {
                 state.used = contents.answers;
                 state.kept = contents.kept;
                 state.user = contents.user;
+                state.digests = contents.digests;
                 requested = Some(contents.requested);
                 resumed = Some(ResumedState { principal: binding.principal, id: opened.id, expires: opened.expires });
             }
@@ -110,6 +117,24 @@ impl RequestRounds {
     pub(super) fn end(&self) {
         let resumption = self.state.lock().resumption.take();
         drop(resumption);
+    }
+
+    /// The key of a request that its handler gives none: that of the same request in an earlier run,
+    /// or a new one, which begins with `prefix`.
+    pub(super) fn key_of(&self, request: &InputRequest, prefix: &str, used: &BTreeSet<String>) -> String {
+        let digest = digest(&request.to_json().to_string());
+        let mut state = self.state.lock();
+        let earlier =
+            |(key, of): &(&String, &String)| **of == digest && key.starts_with(prefix) && !used.contains(*key);
+        // The first of several equal requests has the lowest number.
+        if let Some((key, _)) = state.digests.iter().filter(earlier).min_by_key(|(key, _)| (key.len(), *key)) {
+            return key.clone();
+        }
+        let mut keys = (1..).map(|number: u32| format!("{prefix}{number}"));
+        let is_new = |key: &String| !state.digests.contains_key(key) && !used.contains(key);
+        let key = keys.find(is_new).unwrap_or_default();
+        state.digests.insert(key.clone(), digest);
+        key
     }
 
     /// The answer to a request. A used answer is sealed into the state, where the client cannot
@@ -163,7 +188,14 @@ impl RequestRounds {
     pub(super) fn contents(&self, requests: &IndexMap<String, InputRequest>, user: Option<Value>) -> StateContents {
         let state = self.state.lock();
         let requested = requests.iter().map(|(key, request)| (key.clone(), request.sealed())).collect();
-        StateContents { round: state.round, requested, answers: state.used.clone(), kept: state.kept.clone(), user }
+        let mut answers = state.used.clone();
+        // This run may not have come to their requests, if it made them in another order.
+        let unused = state.fresh.iter().filter(|(key, _)| state.digests.contains_key(*key));
+        answers.extend(unused.map(|(key, answer)| (key.clone(), answer.clone())));
+        let needed = |(key, _): &(&String, &String)| requests.contains_key(*key) || answers.contains_key(*key);
+        let digests = state.digests.iter().filter(needed).map(|(key, digest)| (key.clone(), digest.clone())).collect();
+        let kept = state.kept.clone();
+        StateContents { round: state.round, requested, answers, kept, user, digests }
     }
 
     /// In the legacy era: records the answers of a round.

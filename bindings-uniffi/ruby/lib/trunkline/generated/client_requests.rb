@@ -68,8 +68,8 @@ module Trunkline
     # @param message [String] Message to show to the user.
     # @param requested_schema [Hash] Fields of the form: a flat object of strings, numbers,
     #   booleans and choices.
-    # @param key [String] Identifies the response when the handler runs again. By default,
-    #   requests are numbered by kind.
+    # @param key [String] Identifies the response when the handler runs again. By default, it
+    #   belongs to an equal request.
     # @param timeout [Numeric] Timeout in seconds. Default: the server's `input_timeout`.
     # @return [ElicitResult]
     # @raise [ProtocolError] if the client does not support the request, or refuses it
@@ -85,8 +85,8 @@ module Trunkline
     # @param url [String] The page: an https URL without secrets or personal data.
     # @param elicitation_id [String] Id of this elicitation in the notification of its completion.
     #   Default: an unguessable id.
-    # @param key [String] Identifies the response when the handler runs again. By default,
-    #   requests are numbered by kind.
+    # @param key [String] Identifies the response when the handler runs again. By default, it
+    #   belongs to an equal request.
     # @param timeout [Numeric] Timeout in seconds. Default: the server's `input_timeout`.
     # @return [ElicitResult]
     # @raise [ProtocolError] if the client does not support the request, or refuses it
@@ -110,8 +110,8 @@ module Trunkline
     # @param tools [Array<Tool>] Tools that the model may use (2025-11-25 and later).
     # @param tool_choice [ToolChoice] How the model may use tools (2025-11-25 and later).
     # @param meta [Hash{String => Object}] Metadata, by reverse-domain name.
-    # @param key [String] Identifies the response when the handler runs again. By default,
-    #   requests are numbered by kind.
+    # @param key [String] Identifies the response when the handler runs again. By default, it
+    #   belongs to an equal request.
     # @param timeout [Numeric] Timeout in seconds. Default: the server's `input_timeout`.
     # @return [CreateMessageResult]
     # @raise [ProtocolError] if the client does not support the request, or refuses it
@@ -125,8 +125,8 @@ module Trunkline
     # on all revisions. From 2026-07-28 on, the handler ends here and runs again from the start
     # once the client has responded, so wrap earlier side effects in `once`.
     #
-    # @param key [String] Identifies the response when the handler runs again. By default,
-    #   requests are numbered by kind.
+    # @param key [String] Identifies the response when the handler runs again. By default, it
+    #   belongs to an equal request.
     # @param timeout [Numeric] Timeout in seconds. Default: the server's `input_timeout`.
     # @return [Array<Root>]
     # @raise [ProtocolError] if the client does not support the request, or refuses it

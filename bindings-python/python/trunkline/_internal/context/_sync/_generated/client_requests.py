@@ -46,8 +46,8 @@ class SyncClientRequests(SyncCall):
             message: Message to show to the user.
             schema: Fields of the form: a flat object of strings, numbers, booleans and choices.
                 A dataclass, TypedDict or pydantic model, or a JSON Schema.
-            key: Identifies the response when the handler runs again; default: requests are
-                numbered by kind.
+            key: Identifies the response when the handler runs again; default: it belongs to an
+                equal request.
             timeout: Timeout in seconds; default: the server's `input_timeout`.
 
         Raises:
@@ -78,8 +78,8 @@ class SyncClientRequests(SyncCall):
             url: The page: an https URL without secrets or personal data.
             elicitation_id: Id of this elicitation in the notification of its completion.
                 Default: an unguessable id.
-            key: Identifies the response when the handler runs again; default: requests are
-                numbered by kind.
+            key: Identifies the response when the handler runs again; default: it belongs to an
+                equal request.
             timeout: Timeout in seconds; default: the server's `input_timeout`.
 
         Raises:
@@ -109,8 +109,8 @@ class SyncClientRequests(SyncCall):
         Args:
             messages: Conversation so far. A string is a user message.
             max_tokens: Maximum number of tokens to generate.
-            key: Identifies the response when the handler runs again; default: requests are
-                numbered by kind.
+            key: Identifies the response when the handler runs again; default: it belongs to an
+                equal request.
             timeout: Timeout in seconds; default: the server's `input_timeout`.
             options: See `SampleOptions`.
 
@@ -132,8 +132,8 @@ class SyncClientRequests(SyncCall):
             instead.
 
         Args:
-            key: Identifies the response when the handler runs again; default: requests are
-                numbered by kind.
+            key: Identifies the response when the handler runs again; default: it belongs to an
+                equal request.
             timeout: Timeout in seconds; default: the server's `input_timeout`.
 
         Raises:

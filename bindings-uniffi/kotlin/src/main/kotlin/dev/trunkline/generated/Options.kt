@@ -570,7 +570,7 @@ public class RequestOptions {
 
     /**
      * Identifies the response to a request to the client when the handler runs again. By default,
-     * requests are numbered by kind.
+     * it belongs to an equal request.
      */
     public var key: String? = null
 
