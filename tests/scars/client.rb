@@ -8,11 +8,10 @@ require "trunkline"
 THROWS = ENV.key?("THROWS")
 THROW = ->(*) { raise "thrown by a callback" }
 
-# Other threads write at the same time.
-def say(*words)
-  $stdout.write("#{words.join(" ")}\n")
-  $stdout.flush
-end
+# Other threads write at the same time. The buffer of an IO in Ruby 3.1 is moved while another thread
+# writes it, so that lines are doubled and lost: each line is one system call instead.
+$stdout.sync = true
+def say(*words) = $stdout.write("#{words.join(" ")}\n")
 
 def call(client, number, milliseconds, tool = "slow")
   client.call_tool(tool, { ms: milliseconds.to_i }, &(THROW if THROWS))
