@@ -8,7 +8,22 @@ class TestTools < TrunklineTest
     assert_equal "3", client.call_tool("add", { a: 1, b: 2 }).text
     assert_equal "11", client.call_tool("add", { a: 1 }).text
     schema = client.list_tools.first.input_schema
-    assert_equal({ "type" => "object", "properties" => { "a" => { "type" => "integer" }, "b" => { "type" => "integer" } }, "required" => ["a"] }, schema)
+    assert_equal({ "type" => "object", "properties" => { "a" => { "type" => "integer" }, "b" => { "type" => "integer" } }, "required" => ["a"], "additionalProperties" => false }, schema)
+  end
+
+  def test_misspelled_arguments_are_refused
+    client = connected do |server|
+      server.tool("typed", input: { a: Integer }) { |a: 1| a }
+      server.tool("untyped") { |a: 1| a }
+      server.tool("rest", input: { a: Integer }) { |a: 1, **rest| [a, rest] }
+      server.tool("schema", input: { type: "object", properties: { a: {} } }) { |a: 1| a }
+    end
+    %w[typed untyped].each do |name|
+      result = client.call_tool(name, { b: 2 })
+      assert result.is_error, name
+      assert_match(/b/, result.text)
+    end
+    %w[rest schema].each { |name| refute client.call_tool(name, { b: 2 }).is_error, name }
   end
 
   def test_the_signature_is_the_schema_without_types

@@ -13,7 +13,7 @@ module Trunkline
       of = "the tool #{name.inspect}"
       handler = Handler.new(block, of)
       floats = input.is_a?(Hash) ? input.select { |_, type| type == Float }.keys.map(&:to_s) : []
-      input = input.nil? ? (arguments_of(handler) unless handler.rest?) : Schema.object(input, optional: handler.optional)
+      input = input.nil? ? (arguments_of(handler) unless handler.rest?) : Schema.arguments(input, handler)
       output = output.nil? ? nil : output_schema(output)
       wrapped = !output.nil? && output["type"] != "object"
       output = { "type" => "object", "properties" => { "result" => output }, "required" => ["result"] } if wrapped
@@ -146,7 +146,7 @@ module Trunkline
 
     def arguments_of(handler)
       names = handler.required + handler.optional
-      Schema.object(names.to_h { |name| [name, {}] }, optional: handler.optional) if names.any?
+      Schema.arguments(names.to_h { |name| [name, {}] }, handler) if names.any?
     end
     private_class_method :arguments_of
 

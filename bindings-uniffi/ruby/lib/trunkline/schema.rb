@@ -23,13 +23,26 @@ module Trunkline
     #   Schema.object(city: String, days: { type: "integer", minimum: 1 }, tags: [String])
     # @return [Hash{String => Object}]
     def object(given, optional: [])
-      plain = Model.plain(given)
-      return plain if plain["type"] == "object" || KEYWORDS.any? { |keyword| plain.key?(keyword) }
+      return Model.plain(given) if schema?(given)
 
       properties = given.to_h { |name, type| [name.to_s, of(type)] }
       required = properties.keys - optional.map(&:to_s)
       required.empty? ? { "type" => "object", "properties" => properties } : { "type" => "object", "properties" => properties, "required" => required }
     end
+
+    # The schema of arguments. Without `**` the block takes no others, so a misspelled argument is
+    # refused, unless the schema is a JSON Schema.
+    # @api private
+    def arguments(given, handler)
+      schema = object(given, optional: handler.optional)
+      schema?(given) || handler.rest? ? schema : schema.merge("additionalProperties" => false)
+    end
+
+    def schema?(given)
+      plain = Model.plain(given)
+      plain["type"] == "object" || KEYWORDS.any? { |keyword| plain.key?(keyword) }
+    end
+    private_class_method :schema?
 
     # The schema of a type: a class, an array with the type of its items, a range of numbers, or a
     # JSON Schema.
