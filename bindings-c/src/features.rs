@@ -54,6 +54,7 @@ impl trunkline_server {
         self.check_registration(registration)?;
         self.port().core.unregister(registration)?;
         self.port().detach(registration);
+        self.inner.lifespan.unmount(registration);
         self.names.lock().retain(|_, handle| *handle != registration);
         Ok(())
     }
@@ -218,8 +219,13 @@ pub unsafe extern "C" fn trunkline_server_mount(
         let (server, prefix, other) = (handle!(server), text!(prefix), handle!(other));
         let entry = SetMembers::default().with("prefix", prefix).with("mounted", other.handle());
         let entry = entry.with("port", other.port().core.number());
-        server.add("mount", entry, None, out_or_null!(registration))?;
-        server.inner.lifespan.mount(&other.inner.lifespan, server.port())
+        let (mut mount, registration) = (0, out_or_null!(registration));
+        server.add("mount", entry, None, |handle| {
+            mount = handle;
+            registration(handle);
+        })?;
+        let opened = server.inner.lifespan.mount(mount, &other.inner.lifespan, server.port());
+        opened.inspect_err(|_| _ = server.remove(mount))
     })
 }
 

@@ -24,8 +24,8 @@ pub(crate) struct LifespanCallbacks {
 #[derive(Default)]
 pub(crate) struct HostLifespan {
     callbacks: Mutex<Option<Arc<LifespanCallbacks>>>,
-    /// The lifespans of mounted servers.
-    mounted: Mutex<Vec<Weak<Self>>>,
+    /// The lifespans of mounted servers, by the registrations of their mounts.
+    mounted: Mutex<Vec<(u64, Weak<Self>)>>,
     open: Mutex<Weak<OpenLifespan>>,
 }
 
@@ -66,13 +66,19 @@ impl HostLifespan {
     }
 
     /// Opens the lifespan of a mounted server together with this one.
-    pub(crate) fn mount(&self, other: &Arc<Self>, port: &Arc<Port>) -> Result<(), Failure> {
-        self.mounted.lock().push(Arc::downgrade(other));
+    pub(crate) fn mount(&self, registration: u64, other: &Arc<Self>, port: &Arc<Port>) -> Result<(), Failure> {
+        self.mounted.lock().push((registration, Arc::downgrade(other)));
         let open = self.open.lock().upgrade();
         let Some(open) = open else { return Ok(()) };
         let used = other.enter(port)?;
         open.mounted.lock().push(used);
         Ok(())
+    }
+
+    /// The next time this one opens, that of the mounted server stays closed. If it is open, it
+    /// stays open as long as this one, because calls may still use it.
+    pub(crate) fn unmount(&self, registration: u64) {
+        self.mounted.lock().retain(|(mount, _)| *mount != registration);
     }
 
     /// Opens it for one more user, as a callback of the port.
@@ -94,7 +100,7 @@ impl HostLifespan {
             return Ok(open);
         }
         let mounted = self.mounted.lock().clone();
-        let mounted = mounted.iter().filter_map(Weak::upgrade).map(|mounted| mounted.open());
+        let mounted = mounted.iter().filter_map(|(_, other)| other.upgrade()).map(|other| other.open());
         let mounted = Mutex::new(mounted.collect::<Result<_, _>>()?);
         let callbacks = self.callbacks.lock().clone();
         if let Some(LifespanCallbacks { open: Some(open), data, .. }) = callbacks.as_deref() {

@@ -581,6 +581,7 @@ static void lifespan(void) {
   thread_task task = {raise_signal, NULL};
   thread raiser;
   life seen, other;
+  uint64_t mount = 0;
   live(server, &seen);
   seen.can_open = false;
   FAILS(TRUNKLINE_TRANSPORT, "lifespan", trunkline_client_connect_memory(server, NULL, &one, &error));
@@ -632,15 +633,30 @@ static void lifespan(void) {
   live(outer, &other);
   one = in_memory(outer);
   CHECK(other.opened == 1 && seen.opened == 0);
-  OK(trunkline_server_mount(outer, S("in"), server, NULL, &error));
+  OK(trunkline_server_mount(outer, S("in"), server, &mount, &error));
   CHECK(seen.opened == 1);
   call_live(one, "in__live");
+  OK(trunkline_server_remove(outer, mount, &error));
+  CHECK(seen.closed == 0);
   OK(trunkline_client_close(one, 5000, &error));
   CHECK(other.closed == 1 && seen.closed == 1);
   trunkline_client_free(one);
+
+  /* Once it has been removed, it stays closed, and a mount that cannot open it is undone. */
+  one = in_memory(outer);
+  CHECK(other.opened == 2 && seen.opened == 1);
+  seen.can_open = false;
+  FAILS(TRUNKLINE_TRANSPORT, "lifespan", trunkline_server_mount(outer, S("in"), server, NULL, &error));
+  seen.can_open = true;
+  OK(trunkline_server_mount(outer, S("in"), server, NULL, &error));
+  CHECK(seen.opened == 3);
+  call_live(one, "in__live");
+  OK(trunkline_client_close(one, 5000, &error));
+  CHECK(other.closed == 2 && seen.closed == 2);
+  trunkline_client_free(one);
   seen.can_open = false;
   FAILS(TRUNKLINE_TRANSPORT, "lifespan", trunkline_client_connect_memory(outer, NULL, &one, &error));
-  CHECK(other.opened == 1);
+  CHECK(other.opened == 2);
   trunkline_server_options_free(same_port);
   trunkline_server_free(outer);
   trunkline_server_free(server);

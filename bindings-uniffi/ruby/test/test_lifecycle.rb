@@ -136,6 +136,32 @@ class TestLifecycle < TrunklineTest
     server&.close
   end
 
+  def test_lifespans_of_mounted_servers_last_as_long_as_their_mount
+    events = []
+    resource = Struct.new(:name) { define_method(:close) { events << :closed } }
+    inner = Trunkline::Server.new("inner", version: "1", lifespan: -> { events << :opened; resource.new("db") })
+    inner.tool("name") { |ctx| ctx.lifespan.name }
+    outer = Trunkline::Server.new("outer", version: "1")
+    client = Trunkline::Client.connect(server: outer)
+    mount = outer.mount("in", inner)
+    assert_equal "db", client.call_tool("in__name").text
+    mount.remove
+    mount.remove
+    assert_equal %i[opened], events
+    client.close
+    assert_equal %i[opened closed], events
+    client = Trunkline::Client.connect(server: outer)
+    Trunkline::Client.connect(server: outer, &:list_tools)
+    assert_equal %i[opened closed], events
+    failing = Trunkline::Server.new("failing", version: "1", lifespan: -> { raise "no database" })
+    failing.tool("never") { "never" }
+    assert_raises(RuntimeError) { outer.mount("out", failing) }
+    assert_empty client.list_tools
+  ensure
+    client&.close
+    [outer, inner, failing].each { |server| server&.close }
+  end
+
   def test_garbage_collection_under_load
     client = connected do |server|
       server.tool("grow", input: { n: Integer }) { |ctx, n:| ctx.progress(1); Array.new(n) { |i| "item #{i}" } }

@@ -183,14 +183,19 @@ module Trunkline
   # A registered feature.
   class Registration
     # @api private
-    def initialize(server, handle, &rebuild)
+    def initialize(server, handle, on_remove: nil, &rebuild)
       @server = server
       @handle = handle
+      @on_remove = on_remove
       @rebuild = rebuild
     end
 
     # Removes the feature and notifies connected clients.
-    def remove = @server.send(:unregister, @handle)
+    def remove
+      @server.send(:unregister, @handle)
+      @on_remove&.call
+      nil
+    end
 
     # Hides the feature: it is not listed, and calls of it fail as if it did not exist.
     def disable = @server.send(:notify, @handle, "enabled" => false)

@@ -12,18 +12,26 @@ module Trunkline
       @lock = Mutex.new
       @users = 0
       @mounted = []
+      # Those that are open because this one is.
+      @opened = []
     end
 
-    # Also opens that of a mounted server.
-    def mount(other) = @lock.synchronize { @mounted << other }
+    # Opens that of a mounted server with this one, and now if this one is open.
+    def mount(other)
+      @lock.synchronize do
+        @opened << other.tap(&:enter) if @users.positive?
+        @mounted << other
+      end
+    end
+
+    # The next time this one opens, that of the mounted server stays closed. If it is open, it stays
+    # open as long as this one, because calls may still use it.
+    def unmount(other) = @lock.synchronize { @mounted.delete(other) }
 
     # Opens it for one more listener or client.
     def enter
       @lock.synchronize do
-        if @users.zero?
-          @mounted.each(&:enter)
-          @value = @open&.call
-        end
+        open if @users.zero?
         @users += 1
       end
     end
@@ -34,11 +42,26 @@ module Trunkline
         next unless (@users -= 1).zero?
 
         value, @value = @value, nil
-        value.close if value.respond_to?(:close)
-        @mounted.each(&:leave)
+        begin
+          value.close if value.respond_to?(:close)
+        ensure
+          leave_mounted
+        end
       end
     rescue StandardError => e
       Trunkline.log_error("the lifespan could not be closed", e)
     end
+
+    private
+
+    def open
+      @mounted.each { |other| @opened << other.tap(&:enter) }
+      @value = @open&.call
+    rescue StandardError
+      leave_mounted
+      raise
+    end
+
+    def leave_mounted = @opened.slice!(0..).each(&:leave)
   end
 end

@@ -122,8 +122,15 @@ module Trunkline
     # Adds the features of another server, under a prefix.
     # @return [Registration]
     def mount(prefix, other)
-      @owner.lifespan.mount(other.send(:lifespan))
-      add(Features::Feature.new(kind: :mount, description: { "prefix" => prefix, "mounted" => other.send(:known) }))
+      theirs = other.send(:lifespan)
+      mounted = add(Features::Feature.new(kind: :mount, description: { "prefix" => prefix, "mounted" => other.send(:known) })) { lifespan.unmount(theirs) }
+      begin
+        lifespan.mount(theirs)
+      rescue StandardError
+        mounted.remove
+        raise
+      end
+      mounted
     end
 
     # Adds the features of the server behind a client.
@@ -274,7 +281,7 @@ module Trunkline
       Registration.new(self, rebuild.call(nil, {}, nil), &rebuild)
     end
 
-    def add(feature) = Registration.new(self, register(feature))
+    def add(feature, &on_remove) = Registration.new(self, register(feature), on_remove: on_remove)
 
     # Registers a feature and its hooks, which it then keeps alive.
     def register(feature, replaces: nil)
