@@ -841,6 +841,30 @@ def test_a_lifespan_is_open_from_the_first_call_to_the_last() -> None:
     assert world.log == ["open", "call", "close"]
 
 
+def test_the_lifespan_of_a_mounted_server_opens_with_the_outer_one_also_while_it_is_used() -> None:
+    world = World()
+    outer = Server("outer", version="1")
+    mount = outer.mount("in", world.server)
+    with SyncClient(outer) as client:
+        assert client.call_tool("in__use").text == "the pool"
+    assert world.log == ["open", "call", "close"]
+    mount.remove()
+    world.log.clear()
+
+    async def while_it_is_used() -> None:
+        async with Client(outer) as client:
+            assert world.log == []
+            mount = outer.mount("in", world.server)
+            assert (await client.call_tool("in__use")).text == "the pool"
+            mount.remove()
+        assert world.log == ["open", "call", "close"]
+        async with Client(outer) as client:
+            assert await client.list_tools() == []
+
+    run(while_it_is_used())
+    assert world.log == ["open", "call", "close"]
+
+
 def test_a_lifespan_that_cannot_be_entered_keeps_the_server_from_serving() -> None:
     tries: list[int] = []
 

@@ -166,8 +166,8 @@ class SyncClient(Connected, SyncOperations):
             return {}
         port, handle = server._acquire(None)
         self._server_port = port
-        if port.lifespan is not None and port.loop is not None:
-            port.lifespan.open(port.loop, port.context).result()
+        for opened in server._openings(port):
+            opened.result()
         return {"server": handle, "port": port.native.describe(0)["number"]}
 
     def _taken(self, port: BlockingPort) -> bool:

@@ -9,6 +9,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from ..errors import InvalidArgumentError, TrunklineError
+from ..port.log import logger
 from ..port.port import Port
 from ..port.scope import telemetry_of
 from ..signature.dependencies import Dependency, Depends, key_of
@@ -18,6 +19,7 @@ from .function import FunctionHandler, VisibilityHandler
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
+    from concurrent.futures import Future
 
     from ..auth import Auth
     from ..context._async.context import Context
@@ -249,13 +251,18 @@ class Registry:
             return port, self._handle
 
     async def _ready(self, port: Port) -> None:
-        """Wait until the lifespan has started. Use this before the first call on a port."""
-        if port.lifespan is not None and port.loop is not None:
+        """Wait until the lifespans have started. Use this before the first call on a port."""
+        for opened in self._openings(port):
             from asyncio import wrap_future
 
-            await wrap_future(port.lifespan.open(port.loop, port.context))
+            await wrap_future(opened)
+
+    def _openings(self, port: Port) -> Generator[Future[None]]:
+        """Start the lifespan on a port, then those of mounted servers."""
+        if port.lifespan is not None and port.loop is not None:
+            yield port.lifespan.open(port.loop, port.context)
         for mounted, its_port in [one for _, used in self._users for one in used]:
-            await mounted._ready(its_port)
+            yield from mounted._openings(its_port)
 
     def _mountable(self) -> dict[str, int]:
         """Return the location of this server for a server that mounts it."""
@@ -278,10 +285,13 @@ class Registry:
         return used
 
     def _lend(self, mounted: Registry) -> None:
-        """Acquire a server that was mounted while this one is in use."""
+        """Acquire a server that was mounted while this one is in use, and start its lifespan."""
         with self._lock:
             for loop, used in self._users:
-                used.append((mounted, mounted._acquire(loop)[0]))
+                port = mounted._acquire(loop)[0]
+                used.append((mounted, port))
+                for opened in mounted._openings(port):
+                    opened.add_done_callback(_report)
 
     async def _release(self, port: Port, loop: AbstractEventLoop, deadline: float) -> None:
         """Undo one `_acquire` with that loop. The last one ends everything that was started."""
@@ -399,6 +409,11 @@ class Registry:
         finally:
             for hook in hooks:
                 port.native.unregister(hook)  # the feature keeps it alive
+
+
+def _report(opened: Future[None]) -> None:
+    if (error := opened.exception()) is not None:
+        logger("trunkline.server").error("could not open the lifespan of a mounted server", exc_info=error)
 
 
 def _checked_lifespan(function: EnterLifespan) -> EnterLifespan:
