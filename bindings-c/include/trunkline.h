@@ -2862,6 +2862,15 @@ trunkline_result trunkline_client_info(const trunkline_client *client,
                                        trunkline_error **error);
 
 /**
+ * Returns `true` once a connection with `trunkline_client_options_set_background` is established,
+ * also after it has ended; otherwise, and for NULL, `false`. Changes only inside
+ * `trunkline_dispatch`, which then returns, and other blocking functions.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
+ */
+bool trunkline_client_opened(const trunkline_client *client);
+
+/**
  * The process id of the server, if this client started it and it is running; otherwise 0, also for
  * NULL. It changes when the server is restarted.
  *
@@ -2981,8 +2990,8 @@ trunkline_result trunkline_client_options_set_info(trunkline_client_options *opt
 
 /**
  * Makes `trunkline_client_connect_*` return immediately, for programs with their own loop.
- * Requests wait for the connection; if connecting fails, they fail, and `trunkline_client_closed`
- * reports it.
+ * Requests wait for the connection. `trunkline_client_opened` reports that it is established; if
+ * connecting fails, requests fail, and `trunkline_client_closed` reports it.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.

@@ -335,6 +335,14 @@ pub unsafe extern "C" fn trunkline_client_info(
     })
 }
 
+/// Returns `true` once a connection with `trunkline_client_options_set_background` is established,
+/// also after it has ended; otherwise, and for NULL, `false`. Changes only inside
+/// `trunkline_dispatch`, which then returns, and other blocking functions.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_opened(client: *const trunkline_client) -> bool {
+    value_or(false, || Ok(handle!(client).connection.open.is_opened()))
+}
+
 /// The process id of the server, if this client started it and it is running; otherwise 0, also for
 /// NULL. It changes when the server is restarted.
 #[unsafe(no_mangle)]

@@ -1,6 +1,7 @@
 //! An open listener or connection.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use trunkline_bridge::{ErrorKind, Event, EventKind};
 
@@ -22,6 +23,8 @@ pub(crate) struct OpenHandle {
     pub(crate) notification: Option<Arc<Callback<trunkline_notification_callback>>>,
     pub(crate) handlers: Mutex<ServerRequestHandlers>,
     pub(crate) end: OnceLock<Result<(), Failure>>,
+    /// Whether an opening in the background has succeeded.
+    pub(crate) opened: AtomicBool,
     /// The lifespan of the server that it uses, which it keeps open until it ends.
     pub(crate) lifespan: Mutex<Option<Arc<OpenLifespan>>>,
 }
@@ -36,6 +39,10 @@ impl OpenHandle {
         self.end.get().is_some()
     }
 
+    pub(crate) fn is_opened(&self) -> bool {
+        self.opened.load(Ordering::SeqCst)
+    }
+
     /// The failure that ended it; success while it is open.
     pub(crate) fn outcome(&self) -> Result<(), Failure> {
         self.end.get().cloned().unwrap_or(Ok(()))
@@ -43,7 +50,7 @@ impl OpenHandle {
 
     pub(crate) fn end(&self, port: &Port, outcome: Result<(), Failure>) {
         let _ = self.end.set(outcome);
-        port.note_end();
+        port.note_change();
     }
 }
 
@@ -61,8 +68,12 @@ impl EventReceiver for OpenHandle {
                 let handler = self.handlers.lock().get(&event.name);
                 return handler.is_some_and(|handler| handler.receive(port, event));
             }
+            (EventKind::Reply, _) if event.ok() => {
+                self.opened.store(true, Ordering::SeqCst);
+                port.note_change();
+            }
             // A connection that was opened in the background and failed ends with a `Reply`.
-            (EventKind::Closed | EventKind::Reply, _) if event.kind == EventKind::Closed || !event.ok() => {
+            (EventKind::Closed | EventKind::Reply, _) => {
                 drop(self.take_lifespan());
                 self.end(port, event.body.into_outcome().map(drop).map_err(Failure::from));
             }

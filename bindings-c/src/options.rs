@@ -168,8 +168,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_info(
 }
 
 /// Makes `trunkline_client_connect_*` return immediately, for programs with their own loop.
-/// Requests wait for the connection; if connecting fails, they fail, and `trunkline_client_closed`
-/// reports it.
+/// Requests wait for the connection. `trunkline_client_opened` reports that it is established; if
+/// connecting fails, requests fail, and `trunkline_client_closed` reports it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_background(
     options: *mut trunkline_client_options,

@@ -102,12 +102,12 @@ pub(crate) struct Port {
     running: AtomicBool,
     /// True if a thread needs the turn but could not get it.
     turn_is_wanted: AtomicBool,
-    /// The number of listeners and connections that have ended. A dispatch also returns when one
-    /// ends, without a callback.
-    ends: AtomicUsize,
-    /// The value of `ends` at the end of the last dispatch. Another thread may handle an end
+    /// How often a listener or connection has ended, or one was opened in the background. A
+    /// dispatch also returns then, without a callback.
+    changes: AtomicUsize,
+    /// The value of `changes` at the end of the last dispatch. Another thread may handle an end
     /// between two dispatches.
-    reported_ends: AtomicUsize,
+    reported_changes: AtomicUsize,
     dispatch_must_return: AtomicBool,
 }
 
@@ -173,8 +173,8 @@ impl Port {
             state: Mutex::default(),
             running: AtomicBool::new(false),
             turn_is_wanted: AtomicBool::new(false),
-            ends: AtomicUsize::new(0),
-            reported_ends: AtomicUsize::new(0),
+            changes: AtomicUsize::new(0),
+            reported_changes: AtomicUsize::new(0),
             dispatch_must_return: AtomicBool::new(false),
         });
         port.state.lock().receivers.insert(LOG, Arc::new(LogReceiver(None)));
@@ -255,40 +255,40 @@ impl Port {
         Ok(())
     }
 
-    /// Records that a listener or connection has ended, so that the threads waiting for it check,
-    /// and that the next dispatch reports it.
-    pub(crate) fn note_end(&self) {
-        self.ends.fetch_add(1, Ordering::SeqCst);
+    /// Records that a listener or connection has ended, or was opened in the background, so that
+    /// the threads waiting for it check, and that the next dispatch reports it.
+    pub(crate) fn note_change(&self) {
+        self.changes.fetch_add(1, Ordering::SeqCst);
         self.waiting.wake_all();
     }
 
-    fn has_unreported_end(&self) -> bool {
-        self.ends.load(Ordering::SeqCst) != self.reported_ends.load(Ordering::SeqCst)
+    fn has_unreported_change(&self) -> bool {
+        self.changes.load(Ordering::SeqCst) != self.reported_changes.load(Ordering::SeqCst)
     }
 
     /// Returns whether a dispatch returns although nothing is pending.
     fn must_dispatch_return(&self) -> bool {
-        self.dispatch_must_return.load(Ordering::SeqCst) || self.has_unreported_end()
+        self.dispatch_must_return.load(Ordering::SeqCst) || self.has_unreported_change()
     }
 
     /// Runs callbacks until at least one ran, a destructor ran, a listener or connection ended,
     /// `end_dispatch` was called, or the deadline passed. Returns how many ran.
     pub(crate) fn dispatch(self: &Arc<Self>, deadline: Option<Instant>) -> Result<usize, Failure> {
         self.check_may_wait()?;
-        let (ends, most) = (self.ends.load(Ordering::SeqCst), self.pending().max(1));
+        let (changes, most) = (self.changes.load(Ordering::SeqCst), self.pending().max(1));
         let freed = UserData::destructors_run();
         let ran = self.run_until(deadline, |look| {
             let mut is_over = look.ran >= most;
             if look.is_last {
                 let must_return = self.dispatch_must_return.swap(false, Ordering::SeqCst);
-                is_over |= look.ran > 0 || must_return || self.ends.load(Ordering::SeqCst) != ends;
-                is_over |= self.has_unreported_end();
+                is_over |= look.ran > 0 || must_return || self.changes.load(Ordering::SeqCst) != changes;
+                is_over |= self.has_unreported_change();
                 // The host may have been waiting for that.
                 is_over |= UserData::destructors_run() != freed;
             }
             is_over.then_some(look.ran)
         });
-        self.reported_ends.store(self.ends.load(Ordering::SeqCst), Ordering::SeqCst);
+        self.reported_changes.store(self.changes.load(Ordering::SeqCst), Ordering::SeqCst);
         // Only dispatching resets the descriptor; the end of another thread's turn signals it
         // again.
         self.waiting.clear_host();

@@ -77,7 +77,7 @@ macro_rules! scenarios {
 }
 
 scenarios! {
-    names_and_version json_helpers null_arguments wrong_arguments values_of_a_call client_beyond_server memory_call shapes_and_failures
+    names_and_version json_helpers null_arguments wrong_arguments values_of_a_call client_beyond_server client_opened_in_background memory_call shapes_and_failures
     answered_later dropped_call destructors blocking_is_refused progress cancellation timeouts
     closing closing_in_a_loop requests_to_the_client resources_prompts_and_completion changed_features removed_and_told provider middleware
     request_handlers completers

@@ -311,6 +311,23 @@ static void client_beyond_server(void) {
   trunkline_client_free(client);
 }
 
+/* A dispatch returns once the connection is established, although no callback runs. */
+static void client_opened_in_background(void) {
+  trunkline_server *server = new_server();
+  trunkline_client *client = NULL;
+  trunkline_client_options *options = NULL;
+  OK(trunkline_client_options_new(&options, &error));
+  CHECK(trunkline_client_options_set_background(options, true) == TRUNKLINE_OK);
+  OK(trunkline_client_connect_memory(server, options, &client, &error));
+  trunkline_client_options_free(options);
+  uint64_t start = now_ms();
+  while (!trunkline_client_opened(client)) OK(trunkline_dispatch(trunkline_client_port(client), 60000, NULL, &error));
+  CHECK(now_ms() - start < 30000 && !trunkline_client_closed(client) && !trunkline_client_opened(NULL));
+  check_echo(client, "{\"message\":\"hello\"}", "hello");
+  trunkline_client_free(client);
+  trunkline_server_free(server);
+}
+
 static void memory_call(void) {
   static const char *const revisions[] = {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"};
   trunkline_server *server = new_server();
@@ -1764,6 +1781,7 @@ static const struct {
     {"wrong_arguments", wrong_arguments},
     {"values_of_a_call", values_of_a_call},
     {"client_beyond_server", client_beyond_server},
+    {"client_opened_in_background", client_opened_in_background},
     {"memory_call", memory_call},
     {"shapes_and_failures", shapes_and_failures},
     {"answered_later", answered_later},

@@ -228,6 +228,7 @@ pub static CHAPTERS: &[Chapter] = &[
         rows: &[
             row("trunkline_client_connect_*", CONNECTS, CONNECTING),
             row("trunkline_client_info", PROMPT, REGISTERS),
+            row("trunkline_client_opened", PROMPT, NOTHING),
             row("trunkline_client_pid", PROMPT, NOTHING),
             row("trunkline_client_port", PROMPT, NOTHING),
             row("trunkline_client_closed", PROMPT, NOTHING),
