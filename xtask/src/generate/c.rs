@@ -60,7 +60,7 @@ pub(crate) fn render(workspace: &Workspace, printed: &Value, surface: &Surface) 
 }
 
 /// The sources of the library, those in `generated` first.
-fn sources(workspace: &Workspace, generated: &[File]) -> Result<String> {
+pub(super) fn sources(workspace: &Workspace, generated: &[File]) -> Result<String> {
     let mut sources: String = generated.iter().map(|(_, text)| text.as_str()).collect();
     for path in files_under(&workspace.path(FOLDER))? {
         sources += &std::fs::read_to_string(path)?;

@@ -1,6 +1,8 @@
 //! Generates the files of the Go package from the surface: models, options, errors and operations.
 //! The templates next to this file contain their text.
 
+mod library;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
@@ -53,7 +55,7 @@ const REPLACED: [&str; 11] = [
     "TextResourceContents",
 ];
 
-pub(crate) fn render(workspace: &Workspace, printed: &Value, surface: &Surface) -> Result<Vec<File>> {
+pub(crate) fn render(workspace: &Workspace, printed: &Value, surface: &Surface, library: &[File]) -> Result<Vec<File>> {
     // Several kinds of errors have the same facts.
     let facts: BTreeMap<_, _> =
         surface.errors.iter().flat_map(|error| &error.facts).map(|field| (&field.name, field)).collect();
@@ -61,6 +63,7 @@ pub(crate) fn render(workspace: &Workspace, printed: &Value, surface: &Surface) 
         "replaced": REPLACED,
         "version": env!("CARGO_PKG_VERSION"),
         "errorFacts": facts.into_values().collect::<Vec<_>>(),
+        "functions": library::functions(workspace, PACKAGE, &c::sources(workspace, library)?)?,
     }));
     let files = templates::render(&environment(workspace, surface)?, PACKAGE, &context! { ..own, ..printed.clone() })?;
     Ok(files.into_iter().map(|(path, text)| (path, format!("{MARK}{text}"))).collect())
@@ -110,6 +113,7 @@ fn member(objects: &BTreeSet<String>, owner: &str, field: &Field) -> String {
     let ty = match (&field.ty, field.presence) {
         // A map has no order.
         _ if field.json == "_meta" => "any".to_owned(),
+        _ if is_base64(owner, field) => "[]byte".to_owned(),
         (Type::Boolean, Presence::Optional) if !is_option || has_other_default => "*bool".to_owned(),
         (Type::Integer | Type::Number, Presence::Optional) if !is_option => format!("*{}", type_of(&field.ty)),
         (Type::Model(name), Presence::Optional) if objects.contains(name) => format!("*{}", exported(name)),
@@ -121,8 +125,13 @@ fn member(objects: &BTreeSet<String>, owner: &str, field: &Field) -> String {
         Some(number) => format!(" c:\"{number}\""),
         None => format!(" c:\"{setter}\""),
     });
-    let doc = comment(&format!("{}{}", field.doc, default_of(field)));
+    let doc = comment(&format!("{}{}", field.doc.replace(", in base64", ""), default_of(field)));
     format!("{doc}\n{} {ty} `json:\"{}{absent}\"{setter}`", exported(&field.name), field.json)
+}
+
+/// Go writes bytes in Base64 itself.
+fn is_base64(owner: &str, field: &Field) -> bool {
+    ["AudioContent", "ImageContent"].contains(&owner) && field.json == "data"
 }
 
 fn default_of(field: &Field) -> String {

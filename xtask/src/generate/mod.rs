@@ -99,12 +99,13 @@ fn files(workspace: &Workspace) -> Result<Vec<File>> {
     files.extend(kotlin::render(workspace, &printed)?);
     files.extend(java::render(workspace, &printed)?);
     files.extend(python::render(workspace, &printed, &surface)?);
-    files.extend(c::render(workspace, &printed, &surface)?);
+    let library = c::render(workspace, &printed, &surface)?;
     files.extend(ruby::render(workspace, &printed, &surface)?);
     match build::system::go() {
-        Ok(_) => files.extend(go::render(workspace, &printed, &surface)?),
+        Ok(_) => files.extend(go::render(workspace, &printed, &surface, &library)?),
         Err(missing) => eprintln!("the Go package is left out: {missing:#}"),
     }
+    files.extend(library);
     files.extend(docs::render(workspace, &surface)?);
     files.extend(measured::render(workspace)?);
     build::python::install_tools(workspace)?;

@@ -3,7 +3,7 @@
 //! template without another extension, such as `macros.j2`, is imported by other templates, or
 //! rendered separately by the renderer.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use minijinja::syntax::SyntaxConfig;
@@ -24,7 +24,8 @@ pub(crate) fn environment(folder: &Path) -> Result<Environment<'static>> {
     environment.set_undefined_behavior(UndefinedBehavior::SemiStrict);
     environment
         .set_syntax(SyntaxConfig::builder().keep_trailing_newline(true).trim_blocks(true).lstrip_blocks(true).build()?);
-    for path in files_under(folder)? {
+    let is_template = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "j2");
+    for path in files_under(folder)?.into_iter().filter(is_template) {
         let name = path.strip_prefix(folder)?.to_string_lossy().replace('\\', "/");
         let source = std::fs::read_to_string(&path).with_context(|| name.clone())?;
         environment.add_template_owned(name.clone(), source).with_context(|| name)?;
