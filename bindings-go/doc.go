@@ -8,9 +8,10 @@
 //	…
 //	err = server.ServeStdio(ctx)
 //
-// The package loads libtrunkline, the library that all languages share, without cgo. It looks for
-// the file in the environment variable TRUNKLINE_LIBRARY, in the program itself if it was built with
-// the tag trunkline_embed, next to the program, and then where the system finds libraries.
+// The package loads libtrunkline, the library that all languages share, without cgo. It takes the
+// file in the environment variable TRUNKLINE_LIBRARY, the library that `go get` embeds in the program
+// (unless the program is built with the tag trunkline_external), one next to the program, or one that
+// the system finds.
 //
 // # Goroutines and contexts
 //

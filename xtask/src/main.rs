@@ -8,6 +8,7 @@ mod conformance;
 mod console;
 mod demo;
 mod generate;
+mod go_modules;
 mod http_servers;
 mod language;
 mod matrix;
@@ -44,6 +45,10 @@ cargo xtask COMMAND
                         npm package with bundlers and in other runtimes
   generate [--check]    writes what follows from the declaration of the surface: parts of the packages and tables of the docs
                         --check writes nothing and names the files that differ
+  go-modules LIBRARIES [--tag]
+                        writes the Go modules of a release to target/go-modules; LIBRARIES has a folder per platform, such
+                        as linux_amd64, with the C library
+                        --tag commits them apart from the branch, and tags each as Go finds it
   conformance server|client [--lang A,B] [--only WORD,WORD]
                         the official conformance runners judge our fixture servers or clients
                         --only runs the scenarios whose name contains one of the words
@@ -81,6 +86,7 @@ fn run(arguments: &[String]) -> Result<bool> {
         "demo" => demo::run(&Workspace::find()?, options),
         "matrix" => matrix::run(&Workspace::find()?, options),
         "conformance" => conformance::run(Workspace::find()?, options),
+        "go-modules" => go_modules::run(&Workspace::find()?, options),
         "generate" => generate::run(&Workspace::find()?, options),
         "requirements" => requirements::run(&Workspace::find()?, options),
         "site" => pages::make(&Workspace::find()?, options).map(|()| true),

@@ -9,6 +9,7 @@ use super::{Entry, Snippets};
 use crate::bench::builds;
 use crate::build::c::{Workshop, name_of_library};
 use crate::build::{DEADLINE, system};
+use crate::go_modules;
 use crate::process::{must, run};
 use crate::requirements::TestSyntax;
 use crate::stamp::files_under;
@@ -31,12 +32,20 @@ pub(super) static ENTRY: Entry = Entry {
         functions: &["func ", "type "],
         test: |line, _| line.strip_prefix("func ").filter(|name| name.starts_with("Test")),
     },
-    steps: &[Step::new(
-        Turn::Beside,
-        "go lint and tests",
-        &["core/", "bindings-c/", "bindings-go/", "tests/", "docs/snippets/", "examples/go/", "benches/"],
-        tests,
-    )],
+    steps: &[
+        Step::new(
+            Turn::Beside,
+            "go lint and tests",
+            &["core/", "bindings-c/", "bindings-go/", "tests/", "docs/snippets/", "examples/go/", "benches/"],
+            tests,
+        ),
+        Step::new(
+            Turn::Beside,
+            "go modules",
+            &["core/", "bindings-c/", "bindings-go/", "tests/go-modules/", "LICENSE"],
+            |workspace, _| go_modules::check(workspace),
+        ),
+    ],
     toolchain: || system::go().map(drop),
     meets_all: false,
     build,
@@ -112,7 +121,7 @@ fn library(workspace: &Workspace) -> PathBuf {
 fn tests(workspace: &Workspace, _: &Selection) -> Result<Count> {
     build(workspace)?;
     let mut count = Count::default();
-    for folder in [PACKAGE, FIXTURES].iter().chain(&PROGRAM_FILES).chain(&PEERS) {
+    for folder in [PACKAGE, FIXTURES, "tests/go-modules"].iter().chain(&PROGRAM_FILES).chain(&PEERS) {
         let mut format = workspace.command(system::gofmt()?);
         format.current_dir(workspace.path(folder)).args(["-l", "."]);
         count = count.and(silent(format)?);
