@@ -54,9 +54,9 @@ func returned(result any, err error) (shape, []byte, error) {
 	switch value := result.(type) {
 	case string:
 		return shapeText, []byte(value), nil
-	case *CallToolResult, CallToolResult, *GetPromptResult, *ReadResourceResult:
+	case *CallToolResult, CallToolResult, *GetPromptResult, GetPromptResult, *ReadResourceResult, ReadResourceResult:
 		form = shapeResult
-	case ContentBlock, ContentBlocks, []ContentBlock, PromptMessage, []PromptMessage, ResourceContents, []ResourceContents:
+	case ContentBlock, ContentBlocks, []ContentBlock, PromptMessage, *PromptMessage, []PromptMessage, ResourceContents, *ResourceContents, []ResourceContents:
 		form = shapeContent
 	case json.RawMessage:
 		return form, value, nil
@@ -65,7 +65,7 @@ func returned(result any, err error) (shape, []byte, error) {
 			form = shapeObject
 		}
 	}
-	encoded, err := encodeAny(result)
+	encoded, err := encodeAny(filled(result))
 	return form, []byte(encoded), err
 }
 
@@ -149,7 +149,7 @@ func AddRequestHandler[In, Out any](server *Server, method string, handle func(c
 		if err != nil {
 			return 0, nil, err
 		}
-		encoded, err := encodeAny(result)
+		encoded, err := encodeAny(filled(result))
 		return shapeValue, []byte(encoded), err
 	})
 }

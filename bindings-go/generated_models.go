@@ -425,8 +425,8 @@ func (v TextContent) MarshalJSON() ([]byte, error) {
 
 // ImageContent is an image.
 type ImageContent struct {
-	// The data, in base64.
-	Data string `json:"data"`
+	// The data.
+	Data []byte `json:"data"`
 	// MIME type.
 	MIMEType string `json:"mimeType"`
 	// Hints for the client: audience, priority, time of the last change.
@@ -446,8 +446,8 @@ func (v ImageContent) MarshalJSON() ([]byte, error) {
 
 // AudioContent: audio.
 type AudioContent struct {
-	// The data, in base64.
-	Data string `json:"data"`
+	// The data.
+	Data []byte `json:"data"`
 	// MIME type.
 	MIMEType string `json:"mimeType"`
 	// Hints for the client: audience, priority, time of the last change.

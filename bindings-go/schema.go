@@ -1,17 +1,20 @@
 package trunkline
 
 import (
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"fmt"
+	"math/big"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 )
 
 // SchemaOf is the JSON Schema of a type, as AddTool derives it.
 func SchemaOf[T any]() (json.RawMessage, error) {
-	schema, err := schemaOf(reflect.TypeFor[T](), nil)
+	schema, err := schemaOf(reflect.TypeFor[T](), &derivation{})
 	return schema.encoded(), err
 }
 
@@ -54,8 +57,6 @@ func (m members) encoded() json.RawMessage {
 
 var (
 	rawType     = reflect.TypeFor[json.RawMessage]()
-	timeType    = reflect.TypeFor[time.Time]()
-	bytesType   = reflect.TypeFor[[]byte]()
 	jsonWriter  = reflect.TypeFor[json.Marshaler]()
 	textWriter  = reflect.TypeFor[encoding.TextMarshaler]()
 	blockType   = reflect.TypeFor[ContentBlock]()
@@ -64,16 +65,27 @@ var (
 	emptyObject = json.RawMessage(`{"type":"object"}`)
 )
 
+// known are the schemas of types that write themselves as JSON.
+var known = map[reflect.Type]members{
+	rawType:                        {},
+	reflect.TypeFor[json.Number](): {{"type", "number"}},
+	reflect.TypeFor[time.Time]():   {{"type", "string"}, {"format", "date-time"}},
+	reflect.TypeFor[big.Int]():     {{"type", "integer"}},
+}
+
 func inputSchema(in reflect.Type) (json.RawMessage, error) {
 	switch {
-	case in.Kind() == reflect.Struct && in.NumField() == 0, in.Kind() == reflect.Interface:
-		return json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`), nil
+	case in.Kind() == reflect.Interface:
+		in = reflect.TypeFor[struct{}]()
 	case in == rawType:
 		return emptyObject, nil
 	}
-	schema, err := schemaOf(in, nil)
+	schema, err := schemaOf(in, &derivation{})
 	if err == nil && !schema.isObject() {
 		err = fmt.Errorf("trunkline: the arguments of a tool must be a struct or a map, not %v", in)
+	}
+	if in.Kind() == reflect.Struct {
+		schema = append(schema, member{"additionalProperties", false})
 	}
 	return schema.encoded(), err
 }
@@ -88,7 +100,7 @@ func outputSchema(out reflect.Type) (schema json.RawMessage, wrapped bool, err e
 	if isContent || out.Kind() == reflect.Interface || out.Kind() == reflect.String || out == rawType {
 		return nil, false, nil
 	}
-	found, err := schemaOf(out, nil)
+	found, err := schemaOf(out, &derivation{isOutput: true})
 	if err != nil || found.isObject() {
 		return found.encoded(), false, err
 	}
@@ -98,33 +110,40 @@ func outputSchema(out reflect.Type) (schema json.RawMessage, wrapped bool, err e
 
 func (m members) isObject() bool { return len(m) > 0 && m[0] == member{"type", "object"} }
 
-// schemaOf is the schema of a type inside the types around it.
-func schemaOf(of reflect.Type, around []reflect.Type) (members, error) {
-	for _, outer := range around {
-		if outer == of {
-			return nil, fmt.Errorf("trunkline: %v contains itself: give the schema in the descriptor", of)
-		}
+// A derivation derives the schema of a type inside the types around it.
+type derivation struct {
+	// In results, a pointer may be null.
+	isOutput bool
+	around   []reflect.Type
+}
+
+// writesItself says whether encoding/json calls a method of the type or of a pointer to it.
+func writesItself(of, writer reflect.Type) bool {
+	return of.Kind() != reflect.Pointer && (of.Implements(writer) || reflect.PointerTo(of).Implements(writer))
+}
+
+func schemaOf(of reflect.Type, derivation *derivation) (members, error) {
+	if slices.Contains(derivation.around, of) {
+		return nil, fmt.Errorf("trunkline: %v contains itself: give the schema in the descriptor", of)
 	}
-	around = append(around, of)
+	derivation.around = append(derivation.around, of)
+	defer func() { derivation.around = derivation.around[:len(derivation.around)-1] }()
+	schema, isKnown := known[of]
 	switch {
-	case of == rawType:
+	case isKnown:
+		return slices.Clone(schema), nil
+	case writesItself(of, jsonWriter):
 		return members{}, nil
-	case of == timeType:
-		return members{{"type", "string"}, {"format", "date-time"}}, nil
-	case of == bytesType:
-		return members{{"type", "string"}, {"contentEncoding", "base64"}}, nil
-	case of.Kind() != reflect.Pointer && of.Implements(jsonWriter):
-		return members{}, nil
-	case of.Kind() != reflect.Pointer && of.Implements(textWriter):
+	case writesItself(of, textWriter):
 		return members{{"type", "string"}}, nil
 	}
 	switch of.Kind() {
 	case reflect.Bool:
 		return members{{"type", "boolean"}}, nil
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return members{{"type", "integer"}}, nil
+		return integer(of.Bits()-1, -1), nil
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return members{{"type", "integer"}, {"minimum", 0}}, nil
+		return integer(of.Bits(), 0), nil
 	case reflect.Float32, reflect.Float64:
 		return members{{"type", "number"}}, nil
 	case reflect.String:
@@ -132,41 +151,71 @@ func schemaOf(of reflect.Type, around []reflect.Type) (members, error) {
 	case reflect.Interface:
 		return members{}, nil
 	case reflect.Pointer:
-		return schemaOf(of.Elem(), around)
+		schema, err := schemaOf(of.Elem(), derivation)
+		if derivation.isOutput && len(schema) > 0 {
+			schema = members{{"anyOf", []members{schema, {{"type", "null"}}}}}
+		}
+		return schema, err
 	case reflect.Slice, reflect.Array:
-		items, err := schemaOf(of.Elem(), around)
+		if of.Kind() == reflect.Slice && of.Elem().Kind() == reflect.Uint8 {
+			return members{{"type", "string"}, {"contentEncoding", "base64"}}, nil
+		}
+		items, err := schemaOf(of.Elem(), derivation)
 		return members{{"type", "array"}, {"items", items}}, err
 	case reflect.Map:
-		values, err := schemaOf(of.Elem(), around)
-		return members{{"type", "object"}, {"additionalProperties", values}}, err
+		return mapSchema(of, derivation)
 	case reflect.Struct:
-		return structSchema(of, around)
+		return structSchema(of, derivation)
 	default:
-		return nil, fmt.Errorf("trunkline: there is no JSON Schema for %v", of)
+		return nil, noSchema(of)
 	}
 }
 
-func structSchema(of reflect.Type, around []reflect.Type) (members, error) {
+func noSchema(of reflect.Type) error {
+	return fmt.Errorf("trunkline: there is no JSON Schema for %v", of)
+}
+
+// integer has the bounds of small types. Those of 64 bits are beyond what JSON represents exactly.
+func integer(bits int, sign int64) members {
+	schema := members{{"type", "integer"}}
+	if bits < 63 {
+		return append(schema, member{"minimum", sign << bits}, member{"maximum", int64(1)<<bits - 1})
+	}
+	if sign == 0 {
+		schema = append(schema, member{"minimum", 0})
+	}
+	return schema
+}
+
+func mapSchema(of reflect.Type, derivation *derivation) (members, error) {
+	key := of.Key()
+	if isNumber := key.Kind() >= reflect.Int && key.Kind() <= reflect.Uintptr; key.Kind() != reflect.String && !isNumber && !key.Implements(textWriter) {
+		return nil, noSchema(of)
+	}
+	values, err := schemaOf(of.Elem(), derivation)
+	return members{{"type", "object"}, {"additionalProperties", values}}, err
+}
+
+func structSchema(of reflect.Type, derivation *derivation) (members, error) {
 	properties, required := members{}, []string{}
-	for _, field := range reflect.VisibleFields(of) {
-		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
-		inside := field.Anonymous && name == "" || len(field.Index) > 1 && !promoted(of, field)
-		if !field.IsExported() || name == "-" && options == "" || inside {
-			continue
+	for _, field := range jsonFields(of) {
+		of := field.Type
+		if field.mayBeAbsent && of.Kind() == reflect.Pointer {
+			of = of.Elem()
 		}
-		if name == "" {
-			name = field.Name
-		}
-		schema, err := schemaOf(field.Type, around)
+		schema, err := schemaOf(of, derivation)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w (in the field %s)", err, field.Name)
+		}
+		if field.isQuoted {
+			schema = members{{"type", "string"}}
 		}
 		if about := field.Tag.Get("jsonschema"); about != "" {
 			schema = append(schema, member{"description", about})
 		}
-		properties = append(properties, member{name, schema})
-		if !strings.Contains(options, "omitempty") && !strings.Contains(options, "omitzero") {
-			required = append(required, name)
+		properties = append(properties, member{field.name, schema})
+		if !field.mayBeAbsent {
+			required = append(required, field.name)
 		}
 	}
 	schema := members{{"type", "object"}, {"properties", properties}}
@@ -176,14 +225,55 @@ func structSchema(of reflect.Type, around []reflect.Type) (members, error) {
 	return schema, nil
 }
 
-// promoted says whether all structs that a field is in are embedded without a name of their own.
-func promoted(of reflect.Type, field reflect.StructField) bool {
-	for depth := 1; depth < len(field.Index); depth++ {
-		outer := of.FieldByIndex(field.Index[:depth])
-		name, _, _ := strings.Cut(outer.Tag.Get("json"), ",")
-		if !outer.Anonymous || name != "" {
-			return false
+// A jsonField is a member of a struct in JSON.
+type jsonField struct {
+	reflect.StructField
+	name                            string
+	isTagged, isQuoted, mayBeAbsent bool
+	depth                           int
+}
+
+// hides says whether encoding/json takes the field and not another one of the same name.
+func (field *jsonField) hides(other *jsonField) bool {
+	return field.depth < other.depth || field.depth == other.depth && field.isTagged && !other.isTagged
+}
+
+// jsonFields are the fields that encoding/json writes, also those of embedded structs.
+func jsonFields(of reflect.Type) []jsonField {
+	all := embeddedFields(of, nil, 0, false)
+	return slices.DeleteFunc(slices.Clone(all), func(field jsonField) bool {
+		return slices.ContainsFunc(all, func(other jsonField) bool {
+			isOther := other.depth != field.depth || !slices.Equal(other.Index, field.Index)
+			return other.name == field.name && isOther && !field.hides(&other)
+		})
+	})
+}
+
+func embeddedFields(of reflect.Type, index []int, depth int, mayBeAbsent bool) []jsonField {
+	var found []jsonField
+	for i := range of.NumField() {
+		field := of.Field(i)
+		tag := field.Tag.Get("json")
+		name, options, _ := strings.Cut(tag, ",")
+		field.Index = append(slices.Clone(index), i)
+		inner, isPointer := field.Type, field.Type.Kind() == reflect.Pointer
+		if isPointer {
+			inner = inner.Elem()
+		}
+		switch {
+		case tag == "-":
+		case field.Anonymous && name == "" && inner.Kind() == reflect.Struct:
+			// A struct that embeds a pointer to itself ends here, long before encoding/json does.
+			if depth < 10 {
+				found = append(found, embeddedFields(inner, field.Index, depth+1, mayBeAbsent || isPointer)...)
+			}
+		case field.IsExported():
+			has := func(option string) bool { return slices.Contains(strings.Split(options, ","), option) }
+			kind := inner.Kind()
+			isQuoted := has("string") && (kind >= reflect.Bool && kind <= reflect.Float64 || kind == reflect.String)
+			optional := mayBeAbsent || has("omitempty") || has("omitzero")
+			found = append(found, jsonField{field, cmp.Or(name, field.Name), name != "", isQuoted, optional, depth})
 		}
 	}
-	return true
+	return found
 }

@@ -1,0 +1,101 @@
+package trunkline
+
+import (
+	"reflect"
+	"strings"
+	"sync"
+)
+
+// filled is a pointer to a copy of a value in which nil slices and maps are empty, as the schema of
+// its type has them. What the program keeps is not changed.
+func filled(value any) any {
+	if value == nil {
+		return value
+	}
+	// A method of a pointer to a member is only called if the struct has an address.
+	if of := reflect.TypeOf(value); of.Kind() != reflect.Struct && !holdsLists(of) {
+		return value
+	}
+	made := reflect.New(reflect.TypeOf(value))
+	made.Elem().Set(reflect.ValueOf(value))
+	fill(made.Elem())
+	return made.Interface()
+}
+
+// fill fills a value that nobody else has.
+func fill(value reflect.Value) {
+	of := value.Type()
+	if !holdsLists(of) || !value.CanSet() && of.Kind() != reflect.Struct {
+		return
+	}
+	switch of.Kind() {
+	case reflect.Pointer:
+		if !value.IsNil() {
+			made := reflect.New(of.Elem())
+			made.Elem().Set(value.Elem())
+			fill(made.Elem())
+			value.Set(made)
+		}
+	case reflect.Slice:
+		if value.IsNil() || holdsLists(of.Elem()) {
+			made := reflect.MakeSlice(of, value.Len(), value.Len())
+			reflect.Copy(made, value)
+			value.Set(made)
+		}
+		fillItems(value)
+	case reflect.Array:
+		fillItems(value)
+	case reflect.Map:
+		if value.IsNil() || holdsLists(of.Elem()) {
+			made := reflect.MakeMapWithSize(of, value.Len())
+			for key, item := range value.Seq2() {
+				own := reflect.New(of.Elem()).Elem()
+				own.Set(item)
+				fill(own)
+				made.SetMapIndex(key, own)
+			}
+			value.Set(made)
+		}
+	case reflect.Struct:
+		for i := range of.NumField() {
+			// An empty list would not be left out.
+			if _, options, _ := strings.Cut(of.Field(i).Tag.Get("json"), ","); !strings.Contains(options, "omitzero") {
+				fill(value.Field(i))
+			}
+		}
+	}
+}
+
+func fillItems(value reflect.Value) {
+	if holdsLists(value.Type().Elem()) {
+		for i := range value.Len() {
+			fill(value.Index(i))
+		}
+	}
+}
+
+// listHolders are the types that were asked for.
+var listHolders sync.Map
+
+// holdsLists says whether values of a type have slices or maps, or are such.
+func holdsLists(of reflect.Type) bool {
+	if known, asked := listHolders.Load(of); asked {
+		return known.(bool)
+	}
+	// A type that contains itself is taken to have some.
+	listHolders.Store(of, true)
+	holds := false
+	switch of.Kind() {
+	case reflect.Slice, reflect.Map:
+		holds = true
+	case reflect.Pointer, reflect.Array:
+		holds = holdsLists(of.Elem())
+	case reflect.Struct:
+		for i := range of.NumField() {
+			holds = holds || holdsLists(of.Field(i).Type)
+		}
+	}
+	holds = holds && !writesItself(of, jsonWriter) && !writesItself(of, textWriter)
+	listHolders.Store(of, holds)
+	return holds
+}

@@ -1,0 +1,201 @@
+package trunkline_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math/big"
+	"net/netip"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	trunkline "github.com/trunkline-mcp/trunkline/bindings-go"
+)
+
+type identity struct {
+	ID   string `json:"id"`
+	Note string `json:"note"`
+}
+
+type Label string
+
+type blob []byte
+
+type upper struct{ text string }
+
+func (u *upper) MarshalText() ([]byte, error) { return []byte(strings.ToUpper(u.text)), nil }
+
+func (u *upper) UnmarshalText(text []byte) error {
+	u.text = strings.ToLower(string(text))
+	return nil
+}
+
+type shapes struct {
+	identity
+	Label
+	*city
+	// It hides the note of the embedded struct.
+	Text    string           `json:"note"`
+	Quoted  int              `json:"quoted,string"`
+	Ratio   *float64         `json:"ratio,string,omitempty"`
+	Huge    big.Int          `json:"huge"`
+	Number  json.Number      `json:"number"`
+	Raw     json.RawMessage  `json:"raw"`
+	At      time.Time        `json:"at"`
+	Address netip.Addr       `json:"address"`
+	Upper   upper            `json:"upper"`
+	Bytes   blob             `json:"bytes"`
+	Small   int8             `json:"small"`
+	Port    uint16           `json:"port"`
+	Count   uint             `json:"count"`
+	ByID    map[int]identity `json:"byId"`
+	Hidden  string           `json:"-"`
+	Dash    string           `json:"-,"`
+}
+
+func TestSchemasAreWhatEncodingJSONWrites(t *testing.T) {
+	found, err := trunkline.SchemaOf[shapes]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema struct {
+		Properties map[string]map[string]any
+		Required   []string
+	}
+	if err := json.Unmarshal(found, &schema); err != nil {
+		t.Fatal(err)
+	}
+	word := func(kind string) map[string]any { return map[string]any{"type": kind} }
+	wanted := map[string]map[string]any{
+		"id": word("string"), "note": word("string"), "Label": word("string"), "days": word("integer"),
+		"city":   {"type": "string", "description": "Where the weather is."},
+		"quoted": word("string"), "ratio": word("string"), "huge": word("integer"), "number": word("number"), "raw": {},
+		"at": {"type": "string", "format": "date-time"}, "address": word("string"), "upper": word("string"),
+		"bytes": {"type": "string", "contentEncoding": "base64"},
+		"small": {"type": "integer", "minimum": -128.0, "maximum": 127.0},
+		"port":  {"type": "integer", "minimum": 0.0, "maximum": 65535.0},
+		"count": {"type": "integer", "minimum": 0.0}, "-": word("string"),
+	}
+	byID := schema.Properties["byId"]
+	delete(schema.Properties, "byId")
+	if byID["type"] != "object" || !reflect.DeepEqual(schema.Properties, wanted) {
+		t.Error(string(found))
+	}
+	// The members of an embedded pointer may be absent.
+	if required := strings.Join(schema.Required, " "); strings.Contains(required, "city") || !strings.HasPrefix(required, "id Label note quoted huge") {
+		t.Error(required)
+	}
+	encoded, err := json.Marshal(&shapes{city: &city{}, Ratio: trunkline.Ptr(1.5), Number: "1"})
+	var members map[string]any
+	if err := errors.Join(err, json.Unmarshal(encoded, &members)); err != nil {
+		t.Fatal(err)
+	}
+	for name := range members {
+		if _, known := wanted[name]; !known && name != "byId" {
+			t.Errorf("encoding/json writes %s, which the schema does not have", name)
+		}
+	}
+}
+
+type node struct {
+	Children []*node `json:"children"`
+}
+
+func TestATypeWithoutASchemaIsNamed(t *testing.T) {
+	_, recursive := trunkline.SchemaOf[node]()
+	_, function := trunkline.SchemaOf[struct{ Done func() }]()
+	_, key := trunkline.SchemaOf[map[float64]string]()
+	for err, word := range map[error]string{recursive: "trunkline_test.node contains itself", function: "func() (in the field Done)", key: "map[float64]string"} {
+		if err == nil || !strings.Contains(err.Error(), word) {
+			t.Error(err)
+		}
+	}
+}
+
+type tree struct {
+	identity
+	Names    []string          `json:"names"`
+	Groups   [][]string        `json:"groups"`
+	Labels   map[string]string `json:"labels"`
+	Parent   *tree2            `json:"parent"`
+	Sibling  *tree2            `json:"sibling"`
+	Huge     big.Int           `json:"huge"`
+	Maybe    []string          `json:"maybe,omitempty"`
+	MaybeToo []string          `json:"maybeToo,omitzero"`
+	Fixed    [1][]int          `json:"fixed"`
+	Secret   []string          `json:"-"`
+	private  []string
+}
+
+type tree2 struct {
+	Names []string `json:"names"`
+}
+
+func TestNilInResultsMatchesTheSchema(t *testing.T) {
+	server := newServer(t)
+	given := &tree{Groups: [][]string{nil}, Sibling: &tree2{}, Huge: *big.NewInt(7)}
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "tree"}, func(context.Context, *trunkline.Call, struct{}) (*tree, error) { return given, nil }))
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "list"}, func(context.Context, *trunkline.Call, struct{}) ([]string, error) { return nil, nil }))
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client = connected(t, client, err)
+	for name, wanted := range map[string]string{
+		"tree": `{"id":"","note":"","names":[],"groups":[[]],"labels":{},"parent":null,"sibling":{"names":[]},"huge":7,"fixed":[[]]}`,
+		"list": `{"result":[]}`,
+	} {
+		result, err := client.CallTool(t.Context(), name, nil)
+		if err != nil || result.IsError || string(result.StructuredContent) != wanted {
+			t.Errorf("%s %+v %s", err, result, wanted)
+		}
+	}
+	if given.Names != nil || given.Sibling.Names != nil || given.Groups[0] != nil {
+		t.Error("the value of the program was changed")
+	}
+}
+
+func TestUnknownArgumentsAreRefused(t *testing.T) {
+	client := memory(t, trunkline.ClientOptions{})
+	_, err := trunkline.CallTool[weather](t.Context(), client, "weather", map[string]any{"city": "Oslo", "town": "Oslo"})
+	if err == nil || !strings.Contains(err.Error(), "town") {
+		t.Error(err)
+	}
+}
+
+func TestPointersToResultsAreResults(t *testing.T) {
+	server := newServer(t)
+	for name, result := range map[string]any{
+		"empty": &trunkline.GetPromptResult{}, "value": trunkline.GetPromptResult{Description: "x"},
+		"message": &trunkline.PromptMessage{Role: trunkline.RoleUser, Content: &trunkline.TextContent{Text: "x"}},
+	} {
+		trunkline.Must(server.AddPrompt(trunkline.Prompt{Name: name}, func(context.Context, *trunkline.Call, map[string]string) (any, error) { return result, nil }))
+	}
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client = connected(t, client, err)
+	for name, messages := range map[string]int{"empty": 0, "value": 0, "message": 1} {
+		result, err := client.GetPrompt(t.Context(), name, nil)
+		if err != nil || len(result.Messages) != messages {
+			t.Error(name, result, err)
+		}
+	}
+}
+
+func TestAnImageIsEncodedOnce(t *testing.T) {
+	server := newServer(t)
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "image"}, func(context.Context, *trunkline.Call, struct{}) (*trunkline.ImageContent, error) {
+		return &trunkline.ImageContent{Data: []byte{1, 2, 3}, MIMEType: "image/png"}, nil
+	}))
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client = connected(t, client, err)
+	raw, err := client.Request(t.Context(), "tools/call", map[string]any{"name": "image"})
+	if err != nil || !strings.Contains(string(raw), `"AQID"`) {
+		t.Error(string(raw), err)
+	}
+	result, err := client.CallTool(t.Context(), "image", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if image := result.Content[0].(*trunkline.ImageContent); string(image.Data) != "\x01\x02\x03" {
+		t.Error(image)
+	}
+}
