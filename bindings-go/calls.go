@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"reflect"
 	"sync/atomic"
 )
@@ -42,7 +41,7 @@ func serve(retained uintptr, run callFunc) {
 			form   shape
 			result []byte
 		)
-		err := contained(func() (err error) {
+		err := recovered(func() (err error) {
 			form, result, err = run(ctx, call)
 			return err
 		})
@@ -117,7 +116,7 @@ func (call *Call) fail(err error) {
 		c.CallFailProtocol(call.call, int64(known.Code), text(known.Message), text(string(known.Data)), failure)
 		c.ErrorFree(*failure)
 	default:
-		report(slog.LevelError, "trunkline: a handler failed", "error", err)
+		// The library logs it.
 		c.CallFail(call.call, text(err.Error()))
 	}
 }
@@ -248,7 +247,7 @@ func ask[T any](ctx context.Context, call *Call, method string, params any, opti
 // Elicit asks the user to fill in a form whose fields are those of T, which has a JSON Schema as the
 // arguments of AddTool do. It returns nil if the user declines or cancels.
 func Elicit[T any](ctx context.Context, call *Call, message string, options ...RequestOptions) (*T, error) {
-	schema, err := schemaOf(reflect.TypeFor[T](), nil)
+	schema, err := schemaOf(reflect.TypeFor[T](), &derivation{})
 	if err != nil {
 		return nil, err
 	}

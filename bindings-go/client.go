@@ -1,11 +1,11 @@
 package trunkline
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"iter"
 	"maps"
-	"os/exec"
 	"strings"
 	"sync"
 	"time"
@@ -22,6 +22,8 @@ type Client struct {
 	handles  []handle
 	heard    *queue[notification]
 	close    func() error
+	// members are clients that the group connected itself.
+	members []*Client
 }
 
 // maxNotifications may wait for the handlers of a client; later ones are dropped.
@@ -39,22 +41,6 @@ func Connect(ctx context.Context, url string, options ClientOptions) (*Client, e
 	})
 }
 
-// ConnectCommand starts a program and connects to its standard input and output. The path, the
-// arguments, the directory and the environment of the command are used.
-func ConnectCommand(ctx context.Context, command *exec.Cmd, options ClientOptions) (*Client, error) {
-	words := []str{text(command.Path)}
-	for _, word := range command.Args[min(1, len(command.Args)):] {
-		words = append(words, text(word))
-	}
-	if command.Dir != "" {
-		options.Cwd = command.Dir
-	}
-	options.Env = withEnvironment(options.Env, command.Env)
-	return connect(ctx, options, func(set uintptr, client, failure *uintptr) uint32 {
-		return c.ClientConnectChild(&words[0], uintptr(len(words)), set, client, failure)
-	})
-}
-
 // ConnectConfig connects to a configured server: an entry of mcpServers, a configuration with one
 // server as JSON, or the path of its file.
 func ConnectConfig(ctx context.Context, config string, options ClientOptions) (*Client, error) {
@@ -66,10 +52,16 @@ func ConnectConfig(ctx context.Context, config string, options ClientOptions) (*
 // ConnectMemory connects to a server in this process. Its handlers get the values of the context of
 // each request.
 func ConnectMemory(ctx context.Context, server *Server, options ClientOptions) (*Client, error) {
+	if err := server.run(func(*uintptr) uint32 { return 0 }); err != nil {
+		return nil, err
+	}
 	client, err := connect(ctx, options, func(set uintptr, client, failure *uintptr) uint32 {
 		server.lock.RLock()
 		defer server.lock.RUnlock()
-		return c.ClientConnectMemory(server.open(), set, client, failure)
+		if server.freed {
+			return resultDone
+		}
+		return c.ClientConnectMemory(server.server, set, client, failure)
 	})
 	if err == nil {
 		client.memory = true
@@ -77,87 +69,50 @@ func ConnectMemory(ctx context.Context, server *Server, options ClientOptions) (
 	return client, err
 }
 
-// ConnectGroup connects to many servers behind one client, which names their tools server__tool.
-// Each target is a URL, a command as a []string, an entry of mcpServers, or a *Client, whose
-// connection the group shares and does not close.
-func ConnectGroup(ctx context.Context, servers map[string]any, options ClientOptions) (*Client, error) {
-	targets := map[string]any{}
-	for name, target := range servers {
-		shared, err := groupTarget(target)
-		if err != nil {
-			return nil, err
-		}
-		targets[name] = shared
-	}
-	encoded, err := encode(targets)
-	if err != nil {
-		return nil, err
-	}
-	return connect(ctx, options, func(set uintptr, client, failure *uintptr) uint32 {
-		return c.ClientConnectGroup(text(encoded), set, client, failure)
-	})
-}
-
-func groupTarget(target any) (any, error) {
-	client, isClient := target.(*Client)
-	if !isClient {
-		return target, nil
-	}
-	shared, err := described(client.run, func(made, failure *uintptr) uint32 {
-		return c.ClientAsServer(client.client, made, failure)
-	})
-	return json.RawMessage(shared), err
-}
-
-func withEnvironment(given map[string]string, lines []string) map[string]string {
-	found := map[string]string{}
-	for _, line := range lines {
-		if name, value, isPair := strings.Cut(line, "="); isPair {
-			found[name] = value
-		}
-	}
-	for name, value := range given {
-		found[name] = value
-	}
-	return found
-}
-
-// connect opens a connection. Connecting blocks a thread, so that a context can end the wait; the
-// connection is closed then.
+// connect opens a connection, and closes it again if the context ends before it is established.
 func connect(ctx context.Context, options ClientOptions, open func(options uintptr, client, failure *uintptr) uint32) (*Client, error) {
-	client := &Client{heard: newQueue[notification](maxNotifications), patience: orDefault(options.CloseTimeout, 2*time.Second)}
+	client := &Client{owner: owner{what: "client"}, heard: newQueue[notification](maxNotifications), patience: orDefault(options.CloseTimeout, 2*time.Second)}
 	set, err := client.options(options)
-	if err != nil {
-		c.ClientOptionsFree(set)
-		client.forget()
-		return nil, err
-	}
-	opened := make(chan error, 1)
-	go func() {
+	if set != 0 {
 		defer c.ClientOptionsFree(set)
-		opened <- sending(ctx, func() (err error) {
+	}
+	if err == nil {
+		err = sending(ctx, func() (err error) {
 			client.client, err = made(func(made, failure *uintptr) uint32 { return open(set, made, failure) })
 			return err
 		})
-	}()
-	client.close = sync.OnceValue(client.end)
-	go client.hear(&options.ClientHandlers)
-	select {
-	case err = <-opened:
-	case <-ctx.Done():
-		err = &cancelledError{context.Cause(ctx)}
-		go func() {
-			if <-opened == nil {
-				_ = client.Close()
-			}
-		}()
-		return nil, err
 	}
 	if err != nil {
 		client.forget()
-		return nil, err
+		if isOAuth := strings.Contains(err.Error(), "auth."); isOAuth {
+			return nil, spelled(err, options.Auth)
+		}
+		return nil, spelled(err, options)
 	}
-	return client, nil
+	client.close = sync.OnceValue(client.end)
+	go client.hear(&options.ClientHandlers)
+	select {
+	case <-untilTrue(client.isDecided):
+		if c.ClientOpened(client.client) {
+			return client, nil
+		}
+		err = client.run(func(failure *uintptr) uint32 { return c.ClientEnd(client.client, failure) })
+		if err == nil {
+			err = &Error{Kind: ErrClosed, Message: "the connection was closed before it was established"}
+		}
+	case <-ctx.Done():
+		err = &cancelledError{context.Cause(ctx)}
+		client.patience = 0
+	}
+	_ = client.Close()
+	return nil, err
+}
+
+// isDecided says whether the connection is established, or has failed.
+func (client *Client) isDecided() bool {
+	client.lock.RLock()
+	defer client.lock.RUnlock()
+	return client.freed || c.ClientOpened(client.client) || c.ClientClosed(client.client)
 }
 
 func (client *Client) options(options ClientOptions) (uintptr, error) {
@@ -170,6 +125,7 @@ func (client *Client) options(options ClientOptions) (uintptr, error) {
 		return 0, err
 	}
 	c.ClientOptionsSetPort(set, shared)
+	c.ClientOptionsSetBackground(set, true)
 	if options.subscribes() {
 		options.Listen = true
 	}
@@ -214,10 +170,7 @@ func (client *Client) hear(handlers *ClientHandlers) {
 		if !open {
 			return
 		}
-		_ = contained(func() error {
-			handlers.notified(heard.method, heard.params)
-			return nil
-		})
+		contained(func() { handlers.notified(heard.method, heard.params) })
 	}
 }
 
@@ -226,12 +179,15 @@ func (client *Client) Close() error { return client.close() }
 
 func (client *Client) end() error {
 	err := client.run(func(failure *uintptr) uint32 { return c.ClientStartClose(client.client, client.patience, failure) })
-	if late := awaitEnd(untilEnded(func() bool { return c.ClientClosed(client.client) }), client.patience); late != nil {
+	if late := awaitEnd(untilTrue(func() bool { return c.ClientClosed(client.client) }), client.patience); late != nil {
 		// The library still uses it, and the handlers.
 		return late
 	}
 	client.release(func() { c.ClientFree(client.client) })
 	client.forget()
+	for _, member := range client.members {
+		err = cmp.Or(err, member.Close())
+	}
 	return err
 }
 

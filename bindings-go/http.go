@@ -7,7 +7,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
+	"time"
 	"unsafe"
 )
 
@@ -15,7 +17,8 @@ import (
 type header struct{ name, value str }
 
 // Handler is the server as an endpoint in a web server. Values of a request's context reach the
-// handlers of its calls. The paths of the options are those below which it is mounted.
+// handlers of its calls. The paths of the options are those below which it is mounted. The
+// WriteTimeout of an http.Server does not end its event streams.
 func (server *Server) Handler(options HTTPOptions) (http.Handler, error) {
 	listener, err := server.endpoint(options, c.ServerMountHttp)
 	if err != nil {
@@ -118,8 +121,12 @@ func (exchange *exchange) respond(started uintptr, writer http.ResponseWriter) {
 	case <-exchange.ctx.Done():
 		return
 	}
+	control := http.NewResponseController(writer)
+	if strings.HasPrefix(exchange.header.Get("Content-Type"), "text/event-stream") {
+		// http.Server.WriteTimeout is for the whole response, and would end the stream.
+		_ = control.SetWriteDeadline(time.Time{})
+	}
 	writer.WriteHeader(exchange.status)
-	flusher := http.NewResponseController(writer)
 	for {
 		chunk, open := exchange.chunks.get()
 		if !open || exchange.ctx.Err() != nil {
@@ -128,7 +135,7 @@ func (exchange *exchange) respond(started uintptr, writer http.ResponseWriter) {
 		if _, err := io.Copy(writer, bytes.NewReader(chunk)); err != nil {
 			return
 		}
-		_ = flusher.Flush()
+		_ = control.Flush()
 		c.HttpCredit(started, uintptr(len(chunk)))
 	}
 }

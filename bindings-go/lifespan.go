@@ -31,7 +31,7 @@ func registerLifespan() {
 		if span.open == nil {
 			return 1
 		}
-		if err := contained(span.open); err != nil {
+		if err := recovered(span.open); err != nil {
 			report(slog.LevelError, "trunkline: the lifespan of a server cannot be opened", "error", err)
 			return 0
 		}
@@ -39,10 +39,7 @@ func registerLifespan() {
 	})
 	callbacks.close = purego.NewCallback(func(data uintptr) {
 		if span := kept[lifespan](data); span.close != nil {
-			_ = contained(func() error {
-				span.close()
-				return nil
-			})
+			contained(span.close)
 		}
 	})
 }

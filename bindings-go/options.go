@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"regexp"
 	"sort"
 	"strconv"
 	"strings"
@@ -143,6 +144,34 @@ func setJSON(object uintptr, setter string, value any) error {
 		setterOf[func(uintptr, str) uint32](setter)(object, text(encoded))
 	}
 	return err
+}
+
+// optionName is where messages of the library name an option.
+var optionName = regexp.MustCompile("(auth\\.|option |`|^)([a-zA-Z_]+)(:|\\b)")
+
+// spelled is an error in which options have their names in Go.
+func spelled(err error, options any) error {
+	failure, isOurs := err.(*Error)
+	if !isOurs || failure.Kind != ErrInvalidArgument {
+		return err
+	}
+	plain := func(name string) string {
+		return strings.TrimSuffix(strings.ToLower(strings.ReplaceAll(name, "_", "")), "ms")
+	}
+	fields := map[string]string{}
+	for _, field := range reflect.VisibleFields(reflect.TypeOf(options)) {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		fields[plain(cmp.Or(name, field.Name))] = field.Name
+	}
+	failure.Message = optionName.ReplaceAllStringFunc(failure.Message, func(found string) string {
+		parts := optionName.FindStringSubmatch(found)
+		name, isOption := fields[plain(parts[2])]
+		if !isOption || parts[1] == "" && parts[3] == "" {
+			return found
+		}
+		return strings.TrimPrefix(parts[1], "auth.") + name + parts[3]
+	})
+	return failure
 }
 
 func names[T any](values map[string]T) []string {

@@ -37,8 +37,9 @@ var port = sync.OnceValues(func() (uintptr, error) {
 	return made, nil
 })
 
-// endings are what waits until a listener or a connection has ended.
-var endings struct {
+// conditions are what others wait for: that a listener or a connection has ended, or was opened. They
+// only change while the port dispatches.
+var conditions struct {
 	sync.Mutex
 	waiting map[chan struct{}]func() bool
 }
@@ -57,27 +58,27 @@ func dispatch(port uintptr) {
 	}
 }
 
-// settle ends the waits for what has ended.
+// settle ends the waits for what has become true.
 func settle() {
-	endings.Lock()
-	defer endings.Unlock()
-	for waiting, ended := range endings.waiting {
-		if ended() {
+	conditions.Lock()
+	defer conditions.Unlock()
+	for waiting, isTrue := range conditions.waiting {
+		if isTrue() {
 			close(waiting)
-			delete(endings.waiting, waiting)
+			delete(conditions.waiting, waiting)
 		}
 	}
 }
 
-// untilEnded returns a channel that is closed when something has ended.
-func untilEnded(ended func() bool) <-chan struct{} {
+// untilTrue returns a channel that is closed when something has ended, or was opened.
+func untilTrue(isTrue func() bool) <-chan struct{} {
 	waiting := make(chan struct{})
-	endings.Lock()
-	if endings.waiting == nil {
-		endings.waiting = map[chan struct{}]func() bool{}
+	conditions.Lock()
+	if conditions.waiting == nil {
+		conditions.waiting = map[chan struct{}]func() bool{}
 	}
-	endings.waiting[waiting] = ended
-	endings.Unlock()
+	conditions.waiting[waiting] = isTrue
+	conditions.Unlock()
 	settle()
 	return waiting
 }
@@ -231,19 +232,18 @@ type pending struct {
 	onProgress func(Progress)
 }
 
-func (request *pending) report(said Progress) {
-	_ = contained(func() error {
-		request.onProgress(said)
-		return nil
-	})
+// contained runs a function of the program, and logs a panic.
+func contained(run func()) {
+	if err := recovered(func() error { run(); return nil }); err != nil {
+		report(slog.LevelError, "trunkline: a callback panicked", "error", err)
+	}
 }
 
-// contained turns a panic of a function of the program into an error, and logs it.
-func contained(run func() error) (err error) {
+// recovered turns a panic of a function of the program into an error.
+func recovered(run func() error) (err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
-			report(slog.LevelError, "trunkline: a handler panicked", "reason", reason, "stack", string(debug.Stack()))
-			err = fmt.Errorf("a handler panicked: %v", reason)
+			err = fmt.Errorf("a handler panicked: %v\n%s", reason, debug.Stack())
 		}
 	}()
 	return run()
@@ -263,10 +263,11 @@ func await(ctx context.Context, request pending) ([]byte, error) {
 	for {
 		select {
 		case said := <-request.reports:
-			request.report(said)
+			contained(func() { request.onProgress(said) })
 		case end := <-waiting:
 			for len(request.reports) > 0 {
-				request.report(<-request.reports)
+				said := <-request.reports
+				contained(func() { request.onProgress(said) })
 			}
 			return end.result, end.err
 		case <-ctx.Done():

@@ -50,23 +50,15 @@ func NewServer(name, version string, options ServerOptions) (*Server, error) {
 	})
 	if err != nil {
 		forget(store)
-		return nil, err
+		return nil, spelled(err, options)
 	}
 	drain := orDefault(options.DrainDeadline, 5*time.Second)
 	// The rest is for the failures of calls that have not completed: see DrainDeadline.
 	drain -= min(drain/5, 1000)
-	server := &Server{server: made, drain: drain, listeners: map[*Listener]struct{}{}}
+	server := &Server{owner: owner{what: "server"}, server: made, drain: drain, listeners: map[*Listener]struct{}{}}
 	server.handles = append(server.handles, store)
 	observeLoad(shared)
 	return server, nil
-}
-
-// open is the server in C, or none after Close.
-func (server *Server) open() uintptr {
-	if server.freed {
-		return 0
-	}
-	return server.server
 }
 
 // Close ends the listeners and frees the server. Calls in flight get until the context ends to
@@ -152,7 +144,8 @@ func (server *Server) endpoint(options HTTPOptions, open func(server, options ui
 	if err := options.apply(set); err != nil {
 		return nil, err
 	}
-	return server.listen(func(made, failure *uintptr) uint32 { return open(server.server, set, made, failure) })
+	listener, err := server.listen(func(made, failure *uintptr) uint32 { return open(server.server, set, made, failure) })
+	return listener, spelled(err, options)
 }
 
 func (options HTTPOptions) apply(set uintptr) error {
@@ -207,8 +200,8 @@ func (server *Server) listen(open creates) (*Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	listener := &Listener{server: server, listener: made, url: c.PlainListenerUrl(made)}
-	listener.done = untilEnded(func() bool { return c.ListenerClosed(made) })
+	listener := &Listener{owner: owner{what: "listener"}, server: server, listener: made, url: c.PlainListenerUrl(made)}
+	listener.done = untilTrue(func() bool { return c.ListenerClosed(made) })
 	server.mine.Lock()
 	defer server.mine.Unlock()
 	server.listeners[listener] = struct{}{}
@@ -318,7 +311,7 @@ func first[T any](name string, descriptor any, options []T) map[string]any {
 // Mount offers the features of another server, with prefixed names.
 func (server *Server) Mount(prefix string, other *Server) (*Feature, error) {
 	number := new(uint64)
-	err := server.run(func(failure *uintptr) uint32 {
+	err := server.with(&other.owner)(func(failure *uintptr) uint32 {
 		return c.ServerMount(server.server, text(prefix), other.server, number, failure)
 	})
 	return &Feature{server, *number}, err
@@ -327,7 +320,7 @@ func (server *Server) Mount(prefix string, other *Server) (*Feature, error) {
 // Proxy offers the features of the server of a client.
 func (server *Server) Proxy(client *Client, options ProxyOptions) (*Feature, error) {
 	number := new(uint64)
-	err := server.run(func(failure *uintptr) uint32 {
+	err := server.with(&client.owner)(func(failure *uintptr) uint32 {
 		return c.ServerProxy(server.server, client.client, text(options.Prefix), uint32(options.MaxConnections), number, failure)
 	})
 	return &Feature{server, *number}, err

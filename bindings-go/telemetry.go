@@ -51,7 +51,7 @@ func observed(ctx context.Context) context.Context {
 
 func reportTo(port uintptr, observer observe.Observer) error {
 	begin := purego.NewCallback(func(record *str, trace, _ uintptr) (number handle) {
-		_ = contained(func() error {
+		contained(func() {
 			parent := context.Background()
 			if trace != 0 {
 				parent = sender()
@@ -63,7 +63,6 @@ func reportTo(port uintptr, observer observe.Observer) error {
 					c.TraceContextSet(trace, text(key), text(value))
 				}
 			}
-			return nil
 		})
 		return number
 	})
@@ -80,9 +79,8 @@ func reportTo(port uintptr, observer observe.Observer) error {
 		if span == nil {
 			span = context.Background()
 		}
-		_ = contained(func() error {
+		contained(func() {
 			observer.End(span, record.bytes())
-			return nil
 		})
 	})
 	return failed(c.PortOnTelemetry(port, begin, scope, end, 0, 0))

@@ -1,0 +1,264 @@
+package trunkline_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	trunkline "github.com/trunkline-mcp/trunkline/bindings-go"
+)
+
+// A guarded server refuses requests until the user has logged in, which never happens.
+func guarded(t *testing.T) *httptest.Server {
+	mux := http.NewServeMux()
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	answer := func(path string, document map[string]any) {
+		mux.HandleFunc(path, func(writer http.ResponseWriter, _ *http.Request) {
+			writer.Header().Set("content-type", "application/json")
+			_ = json.NewEncoder(writer).Encode(document)
+		})
+	}
+	mux.HandleFunc("/mcp", func(writer http.ResponseWriter, _ *http.Request) {
+		writer.Header().Set("www-authenticate", `Bearer resource_metadata="`+server.URL+`/.well-known/oauth-protected-resource/mcp"`)
+		writer.WriteHeader(http.StatusUnauthorized)
+	})
+	answer("/.well-known/oauth-protected-resource/mcp", map[string]any{"resource": server.URL + "/mcp", "authorization_servers": []string{server.URL}})
+	answer("/.well-known/oauth-authorization-server", map[string]any{
+		"issuer": server.URL, "authorization_endpoint": server.URL + "/authorize", "token_endpoint": server.URL + "/token",
+		"response_types_supported": []string{"code"}, "code_challenge_methods_supported": []string{"S256"},
+		"token_endpoint_auth_methods_supported": []string{"none"},
+	})
+	return server
+}
+
+func TestACancelledLoginFreesItsPort(t *testing.T) {
+	server := guarded(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	shown := make(chan string, 1)
+	options := trunkline.ClientOptions{}
+	options.Auth = trunkline.OAuthOptions{ClientID: "test"}
+	options.OnOpenURL = func(_ context.Context, page *trunkline.AuthorizeRequest) error {
+		shown <- page.URL
+		cancel()
+		return nil
+	}
+	_, err := trunkline.Connect(ctx, server.URL+"/mcp", options)
+	if !errors.Is(err, context.Canceled) || !errors.Is(err, trunkline.ErrCancelled) {
+		t.Fatal(err)
+	}
+	page, err := url.Parse(<-shown)
+	if err != nil {
+		t.Fatal(err)
+	}
+	redirect, err := url.Parse(page.Query().Get("redirect_uri"))
+	if err != nil || redirect.Port() == "" {
+		t.Fatal(page, err)
+	}
+	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", redirect.Port()))
+		if err == nil {
+			_ = listener.Close()
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestTheUseOfSomethingClosedNamesIt(t *testing.T) {
+	ctx := t.Context()
+	server := trunkline.Must(trunkline.NewServer("closed", "1.0.0", trunkline.ServerOptions{}))
+	other := trunkline.Must(trunkline.NewServer("other", "1.0.0", trunkline.ServerOptions{}))
+	client := trunkline.Must(trunkline.ConnectMemory(ctx, other, trunkline.ClientOptions{}))
+	if err := errors.Join(client.Close(), server.Close(ctx)); err != nil {
+		t.Fatal(err)
+	}
+	_, called := client.CallTool(ctx, "x", nil)
+	_, proxied := other.Proxy(client, trunkline.ProxyOptions{})
+	_, connected := trunkline.ConnectMemory(ctx, server, trunkline.ClientOptions{})
+	_, mounted := other.Mount("x", server)
+	_, listening := server.Listen(trunkline.HTTPOptions{})
+	_, grouped := trunkline.ConnectGroup(ctx, map[string]any{"x": client}, trunkline.ClientOptions{})
+	for what, failures := range map[string][]error{"the client was closed": {called, proxied, grouped}, "the server was closed": {connected, mounted, listening}} {
+		for i, err := range failures {
+			if err == nil || !strings.Contains(err.Error(), what) {
+				t.Error(what, i, err)
+			}
+		}
+	}
+	if !errors.Is(called, trunkline.ErrClosed) {
+		t.Error(called)
+	}
+	if err := other.Close(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAGroupHasTheTargetsOfOtherClients(t *testing.T) {
+	server := newServer(t)
+	command := exec.Command(os.Args[0])
+	command.Env = []string{"TRUNKLINE_TEST_SERVER=1", "TRUNKLINE_LIBRARY=" + os.Getenv("TRUNKLINE_LIBRARY"), "LD_LIBRARY_PATH=" + os.Getenv("LD_LIBRARY_PATH")}
+	shared := memory(t, trunkline.ClientOptions{})
+	group, err := trunkline.ConnectGroup(t.Context(), map[string]any{"command": command, "memory": server, "shared": shared}, trunkline.ClientOptions{})
+	group = connected(t, group, err)
+	later := memory(t, trunkline.ClientOptions{})
+	if err := group.AddServer(t.Context(), "later", later); err != nil {
+		t.Fatal(err)
+	}
+	tools, err := group.ListTools(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, tool := range tools {
+		names = append(names, tool.Name)
+	}
+	for _, name := range []string{"command__exit", "memory__weather", "shared__weather", "later__weather"} {
+		if !strings.Contains(strings.Join(names, " "), name) {
+			t.Error(name, names)
+		}
+	}
+	if err := group.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := shared.ListTools(t.Context()); err != nil {
+		t.Error("the group closed a client that it shares:", err)
+	}
+}
+
+func TestWhatACommandCannotDoIsRefused(t *testing.T) {
+	for word, change := range map[string]func(*exec.Cmd){
+		"Stdin":      func(command *exec.Cmd) { command.Stdin = strings.NewReader("") },
+		"Stderr":     func(command *exec.Cmd) { command.Stderr = io.Discard },
+		"ExtraFiles": func(command *exec.Cmd) { command.ExtraFiles = []*os.File{os.Stdin} },
+		"context":    func(command *exec.Cmd) { *command = *exec.CommandContext(t.Context(), os.Args[0]) },
+		"Path":       func(command *exec.Cmd) { *command = *exec.Command("no-such-program") },
+	} {
+		command := exec.Command(os.Args[0])
+		change(command)
+		_, alone := trunkline.ConnectCommand(t.Context(), command, trunkline.ClientOptions{})
+		_, grouped := trunkline.ConnectGroup(t.Context(), map[string]any{"x": command}, trunkline.ClientOptions{})
+		for _, err := range []error{alone, grouped} {
+			if !errors.Is(err, trunkline.ErrInvalidArgument) || !strings.Contains(err.Error(), word) {
+				t.Error(word, err)
+			}
+		}
+	}
+}
+
+func TestACommandWritesItsErrorsToAFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "stderr")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := exec.Command("sh", "-c", "pwd >&2; exit 1")
+	command.Stderr, command.Dir = file, "/"
+	_, err = trunkline.ConnectCommand(t.Context(), command, trunkline.ClientOptions{})
+	_ = file.Close()
+	written, failed := os.ReadFile(path)
+	if err == nil || failed != nil || !strings.HasPrefix(string(written), "/\n") {
+		t.Error(err, failed, string(written))
+	}
+}
+
+func TestClosingAClientInMemoryEndsItsCalls(t *testing.T) {
+	server := newServer(t)
+	began, ended := make(chan struct{}), make(chan error, 1)
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "hold"}, func(ctx context.Context, _ *trunkline.Call, _ struct{}) (string, error) {
+		close(began)
+		<-ctx.Done()
+		ended <- ctx.Err()
+		return "", ctx.Err()
+	}))
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client = connected(t, client, err)
+	called := make(chan error, 1)
+	go func() {
+		_, err := client.CallTool(t.Context(), "hold", nil)
+		called <- err
+	}()
+	<-began
+	if err := client.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for what, failure := range map[string]chan error{"handler": ended, "caller": called} {
+		select {
+		case err := <-failure:
+			if err == nil {
+				t.Error(what, "succeeded")
+			}
+		case <-time.After(10 * time.Second):
+			t.Error(what, "goes on")
+		}
+	}
+}
+
+func TestAWriteTimeoutDoesNotEndAStream(t *testing.T) {
+	server := newServer(t)
+	handler, err := server.Handler(trunkline.HTTPOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewUnstartedServer(handler)
+	web.Config.WriteTimeout = 200 * time.Millisecond
+	web.Start()
+	t.Cleanup(web.Close)
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "later"}, func(_ context.Context, call *trunkline.Call, _ struct{}) (string, error) {
+		call.Progress(1, 2, "half")
+		time.Sleep(600 * time.Millisecond)
+		return "done", nil
+	}))
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"later","arguments":{},"_meta":{"progressToken":1,"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"x","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, web.URL+"/mcp", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{"content-type": "application/json", "accept": "application/json, text/event-stream", "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "later"} {
+		request.Header.Set(name, value)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if kind := response.Header.Get("content-type"); !strings.HasPrefix(kind, "text/event-stream") {
+		t.Fatal(kind, response.Status)
+	}
+	var said []string
+	lines := bufio.NewScanner(response.Body)
+	for lines.Scan() {
+		said = append(said, lines.Text())
+	}
+	if all := strings.Join(said, "\n"); lines.Err() != nil || !strings.Contains(all, `"done"`) {
+		t.Error(all, lines.Err())
+	}
+}
+
+func TestMessagesNameOptionsAsInGo(t *testing.T) {
+	_, page := trunkline.NewServer("x", "1", trunkline.ServerOptions{PageSize: -1})
+	_, duplicate := trunkline.NewServer("x", "1", trunkline.ServerOptions{OnDuplicate: "maybe"})
+	_, revision := trunkline.Connect(t.Context(), "http://127.0.0.1:1/mcp", trunkline.ClientOptions{Revision: "2020-01-01"})
+	options := trunkline.ClientOptions{Auth: trunkline.OAuthOptions{Token: "x", ClientID: "y"}}
+	_, auth := trunkline.Connect(t.Context(), "http://127.0.0.1:1/mcp", options)
+	for words, err := range map[string]error{"PageSize: must be": page, "OnDuplicate: must": duplicate, "Revision: ": revision, "ClientID is for OAuth and cannot be combined with `Token`": auth} {
+		if err == nil || !strings.Contains(err.Error(), words) {
+			t.Error(err)
+		}
+	}
+}

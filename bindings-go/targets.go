@@ -1,0 +1,135 @@
+package trunkline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"strings"
+)
+
+// ConnectCommand starts a program and connects to its standard input and output. Of the command, its
+// path, arguments, directory and environment are used, and its Stderr if it is a file; without one,
+// see ClientOptions.Stderr. Unlike with exec, the environment adds to what the program inherits: see
+// ClientOptions.InheritEnv. A command that needs anything else is refused.
+func ConnectCommand(ctx context.Context, command *exec.Cmd, options ClientOptions) (*Client, error) {
+	if err := checkCommand(command); err != nil {
+		return nil, err
+	}
+	var words []str
+	for _, word := range commandWords(command) {
+		words = append(words, text(word))
+	}
+	if command.Dir != "" {
+		options.Cwd = command.Dir
+	}
+	if file, isFile := command.Stderr.(*os.File); isFile && file != os.Stderr {
+		options.StderrFile = fmt.Sprintf("/dev/fd/%d", file.Fd())
+	}
+	environment := environmentOf(command)
+	maps.Copy(environment, options.Env)
+	options.Env = environment
+	return connect(ctx, options, func(set uintptr, client, failure *uintptr) uint32 {
+		return c.ClientConnectChild(&words[0], uintptr(len(words)), set, client, failure)
+	})
+}
+
+func commandWords(command *exec.Cmd) []string {
+	return append([]string{command.Path}, command.Args[min(1, len(command.Args)):]...)
+}
+
+func environmentOf(command *exec.Cmd) map[string]string {
+	found := map[string]string{}
+	for _, line := range command.Env {
+		if name, value, isPair := strings.Cut(line, "="); isPair {
+			found[name] = value
+		}
+	}
+	return found
+}
+
+// checkCommand refuses what the library, which starts the program, would not do.
+func checkCommand(command *exec.Cmd) error {
+	refuse := func(field, advice string) error {
+		return &Error{Kind: ErrInvalidArgument, Message: fmt.Sprintf("%s of the exec.Cmd for %s cannot be used: %s", field, command.Path, advice)}
+	}
+	_, isFile := command.Stderr.(*os.File)
+	switch {
+	case command.Err != nil:
+		return errors.Join(command.Err, refuse("Path", command.Err.Error()))
+	case command.Process != nil:
+		return refuse("Process", "do not start the program, the client does")
+	case command.Stdin != nil || command.Stdout != nil:
+		return refuse("Stdin or Stdout", "they carry the messages")
+	case command.Cancel != nil:
+		return refuse("the context", "use exec.Command; Client.Close ends the program")
+	case command.Stderr != nil && !isFile:
+		return refuse("Stderr", "it must be an *os.File; ClientOptions.Stderr and StderrFile have other places")
+	case len(command.ExtraFiles) > 0 || command.SysProcAttr != nil:
+		return refuse("ExtraFiles or SysProcAttr", "start the program yourself, and use ConnectTransport")
+	}
+	return nil
+}
+
+// ConnectGroup connects to many servers behind one client, which names their tools server__tool.
+// Each target is one of those of the other functions: a URL, an *exec.Cmd, a command as a []string,
+// an entry of mcpServers, a *Server, a Transport, or a *Client, whose connection the group shares and
+// does not close.
+func ConnectGroup(ctx context.Context, servers map[string]any, options ClientOptions) (*Client, error) {
+	var members []*Client
+	closeMembers := func() {
+		for _, member := range members {
+			_ = member.Close()
+		}
+	}
+	targets := map[string]any{}
+	for name, target := range servers {
+		found, err := groupTarget(ctx, target, options)
+		if member, isNew := found.(*Client); isNew && found != target {
+			members = append(members, member)
+		}
+		if err != nil {
+			closeMembers()
+			return nil, fmt.Errorf("server %s of the group: %w", name, err)
+		}
+		targets[name] = found
+	}
+	encoded, err := encode(targets)
+	var group *Client
+	if err == nil {
+		group, err = connect(ctx, options, func(set uintptr, client, failure *uintptr) uint32 {
+			return c.ClientConnectGroup(text(encoded), set, client, failure)
+		})
+	}
+	if err != nil {
+		closeMembers()
+		return nil, err
+	}
+	group.members = members
+	return group, nil
+}
+
+// groupTarget is a target as the library takes it. A new client belongs to the group.
+func groupTarget(ctx context.Context, target any, options ClientOptions) (any, error) {
+	switch target := target.(type) {
+	case *exec.Cmd:
+		words := commandWords(target)
+		entry := map[string]any{"command": words[0], "args": words[1:], "env": environmentOf(target), "cwd": optional(target.Dir)}
+		return present(entry), checkCommand(target)
+	case *Server:
+		return ConnectMemory(ctx, target, options)
+	case Transport:
+		return ConnectTransport(ctx, target, options)
+	default:
+		return target, nil
+	}
+}
+
+// MarshalJSON is the client as a server of a group, for ConnectGroup and AddServer.
+func (client *Client) MarshalJSON() ([]byte, error) {
+	return described(client.run, func(made, failure *uintptr) uint32 {
+		return c.ClientAsServer(client.client, made, failure)
+	})
+}
