@@ -262,3 +262,35 @@ func TestMessagesNameOptionsAsInGo(t *testing.T) {
 		}
 	}
 }
+
+func TestMetadataIsFoundBelowAPrefix(t *testing.T) {
+	server := newServer(t)
+	mux := http.NewServeMux()
+	web := httptest.NewServer(mux)
+	t.Cleanup(web.Close)
+	verifier := trunkline.Must(server.AddVerifier(func(context.Context, *trunkline.AccessToken) (*trunkline.Identity, error) { return nil, nil }))
+	auth := trunkline.AuthOptions{Resource: web.URL + "/api/mcp", AuthorizationServers: []string{"https://login.example.com"}, Verifier: verifier}
+	handler := trunkline.Must(server.Handler(trunkline.HTTPOptions{Path: "/mcp", Auth: auth}))
+	mux.Handle("/api/", http.StripPrefix("/api", handler))
+	get := func(address string) (*http.Response, string) {
+		response, err := http.Get(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		body, err := io.ReadAll(response.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return response, string(body)
+	}
+	refused, _ := get(web.URL + "/api/mcp")
+	_, rest, _ := strings.Cut(refused.Header.Get("www-authenticate"), `resource_metadata="`)
+	address, _, _ := strings.Cut(rest, `"`)
+	if refused.StatusCode != http.StatusUnauthorized || !strings.HasPrefix(address, web.URL+"/api/") {
+		t.Fatal(refused.Status, address)
+	}
+	if found, document := get(address); found.StatusCode != http.StatusOK || !strings.Contains(document, auth.Resource) {
+		t.Error(address, found.Status, document)
+	}
+}

@@ -73,6 +73,14 @@ func checkCommand(command *exec.Cmd) error {
 	return nil
 }
 
+// ConnectTransport connects to a server over a transport of the program's own.
+func ConnectTransport(ctx context.Context, transport Transport, options ClientOptions) (*Client, error) {
+	options.transport = transportFunctions(transport)
+	return connect(ctx, options, func(set uintptr, client, failure *uintptr) uint32 {
+		return c.ClientConnectChannel(set, client, failure)
+	})
+}
+
 // ConnectGroup connects to many servers behind one client, which names their tools server__tool.
 // Each target is one of those of the other functions: a URL, an *exec.Cmd, a command as a []string,
 // an entry of mcpServers, a *Server, a Transport, or a *Client, whose connection the group shares and
