@@ -47,8 +47,11 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// unpacked loads the embedded library from a file that only this user can change.
+// unpacked loads the embedded library from memory, or else from a file that only this user can change.
 func unpacked(name string) (handle uintptr, path string, err error) {
+	if handle, err := openInMemory(name); err == nil {
+		return handle, name, nil
+	}
 	folder, err := os.MkdirTemp("", "trunkline-")
 	if err == nil {
 		// The loaded library needs its file no more, except on Windows, which refuses this.

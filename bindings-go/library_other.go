@@ -1,0 +1,7 @@
+//go:build !linux
+
+package trunkline
+
+import "errors"
+
+func openInMemory(string) (uintptr, error) { return 0, errors.ErrUnsupported }
