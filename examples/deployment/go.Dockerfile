@@ -1,5 +1,5 @@
-# A server in Go: its module in this folder, with server.go. Its image holds the library of Trunkline
-# next to the program: libtrunkline.so.VERSION from a release.
+# A server in Go: its module in this folder, with server.go. The program contains the library of
+# Trunkline, and loads it from memory.
 FROM golang:1.26-alpine AS build
 WORKDIR /app
 COPY go.mod go.sum ./
@@ -12,7 +12,6 @@ FROM debian:bookworm-slim
 RUN apt-get update && apt-get install --yes --no-install-recommends ca-certificates && rm -rf /var/lib/apt/lists/*
 WORKDIR /usr/local/bin
 COPY --from=build /app/server ./
-COPY libtrunkline.so.* ./
 USER 65534
 EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=2s --start-period=30s \
