@@ -94,7 +94,8 @@ func TestTheUseOfSomethingClosedNamesIt(t *testing.T) {
 	_, mounted := other.Mount("x", server)
 	_, listening := server.Listen(trunkline.HTTPOptions{})
 	_, grouped := trunkline.ConnectGroup(ctx, map[string]any{"x": client}, trunkline.ClientOptions{})
-	for what, failures := range map[string][]error{"the client was closed": {called, proxied, grouped}, "the server was closed": {connected, mounted, listening}} {
+	_, member := trunkline.ConnectGroup(ctx, map[string]any{"x": server}, trunkline.ClientOptions{})
+	for what, failures := range map[string][]error{"the client was closed": {called, proxied, grouped}, "the server was closed": {connected, mounted, listening, member}} {
 		for i, err := range failures {
 			if err == nil || !strings.Contains(err.Error(), what) {
 				t.Error(what, i, err)

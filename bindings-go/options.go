@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
 	"regexp"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -121,11 +122,11 @@ func set(object uintptr, setter string, value any) error {
 			setterOf[func(uintptr, str) uint32](setter)(object, text(item))
 		}
 	case map[string]string:
-		for _, name := range names(value) {
+		for _, name := range slices.Sorted(maps.Keys(value)) {
 			setterOf[func(uintptr, str, str) uint32](setter)(object, text(name), text(value[name]))
 		}
 	case map[string]any:
-		for _, name := range names(value) {
+		for _, name := range slices.Sorted(maps.Keys(value)) {
 			settings, err := encode(value[name])
 			if err != nil {
 				return err
@@ -172,15 +173,6 @@ func spelled(err error, options any) error {
 		return strings.TrimPrefix(parts[1], "auth.") + name + parts[3]
 	})
 	return failure
-}
-
-func names[T any](values map[string]T) []string {
-	found := make([]string, 0, len(values))
-	for name := range values {
-		found = append(found, name)
-	}
-	sort.Strings(found)
-	return found
 }
 
 // setterOf is a function of the library by its name. The function that uses the options reports

@@ -2,7 +2,6 @@ package trunkline
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -15,7 +14,7 @@ import (
 // see ClientOptions.Stderr. Unlike with exec, the environment adds to what the program inherits: see
 // ClientOptions.InheritEnv. A command that needs anything else is refused.
 func ConnectCommand(ctx context.Context, command *exec.Cmd, options ClientOptions) (*Client, error) {
-	if err := checkCommand(command); err != nil {
+	if err := checkCommand(command, false); err != nil {
 		return nil, err
 	}
 	var words []str
@@ -51,20 +50,22 @@ func environmentOf(command *exec.Cmd) map[string]string {
 }
 
 // checkCommand refuses what the library, which starts the program, would not do.
-func checkCommand(command *exec.Cmd) error {
+func checkCommand(command *exec.Cmd, isMember bool) error {
 	refuse := func(field, advice string) error {
 		return &Error{Kind: ErrInvalidArgument, Message: fmt.Sprintf("%s of the exec.Cmd for %s cannot be used: %s", field, command.Path, advice)}
 	}
 	_, isFile := command.Stderr.(*os.File)
 	switch {
 	case command.Err != nil:
-		return errors.Join(command.Err, refuse("Path", command.Err.Error()))
+		return fmt.Errorf("%w: %w", refuse("Path", "there is no such program"), command.Err)
 	case command.Process != nil:
 		return refuse("Process", "do not start the program, the client does")
 	case command.Stdin != nil || command.Stdout != nil:
 		return refuse("Stdin or Stdout", "they carry the messages")
 	case command.Cancel != nil:
 		return refuse("the context", "use exec.Command; Client.Close ends the program")
+	case isMember && command.Stderr != nil:
+		return refuse("Stderr", "the servers of a group share ClientOptions.Stderr and StderrFile")
 	case command.Stderr != nil && !isFile:
 		return refuse("Stderr", "it must be an *os.File; ClientOptions.Stderr and StderrFile have other places")
 	case len(command.ExtraFiles) > 0 || command.SysProcAttr != nil:
@@ -95,12 +96,12 @@ func ConnectGroup(ctx context.Context, servers map[string]any, options ClientOpt
 	targets := map[string]any{}
 	for name, target := range servers {
 		found, err := groupTarget(ctx, target, options)
-		if member, isNew := found.(*Client); isNew && found != target {
-			members = append(members, member)
-		}
 		if err != nil {
 			closeMembers()
 			return nil, fmt.Errorf("server %s of the group: %w", name, err)
+		}
+		if member, isClient := found.(*Client); isClient && found != target {
+			members = append(members, member)
 		}
 		targets[name] = found
 	}
@@ -121,11 +122,13 @@ func ConnectGroup(ctx context.Context, servers map[string]any, options ClientOpt
 
 // groupTarget is a target as the library takes it. A new client belongs to the group.
 func groupTarget(ctx context.Context, target any, options ClientOptions) (any, error) {
+	// That is for HTTP.
+	options.Auth = OAuthOptions{}
 	switch target := target.(type) {
 	case *exec.Cmd:
 		words := commandWords(target)
 		entry := map[string]any{"command": words[0], "args": words[1:], "env": environmentOf(target), "cwd": optional(target.Dir)}
-		return present(entry), checkCommand(target)
+		return present(entry), checkCommand(target, true)
 	case *Server:
 		return ConnectMemory(ctx, target, options)
 	case Transport:
