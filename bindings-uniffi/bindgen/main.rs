@@ -1,5 +1,6 @@
-//! Writes the functions of the native library in Kotlin: `trunkline-bindgen LIBRARY FOLDER`. The
-//! library describes itself; a stripped one no longer does. `cargo xtask generate` runs this.
+//! Writes the functions of the native library in Kotlin and Swift: `trunkline-bindgen LIBRARY
+//! FOLDER`. The library describes itself; a stripped one no longer does. `cargo xtask generate` runs
+//! this.
 
 use std::path::Path;
 
@@ -9,19 +10,30 @@ use uniffi_bindgen::bindings::{GenerateOptions, TargetLanguage, generate};
 /// Settings of the languages; the path is that of the tree that this was built in.
 const SETTINGS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/settings.toml");
 /// In the folder.
-const FILE: &str = "dev/trunkline/internal/trunkline.kt";
+const KOTLIN: &str = "dev/trunkline/internal/trunkline.kt";
+const SWIFT: [&str; 2] = ["TrunklineNative.swift", "TrunklineFFI.h"];
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [library, folder] = &arguments[..] else { bail!("usage: trunkline-bindgen LIBRARY FOLDER") };
     generate(GenerateOptions {
-        languages: vec![TargetLanguage::Kotlin],
+        languages: vec![TargetLanguage::Kotlin, TargetLanguage::Swift],
         source: library.into(),
         out_dir: folder.into(),
         config_override: Some(SETTINGS.into()),
         ..GenerateOptions::default()
     })?;
-    hide(&Path::new(folder).join(FILE))
+    hide(&Path::new(folder).join(KOTLIN))?;
+    SWIFT.iter().try_for_each(|file| strip(&Path::new(folder).join(file)))
+}
+
+/// Removes the comment at the start of a file, which is not about this file.
+fn strip(file: &Path) -> Result<()> {
+    let text = std::fs::read_to_string(file)?;
+    let lines = text.lines().skip_while(|line| line.starts_with("//") || line.is_empty());
+    // Some lines end with spaces.
+    let stripped: String = lines.map(|line| format!("{}\n", line.trim_end())).collect();
+    Ok(std::fs::write(file, format!("\n{}\n", stripped.trim_end()))?)
 }
 
 /// Makes all declarations of a Kotlin file internal: they are not for users of the package, whose

@@ -33,14 +33,15 @@ pub(crate) fn render(workspace: &Workspace, printed: &Value) -> Result<Vec<File>
     environment.add_filter("constant", |value: String| constant(&value));
     let files = templates::render(&environment, FOLDER, printed)?;
     let files = files.into_iter().map(|(path, text)| (path, format!("// {MARK}\n{text}")));
-    Ok(files.chain([(NATIVE.to_owned(), native(workspace)?)]).collect())
+    let native = native(workspace, NATIVE, "dev/trunkline/internal/trunkline.kt")?;
+    Ok(files.chain([(NATIVE.to_owned(), native)]).collect())
 }
 
-/// The functions of the native library. Building the generator takes a minute, so it only runs if
-/// what it reads has changed.
-fn native(workspace: &Workspace) -> Result<String> {
+/// The functions of the native library: the file of the generator for this place in the tree.
+/// Building the generator takes a minute, so it only runs if what it reads has changed.
+pub(super) fn native(workspace: &Workspace, place: &str, file: &str) -> Result<String> {
     let head = format!("// {MARK}\n// Hash of the interface: {:016x}\n", hash_of_interface(workspace)?);
-    match std::fs::read_to_string(workspace.path(NATIVE)) {
+    match std::fs::read_to_string(workspace.path(place)) {
         Ok(text) if text.starts_with(&head) => return Ok(text),
         _ => {}
     }
@@ -51,9 +52,9 @@ fn native(workspace: &Workspace) -> Result<String> {
     let mut bindgen = workspace.cargo();
     bindgen.args(["run", "--quiet", "--locked", "--manifest-path"]).arg(workspace.path(GENERATOR).join("Cargo.toml"));
     bindgen.arg("--target-dir").arg(&folder).arg("--");
-    bindgen.arg(workspace.built_library("trunkline_uniffi")).arg(folder.join("kotlin"));
+    bindgen.arg(workspace.built_library("trunkline_uniffi")).arg(folder.join("bindings"));
     must(bindgen, DEADLINE)?;
-    let file = folder.join("kotlin/dev/trunkline/internal/trunkline.kt");
+    let file = folder.join("bindings").join(file);
     let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
     Ok(head + &text)
 }

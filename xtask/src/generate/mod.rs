@@ -15,6 +15,7 @@ mod picture;
 mod python;
 mod ruby;
 mod surface;
+mod swift;
 mod templates;
 pub(crate) mod text;
 mod typescript;
@@ -98,6 +99,7 @@ fn files(workspace: &Workspace) -> Result<Vec<File>> {
     let mut files = typescript::render(workspace, &printed, &surface)?;
     files.extend(kotlin::render(workspace, &printed)?);
     files.extend(java::render(workspace, &printed)?);
+    files.extend(swift::render(workspace, &printed)?);
     files.extend(python::render(workspace, &printed, &surface)?);
     let library = c::render(workspace, &printed, &surface)?;
     files.extend(ruby::render(workspace, &printed, &surface)?);
@@ -133,8 +135,8 @@ fn stale(workspace: &Workspace, files: &[File]) -> Result<Vec<String>> {
 /// Files in generated directories that no renderer generates.
 fn superfluous(workspace: &Workspace, files: &[File]) -> Result<Vec<String>> {
     let mut found = Vec::new();
-    let folders =
-        FOLDERS.iter().chain(&python::FOLDERS).chain(&ruby::FOLDERS).chain(&kotlin::FOLDERS).chain(&java::FOLDERS);
+    let jvm = kotlin::FOLDERS.iter().chain(&java::FOLDERS);
+    let folders = FOLDERS.iter().chain(&python::FOLDERS).chain(&ruby::FOLDERS).chain(jvm).chain(&swift::FOLDERS);
     for folder in folders.filter(|folder| workspace.path(folder).exists()) {
         for path in files_under(&workspace.path(folder))? {
             let relative = path.strip_prefix(&workspace.root)?.to_string_lossy().replace('\\', "/");
@@ -146,7 +148,7 @@ fn superfluous(workspace: &Workspace, files: &[File]) -> Result<Vec<String>> {
     Ok(found)
 }
 
-/// Formats text with the formatter of its language. TypeScript and Kotlin are not formatted here:
+/// Formats text with the formatter of its language. TypeScript, Kotlin and Swift are not formatted here:
 /// their templates take care of that.
 fn formatted(workspace: &Workspace, path: &str, mut text: String) -> Result<String> {
     let extension = Path::new(path).extension().and_then(|extension| extension.to_str());
