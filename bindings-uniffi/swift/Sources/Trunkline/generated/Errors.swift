@@ -56,7 +56,7 @@ public struct ErrorFacts: Codable, Sendable {
     public var stderr: [String]?
     /// Requests, `{"method", "params"}`, by the keys of their responses. If absent, repeat the
     /// call unchanged.
-    public var inputRequests: [String: InputRequest]?
+    public var inputRequests: Members<InputRequest>?
     /// State of the server, to be returned in the next round.
     public var requestState: String?
     /// Code of the refusal, such as `invalid_token` or `insufficient_scope`.

@@ -1826,7 +1826,7 @@ public struct FormSchema: Codable, Sendable, Hashable {
     /// The type, which distinguishes it from others.
     public private(set) var type = "object"
     /// Fields by name, in display order.
-    public var properties: [String: Field]
+    public var properties: Members<Field>
     /// Fields that must be filled in.
     public var required: [String]? = nil
 
@@ -1836,7 +1836,7 @@ public struct FormSchema: Codable, Sendable, Hashable {
         case required
     }
 
-    public init(properties: [String: Field], required: [String]? = nil) {
+    public init(properties: Members<Field>, required: [String]? = nil) {
         self.properties = properties
         self.required = required
     }

@@ -1,0 +1,23 @@
+// swift-tools-version: 6.0
+import PackageDescription
+
+// On Linux, the native library is one of the system. On Apple's platforms it is an XCFramework, made
+// by `scripts/xcframework.sh` or downloaded from a release.
+#if os(Linux)
+let native: Target = .systemLibrary(name: "TrunklineFFI", path: "Sources/TrunklineFFI/generated")
+#else
+let native: Target = .binaryTarget(name: "TrunklineFFI", path: "TrunklineFFI.xcframework")
+#endif
+
+let package = Package(
+    name: "trunkline",
+    platforms: [.macOS(.v13), .iOS(.v16)],
+    products: [.library(name: "Trunkline", targets: ["Trunkline"])],
+    targets: [
+        native,
+        .target(name: "TrunklineNative", dependencies: ["TrunklineFFI"]),
+        .target(name: "Trunkline", dependencies: ["TrunklineNative"]),
+        .testTarget(name: "TrunklineTests", dependencies: ["Trunkline"]),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,126 @@
+import Foundation
+import TrunklineNative
+
+/// What a handler returns: a string is text; content blocks, resource contents and prompt messages are
+/// parts of a result; results of the protocol are sent as they are; anything else is JSON.
+public typealias Output = any Encodable & Sendable
+
+/// Calls a handler with the body of the call.
+typealias Handler = @Sendable (Context, JSON) async throws -> Answer
+
+/// A function of the program that the core calls, with and without a result.
+typealias HostFunction = @Sendable (JSONObject) async throws -> JSONObject
+
+/// What answers the calls of a feature, or the requests of a server.
+struct Callable: Sendable {
+    /// The feature, for errors.
+    let name: String
+    /// What all features of a server share; nil for handlers of a client.
+    var owner: Owner?
+    let run: Handler
+}
+
+/// What the calls of all features of a server share.
+struct Owner: Sendable {
+    let lifespan: Lifespan
+    let onError: (@Sendable (any Error, Context) -> Void)?
+}
+
+/// The calls that are running, each as a task.
+final class Calls: Sendable {
+    private let core: TrunklineNative.Port
+    private let running = Locked<[UInt64: RunningCall]>([:])
+
+    init(_ core: TrunklineNative.Port) {
+        self.core = core
+    }
+
+    /// Runs the handler of a call with the task-local values of what caused it, and sends its answer.
+    func start(_ event: Event, _ callable: Callable?, _ cause: Cause?) {
+        guard let callable else {
+            fail(event.ticket, failure("tool", "the handler was removed before the call ran"))
+            return
+        }
+        let call = RunningCall()
+        // In the table before it starts, so that it cannot end before.
+        running.with { $0[event.ticket] = call }
+        let work: @Sendable () async -> Void = { [self] in
+            await answer(event, callable)
+            _ = running.with { $0.removeValue(forKey: event.ticket) }
+        }
+        if let cause { cause.run { call.start(work) } } else { call.start(work) }
+    }
+
+    /// Cancels the task of a call. The core has already answered it.
+    func cancel(_ ticket: UInt64) {
+        running.with { $0[ticket] }?.cancel()
+    }
+
+    private func answer(_ event: Event, _ callable: Callable) async {
+        let context = Context(event.ticket, callable.owner)
+        do {
+            let body = try JSONParser.parse(event.body)
+            let answer = try await Context.$running.withValue(context) { try await callable.run(context, body) }
+            context.close()
+            _ = try core.complete(ticket: event.ticket, shape: answer.shape, body: answer.body)
+        } catch {
+            context.close()
+            // Also if it has ended in the core.
+            if (try? core.cancelled(ticket: event.ticket)) != false { return }
+            fail(event.ticket, described(error, callable, context))
+        }
+    }
+
+    /// The message for the core. Callers get a generic one instead of an internal error, which is logged.
+    private func described(_ error: any Error, _ callable: Callable, _ context: Context) -> JSONObject {
+        var failure = failureOf(error)
+        if failure["kind"] == "internal", !(error is Suspended) {
+            logError("\(callable.name) failed", error, callable.owner == nil ? "trunkline::client" : "trunkline::server")
+            callable.owner?.onError?(error, context)
+            failure["logged"] = true
+        }
+        return failure
+    }
+
+    private func fail(_ ticket: UInt64, _ failure: JSONObject) {
+        // It may have ended in the core.
+        _ = try? core.fail(ticket: ticket, json: text(failure))
+    }
+}
+
+/// A call whose task may be cancelled before it starts.
+private final class RunningCall: Sendable {
+    private let state = Locked<(task: Task<Void, Never>?, isCancelled: Bool)>((nil, false))
+
+    func start(_ work: @escaping @Sendable () async -> Void) {
+        state.with { state in
+            let task = Task(operation: work)
+            if state.isCancelled { task.cancel() }
+            state.task = task
+        }
+    }
+
+    func cancel() {
+        state.with { state in
+            state.isCancelled = true
+            state.task?.cancel()
+        }
+    }
+}
+
+/// What causes calls in this process. They inherit the task-local values of the task that made it.
+final class Cause: Sendable {
+    private let starts: AsyncStream<@Sendable () -> Void>.Continuation
+
+    init() {
+        let (stream, starts) = AsyncStream.makeStream(of: (@Sendable () -> Void).self)
+        self.starts = starts
+        // Tasks inherit from the one that creates them.
+        Task { for await start in stream { start() } }
+    }
+
+    /// Starts a task.
+    func run(_ start: @escaping @Sendable () -> Void) { starts.yield(start) }
+
+    func end() { starts.finish() }
+}

@@ -1,0 +1,119 @@
+/// A notification from a server.
+public struct ServerNotification: Sendable {
+    /// The method, such as `notifications/message`.
+    public let method: String
+    /// The parameters; empty if there are none.
+    public let params: JSONObject
+}
+
+/// The connection of a client, with the handlers of its server's requests and notifications.
+final class Connection: OpenHandle, @unchecked Sendable {
+    private let functions: [String: HostFunction]
+    private let handlers: ClientHandlers
+
+    /// In order, and not on the thread of the port, because a handler may take its time.
+    private let received: AsyncStream<ServerNotification>.Continuation
+    private let readers = Locked<[Int: AsyncStream<ServerNotification>.Continuation]>([:])
+    private static let maxNotifications = 1024
+
+    /// What is known of the server since the connection opened.
+    private let known = Locked<ConnectionDescription?>(nil)
+
+    /// The deadline of a close is an option of the client.
+    override var optionsOf: UInt64 { handle }
+
+    init(_ server: Server?, _ handlers: ClientHandlers, _ functions: [String: HostFunction]) {
+        self.handlers = handlers
+        self.functions = functions.merging(handlers.requestHandlers) { own, _ in own }
+        let policy = AsyncStream<ServerNotification>.Continuation.BufferingPolicy.bufferingNewest(Self.maxNotifications)
+        let (notifications, received) = AsyncStream.makeStream(of: ServerNotification.self, bufferingPolicy: policy)
+        self.received = received
+        super.init(server)
+        let notified = handlers.notificationHandlers
+        Task { [weak self] in
+            for await notification in notifications {
+                do {
+                    try await notified[notification.method]?(.object(notification.params))
+                } catch {
+                    logError("the handler of \(notification.method) failed", error, "trunkline::client")
+                }
+                self?.readers.with { for reader in $0.values { reader.yield(notification) } }
+            }
+            self?.readers.with { for reader in $0.values { reader.finish() } }
+        }
+    }
+
+    /// Connects, and returns the connection.
+    static func open(
+        _ transport: JSONObject, _ options: ClientOptions, _ handlers: ClientHandlers, _ auth: OAuthOptions? = nil,
+        server: Server? = nil, functions: [String: HostFunction] = [:]
+    ) async throws -> Connection {
+        let connection = Connection(server, handlers, functions)
+        var client = try JSON(encoding: options).object ?? [:]
+        if !ClientHandlers.subscribing.isDisjoint(with: handlers.notificationHandlers.keys) { client["listen"] = true }
+        let lanes = JSONObject(connection.functions.keys.map { ($0, "queue") })
+        let members: [(String, (any Encodable)?)] = [("client", client), ("transport", transport), ("handlers", lanes), ("auth", auth)]
+        let opened: ConnectionDescription = try ValueDecoder.model(try await connection.open { try parameters(members) })
+        connection.known.with { $0 = opened }
+        return connection
+    }
+
+    var described: ConnectionDescription {
+        let known = known.with { $0 } ?? ConnectionDescription(revision: "", capabilities: ServerCapabilities())
+        // With a pinned revision, the server is known a little later.
+        guard known.serverInfo == nil, let json = try? Port.shared.describe(handle),
+            let found: ConnectionDescription = try? ValueDecoder.model(json)
+        else { return known }
+        self.known.with { $0 = found }
+        return found
+    }
+
+    func request(_ method: String, _ params: JSONObject?, _ options: RequestOptions) async throws -> JSON {
+        try await Port.shared.requests.send(handle, method, params.map(JSON.object), options, causes: server != nil)
+    }
+
+    func stream(_ method: String, _ params: JSONObject, _ options: RequestOptions) async throws -> Stream {
+        try await Stream.open(handle, method, params, options, causes: server != nil)
+    }
+
+    func notify(_ method: String, _ params: JSONObject) throws {
+        try Port.shared.notify(handle, ["method": .string(method), "params": .object(params)])
+    }
+
+    /// Notifications from now on. If they are read too slowly, the oldest are dropped.
+    var notifications: AsyncStream<ServerNotification> {
+        let policy = AsyncStream<ServerNotification>.Continuation.BufferingPolicy.bufferingNewest(Self.maxNotifications)
+        let (stream, reader) = AsyncStream.makeStream(of: ServerNotification.self, bufferingPolicy: policy)
+        let id = readers.with { readers in
+            let id = (readers.keys.max() ?? 0) + 1
+            readers[id] = reader
+            return id
+        }
+        reader.onTermination = { [weak self] _ in _ = self?.readers.with { $0.removeValue(forKey: id) } }
+        if !isOpen { reader.finish() }
+        return stream
+    }
+
+    override func receive(notification: ServerNotification) {
+        guard case .dropped(let lost) = received.yield(notification) else { return }
+        let message = "a handler of notifications is too slow: \(lost.method) was dropped"
+        Log.write(LogRecord(level: "warn", message: message, target: "trunkline::client"))
+    }
+
+    override func callable(_ operation: String) -> Callable? {
+        guard let function = functions[operation] else { return nil }
+        return Callable(name: "the handler \(operation)") { _, body in
+            do {
+                return Answer(Shape.result, .object(try await function(body.object ?? [:])))
+            } catch let error where ClientHandlers.own.contains(operation) && !(error is CancellationError) {
+                // The program itself calls these functions, and gets the message.
+                throw ToolError(describe(error))
+            }
+        }
+    }
+
+    override func closed(_ error: (any Error)?) {
+        received.finish()
+        super.closed(error)
+    }
+}

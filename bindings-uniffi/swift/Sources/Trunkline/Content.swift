@@ -1,0 +1,60 @@
+import Foundation
+
+extension ContentBlock {
+    /// A text block.
+    public static func text(_ text: String) -> ContentBlock { .text(TextContent(text: text)) }
+
+    /// An image block.
+    public static func image(_ data: Data, mimeType: String) -> ContentBlock {
+        .image(ImageContent(data: data.base64EncodedString(), mimeType: mimeType))
+    }
+
+    /// An audio block.
+    public static func audio(_ data: Data, mimeType: String) -> ContentBlock {
+        .audio(AudioContent(data: data.base64EncodedString(), mimeType: mimeType))
+    }
+
+    /// A block that embeds a resource.
+    public static func resource(uri: String, text: String, mimeType: String? = nil) -> ContentBlock {
+        .resource(EmbeddedResource(resource: .text(TextResourceContents(uri: uri, text: text, mimeType: mimeType))))
+    }
+
+    /// A link to a resource.
+    public static func link(uri: String, name: String) -> ContentBlock { .resourceLink(ResourceLink(uri: uri, name: name)) }
+
+    /// The text of a text block.
+    public var text: String? {
+        if case .text(let content) = self { content.text } else { nil }
+    }
+}
+
+extension SamplingBlock {
+    /// A text block.
+    public static func text(_ text: String) -> SamplingBlock { .text(TextContent(text: text)) }
+
+    /// The text of a text block.
+    public var text: String? {
+        if case .text(let content) = self { content.text } else { nil }
+    }
+}
+
+extension CallToolResult {
+    /// The text blocks, joined by line breaks.
+    public var text: String { content.compactMap(\.text).joined(separator: "\n") }
+
+    /// The structured content as a structure, or the text as a `String`.
+    ///
+    /// - Throws: ``ToolError`` if the tool itself has failed, and a ``TrunklineError`` of the kind
+    ///   `transport` if the content does not match the type.
+    public func decoded<T: Decodable>(as type: T.Type = T.self) throws -> T {
+        if isError { throw ToolError(text) }
+        do {
+            guard let content = structuredContent else {
+                return type is String.Type ? text as! T : try JSON.object([:]).decoded()
+            }
+            return try (try Schemas.ofResult(type).isWrapped ? content["result"] ?? .null : content).decoded()
+        } catch let error as DecodingError {
+            throw TrunklineError(.transport, "the structured content is not that of \(type): \(describe(error))")
+        }
+    }
+}

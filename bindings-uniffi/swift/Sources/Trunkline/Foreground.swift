@@ -1,0 +1,35 @@
+import Dispatch
+import Foundation
+
+/// Runs `serve` to its end. A signal calls `close`; a second one has its default effect.
+func endedBySignals(_ close: @escaping @Sendable () async throws -> Void, serve: () async throws -> Void) async throws {
+    let signals = [SIGINT, SIGTERM]
+    let isClosing = Locked(false)
+    let sources = signals.map { number in
+        signal(number, SIG_IGN)
+        let source = DispatchSource.makeSignalSource(signal: number, queue: DispatchQueue.global(qos: .userInteractive))
+        source.setEventHandler {
+            let isFirst = isClosing.with { isClosing in
+                defer { isClosing = true }
+                return !isClosing
+            }
+            guard isFirst else { return }
+            for one in signals { signal(one, SIG_DFL) }
+            Task(priority: .high) {
+                do {
+                    try await close()
+                } catch {
+                    // What cannot be closed has ended.
+                    logError("closing failed", error)
+                }
+            }
+        }
+        source.resume()
+        return source
+    }
+    defer {
+        for source in sources { source.cancel() }
+        if !isClosing.with({ $0 }) { for one in signals { signal(one, SIG_DFL) } }
+    }
+    try await serve()
+}

@@ -1,0 +1,52 @@
+/// Writes JSON on one line.
+struct JSONWriter {
+    private(set) var bytes: [UInt8] = []
+
+    mutating func write(_ json: JSON) {
+        switch json {
+        case .null: append("null")
+        case .bool(let value): append(value ? "true" : "false")
+        case .integer(let value): append(String(value))
+        case .number(let value): append(Self.text(of: value))
+        case .string(let value): write(value)
+        case .array(let values):
+            bytes.append(UInt8(ascii: "["))
+            for (index, value) in values.enumerated() {
+                if index > 0 { bytes.append(UInt8(ascii: ",")) }
+                write(value)
+            }
+            bytes.append(UInt8(ascii: "]"))
+        case .object(let object):
+            bytes.append(UInt8(ascii: "{"))
+            for (index, (name, value)) in object.enumerated() {
+                if index > 0 { bytes.append(UInt8(ascii: ",")) }
+                write(name)
+                bytes.append(UInt8(ascii: ":"))
+                write(value)
+            }
+            bytes.append(UInt8(ascii: "}"))
+        }
+    }
+
+    /// What is neither infinite nor no number, which JSON does not have.
+    private static func text(of number: Double) -> String {
+        guard number.isFinite else { return "null" }
+        return Int(exactly: number).map(String.init) ?? "\(number)"
+    }
+
+    private mutating func append(_ text: String) { bytes.append(contentsOf: text.utf8) }
+
+    private mutating func write(_ string: String) {
+        bytes.append(UInt8(ascii: "\""))
+        for byte in string.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes.append(contentsOf: [UInt8(ascii: "\\"), byte])
+            case 0..<0x20:
+                let digits = String(byte, radix: 16)
+                append("\\u" + String(repeating: "0", count: 4 - digits.count) + digits)
+            default: bytes.append(byte)
+            }
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+}

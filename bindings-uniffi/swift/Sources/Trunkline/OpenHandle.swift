@@ -1,0 +1,98 @@
+/// The common part of listeners and connections: they open, and close once.
+class OpenHandle: HandleOwner, @unchecked Sendable {
+    /// The server that a listener or a connection in memory uses. Its lifespan is open for as long.
+    let server: Server?
+    private let state = Locked(State())
+
+    private struct State {
+        var handle = none
+        /// Closed before it opened, by a signal.
+        var isClosing = false
+        var end: Result<Void, any Error>?
+        var waiting: [CheckedContinuation<Void, any Error>] = []
+        var atEnd: [@Sendable () -> Void] = []
+    }
+
+    init(_ server: Server?) {
+        self.server = server
+    }
+
+    var handle: UInt64 { state.with { $0.handle } }
+    var isOpen: Bool { state.with { $0.handle != none && $0.end == nil } }
+
+    /// The handle whose options have the deadline of a close.
+    var optionsOf: UInt64 { (try? server?.handle()) ?? handle }
+
+    /// Opens it, and returns the result. If the task is cancelled meanwhile, it is closed.
+    func open(_ message: () throws -> JSONObject) async throws -> JSON {
+        let opening: UInt64
+        do {
+            try await server?.enter(self)
+            if state.with({ $0.isClosing }) { throw TrunklineError(.closed, "it was closed before it opened") }
+            opening = try Port.shared.open(message(), self)
+            state.with { $0.handle = opening }
+        } catch {
+            closed(nil)
+            throw error
+        }
+        do {
+            return try await Port.shared.requests.reply(opening, cancel: { try? Port.shared.core.close(handle: opening, deadlineMs: 0) })
+        } catch {
+            // It gets no event `Closed`.
+            Port.shared.forget(opening)
+            closed(error)
+            throw error
+        }
+    }
+
+    /// Closes it, and waits for its end. By default, calls in flight have the time that the options leave
+    /// them.
+    func close(_ deadline: Duration? = nil) async throws {
+        state.with { $0.isClosing = true }
+        if isOpen {
+            let core = Port.shared.core
+            let milliseconds = try deadline.map { UInt64(try $0.wholeMilliseconds()) }
+            try native { try core.close(handle: handle, deadlineMs: milliseconds ?? core.closeDeadlineMs(handle: optionsOf)) }
+        }
+        if handle != none { try? await end() }
+    }
+
+    /// Waits until this and the lifespan have closed. Throws the error that closed it, if any.
+    func end() async throws {
+        try await withCheckedThrowingContinuation { (waiting: CheckedContinuation<Void, any Error>) in
+            let end = state.with { state in
+                if state.end == nil { state.waiting.append(waiting) }
+                return state.end
+            }
+            if let end { waiting.resume(with: end) }
+        }
+    }
+
+    func atEnd(_ work: @escaping @Sendable () -> Void) { state.with { $0.atEnd.append(work) } }
+
+    func receive(notification: ServerNotification) {}
+    func callable(_ operation: String) -> Callable? { nil }
+
+    func closed(_ error: (any Error)?) {
+        guard let server else { return ended(error) }
+        // Not on the thread of the port: closing the lifespan takes as long as the program does.
+        Task {
+            await server.leave(self)
+            ended(error)
+        }
+    }
+
+    private func ended(_ error: (any Error)?) {
+        let end: Result<Void, any Error> = error.map(Result.failure) ?? .success(())
+        let (waiting, atEnd) = state.with { state in
+            defer {
+                state.waiting = []
+                state.atEnd = []
+            }
+            if state.end == nil { state.end = end }
+            return (state.waiting, state.atEnd)
+        }
+        for one in atEnd { one() }
+        for one in waiting { one.resume(with: end) }
+    }
+}

@@ -1,0 +1,184 @@
+import Foundation
+import TrunklineNative
+
+/// The owner of an open handle: a listener or a connection.
+protocol HandleOwner: AnyObject, Sendable {
+    func receive(notification: ServerNotification)
+
+    /// The handler of a request of the server.
+    func callable(_ operation: String) -> Callable?
+
+    func closed(_ error: (any Error)?)
+}
+
+/// No handle, and no ticket.
+let none: UInt64 = 0
+
+/// The port of this process, and the thread that drains its queue. `docs/bridge.md` describes the
+/// events.
+final class Port: Sendable {
+    static let shared = Port()
+
+    private struct Tables {
+        /// By feature and name. Removed by `Freed`, because admitted calls may still arrive until then.
+        var callables: [UInt64: [String: Callable]] = [:]
+        var owners: [UInt64: any HandleOwner] = [:]
+
+        /// By the request that may cause calls, until `Freed`.
+        var causes: [UInt64: Cause] = [:]
+        var isRunning = false
+    }
+
+    /// The functions of the core. There is no bell: the thread waits in `drain`.
+    let core = TrunklineNative.Port.withoutBell(optionNames: .camel)
+    let requests: Requests
+    private let calls: Calls
+
+    /// Locked while a handle is created, until it is in its table: its first event may arrive before
+    /// that.
+    private let tables = Locked(Tables())
+    private let stopped = DispatchSemaphore(value: 0)
+
+    private static let batch: UInt32 = 512
+    private static let foreverMs: UInt32 = 3_600_000
+    private static let exitSeconds = 2.0
+
+    private init() {
+        let found = version()
+        precondition(found == packageVersion, "the native library is version \(found), and this package \(packageVersion)")
+        requests = Requests(core)
+        calls = Calls(core)
+    }
+
+    /// Registers a server or one of its features, with what answers its calls, by their names.
+    func register(_ kind: String, _ description: JSONObject, _ functions: [String: Callable] = [:]) throws -> UInt64 {
+        try tables.with { tables in
+            let handle = try native { try core.register(kind: kind, json: text(description)) }
+            if !functions.isEmpty { tables.callables[handle] = functions }
+            return handle
+        }
+    }
+
+    func unregister(_ handle: UInt64) {
+        // It may be removed already, by itself or with its server.
+        try? core.unregister(handle: handle)
+    }
+
+    /// Sends a request whose calls in this process inherit the task-local values of the caller.
+    func causing(_ send: () throws -> UInt64) throws -> UInt64 {
+        let cause = Cause()
+        return try tables.with { tables in
+            let ticket = try send()
+            tables.causes[ticket] = cause
+            return ticket
+        }
+    }
+
+    /// Opens a listener or a connection. Returns its handle, which is the ticket of its reply.
+    func open(_ message: JSONObject, _ owner: any HandleOwner) throws -> UInt64 {
+        start()
+        return try tables.with { tables in
+            let handle = try native { try core.open(json: text(message)) }
+            tables.owners[handle] = owner
+            return handle
+        }
+    }
+
+    /// Forgets a handle that failed to open: no event `Closed` follows.
+    func forget(_ handle: UInt64) {
+        _ = tables.with { $0.owners.removeValue(forKey: handle) }
+    }
+
+    func notify(_ target: UInt64, _ message: JSONObject) throws {
+        try native { try core.notify(target: target, json: text(message)) }
+    }
+
+    func describe(_ target: UInt64) throws -> JSON {
+        try JSON(parsing: try native { try core.describe(target: target) })
+    }
+
+    private func start() {
+        let isFirst = tables.with { tables in
+            defer { tables.isRunning = true }
+            return !tables.isRunning
+        }
+        guard isFirst else { return }
+        atexit { Port.shared.exit() }
+        let thread = Thread { [self] in
+            drain()
+            stopped.signal()
+        }
+        thread.name = "trunkline"
+        thread.start()
+    }
+
+    private func drain() {
+        while true {
+            let events: [Event]
+            do {
+                events = try core.drain(max: Self.batch, waitMs: Self.foreverMs)
+            } catch {
+                logError("the events cannot be drained", error)
+                return
+            }
+            for event in events {
+                if event.kind == EventKind.stopped { return }
+                do {
+                    try dispatch(event)
+                } catch {
+                    // The other events must not be lost.
+                    logError("an event failed", error)
+                }
+            }
+        }
+    }
+
+    private func dispatch(_ event: Event) throws {
+        switch event.kind {
+        case EventKind.call: calls.start(event, callable(event), tables.with { $0.causes[event.cause] })
+        case EventKind.cancel: calls.cancel(event.ticket)
+        case EventKind.reply: requests.receive(reply: event)
+        case EventKind.notification:
+            let params = event.body.isEmpty ? JSON.object([:]) : try JSONParser.parse(event.body)
+            if event.ticket != none {
+                requests.receive(progress: try ValueDecoder.model(params), event.ticket)
+            } else {
+                let owner = tables.with { $0.owners[event.handle] }
+                owner?.receive(notification: ServerNotification(method: event.name, params: params.object ?? [:]))
+            }
+        case EventKind.closed:
+            let owner = tables.with { $0.owners.removeValue(forKey: event.handle) }
+            owner?.closed(event.ok ? nil : errorOf(event.body))
+        case EventKind.log: receive(try ValueDecoder.model(try JSONParser.parse(event.body)))
+        case EventKind.freed:
+            let cause = tables.with { tables in
+                tables.callables[event.handle] = nil
+                return tables.causes.removeValue(forKey: event.handle)
+            }
+            cause?.end()
+        default: break
+        }
+    }
+
+    private func callable(_ event: Event) -> Callable? {
+        let (known, owner) = tables.with { ($0.callables[event.handle]?[event.name], $0.owners[event.handle]) }
+        return known ?? owner?.callable(event.name)
+    }
+
+    /// Closes the port at the exit of the process, and waits until the thread has received the last
+    /// event.
+    private func exit() {
+        do {
+            try core.close(handle: none, deadlineMs: 0)
+            _ = stopped.wait(timeout: .now() + Self.exitSeconds)
+        } catch {
+            writeStderr(text: "trunkline could not be closed: \(error)\n")
+        }
+    }
+}
+
+/// An object as JSON.
+func text(_ object: JSONObject) -> String { JSON.object(object).description }
+
+/// The handle or ticket in a message.
+func number(_ handle: UInt64) -> JSON { .integer(Int(handle)) }

@@ -1,0 +1,101 @@
+import TrunklineNative
+
+/// The requests of this process in flight, by ticket.
+final class Requests: Sendable {
+    private enum Slot {
+        /// The reply arrived before it is awaited, because the core has not yet returned the ticket.
+        case arrived(Event)
+        case awaited(CheckedContinuation<Event, Never>)
+    }
+
+    private let core: TrunklineNative.Port
+    private let slots = Locked<[UInt64: Slot]>([:])
+    private let reporters = Locked<[UInt64: ProgressReporter]>([:])
+
+    init(_ core: TrunklineNative.Port) {
+        self.core = core
+    }
+
+    /// Sends a request and waits for its reply. If the task is cancelled, so is the request. With
+    /// `causes`, it leads to calls in this process, which inherit the task-local values.
+    func send(
+        _ target: UInt64, _ method: String, _ params: JSON? = nil, _ options: RequestOptions? = nil, causes: Bool = false
+    ) async throws -> JSON {
+        try await reply(try start(target, method, params, options, causes: causes), options?.onProgress)
+    }
+
+    /// Sends a request. Returns its ticket, for `reply`.
+    func start(
+        _ target: UInt64, _ method: String, _ params: JSON?, _ options: RequestOptions?, causes: Bool
+    ) throws -> UInt64 {
+        var message = try self.message(method, params, options)
+        if causes { message["causes"] = true }
+        let json = text(message)
+        let send = { [core] () throws -> UInt64 in try native { try core.request(handle: target, json: json) } }
+        return causes ? try Port.shared.causing(send) : try send()
+    }
+
+    /// Waits for the reply with this ticket. `cancel` is called if the task is cancelled; the core then
+    /// replies.
+    func reply(
+        _ ticket: UInt64, _ onProgress: (@Sendable (ProgressReport) async -> Void)? = nil, cancel: (@Sendable () -> Void)? = nil
+    ) async throws -> JSON {
+        if let onProgress { reporter(ticket).begin(onProgress) }
+        let event = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let arrived = slots.with { slots -> Event? in
+                    if case .arrived(let event) = slots.removeValue(forKey: ticket) { return event }
+                    slots[ticket] = .awaited(continuation)
+                    return nil
+                }
+                if let arrived { continuation.resume(returning: arrived) }
+            }
+        } onCancel: { [core] in
+            // It may have ended in the core.
+            if let cancel { cancel() } else { try? core.cancel(ticket: ticket, reason: "") }
+        }
+        if onProgress != nil {
+            await reporter(ticket).end()
+            _ = reporters.with { $0.removeValue(forKey: ticket) }
+        }
+        if event.ok { return try JSONParser.parse(event.body) }
+        try Task.checkCancellation()
+        throw errorOf(event.body)
+    }
+
+    func receive(reply event: Event) {
+        let awaited = slots.with { slots -> CheckedContinuation<Event, Never>? in
+            if case .awaited(let continuation) = slots.removeValue(forKey: event.ticket) { return continuation }
+            slots[event.ticket] = .arrived(event)
+            return nil
+        }
+        awaited?.resume(returning: event)
+    }
+
+    func receive(progress: ProgressReport, _ ticket: UInt64) {
+        reporter(ticket).receive(progress)
+    }
+
+    /// The reporter of a request, whose progress may arrive before its ticket is known.
+    private func reporter(_ ticket: UInt64) -> ProgressReporter {
+        reporters.with { reporters in
+            let reporter = reporters[ticket] ?? ProgressReporter()
+            reporters[ticket] = reporter
+            return reporter
+        }
+    }
+
+    private func message(_ method: String, _ params: JSON?, _ options: RequestOptions?) throws -> JSONObject {
+        guard let options else { return try parameters([("method", method), ("params", params)]) }
+        var message = try JSON(encoding: options).object ?? [:]
+        message["method"] = .string(method)
+        message["params"] = params
+        if let meta = options.meta {
+            var object = params?.object ?? [:]
+            object["_meta"] = .object(meta)
+            message["params"] = .object(object)
+        }
+        if options.onProgress != nil { message["progress"] = true }
+        return message
+    }
+}

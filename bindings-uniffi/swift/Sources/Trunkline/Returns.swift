@@ -1,0 +1,70 @@
+import Foundation
+
+/// The answer of a call, for the core.
+struct Answer: Sendable {
+    let shape: UInt8
+    let body: Data
+
+    init(_ shape: UInt8, _ text: String) {
+        self.shape = shape
+        body = Data(text.utf8)
+    }
+
+    init(_ shape: UInt8, _ json: JSON) {
+        self.init(shape, json.description)
+    }
+}
+
+/// Returned by a handler that needs input from its client without waiting for it. When the responses
+/// are there, the handler is called again, with `inputResponses` and `state` of its ``Context``.
+public struct InputRequired: Encodable, Sendable {
+    /// Requests by the keys of their responses.
+    public var inputRequests: Members<InputRequest>
+    /// Any JSON value, which the next run gets back.
+    public var state: JSON?
+
+    public init(_ inputRequests: Members<InputRequest>, state: JSON? = nil) {
+        self.inputRequests = inputRequests
+        self.state = state
+    }
+}
+
+/// The answer that a returned value stands for.
+func answerOf(_ value: Output) throws -> Answer {
+    switch value {
+    case let text as String: return Answer(Shape.text, text)
+    case let data as Data: return Answer(Shape.content, ["blob": .string(data.base64EncodedString())])
+    case is InputRequired: return Answer(Shape.input, try JSON(encoding: value))
+    case is CallToolResult, is ReadResourceResult, is GetPromptResult: return Answer(Shape.result, try JSON(encoding: value))
+    case is any Part, is [any Part & Encodable]: return Answer(Shape.content, try JSON(encoding: value))
+    default: return answerOf(try written(value, "the result"))
+    }
+}
+
+func answerOf(_ json: JSON) -> Answer { Answer(json.object == nil ? Shape.value : Shape.object, json) }
+
+/// A part of a result.
+protocol Part {}
+extension ContentBlock: Part {}
+extension TextContent: Part {}
+extension ImageContent: Part {}
+extension AudioContent: Part {}
+extension EmbeddedResource: Part {}
+extension ResourceLink: Part {}
+extension ResourceContents: Part {}
+extension TextResourceContents: Part {}
+extension BlobResourceContents: Part {}
+extension PromptMessage: Part {}
+
+func completionOf(_ value: Output) throws -> Answer {
+    Answer(value is Completion ? Shape.object : Shape.value, try written(value, "the completion"))
+}
+
+/// A value that the program has passed, as JSON; `what` names it.
+func written(_ value: any Encodable, _ what: String) throws -> JSON {
+    do {
+        return try JSON(encoding: value)
+    } catch let error as EncodingError {
+        throw TrunklineError(.invalidArgument, "\(what) cannot be written as JSON: \(error)")
+    }
+}

@@ -1,0 +1,191 @@
+/// A server of tools, resources, prompts and skills for clients of every protocol revision. One server
+/// handles all connections and requests of a process, on any number of transports. Features can be
+/// added and removed at any time.
+///
+/// Each handler runs as a task, which is cancelled with its call. As elsewhere in Swift, a handler must
+/// not block its thread.
+public final class Server: Sendable {
+    /// Name and version.
+    public let info: Implementation
+    let owner: Owner
+    private let instructions: String?
+    private let options: ServerOptions
+    private let store: (any Store)?
+    private let registered = Locked<UInt64?>(nil)
+
+    /// What serves or uses this server.
+    private let open = Locked<[ObjectIdentifier: OpenHandle]>([:])
+
+    /// Creates a server.
+    ///
+    /// - Parameter store: Keeps tasks and sessions, instead of the option with its URL.
+    /// - Parameter lifespan: Opens what calls need, before the first one.
+    /// - Parameter onError: Called with errors of handlers whose callers get a generic message.
+    public init(
+        info: Implementation, instructions: String? = nil, options: ServerOptions = ServerOptions(), store: (any Store)? = nil,
+        lifespan: Lifespan? = nil, onError: (@Sendable (any Error, Context) -> Void)? = nil
+    ) {
+        self.info = info
+        self.instructions = instructions
+        self.options = options
+        self.store = store
+        owner = Owner(lifespan: lifespan ?? Lifespan(open: { true }), onError: onError)
+    }
+
+    /// Creates a server.
+    ///
+    /// ```swift
+    /// let server = Server("weather", version: "1.0.0")
+    /// try server.tool("forecast", "Forecasts the weather") { (arguments: Forecast, context) in
+    ///     "Rain in \(arguments.city)"
+    /// }
+    /// try await server.runStdio()
+    /// ```
+    public convenience init(
+        _ name: String, version: String, instructions: String? = nil, options: ServerOptions = ServerOptions(),
+        store: (any Store)? = nil, lifespan: Lifespan? = nil, onError: (@Sendable (any Error, Context) -> Void)? = nil
+    ) {
+        let info = Implementation(name: name, version: version)
+        self.init(info: info, instructions: instructions, options: options, store: store, lifespan: lifespan, onError: onError)
+    }
+
+    // What is open keeps the server alive.
+    deinit {
+        if let handle = registered.with({ $0 }) { Port.shared.unregister(handle) }
+    }
+
+    /// The handle, from the first use on: invalid options are errors of that.
+    func handle() throws -> UInt64 {
+        try registered.with { registered in
+            if let registered { return registered }
+            let functions = store.map(functions(of:)) ?? [:]
+            var description = try parameters([("info", info), ("instructions", instructions), ("options", options)])
+            if !functions.isEmpty { description["store"] = .object(JSONObject(functions.keys.map { ($0, "queue") })) }
+            let callables = functions.map { name, function in (name, storing(name, function)) }
+            let handle = try Port.shared.register("server", description, Dictionary(uniqueKeysWithValues: callables))
+            registered = handle
+            return handle
+        }
+    }
+
+    private func storing(_ name: String, _ function: @escaping HostFunction) -> Callable {
+        Callable(name: name, owner: owner) { _, body in
+            do {
+                return Answer(Shape.result, .object(try await function(body.object ?? [:])))
+            } catch let error where !(error is StoreError || error is CancellationError) {
+                throw StoreError(.unavailable, describe(error))
+            }
+        }
+    }
+
+    /// Adds the features of another server, named `prefix__name` and `prefix+uri`.
+    @discardableResult
+    public func mount(_ prefix: String, _ other: Server) throws -> Registration {
+        let mounted = try add("mount", prefix, [("prefix", prefix), ("mounted", number(other.handle()))])
+        owner.lifespan.mount(other.owner.lifespan)
+        return mounted
+    }
+
+    /// Adds the features of the server behind a client.
+    @discardableResult
+    public func proxy(_ client: ConnectedClient, options: ProxyOptions = ProxyOptions()) throws -> Registration {
+        try add("proxy", "proxy", [("connection", number(client.connection.handle))], options)
+    }
+
+    /// Notifies subscribers that a resource has changed.
+    public func resourceUpdated(_ uri: String) throws { try Port.shared.notify(handle(), ["resourceUpdated": .string(uri)]) }
+
+    /// Notifies clients that the list of a provider has changed. Other lists need no call.
+    public func listChanged(_ of: ProviderKind) throws { try Port.shared.notify(handle(), ["listChanged": .string(of.rawValue)]) }
+
+    /// Notifies the client that the user has finished with the page of `elicitUrl` (2025-11-25).
+    public func elicitationComplete(_ elicitationId: String) throws {
+        try Port.shared.notify(handle(), ["elicitationComplete": .string(elicitationId)])
+    }
+
+    /// Serves over stdin and stdout in the foreground, until stdin ends or SIGINT or SIGTERM arrives. Calls
+    /// in flight may then complete within `drainDeadline`. Once this is called, anything that the program
+    /// prints goes to stderr.
+    public func runStdio() async throws {
+        let opened = OpenHandle(self)
+        try Port.shared.notify(none, ["holdStdio": true])
+        try await endedBySignals({ try await opened.close() }) {
+            let handle = try handle()
+            _ = try await opened.open {
+                ["server": number(handle), "transport": ["type": "stdio"], "foreground": true, "signals": true]
+            }
+            try await opened.end()
+        }
+    }
+
+    /// Listens for Streamable HTTP. With `auth`, requests need an access token, which `verifier` verifies.
+    public func listen(
+        _ options: HttpOptions = HttpOptions(), auth: AuthOptions? = nil, verifier: TokenVerifier? = nil
+    ) async throws -> Listener {
+        try await bind(OpenHandle(self), options, auth, verifier)
+    }
+
+    /// Serves Streamable HTTP in the foreground, until SIGINT or SIGTERM arrives. Calls in flight may then
+    /// complete within `drainDeadline`. As ``listen(_:auth:verifier:)`` and ``Listener/run()``, but a signal
+    /// is also handled while it opens.
+    public func runHTTP(
+        _ options: HttpOptions = HttpOptions(), auth: AuthOptions? = nil, verifier: TokenVerifier? = nil
+    ) async throws {
+        let opened = OpenHandle(self)
+        try await endedBySignals({ try await opened.close() }) {
+            try await bind(opened, options, auth, verifier).serve()
+        }
+    }
+
+    private func bind(
+        _ opened: OpenHandle, _ options: HttpOptions, _ auth: AuthOptions?, _ verifier: TokenVerifier?
+    ) async throws -> Listener {
+        var transport = try JSON(encoding: options).object ?? [:]
+        transport["type"] = "http"
+        if let auth {
+            var judged = try JSON(encoding: auth).object ?? [:]
+            if let verifier { judged["verifier"] = number(try verifying(verifier, opened)) }
+            transport["auth"] = .object(judged)
+        }
+        let message: JSONObject = ["server": number(try handle()), "transport": .object(transport)]
+        return Listener(opened, try await opened.open { message })
+    }
+
+    private func verifying(_ verifier: @escaping TokenVerifier, _ opened: OpenHandle) throws -> UInt64 {
+        let callable = Callable(name: "the verifier", owner: owner) { context, body in
+            let described: VerificationDescription = try ValueDecoder.model(try Port.shared.describe(context.ticket))
+            let identity = try await verifier(TokenFacts(given: try ValueDecoder.model(body), described: described))
+            return Answer(Shape.value, try identity.map { try JSON(encoding: $0) } ?? .null)
+        }
+        let verifying = try Port.shared.register("verifier", ["server": number(handle())], ["": callable])
+        opened.atEnd { Port.shared.unregister(verifying) }
+        return verifying
+    }
+
+    /// Checks the server's store, and returns what is wrong with it. This takes a few seconds.
+    public func checkStore() async throws -> [String] {
+        let reply = try await Port.shared.requests.send(try handle(), "checkStore")
+        return reply["findings"]?.array?.compactMap(\.string) ?? []
+    }
+
+    /// Closes all listeners, and removes all features. Calls in flight have `deadline` (by default, what
+    /// `drainDeadline` leaves to them).
+    public func close(deadline: Duration? = nil) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { closing in
+            for one in open.with({ Array($0.values) }) { closing.addTask { try await one.close(deadline) } }
+            try await closing.waitForAll()
+        }
+        if let handle = registered.with({ $0 }) { Port.shared.unregister(handle) }
+    }
+
+    /// Opens the lifespan, and closes it with the last user of the server.
+    func enter(_ opened: OpenHandle) async throws {
+        open.with { $0[ObjectIdentifier(opened)] = opened }
+        try await owner.lifespan.enter(ObjectIdentifier(opened))
+    }
+
+    func leave(_ opened: OpenHandle) async {
+        await owner.lifespan.leave(ObjectIdentifier(opened))
+        _ = open.with { $0.removeValue(forKey: ObjectIdentifier(opened)) }
+    }
+}

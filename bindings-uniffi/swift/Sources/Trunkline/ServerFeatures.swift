@@ -1,0 +1,218 @@
+import Foundation
+
+/// The features of a server.
+extension Server {
+    /// Adds a tool. Its input schema follows from how its arguments are decoded. What the handler returns
+    /// becomes the result: a string is text, content blocks are the content, and a structure is JSON.
+    @discardableResult
+    public func tool<Arguments: Decodable & Sendable>(
+        _ name: String, _ description: String? = nil, options: ToolOptions = ToolOptions(),
+        _ handler: @escaping @Sendable (Arguments, Context) async throws -> Output
+    ) throws -> ChangeableRegistration<ToolOptions> {
+        try tool(name, description, try Schemas.of(Arguments.self), nil, options) { context, body in
+            try answerOf(try await handler(try arguments(body), context))
+        }
+    }
+
+    /// Adds a tool with structured results: its output schema follows from how they are decoded.
+    @discardableResult
+    public func tool<Arguments: Decodable & Sendable, Result: Codable & Sendable>(
+        _ name: String, _ description: String? = nil, returning: Result.Type, options: ToolOptions = ToolOptions(),
+        _ handler: @escaping @Sendable (Arguments, Context) async throws -> Result
+    ) throws -> ChangeableRegistration<ToolOptions> {
+        try tool(name, description, try Schemas.of(Arguments.self), try Schemas.ofResult(Result.self), options) { context, body in
+            let result = try await handler(try arguments(body), context)
+            // Text is not quoted, whether it has a schema or not.
+            return result is String ? try answerOf(result) : answerOf(try written(result, "the result of \(name)"))
+        }
+    }
+
+    /// Adds a tool with a JSON Schema. Without one, it takes no arguments.
+    @discardableResult
+    public func tool(
+        _ name: String, _ description: String? = nil, inputSchema: JSONObject? = nil, options: ToolOptions = ToolOptions(),
+        _ handler: @escaping @Sendable (JSONObject, Context) async throws -> Output
+    ) throws -> ChangeableRegistration<ToolOptions> {
+        try tool(name, description, inputSchema, nil, options) { context, body in
+            try answerOf(try await handler(body.object ?? [:], context))
+        }
+    }
+
+    private func tool(
+        _ name: String, _ description: String?, _ inputSchema: JSONObject?, _ output: (schema: JSONObject, isWrapped: Bool)?,
+        _ options: ToolOptions, _ run: @escaping Handler
+    ) throws -> ChangeableRegistration<ToolOptions> {
+        var first = options
+        first.description = first.description ?? description
+        first.outputSchema = first.outputSchema ?? output?.schema
+        return try ChangeableRegistration(first) { [unowned self] options, replaces in
+            var tool = try JSON(encoding: options.tool(name: name, inputSchema: inputSchema ?? [:])).object ?? [:]
+            if inputSchema == nil { tool["inputSchema"] = nil }
+            let members: [(String, (any Encodable)?)] = [("tool", tool), ("wrapOutput", output?.isWrapped ?? false)]
+            return try register("tool", name, members, options, replaces, run)
+        }
+    }
+
+    /// Adds a resource or, with a URI template (RFC 6570, such as `notes://{name}`), all resources whose URI
+    /// matches. An exact URI takes precedence over templates. A string is text, data is a blob, and a
+    /// structure is JSON.
+    @discardableResult
+    public func resource(
+        _ name: String, uri: String, _ description: String? = nil, mimeType: String? = nil, options: ResourceOptions = ResourceOptions(),
+        _ handler: @escaping @Sendable (ResourceRequest, Context) async throws -> Output
+    ) throws -> ChangeableRegistration<ResourceOptions> {
+        let isTemplate = uri.contains("{")
+        let kind = isTemplate ? "resourceTemplate" : "resource"
+        var first = options
+        first.description = first.description ?? description
+        first.mimeType = first.mimeType ?? mimeType
+        return try ChangeableRegistration(first) { [unowned self] options, replaces in
+            let described: any Encodable =
+                isTemplate ? options.resourceTemplate(uriTemplate: uri, name: name) : options.resource(uri: uri, name: name)
+            return try register(kind, name, [(kind, described)], options, replaces) { context, body in
+                try answerOf(try await handler(ResourceRequest(body), context))
+            }
+        }
+    }
+
+    /// Adds a prompt. Strings and content blocks become messages of the user.
+    @discardableResult
+    public func prompt(
+        _ name: String, _ description: String? = nil, arguments: [PromptArgument]? = nil, options: PromptOptions = PromptOptions(),
+        _ handler: @escaping @Sendable ([String: String], Context) async throws -> Output
+    ) throws -> ChangeableRegistration<PromptOptions> {
+        var first = options
+        first.description = first.description ?? description
+        return try ChangeableRegistration(first) { [unowned self] options, replaces in
+            let prompt = options.prompt(name: name, arguments: arguments)
+            return try register("prompt", name, [("prompt", prompt)], options, replaces) { context, body in
+                try answerOf(try await handler(strings(body), context))
+            }
+        }
+    }
+
+    /// Adds completions of an argument of a prompt or a resource template: a list of strings, or a
+    /// ``Completion``. If both are added together, the option `completers` is simpler.
+    @discardableResult
+    public func completion(
+        _ reference: CompletionReference, argument: String,
+        _ handler: @escaping @Sendable (CompletionRequest, Context) async throws -> Output
+    ) throws -> Registration {
+        try add("completion", argument, [("ref", reference), ("argument", argument)]) { context, body in
+            try completionOf(try await handler(try ValueDecoder.model(body), context))
+        }
+    }
+
+    /// Adds middleware for some methods, or for all that can be wrapped. The first one added is outermost.
+    @discardableResult
+    public func middleware(
+        _ methods: String..., handler: @escaping @Sendable (MiddlewareRequest, Context) async throws -> JSONObject
+    ) throws -> Registration {
+        try add("middleware", "middleware", [("methods", methods.isEmpty ? nil : methods)]) { context, body in
+            let params = body["params"]?.object ?? [:]
+            let request = MiddlewareRequest(method: body["method"]?.string ?? "", params: params, context: context)
+            return Answer(Shape.result, .object(try await handler(request, context)))
+        }
+    }
+
+    /// Adds the handler of a request that is not part of the protocol, such as `com.acme/sum`.
+    @discardableResult
+    public func requestHandler(
+        _ method: String, options: RequestHandlerOptions = RequestHandlerOptions(),
+        _ handler: @escaping @Sendable (JSONObject, Context) async throws -> JSONObject?
+    ) throws -> Registration {
+        try add("requestHandler", method, [("method", method)], options) { context, body in
+            Answer(Shape.value, try await handler(body.object ?? [:], context).map(JSON.object) ?? .null)
+        }
+    }
+
+    /// Adds a provider to a list.
+    @discardableResult
+    public func provider(_ of: ProviderKind, _ provider: any Provider) throws -> Registration {
+        try add("provider", "the provider of \(of)", [("of", of.rawValue)]) { _, body in
+            guard let list = body["list"] else {
+                return try await provider.get(body["get"]?.object ?? [:]).map(answerOf) ?? answerOf(JSON.null)
+            }
+            return Answer(Shape.value, try JSON(encoding: try await provider.list(cursor: list["cursor"]?.string)))
+        }
+    }
+
+    /// Adds an agent skill: its files by path, with a `SKILL.md` that names it.
+    @discardableResult
+    public func skill(files: KeyValuePairs<String, String>, options: SkillOptions = SkillOptions()) throws -> Registration {
+        try add("skill", "skill", [("files", files.map { SkillFile(path: $0, text: $1) })], options)
+    }
+
+    /// Adds an agent skill: a folder with a `SKILL.md` that names it.
+    @discardableResult
+    public func skill(folder: String, options: SkillOptions = SkillOptions()) throws -> Registration {
+        try add("skill", "skill", [("folder", folder)], options)
+    }
+
+    /// Adds a folder whose files are served as resources, below `uri`. They are read on request.
+    @discardableResult
+    public func directory(_ uri: String, path: String, options: DirectoryOptions = DirectoryOptions()) throws -> Registration {
+        try add("directory", uri, [("uri", uri), ("path", path)], options)
+    }
+
+    func add(
+        _ kind: String, _ name: String, _ members: [(String, (any Encodable)?)], _ options: (any Encodable)? = nil, _ run: Handler? = nil
+    ) throws -> Registration {
+        var description = try options.map { try JSON(encoding: $0).object ?? [:] } ?? [:]
+        description["server"] = number(try handle())
+        description = description.merging(try parameters(members))
+        let functions = run.map { ["": Callable(name: "\(kind) \(name)", owner: owner, run: $0)] }
+        return Registration(try Port.shared.register(kind, description, functions ?? [:]))
+    }
+
+    /// Registers a feature, and the functions of its options, which it then keeps alive.
+    private func register(
+        _ kind: String, _ name: String, _ members: [(String, (any Encodable)?)], _ options: some FeatureOptions, _ replaces: UInt64?,
+        _ run: @escaping Handler
+    ) throws -> UInt64 {
+        var hooks: [Registration] = []
+        defer { for hook in hooks { hook.remove() } }
+        var functions = try JSON(encoding: options).object ?? [:]
+        if let visible = options.visible {
+            let hook = try add("visibility", "of \(kind) \(name)", []) { context, _ in
+                Answer(Shape.value, .bool(try await visible(context)))
+            }
+            hooks.append(hook)
+            functions["visible"] = number(hook.handle)
+        }
+        var completers = JSONObject()
+        for (argument, complete) in options.completers {
+            let hook = try add("completer", "of \(argument) of \(kind) \(name)", []) { context, body in
+                try completionOf(try await complete(try ValueDecoder.model(body), context))
+            }
+            hooks.append(hook)
+            completers[argument] = number(hook.handle)
+        }
+        if !completers.isEmpty { functions["complete"] = .object(completers) }
+        if let replaces { functions["replaces"] = number(replaces) }
+        return try add(kind, name, members, functions, run).handle
+    }
+}
+
+/// The arguments of a tool. What the schema allows and the type does not is the caller's error.
+private func arguments<T: Decodable>(_ body: JSON) throws -> T {
+    do {
+        return try body.decoded()
+    } catch {
+        throw InvalidArguments(cause: error)
+    }
+}
+
+/// The strings of an object, as the arguments of a prompt are.
+private func strings(_ body: JSON) -> [String: String] {
+    let members = (body.object ?? [:]).filter { $0.1 != .null }
+    return Dictionary(uniqueKeysWithValues: members.map { ($0.0, $0.1.string ?? "\($0.1)") })
+}
+
+/// Checks that a store fulfils its contract, which takes a few seconds. Returns the violations found.
+public func checkStore(_ store: any Store) async throws -> [String] {
+    let server = Server("check", version: "1", store: store)
+    let findings = try await server.checkStore()
+    try await server.close()
+    return findings
+}
