@@ -7,6 +7,7 @@ pub(crate) mod node;
 pub(crate) mod peers;
 pub(crate) mod python;
 pub(crate) mod rust;
+pub(crate) mod swift;
 pub(crate) mod system;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

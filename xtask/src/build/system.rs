@@ -16,6 +16,7 @@ use crate::workspace::Workspace;
 const QUICK: Duration = Duration::from_secs(30);
 const OLDEST_PYTHON: (u32, u32) = (3, 10);
 const OLDEST_NODE: u32 = 20;
+const OLDEST_SWIFT: u32 = 6;
 
 /// A Python interpreter that is new enough and can create virtual environments. `TRUNKLINE_PYTHON`
 /// overrides the choice.
@@ -210,6 +211,22 @@ pub(crate) fn ruby() -> Result<()> {
 
 pub(crate) fn rubocop() -> Result<&'static str> {
     program("rubocop", "--version", &["rubocop"])
+}
+
+/// A Swift with the language mode of the package. Debian has it from 13 on.
+pub(crate) fn swift() -> Result<&'static str> {
+    let is_new = || {
+        let answer = says("swift", &["--version"])?;
+        let major = answer.split_once("Swift version ")?.1.split('.').next()?.parse::<u32>().ok()?;
+        Some(major >= OLDEST_SWIFT)
+    };
+    if is_new() != Some(true) {
+        install(&["swiftlang"]).with_context(|| format!("no Swift {OLDEST_SWIFT} or newer found"))?;
+        if is_new() != Some(true) {
+            bail!("the Swift of this system is older than {OLDEST_SWIFT}: install a newer one from swift.org");
+        }
+    }
+    Ok("swift")
 }
 
 /// The path of the interpreter.

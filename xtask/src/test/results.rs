@@ -57,6 +57,16 @@ pub(crate) fn of_maven(output: &Output) -> Count {
     judged(output, (run - failures - errors, failures + errors))
 }
 
+/// The last line of Swift Testing: `Test run with 9 tests passed after 1.2 seconds.`, or `failed` with
+/// the number of issues; and the lines of failed tests.
+pub(crate) fn of_swift(output: &Output) -> Count {
+    let run = output.text.lines().rev().find_map(|line| line.split_once("Test run with ")).map_or("", |(_, run)| run);
+    let all = run.split(' ').next().and_then(|number| number.parse().ok()).unwrap_or(0);
+    let is_failed = |line: &&str| line.contains(" Test ") && line.contains(" failed after ");
+    let failed = output.text.lines().filter(is_failed).count();
+    judged(output, (usize::saturating_sub(all, failed), failed))
+}
+
 /// The result of a command that only passes or fails.
 pub(crate) fn of_one(output: &Output) -> Count {
     judged(output, (usize::from(output.success()), 0))

@@ -1,0 +1,191 @@
+import Foundation
+import Testing
+
+@testable import Trunkline
+
+private struct Sum: Codable {
+    var a: Int
+    var b: Int
+}
+
+private struct Total: Codable, Equatable {
+    var total: Int
+}
+
+private enum Trace {
+    @TaskLocal static var id: String?
+}
+
+/// Calls between a client and a server in memory.
+@Suite(.timeLimit(.minutes(1))) struct CallsTests {
+    private func connected(
+        _ server: Server, options: ClientOptions = ClientOptions(), handlers: ClientHandlers = ClientHandlers(),
+        _ work: @Sendable (Client) async throws -> Void
+    ) async throws {
+        try await Client.connect(to: server, options: options, handlers: handlers).use(work)
+        try await server.close()
+    }
+
+    @Test func structuresAreArgumentsAndResults() async throws {
+        let server = Server("test", version: "1")
+        try server.tool("add", returning: Total.self) { (it: Sum, _) in Total(total: it.a + it.b) }
+        try await connected(server) { client in
+            #expect(try await client.callTool("add", Sum(a: 2, b: 3)).decoded(as: Total.self) == Total(total: 5))
+            #expect(try await client.callTool("add", ["a": 2, "b": "x"]).isError)
+            let tool = try await client.listTools().first
+            #expect(tool?.inputSchema["required"] == ["a", "b"] && tool?.outputSchema?["required"] == ["total"])
+        }
+    }
+
+    @Test func failuresReachTheCallerAsTheirKindSays() async throws {
+        let internals = Latest<String>()
+        let server = Server("test", version: "1", onError: { error, _ in internals.set("\(error)") })
+        try server.tool("tool") { _, _ in throw ToolError("no such city") }
+        try server.tool("protocol") { _, _ in throw TrunklineError(.protocol, "teapot", code: -32_000, data: ["a": 1]) }
+        try server.tool("internal") { _, _ in throw CocoaError(.fileNoSuchFile) }
+        try await connected(server) { client in
+            let result = try await client.callTool("tool")
+            #expect(result.isError && result.text == "no such city")
+            let error = await failure { try await client.callTool("protocol") }
+            #expect(error?.kind == .protocol && error?.code == -32_000 && error?.data == ["a": 1])
+            let hidden = try await client.callTool("internal")
+            #expect(hidden.isError && !hidden.text.contains("file") && internals.value != nil)
+            #expect(await failure { try await client.callTool("unknown") }?.kind == .protocol)
+        }
+    }
+
+    @Test func cancellingATaskCancelsItsHandler() async throws {
+        let started = Latest<Bool>()
+        let cancelled = Latest<Bool>()
+        let server = Server("test", version: "1")
+        try server.tool("wait") { _, _ in
+            started.set(true)
+            do {
+                try await Task.sleep(for: .seconds(30))
+            } catch {
+                cancelled.set(true)
+                throw error
+            }
+            return "late"
+        }
+        try await connected(server) { client in
+            let call = Task { try await client.callTool("wait") }
+            await started.wait()
+            call.cancel()
+            await #expect(throws: CancellationError.self) { try await call.value }
+            await cancelled.wait()
+            let error = await failure { try await client.callTool("wait", options: RequestOptions(timeout: .milliseconds(50))) }
+            #expect(error?.kind == .timeout)
+        }
+    }
+
+    @Test func progressPrecedesTheResult() async throws {
+        let server = Server("test", version: "1")
+        try server.tool("work") { _, context in
+            for step in 1...100 { try await context.progress(Double(step), total: 100) }
+            return "done"
+        }
+        try await connected(server) { client in
+            var last: ToolEvent?
+            var reports: [Double] = []
+            for try await event in client.callToolEvents("work") {
+                if case .progress(let report) = event { reports.append(report.progress) }
+                last = event
+            }
+            let result: CallToolResult? = if case .result(let result) = last { result } else { nil }
+            #expect(result?.text == "done" && reports == reports.sorted())
+            let latest = Latest<Double>()
+            try await client.callTool("work", options: RequestOptions(onProgress: { latest.set($0.progress) }))
+            #expect(latest.value == 100)
+        }
+    }
+
+    @Test func callsInMemoryInheritTaskLocalValues() async throws {
+        let server = Server("test", version: "1")
+        try server.middleware("tools/call") { request, _ in
+            try await Trace.$id.withValue("\(Trace.id ?? "none")+middleware") { try await request.next() }
+        }
+        try server.tool("trace") { _, context in "\(Trace.id ?? "none") \(Context.current === context)" }
+        try await connected(server) { client in
+            let text = try await Trace.$id.withValue("caller") { try await client.callTool("trace").text }
+            #expect(text == "caller+middleware true")
+        }
+    }
+
+    @Test(arguments: ["2025-11-25", "2026-07-28"]) func aHandlerAsksItsClientOnEveryRevision(revision: String) async throws {
+        struct Name: Decodable { let name: String }
+        let runs = Latest<Int>()
+        let server = Server("test", version: "1")
+        try server.tool("greet") { _, context in
+            let work = try await context.once("work") {
+                runs.set((runs.value ?? 0) + 1)
+                return 7
+            }
+            return "\(try await context.elicit("Who?", as: Name.self)?.name ?? "nobody") \(work)"
+        }
+        let handlers = ClientHandlers(onElicit: { _ in ElicitResult(action: .accept, content: ["name": "Ada"]) })
+        try await connected(server, options: ClientOptions(revision: .init(rawValue: revision)), handlers: handlers) { client in
+            let text = try await client.callTool("greet").text
+            #expect(text == "Ada 7" && runs.value == 1)
+        }
+    }
+
+    @Test func aFloodOfCallsIsBounded() async throws {
+        let most = Latest<Int>()
+        let running = Locked(0)
+        let server = Server("test", version: "1", options: ServerOptions(maxRunning: 4, maxWaiting: 8))
+        try server.tool("work") { _, _ in
+            most.set(max(most.value ?? 0, running.with { running in running += 1; return running }))
+            try await Task.sleep(for: .milliseconds(5))
+            running.with { $0 -= 1 }
+            return "done"
+        }
+        try await connected(server) { client in
+            let kinds = await withTaskGroup(of: ErrorKind?.self) { group in
+                for _ in 0..<200 { group.addTask { await failure { try await client.callTool("work") }?.kind } }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(kinds.allSatisfy { $0 == nil || $0 == .busy } && kinds.contains(nil) && kinds.contains(.busy))
+            #expect((most.value ?? 0) <= 4)
+            let text = try await client.callTool("work").text
+            #expect(text == "done")
+        }
+    }
+
+    @Test func aServerThatNothingRefersToIsFreed() async throws {
+        weak var freed: Server?
+        try await {
+            let server = Server("test", version: "1")
+            try server.tool("echo") { (it: Sum, _) in "\(it.a)" }
+            freed = server
+            let text = try await Client.connect(to: server).use { try await $0.callTool("echo", ["a": 1, "b": 2]).text }
+            #expect(text == "1")
+        }()
+        for _ in 0..<100 where freed != nil { try await Task.sleep(for: .milliseconds(20)) }
+        #expect(freed == nil)
+    }
+}
+
+/// The error of the library that `work` throws.
+func failure<T>(_ work: () async throws -> T) async -> TrunklineError? {
+    do {
+        _ = try await work()
+        return nil
+    } catch {
+        return error as? TrunklineError
+    }
+}
+
+/// What another task has set.
+final class Latest<Value: Sendable>: Sendable {
+    private let current = Locked<Value?>(nil)
+
+    var value: Value? { current.with { $0 } }
+
+    func set(_ value: Value) { current.with { $0 = value } }
+
+    /// Waits until there is a value.
+    func wait() async {
+        while value == nil, !Task.isCancelled { try? await Task.sleep(for: .milliseconds(5)) }
+    }
+}

@@ -1,0 +1,171 @@
+import Foundation
+import Testing
+
+@testable import Trunkline
+
+@Suite(.timeLimit(.minutes(1))) struct FeaturesTests {
+    @Test func resourcesAndPromptsAndCompletions() async throws {
+        let server = Server("test", version: "1")
+        let completer: @Sendable (CompletionRequest, Context) async throws -> Output = { request, _ in
+            ["oslo", "ottawa"].filter { $0.hasPrefix(request.value) }
+        }
+        try server.resource("note", uri: "notes://{name}", options: ResourceOptions(completers: ["name": completer])) { request, _ in
+            "note of \(request["name"] ?? "")"
+        }
+        try server.prompt("review", arguments: [PromptArgument(name: "code", required: true)]) { arguments, _ in
+            [PromptMessage(role: .user, content: .text("Review \(arguments["code"] ?? "")"))]
+        }
+        try await Client.connect(to: server).use { client in
+            let note = TextResourceContents(uri: "notes://a", text: "note of a", mimeType: "text/plain")
+            #expect(try await client.readResource("notes://a").contents == [.text(note)])
+            #expect(try await client.getPrompt("review", ["code": "x"]).messages.first?.content.text == "Review x")
+            let reference = CompletionReference.resource(ResourceTemplateReference(uri: "notes://{name}"))
+            let result = try await client.complete(reference, argument: CompleteArgument(name: "name", value: "ot"))
+            #expect(result.completion.values == ["ottawa"])
+        }
+        try await server.close()
+    }
+
+    @Test func featuresChangeWhileClientsAreConnected() async throws {
+        let changes = Latest<Int>()
+        let server = Server("test", version: "1")
+        let tool = try server.tool("one", "First") { _, _ in "1" }
+        try server.tool("hidden", options: ToolOptions(visible: { $0.auth != nil })) { _, _ in "2" }
+        let handlers = ClientHandlers(onToolsChanged: { changes.set((changes.value ?? 0) + 1) })
+        try await Client.connect(to: server, handlers: handlers).use { client in
+            #expect(try await client.listTools().map(\.description) == ["First"])
+            try tool.update { $0.description = "Second" }
+            await changes.wait()
+            #expect(try await client.listTools().map(\.description) == ["Second"])
+            try tool.disable()
+            #expect(try await client.listTools().isEmpty)
+            try tool.enable()
+            tool.remove()
+            tool.remove()
+            #expect(try await client.listTools().isEmpty)
+        }
+        try await server.close()
+    }
+
+    @Test func subscriptionsAreSequences() async throws {
+        let server = Server("test", version: "1")
+        try server.resource("file", uri: "file:///a") { _, _ in "a" }
+        try await Client.connect(to: server).use { client in
+            let subscription = try await client.subscribe(SubscriptionFilter(resources: ["file:///a"]))
+            try server.resourceUpdated("file:///a")
+            let change = try await subscription.changes.first { _ in true }
+            #expect(change?.kind == .resource && change?.uri == "file:///a")
+            subscription.close()
+            #expect(try await subscription.changes.first { _ in true } == nil)
+        }
+        try await server.close()
+    }
+
+    @Test func aLifespanIsOpenWhileTheServerIsUsed() async throws {
+        let events = Locked<[String]>([])
+        let lifespan = Lifespan {
+            events.with { $0.append("open") }
+            return "database"
+        } close: { (_: String) in
+            events.with { $0.append("close") }
+        }
+        let server = Server("test", version: "1", lifespan: lifespan)
+        try server.tool("query") { _, context in try context.lifespan(String.self) }
+        for _ in 0..<2 {
+            let text = try await Client.connect(to: server).use { try await $0.callTool("query").text }
+            #expect(text == "database")
+        }
+        try await server.close()
+        #expect(events.with { $0 } == ["open", "close", "open", "close"])
+    }
+
+    @Test func invalidRegistrationsSayWhatIsWrong() async throws {
+        let server = Server("test", version: "1", options: ServerOptions(pageSize: -1))
+        #expect(await failure { try server.tool("a") { _, _ in "" } }?.kind == .invalidArgument)
+        let other = Server("test", version: "1")
+        try other.tool("a") { _, _ in "" }
+        let twice = await failure { try other.tool("a") { _, _ in "" } }
+        #expect(twice?.kind == .invalidArgument && twice?.message.contains("a") == true)
+    }
+
+    @Test func serversListenOverHTTPWithTokens() async throws {
+        let server = Server("test", version: "1")
+        try server.tool("whoami") { _, context in context.auth?.subject ?? "nobody" }
+        let needed = AuthOptions(resource: "http://127.0.0.1/mcp", authorizationServers: ["https://auth.example.com"])
+        let listener = try await server.listen(HttpOptions(port: 0), auth: needed) { token in
+            token.token == "secret" ? Identity(subject: "ada") : nil
+        }
+        let auth = OAuthOptions(token: "secret")
+        let caller = try await Client.connect(url: listener.url, auth: auth).use { try await $0.callTool("whoami").text }
+        #expect(caller == "ada")
+        let refused = await failure { try await Client.connect(url: listener.url, auth: OAuthOptions(token: "wrong")) }
+        #expect(refused?.kind == .authorizationRequired && refused?.httpStatus == 401)
+        try await listener.close()
+        try await listener.join()
+    }
+
+    @Test func aGroupRoutesToItsServers() async throws {
+        let servers = [Server("a", version: "1"), Server("b", version: "1")]
+        for server in servers { try server.tool("name") { _, _ in server.info.name } }
+        let clients = [try await Client.connect(to: servers[0]), try await Client.connect(to: servers[1])]
+        let group = try await ClientGroup.connect(["a": .client(clients[0]), "b": .client(clients[1])])
+        #expect(try await group.callTool("b__name").text == "b")
+        #expect(try await group.servers().map(\.name) == ["a", "b"])
+        try await group.removeServer("a")
+        #expect(try await group.listTools().map(\.name) == ["b__name"])
+        try await group.close()
+        #expect(try await clients[0].callTool("name").text == "a")
+        for client in clients { try await client.close() }
+    }
+
+    @Test func programsProvideTheirOwnStoreAndTransport() async throws {
+        #expect(try await checkStore(MemoryStore()) == [])
+        let error = await failure { try await Client.connect(transport: BrokenTransport()) }
+        #expect(error?.kind == .transport && error?.message.contains("no cable") == true)
+    }
+
+    @Test func aMissingProgramIsATransportError() async throws {
+        let error = await failure { try await Client.connect(command: ["/no/such/program"]) }
+        #expect(error?.kind == .transport && error?.reason == .notStarted)
+    }
+}
+
+private struct BrokenTransport: Transport {
+    func connect() async throws { throw ToolError("no cable") }
+    func send(message: String) async throws {}
+    func receive() async throws -> String? { nil }
+    func close() async throws {}
+}
+
+/// A store that keeps nothing beyond the process.
+private actor MemoryStore: Store {
+    private var texts: [String: (text: String, until: ContinuousClock.Instant)] = [:]
+    private var logs: [String: (entries: [StoredEntry], until: ContinuousClock.Instant)] = [:]
+    private var last = 0
+
+    func get(key: String) -> String? { texts[key].flatMap { $0.until > .now ? $0.text : nil } }
+    func put(key: String, text: String, keepFor: Duration) { texts[key] = (text, .now + keepFor) }
+
+    func putIf(key: String, expected: String?, text: String, keepFor: Duration) -> Bool {
+        guard get(key: key) == expected else { return false }
+        put(key: key, text: text, keepFor: keepFor)
+        return true
+    }
+
+    func remove(key: String) {
+        texts[key] = nil
+        logs[key] = nil
+    }
+
+    func append(log: String, entry: String, maxEntries: Int, keepFor: Duration) -> Int {
+        last += 1
+        let kept = read(log: log, after: 0, limit: .max, wait: .zero) + [StoredEntry(position: last, text: entry)]
+        logs[log] = (Array(kept.suffix(maxEntries)), .now + keepFor)
+        return last
+    }
+
+    func read(log: String, after: Int, limit: Int, wait: Duration) -> [StoredEntry] {
+        guard let found = logs[log], found.until > .now else { return [] }
+        return Array(found.entries.filter { $0.position > after }.prefix(limit))
+    }
+}
