@@ -4,9 +4,9 @@ import PackageDescription
 // On Linux, the native library is one of the system. On Apple's platforms it is an XCFramework, made
 // by `scripts/xcframework.sh` or downloaded from a release.
 #if os(Linux)
-let native: Target = .systemLibrary(name: "TrunklineFFI", path: "Sources/TrunklineFFI/generated")
+    let native: Target = .systemLibrary(name: "TrunklineFFI", path: "Sources/TrunklineFFI/generated")
 #else
-let native: Target = .binaryTarget(name: "TrunklineFFI", path: "TrunklineFFI.xcframework")
+    let native: Target = .binaryTarget(name: "TrunklineFFI", path: "TrunklineFFI.xcframework")
 #endif
 
 let package = Package(

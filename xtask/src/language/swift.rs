@@ -1,6 +1,8 @@
 //! Swift: the package for Linux and Apple's platforms, with `swift format` and Swift Testing. Debian
 //! 12 has no Swift, so that the entry is none of `ALL`.
 
+use std::path::PathBuf;
+
 use anyhow::{Result, bail};
 
 use super::{Entry, Snippets};
@@ -8,6 +10,7 @@ use crate::build::swift::{FIXTURES, PACKAGE, build, program, swift};
 use crate::build::system;
 use crate::process::run;
 use crate::requirements::TestSyntax;
+use crate::stamp::files_under;
 use crate::test::lint::one;
 use crate::test::results::of_swift;
 use crate::test::{Count, Selection, Step, Turn, suites};
@@ -48,15 +51,16 @@ pub(super) static ENTRY: Entry = Entry {
 
 fn lint(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let mut lint = workspace.command(system::swift()?);
-    lint.args(["format", "lint", "--strict", "--recursive", "--configuration"]);
+    lint.args(["format", "lint", "--strict", "--configuration"]);
     lint.arg(workspace.path(PACKAGE).join(".swift-format"));
-    for folder in ["Package.swift", "Sources/Trunkline", "Tests"] {
-        lint.arg(workspace.path(PACKAGE).join(folder));
+    for folder in [PACKAGE, FIXTURES] {
+        let is_ours = |file: &PathBuf| {
+            let path = file.to_string_lossy();
+            path.ends_with(".swift") && !path.contains("/generated/") && !path.contains("/.build/")
+        };
+        lint.args(files_under(&workspace.path(folder))?.into_iter().filter(is_ours));
     }
-    one({
-        lint.arg(workspace.path(FIXTURES));
-        lint
-    })
+    one(lint)
 }
 
 fn tests(workspace: &Workspace, _: &Selection) -> Result<Count> {

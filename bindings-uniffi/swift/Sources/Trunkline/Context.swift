@@ -71,7 +71,11 @@ public final class Context: Sendable {
             return task
         }
         do {
-            return try await withTaskCancellationHandler { try await task.value.decoded() } onCancel: { task.cancel() }
+            return try await withTaskCancellationHandler {
+                try await task.value.decoded()
+            } onCancel: {
+                task.cancel()
+            }
         } catch {
             memory.with { $0.done[name] = nil }
             throw error

@@ -135,7 +135,12 @@ private enum Trace {
         let running = Locked(0)
         let server = Server("test", version: "1", options: ServerOptions(maxRunning: 4, maxWaiting: 8))
         try server.tool("work") { _, _ in
-            most.set(max(most.value ?? 0, running.with { running in running += 1; return running }))
+            most.set(
+                max(
+                    most.value ?? 0,
+                    running.with { running in
+                        running += 1; return running
+                    }))
             try await Task.sleep(for: .milliseconds(5))
             running.with { $0 -= 1 }
             return "done"

@@ -95,7 +95,8 @@ enum Schemas {
             _ = try ValueDecoder(.recording(recorder)).value(type)
         } catch {
             let advice = "give the tool an `inputSchema`, or make the type `SchemaProviding` or, if it is an enumeration, `CaseIterable`"
-            throw TrunklineError(.invalidArgument, "the schema of \(type) does not follow from how it is decoded: \(describe(error)); \(advice)")
+            throw TrunklineError(
+                .invalidArgument, "the schema of \(type) does not follow from how it is decoded: \(describe(error)); \(advice)")
         }
         definitions = recorder.definitions
         if let value = recorder.value { return value }

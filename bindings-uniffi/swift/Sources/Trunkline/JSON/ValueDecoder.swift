@@ -107,7 +107,8 @@ private struct MemberContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
             if type == Bool.self { return .bool(false) }
             if type is any ListType.Type { return .array([]) }
         }
-        throw DecodingError.keyNotFound(key, DecodingError.Context(codingPath: codingPath, debugDescription: "\(key.stringValue) is missing"))
+        throw DecodingError.keyNotFound(
+            key, DecodingError.Context(codingPath: codingPath, debugDescription: "\(key.stringValue) is missing"))
     }
 
     func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type, forKey key: Key) throws -> KeyedDecodingContainer<Nested> {
