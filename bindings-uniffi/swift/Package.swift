@@ -15,7 +15,11 @@ let package = Package(
     products: [.library(name: "Trunkline", targets: ["Trunkline"])],
     targets: [
         native,
-        .target(name: "TrunklineNative", dependencies: ["TrunklineFFI"]),
+        .target(
+            name: "TrunklineNative", dependencies: ["TrunklineFFI"],
+            linkerSettings: ["CoreFoundation", "Security", "SystemConfiguration"].map { framework in
+                .linkedFramework(framework, .when(platforms: [.macOS, .iOS]))
+            }),
         .target(name: "Trunkline", dependencies: ["TrunklineNative"]),
         .testTarget(name: "TrunklineTests", dependencies: ["Trunkline"]),
     ],

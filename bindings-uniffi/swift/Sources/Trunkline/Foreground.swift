@@ -1,10 +1,21 @@
 import Dispatch
 import Foundation
 
-/// Runs `serve` to its end. A signal calls `close`; a second one has its default effect.
+/// Runs `serve` to its end. A signal, or the cancellation of the task, calls `close`; a second signal has
+/// its default effect.
 func endedBySignals(_ close: @escaping @Sendable () async throws -> Void, serve: () async throws -> Void) async throws {
     let signals = [SIGINT, SIGTERM]
     let isClosing = Locked(false)
+    let end: @Sendable () -> Void = {
+        Task(priority: .high) {
+            do {
+                try await close()
+            } catch {
+                // What cannot be closed has ended.
+                logError("closing failed", error)
+            }
+        }
+    }
     let sources = signals.map { number in
         signal(number, SIG_IGN)
         let source = DispatchSource.makeSignalSource(signal: number, queue: DispatchQueue.global(qos: .userInteractive))
@@ -15,14 +26,7 @@ func endedBySignals(_ close: @escaping @Sendable () async throws -> Void, serve:
             }
             guard isFirst else { return }
             for one in signals { signal(one, SIG_DFL) }
-            Task(priority: .high) {
-                do {
-                    try await close()
-                } catch {
-                    // What cannot be closed has ended.
-                    logError("closing failed", error)
-                }
-            }
+            end()
         }
         source.resume()
         return source
@@ -31,5 +35,5 @@ func endedBySignals(_ close: @escaping @Sendable () async throws -> Void, serve:
         for source in sources { source.cancel() }
         if !isClosing.with({ $0 }) { for one in signals { signal(one, SIG_DFL) } }
     }
-    try await serve()
+    try await withTaskCancellationHandler(operation: serve, onCancel: end)
 }

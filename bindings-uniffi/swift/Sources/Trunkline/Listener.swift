@@ -23,8 +23,9 @@ public final class Listener: Sendable {
     /// Waits until it has closed. Throws the error that closed it, if any.
     public func join() async throws { try await handle.end() }
 
-    /// Serves in the foreground, until it has closed. SIGINT and SIGTERM close it; calls in flight may
-    /// complete within `drainDeadline` of the server. A second signal ends the process at once.
+    /// Serves in the foreground, until it has closed. SIGINT, SIGTERM and the cancellation of the task
+    /// close it; calls in flight may complete within `drainDeadline` of the server. A second signal ends
+    /// the process at once.
     public func run() async throws {
         try await endedBySignals({ [handle] in try await handle.close() }) { try await serve() }
     }
@@ -32,6 +33,6 @@ public final class Listener: Sendable {
     /// Serves in the foreground, without handling signals.
     func serve() async throws {
         try Port.shared.notify(handle.handle, ["foreground": true])
-        try await handle.end()
+        try await handle.end(isCancellable: false)
     }
 }

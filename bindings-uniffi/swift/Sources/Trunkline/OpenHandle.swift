@@ -9,7 +9,8 @@ class OpenHandle: HandleOwner, @unchecked Sendable {
         /// Closed before it opened, by a signal.
         var isClosing = false
         var end: Result<Void, any Error>?
-        var waiting: [CheckedContinuation<Void, any Error>] = []
+        var waiting: [Int: CheckedContinuation<Void, any Error>] = [:]
+        var waits = 0
         var atEnd: [@Sendable () -> Void] = []
     }
 
@@ -54,17 +55,27 @@ class OpenHandle: HandleOwner, @unchecked Sendable {
             let milliseconds = try deadline.map { UInt64(try $0.wholeMilliseconds()) }
             try native { try core.close(handle: handle, deadlineMs: milliseconds ?? core.closeDeadlineMs(handle: optionsOf)) }
         }
-        if handle != none { try? await end() }
+        if handle != none { try? await end(isCancellable: false) }
     }
 
     /// Waits until this and the lifespan have closed. Throws the error that closed it, if any.
-    func end() async throws {
-        try await withCheckedThrowingContinuation { (waiting: CheckedContinuation<Void, any Error>) in
-            let end = state.with { state in
-                if state.end == nil { state.waiting.append(waiting) }
-                return state.end
+    func end(isCancellable: Bool = true) async throws {
+        let id = state.with { state in
+            state.waits += 1
+            return state.waits
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (waiting: CheckedContinuation<Void, any Error>) in
+                let end = state.with { state -> Result<Void, any Error>? in
+                    if state.end == nil, isCancellable, Task.isCancelled { return .failure(CancellationError()) }
+                    if state.end == nil { state.waiting[id] = waiting }
+                    return state.end
+                }
+                if let end { waiting.resume(with: end) }
             }
-            if let end { waiting.resume(with: end) }
+        } onCancel: {
+            guard isCancellable else { return }
+            state.with { $0.waiting.removeValue(forKey: id) }?.resume(throwing: CancellationError())
         }
     }
 
@@ -86,11 +97,11 @@ class OpenHandle: HandleOwner, @unchecked Sendable {
         let end: Result<Void, any Error> = error.map(Result.failure) ?? .success(())
         let (waiting, atEnd) = state.with { state in
             defer {
-                state.waiting = []
+                state.waiting = [:]
                 state.atEnd = []
             }
             if state.end == nil { state.end = end }
-            return (state.waiting, state.atEnd)
+            return (state.waiting.values, state.atEnd)
         }
         for one in atEnd { one() }
         for one in waiting { one.resume(with: end) }

@@ -103,9 +103,9 @@ public final class Server: Sendable {
         try Port.shared.notify(handle(), ["elicitationComplete": .string(elicitationId)])
     }
 
-    /// Serves over stdin and stdout in the foreground, until stdin ends or SIGINT or SIGTERM arrives. Calls
-    /// in flight may then complete within `drainDeadline`. Once this is called, anything that the program
-    /// prints goes to stderr.
+    /// Serves over stdin and stdout in the foreground, until stdin ends, SIGINT or SIGTERM arrives, or
+    /// the task is cancelled. Calls in flight may then complete within `drainDeadline`. Once this is called,
+    /// anything that the program prints goes to stderr.
     public func runStdio() async throws {
         let opened = OpenHandle(self)
         try Port.shared.notify(none, ["holdStdio": true])
@@ -114,7 +114,7 @@ public final class Server: Sendable {
             _ = try await opened.open {
                 ["server": number(handle), "transport": ["type": "stdio"], "foreground": true, "signals": true]
             }
-            try await opened.end()
+            try await opened.end(isCancellable: false)
         }
     }
 
@@ -125,8 +125,8 @@ public final class Server: Sendable {
         try await bind(OpenHandle(self), options, auth, verifier)
     }
 
-    /// Serves Streamable HTTP in the foreground, until SIGINT or SIGTERM arrives. Calls in flight may then
-    /// complete within `drainDeadline`. As ``listen(_:auth:verifier:)`` and ``Listener/run()``, but a signal
+    /// Serves Streamable HTTP in the foreground, until SIGINT or SIGTERM arrives, or the task is cancelled.
+    /// Calls in flight may then complete within `drainDeadline`. As ``listen(_:auth:verifier:)`` and ``Listener/run()``, but a signal
     /// is also handled while it opens.
     public func runHTTP(
         _ options: HttpOptions = HttpOptions(), auth: AuthOptions? = nil, verifier: TokenVerifier? = nil

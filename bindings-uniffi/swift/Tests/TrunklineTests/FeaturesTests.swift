@@ -104,6 +104,20 @@ import Testing
         try await listener.join()
     }
 
+    @Test func cancellingATaskEndsWhatItServesAndWaitsFor() async throws {
+        let server = Server("test", version: "1")
+        let listener = try await server.listen(HttpOptions(port: 0))
+        let waiting = Task { try await listener.join() }
+        waiting.cancel()
+        await #expect(throws: CancellationError.self) { try await waiting.value }
+        let serving = Task { try await listener.run() }
+        try await Client.connect(url: listener.url).close()
+        serving.cancel()
+        try await serving.value
+        let error = await failure { try await Client.connect(url: listener.url) }
+        #expect(error?.kind == .transport && error?.reason == .refused)
+    }
+
     @Test func aGroupRoutesToItsServers() async throws {
         let servers = [Server("a", version: "1"), Server("b", version: "1")]
         for server in servers { try server.tool("name") { _, _ in server.info.name } }
