@@ -37,8 +37,8 @@ fn options(surface: &Surface) -> String {
     let mut page = format!(
         "<!-- {MARK} -->\n\n# Options\n\n\
          One table per object of options. Rust, Python and Ruby spell an option in snake case, JSON, Node,\n\
-         Kotlin and Java in camel case, Go with a capital letter and initialisms. A time is a `Duration` in Rust,\n\
-         Go, Kotlin and Java, seconds in Python and Ruby,\n\
+         Kotlin, Java and Swift in camel case, Go with a capital letter and initialisms. A time is a `Duration` in\n\
+         Rust, Go, Kotlin, Java and Swift, seconds in Python and Ruby,\n\
          milliseconds in Node, and in JSON and C milliseconds with `Ms` at the end of its name. In C an\n\
          option is a function behind `trunkline_` and the object's name, such as\n\
          `trunkline_server_options_set_debug`, or a limit for `trunkline_server_options_set_limit`;\n\
@@ -50,7 +50,7 @@ fn options(surface: &Surface) -> String {
             page += &format!("In Rust these are members of {names}.\n\n");
         }
         page += &format!(
-            "| Rust, Python, Ruby | JSON | Node, Kotlin, Java | C | type | default | meaning |\n{}|\n",
+            "| Rust, Python, Ruby | JSON | Node, Kotlin, Java, Swift | C | type | default | meaning |\n{}|\n",
             "| --- ".repeat(7)
         );
         for field in &record.fields {

@@ -103,10 +103,6 @@ private struct MemberContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     let codingPath: [any CodingKey]
     let target: Target
 
-    private func put<T: Encodable>(_ value: T, _ key: some CodingKey) throws {
-        target.add(key.stringValue, Target(try ValueEncoder.encode(value, at: codingPath + [key])))
-    }
-
     private func nested(_ key: some CodingKey) -> ValueEncoder {
         let member = Target()
         target.add(key.stringValue, member)
@@ -114,9 +110,9 @@ private struct MemberContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     }
 
     mutating func encodeNil(forKey key: Key) throws { target.add(key.stringValue, Target(.null)) }
-    mutating func encode(_ value: Bool, forKey key: Key) throws { target.add(key.stringValue, Target(.bool(value))) }
-    mutating func encode(_ value: String, forKey key: Key) throws { target.add(key.stringValue, Target(.string(value))) }
-    mutating func encode<T: Encodable>(_ value: T, forKey key: Key) throws { try put(value, key) }
+    mutating func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
+        target.add(key.stringValue, Target(try ValueEncoder.encode(value, at: codingPath + [key])))
+    }
 
     mutating func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type, forKey key: Key) -> KeyedEncodingContainer<Nested> {
         nested(key).container(keyedBy: type)
@@ -140,8 +136,6 @@ private struct Elements: UnkeyedEncodingContainer {
     }
 
     mutating func encodeNil() throws { target.append(Target(.null)) }
-    mutating func encode(_ value: Bool) throws { target.append(Target(.bool(value))) }
-    mutating func encode(_ value: String) throws { target.append(Target(.string(value))) }
 
     mutating func encode<T: Encodable>(_ value: T) throws {
         target.append(Target(try ValueEncoder.encode(value, at: codingPath + [Name(count)])))
