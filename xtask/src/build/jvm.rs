@@ -42,7 +42,7 @@ const CLASSES: [&str; 2] = ["classes", "test-classes"];
 
 /// Options of a JVM that starts quickly, and that collects garbage early, because the scars measure
 /// what is kept: by default, the heap is so large that old garbage is never collected.
-const START: [&str; 6] = [
+pub(super) const START: [&str; 6] = [
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",
     "-Xmn2m",

@@ -2,6 +2,7 @@
 
 pub(crate) mod c;
 pub(crate) mod jvm;
+pub(crate) mod jvm_peers;
 pub(crate) mod launchers;
 pub(crate) mod node;
 pub(crate) mod peers;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
-use crate::build::peers;
+use crate::build::{jvm_peers, peers};
 use crate::language::Language;
 use crate::workspace::Workspace;
 
@@ -85,6 +85,7 @@ enum Program {
     Node { file: &'static str },
     Rust { name: &'static str },
     Go,
+    Jvm,
 }
 
 const OUR_HTTP: &[&str] = &["--http", "0", "--page-size", "5"];
@@ -133,7 +134,12 @@ const fn all(revisions: &'static [&'static str]) -> [Form; 4] {
 const WITH_SSE: WithoutSse = WithoutSse { client: None, server: None };
 const RMCP_WITHOUT_SSE: Option<&str> = Some("rmcp has no HTTP+SSE");
 
-pub(crate) static PEERS: [Peer; 6] = [
+const fn on_the_jvm(name: &'static str, language: &'static str) -> Peer {
+    const SERVERS: [Form; 4] = all(LEGACY);
+    Peer { name, language, program: Program::Jvm, speaks: LEGACY, without_sse: WITH_SSE, servers: &SERVERS }
+}
+
+pub(crate) static PEERS: [Peer; 8] = [
     Peer {
         name: "mcp 1.30.0",
         language: "python",
@@ -193,6 +199,8 @@ pub(crate) static PEERS: [Peer; 6] = [
         without_sse: WITH_SSE,
         servers: &all(&REVISIONS),
     },
+    on_the_jvm("java-sdk 2.1.0", "java"),
+    on_the_jvm("kotlin-sdk 0.16.0", "kotlin"),
 ];
 
 impl Party {
@@ -238,6 +246,7 @@ impl Peer {
             Program::Node { file } => vec!["node".into(), workspace.path("tests/peers/node").join(file)],
             Program::Rust { name } => vec![workspace.built(name)],
             Program::Go => vec![peers::of_go(workspace)],
+            Program::Jvm => jvm_peers::program(workspace, self.language),
         }
     }
 }
