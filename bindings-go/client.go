@@ -132,19 +132,16 @@ func (client *Client) options(options ClientOptions) (uintptr, error) {
 	if options.Info.Name != "" {
 		c.ClientOptionsSetInfo(set, text(options.Info.Name), text(options.Info.Version))
 	}
-	if auth := inJSON(options.Auth); len(auth) > 0 {
-		if err := setJSON(set, "client_options_set_auth", auth); err != nil {
-			return set, err
-		}
-	}
-	if err := apply(set, options); err != nil {
-		return set, err
+	to := &setting{object: set}
+	to.json(c.ClientOptionsSetAuth, inJSON(options.Auth))
+	if options.applyTo(to); to.err != nil {
+		return set, to.err
 	}
 	functions := options.callbacks()
 	maps.Copy(functions, options.transport)
 	for name, run := range functions {
 		data := client.keep(run)
-		setterOf[func(options, callback, data, destructor uintptr) uint32]("client_options_on_"+name)(set, callbacks.call, data, 0)
+		named[func(options, callback, data, destructor uintptr) uint32]("client_options_on_"+name)(set, callbacks.call, data, 0)
 	}
 	c.ClientOptionsOnNotification(set, callbacks.notification, client.keep(client.heard), 0)
 	return set, nil

@@ -6,106 +6,188 @@ import "github.com/ebitengine/purego"
 
 // c has the functions of the library that this package uses.
 var c struct {
-	CallCloseStream             func(call uintptr) uint32
-	CallExchangeData            func(call uintptr) uintptr
-	CallFail                    func(call uintptr, message str) uint32
-	CallFailInvalid             func(call uintptr, path str, message str) uint32
-	CallFailProtocol            func(call uintptr, code int64, message str, data str, error *uintptr) uint32
-	CallFailTool                func(call uintptr, message str) uint32
-	CallFree                    func(call uintptr)
-	CallInfo                    func(call uintptr, description *uintptr, error *uintptr) uint32
-	CallNext                    func(call uintptr, params str, callback uintptr, userData uintptr, destructor uintptr, error *uintptr) uint32
-	CallOnCancel                func(call uintptr, callback uintptr, userData uintptr, destructor uintptr) uint32
-	CallOnce                    func(call uintptr, name str, value *uintptr) uint32
-	CallProgress                func(call uintptr, progress float64, total float64, message str) uint32
-	CallRequireInput            func(call uintptr, json str, error *uintptr) uint32
-	CallRetain                  func(call uintptr) uintptr
-	CallReturnJson              func(call uintptr, shape uint32, json str, error *uintptr) uint32
-	CallSetOnce                 func(call uintptr, name str, value str, error *uintptr) uint32
-	CallSetTaskMessage          func(call uintptr, taskMessage str) uint32
-	CallSetVar                  func(call uintptr, name str, value uintptr, destructor uintptr) uint32
-	CallStartRequest            func(call uintptr, method str, params str, options uintptr, callback uintptr, userData uintptr, destructor uintptr, error *uintptr) uint32
-	CallStartTask               func(call uintptr) uint32
-	CallVar                     func(call uintptr, name str) uintptr
-	ClientAsServer              func(client uintptr, json *uintptr, error *uintptr) uint32
-	ClientCancel                func(client uintptr, ticket uint64, reason str, error *uintptr) uint32
-	ClientCloseTask             func(client uintptr, task uint64, error *uintptr) uint32
-	ClientClosed                func(client uintptr) bool
-	ClientConnectChannel        func(options uintptr, client *uintptr, error *uintptr) uint32
-	ClientConnectChild          func(command *str, count uintptr, options uintptr, client *uintptr, error *uintptr) uint32
-	ClientConnectConfig         func(server str, options uintptr, client *uintptr, error *uintptr) uint32
-	ClientConnectGroup          func(servers str, options uintptr, client *uintptr, error *uintptr) uint32
-	ClientConnectHttp           func(url str, options uintptr, client *uintptr, error *uintptr) uint32
-	ClientConnectMemory         func(server uintptr, options uintptr, client *uintptr, error *uintptr) uint32
-	ClientEnd                   func(client uintptr, error *uintptr) uint32
-	ClientFree                  func(client uintptr)
-	ClientInfo                  func(client uintptr, description *uintptr, error *uintptr) uint32
-	ClientNotify                func(client uintptr, method str, params str, error *uintptr) uint32
-	ClientOpened                func(client uintptr) bool
-	ClientOptionsFree           func(options uintptr)
-	ClientOptionsNew            func(options *uintptr, error *uintptr) uint32
-	ClientOptionsOnNotification func(options uintptr, callback uintptr, userData uintptr, destructor uintptr) uint32
-	ClientOptionsSetBackground  func(options uintptr, background bool) uint32
-	ClientOptionsSetInfo        func(options uintptr, name str, version str) uint32
-	ClientOptionsSetPort        func(options uintptr, port uintptr) uint32
-	ClientSetRoots              func(client uintptr, roots str, error *uintptr) uint32
-	ClientStart                 func(client uintptr, method str, params str, options uintptr, callback uintptr, userData uintptr, destructor uintptr, ticket *uint64, error *uintptr) uint32
-	ClientStartClose            func(client uintptr, deadlineMs uint64, error *uintptr) uint32
-	ClientStartNextChange       func(client uintptr, subscription uint64, options uintptr, callback uintptr, userData uintptr, destructor uintptr, ticket *uint64, error *uintptr) uint32
-	ClientStartNextState        func(client uintptr, task uint64, options uintptr, callback uintptr, userData uintptr, destructor uintptr, ticket *uint64, error *uintptr) uint32
-	ClientStartTask             func(client uintptr, params str, options uintptr, task *uint64, state *uintptr, error *uintptr) uint32
-	ClientStartTaskResult       func(client uintptr, task uint64, options uintptr, callback uintptr, userData uintptr, destructor uintptr, ticket *uint64, error *uintptr) uint32
-	ClientSubscribe             func(client uintptr, filter str, options uintptr, subscription *uint64, error *uintptr) uint32
-	ClientTaskRespond           func(client uintptr, task uint64, responses str, options uintptr, result *uintptr, error *uintptr) uint32
-	ClientUnsubscribe           func(client uintptr, subscription uint64, error *uintptr) uint32
-	Dispatch                    func(port uintptr, timeoutMs uint64, count *uintptr, error *uintptr) uint32
-	ErrorFree                   func(error uintptr)
-	ErrorJson                   func(error uintptr, json *str) uint32
-	HttpBody                    func(exchange uintptr, data *byte, len uintptr, end bool, wanted *bool, error *uintptr) uint32
-	HttpCancel                  func(exchange uintptr) uint32
-	HttpCredit                  func(exchange uintptr, len uintptr) uint32
-	HttpExchangeFree            func(exchange uintptr)
-	HttpOptionsFree             func(options uintptr)
-	HttpOptionsNew              func(options *uintptr, error *uintptr) uint32
-	HttpRequest                 func(listener uintptr, method str, target str, headers *header, headerCount uintptr, remoteAddress str, endOfRequest bool, head uintptr, chunk uintptr, end uintptr, userData uintptr, destructor uintptr, exchange *uintptr, error *uintptr) uint32
-	ListenerClosed              func(listener uintptr) bool
-	ListenerEnd                 func(listener uintptr, error *uintptr) uint32
-	ListenerFree                func(listener uintptr)
-	ListenerStartClose          func(listener uintptr, deadlineMs uint64, error *uintptr) uint32
-	PlainCallArguments          func(call uintptr, len *uintptr) *byte
-	PlainListenerUrl            func(listener uintptr) string
-	PlainText                   func(text uintptr, len *uintptr) *byte
-	PlainVersion                func() string
-	PortMeasurements            func(port uintptr, json *uintptr, error *uintptr) uint32
-	PortNew                     func(port *uintptr, error *uintptr) uint32
-	PortOnLog                   func(port uintptr, callback uintptr, userData uintptr, destructor uintptr) uint32
-	PortOnTelemetry             func(port uintptr, begin uintptr, scope uintptr, end uintptr, userData uintptr, destructor uintptr) uint32
-	RequestOptionsFree          func(options uintptr)
-	RequestOptionsNew           func(options *uintptr, error *uintptr) uint32
-	RequestOptionsOnProgress    func(options uintptr, callback uintptr, userData uintptr, destructor uintptr) uint32
-	RequestOptionsSetAll        func(options uintptr, all bool) uint32
-	RequestOptionsSetUserData   func(options uintptr, userData uintptr, destructor uintptr) uint32
-	ServerAdd                   func(server uintptr, kind str, entry str, callback uintptr, userData uintptr, destructor uintptr, registration *uint64, error *uintptr) uint32
-	ServerCheckStore            func(server uintptr, findings *uintptr, error *uintptr) uint32
-	ServerElicitationComplete   func(server uintptr, id str, error *uintptr) uint32
-	ServerFree                  func(server uintptr)
-	ServerListChanged           func(server uintptr, category str, error *uintptr) uint32
-	ServerListenHttp            func(server uintptr, options uintptr, listener *uintptr, error *uintptr) uint32
-	ServerListenStdio           func(server uintptr, listener *uintptr, error *uintptr) uint32
-	ServerMount                 func(server uintptr, prefix str, other uintptr, registration *uint64, error *uintptr) uint32
-	ServerMountHttp             func(server uintptr, options uintptr, listener *uintptr, error *uintptr) uint32
-	ServerNewWith               func(name str, version str, options uintptr, server *uintptr, error *uintptr) uint32
-	ServerOptionsFree           func(options uintptr)
-	ServerOptionsNew            func(options *uintptr, error *uintptr) uint32
-	ServerOptionsSetLimit       func(options uintptr, limit uint32, value uint64) uint32
-	ServerOptionsSetPort        func(options uintptr, port uintptr) uint32
-	ServerProxy                 func(server uintptr, client uintptr, prefix str, maxConnections uint32, registration *uint64, error *uintptr) uint32
-	ServerRemove                func(server uintptr, registration uint64, error *uintptr) uint32
-	ServerResourceUpdated       func(server uintptr, uri str, error *uintptr) uint32
-	ServerSetEnabled            func(server uintptr, registration uint64, isEnabled bool, error *uintptr) uint32
-	ServerSetLifespan           func(server uintptr, open uintptr, close uintptr, userData uintptr, destructor uintptr, error *uintptr) uint32
-	TextFree                    func(text uintptr)
-	TraceContextSet             func(context uintptr, key str, value str) uint32
+	CallCloseStream                        func(call uintptr) uint32
+	CallExchangeData                       func(call uintptr) uintptr
+	CallFail                               func(call uintptr, message str) uint32
+	CallFailInvalid                        func(call uintptr, path str, message str) uint32
+	CallFailProtocol                       func(call uintptr, code int64, message str, data str, error *uintptr) uint32
+	CallFailTool                           func(call uintptr, message str) uint32
+	CallFree                               func(call uintptr)
+	CallInfo                               func(call uintptr, description *uintptr, error *uintptr) uint32
+	CallNext                               func(call uintptr, params str, callback uintptr, userData uintptr, destructor uintptr, error *uintptr) uint32
+	CallOnCancel                           func(call uintptr, callback uintptr, userData uintptr, destructor uintptr) uint32
+	CallOnce                               func(call uintptr, name str, value *uintptr) uint32
+	CallProgress                           func(call uintptr, progress float64, total float64, message str) uint32
+	CallRequireInput                       func(call uintptr, json str, error *uintptr) uint32
+	CallRetain                             func(call uintptr) uintptr
+	CallReturnJson                         func(call uintptr, shape uint32, json str, error *uintptr) uint32
+	CallSetOnce                            func(call uintptr, name str, value str, error *uintptr) uint32
+	CallSetTaskMessage                     func(call uintptr, taskMessage str) uint32
+	CallSetVar                             func(call uintptr, name str, value uintptr, destructor uintptr) uint32
+	CallStartRequest                       func(call uintptr, method str, params str, options uintptr, callback uintptr, userData uintptr, destructor uintptr, error *uintptr) uint32
+	CallStartTask                          func(call uintptr) uint32
+	CallVar                                func(call uintptr, name str) uintptr
+	ClientAsServer                         func(client uintptr, json *uintptr, error *uintptr) uint32
+	ClientCancel                           func(client uintptr, ticket uint64, reason str, error *uintptr) uint32
+	ClientCloseTask                        func(client uintptr, task uint64, error *uintptr) uint32
+	ClientClosed                           func(client uintptr) bool
+	ClientConnectChannel                   func(options uintptr, client *uintptr, error *uintptr) uint32
+	ClientConnectChild                     func(command *str, count uintptr, options uintptr, client *uintptr, error *uintptr) uint32
+	ClientConnectConfig                    func(server str, options uintptr, client *uintptr, error *uintptr) uint32
+	ClientConnectGroup                     func(servers str, options uintptr, client *uintptr, error *uintptr) uint32
+	ClientConnectHttp                      func(url str, options uintptr, client *uintptr, error *uintptr) uint32
+	ClientConnectMemory                    func(server uintptr, options uintptr, client *uintptr, error *uintptr) uint32
+	ClientEnd                              func(client uintptr, error *uintptr) uint32
+	ClientFree                             func(client uintptr)
+	ClientInfo                             func(client uintptr, description *uintptr, error *uintptr) uint32
+	ClientNotify                           func(client uintptr, method str, params str, error *uintptr) uint32
+	ClientOpened                           func(client uintptr) bool
+	ClientOptionsFree                      func(options uintptr)
+	ClientOptionsNew                       func(options *uintptr, error *uintptr) uint32
+	ClientOptionsOnNotification            func(options uintptr, callback uintptr, userData uintptr, destructor uintptr) uint32
+	ClientOptionsSetAuth                   func(options uintptr, auth str) uint32
+	ClientOptionsSetBackground             func(options uintptr, background bool) uint32
+	ClientOptionsSetCa                     func(options uintptr, ca str) uint32
+	ClientOptionsSetCache                  func(options uintptr, cache bool) uint32
+	ClientOptionsSetCapabilities           func(options uintptr, capabilities str) uint32
+	ClientOptionsSetClientCertificate      func(options uintptr, clientCertificate str) uint32
+	ClientOptionsSetClientKey              func(options uintptr, clientKey str) uint32
+	ClientOptionsSetCloseTimeoutMs         func(options uintptr, closeTimeoutMs uint64) uint32
+	ClientOptionsSetConnectTimeoutMs       func(options uintptr, connectTimeoutMs uint64) uint32
+	ClientOptionsSetCwd                    func(options uintptr, cwd str) uint32
+	ClientOptionsSetEnv                    func(options uintptr, name str, value str) uint32
+	ClientOptionsSetHeader                 func(options uintptr, name str, value str) uint32
+	ClientOptionsSetHostTaskTtlMs          func(options uintptr, hostTaskTtlMs uint64) uint32
+	ClientOptionsSetInfo                   func(options uintptr, name str, version str) uint32
+	ClientOptionsSetInheritEnv             func(options uintptr, inheritEnv bool) uint32
+	ClientOptionsSetInputTimeoutMs         func(options uintptr, inputTimeoutMs uint64) uint32
+	ClientOptionsSetListen                 func(options uintptr, listen bool) uint32
+	ClientOptionsSetLogLevel               func(options uintptr, logLevel str) uint32
+	ClientOptionsSetMaxCacheBytes          func(options uintptr, maxCacheBytes uint64) uint32
+	ClientOptionsSetMaxHostTaskBytes       func(options uintptr, maxHostTaskBytes uint64) uint32
+	ClientOptionsSetMaxHostTasks           func(options uintptr, maxHostTasks uint64) uint32
+	ClientOptionsSetMaxInputRounds         func(options uintptr, maxInputRounds uint64) uint32
+	ClientOptionsSetMaxMessageBytes        func(options uintptr, maxMessageBytes uint64) uint32
+	ClientOptionsSetMaxTimeoutMs           func(options uintptr, maxTimeoutMs uint64) uint32
+	ClientOptionsSetMaxValues              func(options uintptr, maxValues uint64) uint32
+	ClientOptionsSetPort                   func(options uintptr, port uintptr) uint32
+	ClientOptionsSetProbeTimeoutMs         func(options uintptr, probeTimeoutMs uint64) uint32
+	ClientOptionsSetProxy                  func(options uintptr, proxy str) uint32
+	ClientOptionsSetReconnect              func(options uintptr, reconnect bool) uint32
+	ClientOptionsSetRelatedRequestsOnly    func(options uintptr, relatedRequestsOnly bool) uint32
+	ClientOptionsSetRevision               func(options uintptr, revision str) uint32
+	ClientOptionsSetRoots                  func(options uintptr, roots str) uint32
+	ClientOptionsSetStderr                 func(options uintptr, destination str) uint32
+	ClientOptionsSetStderrFile             func(options uintptr, stderrFile str) uint32
+	ClientOptionsSetTelemetry              func(options uintptr, telemetry bool) uint32
+	ClientOptionsSetTerminalForms          func(options uintptr, terminalForms bool) uint32
+	ClientOptionsSetTimeoutMs              func(options uintptr, timeoutMs uint64) uint32
+	ClientOptionsSetValidateResults        func(options uintptr, validateResults bool) uint32
+	ClientOptionsSetVariable               func(options uintptr, name str, value str) uint32
+	ClientSetRoots                         func(client uintptr, roots str, error *uintptr) uint32
+	ClientStart                            func(client uintptr, method str, params str, options uintptr, callback uintptr, userData uintptr, destructor uintptr, ticket *uint64, error *uintptr) uint32
+	ClientStartClose                       func(client uintptr, deadlineMs uint64, error *uintptr) uint32
+	ClientStartNextChange                  func(client uintptr, subscription uint64, options uintptr, callback uintptr, userData uintptr, destructor uintptr, ticket *uint64, error *uintptr) uint32
+	ClientStartNextState                   func(client uintptr, task uint64, options uintptr, callback uintptr, userData uintptr, destructor uintptr, ticket *uint64, error *uintptr) uint32
+	ClientStartTask                        func(client uintptr, params str, options uintptr, task *uint64, state *uintptr, error *uintptr) uint32
+	ClientStartTaskResult                  func(client uintptr, task uint64, options uintptr, callback uintptr, userData uintptr, destructor uintptr, ticket *uint64, error *uintptr) uint32
+	ClientSubscribe                        func(client uintptr, filter str, options uintptr, subscription *uint64, error *uintptr) uint32
+	ClientTaskRespond                      func(client uintptr, task uint64, responses str, options uintptr, result *uintptr, error *uintptr) uint32
+	ClientUnsubscribe                      func(client uintptr, subscription uint64, error *uintptr) uint32
+	Dispatch                               func(port uintptr, timeoutMs uint64, count *uintptr, error *uintptr) uint32
+	ErrorFree                              func(error uintptr)
+	ErrorJson                              func(error uintptr, json *str) uint32
+	HttpBody                               func(exchange uintptr, data *byte, len uintptr, end bool, wanted *bool, error *uintptr) uint32
+	HttpCancel                             func(exchange uintptr) uint32
+	HttpCredit                             func(exchange uintptr, len uintptr) uint32
+	HttpExchangeFree                       func(exchange uintptr)
+	HttpOptionsAddTrustedProxy             func(options uintptr, trustedProxy str) uint32
+	HttpOptionsAllowHost                   func(options uintptr, allowedHost str) uint32
+	HttpOptionsAllowOrigin                 func(options uintptr, allowedOrigin str) uint32
+	HttpOptionsFree                        func(options uintptr)
+	HttpOptionsNew                         func(options *uintptr, error *uintptr) uint32
+	HttpOptionsSetAuth                     func(options uintptr, auth str) uint32
+	HttpOptionsSetHealth                   func(options uintptr, health bool) uint32
+	HttpOptionsSetHost                     func(options uintptr, host str) uint32
+	HttpOptionsSetIdleTimeoutMs            func(options uintptr, idleTimeoutMs uint64) uint32
+	HttpOptionsSetJson                     func(options uintptr, json bool) uint32
+	HttpOptionsSetMaxBodyBytes             func(options uintptr, maxBodyBytes uint64) uint32
+	HttpOptionsSetMaxConnections           func(options uintptr, maxConnections uint64) uint32
+	HttpOptionsSetMaxConnectionsPerAddress func(options uintptr, maxConnectionsPerAddress uint64) uint32
+	HttpOptionsSetMaxReplayBytes           func(options uintptr, maxReplayBytes uint64) uint32
+	HttpOptionsSetMaxRequests              func(options uintptr, maxRequests uint64) uint32
+	HttpOptionsSetPath                     func(options uintptr, path str) uint32
+	HttpOptionsSetPort                     func(options uintptr, port uint64) uint32
+	HttpOptionsSetRateBurst                func(options uintptr, rateBurst uint64) uint32
+	HttpOptionsSetRateLimit                func(options uintptr, rateLimit uint64) uint32
+	HttpOptionsSetReplay                   func(options uintptr, replayEvents uint64, replayBytes uint64) uint32
+	HttpOptionsSetRetryMs                  func(options uintptr, retryMs uint64) uint32
+	HttpOptionsSetSse                      func(options uintptr, stream str, messages str) uint32
+	HttpOptionsSetStateless                func(options uintptr, stateless bool) uint32
+	HttpOptionsSetUnix                     func(options uintptr, path str, mode uint32) uint32
+	HttpOptionsSetWriteTimeoutMs           func(options uintptr, writeTimeoutMs uint64) uint32
+	HttpRequest                            func(listener uintptr, method str, target str, headers *header, headerCount uintptr, remoteAddress str, endOfRequest bool, head uintptr, chunk uintptr, end uintptr, userData uintptr, destructor uintptr, exchange *uintptr, error *uintptr) uint32
+	ListenerClosed                         func(listener uintptr) bool
+	ListenerEnd                            func(listener uintptr, error *uintptr) uint32
+	ListenerFree                           func(listener uintptr)
+	ListenerStartClose                     func(listener uintptr, deadlineMs uint64, error *uintptr) uint32
+	PlainCallArguments                     func(call uintptr, len *uintptr) *byte
+	PlainListenerUrl                       func(listener uintptr) string
+	PlainText                              func(text uintptr, len *uintptr) *byte
+	PlainVersion                           func() string
+	PortMeasurements                       func(port uintptr, json *uintptr, error *uintptr) uint32
+	PortNew                                func(port *uintptr, error *uintptr) uint32
+	PortOnLog                              func(port uintptr, callback uintptr, userData uintptr, destructor uintptr) uint32
+	PortOnTelemetry                        func(port uintptr, begin uintptr, scope uintptr, end uintptr, userData uintptr, destructor uintptr) uint32
+	RequestOptionsFree                     func(options uintptr)
+	RequestOptionsNew                      func(options *uintptr, error *uintptr) uint32
+	RequestOptionsOnProgress               func(options uintptr, callback uintptr, userData uintptr, destructor uintptr) uint32
+	RequestOptionsSetAll                   func(options uintptr, all bool) uint32
+	RequestOptionsSetFresh                 func(options uintptr, fresh bool) uint32
+	RequestOptionsSetInputResponses        func(options uintptr, inputResponses str) uint32
+	RequestOptionsSetKey                   func(options uintptr, key str) uint32
+	RequestOptionsSetManualInput           func(options uintptr, manualInput bool) uint32
+	RequestOptionsSetMaxTimeoutMs          func(options uintptr, maxTimeoutMs uint64) uint32
+	RequestOptionsSetRequestState          func(options uintptr, requestState str) uint32
+	RequestOptionsSetTimeoutMs             func(options uintptr, timeoutMs uint64) uint32
+	RequestOptionsSetUserData              func(options uintptr, userData uintptr, destructor uintptr) uint32
+	ServerAdd                              func(server uintptr, kind str, entry str, callback uintptr, userData uintptr, destructor uintptr, registration *uint64, error *uintptr) uint32
+	ServerCheckStore                       func(server uintptr, findings *uintptr, error *uintptr) uint32
+	ServerElicitationComplete              func(server uintptr, id str, error *uintptr) uint32
+	ServerFree                             func(server uintptr)
+	ServerListChanged                      func(server uintptr, category str, error *uintptr) uint32
+	ServerListenHttp                       func(server uintptr, options uintptr, listener *uintptr, error *uintptr) uint32
+	ServerListenStdio                      func(server uintptr, listener *uintptr, error *uintptr) uint32
+	ServerMount                            func(server uintptr, prefix str, other uintptr, registration *uint64, error *uintptr) uint32
+	ServerMountHttp                        func(server uintptr, options uintptr, listener *uintptr, error *uintptr) uint32
+	ServerNewWith                          func(name str, version str, options uintptr, server *uintptr, error *uintptr) uint32
+	ServerOptionsAddStateKey               func(options uintptr, stateKey str) uint32
+	ServerOptionsFree                      func(options uintptr)
+	ServerOptionsNew                       func(options *uintptr, error *uintptr) uint32
+	ServerOptionsSetCache                  func(options uintptr, ttlMs uint64, cacheScope str) uint32
+	ServerOptionsSetClientRequestTasks     func(options uintptr, clientRequestTasks bool) uint32
+	ServerOptionsSetDebug                  func(options uintptr, debug bool) uint32
+	ServerOptionsSetDescription            func(options uintptr, description str) uint32
+	ServerOptionsSetExperimental           func(options uintptr, name str, settings str) uint32
+	ServerOptionsSetExtension              func(options uintptr, name str, settings str) uint32
+	ServerOptionsSetIcons                  func(options uintptr, icons str) uint32
+	ServerOptionsSetInstructions           func(options uintptr, instructions str) uint32
+	ServerOptionsSetLimit                  func(options uintptr, limit uint32, value uint64) uint32
+	ServerOptionsSetListOutOfScope         func(options uintptr, listOutOfScope bool) uint32
+	ServerOptionsSetOnDuplicate            func(options uintptr, onDuplicate str) uint32
+	ServerOptionsSetPort                   func(options uintptr, port uintptr) uint32
+	ServerOptionsSetRerunHandlers          func(options uintptr, rerunHandlers bool) uint32
+	ServerOptionsSetStore                  func(options uintptr, store str) uint32
+	ServerOptionsSetTelemetry              func(options uintptr, telemetry bool) uint32
+	ServerOptionsSetTitle                  func(options uintptr, title str) uint32
+	ServerOptionsSetWebsiteUrl             func(options uintptr, websiteUrl str) uint32
+	ServerProxy                            func(server uintptr, client uintptr, prefix str, maxConnections uint32, registration *uint64, error *uintptr) uint32
+	ServerRemove                           func(server uintptr, registration uint64, error *uintptr) uint32
+	ServerResourceUpdated                  func(server uintptr, uri str, error *uintptr) uint32
+	ServerSetEnabled                       func(server uintptr, registration uint64, isEnabled bool, error *uintptr) uint32
+	ServerSetLifespan                      func(server uintptr, open uintptr, close uintptr, userData uintptr, destructor uintptr, error *uintptr) uint32
+	TextFree                               func(text uintptr)
+	TraceContextSet                        func(context uintptr, key str, value str) uint32
 }
 
 // register finds the functions in the loaded library.
@@ -149,9 +231,45 @@ func register(library uintptr) {
 	purego.RegisterLibFunc(&c.ClientOptionsFree, library, "trunkline_client_options_free")
 	purego.RegisterLibFunc(&c.ClientOptionsNew, library, "trunkline_client_options_new")
 	purego.RegisterLibFunc(&c.ClientOptionsOnNotification, library, "trunkline_client_options_on_notification")
+	purego.RegisterLibFunc(&c.ClientOptionsSetAuth, library, "trunkline_client_options_set_auth")
 	purego.RegisterLibFunc(&c.ClientOptionsSetBackground, library, "trunkline_client_options_set_background")
+	purego.RegisterLibFunc(&c.ClientOptionsSetCa, library, "trunkline_client_options_set_ca")
+	purego.RegisterLibFunc(&c.ClientOptionsSetCache, library, "trunkline_client_options_set_cache")
+	purego.RegisterLibFunc(&c.ClientOptionsSetCapabilities, library, "trunkline_client_options_set_capabilities")
+	purego.RegisterLibFunc(&c.ClientOptionsSetClientCertificate, library, "trunkline_client_options_set_client_certificate")
+	purego.RegisterLibFunc(&c.ClientOptionsSetClientKey, library, "trunkline_client_options_set_client_key")
+	purego.RegisterLibFunc(&c.ClientOptionsSetCloseTimeoutMs, library, "trunkline_client_options_set_close_timeout_ms")
+	purego.RegisterLibFunc(&c.ClientOptionsSetConnectTimeoutMs, library, "trunkline_client_options_set_connect_timeout_ms")
+	purego.RegisterLibFunc(&c.ClientOptionsSetCwd, library, "trunkline_client_options_set_cwd")
+	purego.RegisterLibFunc(&c.ClientOptionsSetEnv, library, "trunkline_client_options_set_env")
+	purego.RegisterLibFunc(&c.ClientOptionsSetHeader, library, "trunkline_client_options_set_header")
+	purego.RegisterLibFunc(&c.ClientOptionsSetHostTaskTtlMs, library, "trunkline_client_options_set_host_task_ttl_ms")
 	purego.RegisterLibFunc(&c.ClientOptionsSetInfo, library, "trunkline_client_options_set_info")
+	purego.RegisterLibFunc(&c.ClientOptionsSetInheritEnv, library, "trunkline_client_options_set_inherit_env")
+	purego.RegisterLibFunc(&c.ClientOptionsSetInputTimeoutMs, library, "trunkline_client_options_set_input_timeout_ms")
+	purego.RegisterLibFunc(&c.ClientOptionsSetListen, library, "trunkline_client_options_set_listen")
+	purego.RegisterLibFunc(&c.ClientOptionsSetLogLevel, library, "trunkline_client_options_set_log_level")
+	purego.RegisterLibFunc(&c.ClientOptionsSetMaxCacheBytes, library, "trunkline_client_options_set_max_cache_bytes")
+	purego.RegisterLibFunc(&c.ClientOptionsSetMaxHostTaskBytes, library, "trunkline_client_options_set_max_host_task_bytes")
+	purego.RegisterLibFunc(&c.ClientOptionsSetMaxHostTasks, library, "trunkline_client_options_set_max_host_tasks")
+	purego.RegisterLibFunc(&c.ClientOptionsSetMaxInputRounds, library, "trunkline_client_options_set_max_input_rounds")
+	purego.RegisterLibFunc(&c.ClientOptionsSetMaxMessageBytes, library, "trunkline_client_options_set_max_message_bytes")
+	purego.RegisterLibFunc(&c.ClientOptionsSetMaxTimeoutMs, library, "trunkline_client_options_set_max_timeout_ms")
+	purego.RegisterLibFunc(&c.ClientOptionsSetMaxValues, library, "trunkline_client_options_set_max_values")
 	purego.RegisterLibFunc(&c.ClientOptionsSetPort, library, "trunkline_client_options_set_port")
+	purego.RegisterLibFunc(&c.ClientOptionsSetProbeTimeoutMs, library, "trunkline_client_options_set_probe_timeout_ms")
+	purego.RegisterLibFunc(&c.ClientOptionsSetProxy, library, "trunkline_client_options_set_proxy")
+	purego.RegisterLibFunc(&c.ClientOptionsSetReconnect, library, "trunkline_client_options_set_reconnect")
+	purego.RegisterLibFunc(&c.ClientOptionsSetRelatedRequestsOnly, library, "trunkline_client_options_set_related_requests_only")
+	purego.RegisterLibFunc(&c.ClientOptionsSetRevision, library, "trunkline_client_options_set_revision")
+	purego.RegisterLibFunc(&c.ClientOptionsSetRoots, library, "trunkline_client_options_set_roots")
+	purego.RegisterLibFunc(&c.ClientOptionsSetStderr, library, "trunkline_client_options_set_stderr")
+	purego.RegisterLibFunc(&c.ClientOptionsSetStderrFile, library, "trunkline_client_options_set_stderr_file")
+	purego.RegisterLibFunc(&c.ClientOptionsSetTelemetry, library, "trunkline_client_options_set_telemetry")
+	purego.RegisterLibFunc(&c.ClientOptionsSetTerminalForms, library, "trunkline_client_options_set_terminal_forms")
+	purego.RegisterLibFunc(&c.ClientOptionsSetTimeoutMs, library, "trunkline_client_options_set_timeout_ms")
+	purego.RegisterLibFunc(&c.ClientOptionsSetValidateResults, library, "trunkline_client_options_set_validate_results")
+	purego.RegisterLibFunc(&c.ClientOptionsSetVariable, library, "trunkline_client_options_set_variable")
 	purego.RegisterLibFunc(&c.ClientSetRoots, library, "trunkline_client_set_roots")
 	purego.RegisterLibFunc(&c.ClientStart, library, "trunkline_client_start")
 	purego.RegisterLibFunc(&c.ClientStartClose, library, "trunkline_client_start_close")
@@ -169,8 +287,31 @@ func register(library uintptr) {
 	purego.RegisterLibFunc(&c.HttpCancel, library, "trunkline_http_cancel")
 	purego.RegisterLibFunc(&c.HttpCredit, library, "trunkline_http_credit")
 	purego.RegisterLibFunc(&c.HttpExchangeFree, library, "trunkline_http_exchange_free")
+	purego.RegisterLibFunc(&c.HttpOptionsAddTrustedProxy, library, "trunkline_http_options_add_trusted_proxy")
+	purego.RegisterLibFunc(&c.HttpOptionsAllowHost, library, "trunkline_http_options_allow_host")
+	purego.RegisterLibFunc(&c.HttpOptionsAllowOrigin, library, "trunkline_http_options_allow_origin")
 	purego.RegisterLibFunc(&c.HttpOptionsFree, library, "trunkline_http_options_free")
 	purego.RegisterLibFunc(&c.HttpOptionsNew, library, "trunkline_http_options_new")
+	purego.RegisterLibFunc(&c.HttpOptionsSetAuth, library, "trunkline_http_options_set_auth")
+	purego.RegisterLibFunc(&c.HttpOptionsSetHealth, library, "trunkline_http_options_set_health")
+	purego.RegisterLibFunc(&c.HttpOptionsSetHost, library, "trunkline_http_options_set_host")
+	purego.RegisterLibFunc(&c.HttpOptionsSetIdleTimeoutMs, library, "trunkline_http_options_set_idle_timeout_ms")
+	purego.RegisterLibFunc(&c.HttpOptionsSetJson, library, "trunkline_http_options_set_json")
+	purego.RegisterLibFunc(&c.HttpOptionsSetMaxBodyBytes, library, "trunkline_http_options_set_max_body_bytes")
+	purego.RegisterLibFunc(&c.HttpOptionsSetMaxConnections, library, "trunkline_http_options_set_max_connections")
+	purego.RegisterLibFunc(&c.HttpOptionsSetMaxConnectionsPerAddress, library, "trunkline_http_options_set_max_connections_per_address")
+	purego.RegisterLibFunc(&c.HttpOptionsSetMaxReplayBytes, library, "trunkline_http_options_set_max_replay_bytes")
+	purego.RegisterLibFunc(&c.HttpOptionsSetMaxRequests, library, "trunkline_http_options_set_max_requests")
+	purego.RegisterLibFunc(&c.HttpOptionsSetPath, library, "trunkline_http_options_set_path")
+	purego.RegisterLibFunc(&c.HttpOptionsSetPort, library, "trunkline_http_options_set_port")
+	purego.RegisterLibFunc(&c.HttpOptionsSetRateBurst, library, "trunkline_http_options_set_rate_burst")
+	purego.RegisterLibFunc(&c.HttpOptionsSetRateLimit, library, "trunkline_http_options_set_rate_limit")
+	purego.RegisterLibFunc(&c.HttpOptionsSetReplay, library, "trunkline_http_options_set_replay")
+	purego.RegisterLibFunc(&c.HttpOptionsSetRetryMs, library, "trunkline_http_options_set_retry_ms")
+	purego.RegisterLibFunc(&c.HttpOptionsSetSse, library, "trunkline_http_options_set_sse")
+	purego.RegisterLibFunc(&c.HttpOptionsSetStateless, library, "trunkline_http_options_set_stateless")
+	purego.RegisterLibFunc(&c.HttpOptionsSetUnix, library, "trunkline_http_options_set_unix")
+	purego.RegisterLibFunc(&c.HttpOptionsSetWriteTimeoutMs, library, "trunkline_http_options_set_write_timeout_ms")
 	purego.RegisterLibFunc(&c.HttpRequest, library, "trunkline_http_request")
 	purego.RegisterLibFunc(&c.ListenerClosed, library, "trunkline_listener_closed")
 	purego.RegisterLibFunc(&c.ListenerEnd, library, "trunkline_listener_end")
@@ -188,6 +329,13 @@ func register(library uintptr) {
 	purego.RegisterLibFunc(&c.RequestOptionsNew, library, "trunkline_request_options_new")
 	purego.RegisterLibFunc(&c.RequestOptionsOnProgress, library, "trunkline_request_options_on_progress")
 	purego.RegisterLibFunc(&c.RequestOptionsSetAll, library, "trunkline_request_options_set_all")
+	purego.RegisterLibFunc(&c.RequestOptionsSetFresh, library, "trunkline_request_options_set_fresh")
+	purego.RegisterLibFunc(&c.RequestOptionsSetInputResponses, library, "trunkline_request_options_set_input_responses")
+	purego.RegisterLibFunc(&c.RequestOptionsSetKey, library, "trunkline_request_options_set_key")
+	purego.RegisterLibFunc(&c.RequestOptionsSetManualInput, library, "trunkline_request_options_set_manual_input")
+	purego.RegisterLibFunc(&c.RequestOptionsSetMaxTimeoutMs, library, "trunkline_request_options_set_max_timeout_ms")
+	purego.RegisterLibFunc(&c.RequestOptionsSetRequestState, library, "trunkline_request_options_set_request_state")
+	purego.RegisterLibFunc(&c.RequestOptionsSetTimeoutMs, library, "trunkline_request_options_set_timeout_ms")
 	purego.RegisterLibFunc(&c.RequestOptionsSetUserData, library, "trunkline_request_options_set_user_data")
 	purego.RegisterLibFunc(&c.ServerAdd, library, "trunkline_server_add")
 	purego.RegisterLibFunc(&c.ServerCheckStore, library, "trunkline_server_check_store")
@@ -199,10 +347,26 @@ func register(library uintptr) {
 	purego.RegisterLibFunc(&c.ServerMount, library, "trunkline_server_mount")
 	purego.RegisterLibFunc(&c.ServerMountHttp, library, "trunkline_server_mount_http")
 	purego.RegisterLibFunc(&c.ServerNewWith, library, "trunkline_server_new_with")
+	purego.RegisterLibFunc(&c.ServerOptionsAddStateKey, library, "trunkline_server_options_add_state_key")
 	purego.RegisterLibFunc(&c.ServerOptionsFree, library, "trunkline_server_options_free")
 	purego.RegisterLibFunc(&c.ServerOptionsNew, library, "trunkline_server_options_new")
+	purego.RegisterLibFunc(&c.ServerOptionsSetCache, library, "trunkline_server_options_set_cache")
+	purego.RegisterLibFunc(&c.ServerOptionsSetClientRequestTasks, library, "trunkline_server_options_set_client_request_tasks")
+	purego.RegisterLibFunc(&c.ServerOptionsSetDebug, library, "trunkline_server_options_set_debug")
+	purego.RegisterLibFunc(&c.ServerOptionsSetDescription, library, "trunkline_server_options_set_description")
+	purego.RegisterLibFunc(&c.ServerOptionsSetExperimental, library, "trunkline_server_options_set_experimental")
+	purego.RegisterLibFunc(&c.ServerOptionsSetExtension, library, "trunkline_server_options_set_extension")
+	purego.RegisterLibFunc(&c.ServerOptionsSetIcons, library, "trunkline_server_options_set_icons")
+	purego.RegisterLibFunc(&c.ServerOptionsSetInstructions, library, "trunkline_server_options_set_instructions")
 	purego.RegisterLibFunc(&c.ServerOptionsSetLimit, library, "trunkline_server_options_set_limit")
+	purego.RegisterLibFunc(&c.ServerOptionsSetListOutOfScope, library, "trunkline_server_options_set_list_out_of_scope")
+	purego.RegisterLibFunc(&c.ServerOptionsSetOnDuplicate, library, "trunkline_server_options_set_on_duplicate")
 	purego.RegisterLibFunc(&c.ServerOptionsSetPort, library, "trunkline_server_options_set_port")
+	purego.RegisterLibFunc(&c.ServerOptionsSetRerunHandlers, library, "trunkline_server_options_set_rerun_handlers")
+	purego.RegisterLibFunc(&c.ServerOptionsSetStore, library, "trunkline_server_options_set_store")
+	purego.RegisterLibFunc(&c.ServerOptionsSetTelemetry, library, "trunkline_server_options_set_telemetry")
+	purego.RegisterLibFunc(&c.ServerOptionsSetTitle, library, "trunkline_server_options_set_title")
+	purego.RegisterLibFunc(&c.ServerOptionsSetWebsiteUrl, library, "trunkline_server_options_set_website_url")
 	purego.RegisterLibFunc(&c.ServerProxy, library, "trunkline_server_proxy")
 	purego.RegisterLibFunc(&c.ServerRemove, library, "trunkline_server_remove")
 	purego.RegisterLibFunc(&c.ServerResourceUpdated, library, "trunkline_server_resource_updated")

@@ -12,214 +12,282 @@ import (
 // a negative number means zero.
 type ServerOptions struct {
 	// Display name.
-	Title string `json:"title,omitempty" c:"server_options_set_title"`
+	Title string `json:"title,omitempty"`
 	// Human-readable description of the implementation.
-	Description string `json:"description,omitempty" c:"server_options_set_description"`
+	Description string `json:"description,omitempty"`
 	// URL of a page about the implementation.
-	WebsiteURL string `json:"websiteUrl,omitempty" c:"server_options_set_website_url"`
+	WebsiteURL string `json:"websiteUrl,omitempty"`
 	// Icons for a user interface.
-	Icons []Icon `json:"icons,omitempty" c:"server_options_set_icons"`
+	Icons []Icon `json:"icons,omitempty"`
 	// Instructions for the model that uses the server.
-	Instructions string `json:"instructions,omitempty" c:"server_options_set_instructions"`
+	Instructions string `json:"instructions,omitempty"`
 	// OwnStore keeps the state of the server in a store of the program's own, instead of a URL.
 	OwnStore Store `json:"-"`
 	// Items per page of a list. The default is 1000.
-	PageSize int `json:"pageSize,omitempty" c:"1"`
+	PageSize int `json:"pageSize,omitempty"`
 	// The behavior if a name, URI or argument is registered twice: an error, or the new registration
 	// replaces the old (a notebook cell that runs twice, a module that is reloaded). The default is
 	// "error".
-	OnDuplicate OnDuplicate `json:"onDuplicate,omitempty" c:"server_options_set_on_duplicate"`
+	OnDuplicate OnDuplicate `json:"onDuplicate,omitempty"`
 	// List features even if the caller's token lacks their scopes, so that clients can discover them
 	// and request the scopes. Either way, a call without the scopes gets a challenge that names them.
-	ListOutOfScope bool `json:"listOutOfScope,omitempty" c:"server_options_set_list_out_of_scope"`
+	ListOutOfScope bool `json:"listOutOfScope,omitempty"`
 	// Send clients the details of internal failures. By default they get a generic message, and the
 	// details are logged.
-	Debug bool `json:"debug,omitempty" c:"server_options_set_debug"`
+	Debug bool `json:"debug,omitempty"`
 	// Maximum concurrent HTTP sessions. The longest-idle session is evicted to make room; if all are
 	// busy, new sessions are refused as busy. The default is 10000.
-	MaxSessions int `json:"maxSessions,omitempty" c:"6"`
+	MaxSessions int `json:"maxSessions,omitempty"`
 	// Maximum concurrent HTTP sessions of one principal, if tokens are verified. Its longest-idle
 	// session is evicted to make room. The default is 1000.
-	MaxSessionsPerClient int `json:"maxSessionsPerClient,omitempty" c:"18"`
+	MaxSessionsPerClient int `json:"maxSessionsPerClient,omitempty"`
 	// Maximum idle time of an HTTP session; a minute for one that has not been used since it was
 	// opened. The default is 1800000 ms.
-	SessionIdle time.Duration `json:"sessionIdleMs,omitempty" c:"7"`
+	SessionIdle time.Duration `json:"sessionIdleMs,omitempty"`
 	// Maximum time to drain after a signal, or a close without its own deadline. Calls and tasks in
 	// flight may run until the last fifth of it (at most a second); then they fail, and their failures
 	// are sent and stored. The default is 5000 ms.
-	DrainDeadline time.Duration `json:"drainDeadlineMs,omitempty" c:"8"`
+	DrainDeadline time.Duration `json:"drainDeadlineMs,omitempty"`
 	// Interval of comments on an idle event stream; 0 disables them. The default is 15000 ms.
-	KeepAlive time.Duration `json:"keepAliveMs,omitempty" c:"9"`
+	KeepAlive time.Duration `json:"keepAliveMs,omitempty"`
 	// Keys that encrypt the state of requests that take several rounds. The first key encrypts, and all
 	// keys decrypt. Instances with the same keys can continue each other's requests. By default, a
 	// random key per process. Each key is 32 random bytes, as a Base64 string.
-	StateKeys []string `json:"stateKeys,omitempty" c:"server_options_add_state_key"`
+	StateKeys []string `json:"stateKeys,omitempty"`
 	// Maximum time between two rounds of a request on 2026-07-28. The default is 3600000 ms.
-	StateLifetime time.Duration `json:"stateLifetimeMs,omitempty" c:"10"`
+	StateLifetime time.Duration `json:"stateLifetimeMs,omitempty"`
 	// Maximum rounds of input per request. The default is 16.
-	MaxRounds int `json:"maxRounds,omitempty" c:"11"`
+	MaxRounds int `json:"maxRounds,omitempty"`
 	// Maximum time for the user to answer a request for input in the legacy era. The default is 600000
 	// ms.
-	InputTimeout time.Duration `json:"inputTimeoutMs,omitempty" c:"12"`
+	InputTimeout time.Duration `json:"inputTimeoutMs,omitempty"`
 	// Use tasks for elicitation and sampling if the client supports them (2025-11-25), so that no
 	// request stays open while the user answers.
-	ClientRequestTasks bool `json:"clientRequestTasks,omitempty" c:"server_options_set_client_request_tasks"`
+	ClientRequestTasks bool `json:"clientRequestTasks,omitempty"`
 	// Rerun handlers from the top for each answer in the legacy era too, as 2026-07-28 does, to find
 	// handlers that do not support it. For tests.
-	RerunHandlers bool `json:"rerunHandlers,omitempty" c:"server_options_set_rerun_handlers"`
+	RerunHandlers bool `json:"rerunHandlers,omitempty"`
 	// Maximum lifetime of a task, and its default if the client requests none. The default is 3600000
 	// ms.
-	TaskTTL time.Duration `json:"taskTtlMs,omitempty" c:"13"`
+	TaskTTL time.Duration `json:"taskTtlMs,omitempty"`
 	// Suggested interval at which clients poll a task. The default is 500 ms.
-	TaskPollInterval time.Duration `json:"taskPollIntervalMs,omitempty" c:"14"`
+	TaskPollInterval time.Duration `json:"taskPollIntervalMs,omitempty"`
 	// Maximum tasks kept at once. Beyond it, new tasks are refused as busy. The default is 10000.
-	MaxTasks int `json:"maxTasks,omitempty" c:"15"`
+	MaxTasks int `json:"maxTasks,omitempty"`
 	// Maximum tasks kept at once per principal, or per session or pipe if no tokens are verified. The
 	// default is 1000.
-	MaxTasksPerClient int `json:"maxTasksPerClient,omitempty" c:"17"`
+	MaxTasksPerClient int `json:"maxTasksPerClient,omitempty"`
 	// Total size of the results of all kept tasks. Beyond it, calls that would become tasks are refused
 	// as busy, and a task whose result does not fit fails. The default is 268435456.
-	MaxTaskBytes int `json:"maxTaskBytes,omitempty" c:"20"`
+	MaxTaskBytes int `json:"maxTaskBytes,omitempty"`
 	// Total size of the task results per principal, or per session or pipe if no tokens are verified.
 	// The default is 67108864.
-	MaxTaskBytesPerClient int `json:"maxTaskBytesPerClient,omitempty" c:"21"`
+	MaxTaskBytesPerClient int `json:"maxTaskBytesPerClient,omitempty"`
 	// Memory budget for the names that clients subscribe to (resources, tasks and elicitations), for
 	// all sessions and streams, with 128 bytes added for each name. One principal, or one address
 	// behind trusted proxies, may use a quarter of it. Beyond it, new subscriptions are refused as
 	// busy. The default is 67108864.
-	MaxSubscriptionBytes int `json:"maxSubscriptionBytes,omitempty" c:"23"`
+	MaxSubscriptionBytes int `json:"maxSubscriptionBytes,omitempty"`
 	// Where to keep tasks, and HTTP sessions of the legacy era, so that they outlive the process and
 	// other workers can serve them: a URL, `sqlite:PATH` for processes on one machine, `redis://HOST`
 	// or `rediss://HOST` for many machines, `memory:` for tests. Workers that share a store must run
 	// the same server. By default, both are kept in the memory of the process.
-	Store string `json:"store,omitempty" c:"server_options_set_store"`
+	Store string `json:"store,omitempty"`
 	// Timeout of each store call. The default is 5000 ms.
-	StoreDeadline time.Duration `json:"storeDeadlineMs,omitempty" c:"22"`
+	StoreDeadline time.Duration `json:"storeDeadlineMs,omitempty"`
 	// Declared extensions: their settings, by id.
-	Extensions map[string]any `json:"extensions,omitempty" c:"server_options_set_extension"`
+	Extensions map[string]any `json:"extensions,omitempty"`
 	// Declared experimental capabilities: their settings, by name.
-	Experimental map[string]any `json:"experimental,omitempty" c:"server_options_set_experimental"`
+	Experimental map[string]any `json:"experimental,omitempty"`
 	// Report requests to OpenTelemetry, as spans and metrics. Enabled by default if the program uses
 	// OpenTelemetry: if it is loaded (Python, Node.js), as a cargo feature (Rust), through callbacks
 	// (C).
-	Telemetry *bool `json:"telemetry,omitempty" c:"server_options_set_telemetry"`
+	Telemetry *bool `json:"telemetry,omitempty"`
 	// Maximum size of a message. Over HTTP, larger ones are refused with 413. The default is 4194304.
-	MaxMessageBytes int `json:"maxMessageBytes,omitempty" c:"4"`
+	MaxMessageBytes int `json:"maxMessageBytes,omitempty"`
 	// Maximum nesting of arrays and objects in a message; at most 128. The default is 128.
-	MaxNesting int `json:"maxNesting,omitempty" c:"5"`
+	MaxNesting int `json:"maxNesting,omitempty"`
 	// Maximum JSON values in a message, which take far more memory than their text; a message with more
 	// is invalid. An HTTP endpoint also counts the values of all messages with more than 2,048, until
 	// their calls and tasks have ended. Bodies above 64 KiB may have twice this number in total, and
 	// those of one principal this number; smaller bodies this number in total, and those of one
 	// principal a quarter. Beyond that, messages are refused as busy. The default is 500000.
-	MaxValues int `json:"maxValues,omitempty" c:"19"`
+	MaxValues int `json:"maxValues,omitempty"`
 	// Maximum running calls per session. The default is 128.
-	MaxRunning int `json:"maxRunning,omitempty" c:"2"`
+	MaxRunning int `json:"maxRunning,omitempty"`
 	// Maximum queued calls per session. Beyond it, calls are refused as busy. The default is 1024.
-	MaxWaiting int `json:"maxWaiting,omitempty" c:"3"`
+	MaxWaiting int `json:"maxWaiting,omitempty"`
 	// Total size of all queued calls of a session. Calls that do not fit are refused as busy. The
 	// default is 67108864.
-	MaxWaitingBytes int `json:"maxWaitingBytes,omitempty" c:"16"`
+	MaxWaitingBytes int `json:"maxWaitingBytes,omitempty"`
 	// Time for which a client may cache the result; 0 disables caching. The default is 0 ms.
-	TTL time.Duration `json:"ttlMs,omitempty" c:"server_options_set_cache"`
+	TTL time.Duration `json:"ttlMs,omitempty"`
 	// The callers that may share a cached result: only the one it was made for, or all. The default is
 	// "private".
-	Scope CacheScope `json:"cacheScope,omitempty" c:"server_options_set_cache"`
+	Scope CacheScope `json:"cacheScope,omitempty"`
+}
+
+// applyTo sets the options that have a function of their own.
+func (options ServerOptions) applyTo(to *setting) {
+	to.text(c.ServerOptionsSetTitle, string(options.Title))
+	to.text(c.ServerOptionsSetDescription, string(options.Description))
+	to.text(c.ServerOptionsSetWebsiteUrl, string(options.WebsiteURL))
+	to.json(c.ServerOptionsSetIcons, options.Icons)
+	to.text(c.ServerOptionsSetInstructions, options.Instructions)
+	to.limit(1, int64(options.PageSize), 1)
+	to.text(c.ServerOptionsSetOnDuplicate, string(options.OnDuplicate))
+	to.flag(c.ServerOptionsSetListOutOfScope, options.ListOutOfScope)
+	to.flag(c.ServerOptionsSetDebug, options.Debug)
+	to.limit(6, int64(options.MaxSessions), 1)
+	to.limit(18, int64(options.MaxSessionsPerClient), 1)
+	to.limit(7, int64(options.SessionIdle), int64(time.Millisecond))
+	to.limit(8, int64(options.DrainDeadline), int64(time.Millisecond))
+	to.limit(9, int64(options.KeepAlive), int64(time.Millisecond))
+	to.each(c.ServerOptionsAddStateKey, options.StateKeys)
+	to.limit(10, int64(options.StateLifetime), int64(time.Millisecond))
+	to.limit(11, int64(options.MaxRounds), 1)
+	to.limit(12, int64(options.InputTimeout), int64(time.Millisecond))
+	to.flag(c.ServerOptionsSetClientRequestTasks, options.ClientRequestTasks)
+	to.flag(c.ServerOptionsSetRerunHandlers, options.RerunHandlers)
+	to.limit(13, int64(options.TaskTTL), int64(time.Millisecond))
+	to.limit(14, int64(options.TaskPollInterval), int64(time.Millisecond))
+	to.limit(15, int64(options.MaxTasks), 1)
+	to.limit(17, int64(options.MaxTasksPerClient), 1)
+	to.limit(20, int64(options.MaxTaskBytes), 1)
+	to.limit(21, int64(options.MaxTaskBytesPerClient), 1)
+	to.limit(23, int64(options.MaxSubscriptionBytes), 1)
+	to.text(c.ServerOptionsSetStore, string(options.Store))
+	to.limit(22, int64(options.StoreDeadline), int64(time.Millisecond))
+	pairs(to, c.ServerOptionsSetExtension, options.Extensions)
+	pairs(to, c.ServerOptionsSetExperimental, options.Experimental)
+	to.maybe(c.ServerOptionsSetTelemetry, options.Telemetry)
+	to.limit(4, int64(options.MaxMessageBytes), 1)
+	to.limit(5, int64(options.MaxNesting), 1)
+	to.limit(19, int64(options.MaxValues), 1)
+	to.limit(2, int64(options.MaxRunning), 1)
+	to.limit(3, int64(options.MaxWaiting), 1)
+	to.limit(16, int64(options.MaxWaitingBytes), 1)
+
 }
 
 // HTTPOptions: configures an HTTP endpoint. The zero value of a member means its default, and a
 // negative number means zero.
 type HTTPOptions struct {
 	// The host to listen on. By default, only this machine can connect. The default is "127.0.0.1".
-	Host string `json:"host,omitempty" c:"http_options_set_host"`
+	Host string `json:"host,omitempty"`
 	// The port to listen on; 0 picks a free one. The default is 8000.
-	Port int `json:"port,omitempty" c:"http_options_set_port"`
+	Port int `json:"port,omitempty"`
 	// The path of a Unix socket to listen on, instead of host and port. A socket left behind by a dead
 	// server is replaced; it is removed when the listener closes.
-	Unix string `json:"unix,omitempty" c:"http_options_set_unix"`
+	Unix string `json:"unix,omitempty"`
 	// The permissions of the Unix socket, as for files; in JSON as octal digits. The default is "600".
-	UnixMode string `json:"unixMode,omitempty" c:"http_options_set_unix"`
+	UnixMode string `json:"unixMode,omitempty"`
 	// The path of the endpoint, with or without a trailing slash. The default is "/mcp".
-	Path string `json:"path,omitempty" c:"http_options_set_path"`
+	Path string `json:"path,omitempty"`
 	// Answer the probes of orchestrators and load balancers, without an access token: `GET /healthz`
 	// returns 200 while the process is serving, `GET /readyz` returns 200 or 503. A server is not ready
 	// if it is closing, or if its store does not respond within half a second. If a router has already
 	// chosen the endpoint's path, health routes are up to the application.
-	Health bool `json:"health,omitempty" c:"http_options_set_health"`
+	Health bool `json:"health,omitempty"`
 	// Keep no sessions for legacy clients.
-	Stateless bool `json:"stateless,omitempty" c:"http_options_set_stateless"`
+	Stateless bool `json:"stateless,omitempty"`
 	// Respond with plain JSON and never with an event stream, except to `subscriptions/listen`; the
 	// progress and log messages of a call are dropped.
-	JSON bool `json:"json,omitempty" c:"http_options_set_json"`
+	JSON bool `json:"json,omitempty"`
 	// Names allowed in `Host` in addition to those of this machine, with or without a port; `*` allows
 	// every name. A server that does not listen on loopback checks `Host` only if names are listed.
-	AllowedHosts []string `json:"allowedHosts,omitempty" c:"http_options_allow_host"`
+	AllowedHosts []string `json:"allowedHosts,omitempty"`
 	// Values allowed in `Origin` in addition to those of this machine, such as `https://app.example`;
 	// `*` allows every page.
-	AllowedOrigins []string `json:"allowedOrigins,omitempty" c:"http_options_allow_origin"`
+	AllowedOrigins []string `json:"allowedOrigins,omitempty"`
 	// The path where clients of HTTP+SSE, the 2024-11-05 transport, open their stream. Without a path,
 	// or without sessions, HTTP+SSE is off. It may be the same as the endpoint's path: a request there
 	// for a stream without a session then opens an HTTP+SSE stream. Such clients post to a URL that
 	// contains their session, which proxies may log: leave this off if you have no old clients. A
 	// server with `auth` also checks who owns the session. The default is "/sse".
-	SSE string `json:"sse,omitempty" c:"http_options_set_sse"`
+	SSE string `json:"sse,omitempty"`
 	// The path where clients of HTTP+SSE post their messages, including when the path is shared. The
 	// default is "/messages".
-	Messages string `json:"messages,omitempty" c:"http_options_set_sse"`
+	Messages string `json:"messages,omitempty"`
 	// Events kept per session for reconnecting clients; 0 keeps none, and events have no ids. The
 	// default is 1000.
-	ReplayEvents int `json:"replayEvents,omitempty" c:"http_options_set_replay"`
+	ReplayEvents int `json:"replayEvents,omitempty"`
 	// Total size of the events kept per session; the newest is kept whatever its size. The default is
 	// 4194304.
-	ReplayBytes int `json:"replayBytes,omitempty" c:"http_options_set_replay"`
+	ReplayBytes int `json:"replayBytes,omitempty"`
 	// Total size of the events kept for all sessions. Beyond it, the longest-idle sessions lose theirs,
 	// and their clients cannot resume a broken stream. The default is 268435456.
-	MaxReplayBytes int `json:"maxReplayBytes,omitempty" c:"http_options_set_max_replay_bytes"`
+	MaxReplayBytes int `json:"maxReplayBytes,omitempty"`
 	// Delay after which a client reconnects if its connection was closed early. The default is 1000 ms.
-	Retry time.Duration `json:"retryMs,omitempty" c:"http_options_set_retry_ms"`
+	Retry time.Duration `json:"retryMs,omitempty"`
 	// Maximum concurrent connections, always at least 64 below the process's descriptor limit. Beyond
 	// it, a connection without a request is closed: one that sent none in its first 100 ms, or else the
 	// oldest. If all have a request, new connections wait in the system's backlog. The default is
 	// 16384.
-	MaxConnections int `json:"maxConnections,omitempty" c:"http_options_set_max_connections"`
+	MaxConnections int `json:"maxConnections,omitempty"`
 	// Maximum concurrent connections per peer address; 0 means no limit, for servers behind a proxy,
 	// where all connections share one address. Beyond it, a connection of that address without a
 	// request is closed; if all have a request, new ones are closed at once. The default is 0.
-	MaxConnectionsPerAddress int `json:"maxConnectionsPerAddress,omitempty" c:"http_options_set_max_connections_per_address"`
+	MaxConnectionsPerAddress int `json:"maxConnectionsPerAddress,omitempty"`
 	// The reverse proxies in front of the server: each an address, a network such as `10.0.0.0/8`, or
 	// `unix` for proxies on the Unix socket. For requests from them, the client is the last address in
 	// `X-Forwarded-For` outside of this list. Clients without an access token then get a share per
 	// address (for IPv6, per 64-bit prefix), as principals do: of requests, bodies, sessions, tasks and
 	// requests per minute. Without trusted proxies, all clients behind a proxy count as one, and there
 	// are no shares.
-	TrustedProxies []string `json:"trustedProxies,omitempty" c:"http_options_add_trusted_proxy"`
+	TrustedProxies []string `json:"trustedProxies,omitempty"`
 	// Maximum time for a connection without a request, or to send the head of one; it can take up to
 	// twice as long. Then the connection is closed. The default is 60000 ms.
-	IdleTimeout time.Duration `json:"idleTimeoutMs,omitempty" c:"http_options_set_idle_timeout_ms"`
+	IdleTimeout time.Duration `json:"idleTimeoutMs,omitempty"`
 	// Maximum time for which a client may not read what is sent to it. Then the connection is closed; a
 	// client with a session can resume its streams. On Linux this also detects clients that vanished,
 	// by the first keep-alive of their stream that is not acknowledged. The default is 60000 ms.
-	WriteTimeout time.Duration `json:"writeTimeoutMs,omitempty" c:"http_options_set_write_timeout_ms"`
+	WriteTimeout time.Duration `json:"writeTimeoutMs,omitempty"`
 	// Maximum concurrent requests outside of sessions, counted until their call has ended: those of
 	// 2026-07-28, and all requests of a stateless server. Beyond it, requests are refused as busy
 	// before their body is read. Equally many bodies are read at once; beyond that, the oldest is
 	// abandoned as busy. The default is 4096.
-	MaxRequests int `json:"maxRequests,omitempty" c:"http_options_set_max_requests"`
+	MaxRequests int `json:"maxRequests,omitempty"`
 	// Total size of all bodies being read or served, until their calls and tasks have ended; at least
 	// the maximum size of a message. Requests that do not fit are refused as busy. One client may use a
 	// quarter of it, the last 16 MiB are reserved for bodies up to 64 KiB, and larger ones must arrive
 	// at 4 KiB per second or more. Inside a web framework, bodies waiting for their access token to be
 	// verified have an additional quarter of it. The default is 268435456.
-	MaxBodyBytes int `json:"maxBodyBytes,omitempty" c:"http_options_set_max_body_bytes"`
+	MaxBodyBytes int `json:"maxBodyBytes,omitempty"`
 	// POST requests per minute and principal, or, if no tokens are verified, per address behind trusted
 	// proxies or else per session; requests with none of these count together. Beyond it, requests are
 	// refused with 429 and `Retry-After`. 0 means no limit. The default is 0.
-	RateLimit int `json:"rateLimit,omitempty" c:"http_options_set_rate_limit"`
+	RateLimit int `json:"rateLimit,omitempty"`
 	// Burst of requests that a caller may send before that limit applies. The default is 20.
-	RateBurst int `json:"rateBurst,omitempty" c:"http_options_set_rate_burst"`
+	RateBurst int `json:"rateBurst,omitempty"`
 
 	// Auth configures the access tokens that requests need, if its resource is set.
 	Auth AuthOptions `json:"auth"`
+}
+
+// applyTo sets the options that have a function of their own.
+func (options HTTPOptions) applyTo(to *setting) {
+	to.text(c.HttpOptionsSetHost, string(options.Host))
+	to.number(c.HttpOptionsSetPort, int64(options.Port), 1)
+
+	to.text(c.HttpOptionsSetPath, string(options.Path))
+	to.flag(c.HttpOptionsSetHealth, options.Health)
+	to.flag(c.HttpOptionsSetStateless, options.Stateless)
+	to.flag(c.HttpOptionsSetJson, options.JSON)
+	to.each(c.HttpOptionsAllowHost, options.AllowedHosts)
+	to.each(c.HttpOptionsAllowOrigin, options.AllowedOrigins)
+
+	to.number(c.HttpOptionsSetMaxReplayBytes, int64(options.MaxReplayBytes), 1)
+	to.number(c.HttpOptionsSetRetryMs, int64(options.Retry), int64(time.Millisecond))
+	to.number(c.HttpOptionsSetMaxConnections, int64(options.MaxConnections), 1)
+	to.number(c.HttpOptionsSetMaxConnectionsPerAddress, int64(options.MaxConnectionsPerAddress), 1)
+	to.each(c.HttpOptionsAddTrustedProxy, options.TrustedProxies)
+	to.number(c.HttpOptionsSetIdleTimeoutMs, int64(options.IdleTimeout), int64(time.Millisecond))
+	to.number(c.HttpOptionsSetWriteTimeoutMs, int64(options.WriteTimeout), int64(time.Millisecond))
+	to.number(c.HttpOptionsSetMaxRequests, int64(options.MaxRequests), 1)
+	to.number(c.HttpOptionsSetMaxBodyBytes, int64(options.MaxBodyBytes), 1)
+	to.number(c.HttpOptionsSetRateLimit, int64(options.RateLimit), 1)
+	to.number(c.HttpOptionsSetRateBurst, int64(options.RateBurst), 1)
 }
 
 // ClientOptions: limits and behavior of a client. The zero value of a member means its default, and
@@ -228,110 +296,110 @@ type ClientOptions struct {
 	// Additional capabilities that servers may use. Those of handlers, roots and tasks are declared
 	// automatically; add those of requests whose input the caller supplies itself, and those of
 	// extensions.
-	Capabilities *ClientCapabilities `json:"capabilities,omitempty" c:"client_options_set_capabilities"`
+	Capabilities *ClientCapabilities `json:"capabilities,omitempty"`
 	// The directories and files that servers may work in: their URIs begin with `file://`. Without this
 	// option, servers cannot request roots.
 	//
 	// Deprecated: use tool arguments, resource URIs or configuration instead.
-	Roots []Root `json:"roots,omitempty" c:"client_options_set_roots"`
+	Roots []Root `json:"roots,omitempty"`
 	// Values for placeholders in configurations, which take precedence over the environment:
 	// `workspaceFolder` for `${workspaceFolder}`, `input:key` for `${input:key}`.
-	Variables map[string]string `json:"variables,omitempty" c:"client_options_set_variable"`
+	Variables map[string]string `json:"variables,omitempty"`
 	// The protocol revision: negotiated (`auto`), the newest of one era without a fallback (`legacy`,
 	// `modern`), or a specific revision without a probe. The default is "auto".
-	Revision RevisionChoice `json:"revision,omitempty" c:"client_options_set_revision"`
+	Revision RevisionChoice `json:"revision,omitempty"`
 	// Receive list changes on every revision: legacy servers send them anyway, for others the client
 	// opens a subscription.
-	Listen bool `json:"listen,omitempty" c:"client_options_set_listen"`
+	Listen bool `json:"listen,omitempty"`
 	// Timeout of a request; each progress notification restarts it. The default is 60000 ms.
-	Timeout time.Duration `json:"timeoutMs,omitempty" c:"client_options_set_timeout_ms"`
+	Timeout time.Duration `json:"timeoutMs,omitempty"`
 	// Maximum time of a request regardless of progress, and of a list with all its pages. Never less
 	// than the timeout. The default is 600000 ms.
-	MaxTimeout time.Duration `json:"maxTimeoutMs,omitempty" c:"client_options_set_max_timeout_ms"`
+	MaxTimeout time.Duration `json:"maxTimeoutMs,omitempty"`
 	// Maximum time for a handler to answer a server's request, for example while the user fills in a
 	// form. The timeout of the call it belongs to is paused meanwhile. The default is 600000 ms.
-	InputTimeout time.Duration `json:"inputTimeoutMs,omitempty" c:"client_options_set_input_timeout_ms"`
+	InputTimeout time.Duration `json:"inputTimeoutMs,omitempty"`
 	// Refuse a server's requests for input or roots while this client has no request in flight that
 	// they could belong to.
-	RelatedRequestsOnly bool `json:"relatedRequestsOnly,omitempty" c:"client_options_set_related_requests_only"`
+	RelatedRequestsOnly bool `json:"relatedRequestsOnly,omitempty"`
 	// Maximum number of server requests run as tasks and kept (2025-11-25): those for elicitation and
 	// sampling that have handlers. With 0, the client declares no support for them. The default is
 	// 1024.
-	MaxHostTasks int `json:"maxHostTasks,omitempty" c:"client_options_set_max_host_tasks"`
+	MaxHostTasks int `json:"maxHostTasks,omitempty"`
 	// Maximum total size of the kept results of those tasks. The default is 16777216.
-	MaxHostTaskBytes int `json:"maxHostTaskBytes,omitempty" c:"client_options_set_max_host_task_bytes"`
+	MaxHostTaskBytes int `json:"maxHostTaskBytes,omitempty"`
 	// Maximum lifetime of such a task from its start; its handler ends with it. The default is 3600000
 	// ms.
-	HostTaskTTL time.Duration `json:"hostTaskTtlMs,omitempty" c:"client_options_set_host_task_ttl_ms"`
+	HostTaskTTL time.Duration `json:"hostTaskTtlMs,omitempty"`
 	// Show servers' forms and pages in the terminal of the process, one at a time, if the program has
 	// no handler for them. Without a terminal, the capability is not declared. The program must not
 	// read from the terminal meanwhile.
-	TerminalForms bool `json:"terminalForms,omitempty" c:"client_options_set_terminal_forms"`
+	TerminalForms bool `json:"terminalForms,omitempty"`
 	// Maximum rounds of requests for input per call (2026-07-28). The default is 10.
-	MaxInputRounds int `json:"maxInputRounds,omitempty" c:"client_options_set_max_input_rounds"`
+	MaxInputRounds int `json:"maxInputRounds,omitempty"`
 	// Cache results for as long as the server allows (2026-07-28: `ttlMs`, `cacheScope`): lists and the
 	// contents of resources. Change notifications invalidate them earlier. The default is true.
-	Cache *bool `json:"cache,omitempty" c:"client_options_set_cache"`
+	Cache *bool `json:"cache,omitempty"`
 	// Maximum size of cached results; the oldest are evicted first. There are at most 1,024 of them.
 	// The default is 16777216.
-	MaxCacheBytes int `json:"maxCacheBytes,omitempty" c:"client_options_set_max_cache_bytes"`
+	MaxCacheBytes int `json:"maxCacheBytes,omitempty"`
 	// Validate the structured content of tools against the output schemas of their latest list; results
 	// that do not match are errors. If the program has not listed the tools, results are not validated,
 	// nor are those of tasks. The default is true.
-	ValidateResults *bool `json:"validateResults,omitempty" c:"client_options_set_validate_results"`
+	ValidateResults *bool `json:"validateResults,omitempty"`
 	// The minimum severity of log messages requested from servers; by default, the server decides: on
 	// 2026-07-28 it sends none.
 	//
 	// Deprecated: log to standard error or through OpenTelemetry instead.
-	LogLevel LoggingLevel `json:"logLevel,omitempty" c:"client_options_set_log_level"`
+	LogLevel LoggingLevel `json:"logLevel,omitempty"`
 	// Maximum time to open the connection, for all attempts together. The default is 30000 ms.
-	ConnectTimeout time.Duration `json:"connectTimeoutMs,omitempty" c:"client_options_set_connect_timeout_ms"`
+	ConnectTimeout time.Duration `json:"connectTimeoutMs,omitempty"`
 	// Reconnect on the next call if the connection was lost; calls in flight fail. Without it, the
 	// client ends with its connection. The default is true.
-	Reconnect *bool `json:"reconnect,omitempty" c:"client_options_set_reconnect"`
+	Reconnect *bool `json:"reconnect,omitempty"`
 	// Maximum silence of a server on a pipe before it is treated as legacy. The default is 5000 ms.
-	ProbeTimeout time.Duration `json:"probeTimeoutMs,omitempty" c:"client_options_set_probe_timeout_ms"`
+	ProbeTimeout time.Duration `json:"probeTimeoutMs,omitempty"`
 	// Maximum time for a child process to exit on its own when the client closes, or gives up
 	// connecting to it; then it is terminated, and finally killed. The default is 2000 ms.
-	CloseTimeout time.Duration `json:"closeTimeoutMs,omitempty" c:"client_options_set_close_timeout_ms"`
+	CloseTimeout time.Duration `json:"closeTimeoutMs,omitempty"`
 	// Maximum size of a message, sent or received. The default is 67108864.
-	MaxMessageBytes int `json:"maxMessageBytes,omitempty" c:"client_options_set_max_message_bytes"`
+	MaxMessageBytes int `json:"maxMessageBytes,omitempty"`
 	// Maximum JSON values in a message, which take far more memory than their text. The default is
 	// 1000000.
-	MaxValues int `json:"maxValues,omitempty" c:"client_options_set_max_values"`
+	MaxValues int `json:"maxValues,omitempty"`
 	// Report requests to OpenTelemetry, as spans and metrics. Enabled by default if the program uses
 	// OpenTelemetry: if it is loaded (Python, Node.js), as a cargo feature (Rust), through callbacks
 	// (C).
-	Telemetry *bool `json:"telemetry,omitempty" c:"client_options_set_telemetry"`
+	Telemetry *bool `json:"telemetry,omitempty"`
 
 	// Headers sent with each request.
-	Headers map[string]string `json:"headers,omitempty" c:"client_options_set_header"`
+	Headers map[string]string `json:"headers,omitempty"`
 	// Trusted certificates in PEM, in addition to those of the system and of the files named by
 	// `NODE_EXTRA_CA_CERTS` and `SSL_CERT_FILE`.
-	CA string `json:"ca,omitempty" c:"client_options_set_ca"`
+	CA string `json:"ca,omitempty"`
 	// The client certificate in PEM, for servers that require one (mTLS), and those of its issuers.
-	ClientCertificate string `json:"clientCertificate,omitempty" c:"client_options_set_client_certificate"`
+	ClientCertificate string `json:"clientCertificate,omitempty"`
 	// The private key of that certificate, in PEM.
-	ClientKey string `json:"clientKey,omitempty" c:"client_options_set_client_key"`
+	ClientKey string `json:"clientKey,omitempty"`
 	// The URL of a proxy. By default, it is taken from the environment: `HTTPS_PROXY`, `HTTP_PROXY`,
 	// `ALL_PROXY`, `NO_PROXY`.
-	Proxy string `json:"proxy,omitempty" c:"client_options_set_proxy"`
+	Proxy string `json:"proxy,omitempty"`
 
 	// Additional environment variables for the child process.
-	Env map[string]string `json:"env,omitempty" c:"client_options_set_env"`
+	Env map[string]string `json:"env,omitempty"`
 	// true to inherit the whole environment of this process, including secrets; otherwise the child
 	// inherits only `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`, or on Windows the variables
 	// that programs need there.
-	InheritEnv bool `json:"inheritEnv,omitempty" c:"client_options_set_inherit_env"`
+	InheritEnv bool `json:"inheritEnv,omitempty"`
 	// The working directory of the child process; by default, that of this process.
-	Cwd string `json:"cwd,omitempty" c:"client_options_set_cwd"`
+	Cwd string `json:"cwd,omitempty"`
 	// Where its stderr goes: to the stderr of this process (`inherit`), only into error messages, which
 	// contain the last lines (`keep`), or nowhere (`discard`). The default is "inherit".
-	Stderr ChildStderr `json:"stderr,omitempty" c:"client_options_set_stderr"`
+	Stderr ChildStderr `json:"stderr,omitempty"`
 	// A file to append its stderr to, instead of the stderr of this process; created if missing. On
 	// systems with `/dev/fd`, `/dev/fd/3` is descriptor 3 of this process. The last lines are also
 	// captured for error messages.
-	StderrFile string `json:"stderrFile,omitempty" c:"client_options_set_stderr_file"`
+	StderrFile string `json:"stderrFile,omitempty"`
 
 	// Info is the name and version of the client.
 	Info Implementation `json:"info"`
@@ -343,32 +411,82 @@ type ClientOptions struct {
 	transport map[string]callFunc
 }
 
+// applyTo sets the options that have a function of their own.
+func (options ClientOptions) applyTo(to *setting) {
+	to.json(c.ClientOptionsSetCapabilities, options.Capabilities)
+	to.json(c.ClientOptionsSetRoots, options.Roots)
+	pairs(to, c.ClientOptionsSetVariable, options.Variables)
+	to.text(c.ClientOptionsSetRevision, string(options.Revision))
+	to.flag(c.ClientOptionsSetListen, options.Listen)
+	to.number(c.ClientOptionsSetTimeoutMs, int64(options.Timeout), int64(time.Millisecond))
+	to.number(c.ClientOptionsSetMaxTimeoutMs, int64(options.MaxTimeout), int64(time.Millisecond))
+	to.number(c.ClientOptionsSetInputTimeoutMs, int64(options.InputTimeout), int64(time.Millisecond))
+	to.flag(c.ClientOptionsSetRelatedRequestsOnly, options.RelatedRequestsOnly)
+	to.number(c.ClientOptionsSetMaxHostTasks, int64(options.MaxHostTasks), 1)
+	to.number(c.ClientOptionsSetMaxHostTaskBytes, int64(options.MaxHostTaskBytes), 1)
+	to.number(c.ClientOptionsSetHostTaskTtlMs, int64(options.HostTaskTTL), int64(time.Millisecond))
+	to.flag(c.ClientOptionsSetTerminalForms, options.TerminalForms)
+	to.number(c.ClientOptionsSetMaxInputRounds, int64(options.MaxInputRounds), 1)
+	to.maybe(c.ClientOptionsSetCache, options.Cache)
+	to.number(c.ClientOptionsSetMaxCacheBytes, int64(options.MaxCacheBytes), 1)
+	to.maybe(c.ClientOptionsSetValidateResults, options.ValidateResults)
+	to.text(c.ClientOptionsSetLogLevel, string(options.LogLevel))
+	to.number(c.ClientOptionsSetConnectTimeoutMs, int64(options.ConnectTimeout), int64(time.Millisecond))
+	to.maybe(c.ClientOptionsSetReconnect, options.Reconnect)
+	to.number(c.ClientOptionsSetProbeTimeoutMs, int64(options.ProbeTimeout), int64(time.Millisecond))
+	to.number(c.ClientOptionsSetCloseTimeoutMs, int64(options.CloseTimeout), int64(time.Millisecond))
+	to.number(c.ClientOptionsSetMaxMessageBytes, int64(options.MaxMessageBytes), 1)
+	to.number(c.ClientOptionsSetMaxValues, int64(options.MaxValues), 1)
+	to.maybe(c.ClientOptionsSetTelemetry, options.Telemetry)
+	pairs(to, c.ClientOptionsSetHeader, options.Headers)
+	to.text(c.ClientOptionsSetCa, string(options.CA))
+	to.text(c.ClientOptionsSetClientCertificate, string(options.ClientCertificate))
+	to.text(c.ClientOptionsSetClientKey, string(options.ClientKey))
+	to.text(c.ClientOptionsSetProxy, string(options.Proxy))
+	pairs(to, c.ClientOptionsSetEnv, options.Env)
+	to.flag(c.ClientOptionsSetInheritEnv, options.InheritEnv)
+	to.text(c.ClientOptionsSetCwd, string(options.Cwd))
+	to.text(c.ClientOptionsSetStderr, string(options.Stderr))
+	to.text(c.ClientOptionsSetStderrFile, string(options.StderrFile))
+}
+
 // RequestOptions: options of one request. The zero value of a member means its default, and a
 // negative number means zero.
 type RequestOptions struct {
 	// Timeout of the request, or of each page; progress restarts it. By default, the connection's
 	// option.
-	Timeout time.Duration `json:"timeoutMs,omitempty" c:"request_options_set_timeout_ms"`
+	Timeout time.Duration `json:"timeoutMs,omitempty"`
 	// Maximum time regardless of progress, or for all pages. By default, the connection's option.
-	MaxTimeout time.Duration `json:"maxTimeoutMs,omitempty" c:"request_options_set_max_timeout_ms"`
+	MaxTimeout time.Duration `json:"maxTimeoutMs,omitempty"`
 
 	// Let the caller supply the input that the server needs (2026-07-28), instead of the client's
 	// handlers: the call fails with the error `inputRequired`, which contains the requests; call again
 	// with the answers.
-	ManualInput bool `json:"manualInput,omitempty" c:"request_options_set_manual_input"`
+	ManualInput bool `json:"manualInput,omitempty"`
 	// The answers to the requests of the previous round, by key: results of `elicitation/create`,
 	// `sampling/createMessage` or `roots/list`.
-	InputResponses map[string]json.RawMessage `json:"inputResponses,omitempty" c:"request_options_set_input_responses"`
+	InputResponses map[string]json.RawMessage `json:"inputResponses,omitempty"`
 	// The server's state, exactly as received with the requests.
-	RequestState string `json:"requestState,omitempty" c:"request_options_set_request_state"`
+	RequestState string `json:"requestState,omitempty"`
 
 	// Bypass the cache.
-	Fresh bool `json:"fresh,omitempty" c:"request_options_set_fresh"`
+	Fresh bool `json:"fresh,omitempty"`
 
 	// OnProgress receives the progress of the request, one report after the other.
 	OnProgress func(Progress) `json:"-"`
 	// Key matches a handler's request for input with its answer when the handler runs again.
-	Key string `json:"key,omitempty" c:"request_options_set_key"`
+	Key string `json:"key,omitempty"`
+}
+
+// applyTo sets the options that have a function of their own.
+func (options RequestOptions) applyTo(to *setting) {
+	to.text(c.RequestOptionsSetKey, options.Key)
+	to.number(c.RequestOptionsSetTimeoutMs, int64(options.Timeout), int64(time.Millisecond))
+	to.number(c.RequestOptionsSetMaxTimeoutMs, int64(options.MaxTimeout), int64(time.Millisecond))
+	to.flag(c.RequestOptionsSetManualInput, options.ManualInput)
+
+	to.text(c.RequestOptionsSetRequestState, string(options.RequestState))
+	to.flag(c.RequestOptionsSetFresh, options.Fresh)
 }
 
 // AuthOptions: configures the access tokens that requests to an endpoint need (`auth` of a
@@ -503,28 +621,28 @@ type OAuthOptions struct {
 type ToolOptions struct {
 	// Support for calls that run as tasks, whose results clients fetch later: `execution.taskSupport`
 	// of the descriptor. Without it, the tool has no tasks.
-	Task TaskSupport `json:"task,omitempty" c:"tool_options_set_task"`
+	Task TaskSupport `json:"task,omitempty"`
 	// Start as a plain call on 2026-07-28, which the handler can turn into a task: after it has asked
 	// for input in rounds, for example. On 2025-11-25 the client decides.
-	DeferTask bool `json:"deferTask,omitempty" c:"tool_options_set_defer_task"`
+	DeferTask bool `json:"deferTask,omitempty"`
 	// Restart a task that was running when its process ended, from the beginning and with the same
 	// arguments, on the next worker that shares the server's store: within 30 seconds, up to three runs
 	// in all. By default, such a task fails. A worker presumed dead may still be running, so two
 	// concurrent runs must do no harm. Not for tools that defer their tasks.
-	RestartTask bool `json:"restartTask,omitempty" c:"tool_options_set_restart_task"`
+	RestartTask bool `json:"restartTask,omitempty"`
 	// `ui://` URI of the tool's user interface (MCP Apps): `_meta.ui.resourceUri` of the descriptor.
-	Ui string `json:"ui,omitempty" c:"tool_options_set_ui"`
+	Ui string `json:"ui,omitempty"`
 	// Client capabilities, such as `{"sampling": {}}`, without which calls are refused before the
 	// handler runs.
-	Requires json.RawMessage `json:"requires,omitempty" c:"tool_options_set_requires"`
+	Requires json.RawMessage `json:"requires,omitempty"`
 	// Scopes that the caller's access token must grant, in addition to those of the endpoint. Calls
 	// without them are refused, over HTTP with 403 and the required scopes. Lists omit the feature for
 	// callers without them, unless the server lists what is out of scope. If no tokens are verified,
 	// none are needed.
-	Scopes []string `json:"scopes,omitempty" c:"tool_options_set_scopes"`
+	Scopes []string `json:"scopes,omitempty"`
 	// Maximum time for one run of the handler, including the time it waits for its client. Then the
 	// call fails and the handler is cancelled.
-	Timeout time.Duration `json:"timeoutMs,omitempty" c:"tool_options_set_timeout_ms"`
+	Timeout time.Duration `json:"timeoutMs,omitempty"`
 
 	// Visible decides who can see and call it: see AddVisibility.
 	Visible *Feature `json:"-"`

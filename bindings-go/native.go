@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"sync"
 	"unsafe"
+
+	"github.com/ebitengine/purego"
 )
 
 // A str is a string in C. Its bytes are Go's, and C reads them only during the call.
@@ -50,15 +52,26 @@ var library = sync.OnceValues(func() (uintptr, error) {
 	return handle, nil
 })
 
+// named is a function of the library by its name, for those that c cannot have.
+func named[F any](name string) F {
+	loaded, err := library()
+	if err != nil {
+		panic(err)
+	}
+	var function F
+	purego.RegisterLibFunc(&function, loaded, "trunkline_"+name)
+	return function
+}
+
 // logJSON calls trunkline_call_log_json. On amd64, its last string does not fit into the registers and
 // is passed in memory, after which purego would place the argument behind it wrongly: that one is in
 // the register that is left.
 func logJSON(call uintptr, level, logger, data str, failure *uintptr) uint32 {
 	const name = "call_log_json"
 	if runtime.GOARCH == "amd64" && runtime.GOOS != "windows" {
-		return setterOf[func(uintptr, str, str, *uintptr, str) uint32](name)(call, level, logger, failure, data)
+		return named[func(uintptr, str, str, *uintptr, str) uint32](name)(call, level, logger, failure, data)
 	}
-	return setterOf[func(uintptr, str, str, str, *uintptr) uint32](name)(call, level, logger, data, failure)
+	return named[func(uintptr, str, str, str, *uintptr) uint32](name)(call, level, logger, data, failure)
 }
 
 // invoke runs a function of the library that has a place for its failure.

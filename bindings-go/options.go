@@ -8,11 +8,8 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
-
-	"github.com/ebitengine/purego"
 )
 
 // Ptr is a pointer to a value, for members that may be absent.
@@ -31,15 +28,9 @@ func isZero(value any) bool {
 	}
 }
 
-// An option is a member of a struct of options that is set.
-type option struct {
-	json, setter string
-	value        any
-}
-
-// given are the options that are set. Durations are numbers of milliseconds.
-func given(options any) []option {
-	var found []option
+// inJSON are the options that are set, as members of a JSON object. Durations are milliseconds.
+func inJSON(options any) map[string]any {
+	members := map[string]any{}
 	value := reflect.ValueOf(options)
 	for i := range value.NumField() {
 		field := value.Type().Field(i)
@@ -48,10 +39,10 @@ func given(options any) []option {
 			continue
 		}
 		if member := value.Field(i).Interface(); !isZero(member) {
-			found = append(found, option{name, field.Tag.Get("c"), plain(member)})
+			members[name] = plain(member)
 		}
 	}
-	return found
+	return members
 }
 
 // plain is a value as the library takes it: a negative number means zero.
@@ -75,76 +66,66 @@ func orDefault(given, otherwise time.Duration) uint64 {
 	return plain(cmp.Or(given, otherwise)).(uint64)
 }
 
-// inJSON are the options that are set, as members of a JSON object.
-func inJSON(options any) map[string]any {
-	members := map[string]any{}
-	for _, option := range given(options) {
-		members[option.json] = option.value
-	}
-	return members
+// A setting sets options of the library whose value is not zero. The function that uses the options
+// reports their first invalid value.
+type setting struct {
+	object uintptr
+	// A value that cannot be written as JSON.
+	err error
 }
 
-// apply sets options by their functions. The members that one function sets together are left to
-// the caller.
-func apply(object uintptr, options any) error {
-	for _, option := range given(options) {
-		if limit, err := strconv.Atoi(option.setter); err == nil {
-			c.ServerOptionsSetLimit(object, uint32(limit), option.value.(uint64))
-		} else if option.setter != "" && !together[option.setter] {
-			if err := set(object, option.setter, option.value); err != nil {
-				return err
-			}
-		}
+func (to *setting) text(set func(uintptr, str) uint32, value string) {
+	if value != "" {
+		set(to.object, text(value))
 	}
-	return nil
 }
 
-// together are the functions that set several options.
-var together = map[string]bool{
-	"server_options_set_cache": true, "http_options_set_unix": true, "http_options_set_replay": true,
-	"http_options_set_sse": true, "client_options_set_info": true,
-	"request_options_set_input_responses": true,
+func (to *setting) flag(set func(uintptr, bool) uint32, value bool) {
+	if value {
+		set(to.object, true)
+	}
 }
 
-func set(object uintptr, setter string, value any) error {
-	switch value := value.(type) {
-	case string:
-		setterOf[func(uintptr, str) uint32](setter)(object, text(value))
-	case bool:
-		setterOf[func(uintptr, bool) uint32](setter)(object, value)
-	case uint64:
-		setterOf[func(uintptr, uint64) uint32](setter)(object, value)
-	case []string:
-		if strings.Contains(setter, "_set_") {
-			return setJSON(object, setter, value)
-		}
-		for _, item := range value {
-			setterOf[func(uintptr, str) uint32](setter)(object, text(item))
-		}
-	case map[string]string:
-		for _, name := range slices.Sorted(maps.Keys(value)) {
-			setterOf[func(uintptr, str, str) uint32](setter)(object, text(name), text(value[name]))
-		}
-	case map[string]any:
-		for _, name := range slices.Sorted(maps.Keys(value)) {
-			settings, err := encode(value[name])
-			if err != nil {
-				return err
-			}
-			setterOf[func(uintptr, str, str) uint32](setter)(object, text(name), text(settings))
-		}
-	default:
-		return setJSON(object, setter, value)
+func (to *setting) maybe(set func(uintptr, bool) uint32, value *bool) {
+	if value != nil {
+		set(to.object, *value)
 	}
-	return nil
 }
 
-func setJSON(object uintptr, setter string, value any) error {
-	encoded, err := encode(value)
-	if err == nil {
-		setterOf[func(uintptr, str) uint32](setter)(object, text(encoded))
+// number sets a number of units. A negative one means zero.
+func (to *setting) number(set func(uintptr, uint64) uint32, value, unit int64) {
+	if value != 0 {
+		set(to.object, uint64(max(value/unit, 0)))
 	}
-	return err
+}
+
+func (to *setting) limit(limit uint32, value, unit int64) {
+	to.number(func(object uintptr, value uint64) uint32 { return c.ServerOptionsSetLimit(object, limit, value) }, value, unit)
+}
+
+func (to *setting) each(set func(uintptr, str) uint32, values []string) {
+	for _, value := range values {
+		set(to.object, text(value))
+	}
+}
+
+func (to *setting) json(set func(uintptr, str) uint32, value any) {
+	if !isZero(value) {
+		encoded, err := encode(value)
+		to.err = cmp.Or(to.err, err)
+		set(to.object, text(encoded))
+	}
+}
+
+func pairs[V any](to *setting, set func(uintptr, str, str) uint32, values map[string]V) {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		value, isText := any(values[name]).(string)
+		if !isText {
+			encoded, err := encode(values[name])
+			value, to.err = encoded, cmp.Or(to.err, err)
+		}
+		set(to.object, text(name), text(value))
+	}
 }
 
 // optionName is where messages of the library name an option.
@@ -173,18 +154,6 @@ func spelled(err error, options any) error {
 		return strings.TrimPrefix(parts[1], "auth.") + name + parts[3]
 	})
 	return failure
-}
-
-// setterOf is a function of the library by its name. The function that uses the options reports
-// their first invalid value.
-func setterOf[F any](name string) F {
-	loaded, err := library()
-	if err != nil {
-		panic(err)
-	}
-	var function F
-	purego.RegisterLibFunc(&function, loaded, "trunkline_"+name)
-	return function
 }
 
 // prepared are the options of a request in C.
@@ -247,12 +216,10 @@ func (p *prepared) fill(ctx context.Context, inMemory, all bool, options []Reque
 			p.kept = append(p.kept, data)
 			c.RequestOptionsOnProgress(object, callbacks.progress, data, 0)
 		}
-		if responses := options[0].InputResponses; len(responses) > 0 {
-			if err := setJSON(object, "request_options_set_input_responses", responses); err != nil {
-				return err
-			}
-		}
-		return apply(object, options[0])
+		to := &setting{object: object}
+		to.json(c.RequestOptionsSetInputResponses, options[0].InputResponses)
+		options[0].applyTo(to)
+		return to.err
 	}
 	return nil
 }

@@ -38,11 +38,12 @@ func NewServer(name, version string, options ServerOptions) (*Server, error) {
 	}
 	defer c.ServerOptionsFree(set)
 	c.ServerOptionsSetPort(set, shared)
-	if err := apply(set, options); err != nil {
-		return nil, err
+	to := &setting{object: set}
+	if options.applyTo(to); to.err != nil {
+		return nil, to.err
 	}
 	if options.TTL != 0 || options.Scope != "" {
-		setterOf[func(uintptr, uint64, str) uint32]("server_options_set_cache")(set, uint64(max(options.TTL.Milliseconds(), 0)), text(string(options.Scope)))
+		c.ServerOptionsSetCache(set, uint64(max(options.TTL.Milliseconds(), 0)), text(string(options.Scope)))
 	}
 	store := setOwnStore(set, options.OwnStore)
 	made, err := made(func(made, failure *uintptr) uint32 {
@@ -141,30 +142,29 @@ func (server *Server) endpoint(options HTTPOptions, open func(server, options ui
 		return nil, err
 	}
 	defer c.HttpOptionsFree(set)
-	if err := options.apply(set); err != nil {
+	if err := options.set(set); err != nil {
 		return nil, err
 	}
 	listener, err := server.listen(func(made, failure *uintptr) uint32 { return open(server.server, set, made, failure) })
 	return listener, spelled(err, options)
 }
 
-func (options HTTPOptions) apply(set uintptr) error {
-	if err := apply(set, options); err != nil {
-		return err
-	}
+func (options HTTPOptions) set(set uintptr) error {
+	to := &setting{object: set}
+	options.applyTo(to)
 	if options.Unix != "" {
 		mode := uint32(0)
 		for _, digit := range options.UnixMode {
 			mode = mode*8 + uint32(digit-'0')
 		}
-		setterOf[func(uintptr, str, uint32) uint32]("http_options_set_unix")(set, text(options.Unix), mode)
+		c.HttpOptionsSetUnix(set, text(options.Unix), mode)
 	}
 	if options.SSE != "" || options.Messages != "" {
 		stream := cmp.Or(options.SSE, "/sse")
 		if stream == NoSSE {
 			stream = ""
 		}
-		setterOf[func(uintptr, str, str) uint32]("http_options_set_sse")(set, text(stream), text(cmp.Or(options.Messages, "/messages")))
+		c.HttpOptionsSetSse(set, text(stream), text(cmp.Or(options.Messages, "/messages")))
 	}
 	if options.ReplayEvents != 0 || options.ReplayBytes != 0 {
 		events, bytes := 1000, 4<<20
@@ -174,16 +174,16 @@ func (options HTTPOptions) apply(set uintptr) error {
 		if options.ReplayBytes != 0 {
 			bytes = max(options.ReplayBytes, 0)
 		}
-		setterOf[func(uintptr, uint64, uint64) uint32]("http_options_set_replay")(set, uint64(events), uint64(bytes))
+		c.HttpOptionsSetReplay(set, uint64(events), uint64(bytes))
 	}
-	if options.Auth.Resource == "" {
-		return nil
+	if options.Auth.Resource != "" {
+		auth := inJSON(options.Auth)
+		if options.Auth.Verifier != nil {
+			auth["verifier"] = options.Auth.Verifier.number
+		}
+		to.json(c.HttpOptionsSetAuth, auth)
 	}
-	auth := inJSON(options.Auth)
-	if options.Auth.Verifier != nil {
-		auth["verifier"] = options.Auth.Verifier.number
-	}
-	return setJSON(set, "http_options_set_auth", auth)
+	return to.err
 }
 
 // Listener is an endpoint of a server.

@@ -45,6 +45,6 @@ func setOwnStore(set uintptr, store Store) handle {
 		return 0
 	}
 	data, functions := keep(store), callbacks.store
-	setterOf[func(options uintptr, functions unsafe.Pointer, data, destructor uintptr) uint32]("server_options_set_own_store")(set, unsafe.Pointer(&functions), data, 0)
+	named[func(options uintptr, functions unsafe.Pointer, data, destructor uintptr) uint32]("server_options_set_own_store")(set, unsafe.Pointer(&functions), data, 0)
 	return data
 }

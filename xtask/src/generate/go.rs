@@ -63,9 +63,15 @@ pub(crate) fn render(workspace: &Workspace, printed: &Value, surface: &Surface, 
         "replaced": REPLACED,
         "version": env!("CARGO_PKG_VERSION"),
         "errorFacts": facts.into_values().collect::<Vec<_>>(),
-        "functions": library::functions(workspace, PACKAGE, &c::sources(workspace, library)?)?,
     }));
-    let files = templates::render(&environment(workspace, surface)?, PACKAGE, &context! { ..own, ..printed.clone() })?;
+    let environment = environment(workspace, surface)?;
+    let known = context! { ..own, ..printed.clone() };
+    let draft =
+        templates::render(&environment, PACKAGE, &context! { functions => Vec::<String>::new(), ..known.clone() })?;
+    let options = draft.iter().filter(|(path, _)| path.ends_with("_options.go")).map(|(_, text)| &**text);
+    let functions = library::functions(workspace, PACKAGE, options, &c::sources(workspace, library)?)?;
+    let functions = templates::value(functions);
+    let files = templates::render(&environment, PACKAGE, &context! { functions, ..known })?;
     Ok(files.into_iter().map(|(path, text)| (path, format!("{MARK}{text}"))).collect())
 }
 
@@ -77,6 +83,8 @@ fn environment(workspace: &Workspace, surface: &Surface) -> Result<Environment<'
     environment.add_filter("is", |doc: String, name: String| comment(&is(&doc, &name)));
     let objects = surface.models.iter().filter(|model| matches!(model, Model::Object(_)));
     let objects: BTreeSet<String> = objects.map(|model| model.name().to_owned()).collect();
+    let known = objects.clone();
+    environment.add_filter("setting", move |Serde(field): Serde<Field>, owner: String| setting(&known, &owner, &field));
     environment.add_filter("member", move |Serde(field): Serde<Field>, owner: String| member(&objects, &owner, &field));
     environment.add_filter("type_of", |Serde(field): Serde<Field>| type_of(&field.ty));
     Ok(environment)
@@ -104,13 +112,49 @@ fn comment(text: &str) -> String {
     prefixed(&wrapped(&text, WIDTH), "// ").trim_end().to_owned()
 }
 
-/// A member of a struct, with its comment and its tag. An option also has the C function that sets
-/// it.
-fn member(objects: &BTreeSet<String>, owner: &str, field: &Field) -> String {
+/// The functions that set several options together, which are called by hand.
+const TOGETHER: [&str; 6] = [
+    "server_options_set_cache",
+    "http_options_set_unix",
+    "http_options_set_replay",
+    "http_options_set_sse",
+    "client_options_set_info",
+    "request_options_set_input_responses",
+];
+
+/// The statement that sets an option, if it has a function of its own.
+fn setting(objects: &BTreeSet<String>, owner: &str, field: &Field) -> String {
+    let Some(setter) = c::option(owner, field).filter(|setter| !TOGETHER.contains(&&**setter)) else {
+        return String::new();
+    };
+    let (function, name) = (format!("c.{}", super::text::pascal(&setter)), exported(&field.name));
+    let is_name = match &field.ty {
+        Type::String | Type::Values(_) => true,
+        Type::Model(model) => !objects.contains(model),
+        _ => false,
+    };
+    let (kind, more) = match &*member_type(objects, owner, field) {
+        _ if is_name => return format!("to.text({function}, string(options.{name}))"),
+        "[]string" if !setter.contains("_set_") => ("each", ""),
+        "bool" => ("flag", ""),
+        "*bool" => ("maybe", ""),
+        "int" => ("number", "1"),
+        "time.Duration" => ("number", "int64(time.Millisecond)"),
+        map if map.starts_with("map[string]") => return format!("pairs(to, {function}, options.{name})"),
+        _ => ("json", ""),
+    };
+    match field.limit {
+        Some(limit) if kind == "number" => format!("to.limit({limit}, int64(options.{name}), {more})"),
+        _ if kind == "number" => format!("to.number({function}, int64(options.{name}), {more})"),
+        _ => format!("to.{kind}({function}, options.{name})"),
+    }
+}
+
+fn member_type(objects: &BTreeSet<String>, owner: &str, field: &Field) -> String {
     let is_option = owner.ends_with("Options");
     // The zero value is the default of all others.
     let has_other_default = field.default != Some(false.into());
-    let ty = match (&field.ty, field.presence) {
+    match (&field.ty, field.presence) {
         // A map has no order.
         _ if field.json == "_meta" => "any".to_owned(),
         _ if is_base64(owner, field) => "[]byte".to_owned(),
@@ -118,15 +162,15 @@ fn member(objects: &BTreeSet<String>, owner: &str, field: &Field) -> String {
         (Type::Integer | Type::Number, Presence::Optional) if !is_option => format!("*{}", type_of(&field.ty)),
         (Type::Model(name), Presence::Optional) if objects.contains(name) => format!("*{}", exported(name)),
         (ty, _) => type_of(ty),
-    };
+    }
+}
+
+/// A member of a struct, with its comment and its tag.
+fn member(objects: &BTreeSet<String>, owner: &str, field: &Field) -> String {
+    let ty = member_type(objects, owner, field);
     let absent = if matches!(field.presence, Presence::Optional | Presence::Flag) { ",omitempty" } else { "" };
-    let setter = c::option(owner, field).filter(|_| is_option);
-    let setter = setter.map_or_else(String::new, |setter| match field.limit {
-        Some(number) => format!(" c:\"{number}\""),
-        None => format!(" c:\"{setter}\""),
-    });
     let doc = comment(&format!("{}{}", field.doc.replace(", in base64", ""), default_of(field)));
-    format!("{doc}\n{} {ty} `json:\"{}{absent}\"{setter}`", exported(&field.name), field.json)
+    format!("{doc}\n{} {ty} `json:\"{}{absent}\"`", exported(&field.name), field.json)
 }
 
 /// Go writes bytes in Base64 itself.

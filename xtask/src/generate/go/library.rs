@@ -25,9 +25,15 @@ pub(super) struct Function {
     result: &'static str,
 }
 
-/// The functions that the package names as members of `c`, in the order of their names.
-pub(super) fn functions(workspace: &Workspace, package: &str, declarations: &str) -> Result<Vec<Function>> {
-    let mut members = BTreeSet::new();
+/// The functions that the package names as members of `c`, in the order of their names. Some of the
+/// generated files name more.
+pub(super) fn functions<'a>(
+    workspace: &Workspace,
+    package: &str,
+    generated: impl IntoIterator<Item = &'a str>,
+    declarations: &str,
+) -> Result<Vec<Function>> {
+    let mut members: BTreeSet<String> = generated.into_iter().flat_map(used).collect();
     for path in files_under(&workspace.path(package))? {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if name.ends_with(".go") && !name.starts_with(GENERATED) {
