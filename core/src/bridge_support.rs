@@ -16,10 +16,11 @@ pub use crate::client::{
     calls::{reply_to::ReplyTo, result_schema::ResultSchema},
     telemetry::{call_operation::end_of, observed_opening::opening_start},
 };
+#[cfg(feature = "child-process")]
+pub use crate::transport::child_link::ChildConnector;
 pub use crate::transport::{
     blocked::{BLOCKED_TIMEOUT, CUT_TIMEOUT},
     bound_address::BoundAddress,
-    child_link::ChildConnector,
     closing::{Closing, Deadline},
     http_server::{
         fed_body::{BodyFeed, FedBody},

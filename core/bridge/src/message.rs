@@ -9,6 +9,8 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, time::Duration};
+#[cfg(feature = "child-process")]
+use trunkline::transport::ChildCommand;
 use trunkline::{
     ProxyOptions,
     auth::OAuthOptions,
@@ -25,7 +27,7 @@ use trunkline::{
         DirectoryOptions, PromptOptions, RequestHandlerOptions, ResourceOptions, ResourceTemplateOptions,
         ServerOptions, SkillOptions, ToolOptions,
     },
-    transport::{ChildCommand, HttpEndpoint},
+    transport::HttpEndpoint,
 };
 
 /// Declares a message: required members, and after a `;` optional ones. A JSON value after `or` is
@@ -1004,6 +1006,7 @@ pub(crate) fn to_core() -> impl Iterator<Item = &'static ObjectDescription> {
     let others = [
         SkillFile::OBJECT,
         OpenMessage::OBJECT,
+        #[cfg(feature = "child-process")]
         <ChildCommand as Options>::OBJECT,
         <HttpEndpoint as Options>::OBJECT,
         Memory::OBJECT,

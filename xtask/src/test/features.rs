@@ -59,7 +59,14 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
         cargo.args(["check", "--quiet", "--package", "trunkline", "--no-default-features", "--features", features]);
         count = count.and(lint::silent(cargo)?);
     }
-    Ok(count.and(small_library(workspace)?))
+    Ok(count.and(library_for_ios(workspace)?).and(small_library(workspace)?))
+}
+
+/// The library of the Swift package as it is on iOS, without child processes.
+fn library_for_ios(workspace: &Workspace) -> Result<Count> {
+    let mut cargo = workspace.cargo();
+    cargo.args(["check", "--quiet", "--package", "trunkline-uniffi", "--no-default-features"]);
+    lint::silent(cargo)
 }
 
 /// The C library without its features, which must compile without warnings, and a program that

@@ -7,7 +7,7 @@ use crate::{
 };
 use std::sync::Arc;
 use trunkline::{
-    bridge_support::{ChildConnector, MemoryConnector, ReadHandoff},
+    bridge_support::{MemoryConnector, ReadHandoff},
     client::{ClientOptions, Connector, ServerEntry},
     transport::{HttpConnector, Target},
 };
@@ -30,11 +30,12 @@ pub(crate) fn connector(
         Connecting::Memory(Memory { server, port }) => {
             Ok(Arc::new(MemoryConnector::new(ports::server_of(state, server, port)?, state.runtime()?)))
         }
+        #[cfg(feature = "child-process")]
         Connecting::Child(command) => {
             if command.command.is_empty() {
                 return Err(BridgeError::invalid("open: transport.command is empty"));
             }
-            Ok(Arc::new(ChildConnector::new(command, options.limits(), handoff)))
+            Ok(Arc::new(trunkline::bridge_support::ChildConnector::new(command, options.limits(), handoff)))
         }
         Connecting::Http(_) if !cfg!(feature = "http-client") => Err(BridgeError::without("http-client")),
         Connecting::Http(endpoint) => {
@@ -56,6 +57,7 @@ pub(crate) fn of_entry(
         return Err(BridgeError::without("auth"));
     }
     match Target::of_entry(entry.clone(), &options.server_defaults)? {
+        #[cfg(feature = "child-process")]
         Target::Child(command) => connector(state, Connecting::Child(command), options, handoff),
         // With the credentials of the entry.
         _ if cfg!(all(feature = "auth", feature = "http-client")) => {

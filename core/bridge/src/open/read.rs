@@ -14,7 +14,7 @@ use std::sync::Arc;
 use trunkline::{
     client::ClientOptions,
     protocol::{describe::Described, options::Options},
-    transport::{ChildCommand, HttpEndpoint, HttpOptions},
+    transport::{HttpEndpoint, HttpOptions},
 };
 
 const OPEN: &str = "open";
@@ -41,7 +41,8 @@ pub(super) enum Endpoint {
 
 /// How a client reaches its server.
 pub(crate) enum Connecting {
-    Child(ChildCommand),
+    #[cfg(feature = "child-process")]
+    Child(trunkline::ChildCommand),
     Http(HttpEndpoint),
     /// A server of this process.
     Memory(Memory),
@@ -123,7 +124,10 @@ fn http_endpoint(state: &Arc<PortState>, mut given: Map<String, Value>) -> Resul
 /// Reads where a client connects.
 pub(super) fn connecting(mut given: Map<String, Value>) -> Result<Connecting, BridgeError> {
     match type_of(&mut given)?.as_str() {
+        #[cfg(feature = "child-process")]
         "child" => transport(given).map(Connecting::Child),
+        #[cfg(not(feature = "child-process"))]
+        "child" => Err(BridgeError::without("child-process")),
         "group" => transport(given).map(Connecting::Group),
         "config" => transport(given).map(Connecting::Config),
         "memory" => transport(given).map(Connecting::Memory),

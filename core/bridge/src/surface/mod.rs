@@ -19,7 +19,7 @@ use crate::{
 use prose::text;
 use serde_json::{Map, Value, json};
 use trunkline::{
-    ChildCommand, ClientOptions, HttpOptions, ProxyOptions, RequestOptions, ServerOptions,
+    ClientOptions, HttpOptions, ProxyOptions, RequestOptions, ServerOptions,
     auth::{Identity, OAuthOptions},
     bridge_support::BoundAddress,
     protocol::{
@@ -133,7 +133,8 @@ impl Models {
                 is_of_cache,
             ),
             self.options_named::<AuthConfig>("AuthOptions", "`AuthorizationOptions` and `JwtOptions`"),
-            self.options_named::<ChildCommand>("ChildOptions", "`ChildCommand`"),
+            #[cfg(feature = "child-process")]
+            self.options_named::<trunkline::ChildCommand>("ChildOptions", "`ChildCommand`"),
             self.options_named::<HttpEndpoint>("EndpointOptions", "`HttpEndpoint`"),
             self.options::<OAuthOptions>(),
             self.options::<ToolOptions>(),
