@@ -1,6 +1,6 @@
 //! Writes the functions of the native library in Kotlin and Swift: `trunkline-bindgen LIBRARY
-//! FOLDER`. The library describes itself; a stripped one no longer does. `cargo xtask generate` runs
-//! this.
+//! FOLDER`. The library describes itself; a stripped one no longer does. `cargo xtask generate`
+//! runs this.
 
 use std::path::Path;
 

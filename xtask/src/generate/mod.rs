@@ -148,8 +148,8 @@ fn superfluous(workspace: &Workspace, files: &[File]) -> Result<Vec<String>> {
     Ok(found)
 }
 
-/// Formats text with the formatter of its language. TypeScript, Kotlin and Swift are not formatted here:
-/// their templates take care of that.
+/// Formats text with the formatter of its language. TypeScript, Kotlin and Swift are not formatted
+/// here: their templates take care of that.
 fn formatted(workspace: &Workspace, path: &str, mut text: String) -> Result<String> {
     let extension = Path::new(path).extension().and_then(|extension| extension.to_str());
     let mut command = match extension {

@@ -181,3 +181,17 @@ impl PartialEq for Language {
 }
 
 impl Eq for Language {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_language_without_a_toolchain_takes_part_by_name_only() {
+        let named = Language::parse_list("rust,swift").unwrap();
+        assert_eq!(named.iter().map(|language| language.name).collect::<Vec<_>>(), ["rust", "swift"]);
+        assert!(Language::ALL.iter().all(|language| language.name != "swift"));
+        let error = Language::parse_list("swfit").err().map(|error| error.to_string());
+        assert!(error.is_some_and(|error| error.contains("ruby, swift")));
+    }
+}

@@ -1,5 +1,5 @@
-//! Swift: the package for Linux and Apple's platforms, with `swift format` and Swift Testing. Debian
-//! 12 has no Swift, so that the entry is none of `ALL`.
+//! Swift: the package for Linux and Apple's platforms, with `swift format` and Swift Testing.
+//! Debian 12 has no Swift, so the entry is not in `ALL`.
 
 use std::path::PathBuf;
 

@@ -57,12 +57,13 @@ pub(crate) fn of_maven(output: &Output) -> Count {
     judged(output, (run - failures - errors, failures + errors))
 }
 
-/// The last line of Swift Testing: `Test run with 9 tests passed after 1.2 seconds.`, or `failed` with
-/// the number of issues; and the lines of failed tests.
+/// The last line of Swift Testing: `Test run with 9 tests passed after 1.2 seconds.`, or `failed`
+/// with the number of issues; and the lines of failed tests.
 pub(crate) fn of_swift(output: &Output) -> Count {
     let run = output.text.lines().rev().find_map(|line| line.split_once("Test run with ")).map_or("", |(_, run)| run);
     let all = run.split(' ').next().and_then(|number| number.parse().ok()).unwrap_or(0);
-    let is_failed = |line: &&str| line.contains(" Test ") && line.contains(" failed after ");
+    let is_failed =
+        |line: &&str| line.contains(" Test ") && line.contains(" failed after ") && !line.contains(" Test run with ");
     let failed = output.text.lines().filter(is_failed).count();
     judged(output, (usize::saturating_sub(all, failed), failed))
 }
@@ -146,5 +147,15 @@ mod tests {
         let panic = ["thread 'b' (7) panicked at core/b.rs:5:9:", "too late"];
         let cargo = format!("---- b stdout ----\n\n{}\nstack backtrace:\n   0: begin\n", panic.join("\n"));
         assert_eq!(failed_tests(&cargo), panic);
+    }
+
+    #[test]
+    fn tests_in_swift_are_counted_without_their_suites() {
+        let passed = "✔ Test a() passed after 0.1 seconds.\n✔ Test run with 2 tests passed after 0.2 seconds.";
+        assert_eq!(sums(&of_swift(&ended(passed, Some(true)))), (2, 0));
+        let failed = "✘ Suite S failed after 2 seconds with 1 issue.\n✘ Test b() failed after 1 seconds with 1 issue.\n\
+                      ✘ Test run with 3 tests failed after 2 seconds with 1 issue.";
+        assert_eq!(sums(&of_swift(&ended(failed, Some(false)))), (2, 1));
+        assert_eq!(sums(&of_swift(&ended("error: fatalError", Some(false)))), (0, 1));
     }
 }
