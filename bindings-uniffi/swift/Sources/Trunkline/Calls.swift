@@ -31,9 +31,7 @@ final class Calls: Sendable {
     private let core: TrunklineNative.Port
     private let running = Locked<[UInt64: RunningCall]>([:])
 
-    init(_ core: TrunklineNative.Port) {
-        self.core = core
-    }
+    init(_ core: TrunklineNative.Port) { self.core = core }
 
     /// Runs the handler of a call with the task-local values of what caused it, and sends its answer.
     func start(_ event: Event, _ callable: Callable?, _ cause: Cause?) {

@@ -2,9 +2,7 @@
 public class ConnectedClient: @unchecked Sendable {
     let connection: Connection
 
-    init(_ connection: Connection) {
-        self.connection = connection
-    }
+    init(_ connection: Connection) { self.connection = connection }
 
     // Ends a connection that nothing refers to any more.
     deinit {

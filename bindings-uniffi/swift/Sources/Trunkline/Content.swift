@@ -23,9 +23,7 @@ extension ContentBlock {
     public static func link(uri: String, name: String) -> ContentBlock { .resourceLink(ResourceLink(uri: uri, name: name)) }
 
     /// The text of a text block.
-    public var text: String? {
-        if case .text(let content) = self { content.text } else { nil }
-    }
+    public var text: String? { if case .text(let content) = self { content.text } else { nil } }
 }
 
 extension SamplingBlock {
@@ -33,9 +31,7 @@ extension SamplingBlock {
     public static func text(_ text: String) -> SamplingBlock { .text(TextContent(text: text)) }
 
     /// The text of a text block.
-    public var text: String? {
-        if case .text(let content) = self { content.text } else { nil }
-    }
+    public var text: String? { if case .text(let content) = self { content.text } else { nil } }
 }
 
 extension CallToolResult {

@@ -53,9 +53,7 @@ public struct ToolError: LocalizedError, Sendable {
     public let message: String
     public var errorDescription: String? { message }
 
-    public init(_ message: String) {
-        self.message = message
-    }
+    public init(_ message: String) { self.message = message }
 }
 
 /// Thrown by a ``Store``. Any other error of a store means that it is unavailable.

@@ -2,9 +2,7 @@
 public class Registration: @unchecked Sendable {
     fileprivate let current: Locked<UInt64>
 
-    init(_ handle: UInt64) {
-        current = Locked(handle)
-    }
+    init(_ handle: UInt64) { current = Locked(handle) }
 
     var handle: UInt64 { current.with { $0 } }
 
@@ -58,9 +56,7 @@ public final class ChangeableRegistration<Options: FeatureOptions>: Registration
 public struct ResourceRequest: Sendable {
     private let body: JSON
 
-    init(_ body: JSON) {
-        self.body = body
-    }
+    init(_ body: JSON) { self.body = body }
 
     /// The URI of the resource.
     public var uri: String { body["uri"]?.string ?? "" }

@@ -5,9 +5,7 @@ final class Locked<Value>: @unchecked Sendable {
     private let lock = NSLock()
     private var value: Value
 
-    init(_ value: Value) {
-        self.value = value
-    }
+    init(_ value: Value) { self.value = value }
 
     /// Must be short: it blocks a thread.
     func with<R>(_ work: (inout Value) throws -> R) rethrows -> R {

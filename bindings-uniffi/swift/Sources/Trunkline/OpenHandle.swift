@@ -14,9 +14,7 @@ class OpenHandle: HandleOwner, @unchecked Sendable {
         var atEnd: [@Sendable () -> Void] = []
     }
 
-    init(_ server: Server?) {
-        self.server = server
-    }
+    init(_ server: Server?) { self.server = server }
 
     var handle: UInt64 { state.with { $0.handle } }
     var isOpen: Bool { state.with { $0.handle != none && $0.end == nil } }

@@ -12,9 +12,7 @@ final class Requests: Sendable {
     private let slots = Locked<[UInt64: Slot]>([:])
     private let reporters = Locked<[UInt64: ProgressReporter]>([:])
 
-    init(_ core: TrunklineNative.Port) {
-        self.core = core
-    }
+    init(_ core: TrunklineNative.Port) { self.core = core }
 
     /// Sends a request and waits for its reply. If the task is cancelled, so is the request. With
     /// `causes`, it leads to calls in this process, which inherit the task-local values.

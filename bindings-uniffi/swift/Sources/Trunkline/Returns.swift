@@ -10,9 +10,7 @@ struct Answer: Sendable {
         body = Data(text.utf8)
     }
 
-    init(_ shape: UInt8, _ json: JSON) {
-        self.init(shape, json.description)
-    }
+    init(_ shape: UInt8, _ json: JSON) { self.init(shape, json.description) }
 }
 
 /// Returned by a handler that needs input from its client without waiting for it. When the responses

@@ -27,9 +27,7 @@ public enum JSON: Sendable, Hashable {
     /// The member of an object; nil if there is none, or if this is not an object.
     public subscript(name: String) -> JSON? { object?[name] }
 
-    public var bool: Bool? {
-        if case .bool(let value) = self { value } else { nil }
-    }
+    public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
 
     /// A whole number.
     public var integer: Int? {
@@ -48,17 +46,11 @@ public enum JSON: Sendable, Hashable {
         }
     }
 
-    public var string: String? {
-        if case .string(let value) = self { value } else { nil }
-    }
+    public var string: String? { if case .string(let value) = self { value } else { nil } }
 
-    public var array: [JSON]? {
-        if case .array(let value) = self { value } else { nil }
-    }
+    public var array: [JSON]? { if case .array(let value) = self { value } else { nil } }
 
-    public var object: JSONObject? {
-        if case .object(let value) = self { value } else { nil }
-    }
+    public var object: JSONObject? { if case .object(let value) = self { value } else { nil } }
 }
 
 extension JSON: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,

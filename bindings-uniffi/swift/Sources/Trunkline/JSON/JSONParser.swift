@@ -18,9 +18,7 @@ struct JSONParser {
         }
     }
 
-    private init(bytes: UnsafeRawBufferPointer) {
-        self.bytes = bytes
-    }
+    private init(bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
     private var next: UInt8? { at < bytes.count ? bytes[at] : nil }
 

@@ -151,9 +151,7 @@ final class SchemaRecorder {
     /// The member that the type has looked for, and so does without.
     private var optional: String?
 
-    init(_ definitions: Schemas.Definitions) {
-        self.definitions = definitions
-    }
+    init(_ definitions: Schemas.Definitions) { self.definitions = definitions }
 
     func looksFor(_ key: some CodingKey) { optional = key.stringValue }
 
@@ -217,33 +215,19 @@ struct RecordingValue: SingleValueDecodingContainer {
     }
 }
 
-protocol OptionalType {
-    static var wrapped: any Decodable.Type { get }
-}
+protocol OptionalType { static var wrapped: any Decodable.Type { get } }
 
-extension Optional: OptionalType where Wrapped: Decodable {
-    static var wrapped: any Decodable.Type { Wrapped.self }
-}
+extension Optional: OptionalType where Wrapped: Decodable { static var wrapped: any Decodable.Type { Wrapped.self } }
 
-protocol ListType {
-    static var element: any Decodable.Type { get }
-}
+protocol ListType { static var element: any Decodable.Type { get } }
 
-extension Array: ListType where Element: Decodable {
-    static var element: any Decodable.Type { Element.self }
-}
+extension Array: ListType where Element: Decodable { static var element: any Decodable.Type { Element.self } }
 
-extension Set: ListType where Element: Decodable {
-    static var element: any Decodable.Type { Element.self }
-}
+extension Set: ListType where Element: Decodable { static var element: any Decodable.Type { Element.self } }
 
-protocol MapType {
-    static var element: any Decodable.Type { get }
-}
+protocol MapType { static var element: any Decodable.Type { get } }
 
-extension Members: MapType where Value: Decodable {
-    static var element: any Decodable.Type { Value.self }
-}
+extension Members: MapType where Value: Decodable { static var element: any Decodable.Type { Value.self } }
 
 extension Dictionary: MapType where Key == String, Value: Decodable {
     static var element: any Decodable.Type { Value.self }

@@ -30,9 +30,7 @@ final class ValueDecoder: Decoder {
     }
 
     /// The JSON to decode, if any.
-    var json: JSON? {
-        if case .json(let json, _) = source { json } else { nil }
-    }
+    var json: JSON? { if case .json(let json, _) = source { json } else { nil } }
 
     func value<T: Decodable>(_ type: T.Type) throws -> T {
         guard case .json(let json, _) = source else { return try T(from: self) }

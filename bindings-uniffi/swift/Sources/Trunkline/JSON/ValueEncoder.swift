@@ -56,9 +56,7 @@ private final class Target {
 
     private var content: Content?
 
-    init(_ value: JSON? = nil) {
-        content = value.map(Content.value)
-    }
+    init(_ value: JSON? = nil) { content = value.map(Content.value) }
 
     var json: JSON {
         switch content {
@@ -70,9 +68,7 @@ private final class Target {
         }
     }
 
-    var count: Int {
-        if case .elements(let elements) = content { elements.count } else { 0 }
-    }
+    var count: Int { if case .elements(let elements) = content { elements.count } else { 0 } }
 
     /// A second container of the same kind continues the first.
     func begin(_ empty: Content) {
