@@ -242,13 +242,28 @@ fn words<'a>(words: impl Iterator<Item = &'a std::ffi::OsStr>) -> String {
 
 /// The last lines of a string.
 pub(crate) fn tail(text: &str, lines: usize) -> String {
-    let all: Vec<&str> = text.lines().collect();
+    let all: Vec<&str> = text.lines().filter(|line| !is_frame(line)).collect();
     all[all.len().saturating_sub(lines)..].join("\n")
+}
+
+/// Returns whether a line is a stack frame of a JVM or of Node.js, of which an error may have more
+/// than its message and causes have lines.
+fn is_frame(line: &str) -> bool {
+    let words = line.trim_start();
+    let is_count = words.starts_with("... ") && words.ends_with(" more");
+    words.len() < line.len() && (words.starts_with("at ") || is_count)
 }
 
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_tail_has_messages_instead_of_stack_frames() {
+        let thrown = "first\nException in thread \"main\" a.B: no login\n\tat a.C.d(C.kt:7)\n\tat a.E.f(E.kt:8)\nCaused by: g.H: refused\n\tat g.H.i(H.kt:9)\n\t... 2 more\n";
+        assert_eq!(tail(thrown, 2), "Exception in thread \"main\" a.B: no login\nCaused by: g.H: refused");
+        assert_eq!(tail("at last\n", 2), "at last");
+    }
 
     fn shell(script: &str) -> Command {
         let mut command = Command::new("sh");
