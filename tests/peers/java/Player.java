@@ -39,7 +39,10 @@ final class Player {
   /** How long a response or a notification may take. */
   private static final Duration PATIENCE = Duration.ofSeconds(5);
 
-  private static final Duration CONNECT = Duration.ofSeconds(20);
+
+  /** How long a server may take to start, on a busy machine. */
+  private static final Duration CONNECT = Duration.ofSeconds(40);
+
   private static final McpJsonMapper MAPPER = McpJsonDefaults.getMapper();
 
   private final Map<String, Object> part;
@@ -129,7 +132,7 @@ final class Player {
         McpClient.async(transport)
             .clientInfo(McpSchema.Implementation.builder("peer-java", "1.0.0").build())
             .capabilities(capabilities)
-            .requestTimeout(PATIENCE)
+            .requestTimeout(CONNECT)
             .initializationTimeout(CONNECT)
             .roots(McpSchema.Root.builder("file:///work").build())
             .sampling(request -> Mono.just(answer))
@@ -205,13 +208,11 @@ final class Player {
     if (wantsProgress) {
       request.progressToken("progress of " + given.get("name"));
     }
-    var call = client.callTool(request.build());
-    if (given.get("timeoutMs") instanceof Number limit) {
-      call = call.timeout(Duration.ofMillis(limit.longValue()));
-    }
-    var future = call.toFuture();
-    if (given.get("cancelMs") instanceof Number limit) {
-      CompletableFuture.delayedExecutor(limit.longValue(), TimeUnit.MILLISECONDS)
+    var limit =
+        given.get("timeoutMs") instanceof Number ms ? Duration.ofMillis(ms.longValue()) : PATIENCE;
+    var future = client.callTool(request.build()).timeout(limit).toFuture();
+    if (given.get("cancelMs") instanceof Number ms) {
+      CompletableFuture.delayedExecutor(ms.longValue(), TimeUnit.MILLISECONDS)
           .execute(() -> future.cancel(true));
     }
     var result = future.get();
