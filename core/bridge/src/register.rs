@@ -241,7 +241,7 @@ pub(crate) fn hook(
 fn registered_id(state: &PortState, server: &Server, handle: u64) -> Result<u64, BridgeError> {
     let tables = state.tables.lock();
     let feature = tables.features.get(handle).filter(|feature| feature.server.is(server));
-    feature.and_then(|feature| feature.id).ok_or_else(|| BridgeError::stale("a feature of this server", handle))
+    feature.and_then(|feature| feature.id).ok_or_else(BridgeError::removed)
 }
 
 /// Removes a registered feature.

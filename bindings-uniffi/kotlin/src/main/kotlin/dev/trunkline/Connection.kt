@@ -47,10 +47,24 @@ internal class Connection(
         null
     }
 
+    /** What a function of the program, such as `onOpenUrl`, has thrown last. */
+    @Volatile
+    private var thrown: Exception? = null
+
     override suspend fun request(method: String, params: JsonObject, options: RequestOptions?): JsonElement = send(method, params, options)
 
     suspend fun send(method: String, params: JsonElement?, options: RequestOptions?): JsonElement =
-        Port.requests.send(handle, method, params, options, causes = server != null)
+        explained { Port.requests.send(handle, method, params, options, causes = server != null) }
+
+    override suspend fun open(message: JsonObject): JsonElement = explained { super.open(message) }
+
+    /** Adds what the program itself has thrown to the error that this led to, which only has its message. */
+    private inline fun <T> explained(work: () -> T): T = try {
+        work()
+    } catch (error: TrunklineException) {
+        thrown?.takeIf { messageOf(it) in error.message.orEmpty() }?.let(error::addSuppressed)
+        throw error
+    }
 
     suspend fun stream(method: String, params: JsonElement, options: RequestOptions.() -> Unit): Stream =
         stream(method, params, RequestOptions().apply(options))
@@ -76,7 +90,8 @@ internal class Connection(
             } catch (error: Exception) {
                 // The program itself calls these functions, and gets the message.
                 if (operation !in ClientHandlers.OWN || error is Suspended || error is CallCancelled) throw error
-                throw ToolException(error.message ?: error.toString(), error)
+                thrown = (error as? Failed)?.cause as? Exception ?: error
+                throw ToolException(messageOf(error), error)
             }
         }
     }
@@ -85,6 +100,8 @@ internal class Connection(
         received.close()
         super.closed(error)
     }
+
+    private fun messageOf(error: Exception) = error.message ?: error.toString()
 
     private fun handle(notification: Notification) {
         val (method, params) = notification

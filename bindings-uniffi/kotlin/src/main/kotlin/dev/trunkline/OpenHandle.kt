@@ -30,7 +30,7 @@ internal open class OpenHandle(private val server: Server? = null) : HandleOwner
     val isOpen: Boolean get() = handle != NONE && !end.isCompleted
 
     /** Opens it, and returns the result. If the coroutine is cancelled meanwhile, it is closed. */
-    suspend fun open(message: JsonObject): JsonElement = opened { Port.open(message, this) }
+    open suspend fun open(message: JsonObject): JsonElement = opened { Port.open(message, this) }
 
     suspend fun opened(open: () -> ULong): JsonElement {
         val opening =

@@ -53,7 +53,10 @@ private class SchemaWriter(private val root: SerialDescriptor) {
 
     private fun kind(descriptor: SerialDescriptor): JsonObject = when (descriptor.kind) {
         PrimitiveKind.BOOLEAN -> type("boolean")
-        PrimitiveKind.BYTE, PrimitiveKind.SHORT, PrimitiveKind.INT, PrimitiveKind.LONG -> type("integer")
+        PrimitiveKind.BYTE -> integer(Byte.MIN_VALUE, Byte.MAX_VALUE)
+        PrimitiveKind.SHORT -> integer(Short.MIN_VALUE, Short.MAX_VALUE)
+        PrimitiveKind.INT -> integer(Int.MIN_VALUE, Int.MAX_VALUE)
+        PrimitiveKind.LONG -> integer(Long.MIN_VALUE, Long.MAX_VALUE)
         PrimitiveKind.FLOAT, PrimitiveKind.DOUBLE -> type("number")
         PrimitiveKind.CHAR, PrimitiveKind.STRING -> type("string")
         SerialKind.ENUM -> JsonObject(type("string") + ("enum" to names(descriptor)))
@@ -66,7 +69,7 @@ private class SchemaWriter(private val root: SerialDescriptor) {
 
     private fun structure(descriptor: SerialDescriptor): JsonObject {
         // An inline class is written as its value.
-        if (descriptor.isInline) return of(descriptor.getElementDescriptor(0))
+        if (descriptor.isInline) return unsigned(descriptor) ?: of(descriptor.getElementDescriptor(0))
         val name = descriptor.serialName.removeSuffix("?")
         if (name in open) {
             recursive += name
@@ -78,6 +81,14 @@ private class SchemaWriter(private val root: SerialDescriptor) {
         if (name !in recursive) return schema
         definitions[short(name)] = schema
         return if (open.isEmpty()) schema else JsonObject(mapOf("\$ref" to JsonPrimitive(reference(name))))
+    }
+
+    private fun unsigned(descriptor: SerialDescriptor): JsonObject? = when (descriptor.serialName.removeSuffix("?")) {
+        "kotlin.UByte" -> integer(0, UByte.MAX_VALUE.toLong())
+        "kotlin.UShort" -> integer(0, UShort.MAX_VALUE.toLong())
+        "kotlin.UInt" -> integer(0, UInt.MAX_VALUE.toLong())
+        "kotlin.ULong" -> JsonObject(type("integer") + ("minimum" to JsonPrimitive(0)))
+        else -> null
     }
 
     private fun members(descriptor: SerialDescriptor): JsonObject {
@@ -119,6 +130,9 @@ private class SchemaWriter(private val root: SerialDescriptor) {
 private const val DEFINITIONS = "\$defs"
 
 private fun type(name: String): JsonObject = JsonObject(mapOf("type" to JsonPrimitive(name)))
+
+private fun integer(minimum: Number, maximum: Number): JsonObject =
+    JsonObject(type("integer") + mapOf("minimum" to JsonPrimitive(minimum), "maximum" to JsonPrimitive(maximum)))
 
 private fun objectSchema(properties: Map<String, JsonElement>, required: List<String>, definitions: JsonElement? = null): JsonObject =
     objectOf(

@@ -60,8 +60,21 @@ class FeaturesTest {
             price.enable()
             price.remove()
             assertEquals(listOf(), client.listTools())
+            val late = assertFailsWith<InvalidArgumentException> { price.update { description = "late" } }
+            assertTrue("was removed" in late.message.orEmpty(), late.message)
         }
         shop.close()
+    }
+
+    @Test
+    fun `what a callback has thrown is with the error that it leads to`() = test {
+        val reason = IllegalStateException("no token today")
+        val locked = server("locked", "1")
+        val listener = locked.listen { port = 0 }
+        val error =
+            assertFailsWith<TrunklineException> { Client.connect(listener.url, options = { onAccessToken { throw reason } }) }
+        assertEquals(listOf<Throwable>(reason), error.suppressedExceptions)
+        locked.close()
     }
 
     @Test

@@ -21,18 +21,18 @@ import org.jspecify.annotations.Nullable;
 /** Writes the JSON Schema of a type. */
 final class Schema {
   private static final String DEFINITIONS = "$defs";
-  private static final Set<Class<?>> INTEGERS =
-      Set.of(
-          byte.class,
-          short.class,
-          int.class,
-          long.class,
-          Byte.class,
-          Short.class,
-          Integer.class,
-          Long.class,
-          BigInteger.class,
-          Duration.class);
+
+  /** The bits of integers. */
+  private static final Map<Class<?>, Integer> BITS =
+      Map.of(
+          byte.class, Byte.SIZE,
+          short.class, Short.SIZE,
+          int.class, Integer.SIZE,
+          long.class, Long.SIZE,
+          Byte.class, Byte.SIZE,
+          Short.class, Short.SIZE,
+          Integer.class, Integer.SIZE,
+          Long.class, Long.SIZE);
 
   /** Records that contain themselves, by name. */
   private final Map<String, Object> definitions = new LinkedHashMap<>();
@@ -116,8 +116,8 @@ final class Schema {
       return new LinkedHashMap<>();
     } else if (type == boolean.class || type == Boolean.class) {
       return named("boolean");
-    } else if (INTEGERS.contains(type)) {
-      return named("integer");
+    } else if (BITS.containsKey(type) || type == BigInteger.class || type == Duration.class) {
+      return integer(type);
     } else if (type.isPrimitive() && type != void.class && type != char.class
         || Number.class.isAssignableFrom(type)) {
       return named("number");
@@ -212,6 +212,16 @@ final class Schema {
 
   private static Map<String, Object> named(String type) {
     return Json.object("type", type);
+  }
+
+  /** The schema of an integer, with the bounds of its type if it has some. */
+  static Map<String, Object> integer(Class<?> type) {
+    var bits = BITS.get(type);
+    if (bits == null) {
+      return named("integer");
+    }
+    var maximum = Long.MAX_VALUE >> (Long.SIZE - bits);
+    return Json.object("type", "integer", "minimum", -maximum - 1, "maximum", maximum);
   }
 
   private static Map<String, Object> reference(Class<?> type) {

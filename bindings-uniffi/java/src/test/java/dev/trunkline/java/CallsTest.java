@@ -350,4 +350,27 @@ class CallsTest {
           }
         });
   }
+
+  @Test
+  void whatACallbackHasThrownIsTheCause() {
+    var reason = new IllegalStateException("no token today");
+    try (var locked = new Server("locked", "1");
+        var listener = locked.listen(options -> options.port(0))) {
+      Throwable thrown =
+          assertThrows(
+              TrunklineException.class,
+              () ->
+                  Client.connect(
+                      listener.url(),
+                      options ->
+                          options.onAccessToken(
+                              request -> {
+                                throw reason;
+                              })));
+      while (thrown != null && thrown != reason) {
+        thrown = thrown.getCause();
+      }
+      assertEquals(reason, thrown);
+    }
+  }
 }

@@ -97,6 +97,11 @@ class FeaturesTest {
         price.remove();
         price.remove();
         assertEquals(List.of(), client.listTools());
+        var late =
+            assertThrows(
+                InvalidArgumentException.class,
+                () -> price.update(options -> options.description("late")));
+        assertTrue(late.getMessage().contains("was removed"), late.getMessage());
       }
     }
   }

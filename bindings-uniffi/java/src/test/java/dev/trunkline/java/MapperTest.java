@@ -89,6 +89,22 @@ class MapperTest {
     assertThrows(InvalidArgumentException.class, () -> Schema.of(Thread.class));
   }
 
+  record Numbers(byte small, Short medium, int large, long huge, java.math.BigInteger any) {}
+
+  @Test
+  void integersHaveTheBoundsOfTheirTypes() {
+    assertEquals(
+        Json.parse(
+            """
+            {"small": {"type": "integer", "minimum": -128, "maximum": 127},
+             "medium": {"type": "integer", "minimum": -32768, "maximum": 32767},
+             "large": {"type": "integer", "minimum": -2147483648, "maximum": 2147483647},
+             "huge": {"type": "integer", "minimum": -9223372036854775808, "maximum": 9223372036854775807},
+             "any": {"type": "integer"}}
+            """),
+        Json.parse(Json.write(Schema.of(Numbers.class).get("properties"))));
+  }
+
   @Test
   void modelsKeepWhatTheyDoNotKnow() {
     var block = Json.read(Json.parse("{\"type\":\"hologram\",\"data\":1}"), ContentBlock.class);

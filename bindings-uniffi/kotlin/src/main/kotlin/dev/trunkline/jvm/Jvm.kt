@@ -67,7 +67,9 @@ internal class Jvm(private val errorOf: Function<Map<String, Any?>, RuntimeExcep
 
     internal fun convert(error: TrunklineException): RuntimeException {
         val kind = json.encodeToJsonElement(error.kind)
-        return errorOf.apply(members(error.origin ?: objectOf("kind" to kind, "message" to JsonPrimitive(error.message))))
+        val converted = errorOf.apply(members(error.origin ?: objectOf("kind" to kind, "message" to JsonPrimitive(error.message))))
+        error.suppressed.firstOrNull()?.let(converted::initCause)
+        return converted
     }
 
     public companion object {
