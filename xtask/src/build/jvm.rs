@@ -57,7 +57,8 @@ pub(crate) fn build(workspace: &Workspace) -> Result<()> {
         .on(&START.join(" "))
         .on_files(&package.join("pom.xml"))?
         .on_files(&package.join("src"))?
-        .on_files(&workspace.path("bindings-uniffi/java/src"))?;
+        .on_files(&workspace.path("bindings-uniffi/java/src"))?
+        .on_files(&workspace.path("bindings-uniffi/ktor/src"))?;
     for language in LANGUAGES {
         for folder in ["tests/fixtures", "examples", "benches"] {
             stamp = stamp.on_files(&workspace.path(&format!("{folder}/{language}")))?;

@@ -27,7 +27,12 @@ pub(super) static ENTRY: Entry = Entry {
         test: |line, _| line.strip_prefix("void ").and_then(|rest| rest.split('(').next()),
     },
     steps: &[
-        Step::new(Turn::Beside, "java lint", &["bindings-uniffi/java/", "tests/fixtures/java/"], lint),
+        Step::new(
+            Turn::Beside,
+            "java lint",
+            &["bindings-uniffi/java/", "tests/fixtures/java/", "tests/peers/java/"],
+            lint,
+        ),
         Step::new(Turn::Beside, "java tests", &["core/", "bindings-uniffi/", "tests/fixtures/java/"], tests),
     ],
     toolchain: || system::maven().map(drop),

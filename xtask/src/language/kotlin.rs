@@ -28,7 +28,12 @@ pub(super) static ENTRY: Entry = Entry {
         test: |line, _| line.strip_prefix("fun `").and_then(|rest| rest.split('`').next()),
     },
     steps: &[
-        Step::new(Turn::Beside, "kotlin lint", &["bindings-uniffi/kotlin/", "tests/fixtures/kotlin/"], lint),
+        Step::new(
+            Turn::Beside,
+            "kotlin lint",
+            &["bindings-uniffi/kotlin/", "bindings-uniffi/ktor/", "tests/fixtures/kotlin/", "tests/peers/kotlin/"],
+            lint,
+        ),
         Step::new(Turn::Beside, "kotlin tests", &["core/", "bindings-uniffi/", "tests/fixtures/kotlin/"], tests),
     ],
     toolchain: || system::maven().map(drop),
@@ -53,7 +58,10 @@ fn lint(workspace: &Workspace, _: &Selection) -> Result<Count> {
 /// Runs the tests that the build has compiled.
 fn tests(workspace: &Workspace, _: &Selection) -> Result<Count> {
     Ok(of_maven(&run(
-        jvm::maven(workspace, &["surefire:test", "-Dsurefire.includes=**/dev/trunkline/*Test"]),
+        jvm::maven(
+            workspace,
+            &["surefire:test", "-Dsurefire.includes=**/dev/trunkline/*Test,**/dev/trunkline/ktor/*Test"],
+        ),
         suites::DEADLINE,
     )?))
 }

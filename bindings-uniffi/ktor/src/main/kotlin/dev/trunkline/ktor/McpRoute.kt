@@ -1,0 +1,139 @@
+package dev.trunkline.ktor
+
+import dev.trunkline.AuthOptions
+import dev.trunkline.HttpEndpoint
+import dev.trunkline.HttpOptions
+import dev.trunkline.HttpRequest
+import dev.trunkline.HttpResponse
+import dev.trunkline.Server
+import dev.trunkline.TokenVerifier
+import io.ktor.http.ContentType
+import io.ktor.http.Headers
+import io.ktor.http.HttpHeaders
+import io.ktor.http.HttpStatusCode
+import io.ktor.http.content.OutgoingContent
+import io.ktor.server.application.ApplicationCall
+import io.ktor.server.application.ApplicationStopPreparing
+import io.ktor.server.application.MissingApplicationPluginException
+import io.ktor.server.application.install
+import io.ktor.server.application.plugin
+import io.ktor.server.http.HttpRequestLifecycle
+import io.ktor.server.request.httpMethod
+import io.ktor.server.request.httpVersion
+import io.ktor.server.request.receiveChannel
+import io.ktor.server.request.uri
+import io.ktor.server.response.respond
+import io.ktor.server.routing.Route
+import io.ktor.server.routing.application
+import io.ktor.server.routing.route
+import io.ktor.utils.io.ByteReadChannel
+import io.ktor.utils.io.ByteWriteChannel
+import io.ktor.utils.io.readAvailable
+import io.ktor.utils.io.writeFully
+import kotlinx.coroutines.flow.Flow
+import kotlinx.coroutines.flow.emptyFlow
+import kotlinx.coroutines.flow.flow
+import kotlinx.coroutines.runBlocking
+
+/**
+ * Serves MCP at this route and below it. Takes the options of [Server.listen] except those of a socket. The endpoint
+ * closes with the application.
+ *
+ * ```
+ * routing {
+ *     route("/mcp") { mcp(weather) }
+ * }
+ * ```
+ *
+ * A client that disconnects is noticed at once under Netty and CIO, and at the next write under other engines: on
+ * streams, within `keepAlive` of the server.
+ *
+ * @throws dev.trunkline.InvalidArgumentException if an option is invalid.
+ */
+public fun Route.mcp(
+    server: Server,
+    auth: AuthOptions? = null,
+    verifier: TokenVerifier? = null,
+    options: HttpOptions.() -> Unit = {},
+): HttpEndpoint = server.endpoint(auth, verifier, options).also { mcp(it) }
+
+/** Serves an endpoint at this route and below it. It closes with the application. */
+public fun Route.mcp(endpoint: HttpEndpoint) {
+    application.monitor.subscribe(ApplicationStopPreparing) { runBlocking { endpoint.close() } }
+    route("{...}") {
+        cancelCallsOnClose()
+        handle { endpoint.handle(requestOf(call)).use { call.respond(contentOf(it)) } }
+    }
+}
+
+private fun Route.cancelCallsOnClose() {
+    try {
+        plugin(HttpRequestLifecycle)
+    } catch (_: MissingApplicationPluginException) {
+        install(HttpRequestLifecycle) { cancelCallOnClose = true }
+    }
+}
+
+private suspend fun requestOf(call: ApplicationCall): HttpRequest {
+    val request = call.request
+    val uri = request.uri
+    return HttpRequest(
+        request.httpMethod.value,
+        uri.substringBefore('?'),
+        request.headers.entries().flatMap { (name, values) -> values.map { name.lowercase() to it } },
+        if (hasBody(call)) call.receiveChannel().chunks() else emptyFlow(),
+        if ('?' in uri) uri.substringAfter('?') else null,
+        request.local.remoteAddress,
+    )
+}
+
+/** In HTTP/1, a body has a header. Without one, an offer to upgrade leaves the channel open under CIO. */
+private fun hasBody(call: ApplicationCall): Boolean {
+    val headers = call.request.headers
+    return !call.request.httpVersion.startsWith("HTTP/1") ||
+        HttpHeaders.TransferEncoding in headers ||
+        (headers[HttpHeaders.ContentLength] ?: "0") != "0"
+}
+
+private fun ByteReadChannel.chunks(): Flow<ByteArray> = flow {
+    val buffer = ByteArray(CHUNK)
+    while (true) {
+        val read = readAvailable(buffer)
+        if (read < 0) break
+        if (read > 0) emit(buffer.copyOf(read))
+    }
+}
+
+private fun contentOf(response: HttpResponse): OutgoingContent = if (response.isEmpty) Empty(response) else Body(response)
+
+private fun HttpResponse.header(name: String) = headers.firstOrNull { it.first.equals(name, ignoreCase = true) }?.second
+
+/** The headers that are not properties of a content. */
+private fun otherHeaders(response: HttpResponse): Headers = Headers.build {
+    for ((name, value) in response.headers) {
+        if (OWN.none { it.equals(name, ignoreCase = true) }) append(name, value)
+    }
+}
+
+private class Empty(response: HttpResponse) : OutgoingContent.NoContent() {
+    override val status = HttpStatusCode.fromValue(response.status)
+    override val headers = otherHeaders(response)
+}
+
+private class Body(private val response: HttpResponse) : OutgoingContent.WriteChannelContent() {
+    override val status = HttpStatusCode.fromValue(response.status)
+    override val contentType = response.header(HttpHeaders.ContentType)?.let(ContentType::parse)
+    override val contentLength = response.header(HttpHeaders.ContentLength)?.toLong()
+    override val headers = otherHeaders(response)
+
+    override suspend fun writeTo(channel: ByteWriteChannel) {
+        response.body.collect {
+            channel.writeFully(it)
+            channel.flush()
+        }
+    }
+}
+
+private val OWN = listOf(HttpHeaders.ContentType, HttpHeaders.ContentLength)
+
+private const val CHUNK = 65_536
