@@ -135,7 +135,7 @@ final class RecordCodec {
     }
   }
 
-  private static Member memberOf(RecordComponent component) {
+  static Member memberOf(RecordComponent component) {
     return memberOf(
         component, component.getName(), component.getGenericType(), component.getAnnotatedType());
   }

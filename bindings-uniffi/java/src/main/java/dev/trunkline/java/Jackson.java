@@ -1,0 +1,97 @@
+package dev.trunkline.java;
+
+import com.fasterxml.jackson.core.type.TypeReference;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.lang.reflect.Type;
+import java.util.Map;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Tools whose arguments and results are classes of Jackson 2, which the program adds: its
+ * annotations, modules and naming strategy apply to the JSON and to its schema.
+ *
+ * <pre>{@code
+ * var jackson = new Jackson(new ObjectMapper());
+ * jackson.tool(server, "forecast", "Tells tomorrow's weather", Place.class, Weather.class, (context, place) -> weatherOf(place));
+ * }</pre>
+ */
+public final class Jackson {
+  private static final TypeReference<Map<String, Object>> OBJECT = new TypeReference<>() {};
+
+  private final ObjectMapper mapper;
+
+  /** Reads and writes with a mapper. */
+  public Jackson(ObjectMapper mapper) {
+    this.mapper = mapper;
+  }
+
+  /** Adds a tool. */
+  public <A> ChangeableRegistration<ToolOptions> tool(
+      Server server, String name, String description, Class<A> arguments, Handler<A> handler) {
+    return tool(server, name, description, arguments, options -> {}, handler);
+  }
+
+  /** Adds a tool with structured results: its output schema is that of the class {@code result}. */
+  public <A> ChangeableRegistration<ToolOptions> tool(
+      Server server,
+      String name,
+      String description,
+      Class<A> arguments,
+      Class<?> result,
+      Handler<A> handler) {
+    var output = schema(result);
+    if (!"object".equals(output.get("type"))) {
+      throw new InvalidArgumentException(
+          result.getName() + " is not an object in JSON: put it into one, as a structured result");
+    }
+    return tool(
+        server, name, description, arguments, options -> options.outputSchema(output), handler);
+  }
+
+  /** Adds a tool with options. */
+  public <A> ChangeableRegistration<ToolOptions> tool(
+      Server server,
+      String name,
+      String description,
+      Class<A> arguments,
+      Consumer<ToolOptions> options,
+      Handler<A> handler) {
+    Consumer<ToolOptions> first = given -> given.description(description);
+    return server.tool(
+        name,
+        schema(arguments),
+        first.andThen(options),
+        null,
+        Handling.of(
+            (context, body) ->
+                Returns.of(written(handler.handle(context, read(body, arguments))))));
+  }
+
+  /** Calls a tool, and returns its structured content. */
+  public <T> T callTool(
+      ConnectedClient client, String name, @Nullable Object arguments, Class<T> result) {
+    var given = arguments == null ? null : mapper.convertValue(arguments, OBJECT);
+    return mapper.convertValue(client.callTool(name, given, Map.class), result);
+  }
+
+  /** Returns the JSON Schema of a type. */
+  public Map<String, Object> schema(Type type) {
+    return new JacksonSchema(mapper).of(mapper.constructType(type));
+  }
+
+  private <A> A read(Map<String, Object> body, Class<A> arguments) {
+    try {
+      return mapper.convertValue(body, arguments);
+    } catch (IllegalArgumentException reason) {
+      throw new Handling.InvalidArguments(reason);
+    }
+  }
+
+  /** The JSON of a value, unless it is one of this library. */
+  private @Nullable Object written(@Nullable Object returned) throws Exception {
+    var value = Futures.settled(returned);
+    var isOwn = value == null || value instanceof String || Returns.isForm(value.getClass());
+    return isOwn ? value : mapper.convertValue(value, Object.class);
+  }
+}

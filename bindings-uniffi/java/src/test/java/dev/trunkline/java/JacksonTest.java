@@ -1,0 +1,105 @@
+package dev.trunkline.java;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.annotation.JsonProperty;
+import com.fasterxml.jackson.annotation.JsonPropertyDescription;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.PropertyNamingStrategies;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+class JacksonTest {
+  enum Unit {
+    @JsonProperty("metric")
+    METRIC,
+    IMPERIAL
+  }
+
+  /** A class that only Jackson reads. */
+  static final class Place {
+    @JsonProperty(required = true)
+    @JsonPropertyDescription("Name of the city")
+    public String cityName = "";
+
+    public int days = 1;
+    public @Nullable Unit unit;
+    public List<Place> neighbours = List.of();
+  }
+
+  record Weather(String summaryText, double temperature, @Nullable String note) {}
+
+  private final Jackson jackson =
+      new Jackson(
+          new ObjectMapper().setPropertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE));
+
+  @Test
+  void schemasAreThoseOfTheMapper() {
+    var expected =
+        """
+        {"type": "object", "properties": {
+          "city_name": {"type": "string", "description": "Name of the city"},
+          "days": {"type": "integer", "minimum": -2147483648, "maximum": 2147483647},
+          "unit": {"anyOf": [{"type": "string", "enum": ["metric", "IMPERIAL"]}, {"type": "null"}]},
+          "neighbours": {"anyOf": [
+            {"type": "array", "items": {"$ref": "#/$defs/Place"}}, {"type": "null"}]}},
+         "required": ["city_name"]}
+        """;
+    var schema = jackson.schema(Place.class);
+    var definition = ((Map<?, ?>) schema.remove("$defs")).get("Place");
+    assertEquals(Json.parse(expected), Json.parse(Json.write(schema)));
+    assertEquals(Json.parse(expected), Json.parse(Json.write(definition)));
+    assertEquals(
+        List.of("summary_text", "temperature"), jackson.schema(Weather.class).get("required"));
+  }
+
+  @Test
+  void argumentsAndResultsAreThoseOfTheMapper() {
+    try (var server = new Server("weather", "1")) {
+      jackson.tool(
+          server,
+          "forecast",
+          "Tells the weather",
+          Place.class,
+          Weather.class,
+          (context, place) -> new Weather("Rain in " + place.cityName, place.days, null));
+      try (var client = Client.connect(Target.server(server))) {
+        var tool = client.listTools().get(0);
+        assertTrue(Json.write(tool.inputSchema()).contains("city_name"));
+        var place = new Place();
+        place.cityName = "Oslo";
+        place.days = 3;
+        var weather = jackson.callTool(client, "forecast", place, Weather.class);
+        assertEquals(new Weather("Rain in Oslo", 3.0, null), weather);
+      }
+    }
+  }
+
+  @Test
+  void argumentsThatDoNotFitAreRefused() {
+    try (var server = new Server("weather", "1")) {
+      jackson.tool(server, "optional", "", OnlySmall.class, (context, given) -> "small");
+      try (var client = Client.connect(Target.server(server))) {
+        assertEquals("small", client.callTool("optional", Map.of("value", 1), String.class));
+        var refused = client.callTool("optional", Map.of("value", 11));
+        assertTrue(refused.isError());
+        assertTrue(refused.text().contains("at most 10"), refused.text());
+      }
+      assertThrows(
+          InvalidArgumentException.class,
+          () -> jackson.tool(server, "list", "", Place.class, List.class, (context, given) -> ""));
+    }
+  }
+
+  record OnlySmall(int value) {
+    OnlySmall {
+      if (value > 10) {
+        throw new IllegalArgumentException("value must be at most 10");
+      }
+    }
+  }
+}
