@@ -39,7 +39,6 @@ final class Player {
   /** How long a response or a notification may take. */
   private static final Duration PATIENCE = Duration.ofSeconds(5);
 
-
   /** How long a server may take to start, on a busy machine. */
   private static final Duration CONNECT = Duration.ofSeconds(40);
 
