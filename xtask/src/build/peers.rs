@@ -1,6 +1,6 @@
 //! The official SDKs used in tests: two virtual environments (the two release lines of the Python
-//! SDK cannot share one), one npm tree, a Go module, and one build of Maven. The Rust SDK is a package
-//! of the workspace.
+//! SDK cannot share one), one npm tree, a Go module, and one build of Maven. The Rust SDK is a
+//! package of the workspace.
 
 use std::path::PathBuf;
 
