@@ -21,7 +21,8 @@ use trunkline::{
 };
 
 /// The servers of these tests, as roles of this binary: one that is started several times with the
-/// same key, and others with another key, with states that expire soon, with another name, and with more rounds.
+/// same key, and others with another key, with states that expire soon, with another name, and with
+/// more rounds.
 pub(crate) const ROLES: [&str; 5] = [
     "asking server",
     "asking server of another key",

@@ -244,8 +244,8 @@ impl CallInfo {
     /// request. On 2026-07-28 the answer is available immediately if the client has already sent
     /// it; otherwise this fails with [`ClientRequestError::Suspended`], the call ends, and the
     /// handler runs again from the top when the client returns with the answer. `key` matches
-    /// answers to requests; with `None`, an answer belongs to an equal request. A key that is reused
-    /// within a run is made unique. Other methods exist only in the legacy era.
+    /// answers to requests; with `None`, an answer belongs to an equal request. A key that is
+    /// reused within a run is made unique. Other methods exist only in the legacy era.
     ///
     /// # Errors
     /// See [`ClientRequestError`].

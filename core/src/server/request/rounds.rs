@@ -119,8 +119,8 @@ impl RequestRounds {
         drop(resumption);
     }
 
-    /// The key of a request that its handler gives none: that of the same request in an earlier run,
-    /// or a new one, which begins with `prefix`.
+    /// The key of a request that its handler gives none: that of the same request in an earlier
+    /// run, or a new one, which begins with `prefix`.
     pub(super) fn key_of(&self, request: &InputRequest, prefix: &str, used: &BTreeSet<String>) -> String {
         let digest = digest(&request.to_json().to_string());
         let mut state = self.state.lock();
