@@ -45,7 +45,7 @@ import Testing
             "type": "object",
             "properties": [
                 "place": ["type": "object", "properties": ["city": city, "country": ["type": "string"]], "required": ["city"]],
-                "days": ["type": "integer"],
+                "days": ["type": "integer", "minimum": .integer(.min), "maximum": .integer(.max)],
                 "units": ["type": "array", "items": unit],
                 "weights": ["type": "object", "additionalProperties": ["type": "number"]],
                 "since": ["type": "string", "format": "date-time"],
@@ -71,8 +71,9 @@ import Testing
     }
 
     @Test func resultsThatAreNoObjectsAreWrapped() throws {
-        let (schema, isWrapped) = try Schemas.ofResult([Int].self)
-        #expect(isWrapped && schema["properties"]?["result"] == ["type": "array", "items": ["type": "integer"]])
+        let (schema, isWrapped) = try Schemas.ofResult([UInt8].self)
+        let items: JSON = ["type": "integer", "minimum": 0, "maximum": 255]
+        #expect(isWrapped && schema["properties"]?["result"] == ["type": "array", "items": items])
         #expect(try !Schemas.ofResult(Folder.self).isWrapped)
     }
 }

@@ -60,7 +60,7 @@ enum Schemas {
         switch type {
         case is Bool.Type: return ["type": "boolean"]
         case is String.Type: return ["type": "string"]
-        case is any FixedWidthInteger.Type: return ["type": "integer"]
+        case let integer as any FixedWidthInteger.Type: return bounded(integer)
         case is any BinaryFloatingPoint.Type, is Decimal.Type, is Duration.Type: return ["type": "number"]
         case is Date.Type: return ["type": "string", "format": "date-time"]
         case is URL.Type: return ["type": "string", "format": "uri"]
@@ -77,6 +77,11 @@ enum Schemas {
         case let cases as any CaseIterable.Type: return try choice(cases)
         default: return nil
         }
+    }
+
+    private static func bounded<T: FixedWidthInteger>(_ type: T.Type) -> JSONObject {
+        let bounds = [T.min, T.max].map { Int(exactly: $0).map(JSON.integer) ?? .number(Double($0)) }
+        return ["type": "integer", "minimum": bounds[0], "maximum": bounds[1]]
     }
 
     private static func choice<T: CaseIterable>(_ type: T.Type) throws -> JSONObject? {
