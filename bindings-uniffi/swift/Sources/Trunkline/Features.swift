@@ -1,13 +1,20 @@
 /// A registered feature.
 public class Registration: @unchecked Sendable {
     fileprivate let current: Locked<UInt64>
+    private let whenRemoved: @Sendable () -> Void
 
-    init(_ handle: UInt64) { current = Locked(handle) }
+    init(_ handle: UInt64, whenRemoved: @escaping @Sendable () -> Void = {}) {
+        current = Locked(handle)
+        self.whenRemoved = whenRemoved
+    }
 
     var handle: UInt64 { current.with { $0 } }
 
     /// Removes the feature and notifies connected clients. Calling it again has no effect.
-    public func remove() { Port.shared.unregister(handle) }
+    public func remove() {
+        Port.shared.unregister(handle)
+        whenRemoved()
+    }
 
     /// Shows the feature again.
     public func enable() throws { try Port.shared.notify(handle, ["enabled": true]) }

@@ -25,6 +25,12 @@ public final class Lifespan: Sendable {
         }
     }
 
+    /// The next time this one opens, that of the mounted server stays closed. If it is open, it stays
+    /// open as long as this one, because calls may still use it.
+    func unmount(_ other: Lifespan) {
+        Task { await changes.unmount(other) }
+    }
+
     /// Opens it for one more listener or connection.
     func enter(_ user: ObjectIdentifier) async throws {
         let value = try await changes.enter(user)
@@ -34,12 +40,15 @@ public final class Lifespan: Sendable {
 
     /// Closes it if nothing else uses the server.
     func leave(_ user: ObjectIdentifier) async {
+        let entered = await changes.entered
         await changes.leave(user) { [current] in current.with { $0 = nil } }
-        for other in await changes.mounted { await other.leave(user) }
+        for other in entered { await other.leave(user) }
     }
 
     private actor Changes {
         private(set) var mounted: [Lifespan] = []
+        /// Those that users of this one may have opened, also if they are no longer mounted.
+        private(set) var entered: [Lifespan] = []
         private let open: @Sendable () async throws -> any Sendable
         private let close: @Sendable (any Sendable) async -> Void
         private var users: Set<ObjectIdentifier> = []
@@ -53,7 +62,13 @@ public final class Lifespan: Sendable {
 
         func mount(_ other: Lifespan) -> Set<ObjectIdentifier> {
             mounted.append(other)
+            entered.append(other)
             return users
+        }
+
+        func unmount(_ other: Lifespan) {
+            mounted.removeAll { $0 === other }
+            if users.isEmpty { entered = mounted }
         }
 
         func enter(_ user: ObjectIdentifier) async throws -> any Sendable {
@@ -75,7 +90,9 @@ public final class Lifespan: Sendable {
         }
 
         func leave(_ user: ObjectIdentifier, _ forget: @escaping @Sendable () -> Void) async {
-            guard users.remove(user) != nil, users.isEmpty, let opened = opening else { return }
+            guard users.remove(user) != nil, users.isEmpty else { return }
+            entered = mounted
+            guard let opened = opening else { return }
             opening = nil
             let closing = Task { [close] in
                 guard let value = try? await opened.value else { return }

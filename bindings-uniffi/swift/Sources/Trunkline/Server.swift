@@ -82,8 +82,9 @@ public final class Server: Sendable {
     @discardableResult
     public func mount(_ prefix: String, _ other: Server) throws -> Registration {
         let mounted = try add("mount", prefix, [("prefix", prefix), ("mounted", number(other.handle()))])
-        owner.lifespan.mount(other.owner.lifespan)
-        return mounted
+        let (ours, theirs) = (owner.lifespan, other.owner.lifespan)
+        ours.mount(theirs)
+        return Registration(mounted.handle) { ours.unmount(theirs) }
     }
 
     /// Adds the features of the server behind a client.

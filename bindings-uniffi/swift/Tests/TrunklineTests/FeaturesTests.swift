@@ -79,6 +79,32 @@ import Testing
         #expect(events.with { $0 } == ["open", "close", "open", "close"])
     }
 
+    @Test func theLifespanOfAnUnmountedServerEndsWithTheUseOfItsHost() async throws {
+        let events = Locked<[String]>([])
+        let lifespan = Lifespan {
+            events.with { $0.append("open") }
+            return "database"
+        } close: { (_: String) in
+            events.with { $0.append("close") }
+        }
+        let inner = Server("inner", version: "1", lifespan: lifespan)
+        try inner.tool("query") { _, context in try context.lifespan(String.self) }
+        let outer = Server("outer", version: "1")
+        let mount = try outer.mount("in", inner)
+        let text = try await Client.connect(to: outer).use { client in
+            let text = try await client.callTool("in__query").text
+            mount.remove()
+            mount.remove()
+            return text
+        }
+        #expect(text == "database")
+        #expect(events.with { $0 } == ["open", "close"])
+        try await Client.connect(to: outer).use { _ in }
+        #expect(events.with { $0 } == ["open", "close"])
+        try await outer.close()
+        try await inner.close()
+    }
+
     @Test func invalidRegistrationsSayWhatIsWrong() async throws {
         let server = Server("test", version: "1", options: ServerOptions(pageSize: -1))
         #expect(await failure { try server.tool("a") { _, _ in "" } }?.kind == .invalidArgument)

@@ -13,7 +13,7 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** A registered feature. */
-public open class Registration internal constructor(handle: ULong) {
+public open class Registration internal constructor(handle: ULong, private val whenRemoved: () -> Unit = {}) {
     @Volatile
     internal var handle: ULong = handle
 

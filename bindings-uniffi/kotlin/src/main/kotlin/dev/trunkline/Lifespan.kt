@@ -17,18 +17,29 @@ internal class Lifespan(private val open: (suspend () -> Any?)?) {
     private val users: MutableSet<OpenHandle> = ConcurrentHashMap.newKeySet()
     private val mounted: MutableSet<Lifespan> = ConcurrentHashMap.newKeySet()
 
+    /** Those that users of this one have opened, also if they are no longer mounted. */
+    private val entered: MutableSet<Lifespan> = ConcurrentHashMap.newKeySet()
+
     /** Opens that of a mounted server with this one, and now if this one is open. */
     fun mount(other: Lifespan) {
         mounted += other
         for (user in users) {
             background.launch {
                 try {
-                    other.enter(user)
+                    enterMounted(other, user)
                 } catch (error: Exception) {
                     logError("the lifespan of a mounted server failed to open", error)
                 }
             }
         }
+    }
+
+    /**
+     * The next time this one opens, that of the mounted server stays closed. If it is open, it stays
+     * open as long as this one, because calls may still use it.
+     */
+    fun unmount(other: Lifespan) {
+        mounted -= other
     }
 
     /** Opens it for one more listener or connection. */
@@ -37,7 +48,12 @@ internal class Lifespan(private val open: (suspend () -> Any?)?) {
             if (users.isEmpty()) value = open?.invoke()
             users += user
         }
-        for (other in mounted) other.enter(user)
+        for (other in mounted) enterMounted(other, user)
+    }
+
+    private suspend fun enterMounted(other: Lifespan, user: OpenHandle) {
+        entered += other
+        other.enter(user)
     }
 
     /** Closes it if nothing else uses the server. */
@@ -49,6 +65,7 @@ internal class Lifespan(private val open: (suspend () -> Any?)?) {
                 callBack("closing the lifespan") { closing?.close() }
             }
         }
-        for (other in mounted) other.leave(user)
+        for (other in entered) other.leave(user)
+        if (users.isEmpty()) entered.retainAll(mounted)
     }
 }

@@ -264,9 +264,12 @@ public class Server internal constructor(
     }
 
     /** Adds the features of another server, named `prefix__name` and `prefix+uri`. */
-    public fun mount(prefix: String, other: Server): Registration =
-        add("mount", prefix, NOTHING, "prefix" to JsonPrimitive(prefix), "mounted" to number(other.handle))
-            .also { owner.lifespan.mount(other.owner.lifespan) }
+    public fun mount(prefix: String, other: Server): Registration {
+        val members = arrayOf("prefix" to JsonPrimitive(prefix), "mounted" to number(other.handle))
+        val handle = register("mount", prefix, NOTHING, null, null, *members)
+        owner.lifespan.mount(other.owner.lifespan)
+        return Registration(handle) { owner.lifespan.unmount(other.owner.lifespan) }
+    }
 
     /** Adds the features of the server behind a client. */
     public fun proxy(client: ConnectedClient, options: ProxyOptions.() -> Unit = {}): Registration =

@@ -144,6 +144,25 @@ class FeaturesTest {
     }
 
     @Test
+    fun `the lifespan of an unmounted server ends with the use of its host, and stays closed`() = test {
+        val opened = mutableListOf<Database>()
+        val inner =
+            server("inner", "1", lifespan = { Database().also { opened += it } }) { tool("open") { "${lifespan<Database>().isOpen}" } }
+        val outer = server("outer", "1")
+        val mount = outer.mount("in", inner)
+        Client.connect(outer).use { client ->
+            assertEquals("true", client.callTool<String>("in__open"))
+            mount.remove()
+            mount.remove()
+            assertTrue(opened.single().isOpen)
+        }
+        assertTrue(!opened.single().isOpen)
+        Client.connect(outer).use { assertEquals(1, opened.size) }
+        outer.close()
+        inner.close()
+    }
+
+    @Test
     fun `a lifespan that cannot open fails the connection`() = test {
         var isBroken = true
         val server = server("broken", "1", lifespan = { if (isBroken) error("no database") else null })
