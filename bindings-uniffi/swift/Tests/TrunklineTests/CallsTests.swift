@@ -32,6 +32,7 @@ private enum Trace {
         try await connected(server) { client in
             #expect(try await client.callTool("add", Sum(a: 2, b: 3)).decoded(as: Total.self) == Total(total: 5))
             #expect(try await client.callTool("add", ["a": 2, "b": "x"]).isError)
+            #expect(try await client.callTool("add", ["a": 2, "b": 3, "c": 4]).isError)
             let tool = try await client.listTools().first
             #expect(tool?.inputSchema["required"] == ["a", "b"] && tool?.outputSchema?["required"] == ["total"])
         }

@@ -21,6 +21,13 @@ enum Schemas {
         return schema
     }
 
+    /// The schema of arguments. Others are refused: decoding would ignore one that is misspelled.
+    static func ofArguments(_ type: any Decodable.Type) throws -> JSONObject {
+        var schema = try of(type)
+        if schema["properties"] != nil, !(type is any SchemaProviding.Type) { schema["additionalProperties"] = false }
+        return schema
+    }
+
     /// The schema of a result. What is not an object is wrapped in one, as its member `result`.
     static func ofResult(_ type: any Decodable.Type) throws -> (schema: JSONObject, isWrapped: Bool) {
         let schema = try of(type)

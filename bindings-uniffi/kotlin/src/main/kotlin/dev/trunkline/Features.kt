@@ -24,6 +24,7 @@ public open class Registration internal constructor(handle: ULong, private val w
         } catch (_: InvalidArgumentException) {
             // It is already removed, by itself or with its server.
         }
+        whenRemoved()
     }
 
     /** Shows the feature again. */
@@ -148,7 +149,7 @@ internal class Handled<A, R>(
     private val result: KSerializer<R>?,
     private val handler: suspend Context.(A) -> R,
 ) {
-    val inputSchema: JsonObject = schemaOf(arguments.descriptor)
+    val inputSchema: JsonObject = argumentsSchemaOf(arguments.descriptor)
     val outputSchema: OutputSchema? = result?.let { OutputSchema(it.descriptor) }
 
     suspend fun run(context: Context, body: JsonElement): Answer {

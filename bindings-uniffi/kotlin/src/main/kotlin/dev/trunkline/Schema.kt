@@ -22,6 +22,12 @@ public annotation class Description(val value: String)
 /** The JSON Schema of a serializable class. */
 internal fun schemaOf(descriptor: SerialDescriptor): JsonObject = SchemaWriter(descriptor).whole()
 
+/** The schema of arguments. Others are refused: decoding would ignore one that is misspelled. */
+internal fun argumentsSchemaOf(descriptor: SerialDescriptor): JsonObject {
+    val schema = schemaOf(descriptor)
+    return if ("properties" in schema) JsonObject(schema + ("additionalProperties" to JsonPrimitive(false))) else schema
+}
+
 /** The schema of a result, which must be of an object: other values are its member `result`. */
 internal class OutputSchema(descriptor: SerialDescriptor) {
     private val own = schemaOf(descriptor)

@@ -55,6 +55,8 @@ class CallsTest {
     @Test
     fun `a wrong argument is an error of the call`() = test({ tool<Name>("greet") { it.name } }) { client ->
         assertTrue(client.callTool("greet", arguments("""{"name": 5}""")).isError)
+        val misspelled = client.callTool("greet", arguments("""{"name": "Ada", "tilte": "Dr."}"""))
+        assertTrue(misspelled.isError && "tilte" in textOf(misspelled))
     }
 
     @Test

@@ -79,7 +79,7 @@ final class Annotated {
     Handler<Map<String, Object>> handler = this::call;
     return server.tool(
         nameOf(tool.name()),
-        Schema.of(members),
+        Schema.ofArguments(members),
         options -> options.description(tool.description()),
         isStructured ? result : null,
         isStructured ? Handling.structured(Map.class, handler) : Handling.of(Map.class, handler));

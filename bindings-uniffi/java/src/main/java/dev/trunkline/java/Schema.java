@@ -47,10 +47,22 @@ final class Schema {
     return schema.whole(schema.type(type));
   }
 
-  /** The schema of an object with these members. */
-  static Map<String, Object> of(List<RecordCodec.Member> members) {
+  /** The schema of arguments. Others are refused: reading would ignore one that is misspelled. */
+  static Map<String, Object> ofArguments(Type type) {
+    return closed(of(type));
+  }
+
+  /** The same, of an object with these members. */
+  static Map<String, Object> ofArguments(List<RecordCodec.Member> members) {
     var schema = new Schema();
-    return schema.whole(schema.object(members));
+    return closed(schema.whole(schema.object(members)));
+  }
+
+  private static Map<String, Object> closed(Map<String, Object> schema) {
+    if (schema.containsKey("properties")) {
+      schema.put("additionalProperties", false);
+    }
+    return schema;
   }
 
   /**

@@ -82,7 +82,7 @@ public final class Server implements AutoCloseable {
       Handler<A> handler) {
     return tool(
         name,
-        Schema.of(arguments),
+        Schema.ofArguments(arguments),
         describing(description, options),
         null,
         Handling.of(arguments, handler));
@@ -109,7 +109,11 @@ public final class Server implements AutoCloseable {
       Handler<A> handler) {
     var described = describing(description, options);
     return tool(
-        name, Schema.of(arguments), described, result, Handling.structured(arguments, handler));
+        name,
+        Schema.ofArguments(arguments),
+        described,
+        result,
+        Handling.structured(arguments, handler));
   }
 
   /** Adds a tool without arguments. */

@@ -79,6 +79,8 @@ class CallsTest {
           assertEquals("old: 5", textOf(client.callTool("age", Map.of("years", 5))));
           assertEquals("old: null", textOf(client.callTool("age", Map.of())));
           assertTrue(client.callTool("age", Map.of("years", "five")).isError());
+          var misspelled = client.callTool("age", Map.of("yaers", 5));
+          assertTrue(misspelled.isError() && textOf(misspelled).contains("yaers"));
           var refused = client.callTool("age", Map.of("years", -1));
           assertTrue(refused.isError() && textOf(refused).contains("years must not be negative"));
         });
