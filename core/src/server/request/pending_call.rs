@@ -30,6 +30,7 @@ use crate::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{
+    collections::BTreeSet,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, atomic::Ordering},
 };
@@ -129,7 +130,10 @@ impl PendingCall {
         let rounds = self.context.rounds();
         let key = match key {
             Some(key) => self.keys.explicit(key)?,
-            None => self.keys.automatic(&request, self.middleware_position(), rounds)?,
+            None => {
+                let choose = |prefix: &str, used: &BTreeSet<String>| rounds.key_of(&request, prefix, used);
+                self.keys.automatic(checked.kind, self.middleware_position(), choose)?
+            }
         };
         match rounds.answer(&key).map(|answer| checked.read(answer)) {
             None | Some(Err(ClientRequestError::Suspended)) => {

@@ -1,9 +1,8 @@
 //! Keys of client requests, which match answers to requests when a handler runs again.
 
-use super::rounds::RequestRounds;
 use crate::{
     protocol::{RpcError, error::code},
-    server::handlers::{ClientRequestError, InputKind, InputRequest},
+    server::handlers::{ClientRequestError, InputKind},
     sync::Mutex,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,18 +34,18 @@ impl RequestKeys {
     /// The key of a request that the handler gives none. A question of an earlier run has the key
     /// that it had then, whatever the order of the questions; a different one has a new key, so
     /// that it never gets the answer to another. `middleware` is the position of the handler, if
-    /// it is middleware.
+    /// it is middleware. `choose` gets the prefix of the key, and the keys that this run has used.
     pub(super) fn automatic(
         &self,
-        request: &InputRequest,
+        kind: InputKind,
         middleware: Option<usize>,
-        rounds: &RequestRounds,
+        choose: impl FnOnce(&str, &BTreeSet<String>) -> String,
     ) -> Result<String, ClientRequestError> {
-        let word = request.kind.word();
+        let word = kind.word();
         let prefix = middleware.map_or_else(|| format!("{word}-"), |position| format!("middleware-{position}-{word}-"));
         let mut used = self.0.lock();
         check_limit(&used)?;
-        let key = rounds.key_of(request, &prefix, &used.keys);
+        let key = choose(&prefix, &used.keys);
         used.keys.insert(key.clone());
         Ok(key)
     }

@@ -233,7 +233,12 @@ fn digest_of(binding: &Binding<'_>) -> String {
             text.extend_from_slice(params);
         }
     }
-    URL_SAFE_NO_PAD.encode(sha256(&text))
+    digest(&text)
+}
+
+/// SHA-256. Without the cargo feature `request-state`, it is the same for all texts.
+pub(super) fn digest(text: &[u8]) -> String {
+    URL_SAFE_NO_PAD.encode(sha256(text))
 }
 
 #[cfg(all(test, feature = "request-state"))]

@@ -5,9 +5,8 @@
 //! `requestState`. In the legacy era, the client's request stays open, and the state is kept here.
 
 use super::{
-    request_state::{Binding, Sealer, StateContents},
+    request_state::{Binding, Sealer, StateContents, digest},
     resumptions::{ResumedState, Resumption},
-    tasks::digest,
 };
 use crate::{
     protocol::{RawJson, RpcError, error::code},
@@ -122,7 +121,7 @@ impl RequestRounds {
     /// The key of a request that its handler gives none: that of the same request in an earlier
     /// run, or a new one, which begins with `prefix`.
     pub(super) fn key_of(&self, request: &InputRequest, prefix: &str, used: &BTreeSet<String>) -> String {
-        let digest = digest(&request.to_json().to_string());
+        let digest = digest(request.to_json().to_string().as_bytes());
         let mut state = self.state.lock();
         let earlier =
             |(key, of): &(&String, &String)| **of == digest && key.starts_with(prefix) && !used.contains(*key);
