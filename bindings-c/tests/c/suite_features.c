@@ -160,7 +160,7 @@ static void changed_features(void) {
   snprintf(entry, sizeof entry, "{\"replaces\":%llu,\"tool\":{\"name\":\"new\"}}", (unsigned long long)old);
   OK(trunkline_server_add(server, S("tool"), trunkline_str_of(entry), returns_data, two, NULL, &changed, &error));
   gives(client, S("tools/call"), S(TRUNKLINE_JSON({"name": "new"})), "/content/0/text", "two");
-  FAILS(TRUNKLINE_INVALID_ARGUMENT, "handle",
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "was removed",
         trunkline_server_add(server, S("tool"), trunkline_str_of(entry), returns_data, two, NULL, NULL, &error));
   OK(trunkline_server_set_enabled(server, changed, false, &error));
   FAILS(TRUNKLINE_PROTOCOL, "Unknown tool", trunkline_client_call_tool(client, S("new"), NOTHING, NULL, &result, &error));
