@@ -128,7 +128,7 @@ test("registered features can be changed and hidden", async () => {
   assert.deepEqual(await names(), ["last"]);
   assert.throws(() => {
     tool.update({ title: "gone" });
-  }, /not a valid handle/);
+  }, /the feature was removed/);
   await client.close();
   await server.close();
 });
