@@ -52,9 +52,8 @@ pub(super) async fn obtain(
     let login_timeout = parts.settings.options.login_timeout;
     let page = with_query(endpoint, &login.query(parts, found, scopes));
     let redirected = within(&**parts.runtime, login_timeout, authorizing.visit(page)).await;
-    let redirected = redirected.ok_or_else(|| {
-        AuthError(format!("Nobody logged in within {login_timeout:?} (the option `login_timeout`)"))
-    })??;
+    let redirected = redirected
+        .ok_or_else(|| AuthError(format!("Nobody logged in within {login_timeout:?}, the login timeout")))??;
     let code = expected.code(&redirected)?;
     login.redeem(parts, found, &code).await
 }
