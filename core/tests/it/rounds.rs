@@ -21,14 +21,15 @@ use trunkline::{
 };
 
 /// The servers of these tests, as roles of this binary: one that is started several times with the
-/// same key, and others with another key, with states that expire soon, with another name, and with
-/// more rounds.
-pub(crate) const ROLES: [&str; 5] = [
+/// same key, and others with another key, with states that expire soon, with another name, with
+/// more rounds, and with handlers that run again on every revision.
+pub(crate) const ROLES: [&str; 6] = [
     "asking server",
     "asking server of another key",
     "asking server that forgets",
     "asking server of another name",
     "asking server of many rounds",
+    "asking server that runs handlers again",
 ];
 
 #[derive(Deserialize, JsonSchema)]
@@ -51,21 +52,31 @@ fn word(answer: &ElicitResult, field: &str) -> String {
     content.and_then(|content| content.get(field)?.as_str()).unwrap_or("nothing").to_owned()
 }
 
-fn questions_without_keys(builder: ServerBuilder) -> ServerBuilder {
-    let [runs, prices] = [(); 2].map(|()| Arc::new(AtomicU32::new(0)));
-    builder
-        .tool("turns", "Asks two things without keys, in another order each run", move |ctx: Context| {
-            let runs = Arc::clone(&runs);
-            async move {
-                let fields = ["name", "color"];
-                let first = usize::try_from(runs.fetch_add(1, Ordering::Relaxed) % 2).unwrap_or_default();
-                let mut words = [String::new(), String::new()];
-                for at in [first, 1 - first] {
-                    words[at] = word(&ctx.elicit(question(fields[at])).await?, fields[at]);
-                }
-                trunkline::Ok(words.join(" in "))
+/// A tool that asks two things, in another order each run.
+fn turns(builder: ServerBuilder, name: &str, has_keys: bool) -> ServerBuilder {
+    let runs = Arc::new(AtomicU32::new(0));
+    builder.tool(name, "Asks two things, in another order each run", move |ctx: Context| {
+        let runs = Arc::clone(&runs);
+        async move {
+            let fields = ["name", "color"];
+            let first = usize::try_from(runs.fetch_add(1, Ordering::Relaxed) % 2).unwrap_or_default();
+            let mut words = [String::new(), String::new()];
+            for at in [first, 1 - first] {
+                let asked = question(fields[at]);
+                let answer = match has_keys {
+                    true => ctx.elicit_with_key(fields[at], asked).await?,
+                    false => ctx.elicit(asked).await?,
+                };
+                words[at] = word(&answer, fields[at]);
             }
-        })
+            trunkline::Ok(words.join(" in "))
+        }
+    })
+}
+
+fn questions_without_keys(builder: ServerBuilder) -> ServerBuilder {
+    let prices = Arc::new(AtomicU32::new(0));
+    builder
         .tool("price", "Asks about a price that changes, without a key", move |ctx: Context| {
             let prices = Arc::clone(&prices);
             async move {
@@ -90,12 +101,13 @@ fn server(role: &str) -> Server {
     let state_lifetime = Duration::from_millis(if role == ROLES[2] { 50 } else { 60_000 });
     let payments = Arc::new(AtomicU32::new(0));
     let builder = Server::builder(if role == ROLES[3] { "other" } else { "asking" }, "1.0.0");
-    questions_without_keys(builder)
+    turns(turns(questions_without_keys(builder), "turns", false), "turns_with_keys", true)
         .options(
             ServerOptions::default()
                 .with_state_keys(state_keys)
                 .with_state_lifetime(state_lifetime)
-                .with_max_rounds(max_rounds),
+                .with_max_rounds(max_rounds)
+                .with_rerun_handlers(role == ROLES[5]),
         )
         .tool(
             "order",
@@ -149,7 +161,11 @@ fn start(role: &str) -> Wire {
 }
 
 fn session(revision: &str, capabilities: &Value) -> Wire {
-    let mut wire = start(ROLES[0]);
+    session_of(ROLES[0], revision, capabilities)
+}
+
+fn session_of(role: &str, revision: &str, capabilities: &Value) -> Wire {
+    let mut wire = start(role);
     let info = json!({"name": "raw", "version": "1"});
     let params = json!({"protocolVersion": revision, "capabilities": capabilities, "clientInfo": info});
     assert_eq!(wire.ask("open", "initialize", params)["result"]["protocolVersion"], revision);
@@ -364,12 +380,28 @@ fn played(wire: &mut Wire, tool: &str, mut reply: impl FnMut(&str) -> Value) -> 
 
 #[test]
 fn mrtr_10_an_answer_follows_its_question_when_the_order_changes() {
-    let mut asked = Vec::new();
-    let said = played(&mut start(ROLES[0]), "turns", |message| {
-        asked.push(message.to_owned());
-        if message == "Which name?" { given("name", "Ada") } else { given("color", "red") }
-    });
-    assert_eq!((said.as_str(), asked.len()), ("Ada in red", 2), "{asked:?}");
+    for tool in ["turns", "turns_with_keys"] {
+        let mut asked = Vec::new();
+        let said = played(&mut start(ROLES[0]), tool, |message| {
+            asked.push(message.to_owned());
+            if message == "Which name?" { given("name", "Ada") } else { given("color", "red") }
+        });
+        assert_eq!((said.as_str(), asked.len()), ("Ada in red", 2), "{tool}: {asked:?}");
+    }
+}
+
+#[test]
+fn mrtr_20_the_same_holds_for_a_handler_that_runs_again_in_the_handshake_era() {
+    for tool in ["turns", "turns_with_keys"] {
+        let mut wire = session_of(ROLES[5], "2025-11-25", &all());
+        wire.request(1, "tools/call", json!({"name": tool}));
+        for (field, value) in [("name", "Ada"), ("color", "red")] {
+            let request = wire.told("elicitation/create");
+            assert_eq!(request["params"]["message"], format!("Which {field}?"), "{tool}");
+            wire.send(json!({"jsonrpc": "2.0", "id": request["id"], "result": given(field, value)}));
+        }
+        assert_eq!(text_of(&wire.answer(1)), "Ada in red", "{tool}");
+    }
 }
 
 #[test]

@@ -129,7 +129,11 @@ impl PendingCall {
     ) -> Result<PendingClientRequest, ClientRequestError> {
         let rounds = self.context.rounds();
         let key = match key {
-            Some(key) => self.keys.explicit(key)?,
+            Some(key) => {
+                let key = self.keys.explicit(key)?;
+                rounds.chose(&key);
+                key
+            }
             None => {
                 let choose = |prefix: &str, used: &BTreeSet<String>| rounds.key_of(&request, prefix, used);
                 self.keys.automatic(checked.kind, self.middleware_position(), choose)?

@@ -63,7 +63,7 @@ pub(super) struct StateContents {
     pub(super) kept: BTreeMap<String, Value>,
     #[serde(rename = "u", default, skip_serializing_if = "Option::is_none")]
     pub(super) user: Option<Value>,
-    /// Digests of requests with automatic keys.
+    /// Keys of requests, with digests of those to which the handler gave none.
     #[serde(rename = "h", default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) digests: BTreeMap<String, String>,
 }
@@ -233,12 +233,15 @@ fn digest_of(binding: &Binding<'_>) -> String {
             text.extend_from_slice(params);
         }
     }
-    digest(&text)
+    URL_SAFE_NO_PAD.encode(sha256(&text))
 }
 
-/// SHA-256. Without the cargo feature `request-state`, it is the same for all texts.
-pub(super) fn digest(text: &[u8]) -> String {
-    URL_SAFE_NO_PAD.encode(sha256(text))
+/// Digest of an object, whatever the order of its members. Without the cargo feature
+/// `request-state`, it is the same for all.
+pub(super) fn digest_of_json(object: &str) -> String {
+    let mut text = Vec::new();
+    canonical::write_members(object, &[], &mut text);
+    URL_SAFE_NO_PAD.encode(sha256(&text))
 }
 
 #[cfg(all(test, feature = "request-state"))]

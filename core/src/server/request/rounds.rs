@@ -5,7 +5,7 @@
 //! `requestState`. In the legacy era, the client's request stays open, and the state is kept here.
 
 use super::{
-    request_state::{Binding, Sealer, StateContents, digest},
+    request_state::{Binding, Sealer, StateContents, digest_of_json},
     resumptions::{ResumedState, Resumption},
 };
 use crate::{
@@ -42,7 +42,7 @@ struct RoundsState {
     kept: BTreeMap<String, Value>,
     user: Option<Value>,
     noted: IndexMap<String, InputRequest>,
-    /// Digests of the requests with automatic keys, by key.
+    /// The keys of the handler's requests, with digests of those to which it gave none.
     digests: BTreeMap<String, String>,
     /// Holds the sealed state that the request resumes.
     resumption: Option<Resumption>,
@@ -121,7 +121,7 @@ impl RequestRounds {
     /// The key of a request that its handler gives none: that of the same request in an earlier
     /// run, or a new one, which begins with `prefix`.
     pub(super) fn key_of(&self, request: &InputRequest, prefix: &str, used: &BTreeSet<String>) -> String {
-        let digest = digest(request.to_json().to_string().as_bytes());
+        let digest = digest_of_json(&request.to_json().to_string());
         let mut state = self.state.lock();
         let earlier =
             |(key, of): &(&String, &String)| **of == digest && key.starts_with(prefix) && !used.contains(*key);
@@ -134,6 +134,11 @@ impl RequestRounds {
         let key = keys.find(is_new).unwrap_or_default();
         state.digests.insert(key.clone(), digest);
         key
+    }
+
+    /// Records that the handler gave a request this key.
+    pub(super) fn chose(&self, key: &str) {
+        self.state.lock().digests.entry(key.to_owned()).or_default();
     }
 
     /// The answer to a request. A used answer is sealed into the state, where the client cannot
@@ -188,9 +193,7 @@ impl RequestRounds {
         let state = self.state.lock();
         let requested = requests.iter().map(|(key, request)| (key.clone(), request.sealed())).collect();
         let mut answers = state.used.clone();
-        // This run may not have come to their requests, if it made them in another order.
-        let unused = state.fresh.iter().filter(|(key, _)| state.digests.contains_key(*key));
-        answers.extend(unused.map(|(key, answer)| (key.clone(), answer.clone())));
+        answers.extend(state.unused());
         let needed = |(key, _): &(&String, &String)| requests.contains_key(*key) || answers.contains_key(*key);
         let digests = state.digests.iter().filter(needed).map(|(key, digest)| (key.clone(), digest.clone())).collect();
         let kept = state.kept.clone();
@@ -200,8 +203,19 @@ impl RequestRounds {
     /// In the legacy era: records the answers of a round.
     pub(super) fn answered(&self, answers: BTreeMap<String, Answer>, user: Option<Value>) {
         let mut state = self.state.lock();
+        let unused: Vec<_> = state.unused().collect();
+        state.used.extend(unused);
         state.fresh = answers;
         state.user = user;
+    }
+}
+
+impl RoundsState {
+    /// Answers to requests that this run has not come to, because it made others first. Those that
+    /// a handler returned as `InputRequired` are not among them: it gets these answers once.
+    fn unused(&self) -> impl Iterator<Item = (String, Answer)> {
+        let unused = |(key, _): &(&String, &Answer)| self.digests.contains_key(*key) && !self.used.contains_key(*key);
+        self.fresh.iter().filter(unused).map(|(key, answer)| (key.clone(), answer.clone()))
     }
 }
 
