@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use trunkline_proto::protocol::envelope::{Frame, FrameBounds, Message, count_values, encode_request};
 
-const BOUNDS: FrameBounds = FrameBounds { nesting: 64, values: 10_000, elements: 100 };
+const BOUNDS: FrameBounds = FrameBounds { nesting: 64, values: 10_000, number: 1_000, elements: 100 };
 
 pub fn seeds() -> Vec<Vec<u8>> {
     super::corpus("envelope")

@@ -22,7 +22,7 @@ const SMALL_BODY: Constant = ("gate.rs", "SMALL_BODY");
 
 /// The rows of the table, with the constants of their figures, in order. A file without a directory
 /// is one of [`HTTP`].
-const ROWS: [(&str, &[Constant]); 33] = [
+const ROWS: [(&str, &[Constant]); 34] = [
     ("costly checks of values, and compilations of schemas, concurrently", &[]),
     ("waiting costly checks of one caller", &[("core/src/turns.rs", "MAX_WAITING")]),
     ("a schema", &[(BOUNDS, "MAX_VALUES"), (BOUNDS, "MAX_NESTING"), (BOUNDS, "MAX_REACHED")]),
@@ -31,6 +31,7 @@ const ROWS: [(&str, &[Constant]); 33] = [
     ("the schemas for items and members, per value", &[(BOUNDS, "MAX_CHECKS")]),
     ("a form of elicitation", &[(BOUNDS, "FORM_VALUES"), (BOUNDS, "FORM_PATTERNS"), (BOUNDS, "FORM_STEPS")]),
     ("a complete list fetched by a client", &[(PAGES, "MAX_ITEMS"), (PAGES, "MAX_PAGES"), (PAGES, "MAX_BYTES")]),
+    ("a number in a message", &[("core/proto/src/engine/limits.rs", "LONGEST_NUMBER")]),
     ("the head of a request", &[("http_listener.rs", "HEAD_BYTES")]),
     ("concurrent requests on an HTTP/2 connection", &[("http_listener.rs", "MAX_STREAMS")]),
     ("unread responses of an HTTP/2 connection", &[("unread.rs", "MAX_UNREAD")]),

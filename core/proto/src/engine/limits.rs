@@ -42,6 +42,9 @@ crate::options! {
 /// Deeper nesting is rejected by JSON parsers.
 const DEEPEST: usize = 128;
 
+/// Longer numbers take seconds to parse where a language reads integers of any size.
+const LONGEST_NUMBER: usize = 1000;
+
 impl Limits {
     /// Returns whether the limits are valid.
     ///
@@ -59,6 +62,7 @@ impl Limits {
         FrameBounds {
             nesting: self.max_nesting,
             values: self.max_values,
+            number: LONGEST_NUMBER,
             elements: self.max_running.saturating_add(self.max_waiting),
         }
     }

@@ -86,6 +86,8 @@ pub struct FrameBounds {
     pub nesting: usize,
     /// Maximum number of JSON values, which take far more space in memory than on the wire.
     pub values: usize,
+    /// Maximum length of a number, in characters.
+    pub number: usize,
     /// Maximum number of messages in a batch.
     pub elements: usize,
 }
@@ -93,5 +95,5 @@ pub struct FrameBounds {
 impl FrameBounds {
     /// For messages that this side wrote itself.
     #[doc(hidden)]
-    pub const NONE: Self = Self { nesting: usize::MAX, values: usize::MAX, elements: usize::MAX };
+    pub const NONE: Self = Self { nesting: usize::MAX, values: usize::MAX, number: usize::MAX, elements: usize::MAX };
 }

@@ -219,6 +219,7 @@ impl<'a> Scan<'a> {
     }
 
     fn skip_number(&mut self) -> Option<()> {
+        let start = self.position;
         self.take(b'-');
         if !self.take(b'0') {
             self.digits()?;
@@ -230,7 +231,7 @@ impl<'a> Scan<'a> {
             let _ = self.take(b'+') || self.take(b'-');
             self.digits()?;
         }
-        Some(())
+        (self.position - start <= self.bounds.number).then_some(())
     }
 
     /// Reads at least one digit.
@@ -276,7 +277,7 @@ mod tests {
     use crate::protocol::envelope::excess;
     use proptest::prelude::*;
 
-    const BOUNDS: FrameBounds = FrameBounds { nesting: 6, values: 30, elements: 1 };
+    const BOUNDS: FrameBounds = FrameBounds { nesting: 6, values: 30, number: 5, elements: 1 };
 
     /// Text near to a message: its parts in any order, whole or not.
     fn near_json() -> impl Strategy<Value = String> {
@@ -299,6 +300,7 @@ mod tests {
             "\\u12",
             "\"\\ud800\"",
             "0",
+            "-1e+3",
             "-1.5e+3",
             "01",
             "1.",

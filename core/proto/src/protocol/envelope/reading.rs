@@ -4,8 +4,14 @@
 use super::{
     Frame, FrameBounds, Malformed, Message, NoResult, Notification, Request, Response, members::MessageMembers,
 };
-use crate::protocol::{RawJson, RequestId, RpcError, allocator::prepare_for, error::code, json_scan::next_structural};
+use crate::protocol::{
+    RawJson, RequestId, RpcError,
+    allocator::prepare_for,
+    error::code,
+    json_scan::{behind_string, next_structural},
+};
 use bytes::Bytes;
+use memchr::memchr;
 use serde::{
     Deserializer,
     de::{Error as _, SeqAccess, Visitor},
@@ -254,10 +260,26 @@ fn unreadable(error: &serde_json::Error) -> RpcError {
 /// The reason why a frame exceeds its limits, if it does.
 pub fn excess(text: &[u8], bounds: FrameBounds) -> Option<String> {
     // Each level and each value takes at least one byte.
-    if text.len() <= bounds.nesting.min(bounds.values) {
+    if text.len() <= bounds.nesting.min(bounds.values).min(bounds.number) {
         return None;
     }
+    if has_longer_number(text, bounds.number) {
+        return Some(format!("has a number of more than {} characters", bounds.number));
+    }
     scan(text, bounds).err()
+}
+
+/// Returns whether a run of characters outside strings is longer than a number may be.
+fn has_longer_number(mut text: &[u8], longest: usize) -> bool {
+    let is_in_number = |byte: &u8| byte.is_ascii_digit() || b"+-.eE".contains(byte);
+    while text.len() > longest {
+        let (outside, string) = text.split_at(memchr(b'"', text).unwrap_or(text.len()));
+        if outside.split(|byte| !is_in_number(byte)).any(|run| run.len() > longest) {
+            return true;
+        }
+        text = string.get(1..).map_or(&[], behind_string);
+    }
+    false
 }
 
 /// Counts the JSON values of a frame, including members of objects.

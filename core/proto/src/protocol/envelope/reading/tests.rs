@@ -3,7 +3,7 @@ use crate::protocol::envelope::{encode_error, encode_notification, encode_reques
 use proptest::prelude::*;
 use serde_json::Value;
 
-const BOUNDS: FrameBounds = FrameBounds { nesting: 128, values: 10_000, elements: 99 };
+const BOUNDS: FrameBounds = FrameBounds { nesting: 128, values: 10_000, number: 1_000, elements: 99 };
 
 fn parse(text: &str) -> Frame {
     Frame::parse(&Bytes::copy_from_slice(text.as_bytes()), BOUNDS)
@@ -253,6 +253,24 @@ fn a_message_of_too_many_values_is_refused_before_it_is_read() {
     // Commas in strings are not values.
     let text = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"m","params":{{"a":"{}"}}}}"#, ",[{".repeat(1_000));
     assert!(matches!(Frame::parse(&text.into(), FrameBounds { values: 10, ..BOUNDS }), Frame::Single(Ok(_))));
+}
+
+#[test]
+fn a_message_with_a_very_long_number_is_refused_before_it_is_read() {
+    let parse = |number: &str, text: &str| {
+        let message = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"m","params":{{"a":[{number}],"b":"{text}"}}}}"#);
+        Frame::parse(&message.into(), BOUNDS)
+    };
+    let digits = "7".repeat(1_001);
+    for number in [digits.clone(), format!("-0.{digits}"), format!("1e{digits}"), format!("1, {digits}")] {
+        let Frame::Single(Err(Malformed { id, error })) = parse(&number, "") else { panic!("{number} is too long") };
+        assert_eq!((id, error.code), (Some(RequestId::Integer(7)), code::INVALID_REQUEST));
+        assert!(error.message.contains("a number of more than 1000 characters"), "{}", error.message);
+    }
+    // Strings, whitespace and many numbers are not long numbers.
+    for (number, text) in [(&digits[1..], &*digits), (&" ".repeat(2_000), "\\\""), (&vec!["1"; 900].join(","), "")] {
+        assert!(matches!(parse(number, text), Frame::Single(Ok(_))), "{number} {text}");
+    }
 }
 
 proptest! {
