@@ -633,8 +633,8 @@ typedef struct {
 } trunkline_http_header;
 
 /**
- * Receives the status and headers of a response. All arguments are borrowed until the callback
- * returns.
+ * Receives the status and headers of a response. `headers` is NULL if there are none. All
+ * arguments are borrowed until the callback returns.
  */
 typedef void (*trunkline_http_head_callback)(uint16_t status,
                                              const trunkline_http_header *headers,

@@ -74,11 +74,10 @@ pub(crate) fn connect(
     if let (Err(_), Some((telemetry, span))) = (&begun, &span) {
         telemetry.unsent(span.number);
     }
-    let handle = begun?;
+    let leave = |_: &Failure| _ = port.run_as_callback(None, || drop(open.take_lifespan()));
+    let handle = begun.inspect_err(leave)?;
     if let Some(connecting) = connecting {
-        port.wait_for(handle, None).inspect_err(|_| {
-            let _ = port.run_as_callback(None, || drop(open.take_lifespan()));
-        })?;
+        port.wait_for(handle, None).inspect_err(leave)?;
         client.put(give(connecting));
     }
     Ok(())

@@ -220,12 +220,14 @@ pub unsafe extern "C" fn trunkline_server_mount(
         let entry = SetMembers::default().with("prefix", prefix).with("mounted", other.handle());
         let entry = entry.with("port", other.port().core.number());
         let (mut mount, registration) = (0, out_or_null!(registration));
-        server.add("mount", entry, None, |handle| {
-            mount = handle;
-            registration(handle);
-        })?;
-        let opened = server.inner.lifespan.mount(mount, &other.inner.lifespan, server.port());
-        opened.inspect_err(|_| _ = server.remove(mount))
+        let mounted = server.inner.lifespan.mount(&other.inner.lifespan, server.port(), || {
+            server.add("mount", entry, None, |handle| {
+                mount = handle;
+                registration(handle);
+            })?;
+            Ok(mount)
+        });
+        mounted.inspect_err(|_| _ = server.remove(mount))
     })
 }
 

@@ -22,8 +22,8 @@ pub struct trunkline_http_header {
     pub value: trunkline_str,
 }
 
-/// Receives the status and headers of a response. All arguments are borrowed until the callback
-/// returns.
+/// Receives the status and headers of a response. `headers` is NULL if there are none. All
+/// arguments are borrowed until the callback returns.
 pub type trunkline_http_head_callback = Option<
     unsafe extern "C" fn(
         status: u16,
@@ -113,8 +113,10 @@ impl ResponseReceiver {
         let fields: Vec<_> = given.headers.iter().map(|(name, value)| (Text::copy(name), Text::copy(value))).collect();
         let header = |(name, value): &(Text, Text)| trunkline_http_header { name: name.lend(), value: value.lend() };
         let headers: Vec<_> = fields.iter().map(header).collect();
+        // The pointer of an empty list dangles, and some languages check pointers.
+        let first = if headers.is_empty() { std::ptr::null() } else { headers.as_ptr() };
         // SAFETY: the host's function with the host's data; the headers live until it returns.
-        unsafe { head(given.status.as_u16(), headers.as_ptr(), headers.len(), self.data.pointer()) }
+        unsafe { head(given.status.as_u16(), first, headers.len(), self.data.pointer()) }
     }
 }
 

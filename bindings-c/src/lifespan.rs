@@ -38,6 +38,14 @@ pub(crate) struct OpenLifespan {
 }
 
 impl OpenLifespan {
+    /// Keeps the lifespan of a mounted server open as long as this one.
+    fn hold(&self, mounted: Arc<Self>) {
+        let mut held = self.mounted.lock();
+        if !held.iter().any(|other| Arc::ptr_eq(other, &mounted)) {
+            held.push(mounted);
+        }
+    }
+
     fn close(&self) {
         let callbacks = self.callbacks.lock().take();
         if let Some(LifespanCallbacks { close: Some(close), data, .. }) = callbacks.as_deref() {
@@ -65,13 +73,26 @@ impl HostLifespan {
         Ok(())
     }
 
-    /// Opens the lifespan of a mounted server together with this one.
-    pub(crate) fn mount(&self, registration: u64, other: &Arc<Self>, port: &Arc<Port>) -> Result<(), Failure> {
+    /// Opens the lifespan of a server that `add` mounts together with this one.
+    pub(crate) fn mount(
+        &self,
+        other: &Arc<Self>,
+        port: &Arc<Port>,
+        add: impl FnOnce() -> Result<u64, Failure>,
+    ) -> Result<(), Failure> {
+        // Its features may be called as soon as they are added.
+        self.enter_mounted(other, port)?;
+        let registration = add()?;
         self.mounted.lock().push((registration, Arc::downgrade(other)));
+        // This one may have opened meanwhile.
+        self.enter_mounted(other, port)
+    }
+
+    fn enter_mounted(&self, other: &Self, port: &Arc<Port>) -> Result<(), Failure> {
         let open = self.open.lock().upgrade();
-        let Some(open) = open else { return Ok(()) };
-        let used = other.enter(port)?;
-        open.mounted.lock().push(used);
+        if let Some(open) = open {
+            open.hold(other.enter(port)?);
+        }
         Ok(())
     }
 
@@ -83,8 +104,8 @@ impl HostLifespan {
 
     /// Opens it for one more user, as a callback of the port.
     pub(crate) fn enter(&self, port: &Arc<Port>) -> Result<Arc<OpenLifespan>, Failure> {
-        let has_callbacks = self.callbacks.lock().is_some() || !self.mounted.lock().is_empty();
         let mut open = self.open.lock();
+        let has_callbacks = self.callbacks.lock().is_some() || !self.mounted.lock().is_empty();
         if let Some(used) = open.upgrade().or_else(|| (!has_callbacks).then(Arc::default)) {
             *open = Arc::downgrade(&used);
             return Ok(used);
@@ -99,9 +120,8 @@ impl HostLifespan {
         if let Some(open) = open {
             return Ok(open);
         }
-        let mounted = self.mounted.lock().clone();
-        let mounted = mounted.iter().filter_map(|(_, other)| other.upgrade()).map(|other| other.open());
-        let mounted = Mutex::new(mounted.collect::<Result<_, _>>()?);
+        let opened = Arc::new(OpenLifespan::default());
+        self.open_mounted(&opened)?;
         let callbacks = self.callbacks.lock().clone();
         if let Some(LifespanCallbacks { open: Some(open), data, .. }) = callbacks.as_deref() {
             // SAFETY: the host's function with the host's data.
@@ -110,9 +130,19 @@ impl HostLifespan {
                 return Err(Failure::of(ErrorKind::Transport, message));
             }
         }
-        let open = Arc::new(OpenLifespan { callbacks: Mutex::new(callbacks), mounted });
-        *self.open.lock() = Arc::downgrade(&open);
-        Ok(open)
+        *opened.callbacks.lock() = callbacks;
+        *self.open.lock() = Arc::downgrade(&opened);
+        // What was mounted meanwhile found this one closed.
+        self.open_mounted(&opened)?;
+        Ok(opened)
+    }
+
+    fn open_mounted(&self, opened: &OpenLifespan) -> Result<(), Failure> {
+        let mounted = self.mounted.lock().clone();
+        for other in mounted.iter().filter_map(|(_, other)| other.upgrade()) {
+            opened.hold(other.open()?);
+        }
+        Ok(())
     }
 
     /// Closes it permanently: its server was freed.

@@ -507,6 +507,9 @@ static void json_writer(void) {
 typedef struct {
   bool can_open, is_open, over_stdio;
   int opened, closed, called, freed;
+  /* Mounted on the other while that one opens. */
+  trunkline_server *mounted, *outer;
+  uint64_t mount;
 } life;
 
 static bool is_same_file(int one, int other) {
@@ -525,6 +528,8 @@ static bool open_life(void *user_data) {
   /* It prints to standard error. */
   CHECK(!seen->over_stdio || is_same_file(1, 2));
   ++seen->opened;
+  if (seen->mounted) OK(trunkline_server_mount(seen->outer, S("in"), seen->mounted, &seen->mount, &error));
+  seen->mounted = NULL;
   return seen->is_open = seen->can_open;
 }
 
@@ -642,21 +647,31 @@ static void lifespan(void) {
   CHECK(other.closed == 1 && seen.closed == 1);
   trunkline_client_free(one);
 
-  /* Once it has been removed, it stays closed, and a mount that cannot open it is undone. */
+  /* One that is mounted while the other opens. */
+  other.mounted = server, other.outer = outer;
   one = in_memory(outer);
-  CHECK(other.opened == 2 && seen.opened == 1);
-  seen.can_open = false;
-  FAILS(TRUNKLINE_TRANSPORT, "lifespan", trunkline_server_mount(outer, S("in"), server, NULL, &error));
-  seen.can_open = true;
-  OK(trunkline_server_mount(outer, S("in"), server, NULL, &error));
-  CHECK(seen.opened == 3);
+  CHECK(other.opened == 2 && seen.opened == 2);
   call_live(one, "in__live");
   OK(trunkline_client_close(one, 5000, &error));
   CHECK(other.closed == 2 && seen.closed == 2);
   trunkline_client_free(one);
+  OK(trunkline_server_remove(outer, other.mount, &error));
+
+  /* Once it has been removed, it stays closed, and a mount that cannot open it is undone. */
+  one = in_memory(outer);
+  CHECK(other.opened == 3 && seen.opened == 2);
+  seen.can_open = false;
+  FAILS(TRUNKLINE_TRANSPORT, "lifespan", trunkline_server_mount(outer, S("in"), server, NULL, &error));
+  seen.can_open = true;
+  OK(trunkline_server_mount(outer, S("in"), server, NULL, &error));
+  CHECK(seen.opened == 4);
+  call_live(one, "in__live");
+  OK(trunkline_client_close(one, 5000, &error));
+  CHECK(other.closed == 3 && seen.closed == 3);
+  trunkline_client_free(one);
   seen.can_open = false;
   FAILS(TRUNKLINE_TRANSPORT, "lifespan", trunkline_client_connect_memory(outer, NULL, &one, &error));
-  CHECK(other.opened == 2);
+  CHECK(other.opened == 3);
   trunkline_server_options_free(same_port);
   trunkline_server_free(outer);
   trunkline_server_free(server);
