@@ -284,6 +284,18 @@ pub unsafe extern "C" fn trunkline_server_listen_stdio(
     })
 }
 
+/// Reserves stdin and stdout for the stdio listener that this server opens next: what the program
+/// prints from now on goes to stderr. `trunkline_server_run_stdio` and
+/// `trunkline_server_listen_stdio` do this before they open the lifespan; call it if the program
+/// prepares more before that.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_hold_stdio(
+    server: *mut trunkline_server,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || handle!(server).inner.hold_stdio())
+}
+
 /// Serves file descriptors, with one JSON message per line as on stdin and stdout: a socket (the
 /// same descriptor twice), two pipes, a serial line. You keep ownership: the library uses
 /// duplicates, and makes them, and with them the originals, blocking. Blocks until they are open;
