@@ -33,11 +33,14 @@ export class Lifespan {
     if (this.open !== undefined) {
       // The previous lifespan may still be closing.
       const opened = (this.#opened ??= this.#closed.then(this.open, this.open));
+      this.owner.opening = opened;
       try {
         this.owner.lifespan = await opened;
       } catch (error) {
         if (this.#opened === opened) this.#opened = undefined;
         throw error;
+      } finally {
+        this.owner.opening = undefined;
       }
     }
     for (const mounted of this.#mounted) await mounted.enter(end);

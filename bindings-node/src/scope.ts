@@ -21,6 +21,8 @@ export interface Owner {
   onError: ((error: unknown, context: never) => void) | undefined;
   /** The value of the lifespan. */
   lifespan: unknown;
+  /** Resolves when the lifespan is open. Calls of a server that was just mounted wait for it. */
+  opening?: Promise<unknown> | undefined;
 }
 
 /**

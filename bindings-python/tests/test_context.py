@@ -797,6 +797,7 @@ class World:
     async def lifespan(self, server: Server) -> AsyncGenerator[str]:
         assert server is self.server
         task = asyncio.current_task()
+        await asyncio.sleep(0.01)
         self.log.append("open")
         yield "the pool"
         assert asyncio.current_task() is task
@@ -851,18 +852,20 @@ def test_the_lifespan_of_a_mounted_server_opens_with_the_outer_one_also_while_it
     mount.remove()
     world.log.clear()
 
-    async def while_it_is_used() -> None:
+    async def while_it_is_used(tool: str) -> None:
         async with Client(outer) as client:
             assert world.log == []
             mount = outer.mount("in", world.server)
-            assert (await client.call_tool("in__use")).text == "the pool"
+            assert (await client.call_tool(tool)).text == "the pool"
             mount.remove()
         assert world.log == ["open", "call", "close"]
         async with Client(outer) as client:
             assert await client.list_tools() == []
 
-    run(while_it_is_used())
-    assert world.log == ["open", "call", "close"]
+    for tool in ("in__use", "in__use_in_thread"):
+        run(while_it_is_used(tool))
+        assert world.log == ["open", "call", "close"]
+        world.log.clear()
 
 
 def test_a_lifespan_that_cannot_be_entered_keeps_the_server_from_serving() -> None:

@@ -162,6 +162,33 @@ class TestLifecycle < TrunklineTest
     [outer, inner, failing].each { |server| server&.close }
   end
 
+  def test_a_lifespan_that_cannot_close_or_a_logger_that_fails_hold_up_nobody
+    logger, Trunkline.logger = Trunkline.logger, Object.new
+    stuck = Object.new.tap { |one| one.define_singleton_method(:close) { raise NotImplementedError, "stuck" } }
+    server = Trunkline::Server.new("stuck", version: "1", lifespan: -> { stuck })
+    Timeout.timeout(10) { Trunkline::Client.connect(server: server, &:list_tools) }
+  ensure
+    Trunkline.logger = logger
+    server&.close
+  end
+
+  def test_a_mount_that_is_refused_leaves_the_one_before
+    events = []
+    inner = Trunkline::Server.new("inner", version: "1", lifespan: -> { events << :opened })
+    outer = Trunkline::Server.new("outer", version: "1")
+    mount = outer.mount("in", inner)
+    assert_raises(Trunkline::InvalidArgumentError) { outer.mount("again", inner) }
+    Trunkline::Client.connect(server: outer, &:list_tools)
+    assert_equal %i[opened], events
+    2.times { mount.remove }
+    outer.mount("in", inner)
+    mount.remove
+    Trunkline::Client.connect(server: outer, &:list_tools)
+    assert_equal %i[opened opened], events
+  ensure
+    [outer, inner].each { |one| one&.close }
+  end
+
   def test_garbage_collection_under_load
     client = connected do |server|
       server.tool("grow", input: { n: Integer }) { |ctx, n:| ctx.progress(1); Array.new(n) { |i| "item #{i}" } }

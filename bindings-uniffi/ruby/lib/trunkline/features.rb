@@ -194,7 +194,7 @@ module Trunkline
     def remove
       @server.send(:unregister, @handle)
       @on_remove&.call
-      nil
+      @on_remove = nil
     end
 
     # Hides the feature: it is not listed, and calls of it fail as if it did not exist.

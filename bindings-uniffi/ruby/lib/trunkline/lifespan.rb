@@ -26,7 +26,7 @@ module Trunkline
 
     # The next time this one opens, that of the mounted server stays closed. If it is open, it stays
     # open as long as this one, because calls may still use it.
-    def unmount(other) = @lock.synchronize { @mounted.delete(other) }
+    def unmount(other) = @lock.synchronize { @mounted.index(other)&.then { |index| @mounted.delete_at(index) } }
 
     # Opens it for one more listener or client.
     def enter
@@ -48,7 +48,7 @@ module Trunkline
           leave_mounted
         end
       end
-    rescue StandardError => e
+    rescue Exception => e # rubocop:disable Lint/RescueException
       Trunkline.log_error("the lifespan could not be closed", e)
     end
 
@@ -57,7 +57,7 @@ module Trunkline
     def open
       @mounted.each { |other| @opened << other.tap(&:enter) }
       @value = @open&.call
-    rescue StandardError
+    rescue Exception # rubocop:disable Lint/RescueException
       leave_mounted
       raise
     end

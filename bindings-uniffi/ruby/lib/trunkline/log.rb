@@ -15,7 +15,7 @@ module Trunkline
       else
         Native.write_stderr("#{level.to_s.upcase} #{target}: #{message}\n")
       end
-    rescue StandardError => e
+    rescue Exception => e # rubocop:disable Lint/RescueException
       Native.write_stderr("ERROR trunkline: the logger failed: #{e.message}\n")
     end
 

@@ -123,14 +123,15 @@ module Trunkline
     # @return [Registration]
     def mount(prefix, other)
       theirs = other.send(:lifespan)
-      mounted = add(Features::Feature.new(kind: :mount, description: { "prefix" => prefix, "mounted" => other.send(:known) })) { lifespan.unmount(theirs) }
+      feature = Features::Feature.new(kind: :mount, description: { "prefix" => prefix, "mounted" => other.send(:known) })
+      # Open before its first call.
+      lifespan.mount(theirs)
       begin
-        lifespan.mount(theirs)
+        add(feature) { lifespan.unmount(theirs) }
       rescue StandardError
-        mounted.remove
+        lifespan.unmount(theirs)
         raise
       end
-      mounted
     end
 
     # Adds the features of the server behind a client.

@@ -39,6 +39,14 @@ class Lifespan:
                 loop.call_soon_threadsafe(self._start, loop, self._opened, context=context.copy())
             return self._opened
 
+    @property
+    def opening(self) -> Future[None] | None:
+        """The future of `open` until it is done. Calls of a server that was just mounted wait for
+        it.
+        """
+        opened = self._opened
+        return None if opened is None or opened.done() else opened
+
     async def close(self) -> None:
         """Exit the lifespan; exceptions propagate."""
         if self._task is not None and not self._loop.is_closed():
