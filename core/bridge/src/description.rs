@@ -34,7 +34,7 @@ pub(crate) fn describe(state: &PortState, target: u64) -> Result<Vec<u8>, Bridge
         _ => None,
     };
     drop(tables);
-    let described = described.ok_or_else(|| BridgeError::stale("a call, token, connection or server", target))?;
+    let described = described.ok_or_else(|| BridgeError::ended("a call, token, connection or server", target))?;
     serde_json::to_vec(&described).map_err(|error| BridgeError::new(ErrorKind::Internal, error.to_string()))
 }
 

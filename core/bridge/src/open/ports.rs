@@ -45,7 +45,7 @@ fn connection<T>(
     let port = find(own, given.port)?;
     let tables = port.tables.lock();
     let open = tables.connections.get(given.connection).and_then(|connection| connection.get());
-    open.map(take).ok_or_else(|| BridgeError::stale("an open connection", given.connection))
+    open.map(take).ok_or_else(|| BridgeError::ended("an open connection", given.connection))
 }
 
 /// A server of this or another port.

@@ -134,6 +134,6 @@ impl PortState {
 
     pub(crate) fn server(&self, handle: u64) -> Result<Server, BridgeError> {
         let server = self.tables.lock().servers.get(handle).cloned();
-        server.ok_or_else(|| BridgeError::stale("a server", handle))
+        server.ok_or_else(|| BridgeError::ended("a server", handle))
     }
 }

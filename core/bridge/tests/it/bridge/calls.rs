@@ -216,7 +216,7 @@ fn a_ticket_is_good_for_one_answer() {
     assert!(!host.port.fail(ticket, br#"{"kind":"tool","message":"third"}"#).unwrap());
     assert!(host.port.cancelled(ticket).unwrap(), "done is not wanted any more");
     assert_eq!(text(&body(&host.reply(request))), "first");
-    assert_eq!(host.port.describe(ticket).unwrap_err().kind, ErrorKind::InvalidArgument);
+    assert_eq!(host.port.describe(ticket).unwrap_err().kind, ErrorKind::Closed);
     for wild in [0, 1, ticket + 1, server, connection, u64::MAX, 1 << 53] {
         assert!(!host.port.complete(wild, Shape::Text, "x".into()).unwrap(), "{wild}");
         host.port.cancel(wild, "").unwrap();
@@ -498,7 +498,7 @@ fn freeing_a_server_frees_the_handles_of_its_tools() {
     assert_eq!(host.port.unregister(echo).unwrap_err().kind, ErrorKind::InvalidArgument);
     assert_eq!(
         host.register("tool", json!({"server": server, "tool": {"name": "t"}})).unwrap_err().kind,
-        ErrorKind::InvalidArgument
+        ErrorKind::Closed
     );
     assert_eq!(text(&host.result(connection, "echo", json!({"message": "still served"}))), "still served");
     host.port.unregister(kept).unwrap();
