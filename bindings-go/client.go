@@ -36,7 +36,7 @@ type notification struct {
 
 // Connect connects to a server over HTTP.
 func Connect(ctx context.Context, url string, options ClientOptions) (*Client, error) {
-	return connect(ctx, options, func(set uintptr, client, failure *uintptr) uint32 {
+	return connect(ctx, options, invoke, func(set uintptr, client, failure *uintptr) uint32 {
 		return c.ClientConnectHttp(text(url), set, client, failure)
 	})
 }
@@ -44,7 +44,7 @@ func Connect(ctx context.Context, url string, options ClientOptions) (*Client, e
 // ConnectConfig connects to a configured server: an entry of mcpServers, a configuration with one
 // server as JSON, or the path of its file.
 func ConnectConfig(ctx context.Context, config string, options ClientOptions) (*Client, error) {
-	return connect(ctx, options, func(set uintptr, client, failure *uintptr) uint32 {
+	return connect(ctx, options, invoke, func(set uintptr, client, failure *uintptr) uint32 {
 		return c.ClientConnectConfig(text(config), set, client, failure)
 	})
 }
@@ -52,15 +52,7 @@ func ConnectConfig(ctx context.Context, config string, options ClientOptions) (*
 // ConnectMemory connects to a server in this process. Its handlers get the values of the context of
 // each request.
 func ConnectMemory(ctx context.Context, server *Server, options ClientOptions) (*Client, error) {
-	if err := server.run(func(*uintptr) uint32 { return 0 }); err != nil {
-		return nil, err
-	}
-	client, err := connect(ctx, options, func(set uintptr, client, failure *uintptr) uint32 {
-		server.lock.RLock()
-		defer server.lock.RUnlock()
-		if server.freed {
-			return resultDone
-		}
+	client, err := connect(ctx, options, server.run, func(set uintptr, client, failure *uintptr) uint32 {
 		return c.ClientConnectMemory(server.server, set, client, failure)
 	})
 	if err == nil {
@@ -70,7 +62,7 @@ func ConnectMemory(ctx context.Context, server *Server, options ClientOptions) (
 }
 
 // connect opens a connection, and closes it again if the context ends before it is established.
-func connect(ctx context.Context, options ClientOptions, open func(options uintptr, client, failure *uintptr) uint32) (*Client, error) {
+func connect(ctx context.Context, options ClientOptions, run runner, open func(options uintptr, client, failure *uintptr) uint32) (*Client, error) {
 	client := &Client{owner: owner{what: "client"}, heard: newQueue[notification](maxNotifications), patience: orDefault(options.CloseTimeout, 2*time.Second)}
 	set, err := client.options(options)
 	if set != 0 {
@@ -78,7 +70,7 @@ func connect(ctx context.Context, options ClientOptions, open func(options uintp
 	}
 	if err == nil {
 		err = sending(ctx, func() (err error) {
-			client.client, err = made(func(made, failure *uintptr) uint32 { return open(set, made, failure) })
+			client.client, err = madeBy(run, func(made, failure *uintptr) uint32 { return open(set, made, failure) })
 			return err
 		})
 	}
@@ -110,9 +102,12 @@ func connect(ctx context.Context, options ClientOptions, open func(options uintp
 
 // isDecided says whether the connection is established, or has failed.
 func (client *Client) isDecided() bool {
-	client.lock.RLock()
-	defer client.lock.RUnlock()
-	return client.freed || c.ClientOpened(client.client) || c.ClientClosed(client.client)
+	isDecided := true
+	_ = client.run(func(*uintptr) uint32 {
+		isDecided = c.ClientOpened(client.client) || c.ClientClosed(client.client)
+		return 0
+	})
+	return isDecided
 }
 
 func (client *Client) options(options ClientOptions) (uintptr, error) {

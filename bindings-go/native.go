@@ -92,18 +92,28 @@ func invoke(function func(failure *uintptr) uint32) error {
 type owner struct {
 	// What it is, for messages.
 	what  string
-	lock  sync.RWMutex
+	lock  sync.Mutex
 	freed bool
+	// Counted rather than locked: what runs may use the object again.
+	users sync.WaitGroup
 }
 
 // run is invoke, while the object cannot be freed.
 func (owner *owner) run(function func(failure *uintptr) uint32) error {
-	owner.lock.RLock()
-	defer owner.lock.RUnlock()
-	if owner.freed {
+	if !owner.enter() {
 		return &Error{Kind: ErrClosed, Message: "the " + owner.what + " was closed"}
 	}
+	defer owner.users.Done()
 	return invoke(function)
+}
+
+func (owner *owner) enter() bool {
+	owner.lock.Lock()
+	defer owner.lock.Unlock()
+	if !owner.freed {
+		owner.users.Add(1)
+	}
+	return !owner.freed
 }
 
 // with is run for an object that uses another one.
@@ -117,12 +127,15 @@ func (owner *owner) with(other *owner) runner {
 	}
 }
 
-// release waits until nobody uses the object, and then frees it.
+// release waits until nobody uses the object, and then frees it. Functions of the program that run
+// meanwhile find it closed.
 func (owner *owner) release(free func()) {
 	owner.lock.Lock()
-	defer owner.lock.Unlock()
-	if !owner.freed {
-		owner.freed = true
+	freed := owner.freed
+	owner.freed = true
+	owner.lock.Unlock()
+	if !freed {
+		owner.users.Wait()
 		free()
 	}
 }

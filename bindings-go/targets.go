@@ -30,7 +30,7 @@ func ConnectCommand(ctx context.Context, command *exec.Cmd, options ClientOption
 	environment := environmentOf(command)
 	maps.Copy(environment, options.Env)
 	options.Env = environment
-	return connect(ctx, options, func(set uintptr, client, failure *uintptr) uint32 {
+	return connect(ctx, options, invoke, func(set uintptr, client, failure *uintptr) uint32 {
 		return c.ClientConnectChild(&words[0], uintptr(len(words)), set, client, failure)
 	})
 }
@@ -77,7 +77,7 @@ func checkCommand(command *exec.Cmd, isMember bool) error {
 // ConnectTransport connects to a server over a transport of the program's own.
 func ConnectTransport(ctx context.Context, transport Transport, options ClientOptions) (*Client, error) {
 	options.transport = transportFunctions(transport)
-	return connect(ctx, options, func(set uintptr, client, failure *uintptr) uint32 {
+	return connect(ctx, options, invoke, func(set uintptr, client, failure *uintptr) uint32 {
 		return c.ClientConnectChannel(set, client, failure)
 	})
 }
@@ -108,7 +108,7 @@ func ConnectGroup(ctx context.Context, servers map[string]any, options ClientOpt
 	encoded, err := encode(targets)
 	var group *Client
 	if err == nil {
-		group, err = connect(ctx, options, func(set uintptr, client, failure *uintptr) uint32 {
+		group, err = connect(ctx, options, invoke, func(set uintptr, client, failure *uintptr) uint32 {
 			return c.ClientConnectGroup(text(encoded), set, client, failure)
 		})
 	}
