@@ -13,11 +13,13 @@ type shape uint32
 // A callFunc serves a call, and returns its result as JSON or text.
 type callFunc func(ctx context.Context, call *Call) (shape, []byte, error)
 
-// Call is a call that a handler serves. Its methods may be used until the handler returns.
+// Call is a call that a handler serves. Its methods may be used until the handler returns; after
+// that, they have no effect, or fail with ErrClosed.
 type Call struct {
+	owner
 	call      uintptr
 	arguments []byte
-	info      *CallInfo
+	info      atomic.Pointer[CallInfo]
 }
 
 // errNothing leaves a call as it is: it was completed, or runs again.
@@ -26,17 +28,15 @@ var errNothing = errors.New("the call is completed")
 // serve runs a handler in its own goroutine. The call is retained.
 func serve(retained uintptr, run callFunc) {
 	length := new(uintptr)
-	call := &Call{call: retained}
+	call := &Call{owner: owner{what: "call"}, call: retained}
 	arguments := c.PlainCallArguments(retained, length)
 	call.arguments = copied(arguments, *length)
 	// The call has its own end: a task outlives the request that started it.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(cause(retained)))
-	data := keep(cancel)
-	c.CallOnCancel(retained, callbacks.cancel, data, 0)
+	c.CallOnCancel(retained, callbacks.cancel, keep(cancel), callbacks.forget)
 	go func() {
-		defer c.CallFree(retained)
+		defer call.release(func() { c.CallFree(retained) })
 		defer cancel(nil)
-		defer forget(data)
 		var (
 			form   shape
 			result []byte
@@ -78,7 +78,7 @@ func cause(call uintptr) context.Context {
 
 func (call *Call) complete(form shape, result []byte, err error) {
 	if err == nil {
-		err = callJSON(func(failure *uintptr) uint32 {
+		err = call.unlessEnded(func(failure *uintptr) uint32 {
 			return c.CallReturnJson(call.call, uint32(form), text(string(result)), failure)
 		})
 	}
@@ -87,9 +87,9 @@ func (call *Call) complete(form shape, result []byte, err error) {
 	}
 }
 
-// callJSON is invoke, except that a call that has already ended is no failure.
-func callJSON(function func(failure *uintptr) uint32) error {
-	err := invoke(function)
+// unlessEnded is run, except that a call that has already ended is no failure.
+func (call *Call) unlessEnded(function func(failure *uintptr) uint32) error {
+	err := call.run(function)
 	if errors.Is(err, ErrClosed) {
 		return nil
 	}
@@ -123,15 +123,16 @@ func (call *Call) fail(err error) {
 
 // Info describes the call and its caller.
 func (call *Call) Info() (*CallInfo, error) {
-	if call.info != nil {
-		return call.info, nil
+	if known := call.info.Load(); known != nil {
+		return known, nil
 	}
-	found, err := described(invoke, func(made, failure *uintptr) uint32 { return c.CallInfo(call.call, made, failure) })
+	found, err := described(call.run, func(made, failure *uintptr) uint32 { return c.CallInfo(call.call, made, failure) })
 	if err != nil {
 		return nil, err
 	}
-	call.info, err = decode[CallInfo](found)
-	return call.info, err
+	info, err := decode[CallInfo](found)
+	call.info.Store(info)
+	return info, err
 }
 
 // Arguments are the arguments of the call as JSON.
@@ -140,7 +141,7 @@ func (call *Call) Arguments() json.RawMessage { return call.arguments }
 // Progress reports the progress of the call to its caller, if it asked for that. A total of 0 is
 // unknown.
 func (call *Call) Progress(progress, total float64, message string) {
-	c.CallProgress(call.call, progress, total, text(message))
+	_ = call.run(func(*uintptr) uint32 { return c.CallProgress(call.call, progress, total, text(message)) })
 }
 
 // Log sends a log message to the client of the call. The logger may be empty.
@@ -151,7 +152,7 @@ func (call *Call) Log(level LoggingLevel, logger string, data any) error {
 	if err != nil {
 		return err
 	}
-	return callJSON(func(failure *uintptr) uint32 {
+	return call.unlessEnded(func(failure *uintptr) uint32 {
 		return logJSON(call.call, text(string(level)), text(logger), text(encoded), failure)
 	})
 }
@@ -160,11 +161,18 @@ func (call *Call) Log(level LoggingLevel, logger string, data any) error {
 // its stored result from then on.
 func Once[T any](call *Call, name string, run func() (T, error)) (T, error) {
 	var value T
-	stored := new(uintptr)
-	if c.CallOnce(call.call, text(name), stored) == 0 {
+	stored, isStored := new(uintptr), false
+	err := call.run(func(*uintptr) uint32 {
+		isStored = c.CallOnce(call.call, text(name), stored) == 0
+		return 0
+	})
+	if err != nil {
+		return value, err
+	}
+	if isStored {
 		return value, json.Unmarshal(taken(*stored), &value)
 	}
-	value, err := run()
+	value, err = run()
 	if err != nil {
 		return value, err
 	}
@@ -172,7 +180,7 @@ func Once[T any](call *Call, name string, run func() (T, error)) (T, error) {
 	if err != nil {
 		return value, err
 	}
-	return value, callJSON(func(failure *uintptr) uint32 {
+	return value, call.unlessEnded(func(failure *uintptr) uint32 {
 		return c.CallSetOnce(call.call, text(name), text(encoded), failure)
 	})
 }
@@ -204,7 +212,7 @@ func (*inputError) Error() string { return "the handler needs input" }
 func (call *Call) requireInput(input *inputError) {
 	encoded, err := encode(input)
 	if err == nil {
-		err = callJSON(func(failure *uintptr) uint32 {
+		err = call.unlessEnded(func(failure *uintptr) uint32 {
 			return c.CallRequireInput(call.call, text(encoded), failure)
 		})
 	}
@@ -214,15 +222,19 @@ func (call *Call) requireInput(input *inputError) {
 }
 
 // StartTask lets a deferred task begin, if the call may become one.
-func (call *Call) StartTask() error { return failed(c.CallStartTask(call.call)) }
+func (call *Call) StartTask() error {
+	return call.run(func(*uintptr) uint32 { return c.CallStartTask(call.call) })
+}
 
 // SetTaskMessage sets the status message of the task that the call runs as.
 func (call *Call) SetTaskMessage(message string) error {
-	return failed(c.CallSetTaskMessage(call.call, text(message)))
+	return call.run(func(*uintptr) uint32 { return c.CallSetTaskMessage(call.call, text(message)) })
 }
 
 // CloseStream closes the stream of the response, so that the client reconnects for the rest.
-func (call *Call) CloseStream() error { return failed(c.CallCloseStream(call.call)) }
+func (call *Call) CloseStream() error {
+	return call.run(func(*uintptr) uint32 { return c.CallCloseStream(call.call) })
+}
 
 // ask sends a request to the client of a call.
 func ask[T any](ctx context.Context, call *Call, method string, params any, options []RequestOptions) (*T, error) {
@@ -235,7 +247,7 @@ func ask[T any](ctx context.Context, call *Call, method string, params any, opti
 		return nil, err
 	}
 	defer prepared.free()
-	result, err := await(ctx, prepared.pending(invoke, callbacks.answer, nil, func(callback, data uintptr, failure *uintptr) uint32 {
+	result, err := await(ctx, prepared.pending(call.run, callbacks.answer, nil, func(callback, data uintptr, failure *uintptr) uint32 {
 		return c.CallStartRequest(call.call, text(method), text(encoded), prepared.options, callback, data, 0, failure)
 	}))
 	if err != nil {
@@ -275,7 +287,10 @@ func (call *Call) Request(ctx context.Context, method string, params any, option
 // be nil for the original ones. The context of the handler has the values of ctx. It returns the
 // result as JSON.
 func (call *Call) Next(ctx context.Context, params any) (json.RawMessage, error) {
-	if err := failed(c.CallSetVar(call.call, text(contextVar), keep(ctx), callbacks.forget)); err != nil {
+	err := call.run(func(*uintptr) uint32 {
+		return c.CallSetVar(call.call, text(contextVar), keep(ctx), callbacks.forget)
+	})
+	if err != nil {
 		return nil, err
 	}
 	encoded := ""
@@ -286,7 +301,7 @@ func (call *Call) Next(ctx context.Context, params any) (json.RawMessage, error)
 		}
 		encoded = given
 	}
-	return await(ctx, noOptions.pending(invoke, callbacks.answer, nil, func(callback, data uintptr, failure *uintptr) uint32 {
+	return await(ctx, noOptions.pending(call.run, callbacks.answer, nil, func(callback, data uintptr, failure *uintptr) uint32 {
 		return c.CallNext(call.call, text(encoded), callback, data, 0, failure)
 	}))
 }
