@@ -18,22 +18,36 @@ func filled(value any) any {
 	}
 	made := reflect.New(reflect.TypeOf(value))
 	made.Elem().Set(reflect.ValueOf(value))
-	fill(made.Elem())
+	filler := filler{}
+	if filler.fill(made.Elem()); filler.isTooDeep {
+		return value
+	}
 	return made.Interface()
 }
 
+// maxDepth is where encoding/json begins to look for a cycle, which it reports.
+const maxDepth = 1000
+
+type filler struct {
+	depth     int
+	isTooDeep bool
+}
+
 // fill fills a value that nobody else has.
-func fill(value reflect.Value) {
+func (f *filler) fill(value reflect.Value) {
 	of := value.Type()
-	if !holdsLists(of) || !value.CanSet() && of.Kind() != reflect.Struct {
+	if f.isTooDeep || !holdsLists(of) || !value.CanSet() && of.Kind() != reflect.Struct {
 		return
 	}
+	f.depth++
+	defer func() { f.depth-- }()
+	f.isTooDeep = f.depth > maxDepth
 	switch of.Kind() {
 	case reflect.Pointer:
 		if !value.IsNil() {
 			made := reflect.New(of.Elem())
 			made.Elem().Set(value.Elem())
-			fill(made.Elem())
+			f.fill(made.Elem())
 			value.Set(made)
 		}
 	case reflect.Slice:
@@ -42,16 +56,16 @@ func fill(value reflect.Value) {
 			reflect.Copy(made, value)
 			value.Set(made)
 		}
-		fillItems(value)
+		f.fillItems(value)
 	case reflect.Array:
-		fillItems(value)
+		f.fillItems(value)
 	case reflect.Map:
 		if value.IsNil() || holdsLists(of.Elem()) {
 			made := reflect.MakeMapWithSize(of, value.Len())
 			for key, item := range value.Seq2() {
 				own := reflect.New(of.Elem()).Elem()
 				own.Set(item)
-				fill(own)
+				f.fill(own)
 				made.SetMapIndex(key, own)
 			}
 			value.Set(made)
@@ -59,19 +73,25 @@ func fill(value reflect.Value) {
 	case reflect.Struct:
 		for i := range of.NumField() {
 			// An empty list would not be left out.
-			if _, options, _ := strings.Cut(of.Field(i).Tag.Get("json"), ","); !strings.Contains(options, "omitzero") {
-				fill(value.Field(i))
+			field := of.Field(i)
+			if _, options, _ := strings.Cut(field.Tag.Get("json"), ","); isWritten(field) && !strings.Contains(options, "omitzero") {
+				f.fill(value.Field(i))
 			}
 		}
 	}
 }
 
-func fillItems(value reflect.Value) {
+func (f *filler) fillItems(value reflect.Value) {
 	if holdsLists(value.Type().Elem()) {
 		for i := range value.Len() {
-			fill(value.Index(i))
+			f.fill(value.Index(i))
 		}
 	}
+}
+
+// isWritten says whether encoding/json writes a field, or fields of it.
+func isWritten(field reflect.StructField) bool {
+	return field.Tag.Get("json") != "-" && (field.IsExported() || field.Anonymous)
 }
 
 // listHolders are the types that were asked for.
@@ -92,7 +112,8 @@ func holdsLists(of reflect.Type) bool {
 		holds = holdsLists(of.Elem())
 	case reflect.Struct:
 		for i := range of.NumField() {
-			holds = holds || holdsLists(of.Field(i).Type)
+			field := of.Field(i)
+			holds = holds || isWritten(field) && holdsLists(field.Type)
 		}
 	}
 	holds = holds && !writesItself(of, jsonWriter) && !writesItself(of, textWriter)

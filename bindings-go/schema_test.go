@@ -154,6 +154,37 @@ func TestNilInResultsMatchesTheSchema(t *testing.T) {
 	}
 }
 
+type service struct{ counts map[string][]int }
+
+type branch struct {
+	Names   []string `json:"names"`
+	Parent  *branch  `json:"-"`
+	Service *service `json:"-"`
+}
+
+type ring struct {
+	Next, Last *ring
+	Names      []string
+}
+
+func TestWhatIsNotWrittenIsNotRead(t *testing.T) {
+	server := newServer(t)
+	given := &branch{Service: &service{map[string][]int{}}}
+	given.Parent = given
+	trunkline.Must(server.AddResource(trunkline.Resource{Name: "x", URI: "test://x"}, func(context.Context, *trunkline.Call, string, map[string]string) (any, error) { return given, nil }))
+	circle := &ring{}
+	circle.Next, circle.Last = circle, circle
+	trunkline.Must(server.AddResource(trunkline.Resource{Name: "y", URI: "test://y"}, func(context.Context, *trunkline.Call, string, map[string]string) (any, error) { return circle, nil }))
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client = connected(t, client, err)
+	if result, err := client.ReadResource(t.Context(), "test://x"); err != nil || result.Contents[0].Text != `{"names":[]}` {
+		t.Error(result, err)
+	}
+	if _, err := client.ReadResource(t.Context(), "test://y"); err == nil {
+		t.Error("a cycle was written")
+	}
+}
+
 func TestUnknownArgumentsAreRefused(t *testing.T) {
 	client := memory(t, trunkline.ClientOptions{})
 	_, err := trunkline.CallTool[weather](t.Context(), client, "weather", map[string]any{"city": "Oslo", "town": "Oslo"})
