@@ -225,15 +225,7 @@ func TestAWriteTimeoutDoesNotEndAStream(t *testing.T) {
 		time.Sleep(600 * time.Millisecond)
 		return "done", nil
 	}))
-	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"later","arguments":{},"_meta":{"progressToken":1,"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"x","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, web.URL+"/mcp", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, value := range map[string]string{"content-type": "application/json", "accept": "application/json, text/event-stream", "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "later"} {
-		request.Header.Set(name, value)
-	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := http.DefaultClient.Do(calling(t, web.URL, "later"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,10 +5,11 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 	"unsafe"
 )
@@ -35,31 +36,37 @@ const maxChunks = 1 << 16
 // An exchange is a request that the library answers.
 type exchange struct {
 	ctx    context.Context
-	once   sync.Once
 	head   chan struct{}
 	status int
 	header http.Header
 	chunks *queue[[]byte]
+	// The response lacks its end.
+	isCut atomic.Bool
 }
 
 func (exchange *exchange) begin(status int, headers []header) {
-	exchange.once.Do(func() {
-		exchange.status = status
-		for _, header := range headers {
-			exchange.header.Add(string(header.name.bytes()), string(header.value.bytes()))
-		}
-		close(exchange.head)
-	})
+	exchange.status = status
+	for _, header := range headers {
+		exchange.header.Add(string(header.name.bytes()), string(header.value.bytes()))
+	}
+	close(exchange.head)
 }
 
 // end comes after the head, unless the exchange failed before.
-func (exchange *exchange) end() {
-	exchange.begin(http.StatusInternalServerError, nil)
+func (exchange *exchange) end(isComplete bool) {
+	select {
+	case <-exchange.head:
+		if !isComplete {
+			exchange.isCut.Store(true)
+		}
+	default:
+		exchange.begin(http.StatusInternalServerError, nil)
+	}
 	exchange.chunks.close()
 }
 
 func (mount *mount) ServeHTTP(writer http.ResponseWriter, request *http.Request) {
-	exchange := &exchange{ctx: request.Context(), head: make(chan struct{}), header: writer.Header(), chunks: newQueue[[]byte](maxChunks)}
+	exchange := &exchange{ctx: request.Context(), head: make(chan struct{}), header: http.Header{}, chunks: newQueue[[]byte](maxChunks)}
 	data := keep(exchange)
 	defer forget(data)
 	started, err := mount.start(request, data)
@@ -71,6 +78,11 @@ func (mount *mount) ServeHTTP(writer http.ResponseWriter, request *http.Request)
 	stop := context.AfterFunc(request.Context(), exchange.chunks.close)
 	defer stop()
 	if err := passOn(started, request); err != nil {
+		status := http.StatusBadRequest
+		if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
+			status = http.StatusRequestEntityTooLarge
+		}
+		http.Error(writer, http.StatusText(status), status)
 		return
 	}
 	exchange.respond(started, writer)
@@ -86,6 +98,8 @@ func (mount *mount) start(request *http.Request, data handle) (uintptr, error) {
 		}
 	}
 	remote, _, _ := net.SplitHostPort(request.RemoteAddr)
+	// A link-local address has a zone.
+	remote, _, _ = strings.Cut(remote, "%")
 	return madeBy(mount.listener.run, func(made, failure *uintptr) uint32 {
 		return c.HttpRequest(mount.listener.listener, text(request.Method), text(request.URL.RequestURI()),
 			unsafe.SliceData(headers), uintptr(len(headers)), text(remote), request.Body == http.NoBody,
@@ -121,6 +135,7 @@ func (exchange *exchange) respond(started uintptr, writer http.ResponseWriter) {
 	case <-exchange.ctx.Done():
 		return
 	}
+	maps.Copy(writer.Header(), exchange.header)
 	control := http.NewResponseController(writer)
 	if strings.HasPrefix(exchange.header.Get("Content-Type"), "text/event-stream") {
 		// http.Server.WriteTimeout is for the whole response, and would end the stream.
@@ -129,7 +144,13 @@ func (exchange *exchange) respond(started uintptr, writer http.ResponseWriter) {
 	writer.WriteHeader(exchange.status)
 	for {
 		chunk, open := exchange.chunks.get()
-		if !open || exchange.ctx.Err() != nil {
+		switch {
+		case exchange.ctx.Err() != nil:
+			return
+		case !open && exchange.isCut.Load():
+			// The client must not take it for complete.
+			panic(http.ErrAbortHandler)
+		case !open:
 			return
 		}
 		if _, err := io.Copy(writer, bytes.NewReader(chunk)); err != nil {

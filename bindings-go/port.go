@@ -195,12 +195,12 @@ func registerCallbacks() {
 	})
 	callbacks.chunk = purego.NewCallback(func(chunk *byte, length, data uintptr) {
 		if exchange := kept[*exchange](data); exchange != nil && !exchange.chunks.put(copied(chunk, length)) {
-			exchange.end()
+			exchange.end(false)
 		}
 	})
-	callbacks.ended = purego.NewCallback(func(_ uint32, _ uintptr, data uintptr) {
+	callbacks.ended = purego.NewCallback(func(result uint32, _ uintptr, data uintptr) {
 		if exchange := kept[*exchange](data); exchange != nil {
-			exchange.end()
+			exchange.end(result == 0)
 		}
 	})
 }

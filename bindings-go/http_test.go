@@ -1,0 +1,82 @@
+package trunkline_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	trunkline "github.com/trunkline-mcp/trunkline/bindings-go"
+)
+
+// calling is an HTTP request that calls a tool, and asks for its progress.
+func calling(t *testing.T, url, tool string) *http.Request {
+	t.Helper()
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `","arguments":{},"_meta":{"progressToken":1,"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"x","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/mcp", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{"content-type": "application/json", "accept": "application/json, text/event-stream", "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": tool} {
+		request.Header.Set(name, value)
+	}
+	return request
+}
+
+func TestABodyThatCannotBeReadIsRefused(t *testing.T) {
+	handler := trunkline.Must(newServer(t).Handler(trunkline.HTTPOptions{}))
+	for wanted, body := range map[int]io.Reader{
+		http.StatusRequestEntityTooLarge: http.MaxBytesReader(nil, io.NopCloser(strings.NewReader("too long")), 3),
+		http.StatusBadRequest:            io.MultiReader(strings.NewReader("{"), failingReader{}),
+	} {
+		request := calling(t, "http://127.0.0.1", "greet")
+		request.Body = io.NopCloser(body)
+		answer := httptest.NewRecorder()
+		handler.ServeHTTP(answer, request)
+		if answer.Code != wanted {
+			t.Error(wanted, answer.Code, answer.Body)
+		}
+	}
+}
+
+type failingReader struct{}
+
+func (failingReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+func TestAPeerMayHaveAZone(t *testing.T) {
+	handler := trunkline.Must(newServer(t).Handler(trunkline.HTTPOptions{}))
+	request := calling(t, "http://127.0.0.1", "greet")
+	request.RemoteAddr = "[fe80::1%eth0]:4711"
+	answer := httptest.NewRecorder()
+	handler.ServeHTTP(answer, request)
+	if answer.Code != http.StatusOK {
+		t.Error(answer.Code, answer.Body)
+	}
+}
+
+func TestACutResponseDoesNotLookComplete(t *testing.T) {
+	server := newServer(t)
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "huge"}, func(_ context.Context, call *trunkline.Call, _ struct{}) (string, error) {
+		call.Progress(1, 2, "half")
+		return strings.Repeat("x", 64<<20), nil
+	}))
+	web := httptest.NewServer(trunkline.Must(server.Handler(trunkline.HTTPOptions{})))
+	t.Cleanup(web.Close)
+	response, err := http.DefaultClient.Do(calling(t, web.URL, "huge"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if _, err := io.CopyN(io.Discard, response.Body, 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	atOnce, cancel := context.WithCancel(t.Context())
+	cancel()
+	_ = server.Close(atOnce)
+	read, err := io.Copy(io.Discard, response.Body)
+	if err == nil {
+		t.Error("the response looks complete after", read, "bytes")
+	}
+}
