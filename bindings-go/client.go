@@ -19,7 +19,6 @@ type Client struct {
 	memory bool
 	// patience is how long a child gets to exit, in milliseconds.
 	patience uint64
-	handles  []handle
 	heard    *queue[notification]
 	close    func() error
 	// members are clients that the group connected itself.
@@ -75,7 +74,6 @@ func connect(ctx context.Context, options ClientOptions, run runner, open func(o
 		})
 	}
 	if err != nil {
-		client.forget()
 		if isOAuth := strings.Contains(err.Error(), "auth."); isOAuth {
 			return nil, spelled(err, options.Auth)
 		}
@@ -135,24 +133,10 @@ func (client *Client) options(options ClientOptions) (uintptr, error) {
 	functions := options.callbacks()
 	maps.Copy(functions, options.transport)
 	for name, run := range functions {
-		data := client.keep(run)
-		named[func(options, callback, data, destructor uintptr) uint32]("client_options_on_"+name)(set, callbacks.call, data, 0)
+		named[func(options, callback, data, destructor uintptr) uint32]("client_options_on_"+name)(set, callbacks.call, keep(run), callbacks.forget)
 	}
-	c.ClientOptionsOnNotification(set, callbacks.notification, client.keep(client.heard), 0)
+	c.ClientOptionsOnNotification(set, callbacks.notification, keep(client.heard), callbacks.forget)
 	return set, nil
-}
-
-func (client *Client) keep(value any) handle {
-	number := keep(value)
-	client.handles = append(client.handles, number)
-	return number
-}
-
-func (client *Client) forget() {
-	for _, number := range client.handles {
-		forget(number)
-	}
-	client.heard.close()
 }
 
 // hear runs the handlers of notifications, one after the other.
@@ -176,7 +160,7 @@ func (client *Client) end() error {
 		return late
 	}
 	client.release(func() { c.ClientFree(client.client) })
-	client.forget()
+	client.heard.close()
 	for _, member := range client.members {
 		err = cmp.Or(err, member.Close())
 	}

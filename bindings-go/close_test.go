@@ -2,6 +2,8 @@ package trunkline_test
 
 import (
 	"context"
+	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
@@ -58,4 +60,43 @@ func TestALifespanUsesItsServerWhileItOpens(t *testing.T) {
 	<-opening
 	returns(t, "Close", func() { _ = server.Close(t.Context()) })
 	<-ended
+}
+
+func TestAHandlerIsFreedWithItsFeature(t *testing.T) {
+	server := newServer(t)
+	add := func(name string, options ...trunkline.ToolOptions) (*trunkline.Feature, error, <-chan struct{}) {
+		kept, freed := new([1 << 10]int), make(chan struct{})
+		runtime.AddCleanup(kept, func(freed chan struct{}) { close(freed) }, freed)
+		feature, err := trunkline.AddTool(server, trunkline.Tool{Name: name}, func(context.Context, *trunkline.Call, struct{}) (string, error) {
+			return fmt.Sprint(kept[0]), nil
+		}, options...)
+		return feature, err, freed
+	}
+	removed, err, ofRemoved := add("removed")
+	if err != nil || removed.Remove() != nil {
+		t.Fatal(err)
+	}
+	replaced, err, ofReplaced := add("replaced")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err, _ := add("replaced", trunkline.ToolOptions{Replaces: replaced}); err != nil {
+		t.Fatal(err)
+	}
+	_, err, ofRefused := add("weather")
+	if err == nil {
+		t.Fatal("a second tool of one name")
+	}
+	for what, freed := range map[string]<-chan struct{}{"removed": ofRemoved, "replaced": ofReplaced, "refused": ofRefused} {
+		returns(t, what, func() {
+			for {
+				runtime.GC()
+				select {
+				case <-freed:
+					return
+				case <-time.After(10 * time.Millisecond):
+				}
+			}
+		})
+	}
 }

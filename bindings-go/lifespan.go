@@ -19,9 +19,9 @@ type lifespan struct {
 // served, and no other function of the program runs meanwhile. The lifespan of a mounted server
 // opens and closes with the server it is mounted on.
 func (server *Server) SetLifespan(open func() error, close func()) error {
-	data := server.keep(lifespan{open, close})
 	return server.run(func(failure *uintptr) uint32 {
-		return c.ServerSetLifespan(server.server, callbacks.open, callbacks.close, data, 0, failure)
+		data := keep(lifespan{open, close})
+		return c.ServerSetLifespan(server.server, callbacks.open, callbacks.close, data, callbacks.forget, failure)
 	})
 }
 

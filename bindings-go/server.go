@@ -20,9 +20,7 @@ type Server struct {
 	server uintptr
 	drain  uint64
 
-	// The lock of the members below.
 	mine      sync.Mutex
-	handles   []handle
 	listeners map[*Listener]struct{}
 }
 
@@ -45,19 +43,17 @@ func NewServer(name, version string, options ServerOptions) (*Server, error) {
 	if options.TTL != 0 || options.Scope != "" {
 		c.ServerOptionsSetCache(set, uint64(max(options.TTL.Milliseconds(), 0)), text(string(options.Scope)))
 	}
-	store := setOwnStore(set, options.OwnStore)
+	setOwnStore(set, options.OwnStore)
 	made, err := made(func(made, failure *uintptr) uint32 {
 		return c.ServerNewWith(text(name), text(version), set, made, failure)
 	})
 	if err != nil {
-		forget(store)
 		return nil, spelled(err, options)
 	}
 	drain := orDefault(options.DrainDeadline, 5*time.Second)
 	// The rest is for the failures of calls that have not completed: see DrainDeadline.
 	drain -= min(drain/5, 1000)
 	server := &Server{owner: owner{what: "server"}, server: made, drain: drain, listeners: map[*Listener]struct{}{}}
-	server.handles = append(server.handles, store)
 	observeLoad(shared)
 	return server, nil
 }
@@ -76,9 +72,6 @@ func (server *Server) Close(ctx context.Context) error {
 		failures = append(failures, listener.Close(ctx))
 	}
 	server.release(func() { c.ServerFree(server.server) })
-	for _, number := range server.handles {
-		forget(number)
-	}
 	return errors.Join(failures...)
 }
 
@@ -270,27 +263,18 @@ func (server *Server) add(kind string, entry map[string]any, run callFunc) (*Fea
 	if err != nil {
 		return nil, err
 	}
-	callback, data := uintptr(0), uintptr(0)
-	if run != nil {
-		callback, data = callbacks.call, server.keep(run)
-	}
 	number := new(uint64)
 	err = server.run(func(failure *uintptr) uint32 {
-		return c.ServerAdd(server.server, text(kind), text(encoded), callback, data, 0, number, failure)
+		callback, data := uintptr(0), uintptr(0)
+		if run != nil {
+			callback, data = callbacks.call, keep(run)
+		}
+		return c.ServerAdd(server.server, text(kind), text(encoded), callback, data, callbacks.forget, number, failure)
 	})
 	if err != nil {
 		return nil, err
 	}
 	return &Feature{server, *number}, nil
-}
-
-// keep keeps a value until the server is closed.
-func (server *Server) keep(value any) handle {
-	server.mine.Lock()
-	defer server.mine.Unlock()
-	number := keep(value)
-	server.handles = append(server.handles, number)
-	return number
 }
 
 // first is the entry of a feature with its options.

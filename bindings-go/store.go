@@ -39,12 +39,10 @@ func storing[In any](function func(ctx context.Context, given *In, result map[st
 	})
 }
 
-// setOwnStore returns the handle of the store, or 0 without one.
-func setOwnStore(set uintptr, store Store) handle {
+func setOwnStore(set uintptr, store Store) {
 	if store == nil {
-		return 0
+		return
 	}
-	data, functions := keep(store), callbacks.store
-	named[func(options uintptr, functions unsafe.Pointer, data, destructor uintptr) uint32]("server_options_set_own_store")(set, unsafe.Pointer(&functions), data, 0)
-	return data
+	functions := callbacks.store
+	named[func(options uintptr, functions unsafe.Pointer, data, destructor uintptr) uint32]("server_options_set_own_store")(set, unsafe.Pointer(&functions), keep(store), callbacks.forget)
 }
