@@ -1,9 +1,9 @@
 package trunkline
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"iter"
 	"maps"
 	"strings"
@@ -155,16 +155,13 @@ func (client *Client) Close() error { return client.close() }
 
 func (client *Client) end() error {
 	err := client.run(func(failure *uintptr) uint32 { return c.ClientStartClose(client.client, client.patience, failure) })
-	if late := awaitEnd(untilTrue(func() bool { return c.ClientClosed(client.client) }), client.patience); late != nil {
-		// The library still uses it, and the handlers.
-		return late
-	}
-	client.release(func() { c.ClientFree(client.client) })
-	client.heard.close()
-	for _, member := range client.members {
-		err = cmp.Or(err, member.Close())
-	}
-	return err
+	ended := untilTrue(func() bool { return c.ClientClosed(client.client) })
+	late := client.closed(ended, client.patience, func() error {
+		client.release(func() { c.ClientFree(client.client) })
+		client.heard.close()
+		return nil
+	})
+	return errors.Join(err, late, together(client.members, (*Client).Close))
 }
 
 // Info describes the server and the connection.

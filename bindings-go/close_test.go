@@ -2,8 +2,10 @@ package trunkline_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -98,5 +100,70 @@ func TestAHandlerIsFreedWithItsFeature(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// held has listeners, each with a call that runs until it is let go.
+func held(t *testing.T, listeners int, drain time.Duration) (server *trunkline.Server, opened []*trunkline.Listener, letGo func(), ended <-chan error) {
+	t.Helper()
+	server = trunkline.Must(trunkline.NewServer("held", "1.0.0", trunkline.ServerOptions{DrainDeadline: drain}))
+	running, going, outcomes := make(chan struct{}), make(chan struct{}), make(chan error, listeners)
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "hold"}, func(ctx context.Context, _ *trunkline.Call, _ struct{}) (string, error) {
+		running <- struct{}{}
+		select {
+		case <-going:
+		case <-ctx.Done():
+		}
+		return "held", nil
+	}))
+	for range listeners {
+		listener := trunkline.Must(server.Listen(trunkline.HTTPOptions{Port: -1}))
+		opened = append(opened, listener)
+		client, err := trunkline.Connect(t.Context(), listener.URL(), trunkline.ClientOptions{})
+		client = connected(t, client, err)
+		go func() {
+			_, err := client.CallTool(context.Background(), "hold", nil)
+			outcomes <- err
+		}()
+		<-running
+	}
+	return server, opened, sync.OnceFunc(func() { close(going) }), outcomes
+}
+
+func TestClosingAServerWaitsForAListenerThatCloses(t *testing.T) {
+	server, opened, letGo, ended := held(t, 1, 20*time.Second)
+	closed := make(chan error, 2)
+	go func() { closed <- opened[0].Close(t.Context()) }()
+	time.Sleep(50 * time.Millisecond)
+	go func() { closed <- server.Close(t.Context()) }()
+	time.Sleep(50 * time.Millisecond)
+	letGo()
+	for what, failure := range map[string]<-chan error{"the call": ended, "one close": closed, "the other": closed} {
+		if err := <-failure; err != nil {
+			t.Error(what, err)
+		}
+	}
+}
+
+func TestTheContextOfASecondCloseCounts(t *testing.T) {
+	server, opened, _, _ := held(t, 1, 20*time.Second)
+	atOnce, cancel := context.WithCancel(t.Context())
+	cancel()
+	first := make(chan error, 1)
+	go func() { first <- opened[0].Close(t.Context()) }()
+	time.Sleep(50 * time.Millisecond)
+	returns(t, "the second close", func() {
+		if err := errors.Join(opened[0].Close(atOnce), <-first, server.Close(atOnce)); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestListenersShareTheDrainDeadline(t *testing.T) {
+	const deadline = 2 * time.Second
+	server, _, _, _ := held(t, 3, deadline)
+	start := time.Now()
+	if err := server.Close(t.Context()); err != nil || time.Since(start) > 2*deadline {
+		t.Error(err, time.Since(start))
 	}
 }

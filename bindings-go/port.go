@@ -86,16 +86,32 @@ func untilTrue(isTrue func() bool) <-chan struct{} {
 // endGrace is how long after a deadline the library may report an end.
 const endGrace = 10 * time.Second
 
-// awaitEnd waits for an end whose deadline, in milliseconds, has been given to the library.
-func awaitEnd(ended <-chan struct{}, deadline uint64) error {
+// closed waits for an end whose deadline, in milliseconds, has been given to the library, and frees
+// the object then, even if that is too late.
+func (owner *owner) closed(ended <-chan struct{}, deadline uint64, free func() error) error {
 	limit := time.NewTimer(time.Duration(min(deadline, math.MaxUint32))*time.Millisecond + endGrace)
 	defer limit.Stop()
 	select {
 	case <-ended:
-		return nil
+		return free()
 	case <-limit.C:
-		return &Error{Kind: ErrTimeout, Message: "the close did not finish in time"}
+		go func() {
+			<-ended
+			_ = free()
+		}()
+		return &Error{Kind: ErrTimeout, Message: "the close of the " + owner.what + " did not finish in time"}
 	}
+}
+
+// together closes all at the same time.
+func together[T any](all []T, end func(T) error) error {
+	failures := make([]error, len(all))
+	var ending sync.WaitGroup
+	for i, one := range all {
+		ending.Go(func() { failures[i] = end(one) })
+	}
+	ending.Wait()
+	return errors.Join(failures...)
 }
 
 // A handle is the number by which C knows a value of Go. C must not keep pointers of Go.

@@ -4,10 +4,11 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
+	"maps"
 	"os"
 	"os/signal"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -62,17 +63,11 @@ func NewServer(name, version string, options ServerOptions) (*Server, error) {
 // complete, but at most as long as the option DrainDeadline.
 func (server *Server) Close(ctx context.Context) error {
 	server.mine.Lock()
-	listeners := make([]*Listener, 0, len(server.listeners))
-	for listener := range server.listeners {
-		listeners = append(listeners, listener)
-	}
+	listeners := slices.Collect(maps.Keys(server.listeners))
 	server.mine.Unlock()
-	var failures []error
-	for _, listener := range listeners {
-		failures = append(failures, listener.Close(ctx))
-	}
+	err := together(listeners, func(listener *Listener) error { return listener.Close(ctx) })
 	server.release(func() { c.ServerFree(server.server) })
-	return errors.Join(failures...)
+	return err
 }
 
 // CheckStore checks whether the store of the server keeps its contract, and returns what it found to
@@ -89,7 +84,8 @@ func (server *Server) CheckStore(ctx context.Context) ([]string, error) {
 }
 
 // ServeStdio serves standard input and output until the input or the context ends, or SIGINT or
-// SIGTERM arrives. A process can do this only once. From then on, standard output is standard error.
+// SIGTERM arrives, and then closes the server. A process can do this only once. From then on,
+// standard output is standard error.
 func (server *Server) ServeStdio(ctx context.Context) error {
 	listener, err := server.listen(func(made, failure *uintptr) uint32 {
 		return c.ServerListenStdio(server.server, made, failure)
@@ -100,7 +96,8 @@ func (server *Server) ServeStdio(ctx context.Context) error {
 	return server.serve(ctx, listener)
 }
 
-// ListenAndServe listens and serves until the context ends, or SIGINT or SIGTERM arrives.
+// ListenAndServe listens and serves until the context ends, or SIGINT or SIGTERM arrives, and then
+// closes the server.
 func (server *Server) ListenAndServe(ctx context.Context, options HTTPOptions) error {
 	listener, err := server.Listen(options)
 	if err != nil {
@@ -186,6 +183,7 @@ type Listener struct {
 	listener uintptr
 	done     <-chan struct{}
 	url      string
+	close    func() error
 }
 
 func (server *Server) listen(open creates) (*Listener, error) {
@@ -195,6 +193,7 @@ func (server *Server) listen(open creates) (*Listener, error) {
 	}
 	listener := &Listener{owner: owner{what: "listener"}, server: server, listener: made, url: c.PlainListenerUrl(made)}
 	listener.done = untilTrue(func() bool { return c.ListenerClosed(made) })
+	listener.close = sync.OnceValue(listener.end)
 	server.mine.Lock()
 	defer server.mine.Unlock()
 	server.listeners[listener] = struct{}{}
@@ -210,30 +209,29 @@ func (listener *Listener) Done() <-chan struct{} { return listener.done }
 // Close ends the listener. Calls in flight get until the context ends to complete, but at most as
 // long as the server's option DrainDeadline.
 func (listener *Listener) Close(ctx context.Context) error {
-	server := listener.server
-	server.mine.Lock()
-	_, open := server.listeners[listener]
-	delete(server.listeners, listener)
-	server.mine.Unlock()
-	if !open {
-		return awaitEnd(listener.done, server.drain)
-	}
-	start := func(milliseconds uint64) error {
-		return listener.run(func(failure *uintptr) uint32 {
-			return c.ListenerStartClose(listener.listener, milliseconds, failure)
-		})
-	}
-	if err := start(server.drain); err != nil {
-		return err
-	}
-	stop := context.AfterFunc(ctx, func() { _ = start(0) })
+	// The earliest deadline counts.
+	stop := context.AfterFunc(ctx, func() { _ = listener.startClose(0) })
 	defer stop()
-	if err := awaitEnd(listener.done, server.drain); err != nil {
+	return listener.close()
+}
+
+func (listener *Listener) startClose(milliseconds uint64) error {
+	return listener.run(func(failure *uintptr) uint32 {
+		return c.ListenerStartClose(listener.listener, milliseconds, failure)
+	})
+}
+
+func (listener *Listener) end() error {
+	server := listener.server
+	err := listener.startClose(server.drain)
+	return cmp.Or(err, listener.closed(listener.done, server.drain, func() error {
+		err := listener.run(func(failure *uintptr) uint32 { return c.ListenerEnd(listener.listener, failure) })
+		listener.release(func() { c.ListenerFree(listener.listener) })
+		server.mine.Lock()
+		defer server.mine.Unlock()
+		delete(server.listeners, listener)
 		return err
-	}
-	err := listener.run(func(failure *uintptr) uint32 { return c.ListenerEnd(listener.listener, failure) })
-	listener.release(func() { c.ListenerFree(listener.listener) })
-	return err
+	}))
 }
 
 // Feature is something that was added to a server.

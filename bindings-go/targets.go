@@ -88,11 +88,7 @@ func ConnectTransport(ctx context.Context, transport Transport, options ClientOp
 // does not close.
 func ConnectGroup(ctx context.Context, servers map[string]any, options ClientOptions) (*Client, error) {
 	var members []*Client
-	closeMembers := func() {
-		for _, member := range members {
-			_ = member.Close()
-		}
-	}
+	closeMembers := func() { _ = together(members, (*Client).Close) }
 	targets := map[string]any{}
 	for name, target := range servers {
 		found, err := groupTarget(ctx, target, options)
