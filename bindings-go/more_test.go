@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -38,6 +41,7 @@ func TestMain(m *testing.M) {
 		err = server.ServeStdio(context.Background())
 	}
 	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
@@ -55,6 +59,27 @@ func TestAChildServesItsStandardInput(t *testing.T) {
 	tools, err := client.ListTools(t.Context())
 	if err != nil || len(tools) != 1 || tools[0].Name != "exit" {
 		t.Fatal(tools, err)
+	}
+}
+
+func TestALibraryOfAnotherVersionIsRefused(t *testing.T) {
+	compiler, err := exec.LookPath("cc")
+	if err != nil {
+		t.Skip(err)
+	}
+	source, library := filepath.Join(t.TempDir(), "old.c"), filepath.Join(t.TempDir(), "old.so")
+	err = os.WriteFile(source, []byte(`const char *trunkline_plain_version(void) { return "0.0.1"; }`), 0o600)
+	if err == nil {
+		err = exec.Command(compiler, "-shared", "-fPIC", "-o", library, source).Run()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := exec.Command(os.Args[0])
+	command.Env = []string{"TRUNKLINE_TEST_SERVER=1", "TRUNKLINE_LIBRARY=" + library}
+	said, err := command.CombinedOutput()
+	if err == nil || !strings.HasPrefix(string(said), "trunkline: the library "+library+" has version 0.0.1, the package "+trunkline.Version) {
+		t.Error(string(said), err)
 	}
 }
 

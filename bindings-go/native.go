@@ -44,10 +44,12 @@ var library = sync.OnceValues(func() (uintptr, error) {
 	if err != nil {
 		return 0, fmt.Errorf("trunkline: the library cannot be loaded: %w", err)
 	}
-	register(handle)
+	// Another version may lack functions.
+	purego.RegisterLibFunc(&c.PlainVersion, handle, "trunkline_plain_version")
 	if version := c.PlainVersion(); version != Version {
 		return 0, fmt.Errorf("trunkline: the library %s has version %s, the package %s", path, version, Version)
 	}
+	register(handle)
 	registerCallbacks()
 	return handle, nil
 })
