@@ -135,7 +135,9 @@ func (client *Client) options(options ClientOptions) (uintptr, error) {
 	for name, run := range functions {
 		named[func(options, callback, data, destructor uintptr) uint32]("client_options_on_"+name)(set, callbacks.call, keep(run), callbacks.forget)
 	}
-	c.ClientOptionsOnNotification(set, callbacks.notification, keep(client.heard), callbacks.forget)
+	if !options.isMember {
+		c.ClientOptionsOnNotification(set, callbacks.notification, keep(client.heard), callbacks.forget)
+	}
 	return set, nil
 }
 

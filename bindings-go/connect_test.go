@@ -287,3 +287,21 @@ func TestMetadataIsFoundBelowAPrefix(t *testing.T) {
 		t.Error(address, found.Status, document)
 	}
 }
+
+func TestAGroupHearsOfEachChangeOnce(t *testing.T) {
+	server := newServer(t)
+	heard := make(chan struct{}, 10)
+	options := trunkline.ClientOptions{}
+	options.OnToolsChanged = func() { heard <- struct{}{} }
+	group, err := trunkline.ConnectGroup(t.Context(), map[string]any{"memory": server}, options)
+	connected(t, group, err)
+	if err := server.ListChanged("tools"); err != nil {
+		t.Fatal(err)
+	}
+	<-heard
+	select {
+	case <-heard:
+		t.Error("the handler ran twice")
+	case <-time.After(300 * time.Millisecond):
+	}
+}

@@ -409,6 +409,8 @@ type ClientOptions struct {
 	ClientHandlers
 
 	transport map[string]callFunc
+	// A group passes notifications of its members on to its own handlers.
+	isMember bool
 }
 
 // applyTo sets the options that have a function of their own.

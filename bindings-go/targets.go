@@ -120,6 +120,7 @@ func ConnectGroup(ctx context.Context, servers map[string]any, options ClientOpt
 func groupTarget(ctx context.Context, target any, options ClientOptions) (any, error) {
 	// That is for HTTP.
 	options.Auth = OAuthOptions{}
+	options.isMember = true
 	switch target := target.(type) {
 	case *exec.Cmd:
 		words := commandWords(target)
