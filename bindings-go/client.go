@@ -6,6 +6,7 @@ import (
 	"errors"
 	"iter"
 	"maps"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -91,7 +92,7 @@ func connect(ctx context.Context, options ClientOptions, run runner, open func(o
 			err = &Error{Kind: ErrClosed, Message: "the connection was closed before it was established"}
 		}
 	case <-ctx.Done():
-		err = &cancelledError{context.Cause(ctx)}
+		err = cancelled(ctx)
 		client.patience = 0
 	}
 	_ = client.Close()
@@ -204,8 +205,8 @@ func (client *Client) SetRoots(roots []Root) error {
 	})
 }
 
-// CallTool calls a tool of a client, and reads its structured content, or else its text as JSON. A failure of the
-// tool is a *ToolError.
+// CallTool calls a tool of a client, and reads its structured content, or else its text as JSON. A
+// failure of the tool is a *ToolError.
 func CallTool[Out any](ctx context.Context, client *Client, name string, arguments any, options ...RequestOptions) (Out, error) {
 	var value Out
 	result, err := client.CallTool(ctx, name, arguments, options...)
@@ -223,6 +224,10 @@ func CallTool[Out any](ctx context.Context, client *Client, name string, argumen
 }
 
 func (client *Client) send(ctx context.Context, method string, params any, all bool, options []RequestOptions) ([]byte, error) {
+	return client.start(ctx, new(uint64), method, params, all, options)
+}
+
+func (client *Client) start(ctx context.Context, ticket *uint64, method string, params any, all bool, options []RequestOptions) ([]byte, error) {
 	encoded, err := encode(params)
 	if err != nil {
 		return nil, err
@@ -232,59 +237,60 @@ func (client *Client) send(ctx context.Context, method string, params any, all b
 		return nil, err
 	}
 	defer prepared.free()
-	ticket := new(uint64)
-	return await(ctx, prepared.pending(client.run, callbacks.reply, client.canceller(ticket), func(callback, data uintptr, failure *uintptr) uint32 {
+	return client.await(ctx, prepared, ticket, func(callback, data uintptr, failure *uintptr) uint32 {
 		return c.ClientStart(client.client, text(method), text(encoded), prepared.options, callback, data, 0, ticket, failure)
-	}))
+	})
 }
 
-func (client *Client) canceller(ticket *uint64) func(string) {
-	return func(reason string) {
+func (client *Client) await(ctx context.Context, prepared *prepared, ticket *uint64, start func(callback, data uintptr, failure *uintptr) uint32) ([]byte, error) {
+	cancel := func(reason string) {
 		_ = client.run(func(failure *uintptr) uint32 {
 			return c.ClientCancel(client.client, *ticket, text(reason), failure)
 		})
 	}
+	return await(ctx, prepared.pending(client.run, callbacks.reply, cancel, start))
 }
 
-func request[T any](ctx context.Context, client *Client, method string, params any, all bool, options []RequestOptions) (*T, error) {
-	result, err := client.send(ctx, method, params, all, options)
-	if err != nil {
-		return nil, err
-	}
-	return decode[T](result)
+// A stream is a subscription or a task: a request whose ticket stays valid until it is closed. The
+// library has two functions for some requests of a stream, which do the same.
+type stream struct {
+	client *Client
+	ticket uint64
 }
 
-// Subscribe subscribes to changes of the server, and iterates over them until the loop ends, the
-// context ends, or the subscription does. It has begun when Subscribe returns.
-func (client *Client) Subscribe(ctx context.Context, filter SubscriptionFilter) (iter.Seq2[*Change, error], error) {
-	encoded, err := encode(filter)
+func (client *Client) open(ctx context.Context, method string, params any) (*stream, []byte, error) {
+	opened := &stream{client: client}
+	reply, err := client.start(ctx, &opened.ticket, method, params, false, nil)
 	if err != nil {
-		return nil, err
+		// The reply may have arrived when the context ended.
+		_ = opened.close()
+		return nil, nil, err
 	}
-	number := new(uint64)
-	err = blocking(ctx, client.run, func(failure *uintptr) uint32 {
-		return c.ClientSubscribe(client.client, text(encoded), 0, number, failure)
+	runtime.AddCleanup(opened, func(forgotten stream) { _ = forgotten.close() }, *opened)
+	return opened, reply, nil
+}
+
+func (s stream) close() error {
+	return s.client.run(func(failure *uintptr) uint32 {
+		return c.ClientUnsubscribe(s.client.client, s.ticket, failure)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return func(yield func(*Change, error) bool) {
-		defer func() {
-			_ = client.run(func(failure *uintptr) uint32 {
-				return c.ClientUnsubscribe(client.client, *number, failure)
-			})
-		}()
-		follow(ctx, client, *number, c.ClientStartNextChange, yield)
-	}, nil
+}
+
+// request sends a request about the stream.
+func (s *stream) request(ctx context.Context, start func(client uintptr, stream uint64, callback, data uintptr, ticket *uint64, failure *uintptr) uint32) ([]byte, error) {
+	defer runtime.KeepAlive(s)
+	ticket := new(uint64)
+	return s.client.await(ctx, noOptions, ticket, func(callback, data uintptr, failure *uintptr) uint32 {
+		return start(s.client.client, s.ticket, callback, data, ticket, failure)
+	})
 }
 
 // follow iterates over a stream until its end, which is null.
-func follow[T any](ctx context.Context, client *Client, number uint64, next starts, yield func(*T, error) bool) {
+func follow[T any](ctx context.Context, stream *stream, yield func(*T, error) bool) {
 	for {
-		ticket := new(uint64)
-		result, err := await(ctx, noOptions.pending(client.run, callbacks.reply, client.canceller(ticket), func(callback, data uintptr, failure *uintptr) uint32 {
-			return next(client.client, number, 0, callback, data, 0, ticket, failure)
-		}))
+		result, err := stream.request(ctx, func(client uintptr, stream uint64, callback, data uintptr, ticket *uint64, failure *uintptr) uint32 {
+			return c.ClientStartNextChange(client, stream, 0, callback, data, 0, ticket, failure)
+		})
 		if err != nil {
 			yield(nil, err)
 			return
@@ -299,61 +305,62 @@ func follow[T any](ctx context.Context, client *Client, number uint64, next star
 	}
 }
 
-// blocking runs a function that blocks, and stops waiting for it when the context ends.
-func blocking(ctx context.Context, run runner, function func(failure *uintptr) uint32) error {
-	done := make(chan error, 1)
-	go func() { done <- sending(ctx, func() error { return run(function) }) }()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		return &cancelledError{context.Cause(ctx)}
+func request[T any](ctx context.Context, client *Client, method string, params any, all bool, options []RequestOptions) (*T, error) {
+	result, err := client.send(ctx, method, params, all, options)
+	if err != nil {
+		return nil, err
 	}
+	return decode[T](result)
+}
+
+// Subscribe subscribes to changes of the server, and iterates over them until the loop ends, the
+// context ends, or the subscription does. It has begun when Subscribe returns.
+func (client *Client) Subscribe(ctx context.Context, filter SubscriptionFilter) (iter.Seq2[*Change, error], error) {
+	stream, _, err := client.open(ctx, "subscribe", filter)
+	if err != nil {
+		return nil, err
+	}
+	// Nobody may iterate.
+	opened := *stream
+	stop := context.AfterFunc(ctx, func() { _ = opened.close() })
+	return func(yield func(*Change, error) bool) {
+		defer stream.close()
+		defer stop()
+		follow(ctx, stream, yield)
+	}, nil
 }
 
 // RunningTask is a call of a tool that may run as a task.
 type RunningTask struct {
-	client *Client
-	number uint64
+	stream *stream
 	// Task is its state when it started. Its ID is empty if the tool did not become a task.
 	Task Task
 }
 
-// StartTask calls a tool as a task, if the server lets it run as one.
+// StartTask calls a tool as a task, if the server lets it run as one. Close it when you no longer
+// follow the task.
 func (client *Client) StartTask(ctx context.Context, name string, arguments any) (*RunningTask, error) {
-	encoded, err := encode(map[string]any{"name": name, "arguments": optional(arguments)})
+	stream, state, err := client.open(ctx, "startTask", map[string]any{"name": name, "arguments": optional(arguments)})
 	if err != nil {
 		return nil, err
 	}
-	number, state := new(uint64), new(uintptr)
-	err = blocking(ctx, client.run, func(failure *uintptr) uint32 {
-		return c.ClientStartTask(client.client, text(encoded), 0, number, state, failure)
-	})
+	task, err := decode[Task](state)
 	if err != nil {
 		return nil, err
 	}
-	task := &RunningTask{client: client, number: *number}
-	if started := taken(*state); len(started) > 0 && string(started) != "null" {
-		if err := json.Unmarshal(started, &task.Task); err != nil {
-			return nil, err
-		}
-	}
-	return task, nil
+	return &RunningTask{stream, *task}, nil
 }
 
 // States iterates over the states of the task until it ends.
 func (task *RunningTask) States(ctx context.Context) iter.Seq2[*Task, error] {
-	return func(yield func(*Task, error) bool) {
-		follow(ctx, task.client, task.number, c.ClientStartNextState, yield)
-	}
+	return func(yield func(*Task, error) bool) { follow(ctx, task.stream, yield) }
 }
 
 // Result waits for the result of the tool.
 func (task *RunningTask) Result(ctx context.Context) (*CallToolResult, error) {
-	ticket := new(uint64)
-	result, err := await(ctx, noOptions.pending(task.client.run, callbacks.reply, task.client.canceller(ticket), func(callback, data uintptr, failure *uintptr) uint32 {
-		return c.ClientStartTaskResult(task.client.client, task.number, 0, callback, data, 0, ticket, failure)
-	}))
+	result, err := task.stream.request(ctx, func(client uintptr, stream uint64, callback, data uintptr, ticket *uint64, failure *uintptr) uint32 {
+		return c.ClientStartTaskResult(client, stream, 0, callback, data, 0, ticket, failure)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -366,19 +373,11 @@ func (task *RunningTask) Respond(ctx context.Context, responses map[string]any) 
 	if err != nil {
 		return err
 	}
-	result := new(uintptr)
-	err = blocking(ctx, task.client.run, func(failure *uintptr) uint32 {
-		return c.ClientTaskRespond(task.client.client, task.number, text(encoded), 0, result, failure)
+	_, err = task.stream.request(ctx, func(client uintptr, stream uint64, callback, data uintptr, ticket *uint64, failure *uintptr) uint32 {
+		return c.ClientStartTaskRespond(client, stream, text(encoded), 0, callback, data, 0, ticket, failure)
 	})
-	if err == nil {
-		c.TextFree(*result)
-	}
 	return err
 }
 
 // Close stops following the task, which continues.
-func (task *RunningTask) Close() error {
-	return task.client.run(func(failure *uintptr) uint32 {
-		return c.ClientCloseTask(task.client.client, task.number, failure)
-	})
-}
+func (task *RunningTask) Close() error { return task.stream.close() }

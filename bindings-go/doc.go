@@ -17,13 +17,15 @@
 //
 // Every call of a handler runs in its own goroutine. Its context ends when the caller cancels the
 // call, and it has the values of the request that caused the call in this process: of the HTTP
-// request to [Server.Handler], or of a request through [ConnectMemory]. When the context of a request
-// ends, the request is cancelled at the server.
+// request to [Server.Handler], or of a request through [ConnectMemory]. When the context of a
+// client's request ends, the request is cancelled at the server. A handler only stops waiting for
+// its client, whose user may still see a form.
 //
 // # Errors
 //
-// Errors of this package are of the type [*Error]. Use errors.Is with a [Kind], such as [ErrTimeout],
-// and errors.As for the facts.
+// Errors of the library are of the type [*Error]. Use errors.Is with a [Kind], such as [ErrTimeout],
+// and errors.As for the facts. The error of a request whose context ended is [ErrCancelled], and has
+// the cause of the context.
 //
 // # Absent values
 //

@@ -29,7 +29,6 @@ var c struct {
 	CallVar                                func(call uintptr, name str) uintptr
 	ClientAsServer                         func(client uintptr, json *uintptr, error *uintptr) uint32
 	ClientCancel                           func(client uintptr, ticket uint64, reason str, error *uintptr) uint32
-	ClientCloseTask                        func(client uintptr, task uint64, error *uintptr) uint32
 	ClientClosed                           func(client uintptr) bool
 	ClientConnectChannel                   func(options uintptr, client *uintptr, error *uintptr) uint32
 	ClientConnectChild                     func(command *str, count uintptr, options uintptr, client *uintptr, error *uintptr) uint32
@@ -88,11 +87,8 @@ var c struct {
 	ClientStart                            func(client uintptr, method str, params str, options uintptr, callback uintptr, userData uintptr, destructor uintptr, ticket *uint64, error *uintptr) uint32
 	ClientStartClose                       func(client uintptr, deadlineMs uint64, error *uintptr) uint32
 	ClientStartNextChange                  func(client uintptr, subscription uint64, options uintptr, callback uintptr, userData uintptr, destructor uintptr, ticket *uint64, error *uintptr) uint32
-	ClientStartNextState                   func(client uintptr, task uint64, options uintptr, callback uintptr, userData uintptr, destructor uintptr, ticket *uint64, error *uintptr) uint32
-	ClientStartTask                        func(client uintptr, params str, options uintptr, task *uint64, state *uintptr, error *uintptr) uint32
+	ClientStartTaskRespond                 func(client uintptr, task uint64, responses str, options uintptr, callback uintptr, userData uintptr, destructor uintptr, ticket *uint64, error *uintptr) uint32
 	ClientStartTaskResult                  func(client uintptr, task uint64, options uintptr, callback uintptr, userData uintptr, destructor uintptr, ticket *uint64, error *uintptr) uint32
-	ClientSubscribe                        func(client uintptr, filter str, options uintptr, subscription *uint64, error *uintptr) uint32
-	ClientTaskRespond                      func(client uintptr, task uint64, responses str, options uintptr, result *uintptr, error *uintptr) uint32
 	ClientUnsubscribe                      func(client uintptr, subscription uint64, error *uintptr) uint32
 	Dispatch                               func(port uintptr, timeoutMs uint64, count *uintptr, error *uintptr) uint32
 	ErrorFree                              func(error uintptr)
@@ -215,7 +211,6 @@ func register(library uintptr) {
 	purego.RegisterLibFunc(&c.CallVar, library, "trunkline_call_var")
 	purego.RegisterLibFunc(&c.ClientAsServer, library, "trunkline_client_as_server")
 	purego.RegisterLibFunc(&c.ClientCancel, library, "trunkline_client_cancel")
-	purego.RegisterLibFunc(&c.ClientCloseTask, library, "trunkline_client_close_task")
 	purego.RegisterLibFunc(&c.ClientClosed, library, "trunkline_client_closed")
 	purego.RegisterLibFunc(&c.ClientConnectChannel, library, "trunkline_client_connect_channel")
 	purego.RegisterLibFunc(&c.ClientConnectChild, library, "trunkline_client_connect_child")
@@ -274,11 +269,8 @@ func register(library uintptr) {
 	purego.RegisterLibFunc(&c.ClientStart, library, "trunkline_client_start")
 	purego.RegisterLibFunc(&c.ClientStartClose, library, "trunkline_client_start_close")
 	purego.RegisterLibFunc(&c.ClientStartNextChange, library, "trunkline_client_start_next_change")
-	purego.RegisterLibFunc(&c.ClientStartNextState, library, "trunkline_client_start_next_state")
-	purego.RegisterLibFunc(&c.ClientStartTask, library, "trunkline_client_start_task")
+	purego.RegisterLibFunc(&c.ClientStartTaskRespond, library, "trunkline_client_start_task_respond")
 	purego.RegisterLibFunc(&c.ClientStartTaskResult, library, "trunkline_client_start_task_result")
-	purego.RegisterLibFunc(&c.ClientSubscribe, library, "trunkline_client_subscribe")
-	purego.RegisterLibFunc(&c.ClientTaskRespond, library, "trunkline_client_task_respond")
 	purego.RegisterLibFunc(&c.ClientUnsubscribe, library, "trunkline_client_unsubscribe")
 	purego.RegisterLibFunc(&c.Dispatch, library, "trunkline_dispatch")
 	purego.RegisterLibFunc(&c.ErrorFree, library, "trunkline_error_free")

@@ -35,7 +35,6 @@ type (
 	withError     = func(object uintptr, failure *uintptr) uint32
 	withTextError = func(object uintptr, text str, failure *uintptr) uint32
 	creates       = func(made, failure *uintptr) uint32
-	starts        = func(object uintptr, number uint64, options, callback, data, destructor uintptr, ticket *uint64, failure *uintptr) uint32
 )
 
 // The library, once it is loaded, and why it is not.

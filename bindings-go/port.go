@@ -287,18 +287,19 @@ func await(ctx context.Context, request pending) ([]byte, error) {
 			}
 			return end.result, end.err
 		case <-ctx.Done():
-			cause := context.Cause(ctx)
 			if request.cancel != nil {
-				request.cancel(cause.Error())
+				request.cancel(context.Cause(ctx).Error())
 			}
-			return nil, &cancelledError{errors.Join(cause, ctx.Err())}
+			return nil, cancelled(ctx)
 		}
 	}
 }
 
 // A cancelledError is the end of a context, which is also an error of this package.
-type cancelledError struct{ cause error }
+type cancelledError struct{ cause, end error }
+
+func cancelled(ctx context.Context) error { return &cancelledError{context.Cause(ctx), ctx.Err()} }
 
 func (e *cancelledError) Error() string        { return e.cause.Error() }
-func (e *cancelledError) Unwrap() error        { return e.cause }
+func (e *cancelledError) Unwrap() []error      { return []error{e.cause, e.end} }
 func (e *cancelledError) Is(target error) bool { return target == ErrCancelled }

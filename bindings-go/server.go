@@ -73,12 +73,19 @@ func (server *Server) Close(ctx context.Context) error {
 // CheckStore checks whether the store of the server keeps its contract, and returns what it found to
 // be wrong. It uses keys below "check/", which it removes.
 func (server *Server) CheckStore(ctx context.Context) ([]string, error) {
-	found := new(uintptr)
-	err := blocking(ctx, server.run, func(failure *uintptr) uint32 {
-		return c.ServerCheckStore(server.server, found, failure)
-	})
-	if err != nil {
-		return nil, err
+	found, done := new(uintptr), make(chan error, 1)
+	go func() {
+		done <- sending(ctx, func() error {
+			return server.run(func(failure *uintptr) uint32 { return c.ServerCheckStore(server.server, found, failure) })
+		})
+	}()
+	select {
+	case err := <-done:
+		if err != nil {
+			return nil, err
+		}
+	case <-ctx.Done():
+		return nil, cancelled(ctx)
 	}
 	return strings.FieldsFunc(string(taken(*found)), func(letter rune) bool { return letter == '\n' }), nil
 }

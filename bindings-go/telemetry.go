@@ -16,6 +16,9 @@ var senders sync.Map
 
 // sending runs a function of the library that sends a request with a context.
 func sending(ctx context.Context, function func() error) error {
+	if ctx.Err() != nil {
+		return cancelled(ctx)
+	}
 	if observe.Installed == nil {
 		return function()
 	}
