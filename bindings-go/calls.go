@@ -263,15 +263,16 @@ func Elicit[T any](ctx context.Context, call *Call, message string, options ...R
 	if err != nil {
 		return nil, err
 	}
-	result, err := call.Elicit(ctx, message, schema, options...)
+	form := NewElicitInput("", message, schema)
+	// Numbers in a map would be rounded.
+	result, err := ask[struct {
+		Action  ElicitAction
+		Content json.RawMessage
+	}](ctx, call, form.Method, form.Params, options)
 	if err != nil || result.Action != ElicitActionAccept {
 		return nil, err
 	}
-	filled, err := encode(result.Content)
-	if err != nil {
-		return nil, err
-	}
-	return decode[T]([]byte(filled))
+	return decode[T](result.Content)
 }
 
 // Request sends any request to the client of the call.

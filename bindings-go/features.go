@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"reflect"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -27,12 +28,13 @@ func AddTool[In, Out any](server *Server, tool Tool, handle func(context.Context
 		}
 		tool.InputSchema = schema
 	}
+	isWrapped := false
 	if tool.OutputSchema == nil {
 		schema, wrapped, err := outputSchema(reflect.TypeFor[Out]())
 		if err != nil {
 			return nil, err
 		}
-		tool.OutputSchema = schema
+		tool.OutputSchema, isWrapped = schema, wrapped
 		entry["wrapOutput"] = wrapped
 	}
 	return server.add("tool", entry, func(ctx context.Context, call *Call) (shape, []byte, error) {
@@ -41,7 +43,11 @@ func AddTool[In, Out any](server *Server, tool Tool, handle func(context.Context
 			return 0, nil, &InvalidError{Message: err.Error()}
 		}
 		result, err := handle(ctx, call, *given)
-		return returned(result, err)
+		form, encoded, err := returned(result, err)
+		if isWrapped {
+			form = shapeValue
+		}
+		return form, encoded, err
 	})
 }
 
@@ -60,12 +66,12 @@ func returned(result any, err error) (shape, []byte, error) {
 		form = shapeContent
 	case json.RawMessage:
 		return form, value, nil
-	default:
-		if kind := reflect.Indirect(reflect.ValueOf(result)).Kind(); kind == reflect.Struct || kind == reflect.Map {
-			form = shapeObject
-		}
 	}
 	encoded, err := encodeAny(filled(result))
+	// A type that writes itself may be an object, or not be one.
+	if form == shapeValue && strings.HasPrefix(encoded, "{") {
+		form = shapeObject
+	}
 	return form, []byte(encoded), err
 }
 

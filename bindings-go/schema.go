@@ -74,10 +74,10 @@ var known = map[reflect.Type]members{
 }
 
 func inputSchema(in reflect.Type) (json.RawMessage, error) {
-	switch {
-	case in.Kind() == reflect.Interface:
-		in = reflect.TypeFor[struct{}]()
-	case in == rawType:
+	if in.Kind() == reflect.Pointer {
+		in = in.Elem()
+	}
+	if in.Kind() == reflect.Interface || in == rawType {
 		return emptyObject, nil
 	}
 	schema, err := schemaOf(in, &derivation{})
@@ -152,10 +152,7 @@ func schemaOf(of reflect.Type, derivation *derivation) (members, error) {
 		return members{}, nil
 	case reflect.Pointer:
 		schema, err := schemaOf(of.Elem(), derivation)
-		if derivation.isOutput && len(schema) > 0 {
-			schema = members{{"anyOf", []members{schema, {{"type", "null"}}}}}
-		}
-		return schema, err
+		return derivation.nullable(schema), err
 	case reflect.Slice, reflect.Array:
 		if of.Kind() == reflect.Slice && of.Elem().Kind() == reflect.Uint8 {
 			return members{{"type", "string"}, {"contentEncoding", "base64"}}, nil
@@ -169,6 +166,14 @@ func schemaOf(of reflect.Type, derivation *derivation) (members, error) {
 	default:
 		return nil, noSchema(of)
 	}
+}
+
+// nullable is the schema of a pointer.
+func (derivation *derivation) nullable(schema members) members {
+	if !derivation.isOutput || len(schema) == 0 {
+		return schema
+	}
+	return members{{"anyOf", []members{schema, {{"type", "null"}}}}}
 }
 
 func noSchema(of reflect.Type) error {
@@ -209,6 +214,9 @@ func structSchema(of reflect.Type, derivation *derivation) (members, error) {
 		}
 		if field.isQuoted {
 			schema = members{{"type", "string"}}
+			if of.Kind() == reflect.Pointer {
+				schema = derivation.nullable(schema)
+			}
 		}
 		if about := field.Tag.Get("jsonschema"); about != "" {
 			schema = append(schema, member{"description", about})

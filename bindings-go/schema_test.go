@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"net/netip"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -228,5 +229,79 @@ func TestAnImageIsEncodedOnce(t *testing.T) {
 	}
 	if image := result.Content[0].(*trunkline.ImageContent); string(image.Data) != "\x01\x02\x03" {
 		t.Error(image)
+	}
+}
+
+type object struct{ text string }
+
+func (o object) MarshalJSON() ([]byte, error) { return json.Marshal(map[string]string{"text": o.text}) }
+
+func TestTypesThatWriteThemselvesAreResults(t *testing.T) {
+	server := newServer(t)
+	add := func(_ *trunkline.Feature, err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(trunkline.AddTool(server, trunkline.Tool{Name: "time"}, func(context.Context, *trunkline.Call, struct{}) (time.Time, error) {
+		return time.Unix(0, 0).UTC(), nil
+	}))
+	add(trunkline.AddTool(server, trunkline.Tool{Name: "address"}, func(context.Context, *trunkline.Call, struct{}) (*netip.Addr, error) {
+		return trunkline.Ptr(netip.MustParseAddr("::1")), nil
+	}))
+	add(trunkline.AddTool(server, trunkline.Tool{Name: "number"}, func(context.Context, *trunkline.Call, struct{}) (big.Int, error) { return *big.NewInt(7), nil }))
+	add(trunkline.AddTool(server, trunkline.Tool{Name: "object"}, func(context.Context, *trunkline.Call, struct{}) (object, error) { return object{"x"}, nil }))
+	add(trunkline.AddTool(server, trunkline.Tool{Name: "quoted"}, func(context.Context, *trunkline.Call, struct{}) (struct {
+		N *int64 `json:"n,string"`
+	}, error) {
+		return struct {
+			N *int64 `json:"n,string"`
+		}{}, nil
+	}))
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client = connected(t, client, err)
+	for name, wanted := range map[string]string{
+		"time": `{"result":"1970-01-01T00:00:00Z"}`, "address": `{"result":"::1"}`, "number": `{"result":7}`,
+		"object": `{"result":{"text":"x"}}`, "quoted": `{"n":null}`,
+	} {
+		result, err := client.CallTool(t.Context(), name, nil)
+		if err != nil || result.IsError || string(result.StructuredContent) != wanted {
+			t.Errorf("%s: %v %+v", name, err, result)
+		}
+	}
+}
+
+func TestArgumentsMayBeAPointerOrAnything(t *testing.T) {
+	server := newServer(t)
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "pointer"}, func(_ context.Context, _ *trunkline.Call, given *city) (string, error) { return given.City, nil }))
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "any"}, func(_ context.Context, _ *trunkline.Call, given any) (any, error) { return given, nil }))
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client = connected(t, client, err)
+	if _, err := trunkline.CallTool[any](t.Context(), client, "pointer", map[string]any{"city": "Oslo", "town": "Oslo"}); err == nil || !strings.Contains(err.Error(), "town") {
+		t.Error(err)
+	}
+	if found, err := trunkline.CallTool[map[string]any](t.Context(), client, "any", map[string]any{"town": "Oslo"}); err != nil || found["town"] != "Oslo" {
+		t.Error(found, err)
+	}
+}
+
+func TestAFormKeepsLargeNumbers(t *testing.T) {
+	const large = 1234567890123456789
+	options := trunkline.ClientOptions{}
+	options.OnElicit = func(context.Context, *trunkline.ElicitRequest) (*trunkline.ElicitResult, error) {
+		return &trunkline.ElicitResult{Action: trunkline.ElicitActionAccept, Content: map[string]any{"ID": int64(large)}}, nil
+	}
+	server := newServer(t)
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "form"}, func(ctx context.Context, call *trunkline.Call, _ struct{}) (string, error) {
+		filled, err := trunkline.Elicit[struct{ ID int64 }](ctx, call, "Which?")
+		if err != nil {
+			return "", err
+		}
+		return strconv.FormatInt(filled.ID, 10), nil
+	}))
+	client, err := trunkline.ConnectMemory(t.Context(), server, options)
+	client = connected(t, client, err)
+	if result, err := client.CallTool(t.Context(), "form", nil); err != nil || result.Content.Text() != strconv.Itoa(large) {
+		t.Error(result, err)
 	}
 }
