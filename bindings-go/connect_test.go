@@ -305,3 +305,47 @@ func TestAGroupHearsOfEachChangeOnce(t *testing.T) {
 	case <-time.After(300 * time.Millisecond):
 	}
 }
+
+func TestStandardErrorNeedsAPath(t *testing.T) {
+	removed, failed := os.CreateTemp(t.TempDir(), "")
+	_, pipe, err := os.Pipe()
+	if err := errors.Join(failed, err, os.Remove(removed.Name())); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []*os.File{removed, pipe} {
+		command := exec.Command(os.Args[0])
+		command.Stderr = file
+		_, err := trunkline.ConnectCommand(t.Context(), command, trunkline.ClientOptions{})
+		if !errors.Is(err, trunkline.ErrInvalidArgument) || !strings.Contains(err.Error(), "still at its path") {
+			t.Error(file.Name(), err)
+		}
+	}
+}
+
+// The number of a descriptor may be that of another file when the program starts again.
+func TestACommandThatStartsAgainWritesToTheSameFile(t *testing.T) {
+	folder := t.TempDir()
+	file, err := os.Create(filepath.Join(folder, "stderr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := exec.Command("sh", "-c", `echo started >&2; TRUNKLINE_TEST_SERVER=1 exec "$0"`, os.Args[0])
+	command.Stderr = file
+	client, err := trunkline.ConnectCommand(t.Context(), command, trunkline.ClientOptions{InheritEnv: true})
+	client = connected(t, client, err)
+	number := file.Fd()
+	_ = file.Close()
+	other, err := os.Create(filepath.Join(folder, "other"))
+	if err != nil || other.Fd() != number {
+		t.Skip("the system gives another number", err)
+	}
+	defer other.Close()
+	_, _ = client.CallTool(t.Context(), "exit", nil)
+	if err := client.Ping(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	written, failed := os.ReadFile(file.Name())
+	if wrong, err := os.ReadFile(other.Name()); errors.Join(err, failed) != nil || len(wrong) > 0 || strings.Count(string(written), "started") != 2 {
+		t.Errorf("%q %q %v %v", written, wrong, err, failed)
+	}
+}

@@ -2,16 +2,19 @@ package trunkline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 )
 
 // ConnectCommand starts a program and connects to its standard input and output. Of the command, its
 // path, arguments, directory and environment are used, and its Stderr if it is a file; without one,
-// see ClientOptions.Stderr. Unlike with exec, the environment adds to what the program inherits: see
+// see ClientOptions.Stderr. The file is opened by its path each time the program starts, to append to
+// it. Unlike with exec, the environment adds to what the program inherits: see
 // ClientOptions.InheritEnv. A command that needs anything else is refused.
 func ConnectCommand(ctx context.Context, command *exec.Cmd, options ClientOptions) (*Client, error) {
 	if err := checkCommand(command, false); err != nil {
@@ -25,7 +28,7 @@ func ConnectCommand(ctx context.Context, command *exec.Cmd, options ClientOption
 		options.Cwd = command.Dir
 	}
 	if file, isFile := command.Stderr.(*os.File); isFile && file != os.Stderr {
-		options.StderrFile = fmt.Sprintf("/dev/fd/%d", file.Fd())
+		options.StderrFile = stderrPath(file)
 	}
 	environment := environmentOf(command)
 	maps.Copy(environment, options.Env)
@@ -49,27 +52,41 @@ func environmentOf(command *exec.Cmd) map[string]string {
 	return found
 }
 
+// stderrPath is the path of a file, which the library opens each time it starts the program, when
+// the number of its descriptor may be that of another file. It is empty for what has no such path.
+func stderrPath(file *os.File) string {
+	path, err := filepath.Abs(file.Name())
+	opened, unknown := file.Stat()
+	named, missing := os.Stat(path)
+	if errors.Join(err, unknown, missing) != nil || !os.SameFile(opened, named) {
+		return ""
+	}
+	if file != os.Stdout && !named.Mode().IsRegular() && named.Mode()&os.ModeCharDevice == 0 {
+		return ""
+	}
+	return path
+}
+
 // checkCommand refuses what the library, which starts the program, would not do.
 func checkCommand(command *exec.Cmd, isMember bool) error {
-	refuse := func(field, advice string) error {
-		return &Error{Kind: ErrInvalidArgument, Message: fmt.Sprintf("%s of the exec.Cmd for %s cannot be used: %s", field, command.Path, advice)}
-	}
-	_, isFile := command.Stderr.(*os.File)
-	switch {
-	case command.Err != nil:
-		return fmt.Errorf("%w: %w", refuse("Path", "there is no such program"), command.Err)
-	case command.Process != nil:
-		return refuse("Process", "do not start the program, the client does")
-	case command.Stdin != nil || command.Stdout != nil:
-		return refuse("Stdin or Stdout", "they carry the messages")
-	case command.Cancel != nil:
-		return refuse("the context", "use exec.Command; Client.Close ends the program")
-	case isMember && command.Stderr != nil:
-		return refuse("Stderr", "the servers of a group share ClientOptions.Stderr and StderrFile")
-	case command.Stderr != nil && !isFile:
-		return refuse("Stderr", "it must be an *os.File; ClientOptions.Stderr and StderrFile have other places")
-	case len(command.ExtraFiles) > 0 || command.SysProcAttr != nil:
-		return refuse("ExtraFiles or SysProcAttr", "start the program yourself, and use ConnectTransport")
+	file, _ := command.Stderr.(*os.File)
+	for _, member := range []struct {
+		isRefused     bool
+		field, advice string
+	}{
+		{command.Err != nil, "Path", "there is no such program"},
+		{command.Process != nil, "Process", "do not start the program, the client does"},
+		{command.Stdin != nil || command.Stdout != nil, "Stdin or Stdout", "they carry the messages"},
+		{command.Cancel != nil, "the context", "use exec.Command; Client.Close ends the program"},
+		{isMember && command.Stderr != nil, "Stderr", "the servers of a group share ClientOptions.Stderr and StderrFile"},
+		{command.Stderr != nil && file == nil, "Stderr", "it must be an *os.File; ClientOptions.Stderr and StderrFile have other places"},
+		{file != nil && file != os.Stderr && stderrPath(file) == "", "Stderr", "it must be a file that is still at its path, or a terminal"},
+		{len(command.ExtraFiles) > 0 || command.SysProcAttr != nil, "ExtraFiles or SysProcAttr", "start the program yourself, and use ConnectTransport"},
+	} {
+		if member.isRefused {
+			refused := &Error{Kind: ErrInvalidArgument, Message: fmt.Sprintf("%s of the exec.Cmd for %s cannot be used: %s", member.field, command.Path, member.advice)}
+			return errors.Join(refused, command.Err)
+		}
 	}
 	return nil
 }
