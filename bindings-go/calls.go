@@ -112,9 +112,12 @@ func (call *Call) fail(err error) {
 	case errors.As(err, &invalid):
 		c.CallFailInvalid(call.call, text(invalid.Path), text(invalid.Message))
 	case errors.As(err, &known) && known.Kind == ErrProtocol:
-		failure := new(uintptr)
-		c.CallFailProtocol(call.call, int64(known.Code), text(known.Message), text(string(known.Data)), failure)
-		c.ErrorFree(*failure)
+		refused := call.unlessEnded(func(failure *uintptr) uint32 {
+			return c.CallFailProtocol(call.call, int64(known.Code), text(known.Message), text(string(known.Data)), failure)
+		})
+		if refused != nil {
+			c.CallFail(call.call, text(refused.Error()))
+		}
 	default:
 		// The library logs it.
 		c.CallFail(call.call, text(err.Error()))

@@ -349,3 +349,29 @@ func TestACommandThatStartsAgainWritesToTheSameFile(t *testing.T) {
 		t.Errorf("%q %q %v %v", written, wrong, err, failed)
 	}
 }
+
+func TestTheModeOfASocketIsOctal(t *testing.T) {
+	server := newServer(t)
+	for _, mode := range []string{"0o600", "rw", "68", "-1"} {
+		_, err := server.Listen(trunkline.HTTPOptions{Unix: filepath.Join(t.TempDir(), "socket"), UnixMode: mode})
+		if !errors.Is(err, trunkline.ErrInvalidArgument) || !strings.Contains(err.Error(), mode) {
+			t.Error(mode, err)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "socket")
+	trunkline.Must(server.Listen(trunkline.HTTPOptions{Unix: path, UnixMode: "0660"}))
+	if found, err := os.Stat(path); err != nil || found.Mode().Perm() != 0o660 {
+		t.Error(found, err)
+	}
+}
+
+func TestAShortTimeIsNotZero(t *testing.T) {
+	server := newServer(t)
+	read := func(context.Context, *trunkline.Call, string, map[string]string) (any, error) { return "x", nil }
+	trunkline.Must(server.AddResource(trunkline.Resource{Name: "x", URI: "test://x"}, read, trunkline.ResourceOptions{TTL: time.Microsecond}))
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client = connected(t, client, err)
+	if result, err := client.Request(t.Context(), "resources/read", map[string]any{"uri": "test://x"}); err != nil || !strings.Contains(string(result), `"ttlMs":1`) {
+		t.Error(string(result), err)
+	}
+}

@@ -2,6 +2,7 @@ package trunkline
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 )
 
@@ -18,9 +19,13 @@ type Error struct {
 	Data json.RawMessage `json:"data,omitempty"`
 }
 
-// NewProtocolError is a JSON-RPC error with which a handler answers. The data may be nil.
+// NewProtocolError is a JSON-RPC error with which a handler answers. The data may be nil. If it cannot
+// be written as JSON, the result is the error that says why.
 func NewProtocolError(code int, message string, data any) *Error {
-	encoded, _ := encode(data)
+	encoded, err := encode(data)
+	if failure := (*Error)(nil); errors.As(err, &failure) {
+		return failure
+	}
 	return &Error{Kind: ErrProtocol, Message: message, Code: code, Data: json.RawMessage(encoded)}
 }
 

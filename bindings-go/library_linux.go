@@ -27,10 +27,14 @@ func openInMemory(name string) (uintptr, error) {
 		return 0, failed
 	}
 	file := os.NewFile(descriptor, name)
-	// The loaded library needs it no more.
-	defer file.Close()
-	if _, err := file.WriteString(embedded); err != nil {
+	_, err = file.WriteString(embedded)
+	if err != nil {
+		_ = file.Close()
 		return 0, err
 	}
+	inMemory = file
 	return openLibrary(fmt.Sprintf("/proc/self/fd/%d", descriptor))
 }
+
+// inMemory stays open: glibc would take another library whose descriptor has its number for it.
+var inMemory *os.File

@@ -3,6 +3,7 @@ package trunkline_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"strings"
@@ -62,5 +63,34 @@ func TestAFailureIsLoggedOnce(t *testing.T) {
 	}
 	if strings.Contains(said, "level=DEBUG") || strings.Contains(said, "level=INFO") {
 		t.Error(said)
+	}
+}
+
+func TestAProtocolErrorWithoutJSONIsLogged(t *testing.T) {
+	before, found := slog.Default(), &written{}
+	slog.SetDefault(slog.New(slog.NewTextHandler(found, nil)))
+	defer slog.SetDefault(before)
+	server := newServer(t)
+	failures := map[string]error{
+		"raw":   &trunkline.Error{Kind: trunkline.ErrProtocol, Code: -32000, Message: "raw", Data: json.RawMessage("oops")},
+		"value": trunkline.NewProtocolError(-32000, "value", func() {}),
+	}
+	for name, failure := range failures {
+		trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: name}, func(context.Context, *trunkline.Call, struct{}) (string, error) { return "", failure }))
+	}
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client = connected(t, client, err)
+	for name := range failures {
+		if result, err := client.CallTool(t.Context(), name, nil); err == nil && !result.IsError {
+			t.Error(name, result)
+		}
+	}
+	for _, reason := range []string{"unsupported type: func()", "data"} {
+		for deadline := time.Now().Add(5 * time.Second); !strings.Contains(found.String(), reason) && time.Now().Before(deadline); {
+			time.Sleep(10 * time.Millisecond)
+		}
+		if !strings.Contains(found.String(), reason) {
+			t.Error(reason, found)
+		}
 	}
 }

@@ -49,9 +49,9 @@ func inJSON(options any) map[string]any {
 func plain(value any) any {
 	switch value := value.(type) {
 	case time.Duration:
-		return uint64(max(value.Milliseconds(), 0))
+		return units(int64(value), int64(time.Millisecond))
 	case int:
-		return uint64(max(value, 0))
+		return units(int64(value), 1)
 	case *bool:
 		return *value
 	}
@@ -59,6 +59,15 @@ func plain(value any) any {
 		return found.String()
 	}
 	return value
+}
+
+// units rounds up, because zero often means that there is no limit.
+func units(value, unit int64) uint64 {
+	count := value / unit
+	if value%unit > 0 {
+		count++
+	}
+	return uint64(max(count, 0))
 }
 
 // orDefault is an option in milliseconds that the package itself reads.
@@ -95,7 +104,7 @@ func (to *setting) maybe(set func(uintptr, bool) uint32, value *bool) {
 // number sets a number of units. A negative one means zero.
 func (to *setting) number(set func(uintptr, uint64) uint32, value, unit int64) {
 	if value != 0 {
-		set(to.object, uint64(max(value/unit, 0)))
+		set(to.object, units(value, unit))
 	}
 }
 

@@ -74,12 +74,15 @@ func settle() {
 func untilTrue(isTrue func() bool) <-chan struct{} {
 	waiting := make(chan struct{})
 	conditions.Lock()
+	defer conditions.Unlock()
+	if isTrue() {
+		close(waiting)
+		return waiting
+	}
 	if conditions.waiting == nil {
 		conditions.waiting = map[chan struct{}]func() bool{}
 	}
 	conditions.waiting[waiting] = isTrue
-	conditions.Unlock()
-	settle()
 	return waiting
 }
 

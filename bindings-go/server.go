@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"os/signal"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -42,7 +44,7 @@ func NewServer(name, version string, options ServerOptions) (*Server, error) {
 		return nil, to.err
 	}
 	if options.TTL != 0 || options.Scope != "" {
-		c.ServerOptionsSetCache(set, uint64(max(options.TTL.Milliseconds(), 0)), text(string(options.Scope)))
+		c.ServerOptionsSetCache(set, units(int64(options.TTL), int64(time.Millisecond)), text(string(options.Scope)))
 	}
 	setOwnStore(set, options.OwnStore)
 	made, err := made(func(made, failure *uintptr) uint32 {
@@ -150,11 +152,11 @@ func (options HTTPOptions) set(set uintptr) error {
 	to := &setting{object: set}
 	options.applyTo(to)
 	if options.Unix != "" {
-		mode := uint32(0)
-		for _, digit := range options.UnixMode {
-			mode = mode*8 + uint32(digit-'0')
+		mode, err := strconv.ParseUint(cmp.Or(options.UnixMode, "0"), 8, 32)
+		if err != nil {
+			return &Error{Kind: ErrInvalidArgument, Message: fmt.Sprintf("UnixMode must be octal digits such as \"660\", not %q", options.UnixMode)}
 		}
-		c.HttpOptionsSetUnix(set, text(options.Unix), mode)
+		c.HttpOptionsSetUnix(set, text(options.Unix), uint32(mode))
 	}
 	if options.SSE != "" || options.Messages != "" {
 		stream := cmp.Or(options.SSE, "/sse")
