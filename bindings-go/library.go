@@ -14,6 +14,9 @@ var embedded string
 // load loads the library: the file in TRUNKLINE_LIBRARY, the embedded one, one next to the program,
 // or else the one that the system finds by its name.
 func load() (handle uintptr, path string, err error) {
+	if errPlatform != nil {
+		return 0, "", errPlatform
+	}
 	if path := os.Getenv("TRUNKLINE_LIBRARY"); path != "" {
 		handle, err = openLibrary(path)
 		return handle, path, err
@@ -23,7 +26,8 @@ func load() (handle uintptr, path string, err error) {
 		return unpacked(name)
 	}
 	if program, err := os.Executable(); err == nil {
-		if beside := filepath.Join(filepath.Dir(program), name); exists(beside) {
+		beside := filepath.Join(filepath.Dir(program), name)
+		if _, err := os.Stat(beside); err == nil {
 			name = beside
 		}
 	}
@@ -32,19 +36,10 @@ func load() (handle uintptr, path string, err error) {
 }
 
 func libraryName() string {
-	switch runtime.GOOS {
-	case "windows":
-		return "trunkline.dll"
-	case "darwin":
+	if runtime.GOOS == "darwin" {
 		return "libtrunkline." + Version + ".dylib"
-	default:
-		return "libtrunkline.so." + Version
 	}
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
+	return "libtrunkline.so." + Version
 }
 
 // unpacked loads the embedded library from memory, or else from a file that only this user can change.
@@ -54,10 +49,10 @@ func unpacked(name string) (handle uintptr, path string, err error) {
 	}
 	folder, err := os.MkdirTemp("", "trunkline-")
 	if err == nil {
-		// The loaded library needs its file no more, except on Windows, which refuses this.
+		// The loaded library needs its file no more.
 		defer os.RemoveAll(folder)
 		path = filepath.Join(folder, name)
-		err = write(path, embedded)
+		err = os.WriteFile(path, []byte(embedded), 0o700)
 	}
 	if err == nil {
 		handle, err = openLibrary(path)
@@ -66,16 +61,4 @@ func unpacked(name string) (handle uintptr, path string, err error) {
 		err = fmt.Errorf("%w (it is unpacked into the folder for temporary files, which must allow running files: set TMPDIR to another folder, or TRUNKLINE_LIBRARY to the file of the library)", err)
 	}
 	return handle, path, err
-}
-
-func write(path, content string) error {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o700)
-	if err != nil {
-		return err
-	}
-	_, err = file.WriteString(content)
-	if closed := file.Close(); err == nil {
-		err = closed
-	}
-	return err
 }

@@ -1,16 +1,10 @@
 package trunkline
 
-import "syscall"
+import "errors"
 
-func openLibrary(path string) (uintptr, error) {
-	handle, err := syscall.LoadLibrary(path)
-	return uintptr(handle), err
-}
+// Callbacks take no floating-point numbers, such as those of progress.
+var errPlatform = errors.New("it needs callbacks that Go does not have on Windows yet")
 
-var getCurrentThreadID = syscall.NewLazyDLL("kernel32.dll").NewProc("GetCurrentThreadId")
+func openLibrary(string) (uintptr, error) { return 0, errPlatform }
 
-// threadID is the thread that runs the caller.
-func threadID() uintptr {
-	id, _, _ := getCurrentThreadID.Call()
-	return id
-}
+func threadID() uintptr { return 0 }
