@@ -316,17 +316,24 @@ func answering[In, Out any](handle func(context.Context, *In) (*Out, error)) cal
 }
 
 func typed[In, Out any](form shape, handle func(context.Context, *In) (*Out, error)) callFunc {
-	return func(ctx context.Context, call *Call) (shape, []byte, error) {
-		given, err := decode[In](call.arguments)
-		if err != nil {
-			return 0, nil, err
-		}
+	return taking(func(ctx context.Context, _ *Call, given *In) (shape, []byte, error) {
 		result, err := handle(ctx, given)
 		if err != nil {
 			return 0, nil, err
 		}
 		encoded, err := encodeAny(result)
 		return form, []byte(encoded), err
+	})
+}
+
+// taking is a function that takes the arguments of its calls.
+func taking[In any](run func(ctx context.Context, call *Call, given *In) (shape, []byte, error)) callFunc {
+	return func(ctx context.Context, call *Call) (shape, []byte, error) {
+		given, err := decode[In](call.arguments)
+		if err != nil {
+			return 0, nil, &InvalidError{Message: err.Error()}
+		}
+		return run(ctx, call, given)
 	}
 }
 

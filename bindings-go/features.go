@@ -37,18 +37,14 @@ func AddTool[In, Out any](server *Server, tool Tool, handle func(context.Context
 		tool.OutputSchema, isWrapped = schema, wrapped
 		entry["wrapOutput"] = wrapped
 	}
-	return server.add("tool", entry, func(ctx context.Context, call *Call) (shape, []byte, error) {
-		given, err := decode[In](call.arguments)
-		if err != nil {
-			return 0, nil, &InvalidError{Message: err.Error()}
-		}
+	return server.add("tool", entry, taking(func(ctx context.Context, call *Call, given *In) (shape, []byte, error) {
 		result, err := handle(ctx, call, *given)
 		form, encoded, err := returned(result, err)
 		if isWrapped {
 			form = shapeValue
 		}
 		return form, encoded, err
-	})
+	}))
 }
 
 // returned is the result of a handler as a shape of the library.
@@ -100,20 +96,16 @@ func (server *Server) AddResourceTemplate(template ResourceTemplate, handle Reso
 }
 
 func reading(handle ResourceHandler, kind string) callFunc {
-	return func(ctx context.Context, call *Call) (shape, []byte, error) {
-		given, err := decode[struct {
-			URI       string
-			Variables map[string]string
-		}](call.arguments)
-		if err != nil {
-			return 0, nil, err
-		}
+	return taking(func(ctx context.Context, call *Call, given *struct {
+		URI       string
+		Variables map[string]string
+	}) (shape, []byte, error) {
 		result, err := handle(ctx, call, given.URI, given.Variables)
 		if bytes, isBytes := result.([]byte); isBytes {
 			result = ResourceContents{URI: given.URI, MIMEType: kind, Blob: append([]byte{}, bytes...)}
 		}
 		return returned(result, err)
-	}
+	})
 }
 
 // A PromptHandler fills in a prompt. It returns a string as a message of the user, content blocks,
@@ -122,14 +114,9 @@ type PromptHandler = func(ctx context.Context, call *Call, arguments map[string]
 
 // AddPrompt adds a prompt.
 func (server *Server) AddPrompt(prompt Prompt, handle PromptHandler, options ...PromptOptions) (*Feature, error) {
-	return server.add("prompt", first("prompt", prompt, options), func(ctx context.Context, call *Call) (shape, []byte, error) {
-		given, err := decode[map[string]string](call.arguments)
-		if err != nil {
-			return 0, nil, err
-		}
-		result, err := handle(ctx, call, *given)
-		return returned(result, err)
-	})
+	return server.add("prompt", first("prompt", prompt, options), taking(func(ctx context.Context, call *Call, given *map[string]string) (shape, []byte, error) {
+		return returned(handle(ctx, call, *given))
+	}))
 }
 
 // AddCompletion suggests values for an argument of a prompt or resource template. The context has
@@ -146,18 +133,14 @@ func (server *Server) AddCompletion(reference CompletionReference, argument stri
 
 // AddRequestHandler serves a request beyond the protocol, such as "com.acme/sum".
 func AddRequestHandler[In, Out any](server *Server, method string, handle func(context.Context, *Call, In) (*Out, error), options ...RequestHandlerOptions) (*Feature, error) {
-	return server.add("requestHandler", first("method", method, options), func(ctx context.Context, call *Call) (shape, []byte, error) {
-		given, err := decode[In](call.arguments)
-		if err != nil {
-			return 0, nil, &InvalidError{Message: err.Error()}
-		}
+	return server.add("requestHandler", first("method", method, options), taking(func(ctx context.Context, call *Call, given *In) (shape, []byte, error) {
 		result, err := handle(ctx, call, *given)
 		if err != nil {
 			return 0, nil, err
 		}
 		encoded, err := encodeAny(filled(result))
 		return shapeValue, []byte(encoded), err
-	})
+	}))
 }
 
 // AddVerifier verifies access tokens: see AuthOptions. A nil identity means that the token is
@@ -169,31 +152,22 @@ func (server *Server) AddVerifier(verify func(context.Context, *AccessToken) (*I
 // AddVisibility decides who can see and call the features whose option Visible it is. It gets the
 // name of a feature. Tell clients of a changed decision with ListChanged.
 func (server *Server) AddVisibility(decide func(ctx context.Context, call *Call, name string) (bool, error)) (*Feature, error) {
-	return server.add("visibility", map[string]any{}, func(ctx context.Context, call *Call) (shape, []byte, error) {
-		given, err := decode[struct{ Name string }](call.arguments)
-		if err != nil {
-			return 0, nil, err
-		}
+	return server.add("visibility", map[string]any{}, taking(func(ctx context.Context, call *Call, given *struct{ Name string }) (shape, []byte, error) {
 		visible, err := decide(ctx, call, given.Name)
 		return shapeValue, strconv.AppendBool(nil, visible), err
-	})
+	}))
 }
 
 // AddProvider provides features that are not registered: "tools", "resources", "resourceTemplates"
 // or "prompts". List returns a page of descriptors and the next cursor. Get returns what the feature
 // with the params of the request does, or nil if there is none.
 func (server *Server) AddProvider(of string, list func(ctx context.Context, cursor string) (items any, next string, err error), get func(ctx context.Context, call *Call, params json.RawMessage) (any, error)) (*Feature, error) {
-	return server.add("provider", map[string]any{"of": of}, func(ctx context.Context, call *Call) (shape, []byte, error) {
-		given, err := decode[struct {
-			List *struct{ Cursor string }
-			Get  json.RawMessage
-		}](call.arguments)
-		if err != nil {
-			return 0, nil, err
-		}
+	return server.add("provider", map[string]any{"of": of}, taking(func(ctx context.Context, call *Call, given *struct {
+		List *struct{ Cursor string }
+		Get  json.RawMessage
+	}) (shape, []byte, error) {
 		if given.List == nil {
-			result, err := get(ctx, call, given.Get)
-			return returned(result, err)
+			return returned(get(ctx, call, given.Get))
 		}
 		items, next, err := list(ctx, given.List.Cursor)
 		if err != nil {
@@ -201,7 +175,7 @@ func (server *Server) AddProvider(of string, list func(ctx context.Context, curs
 		}
 		encoded, err := encode(map[string]any{"items": items, "nextCursor": optional(next)})
 		return shapeValue, []byte(encoded), err
-	})
+	}))
 }
 
 // AddDirectory offers the files of a folder as resources, which are read on request.

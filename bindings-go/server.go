@@ -346,15 +346,11 @@ func (server *Server) Use(handle func(ctx context.Context, call *Call, method st
 	if len(methods) > 0 {
 		entry["methods"] = methods
 	}
-	return server.add("middleware", entry, func(ctx context.Context, call *Call) (shape, []byte, error) {
-		given, err := decode[struct {
-			Method string
-			Params json.RawMessage
-		}](call.arguments)
-		if err != nil {
-			return 0, nil, err
-		}
+	return server.add("middleware", entry, taking(func(ctx context.Context, call *Call, given *struct {
+		Method string
+		Params json.RawMessage
+	}) (shape, []byte, error) {
 		result, err := handle(ctx, call, given.Method, given.Params)
 		return shapeResult, result, err
-	})
+	}))
 }
