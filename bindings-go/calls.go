@@ -239,6 +239,9 @@ func (call *Call) CloseStream() error {
 	return call.run(func(*uintptr) uint32 { return c.CallCloseStream(call.call) })
 }
 
+// abandon is for the requests of calls, which the library cannot cancel.
+func abandon(string) {}
+
 // ask sends a request to the client of a call.
 func ask[T any](ctx context.Context, call *Call, method string, params any, options []RequestOptions) (*T, error) {
 	encoded, err := encode(params)
@@ -250,9 +253,9 @@ func ask[T any](ctx context.Context, call *Call, method string, params any, opti
 		return nil, err
 	}
 	defer prepared.free()
-	result, err := await(ctx, prepared.pending(call.run, callbacks.answer, nil, func(callback, data uintptr, failure *uintptr) uint32 {
-		return c.CallStartRequest(call.call, text(method), text(encoded), prepared.options, callback, data, 0, failure)
-	}))
+	result, err := await(ctx, prepared, call.run, abandon, func(data uintptr, failure *uintptr) uint32 {
+		return c.CallStartRequest(call.call, text(method), text(encoded), prepared.options, callbacks.answer, data, 0, failure)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -305,9 +308,9 @@ func (call *Call) Next(ctx context.Context, params any) (json.RawMessage, error)
 		}
 		encoded = given
 	}
-	return await(ctx, noOptions.pending(call.run, callbacks.answer, nil, func(callback, data uintptr, failure *uintptr) uint32 {
-		return c.CallNext(call.call, text(encoded), callback, data, 0, failure)
-	}))
+	return await(ctx, noOptions, call.run, abandon, func(data uintptr, failure *uintptr) uint32 {
+		return c.CallNext(call.call, text(encoded), callbacks.answer, data, 0, failure)
+	})
 }
 
 // answering is a handler of a client with typed parameters and a typed result.

@@ -237,22 +237,21 @@ func (client *Client) start(ctx context.Context, ticket *uint64, method string, 
 		return nil, err
 	}
 	defer prepared.free()
-	return client.await(ctx, prepared, ticket, func(callback, data uintptr, failure *uintptr) uint32 {
-		return c.ClientStart(client.client, text(method), text(encoded), prepared.options, callback, data, 0, ticket, failure)
+	return client.await(ctx, prepared, ticket, func(data uintptr, failure *uintptr) uint32 {
+		return c.ClientStart(client.client, text(method), text(encoded), prepared.options, callbacks.reply, data, 0, ticket, failure)
 	})
 }
 
-func (client *Client) await(ctx context.Context, prepared *prepared, ticket *uint64, start func(callback, data uintptr, failure *uintptr) uint32) ([]byte, error) {
-	cancel := func(reason string) {
+func (client *Client) await(ctx context.Context, prepared *prepared, ticket *uint64, start func(data uintptr, failure *uintptr) uint32) ([]byte, error) {
+	return await(ctx, prepared, client.run, func(reason string) {
 		_ = client.run(func(failure *uintptr) uint32 {
 			return c.ClientCancel(client.client, *ticket, text(reason), failure)
 		})
-	}
-	return await(ctx, prepared.pending(client.run, callbacks.reply, cancel, start))
+	}, start)
 }
 
-// A stream is a subscription or a task: a request whose ticket stays valid until it is closed. The
-// library has two functions for some requests of a stream, which do the same.
+// A stream is a subscription or a task: a request whose ticket stays valid until it is closed. Where
+// the library has a function for each of the two, both do the same.
 type stream struct {
 	client *Client
 	ticket uint64
@@ -277,19 +276,17 @@ func (s stream) close() error {
 }
 
 // request sends a request about the stream.
-func (s *stream) request(ctx context.Context, start func(client uintptr, stream uint64, callback, data uintptr, ticket *uint64, failure *uintptr) uint32) ([]byte, error) {
+func (s *stream) request(ctx context.Context, start func(data uintptr, ticket *uint64, failure *uintptr) uint32) ([]byte, error) {
 	defer runtime.KeepAlive(s)
 	ticket := new(uint64)
-	return s.client.await(ctx, noOptions, ticket, func(callback, data uintptr, failure *uintptr) uint32 {
-		return start(s.client.client, s.ticket, callback, data, ticket, failure)
-	})
+	return s.client.await(ctx, noOptions, ticket, func(data uintptr, failure *uintptr) uint32 { return start(data, ticket, failure) })
 }
 
 // follow iterates over a stream until its end, which is null.
 func follow[T any](ctx context.Context, stream *stream, yield func(*T, error) bool) {
 	for {
-		result, err := stream.request(ctx, func(client uintptr, stream uint64, callback, data uintptr, ticket *uint64, failure *uintptr) uint32 {
-			return c.ClientStartNextChange(client, stream, 0, callback, data, 0, ticket, failure)
+		result, err := stream.request(ctx, func(data uintptr, ticket *uint64, failure *uintptr) uint32 {
+			return c.ClientStartNextChange(stream.client.client, stream.ticket, 0, callbacks.reply, data, 0, ticket, failure)
 		})
 		if err != nil {
 			yield(nil, err)
@@ -320,7 +317,7 @@ func (client *Client) Subscribe(ctx context.Context, filter SubscriptionFilter) 
 	if err != nil {
 		return nil, err
 	}
-	// Nobody may iterate.
+	// The iterator may never be used.
 	opened := *stream
 	stop := context.AfterFunc(ctx, func() { _ = opened.close() })
 	return func(yield func(*Change, error) bool) {
@@ -358,8 +355,9 @@ func (task *RunningTask) States(ctx context.Context) iter.Seq2[*Task, error] {
 
 // Result waits for the result of the tool.
 func (task *RunningTask) Result(ctx context.Context) (*CallToolResult, error) {
-	result, err := task.stream.request(ctx, func(client uintptr, stream uint64, callback, data uintptr, ticket *uint64, failure *uintptr) uint32 {
-		return c.ClientStartTaskResult(client, stream, 0, callback, data, 0, ticket, failure)
+	stream := task.stream
+	result, err := stream.request(ctx, func(data uintptr, ticket *uint64, failure *uintptr) uint32 {
+		return c.ClientStartTaskResult(stream.client.client, stream.ticket, 0, callbacks.reply, data, 0, ticket, failure)
 	})
 	if err != nil {
 		return nil, err
@@ -373,8 +371,9 @@ func (task *RunningTask) Respond(ctx context.Context, responses map[string]any) 
 	if err != nil {
 		return err
 	}
-	_, err = task.stream.request(ctx, func(client uintptr, stream uint64, callback, data uintptr, ticket *uint64, failure *uintptr) uint32 {
-		return c.ClientStartTaskRespond(client, stream, text(encoded), 0, callback, data, 0, ticket, failure)
+	stream := task.stream
+	_, err = stream.request(ctx, func(data uintptr, ticket *uint64, failure *uintptr) uint32 {
+		return c.ClientStartTaskRespond(stream.client.client, stream.ticket, text(encoded), 0, callbacks.reply, data, 0, ticket, failure)
 	})
 	return err
 }

@@ -167,18 +167,15 @@ func spelled(err error, options any) error {
 
 // prepared are the options of a request in C.
 type prepared struct {
-	options    uintptr
-	kept       []handle
+	options uintptr
+	kept    []handle
+	// May be nil, as onProgress.
 	reports    chan Progress
 	onProgress func(Progress)
 }
 
 // noOptions is the most frequent case.
 var noOptions = &prepared{}
-
-func (p *prepared) pending(run runner, callback uintptr, cancel func(reason string), start func(callback, data uintptr, failure *uintptr) uint32) pending {
-	return pending{run, start, callback, cancel, p.reports, p.onProgress}
-}
 
 func (p *prepared) free() {
 	if p.options != 0 {
@@ -202,33 +199,27 @@ func prepare(ctx context.Context, inMemory, all bool, options []RequestOptions) 
 	if err != nil {
 		return nil, err
 	}
-	made := &prepared{options: object}
-	if err := made.fill(ctx, inMemory, all, options); err != nil {
+	made, to := &prepared{options: object}, &setting{object: object}
+	c.RequestOptionsSetAll(object, all)
+	if inMemory {
+		c.RequestOptionsSetUserData(object, made.keep(ctx), 0)
+	}
+	for _, given := range options {
+		if given.OnProgress != nil {
+			made.onProgress, made.reports = given.OnProgress, make(chan Progress, 64)
+			c.RequestOptionsOnProgress(object, callbacks.progress, made.keep(made.reports), 0)
+		}
+		to.json(c.RequestOptionsSetInputResponses, given.InputResponses)
+		given.applyTo(to)
+	}
+	if to.err != nil {
 		made.free()
-		return nil, err
+		return nil, to.err
 	}
 	return made, nil
 }
 
-func (p *prepared) fill(ctx context.Context, inMemory, all bool, options []RequestOptions) error {
-	object := p.options
-	c.RequestOptionsSetAll(object, all)
-	if inMemory {
-		data := keep(ctx)
-		p.kept = append(p.kept, data)
-		c.RequestOptionsSetUserData(object, data, 0)
-	}
-	if len(options) == 1 {
-		if options[0].OnProgress != nil {
-			p.onProgress, p.reports = options[0].OnProgress, make(chan Progress, 64)
-			data := keep(p.reports)
-			p.kept = append(p.kept, data)
-			c.RequestOptionsOnProgress(object, callbacks.progress, data, 0)
-		}
-		to := &setting{object: object}
-		to.json(c.RequestOptionsSetInputResponses, options[0].InputResponses)
-		options[0].applyTo(to)
-		return to.err
-	}
-	return nil
+func (p *prepared) keep(value any) handle {
+	p.kept = append(p.kept, keep(value))
+	return p.kept[len(p.kept)-1]
 }

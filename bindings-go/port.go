@@ -239,18 +239,6 @@ func replied(result uint32, json *str, failure, data uintptr) {
 	}
 }
 
-// A pending request is one that await starts.
-type pending struct {
-	run      runner
-	start    func(callback, data uintptr, failure *uintptr) uint32
-	callback uintptr
-	// cancel may be nil.
-	cancel func(reason string)
-	// reports may be nil.
-	reports    chan Progress
-	onProgress func(Progress)
-}
-
 // contained runs a function of the program, and logs a panic.
 func contained(run func()) {
 	if err := recovered(func() error { run(); return nil }); err != nil {
@@ -269,12 +257,12 @@ func recovered(run func() error) (err error) {
 }
 
 // await starts a request and waits for its outcome. When the context ends, it cancels the request.
-func await(ctx context.Context, request pending) ([]byte, error) {
+func await(ctx context.Context, request *prepared, run runner, cancel func(reason string), start func(data uintptr, failure *uintptr) uint32) ([]byte, error) {
 	waiting := make(chan outcome, 1)
 	data := keep(waiting)
 	defer forget(data)
 	err := sending(ctx, func() error {
-		return request.run(func(failure *uintptr) uint32 { return request.start(request.callback, data, failure) })
+		return run(func(failure *uintptr) uint32 { return start(data, failure) })
 	})
 	if err != nil {
 		return nil, err
@@ -290,9 +278,7 @@ func await(ctx context.Context, request pending) ([]byte, error) {
 			}
 			return end.result, end.err
 		case <-ctx.Done():
-			if request.cancel != nil {
-				request.cancel(context.Cause(ctx).Error())
-			}
+			cancel(context.Cause(ctx).Error())
 			return nil, cancelled(ctx)
 		}
 	}
