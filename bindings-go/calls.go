@@ -156,7 +156,7 @@ func (call *Call) Log(level LoggingLevel, logger string, data any) error {
 		return err
 	}
 	return call.unlessEnded(func(failure *uintptr) uint32 {
-		return logJSON(call.call, text(string(level)), text(logger), text(encoded), failure)
+		return logJSON()(call.call, text(string(level)), text(logger), text(encoded), failure)
 	})
 }
 

@@ -144,14 +144,12 @@ func (exchange *exchange) respond(started uintptr, writer http.ResponseWriter) {
 	writer.WriteHeader(exchange.status)
 	for {
 		chunk, open := exchange.chunks.get()
-		switch {
-		case exchange.ctx.Err() != nil:
+		if exchange.ctx.Err() != nil || !open && !exchange.isCut.Load() {
 			return
-		case !open && exchange.isCut.Load():
+		}
+		if !open {
 			// The client must not take it for complete.
 			panic(http.ErrAbortHandler)
-		case !open:
-			return
 		}
 		if _, err := io.Copy(writer, bytes.NewReader(chunk)); err != nil {
 			return

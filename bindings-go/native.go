@@ -67,13 +67,16 @@ func named[F any](name string) F {
 // logJSON calls trunkline_call_log_json. On amd64, its last string does not fit into the registers and
 // is passed in memory, after which purego would place the argument behind it wrongly: that one is in
 // the register that is left.
-func logJSON(call uintptr, level, logger, data str, failure *uintptr) uint32 {
+var logJSON = sync.OnceValue(func() func(call uintptr, level, logger, data str, failure *uintptr) uint32 {
 	const name = "call_log_json"
-	if runtime.GOARCH == "amd64" && runtime.GOOS != "windows" {
-		return named[func(uintptr, str, str, *uintptr, str) uint32](name)(call, level, logger, failure, data)
+	if runtime.GOARCH != "amd64" {
+		return named[func(uintptr, str, str, str, *uintptr) uint32](name)
 	}
-	return named[func(uintptr, str, str, str, *uintptr) uint32](name)(call, level, logger, data, failure)
-}
+	function := named[func(uintptr, str, str, *uintptr, str) uint32](name)
+	return func(call uintptr, level, logger, data str, failure *uintptr) uint32 {
+		return function(call, level, logger, failure, data)
+	}
+})
 
 // invoke runs a function of the library that has a place for its failure.
 func invoke(function func(failure *uintptr) uint32) error {
@@ -146,10 +149,7 @@ func failed(result uint32) error {
 	if result == 0 {
 		return nil
 	}
-	kind, known := kinds[result]
-	if !known {
-		kind = ErrInvalidArgument
-	}
+	kind := cmp.Or(kinds[result], ErrInvalidArgument)
 	if result == resultDone {
 		kind = ErrClosed
 	}

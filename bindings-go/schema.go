@@ -238,26 +238,25 @@ type jsonField struct {
 	reflect.StructField
 	name                            string
 	isTagged, isQuoted, mayBeAbsent bool
-	depth                           int
 }
 
 // hides says whether encoding/json takes the field and not another one of the same name.
 func (field *jsonField) hides(other *jsonField) bool {
-	return field.depth < other.depth || field.depth == other.depth && field.isTagged && !other.isTagged
+	depth := cmp.Compare(len(field.Index), len(other.Index))
+	return depth < 0 || depth == 0 && field.isTagged && !other.isTagged
 }
 
 // jsonFields are the fields that encoding/json writes, also those of embedded structs.
 func jsonFields(of reflect.Type) []jsonField {
-	all := embeddedFields(of, nil, 0, false)
+	all := embeddedFields(of, nil, false)
 	return slices.DeleteFunc(slices.Clone(all), func(field jsonField) bool {
 		return slices.ContainsFunc(all, func(other jsonField) bool {
-			isOther := other.depth != field.depth || !slices.Equal(other.Index, field.Index)
-			return other.name == field.name && isOther && !field.hides(&other)
+			return other.name == field.name && !slices.Equal(other.Index, field.Index) && !field.hides(&other)
 		})
 	})
 }
 
-func embeddedFields(of reflect.Type, index []int, depth int, mayBeAbsent bool) []jsonField {
+func embeddedFields(of reflect.Type, index []int, mayBeAbsent bool) []jsonField {
 	var found []jsonField
 	for i := range of.NumField() {
 		field := of.Field(i)
@@ -272,15 +271,15 @@ func embeddedFields(of reflect.Type, index []int, depth int, mayBeAbsent bool) [
 		case tag == "-":
 		case field.Anonymous && name == "" && inner.Kind() == reflect.Struct:
 			// A struct that embeds a pointer to itself ends here, long before encoding/json does.
-			if depth < 10 {
-				found = append(found, embeddedFields(inner, field.Index, depth+1, mayBeAbsent || isPointer)...)
+			if len(index) < 10 {
+				found = append(found, embeddedFields(inner, field.Index, mayBeAbsent || isPointer)...)
 			}
 		case field.IsExported():
 			has := func(option string) bool { return slices.Contains(strings.Split(options, ","), option) }
 			kind := inner.Kind()
 			isQuoted := has("string") && (kind >= reflect.Bool && kind <= reflect.Float64 || kind == reflect.String)
 			optional := mayBeAbsent || has("omitempty") || has("omitzero")
-			found = append(found, jsonField{field, cmp.Or(name, field.Name), name != "", isQuoted, optional, depth})
+			found = append(found, jsonField{field, cmp.Or(name, field.Name), name != "", isQuoted, optional})
 		}
 	}
 	return found

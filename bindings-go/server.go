@@ -166,14 +166,8 @@ func (options HTTPOptions) set(set uintptr) error {
 		c.HttpOptionsSetSse(set, text(stream), text(cmp.Or(options.Messages, "/messages")))
 	}
 	if options.ReplayEvents != 0 || options.ReplayBytes != 0 {
-		events, bytes := 1000, 4<<20
-		if options.ReplayEvents != 0 {
-			events = max(options.ReplayEvents, 0)
-		}
-		if options.ReplayBytes != 0 {
-			bytes = max(options.ReplayBytes, 0)
-		}
-		c.HttpOptionsSetReplay(set, uint64(events), uint64(bytes))
+		events, bytes := cmp.Or(options.ReplayEvents, 1000), cmp.Or(options.ReplayBytes, 4<<20)
+		c.HttpOptionsSetReplay(set, units(int64(events), 1), units(int64(bytes), 1))
 	}
 	if options.Auth.Resource != "" {
 		auth := inJSON(options.Auth)
