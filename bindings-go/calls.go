@@ -164,15 +164,12 @@ func (call *Call) Log(level LoggingLevel, logger string, data any) error {
 // its stored result from then on.
 func Once[T any](call *Call, name string, run func() (T, error)) (T, error) {
 	var value T
-	stored, isStored := new(uintptr), false
-	err := call.run(func(*uintptr) uint32 {
-		isStored = c.CallOnce(call.call, text(name), stored) == 0
-		return 0
-	})
-	if err != nil {
+	stored := new(uintptr)
+	err := call.run(func(*uintptr) uint32 { return c.CallOnce(call.call, text(name), stored) })
+	if errors.Is(err, ErrClosed) {
 		return value, err
 	}
-	if isStored {
+	if err == nil {
 		return value, json.Unmarshal(taken(*stored), &value)
 	}
 	value, err = run()

@@ -25,10 +25,8 @@ func (server *Server) Handler(options HTTPOptions) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &mount{listener}, nil
+	return http.HandlerFunc(listener.serve), nil
 }
-
-type mount struct{ listener *Listener }
 
 // maxChunks is far above what the library sends without credit.
 const maxChunks = 1 << 16
@@ -65,11 +63,11 @@ func (exchange *exchange) end(isComplete bool) {
 	exchange.chunks.close()
 }
 
-func (mount *mount) ServeHTTP(writer http.ResponseWriter, request *http.Request) {
+func (listener *Listener) serve(writer http.ResponseWriter, request *http.Request) {
 	exchange := &exchange{ctx: request.Context(), head: make(chan struct{}), header: http.Header{}, chunks: newQueue[[]byte](maxChunks)}
 	data := keep(exchange)
 	defer forget(data)
-	started, err := mount.start(request, data)
+	started, err := listener.start(request, data)
 	if err != nil {
 		http.Error(writer, "Service Unavailable", http.StatusServiceUnavailable)
 		return
@@ -88,7 +86,7 @@ func (mount *mount) ServeHTTP(writer http.ResponseWriter, request *http.Request)
 	exchange.respond(started, writer)
 }
 
-func (mount *mount) start(request *http.Request, data handle) (uintptr, error) {
+func (listener *Listener) start(request *http.Request, data handle) (uintptr, error) {
 	headers := make([]header, 0, len(request.Header)+1)
 	add := func(name, value string) { headers = append(headers, header{text(name), text(value)}) }
 	add("host", request.Host)
@@ -100,8 +98,8 @@ func (mount *mount) start(request *http.Request, data handle) (uintptr, error) {
 	remote, _, _ := net.SplitHostPort(request.RemoteAddr)
 	// A link-local address has a zone.
 	remote, _, _ = strings.Cut(remote, "%")
-	return madeBy(mount.listener.run, func(made, failure *uintptr) uint32 {
-		return c.HttpRequest(mount.listener.listener, text(request.Method), text(request.URL.RequestURI()),
+	return madeBy(listener.run, func(made, failure *uintptr) uint32 {
+		return c.HttpRequest(listener.listener, text(request.Method), text(request.URL.RequestURI()),
 			unsafe.SliceData(headers), uintptr(len(headers)), text(remote), request.Body == http.NoBody,
 			callbacks.head, callbacks.chunk, callbacks.ended, data, 0, made, failure)
 	})

@@ -264,15 +264,18 @@ func (server *Server) add(kind string, entry map[string]any, run callFunc) (*Fea
 	if err != nil {
 		return nil, err
 	}
-	number := new(uint64)
-	err = server.run(func(failure *uintptr) uint32 {
+	return server.register(server.run, func(number *uint64, failure *uintptr) uint32 {
 		callback, data := uintptr(0), uintptr(0)
 		if run != nil {
 			callback, data = callbacks.call, keep(run)
 		}
 		return c.ServerAdd(server.server, text(kind), text(encoded), callback, data, callbacks.forget, number, failure)
 	})
-	if err != nil {
+}
+
+func (server *Server) register(run runner, add func(number *uint64, failure *uintptr) uint32) (*Feature, error) {
+	number := new(uint64)
+	if err := run(func(failure *uintptr) uint32 { return add(number, failure) }); err != nil {
 		return nil, err
 	}
 	return &Feature{server, *number}, nil
@@ -295,20 +298,16 @@ func first[T any](name string, descriptor any, options []T) map[string]any {
 
 // Mount offers the features of another server, with prefixed names.
 func (server *Server) Mount(prefix string, other *Server) (*Feature, error) {
-	number := new(uint64)
-	err := server.with(&other.owner)(func(failure *uintptr) uint32 {
+	return server.register(server.with(&other.owner), func(number *uint64, failure *uintptr) uint32 {
 		return c.ServerMount(server.server, text(prefix), other.server, number, failure)
 	})
-	return &Feature{server, *number}, err
 }
 
 // Proxy offers the features of the server of a client.
 func (server *Server) Proxy(client *Client, options ProxyOptions) (*Feature, error) {
-	number := new(uint64)
-	err := server.with(&client.owner)(func(failure *uintptr) uint32 {
+	return server.register(server.with(&client.owner), func(number *uint64, failure *uintptr) uint32 {
 		return c.ServerProxy(server.server, client.client, text(options.Prefix), uint32(options.MaxConnections), number, failure)
 	})
-	return &Feature{server, *number}, err
 }
 
 // ListChanged tells clients that a list has changed: "tools", "resources" or "prompts". For features
