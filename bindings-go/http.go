@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"maps"
 	"net"
 	"net/http"
 	"strings"
@@ -133,7 +132,10 @@ func (exchange *exchange) respond(started uintptr, writer http.ResponseWriter) {
 	case <-exchange.ctx.Done():
 		return
 	}
-	maps.Copy(writer.Header(), exchange.header)
+	// A wrapper may have set some.
+	for name, values := range exchange.header {
+		writer.Header()[name] = append(writer.Header()[name], values...)
+	}
 	control := http.NewResponseController(writer)
 	if strings.HasPrefix(exchange.header.Get("Content-Type"), "text/event-stream") {
 		// http.Server.WriteTimeout is for the whole response, and would end the stream.

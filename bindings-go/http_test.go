@@ -56,6 +56,16 @@ func TestAPeerMayHaveAZone(t *testing.T) {
 	}
 }
 
+func TestHeadersAddToThoseOfAWrapper(t *testing.T) {
+	handler := trunkline.Must(newServer(t).Handler(trunkline.HTTPOptions{}))
+	answer := httptest.NewRecorder()
+	answer.Header().Set("content-type", "text/x-wrapped")
+	handler.ServeHTTP(answer, calling(t, "http://127.0.0.1", "greet"))
+	if kinds := answer.Header().Values("content-type"); len(kinds) != 2 {
+		t.Error(kinds)
+	}
+}
+
 func TestACutResponseDoesNotLookComplete(t *testing.T) {
 	server := newServer(t)
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "huge"}, func(_ context.Context, call *trunkline.Call, _ struct{}) (string, error) {
