@@ -250,8 +250,8 @@ func (client *Client) await(ctx context.Context, prepared *prepared, ticket *uin
 	}, start)
 }
 
-// A stream is a subscription or a task: a request whose ticket stays valid until it is closed. Where
-// the library has a function for each of the two, both do the same.
+// A stream is a subscription or a task: a request whose ticket stays valid until it is closed.
+// Where the library has a function for each of the two, both do the same.
 type stream struct {
 	client *Client
 	ticket uint64

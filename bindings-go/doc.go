@@ -23,9 +23,10 @@
 //
 // # Errors
 //
-// Errors of the library are of the type [*Error]. Use errors.Is with a [Kind], such as [ErrTimeout],
-// and errors.As for the facts. The error of a request whose context ended is [ErrCancelled], and has
-// the cause of the context.
+// Errors of the library are of the type [*Error]. Use errors.Is with a [Kind], such as
+// [ErrTimeout], and errors.As for the facts. The error of a request whose context ended is
+// [ErrCancelled], and wraps the cause of the context. Other errors, such as those of schemas, have
+// no kind.
 //
 // # Absent values
 //

@@ -19,8 +19,8 @@ type Error struct {
 	Data json.RawMessage `json:"data,omitempty"`
 }
 
-// NewProtocolError is a JSON-RPC error with which a handler answers. The data may be nil. If it cannot
-// be written as JSON, the result is the error that says why.
+// NewProtocolError is a JSON-RPC error with which a handler answers. The data may be nil. If it
+// cannot be written as JSON, the result is the error that says why.
 func NewProtocolError(code int, message string, data any) *Error {
 	encoded, err := encode(data)
 	if failure := (*Error)(nil); errors.As(err, &failure) {

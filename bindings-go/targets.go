@@ -13,8 +13,8 @@ import (
 
 // ConnectCommand starts a program and connects to its standard input and output. Of the command, its
 // path, arguments, directory and environment are used, and its Stderr if it is a file; without one,
-// see ClientOptions.Stderr. The file is opened by its path each time the program starts, to append to
-// it. Unlike with exec, the environment adds to what the program inherits: see
+// see ClientOptions.Stderr. The file is opened by its path each time the program starts, to append
+// to it. Unlike with exec, the environment adds to what the program inherits: see
 // ClientOptions.InheritEnv. A command that needs anything else is refused.
 func ConnectCommand(ctx context.Context, command *exec.Cmd, options ClientOptions) (*Client, error) {
 	if err := checkCommand(command, false); err != nil {
