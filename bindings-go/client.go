@@ -17,7 +17,8 @@ import (
 type Client struct {
 	owner
 	client uintptr
-	memory bool
+	// memory is the use of a server in this process.
+	memory *user
 	// patience is how long a child gets to exit, in milliseconds.
 	patience uint64
 	heard    *queue[notification]
@@ -52,13 +53,19 @@ func ConnectConfig(ctx context.Context, config string, options ClientOptions) (*
 // ConnectMemory connects to a server in this process. Its handlers get the values of the context of
 // each request.
 func ConnectMemory(ctx context.Context, server *Server, options ClientOptions) (*Client, error) {
+	user, err := server.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
 	client, err := connect(ctx, options, server.run, func(set uintptr, client, failure *uintptr) uint32 {
 		return c.ClientConnectMemory(server.server, set, client, failure)
 	})
-	if err == nil {
-		client.memory = true
+	if err != nil {
+		user.end()
+		return nil, err
 	}
-	return client, err
+	client.memory = user
+	return client, nil
 }
 
 // connect opens a connection, and closes it again if the context ends before it is established.
@@ -162,6 +169,9 @@ func (client *Client) end() error {
 	late := client.closed(ended, client.patience, func() error {
 		client.release(func() { c.ClientFree(client.client) })
 		client.heard.close()
+		if client.memory != nil {
+			client.memory.end()
+		}
 		return nil
 	})
 	return errors.Join(err, late, together(client.members, (*Client).Close))
@@ -232,7 +242,7 @@ func (client *Client) start(ctx context.Context, ticket *uint64, method string, 
 	if err != nil {
 		return nil, err
 	}
-	prepared, err := prepare(ctx, client.memory, all, options)
+	prepared, err := prepare(ctx, client.memory != nil, all, options)
 	if err != nil {
 		return nil, err
 	}

@@ -167,3 +167,79 @@ func TestListenersShareTheDrainDeadline(t *testing.T) {
 		t.Error(err, time.Since(start))
 	}
 }
+
+// A gateway connects to another server for as long as it is served itself.
+func TestALifespanCallsOtherServers(t *testing.T) {
+	behind, gateway := newServer(t), newServer(t)
+	trunkline.Must(trunkline.AddTool(behind, trunkline.Tool{Name: "echo"}, func(context.Context, *trunkline.Call, struct{}) (string, error) {
+		return "heard", nil
+	}))
+	var upstream *trunkline.Client
+	var said string
+	err := gateway.SetLifespan(func() (err error) {
+		upstream, err = trunkline.ConnectMemory(t.Context(), behind, trunkline.ClientOptions{})
+		if err == nil {
+			var result *trunkline.CallToolResult
+			if result, err = upstream.CallTool(t.Context(), "echo", nil); err == nil {
+				said = result.Content.Text()
+			}
+		}
+		return err
+	}, func() { _ = upstream.Close() })
+	if err != nil {
+		t.Fatal(err)
+	}
+	returns(t, "a connection whose lifespan calls a server", func() {
+		client, err := trunkline.ConnectMemory(t.Context(), gateway, trunkline.ClientOptions{})
+		if err == nil {
+			err = client.Close()
+		}
+		if err != nil || said != "heard" {
+			t.Error(said, err)
+		}
+	})
+	if _, err := upstream.Info(); !errors.Is(err, trunkline.ErrClosed) {
+		t.Fatal(err)
+	}
+}
+
+func TestALifespanOfAMountedServer(t *testing.T) {
+	outer, inner := newServer(t), newServer(t)
+	var opened, closed int
+	if err := inner.SetLifespan(func() error { opened++; return nil }, func() { closed++ }); err != nil {
+		t.Fatal(err)
+	}
+	connect := func() *trunkline.Client {
+		client, err := trunkline.ConnectMemory(t.Context(), outer, trunkline.ClientOptions{})
+		connected(t, client, err)
+		return client
+	}
+	counts := func(when string, wantOpened, wantClosed int) {
+		t.Helper()
+		if opened != wantOpened || closed != wantClosed {
+			t.Fatal(when, opened, closed)
+		}
+	}
+	client := connect()
+	feature := trunkline.Must(outer.Mount("in", inner))
+	counts("mounted while the outer server is used", 1, 0)
+	if err := inner.SetLifespan(nil, nil); !errors.Is(err, trunkline.ErrInvalidArgument) {
+		t.Fatal(err)
+	}
+	other := connect()
+	_ = client.Close()
+	counts("one of two clients has ended", 1, 0)
+	_ = feature.Remove()
+	counts("unmounted while it is used", 1, 0)
+	_ = other.Close()
+	counts("nobody uses it", 1, 1)
+	_ = connect().Close()
+	counts("unmounted", 1, 1)
+	trunkline.Must(outer.Mount("in", inner))
+	client = connect()
+	counts("mounted before", 2, 1)
+	_ = inner.Close(t.Context())
+	counts("its server was closed", 2, 2)
+	_ = client.Close()
+	counts("closed once", 2, 2)
+}

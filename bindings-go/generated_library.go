@@ -151,6 +151,7 @@ var c struct {
 	ServerCheckStore                       func(server uintptr, findings *uintptr, error *uintptr) uint32
 	ServerElicitationComplete              func(server uintptr, id str, error *uintptr) uint32
 	ServerFree                             func(server uintptr)
+	ServerHoldStdio                        func(server uintptr, error *uintptr) uint32
 	ServerListChanged                      func(server uintptr, category str, error *uintptr) uint32
 	ServerListenHttp                       func(server uintptr, options uintptr, listener *uintptr, error *uintptr) uint32
 	ServerListenStdio                      func(server uintptr, listener *uintptr, error *uintptr) uint32
@@ -181,7 +182,6 @@ var c struct {
 	ServerRemove                           func(server uintptr, registration uint64, error *uintptr) uint32
 	ServerResourceUpdated                  func(server uintptr, uri str, error *uintptr) uint32
 	ServerSetEnabled                       func(server uintptr, registration uint64, isEnabled bool, error *uintptr) uint32
-	ServerSetLifespan                      func(server uintptr, open uintptr, close uintptr, userData uintptr, destructor uintptr, error *uintptr) uint32
 	TextFree                               func(text uintptr)
 	TraceContextSet                        func(context uintptr, key str, value str) uint32
 }
@@ -333,6 +333,7 @@ func register(library uintptr) {
 	purego.RegisterLibFunc(&c.ServerCheckStore, library, "trunkline_server_check_store")
 	purego.RegisterLibFunc(&c.ServerElicitationComplete, library, "trunkline_server_elicitation_complete")
 	purego.RegisterLibFunc(&c.ServerFree, library, "trunkline_server_free")
+	purego.RegisterLibFunc(&c.ServerHoldStdio, library, "trunkline_server_hold_stdio")
 	purego.RegisterLibFunc(&c.ServerListChanged, library, "trunkline_server_list_changed")
 	purego.RegisterLibFunc(&c.ServerListenHttp, library, "trunkline_server_listen_http")
 	purego.RegisterLibFunc(&c.ServerListenStdio, library, "trunkline_server_listen_stdio")
@@ -363,7 +364,6 @@ func register(library uintptr) {
 	purego.RegisterLibFunc(&c.ServerRemove, library, "trunkline_server_remove")
 	purego.RegisterLibFunc(&c.ServerResourceUpdated, library, "trunkline_server_resource_updated")
 	purego.RegisterLibFunc(&c.ServerSetEnabled, library, "trunkline_server_set_enabled")
-	purego.RegisterLibFunc(&c.ServerSetLifespan, library, "trunkline_server_set_lifespan")
 	purego.RegisterLibFunc(&c.TextFree, library, "trunkline_text_free")
 	purego.RegisterLibFunc(&c.TraceContextSet, library, "trunkline_trace_context_set")
 }

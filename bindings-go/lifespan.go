@@ -1,45 +1,177 @@
 package trunkline
 
 import (
-	"log/slog"
-
-	"github.com/ebitengine/purego"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
 )
-
-// A lifespan is what a server needs while it is served.
-type lifespan struct {
-	open  func() error
-	close func()
-}
 
 // SetLifespan sets functions that open what calls need, such as a database, and close it again.
 // Either may be nil. Open runs before the first call, while the server starts to listen or connects
 // in memory, which fails with ErrTransport if open returns an error. Close runs when the last
 // listener and the last client in memory have ended. They run alternately, each time the server is
-// served, and no other function of the program runs meanwhile. The lifespan of a mounted server
-// opens and closes with the server it is mounted on.
+// served. The lifespan of a mounted server opens and closes with the server it is mounted on.
 func (server *Server) SetLifespan(open func() error, close func()) error {
-	return server.run(func(failure *uintptr) uint32 {
-		data := keep(lifespan{open, close})
-		return c.ServerSetLifespan(server.server, callbacks.open, callbacks.close, data, callbacks.forget, failure)
-	})
+	span := &server.lifespan
+	span.changing.Lock()
+	defer span.changing.Unlock()
+	if len(span.current()) > 0 {
+		return &Error{Kind: ErrInvalidArgument, Message: "the server is in use: set its lifespan before listening"}
+	}
+	span.open, span.close = open, close
+	return nil
 }
 
-func registerLifespan() {
-	callbacks.open = purego.NewCallback(func(data uintptr) uintptr {
-		span := kept[lifespan](data)
-		if span.open == nil {
-			return 1
+// A lifespan is what a server needs while it is served. Its functions are no callbacks of the
+// library, because these must not wait for calls of the program.
+type lifespan struct {
+	// changing is held while it opens or closes.
+	changing sync.Mutex
+	open     func() error
+	close    func()
+
+	users   map[*user]struct{}
+	mounted map[uint64]*lifespan
+}
+
+// A user is a listener of a server, or a connection in memory.
+type user struct {
+	entered []*lifespan
+	ended   bool
+}
+
+// users is the lock of the members of users, and of the maps of lifespans.
+var users sync.Mutex
+
+// enter opens the lifespan for a user, and those of the servers that are mounted.
+func (span *lifespan) enter(user *user) error {
+	if err := span.begin(user); err != nil {
+		return err
+	}
+	users.Lock()
+	mounted := slices.Collect(maps.Values(span.mounted))
+	hasEnded := user.ended
+	users.Unlock()
+	for _, other := range mounted {
+		if err := other.enter(user); err != nil {
+			return err
 		}
+	}
+	if hasEnded {
+		span.leave(user)
+	}
+	return nil
+}
+
+func (span *lifespan) begin(user *user) error {
+	span.changing.Lock()
+	defer span.changing.Unlock()
+	current := span.current()
+	if slices.Contains(current, user) {
+		return nil
+	}
+	if len(current) == 0 && span.open != nil {
 		if err := recovered(span.open); err != nil {
-			report(slog.LevelError, "trunkline: the lifespan of a server cannot be opened", "error", err)
-			return 0
+			return fmt.Errorf("%w: %w", &Error{Kind: ErrTransport, Message: "the lifespan of the server cannot be opened"}, err)
 		}
-		return 1
-	})
-	callbacks.close = purego.NewCallback(func(data uintptr) {
-		if span := kept[lifespan](data); span.close != nil {
-			contained(span.close)
+	}
+	users.Lock()
+	defer users.Unlock()
+	span.users[user] = struct{}{}
+	user.entered = append(user.entered, span)
+	return nil
+}
+
+func (span *lifespan) current() []*user {
+	users.Lock()
+	defer users.Unlock()
+	return slices.Collect(maps.Keys(span.users))
+}
+
+func (span *lifespan) leave(user *user) {
+	span.changing.Lock()
+	defer span.changing.Unlock()
+	users.Lock()
+	_, isUser := span.users[user]
+	delete(span.users, user)
+	isLast := isUser && len(span.users) == 0
+	users.Unlock()
+	if isLast && span.close != nil {
+		contained(span.close)
+	}
+}
+
+// end closes the lifespan whoever uses it: its server was closed.
+func (span *lifespan) end() {
+	for _, user := range span.current() {
+		span.leave(user)
+	}
+}
+
+// mount runs a function that mounts a server, whose lifespan is open before its first call.
+func (span *lifespan) mount(other *lifespan, add func() (*Feature, error)) (*Feature, error) {
+	enter := func() error {
+		for _, user := range span.current() {
+			if err := other.enter(user); err != nil {
+				return err
+			}
 		}
-	})
+		return nil
+	}
+	if err := enter(); err != nil {
+		return nil, err
+	}
+	feature, err := add()
+	if err != nil {
+		return nil, err
+	}
+	users.Lock()
+	span.mounted[feature.number] = other
+	users.Unlock()
+	// Others may have entered meanwhile.
+	if err := enter(); err != nil {
+		_ = feature.Remove()
+		return nil, err
+	}
+	return feature, nil
+}
+
+// unmount forgets a mounted server. Its lifespan stays open for those who have entered it, because
+// calls may still use it.
+func (span *lifespan) unmount(number uint64) {
+	users.Lock()
+	defer users.Unlock()
+	delete(span.mounted, number)
+}
+
+// enter opens the lifespan of a server for a new user, unless the context ends before.
+func (server *Server) enter(ctx context.Context) (*user, error) {
+	if err := server.run(func(*uintptr) uint32 { return 0 }); err != nil {
+		return nil, err
+	}
+	user, entered := new(user), make(chan error, 1)
+	go func() { entered <- server.lifespan.enter(user) }()
+	err := error(nil)
+	select {
+	case err = <-entered:
+	case <-ctx.Done():
+		err = cancelled(ctx)
+	}
+	if err != nil {
+		user.end()
+		return nil, err
+	}
+	return user, nil
+}
+
+func (user *user) end() {
+	users.Lock()
+	user.ended = true
+	entered := user.entered
+	users.Unlock()
+	for _, span := range slices.Backward(entered) {
+		span.leave(user)
+	}
 }

@@ -159,14 +159,13 @@ type outcome struct {
 
 // callbacks has one callback of each type, because there can only be a few thousand of them.
 var callbacks struct {
-	call, reply, answer, cancel, forget, notification, progress, log, head, chunk, ended, open, close uintptr
+	call, reply, answer, cancel, forget, notification, progress, log, head, chunk, ended uintptr
 
 	store [len(storeFunctions)]uintptr
 }
 
 func registerCallbacks() {
 	registerStore()
-	registerLifespan()
 	callbacks.call = purego.NewCallback(func(call, data uintptr) {
 		if run := kept[callFunc](data); run != nil {
 			serve(c.CallRetain(call), run)

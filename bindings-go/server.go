@@ -20,8 +20,9 @@ import (
 // Server is a server. It may have any number of listeners at the same time.
 type Server struct {
 	owner
-	server uintptr
-	drain  uint64
+	server   uintptr
+	drain    uint64
+	lifespan lifespan
 
 	mine      sync.Mutex
 	listeners map[*Listener]struct{}
@@ -57,6 +58,7 @@ func NewServer(name, version string, options ServerOptions) (*Server, error) {
 	// The rest is for the failures of calls that have not completed: see DrainDeadline.
 	drain -= min(drain/5, 1000)
 	server := &Server{owner: owner{what: "server"}, server: made, drain: drain, listeners: map[*Listener]struct{}{}}
+	server.lifespan = lifespan{users: map[*user]struct{}{}, mounted: map[uint64]*lifespan{}}
 	observeLoad(shared)
 	return server, nil
 }
@@ -69,6 +71,7 @@ func (server *Server) Close(ctx context.Context) error {
 	server.mine.Unlock()
 	err := together(listeners, func(listener *Listener) error { return listener.Close(ctx) })
 	server.release(func() { c.ServerFree(server.server) })
+	server.lifespan.end()
 	return err
 }
 
@@ -96,6 +99,10 @@ func (server *Server) CheckStore(ctx context.Context) ([]string, error) {
 // SIGTERM arrives, and then closes the server. A process can do this only once. From then on,
 // standard output is standard error.
 func (server *Server) ServeStdio(ctx context.Context) error {
+	// What its lifespan prints goes to standard error, too.
+	if err := server.run(func(failure *uintptr) uint32 { return c.ServerHoldStdio(server.server, failure) }); err != nil {
+		return err
+	}
 	listener, err := server.listen(func(made, failure *uintptr) uint32 {
 		return c.ServerListenStdio(server.server, made, failure)
 	})
@@ -190,12 +197,24 @@ type Listener struct {
 }
 
 func (server *Server) listen(open creates) (*Listener, error) {
-	made, err := madeBy(server.run, open)
+	user, err := server.enter(context.Background())
 	if err != nil {
 		return nil, err
 	}
+	made, err := madeBy(server.run, open)
+	if err != nil {
+		user.end()
+		return nil, err
+	}
+	done := make(chan struct{})
 	listener := &Listener{owner: owner{what: "listener"}, server: server, listener: made, url: c.PlainListenerUrl(made)}
-	listener.done = untilTrue(func() bool { return c.ListenerClosed(made) })
+	listener.done = done
+	ended := untilTrue(func() bool { return c.ListenerClosed(made) })
+	go func() {
+		<-ended
+		user.end()
+		close(done)
+	}()
 	listener.close = sync.OnceValue(listener.end)
 	server.mine.Lock()
 	defer server.mine.Unlock()
@@ -245,6 +264,7 @@ type Feature struct {
 
 // Remove removes the feature. Calls in flight go on.
 func (feature *Feature) Remove() error {
+	feature.server.lifespan.unmount(feature.number)
 	return feature.server.run(func(failure *uintptr) uint32 {
 		return c.ServerRemove(feature.server.server, feature.number, failure)
 	})
@@ -298,8 +318,10 @@ func first[T any](name string, descriptor any, options []T) map[string]any {
 
 // Mount offers the features of another server, with prefixed names.
 func (server *Server) Mount(prefix string, other *Server) (*Feature, error) {
-	return server.register(server.with(&other.owner), func(number *uint64, failure *uintptr) uint32 {
-		return c.ServerMount(server.server, text(prefix), other.server, number, failure)
+	return server.lifespan.mount(&other.lifespan, func() (*Feature, error) {
+		return server.register(server.with(&other.owner), func(number *uint64, failure *uintptr) uint32 {
+			return c.ServerMount(server.server, text(prefix), other.server, number, failure)
+		})
 	})
 }
 
