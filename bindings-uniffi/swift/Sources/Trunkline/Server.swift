@@ -16,6 +16,10 @@ public final class Server: Sendable {
     /// What serves or uses this server.
     private let open = Locked<[ObjectIdentifier: OpenHandle]>([:])
 
+    /// The servers and clients behind mounts and proxies, by registration. The last reference to
+    /// one ends it.
+    private let sources = Locked<[UInt64: any AnyObject & Sendable]>([:])
+
     /// Creates a server.
     ///
     /// - Parameter store: Keeps tasks and sessions, instead of the option with its URL.
@@ -84,13 +88,24 @@ public final class Server: Sendable {
         let mounted = try add("mount", prefix, [("prefix", prefix), ("mounted", number(other.handle()))])
         let (ours, theirs) = (owner.lifespan, other.owner.lifespan)
         ours.mount(theirs)
-        return Registration(mounted.handle) { ours.unmount(theirs) }
+        return keeping(other, mounted) { ours.unmount(theirs) }
     }
 
     /// Adds the features of the server behind a client.
     @discardableResult
     public func proxy(_ client: ConnectedClient, options: ProxyOptions = ProxyOptions()) throws -> Registration {
-        try add("proxy", "proxy", [("connection", number(client.connection.handle))], options)
+        keeping(client, try add("proxy", "proxy", [("connection", number(client.connection.handle))], options))
+    }
+
+    /// Keeps the server or client behind features until they are removed.
+    private func keeping(
+        _ source: any AnyObject & Sendable, _ added: Registration, whenRemoved: @escaping @Sendable () -> Void = {}
+    ) -> Registration {
+        sources.with { $0[added.handle] = source }
+        return Registration(added.handle) { [weak self, handle = added.handle] in
+            _ = self?.sources.with { $0.removeValue(forKey: handle) }
+            whenRemoved()
+        }
     }
 
     /// Notifies subscribers that a resource has changed.
@@ -177,6 +192,7 @@ public final class Server: Sendable {
             try await closing.waitForAll()
         }
         if let handle = registered.with({ $0 }) { Port.shared.unregister(handle) }
+        sources.with { $0 = [:] }
     }
 
     /// Opens the lifespan, and closes it with the last user of the server.

@@ -170,6 +170,47 @@ private enum Trace {
         for _ in 0..<100 where freed != nil { try await Task.sleep(for: .milliseconds(20)) }
         #expect(freed == nil)
     }
+
+    @Test func aServerKeepsWhatItProxiesAndMounts() async throws {
+        let gateway = Server("gateway", version: "1")
+        try await {
+            let (old, inner) = (try greeter(), try greeter())
+            try gateway.proxy(try await Client.connect(to: old), options: ProxyOptions(prefix: "old"))
+            try gateway.mount("in", inner)
+        }()
+        try await connected(gateway) { client in
+            let texts = [try await client.callTool("old__greet").text, try await client.callTool("in__greet").text]
+            #expect(texts == ["hello", "hello"])
+        }
+    }
+
+    @Test func aServerFreesWhatItNoLongerProxiesOrMounts() async throws {
+        let gateway = Server("gateway", version: "1")
+        weak var client: Client?
+        weak var inner: Server?
+        try await {
+            let mounted = try greeter()
+            let proxied = try await Client.connect(to: try greeter())
+            (client, inner) = (proxied, mounted)
+            let registrations = [try gateway.proxy(proxied), try gateway.mount("in", mounted)]
+            for registration in registrations { registration.remove() }
+        }()
+        #expect(client == nil && inner == nil)
+        try {
+            let mounted = try greeter()
+            inner = mounted
+            try gateway.mount("in", mounted)
+        }()
+        #expect(inner != nil)
+        try await gateway.close()
+        #expect(inner == nil)
+    }
+
+    private func greeter() throws -> Server {
+        let server = Server("greeter", version: "1")
+        try server.tool("greet") { _, _ in "hello" }
+        return server
+    }
 }
 
 /// The error of the library that `work` throws.
