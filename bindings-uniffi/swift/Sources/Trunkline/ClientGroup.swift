@@ -1,6 +1,7 @@
 /// A server of a ``ClientGroup``.
 public struct GroupTarget: Sendable {
     let json: JSON
+    var client: ConnectedClient?
 
     /// A server at a URL.
     public static func url(_ url: String) -> GroupTarget { GroupTarget(json: .string(url)) }
@@ -10,7 +11,7 @@ public struct GroupTarget: Sendable {
 
     /// A client, whose connection the group shares and does not close.
     public static func client(_ client: ConnectedClient) -> GroupTarget {
-        GroupTarget(json: ["connection": number(client.connection.handle)])
+        GroupTarget(json: ["connection": number(client.connection.handle)], client: client)
     }
 
     /// An entry of `mcpServers`.
@@ -24,13 +25,18 @@ public struct GroupTarget: Sendable {
 /// reconnects. Handlers such as `onElicit` answer all servers; the `serverName` of a request names the
 /// one that asks.
 public final class ClientGroup: ConnectedClient, @unchecked Sendable {
+    /// The clients of its servers: the last reference to one closes the connection.
+    private let shared = Locked<[String: ConnectedClient]>([:])
+
     /// Connects to servers by name. The options apply to each connection.
     public static func connect(
         _ servers: [String: GroupTarget], endpoint: EndpointOptions = EndpointOptions(), process: ChildOptions = ChildOptions(),
         auth: OAuthOptions? = nil, options: ClientOptions = ClientOptions(), handlers: ClientHandlers = ClientHandlers()
     ) async throws -> ClientGroup {
         let targets = JSONObject(servers.sorted { $0.key < $1.key }.map { ($0.key, $0.value.json) })
-        return ClientGroup(try await open(.object(targets), endpoint, process, auth, options, handlers))
+        let group = ClientGroup(try await open(.object(targets), endpoint, process, auth, options, handlers))
+        group.shared.with { $0 = servers.compactMapValues(\.client) }
+        return group
     }
 
     /// Connects to the servers of a configuration with `mcpServers`.
@@ -52,6 +58,8 @@ public final class ClientGroup: ConnectedClient, @unchecked Sendable {
     /// Adds a server. If connecting to it fails, it stays in the group, and the next request to it
     /// reconnects.
     public func addServer(_ name: String, _ target: GroupTarget, options: RequestOptions = RequestOptions()) async throws {
+        // The server stays in the group even if this fails.
+        if let client = target.client { shared.with { $0[name] = client } }
         try await addServer(name, target: target.json, options: options)
     }
 

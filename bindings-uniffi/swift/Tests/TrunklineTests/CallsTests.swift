@@ -206,6 +206,19 @@ private enum Trace {
         #expect(inner == nil)
     }
 
+    @Test func aGroupKeepsItsClients() async throws {
+        let targets = try await {
+            ["a": GroupTarget.client(try await Client.connect(to: try greeter()))]
+        }()
+        let group = try await ClientGroup.connect(targets)
+        try await {
+            try await group.addServer("b", .client(try await Client.connect(to: try greeter())))
+        }()
+        let texts = [try await group.callTool("a__greet").text, try await group.callTool("b__greet").text]
+        #expect(texts == ["hello", "hello"])
+        try await group.close()
+    }
+
     private func greeter() throws -> Server {
         let server = Server("greeter", version: "1")
         try server.tool("greet") { _, _ in "hello" }
