@@ -62,7 +62,7 @@ public class ConnectedClient: @unchecked Sendable {
 
     /// Subscribes to changes of resources, lists and tasks. Works on every revision.
     public func subscribe(_ filter: SubscriptionFilter, options: RequestOptions = RequestOptions()) async throws -> Subscription {
-        try Subscription(try await connection.stream("subscribe", try JSON(encoding: filter).object ?? [:], options))
+        try Subscription(try await Stream.open(self, "subscribe", try JSON(encoding: filter).object ?? [:], options))
     }
 
     /// Calls a tool as a task, on any revision that supports tasks. If the server doesn't create a task, the
@@ -71,12 +71,12 @@ public class ConnectedClient: @unchecked Sendable {
         _ name: String, _ arguments: JSONObject? = nil, ttl: Duration? = nil, options: RequestOptions = RequestOptions()
     ) async throws -> ClientTask {
         let params = try parameters([("name", name), ("arguments", arguments), ("ttlMs", ttl)])
-        return try ClientTask(try await connection.stream("startTask", params, options))
+        return try ClientTask(try await Stream.open(self, "startTask", params, options))
     }
 
     /// Resumes a task by its id, for example one that an earlier run of the program started.
     public func resumeTask(_ taskId: String, options: RequestOptions = RequestOptions()) async throws -> ClientTask {
-        try ClientTask(try await connection.stream("startTask", ["taskId": .string(taskId)], options))
+        try ClientTask(try await Stream.open(self, "startTask", ["taskId": .string(taskId)], options))
     }
 
     /// Closes the connection; requests in flight fail. A server that the client started has `deadline` to

@@ -72,10 +72,6 @@ final class Connection: OpenHandle, @unchecked Sendable {
         try await Port.shared.requests.send(handle, method, params.map(JSON.object), options, causes: server != nil)
     }
 
-    func stream(_ method: String, _ params: JSONObject, _ options: RequestOptions) async throws -> Stream {
-        try await Stream.open(handle, method, params, options, causes: server != nil)
-    }
-
     func notify(_ method: String, _ params: JSONObject) throws {
         try Port.shared.notify(handle, ["method": .string(method), "params": .object(params)])
     }

@@ -1,9 +1,12 @@
 /// An open stream: the result of the request that opened it, and requests about it.
 final class Stream: Sendable {
+    /// The last reference to it closes the connection.
+    private let client: ConnectedClient
     private let ticket: UInt64
     let result: JSON
 
-    private init(_ ticket: UInt64, _ result: JSON) {
+    private init(_ client: ConnectedClient, _ ticket: UInt64, _ result: JSON) {
+        self.client = client
         self.ticket = ticket
         self.result = result
     }
@@ -12,11 +15,11 @@ final class Stream: Sendable {
     deinit { close() }
 
     static func open(
-        _ target: UInt64, _ method: String, _ params: JSONObject, _ options: RequestOptions, causes: Bool
+        _ client: ConnectedClient, _ method: String, _ params: JSONObject, _ options: RequestOptions
     ) async throws -> Stream {
-        let requests = Port.shared.requests
-        let ticket = try requests.start(target, method, .object(params), options, causes: causes)
-        return Stream(ticket, try await requests.reply(ticket, options.onProgress))
+        let (requests, connection) = (Port.shared.requests, client.connection)
+        let ticket = try requests.start(connection.handle, method, .object(params), options, causes: connection.server != nil)
+        return Stream(client, ticket, try await requests.reply(ticket, options.onProgress))
     }
 
     @discardableResult

@@ -219,6 +219,23 @@ private enum Trace {
         try await group.close()
     }
 
+    @Test func streamsKeepTheirClient() async throws {
+        let server = try greeter()
+        weak var freed: Client?
+        try await {
+            let subscription = try await {
+                let client = try await Client.connect(to: server)
+                freed = client
+                return try await client.subscribe(SubscriptionFilter(tools: true))
+            }()
+            try server.tool("new") { _, _ in "" }
+            let change = try await subscription.changes.first { _ in true }
+            #expect(change?.kind == .tools)
+        }()
+        #expect(freed == nil)
+        try await server.close()
+    }
+
     private func greeter() throws -> Server {
         let server = Server("greeter", version: "1")
         try server.tool("greet") { _, _ in "hello" }
