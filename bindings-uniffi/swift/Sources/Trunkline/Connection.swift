@@ -13,7 +13,9 @@ final class Connection: OpenHandle, @unchecked Sendable {
 
     /// In order, and not on the thread of the port, because a handler may take its time.
     private let received: AsyncStream<ServerNotification>.Continuation
-    private let readers = Locked<[Int: AsyncStream<ServerNotification>.Continuation]>([:])
+
+    /// Nil once the connection has ended. Finishing a reader takes the lock: it removes itself.
+    private let readers = Locked<[Int: AsyncStream<ServerNotification>.Continuation]?>([:])
     private static let maxNotifications = 1024
 
     /// What is known of the server since the connection opened.
@@ -30,16 +32,20 @@ final class Connection: OpenHandle, @unchecked Sendable {
         self.received = received
         super.init(server)
         let notified = handlers.notificationHandlers
-        Task { [weak self] in
+        Task { [readers] in
             for await notification in notifications {
                 do {
                     try await notified[notification.method]?(.object(notification.params))
                 } catch {
                     logError("the handler of \(notification.method) failed", error, "trunkline::client")
                 }
-                self?.readers.with { for reader in $0.values { reader.yield(notification) } }
+                for reader in readers.with({ $0 ?? [:] }).values { reader.yield(notification) }
             }
-            self?.readers.with { for reader in $0.values { reader.finish() } }
+            let last = readers.with { readers in
+                defer { readers = nil }
+                return readers ?? [:]
+            }
+            for reader in last.values { reader.finish() }
         }
     }
 
@@ -80,12 +86,12 @@ final class Connection: OpenHandle, @unchecked Sendable {
     var notifications: AsyncStream<ServerNotification> {
         let policy = AsyncStream<ServerNotification>.Continuation.BufferingPolicy.bufferingNewest(Self.maxNotifications)
         let (stream, reader) = AsyncStream.makeStream(of: ServerNotification.self, bufferingPolicy: policy)
-        let id = readers.with { readers in
-            let id = (readers.keys.max() ?? 0) + 1
-            readers[id] = reader
-            return id
+        let (id, isOpen) = readers.with { readers in
+            let id = (readers?.keys.max() ?? 0) + 1
+            readers?[id] = reader
+            return (id, readers != nil)
         }
-        reader.onTermination = { [weak self] _ in _ = self?.readers.with { $0.removeValue(forKey: id) } }
+        reader.onTermination = { [readers] _ in _ = readers.with { $0?.removeValue(forKey: id) } }
         if !isOpen { reader.finish() }
         return stream
     }

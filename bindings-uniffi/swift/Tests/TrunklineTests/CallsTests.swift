@@ -236,6 +236,20 @@ private enum Trace {
         try await server.close()
     }
 
+    @Test func notificationsEndWithTheirConnection() async throws {
+        let server = try greeter()
+        for _ in 0..<20 {
+            let notifications = try await {
+                let client = try await Client.connect(to: server)
+                let notifications = client.notifications
+                try await client.close()
+                return notifications
+            }()
+            #expect(await notifications.first { _ in true } == nil)
+        }
+        try await server.close()
+    }
+
     private func greeter() throws -> Server {
         let server = Server("greeter", version: "1")
         try server.tool("greet") { _, _ in "hello" }
