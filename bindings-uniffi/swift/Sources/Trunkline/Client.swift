@@ -15,7 +15,7 @@ public class ConnectedClient: @unchecked Sendable {
     public var isConnected: Bool { connection.isOpen }
 
     /// Notifications from the server from now on. If they are read too slowly, the oldest are dropped.
-    public var notifications: AsyncStream<ServerNotification> { connection.notifications }
+    public var notifications: AsyncStream<ServerNotification> { connection.notifications(keeping: self) }
 
     /// Sends a request without a function of its own, and returns its result.
     @discardableResult

@@ -82,8 +82,9 @@ final class Connection: OpenHandle, @unchecked Sendable {
         try Port.shared.notify(handle, ["method": .string(method), "params": .object(params)])
     }
 
-    /// Notifications from now on. If they are read too slowly, the oldest are dropped.
-    var notifications: AsyncStream<ServerNotification> {
+    /// Notifications from now on. If they are read too slowly, the oldest are dropped. The stream
+    /// keeps the client, because the last reference to that closes the connection.
+    func notifications(keeping client: ConnectedClient) -> AsyncStream<ServerNotification> {
         let policy = AsyncStream<ServerNotification>.Continuation.BufferingPolicy.bufferingNewest(Self.maxNotifications)
         let (stream, reader) = AsyncStream.makeStream(of: ServerNotification.self, bufferingPolicy: policy)
         let (id, isOpen) = readers.with { readers in
@@ -91,7 +92,9 @@ final class Connection: OpenHandle, @unchecked Sendable {
             readers?[id] = reader
             return (id, readers != nil)
         }
-        reader.onTermination = { [readers] _ in _ = readers.with { $0?.removeValue(forKey: id) } }
+        reader.onTermination = { [readers] _ in
+            withExtendedLifetime(client) { _ = readers.with { $0?.removeValue(forKey: id) } }
+        }
         if !isOpen { reader.finish() }
         return stream
     }

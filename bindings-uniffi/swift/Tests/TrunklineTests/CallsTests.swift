@@ -236,6 +236,23 @@ private enum Trace {
         try await server.close()
     }
 
+    @Test func notificationsKeepTheirClient() async throws {
+        let server = try greeter()
+        weak var freed: Client?
+        try await {
+            let notifications = try await {
+                let client = try await Client.connect(to: server, options: ClientOptions(revision: "2025-11-25"))
+                freed = client
+                return client.notifications
+            }()
+            try server.tool("new") { _, _ in "" }
+            let notification = await notifications.first { _ in true }
+            #expect(notification?.method == "notifications/tools/list_changed")
+        }()
+        #expect(freed == nil)
+        try await server.close()
+    }
+
     @Test func notificationsEndWithTheirConnection() async throws {
         let server = try greeter()
         for _ in 0..<20 {
