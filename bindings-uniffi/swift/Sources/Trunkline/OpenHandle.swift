@@ -24,20 +24,30 @@ class OpenHandle: HandleOwner, @unchecked Sendable {
 
     /// Opens it, and returns the result. If the task is cancelled meanwhile, it is closed.
     func open(_ message: () throws -> JSONObject) async throws -> JSON {
+        let closedEarly = TrunklineError(.closed, "it was closed before it opened")
         let opening: UInt64
+        let isClosing: Bool
         do {
             try await server?.enter(self)
-            if state.with({ $0.isClosing }) { throw TrunklineError(.closed, "it was closed before it opened") }
+            if state.with({ $0.isClosing }) { throw closedEarly }
             opening = try Port.shared.open(message(), self)
-            state.with { $0.handle = opening }
+            isClosing = state.with { state in
+                state.handle = opening
+                return state.isClosing
+            }
         } catch {
             closed(nil)
             throw error
         }
+        let close: @Sendable () -> Void = { try? Port.shared.core.close(handle: opening, deadlineMs: 0) }
         do {
-            return try await Port.shared.requests.reply(opening, cancel: { try? Port.shared.core.close(handle: opening, deadlineMs: 0) })
+            // Closed since the check above, when there was no handle to close yet.
+            if isClosing { close() }
+            let reply = try await Port.shared.requests.reply(opening, cancel: close)
+            if isClosing { throw closedEarly }
+            return reply
         } catch {
-            // It gets no event `Closed`.
+            // It gets no event `Closed`, or does not need it.
             Port.shared.forget(opening)
             closed(error)
             throw error

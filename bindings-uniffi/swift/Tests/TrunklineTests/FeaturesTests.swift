@@ -47,6 +47,16 @@ import Testing
         try await server.close()
     }
 
+    @Test func cancellingATaskEndsItsServerWheneverItHappens() async throws {
+        for delay in 0..<20 {
+            let server = Server("test", version: "1")
+            let serving = Task { try await server.runHTTP(HttpOptions(port: 0)) }
+            try await Task.sleep(for: .milliseconds(delay))
+            serving.cancel()
+            _ = await serving.result
+        }
+    }
+
     @Test func subscriptionsAreSequences() async throws {
         let server = Server("test", version: "1")
         try server.resource("file", uri: "file:///a") { _, _ in "a" }
@@ -103,6 +113,25 @@ import Testing
         #expect(events.with { $0 } == ["open", "close"])
         try await outer.close()
         try await inner.close()
+    }
+
+    @Test func whatIsClosedWhileItOpensDoesNotServe() async throws {
+        let server = Server("test", version: "1")
+        let opened = OpenHandle(server)
+        let error = await failure {
+            try await opened.open {
+                let closed = DispatchSemaphore(value: 0)
+                Task.detached {
+                    try? await opened.close()
+                    closed.signal()
+                }
+                closed.wait()
+                return ["server": number(try server.handle()), "transport": ["type": "http", "port": 0]]
+            }
+        }
+        #expect(error?.kind == .closed)
+        try? await opened.end()
+        #expect(!opened.isOpen)
     }
 
     @Test func invalidRegistrationsSayWhatIsWrong() async throws {
