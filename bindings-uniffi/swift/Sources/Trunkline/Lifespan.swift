@@ -1,106 +1,108 @@
 /// What a server opens before its first call, and closes when nothing serves or uses it any more.
-public final class Lifespan: Sendable {
-    private let changes: Changes
-    private let current = Locked<(any Sendable)?>(nil)
+public final class Lifespan: @unchecked Sendable {
+    private let open: @Sendable () async throws -> any Sendable
+    private let close: @Sendable (any Sendable) async -> Void
+
+    /// Guards the state of all lifespans, because a mount changes several.
+    private static let lock = Locked(())
+    private var current: (any Sendable)?
+    private var mounted: [Lifespan] = []
+    /// Those that users of this one may have opened, also if they are no longer mounted.
+    private var entered: [Lifespan] = []
+    private var users: Set<ObjectIdentifier> = []
+    private var opening: Task<Void, any Error>?
+    private var closing: Task<Void, Never>?
 
     /// What is open.
-    var value: (any Sendable)? { current.with { $0 } }
+    var value: (any Sendable)? { Self.lock.with { _ in current } }
 
     public init<Value: Sendable>(
         open: @escaping @Sendable () async throws -> Value, close: @escaping @Sendable (Value) async -> Void = { _ in }
     ) {
-        changes = Changes(open: open) { if let value = $0 as? Value { await close(value) } }
+        self.open = open
+        self.close = { if let value = $0 as? Value { await close(value) } }
     }
 
-    /// Opens that of a mounted server with this one, and now if this one is open.
-    func mount(_ other: Lifespan) {
+    /// Opens that of a server, which `register` mounts, with this one, and now if this one is open.
+    /// Calls that arrive meanwhile wait in `opened`.
+    func mount<R>(_ other: Lifespan, register: () throws -> R) rethrows -> R {
+        let (registered, openings) = try Self.lock.with { _ in
+            let registered = try register()
+            mounted.append(other)
+            if !entered.contains(where: { $0 === other }) { entered.append(other) }
+            return (registered, users.flatMap { other.begin($0, after: opening) })
+        }
         Task {
-            for user in await changes.mount(other) {
-                do {
-                    try await other.enter(user)
-                } catch {
-                    logError("the lifespan of a mounted server failed to open", error)
-                }
+            do {
+                for opening in openings { try await opening.value }
+            } catch {
+                logError("the lifespan of a mounted server failed to open", error)
             }
         }
+        return registered
     }
 
     /// The next time this one opens, that of the mounted server stays closed. If it is open, it stays
     /// open as long as this one, because calls may still use it.
     func unmount(_ other: Lifespan) {
-        Task { await changes.unmount(other) }
+        Self.lock.with { _ in
+            mounted.removeAll { $0 === other }
+            if users.isEmpty { entered = mounted }
+        }
     }
 
     /// Opens it for one more listener or connection.
     func enter(_ user: ObjectIdentifier) async throws {
-        let value = try await changes.enter(user)
-        current.with { $0 = value }
-        for other in await changes.mounted { try await other.enter(user) }
+        for opening in Self.lock.with({ _ in begin(user) }) { try await opening.value }
     }
+
+    /// Waits until it is open, if it is opening.
+    func opened() async { _ = await Self.lock.with { _ in opening }?.result }
 
     /// Closes it if nothing else uses the server.
     func leave(_ user: ObjectIdentifier) async {
-        let entered = await changes.entered
-        await changes.leave(user) { [current] in current.with { $0 = nil } }
+        let (entered, closing) = Self.lock.with { _ in
+            (self.entered, users.remove(user) != nil && users.isEmpty ? end() : nil)
+        }
+        await closing?.value
         for other in entered { await other.leave(user) }
     }
 
-    private actor Changes {
-        private(set) var mounted: [Lifespan] = []
-        /// Those that users of this one may have opened, also if they are no longer mounted.
-        private(set) var entered: [Lifespan] = []
-        private let open: @Sendable () async throws -> any Sendable
-        private let close: @Sendable (any Sendable) async -> Void
-        private var users: Set<ObjectIdentifier> = []
-        private var opening: Task<any Sendable, any Error>?
-        private var closing: Task<Void, Never>?
-
-        init(open: @escaping @Sendable () async throws -> any Sendable, close: @escaping @Sendable (any Sendable) async -> Void) {
-            self.open = open
-            self.close = close
-        }
-
-        func mount(_ other: Lifespan) -> Set<ObjectIdentifier> {
-            mounted.append(other)
-            entered.append(other)
-            return users
-        }
-
-        func unmount(_ other: Lifespan) {
-            mounted.removeAll { $0 === other }
-            if users.isEmpty { entered = mounted }
-        }
-
-        func enter(_ user: ObjectIdentifier) async throws -> any Sendable {
-            users.insert(user)
-            let opening =
-                self.opening
-                ?? Task { [open, closing] in
-                    await closing?.value
-                    return try await open()
+    /// Begins to open it and those mounted, each after its host. The lock is held.
+    private func begin(_ user: ObjectIdentifier, after host: Task<Void, any Error>? = nil) -> [Task<Void, any Error>] {
+        users.insert(user)
+        let opening =
+            opening
+            ?? Task { [closing] in
+                _ = await host?.result
+                await closing?.value
+                do {
+                    let value = try await open()
+                    Self.lock.with { _ in current = value }
+                } catch {
+                    // The next user tries again, or does already if the last one has left.
+                    Self.lock.with { _ in if self.closing == closing { self.opening = nil } }
+                    throw error
                 }
-            self.opening = opening
-            do {
-                return try await opening.value
-            } catch {
-                users.remove(user)
-                if self.opening == opening { self.opening = nil }
-                throw error
             }
-        }
+        self.opening = opening
+        return [opening] + mounted.flatMap { $0.begin(user, after: opening) }
+    }
 
-        func leave(_ user: ObjectIdentifier, _ forget: @escaping @Sendable () -> Void) async {
-            guard users.remove(user) != nil, users.isEmpty else { return }
-            entered = mounted
-            guard let opened = opening else { return }
-            opening = nil
-            let closing = Task { [close] in
-                guard let value = try? await opened.value else { return }
-                forget()
-                await close(value)
+    /// Begins to close it. The lock is held.
+    private func end() -> Task<Void, Never>? {
+        entered = mounted
+        guard let opening else { return nil }
+        self.opening = nil
+        let closing = Task {
+            _ = await opening.result
+            let value = Self.lock.with { _ in
+                defer { current = nil }
+                return current
             }
-            self.closing = closing
-            await closing.value
+            if let value { await close(value) }
         }
+        self.closing = closing
+        return closing
     }
 }

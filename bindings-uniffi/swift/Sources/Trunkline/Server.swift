@@ -85,9 +85,10 @@ public final class Server: Sendable {
     /// Adds the features of another server, named `prefix__name` and `prefix+uri`.
     @discardableResult
     public func mount(_ prefix: String, _ other: Server) throws -> Registration {
-        let mounted = try add("mount", prefix, [("prefix", prefix), ("mounted", number(other.handle()))])
         let (ours, theirs) = (owner.lifespan, other.owner.lifespan)
-        ours.mount(theirs)
+        let mounted = try ours.mount(theirs) {
+            try add("mount", prefix, [("prefix", prefix), ("mounted", number(other.handle()))])
+        }
         return keeping(other, mounted) { ours.unmount(theirs) }
     }
 

@@ -161,8 +161,15 @@ extension Server {
         var description = try options.map { try JSON(encoding: $0).object ?? [:] } ?? [:]
         description["server"] = number(try handle())
         description = description.merging(try parameters(members))
-        let functions = run.map { ["": Callable(name: "\(kind) \(name)", owner: owner, run: $0)] }
-        return Registration(try Port.shared.register(kind, description, functions ?? [:]))
+        var functions: [String: Callable] = [:]
+        if let run {
+            functions[""] = Callable(name: "\(kind) \(name)", owner: owner) { [lifespan = owner.lifespan] context, body in
+                // A server that is mounted on one in use may still be opening its own.
+                await lifespan.opened()
+                return try await run(context, body)
+            }
+        }
+        return Registration(try Port.shared.register(kind, description, functions))
     }
 
     /// Registers a feature, and the functions of its options, which it then keeps alive.

@@ -115,6 +115,55 @@ import Testing
         try await inner.close()
     }
 
+    @Test func aCallWaitsForTheLifespanOfAServerMountedDuringTheUse() async throws {
+        let (inner, events) = try slowlyOpened()
+        let outer = Server("outer", version: "1")
+        let text = try await Client.connect(to: outer).use { client in
+            try outer.mount("in", inner)
+            return try await client.callTool("in__query").text
+        }
+        #expect(text == "database")
+        #expect(events.with { $0 } == ["open", "close"])
+    }
+
+    @Test func aUserThatLeavesDuringAMountLeavesTheLifespan() async throws {
+        let (inner, events) = try slowlyOpened()
+        let outer = Server("outer", version: "1")
+        try await Client.connect(to: outer).use { _ in _ = try outer.mount("in", inner) }
+        #expect(events.with { $0 } == ["open", "close"])
+    }
+
+    @Test func aLifespanThatFailsToOpenIsTriedAgain() async throws {
+        let attempts = Locked(0)
+        let lifespan = Lifespan {
+            let attempt = attempts.with { attempts in
+                attempts += 1
+                return attempts
+            }
+            if attempt == 1 { throw ToolError("no database") }
+            return attempt
+        }
+        let server = Server("test", version: "1", lifespan: lifespan)
+        await #expect(throws: ToolError.self) { try await Client.connect(to: server) }
+        try await Client.connect(to: server).close()
+        #expect(attempts.with { $0 } == 2)
+    }
+
+    /// A server whose lifespan takes a while to open, and what that has done.
+    private func slowlyOpened() throws -> (server: Server, events: Locked<[String]>) {
+        let events = Locked<[String]>([])
+        let lifespan = Lifespan {
+            try await Task.sleep(for: .milliseconds(20))
+            events.with { $0.append("open") }
+            return "database"
+        } close: { (_: String) in
+            events.with { $0.append("close") }
+        }
+        let server = Server("inner", version: "1", lifespan: lifespan)
+        try server.tool("query") { _, context in try context.lifespan(String.self) }
+        return (server, events)
+    }
+
     @Test func whatIsClosedWhileItOpensDoesNotServe() async throws {
         let server = Server("test", version: "1")
         let opened = OpenHandle(server)
