@@ -1,11 +1,11 @@
 /// A registered feature.
 public class Registration: @unchecked Sendable {
     fileprivate let current: Locked<UInt64>
-    private let whenRemoved: @Sendable () -> Void
+    private let whenRemoved: Locked<@Sendable () -> Void>
 
     init(_ handle: UInt64, whenRemoved: @escaping @Sendable () -> Void = {}) {
         current = Locked(handle)
-        self.whenRemoved = whenRemoved
+        self.whenRemoved = Locked(whenRemoved)
     }
 
     var handle: UInt64 { current.with { $0 } }
@@ -13,6 +13,10 @@ public class Registration: @unchecked Sendable {
     /// Removes the feature and notifies connected clients. Calling it again has no effect.
     public func remove() {
         Port.shared.unregister(handle)
+        let whenRemoved = whenRemoved.with { whenRemoved in
+            defer { whenRemoved = {} }
+            return whenRemoved
+        }
         whenRemoved()
     }
 

@@ -149,6 +149,18 @@ import Testing
         #expect(attempts.with { $0 } == 2)
     }
 
+    @Test func removingAMountTwiceLeavesALaterMountAlone() async throws {
+        let (inner, events) = try slowlyOpened()
+        let outer = Server("outer", version: "1")
+        let mount = try outer.mount("in", inner)
+        mount.remove()
+        try outer.mount("in", inner)
+        mount.remove()
+        let text = try await Client.connect(to: outer).use { try await $0.callTool("in__query").text }
+        #expect(text == "database")
+        #expect(events.with { $0 } == ["open", "close"])
+    }
+
     /// A server whose lifespan takes a while to open, and what that has done.
     private func slowlyOpened() throws -> (server: Server, events: Locked<[String]>) {
         let events = Locked<[String]>([])
