@@ -120,5 +120,5 @@ final class Cause: Sendable {
     /// Starts a task.
     func run(_ start: @escaping @Sendable () -> Void) { starts.yield(start) }
 
-    func end() { starts.finish() }
+    deinit { starts.finish() }
 }

@@ -151,11 +151,10 @@ final class Port: Sendable {
             owner?.closed(event.ok ? nil : errorOf(event.body))
         case EventKind.log: receive(try ValueDecoder.model(try JSONParser.parse(event.body)))
         case EventKind.freed:
-            let cause = tables.with { tables in
+            tables.with { tables in
                 tables.callables[event.handle] = nil
-                return tables.causes.removeValue(forKey: event.handle)
+                tables.causes[event.handle] = nil
             }
-            cause?.end()
         default: break
         }
     }

@@ -14,6 +14,7 @@ private struct Total: Codable, Equatable {
 
 private enum Trace {
     @TaskLocal static var id: String?
+    @TaskLocal static var object: Latest<Int>?
 }
 
 /// Calls between a client and a server in memory.
@@ -265,6 +266,19 @@ private enum Trace {
             #expect(await notifications.first { _ in true } == nil)
         }
         try await server.close()
+    }
+
+    @Test func aRequestThatIsNotSentKeepsNoTaskLocalValues() async throws {
+        weak var kept: Latest<Int>?
+        do {
+            let value = Latest<Int>()
+            kept = value
+            Trace.$object.withValue(value) {
+                #expect(throws: ToolError.self) { try Port.shared.causing { throw ToolError("not sent") } }
+            }
+        }
+        for _ in 0..<100 where kept != nil { try await Task.sleep(for: .milliseconds(20)) }
+        #expect(kept == nil)
     }
 
     private func greeter() throws -> Server {
