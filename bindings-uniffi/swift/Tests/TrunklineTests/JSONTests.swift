@@ -41,7 +41,16 @@ import Testing
         #expect(read.at == event.at && read.lasts == .milliseconds(2) && read.data == event.data && read.note == nil)
     }
 
+    @Test(arguments: ["0", "0.1", "-12.345", "9007199254740993", "1e-7"]) func decimalsAreNumbers(text: String) throws {
+        let decimal = try #require(Decimal(string: text))
+        let json = try JSON(encoding: ["price": decimal])
+        #expect(json["price"]?.number == Double(text))
+        #expect(try json.decoded(as: [String: Decimal].self) == ["price": decimal])
+    }
+
     @Test func whatJSONLacksIsAnError() {
+        #expect(throws: EncodingError.self) { try JSON(encoding: Decimal.nan) }
+        #expect(throws: DecodingError.self) { try JSON.string("1").decoded(as: Decimal.self) }
         #expect(throws: EncodingError.self) { try JSON(encoding: ["a": Double.nan]) }
         #expect(throws: DecodingError.self) { try JSON.number(2.5).decoded(as: Int.self) }
         #expect(throws: DecodingError.self) { try JSON.integer(300).decoded(as: UInt8.self) }

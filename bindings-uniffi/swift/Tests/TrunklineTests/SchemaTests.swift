@@ -17,9 +17,10 @@ import Testing
         let days: Int
         let units: [Unit]
         let weights: [String: Double]
+        let price: Decimal
         let since: Date?
 
-        enum CodingKeys: CodingKey { case place, days, units, weights, since }
+        enum CodingKeys: CodingKey { case place, days, units, weights, price, since }
 
         init(from decoder: any Decoder) throws {
             let members = try decoder.container(keyedBy: CodingKeys.self)
@@ -27,6 +28,7 @@ import Testing
             days = try members.decodeIfPresent(Int.self, forKey: .days) ?? 3
             units = try members.decode([Unit].self, forKey: .units)
             weights = try members.decode([String: Double].self, forKey: .weights)
+            price = try members.decode(Decimal.self, forKey: .price)
             since = try members.decodeIfPresent(Date.self, forKey: .since)
         }
     }
@@ -48,13 +50,14 @@ import Testing
                 "days": ["type": "integer", "minimum": .integer(.min), "maximum": .integer(.max)],
                 "units": ["type": "array", "items": unit],
                 "weights": ["type": "object", "additionalProperties": ["type": "number"]],
+                "price": ["type": "number"],
                 "since": ["type": "string", "format": "date-time"],
             ],
-            "required": ["place", "units", "weights"],
+            "required": ["place", "units", "weights", "price"],
         ]
         let schema = try Schemas.of(Forecast.self)
         #expect(schema == expected)
-        #expect(schema["properties"]?.object?.names == ["place", "days", "units", "weights", "since"])
+        #expect(schema["properties"]?.object?.names == ["place", "days", "units", "weights", "price", "since"])
     }
 
     @Test func aTypeThatRefersToItselfIsDefinedOnce() throws {

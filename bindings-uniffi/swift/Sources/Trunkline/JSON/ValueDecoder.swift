@@ -41,6 +41,7 @@ final class ValueDecoder: Decoder {
         case is Date.Type: return try Self.date(json.string, or: mismatch("a date in ISO 8601")) as! T
         case is Data.Type: return try required(json.string.flatMap { Data(base64Encoded: $0) }, "data in Base64") as! T
         case is URL.Type: return try required(json.string.flatMap(URL.init(string:)), "a URL") as! T
+        case is Decimal.Type: return try required(json.number.flatMap { _ in Decimal(string: "\(json)") }, "a number") as! T
         case is Duration.Type: return Duration.milliseconds(try required(json.number, "milliseconds")) as! T
         default: return try T(from: self)
         }

@@ -18,6 +18,12 @@ final class ValueEncoder: Encoder {
         case let date as Date: return .string(date.ISO8601Format())
         case let data as Data: return .string(data.base64EncodedString())
         case let url as URL: return .string(url.absoluteString)
+        case let decimal as Decimal:
+            guard let json = try? JSON(parsing: "\(decimal)") else {
+                let problem = EncodingError.Context(codingPath: path, debugDescription: "JSON has no \(decimal)")
+                throw EncodingError.invalidValue(decimal, problem)
+            }
+            return json
         case let duration as Duration: return .integer(try duration.wholeMilliseconds())
         default:
             let encoder = ValueEncoder(path, Target())
