@@ -17,7 +17,8 @@ func endedBySignals(_ close: @escaping @Sendable () async throws -> Void, serve:
         }
     }
     let sources = signals.map { number in
-        signal(number, SIG_IGN)
+        // A child process would inherit `SIG_IGN`, but not a handler.
+        signal(number) { _ in }
         let source = DispatchSource.makeSignalSource(signal: number, queue: DispatchQueue.global(qos: .userInteractive))
         source.setEventHandler {
             let isFirst = isClosing.with { isClosing in

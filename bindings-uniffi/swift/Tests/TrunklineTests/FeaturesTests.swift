@@ -195,6 +195,20 @@ import Testing
         #expect(!opened.isOpen)
     }
 
+    @Test func programsStartedByAForegroundServerEndWithSIGTERM() async throws {
+        let server = Server("test", version: "1")
+        let listener = try await server.listen(HttpOptions(port: 0))
+        try await endedBySignals({ try await listener.close() }) {
+            let program = Process()
+            program.executableURL = URL(fileURLWithPath: "/bin/sh")
+            program.arguments = ["-c", "kill -TERM $$; sleep 1"]
+            try program.run()
+            program.waitUntilExit()
+            #expect(program.terminationReason == .uncaughtSignal && program.terminationStatus == SIGTERM)
+        }
+        try await listener.close()
+    }
+
     @Test func invalidRegistrationsSayWhatIsWrong() async throws {
         let server = Server("test", version: "1", options: ServerOptions(pageSize: -1))
         #expect(await failure { try server.tool("a") { _, _ in "" } }?.kind == .invalidArgument)
