@@ -42,10 +42,16 @@ public final class ChangeableRegistration<Options: FeatureOptions>: Registration
     private let register: @Sendable (Options, _ replaces: UInt64?) throws -> UInt64
     private let options: Locked<Options>
 
-    init(_ options: Options, _ register: @escaping @Sendable (Options, _ replaces: UInt64?) throws -> UInt64) throws {
+    init(
+        _ options: Options, of server: Server, _ register: @escaping @Sendable (Server, Options, _ replaces: UInt64?) throws -> UInt64
+    ) throws {
         self.options = Locked(options)
-        self.register = register
-        super.init(try register(options, nil))
+        // A handler that refers to its own registration must not keep the server alive.
+        self.register = { [weak server] options, replaces in
+            guard let server else { throw TrunklineError(.invalidArgument, "the server of this feature was released") }
+            return try register(server, options, replaces)
+        }
+        super.init(try register(server, options, nil))
     }
 
     /// Changes options, such as the description.

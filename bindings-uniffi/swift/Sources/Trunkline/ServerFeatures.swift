@@ -45,11 +45,11 @@ extension Server {
         var first = options
         first.description = first.description ?? description
         first.outputSchema = first.outputSchema ?? output?.schema
-        return try ChangeableRegistration(first) { [unowned self] options, replaces in
+        return try ChangeableRegistration(first, of: self) { server, options, replaces in
             var tool = try JSON(encoding: options.tool(name: name, inputSchema: inputSchema ?? [:])).object ?? [:]
             if inputSchema == nil { tool["inputSchema"] = nil }
             let members: [(String, (any Encodable)?)] = [("tool", tool), ("wrapOutput", output?.isWrapped ?? false)]
-            return try register("tool", name, members, options, replaces, run)
+            return try server.register("tool", name, members, options, replaces, run)
         }
     }
 
@@ -66,10 +66,10 @@ extension Server {
         var first = options
         first.description = first.description ?? description
         first.mimeType = first.mimeType ?? mimeType
-        return try ChangeableRegistration(first) { [unowned self] options, replaces in
+        return try ChangeableRegistration(first, of: self) { server, options, replaces in
             let described: any Encodable =
                 isTemplate ? options.resourceTemplate(uriTemplate: uri, name: name) : options.resource(uri: uri, name: name)
-            return try register(kind, name, [(kind, described)], options, replaces) { context, body in
+            return try server.register(kind, name, [(kind, described)], options, replaces) { context, body in
                 try answerOf(try await handler(ResourceRequest(body), context))
             }
         }
@@ -83,9 +83,9 @@ extension Server {
     ) throws -> ChangeableRegistration<PromptOptions> {
         var first = options
         first.description = first.description ?? description
-        return try ChangeableRegistration(first) { [unowned self] options, replaces in
+        return try ChangeableRegistration(first, of: self) { server, options, replaces in
             let prompt = options.prompt(name: name, arguments: arguments)
-            return try register("prompt", name, [("prompt", prompt)], options, replaces) { context, body in
+            return try server.register("prompt", name, [("prompt", prompt)], options, replaces) { context, body in
                 try answerOf(try await handler(strings(body), context))
             }
         }

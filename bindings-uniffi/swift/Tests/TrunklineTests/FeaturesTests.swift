@@ -47,6 +47,12 @@ import Testing
         try await server.close()
     }
 
+    @Test func featuresOfAFreedServerCannotChange() async throws {
+        let tool = try Server("test", version: "1").tool("one") { _, _ in "1" }
+        #expect(await failure { try tool.update { $0.description = "First" } }?.kind == .invalidArgument)
+        tool.remove()
+    }
+
     @Test func cancellingATaskEndsItsServerWheneverItHappens() async throws {
         for delay in 0..<20 {
             let server = Server("test", version: "1")
