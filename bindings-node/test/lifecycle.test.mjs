@@ -112,14 +112,17 @@ test("servers dropped without close are freed, and those that are serving are ke
     };
     const { url } = await make().listen({ port: 0 });
     const fetch = make().fetch;
+    const outer = new Server({ name: "outer", version: "1" });
+    outer.mount("inner", make());
     for (let made = 0; made < 50; made++) make();
     for (const end = Date.now() + 60_000; freed < 50 && Date.now() < end; await setTimeout(5)) gc();
     const client = await Client.connect(url);
     const { content } = await client.callTool("hello");
-    console.log(freed, content[0].text, (await fetch(new Request("http://localhost/mcp"))).status);
+    const mounted = await (await Client.connect(outer)).callTool("inner__hello");
+    console.log(freed, content[0].text, mounted.text, (await fetch(new Request("http://localhost/mcp"))).status);
     process.exit();`;
   const { stdout, stderr } = spawnSync(process.execPath, ["--expose-gc", "--input-type=module", "-e", source], { cwd: home, encoding: "utf8", timeout: 20_000 });
-  assert.match(stdout, /^50 Hello 40\d\n$/, stderr);
+  assert.match(stdout, /^50 Hello Hello 40\d\n$/, stderr);
 });
 
 // Windows ends processes without asking them.

@@ -172,6 +172,24 @@ class TestLifecycle < TrunklineTest
     server&.close
   end
 
+  def test_a_server_keeps_what_it_mounts_and_proxies
+    outer = Trunkline::Server.new("outer", version: "1")
+    # In threads, because a stack may still refer to what a method has returned.
+    Thread.new { outer.mount("in", Trunkline::Server.new("inner", version: "1").tap { |inner| inner.tool("one") { "one" } }) }.join
+    behind = Trunkline::Server.new("behind", version: "1")
+    behind.tool("two") { "two" }
+    removed = Thread.new { outer.proxy(Trunkline::Client.connect(server: behind), prefix: "by") }.value
+    3.times { GC.start }
+    Trunkline::Client.connect(server: outer) do |client|
+      assert_equal %w[one two], %w[in__one by__two].map { |name| client.call_tool(name).text }
+      removed.remove
+      assert_equal %w[in__one], client.list_tools.map(&:name)
+    end
+    assert_equal 1, outer.instance_variable_get(:@kept).length
+  ensure
+    [outer, behind].each { |one| one&.close }
+  end
+
   def test_a_mount_that_is_refused_leaves_the_one_before
     events = []
     inner = Trunkline::Server.new("inner", version: "1", lifespan: -> { events << :opened })

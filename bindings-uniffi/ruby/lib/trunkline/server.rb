@@ -40,6 +40,8 @@ module Trunkline
       description = { "info" => info.to_h, "instructions" => instructions, "options" => given, "store" => own.empty? ? nil : lanes(own) }.compact
       @handle = @port.register("server", description, own)
       @listeners = {}
+      # Mounted servers, and clients that are proxied.
+      @kept = []
       ObjectSpace.define_finalizer(self, self.class.send(:freeing, @port, @handle))
     end
 
@@ -127,7 +129,7 @@ module Trunkline
       # Open before its first call.
       lifespan.mount(theirs)
       begin
-        add(feature) { lifespan.unmount(theirs) }
+        add(feature, keep: other) { lifespan.unmount(theirs) }
       rescue StandardError
         lifespan.unmount(theirs)
         raise
@@ -137,7 +139,7 @@ module Trunkline
     # Adds the features of the server behind a client.
     # @return [Registration]
     def proxy(client, **options)
-      add(Features::Feature.new(kind: :proxy, description: { "connection" => client.handle, **Options.encode(Options::PROXY, options) }))
+      add(Features::Feature.new(kind: :proxy, description: { "connection" => client.handle, **Options.encode(Options::PROXY, options) }), keep: client)
     end
 
     # Notifies subscribers that a resource has changed.
@@ -282,7 +284,17 @@ module Trunkline
       Registration.new(self, rebuild.call(nil, {}, nil), &rebuild)
     end
 
-    def add(feature, &on_remove) = Registration.new(self, register(feature), on_remove: on_remove)
+    # Adds a feature. What it depends on is not collected before it is removed.
+    def add(feature, keep: nil)
+      handle = register(feature)
+      kept = [keep]
+      @kept << kept if keep
+      on_remove = lambda do
+        @kept.delete_if { |one| one.equal?(kept) }
+        yield if block_given?
+      end
+      Registration.new(self, handle, on_remove: on_remove)
+    end
 
     # Registers a feature and its hooks, which it then keeps alive.
     def register(feature, replaces: nil)
