@@ -11,7 +11,11 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** The base of {@link Client} and {@link ClientGroup}. */
+/**
+ * The base of {@link Client} and {@link ClientGroup}. If a thread is interrupted while it waits for
+ * a response, the request is cancelled, the method throws a {@link RequestCancelledException}, and
+ * the thread stays interrupted.
+ */
 public abstract class ConnectedClient extends ClientOperations implements AutoCloseable {
   final JvmClient jvm;
   private volatile @Nullable ConnectionDescription described;

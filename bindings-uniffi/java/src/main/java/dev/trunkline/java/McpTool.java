@@ -8,7 +8,9 @@ import java.lang.annotation.Target;
 /**
  * A method that {@link Server#add} adds as a tool. Its arguments are the parameters, apart from a
  * {@link Context}; compile with {@code -parameters}, or name them with {@link JsonName}. If it
- * returns a record or a collection, its type becomes the output schema.
+ * returns a record, a sealed interface of records, a map, or a collection of these, its type
+ * becomes the output schema. Other return types, such as a list of strings or a {@link
+ * java.util.concurrent.CompletableFuture}, have none.
  */
 @Target(ElementType.METHOD)
 @Retention(RetentionPolicy.RUNTIME)
