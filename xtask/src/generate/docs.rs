@@ -36,13 +36,16 @@ pub(super) fn with_part(page: &str, part: &str, text: &str) -> Result<String> {
 fn options(surface: &Surface) -> String {
     let mut page = format!(
         "<!-- {MARK} -->\n\n# Options\n\n\
-         One table per object of options. Rust, Python and Ruby spell an option in snake case, JSON, Node,\n\
-         Kotlin, Java and Swift in camel case, Go with a capital letter and initialisms. A time is a `Duration` in\n\
-         Rust, Go, Kotlin, Java and Swift, seconds in Python and Ruby,\n\
-         milliseconds in Node, and in JSON and C milliseconds with `Ms` at the end of its name. In C an\n\
-         option is a function behind `trunkline_` and the object's name, such as\n\
+         One table per object of options. Rust, Python and Ruby spell an option in snake case, JSON,\n\
+         Node, Kotlin, Java and Swift in camel case, Go with a capital letter and initialisms. A time is\n\
+         a `Duration` in Rust, Go, Kotlin, Java and Swift, seconds in Python and Ruby, milliseconds in\n\
+         Node, and in JSON and C milliseconds with `Ms` at the end of its name. In C an option is a\n\
+         function behind `trunkline_` and the object's name, such as\n\
          `trunkline_server_options_set_debug`, or a limit for `trunkline_server_options_set_limit`;\n\
-         without either it is an argument of a function, or a member of its JSON. The defaults are those of the core and the same in every language.\n"
+         without either it is an argument of a function, or a member of its JSON. In Kotlin and Java,\n\
+         `cacheScope` is `scope`. Python, Node, Kotlin and Java have no `listen`: a callback such as\n\
+         `onToolsChanged` takes its place. The defaults are those of the core and the same in every\n\
+         language.\n"
     );
     for record in &surface.options {
         page += &format!("\n## {}\n\n{}\n\n", record.name, wrapped(&record.doc, WIDTH).join("\n"));
