@@ -1689,7 +1689,7 @@ trunkline_result trunkline_call_on_cancel(trunkline_call *call,
  * the call is completed.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
- * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.
  */
 trunkline_result trunkline_call_info(const trunkline_call *call,
                                      trunkline_text **description,
@@ -1701,7 +1701,8 @@ trunkline_result trunkline_call_info(const trunkline_call *call,
  * free it with `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` if there is nothing there.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
- * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND, TRUNKLINE_FORKED.
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND, TRUNKLINE_CLOSED,
+ * TRUNKLINE_FORKED.
  */
 trunkline_result trunkline_call_fact(const trunkline_call *call,
                                      trunkline_str pointer,
@@ -2048,7 +2049,8 @@ trunkline_result trunkline_call_set_once(trunkline_call *call,
  * `TRUNKLINE_NOT_FOUND` if there is none: the work has not been done yet.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
- * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND, TRUNKLINE_FORKED.
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND, TRUNKLINE_CLOSED,
+ * TRUNKLINE_FORKED.
  */
 trunkline_result trunkline_call_once(const trunkline_call *call,
                                      trunkline_str name,
@@ -2147,7 +2149,7 @@ trunkline_result trunkline_server_stop(trunkline_server *server);
  * prepares more before that.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
- * TRUNKLINE_NULL.
+ * TRUNKLINE_NULL, TRUNKLINE_FORKED.
  */
 trunkline_result trunkline_server_hold_stdio(trunkline_server *server, trunkline_error **error);
 
@@ -2721,7 +2723,8 @@ trunkline_result trunkline_port_on_telemetry(trunkline_port *port,
  * `TRUNKLINE_NOT_FOUND` if no server reports.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
- * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND, TRUNKLINE_FORKED.
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND, TRUNKLINE_CLOSED,
+ * TRUNKLINE_FORKED.
  */
 trunkline_result trunkline_port_measurements(trunkline_port *port,
                                              trunkline_text **json,
@@ -2866,7 +2869,7 @@ trunkline_result trunkline_client_connect_group(trunkline_str servers,
  * `instructions`, `pid`. The caller owns `description`; free it with `trunkline_text_free`.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
- * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.
  */
 trunkline_result trunkline_client_info(const trunkline_client *client,
                                        trunkline_text **description,

@@ -152,7 +152,7 @@ static void log_and_close(trunkline_call *call, void *user_data) {
   CHECK(trunkline_call_close_stream(call) == TRUNKLINE_OK);
   CHECK(trunkline_call_fact(call, S("/auth/subject"), &auth) == TRUNKLINE_NOT_FOUND);
   CHECK(trunkline_call_return_text(call, S("logged")) == TRUNKLINE_OK);
-  CHECK(trunkline_call_once(call, S("x"), &auth) == TRUNKLINE_INVALID_ARGUMENT);
+  CHECK(trunkline_call_once(call, S("x"), &auth) == TRUNKLINE_CLOSED);
 }
 
 static void become_task(trunkline_call *call, void *user_data) {

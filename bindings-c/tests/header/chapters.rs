@@ -58,7 +58,7 @@ const ANSWERS: &[&str] = &["NULL", "INVALID_ARGUMENT", "DONE", "FORKED"];
 const REPORTS: &[&str] = &["NULL", "INVALID_ARGUMENT", "CLOSED", "FORKED"];
 const READS: &[&str] = &["NULL", "INVALID_ARGUMENT", "NOT_FOUND"];
 /// Of an object on a port.
-const LOOKS_UP: &[&str] = &["NULL", "INVALID_ARGUMENT", "NOT_FOUND", "FORKED"];
+const LOOKS_UP: &[&str] = &["NULL", "INVALID_ARGUMENT", "NOT_FOUND", "CLOSED", "FORKED"];
 const ASKS: &[&str] = &["NULL", "INVALID_ARGUMENT", "PROTOCOL", "SUSPENDED", "CLOSED", "BUSY", "FORKED"];
 const CONNECTING: &[&str] = &[
     "NULL",
@@ -151,7 +151,7 @@ pub static CHAPTERS: &[Chapter] = &[
             row("trunkline_call_free", FREES, NOTHING),
             row("trunkline_call_cancelled", PROMPT, NOTHING),
             row("trunkline_call_on_cancel", PROMPT, OPTION),
-            row("trunkline_call_info", PROMPT, REGISTERS),
+            row("trunkline_call_info", PROMPT, REPORTS),
             row("trunkline_call_fact", PROMPT, LOOKS_UP),
             row("trunkline_call_exchange_data", PROMPT, NOTHING),
             row("trunkline_call_set_var", PROMPT, OPTION),
@@ -189,7 +189,7 @@ pub static CHAPTERS: &[Chapter] = &[
             row("trunkline_server_run_stdio", WAITS, OPENS),
             row("trunkline_server_run", WAITS, OPENS),
             row("trunkline_server_stop", SIGNAL_SAFE, &["NULL"]),
-            row("trunkline_server_hold_stdio", PROMPT, &["NULL"]),
+            row("trunkline_server_hold_stdio", PROMPT, &["NULL", "FORKED"]),
             row("trunkline_server_listen_*", WAITS, OPENS),
             row("trunkline_http_options_new", PROMPT, &["NULL"]),
             row("trunkline_http_options_free", FREES, NOTHING),
@@ -228,7 +228,7 @@ pub static CHAPTERS: &[Chapter] = &[
         text: "Connect to a server: a program, a URL, one in this process, or over a custom transport.",
         rows: &[
             row("trunkline_client_connect_*", CONNECTS, CONNECTING),
-            row("trunkline_client_info", PROMPT, REGISTERS),
+            row("trunkline_client_info", PROMPT, REPORTS),
             row("trunkline_client_opened", PROMPT, NOTHING),
             row("trunkline_client_pid", PROMPT, NOTHING),
             row("trunkline_client_port", PROMPT, NOTHING),

@@ -1,6 +1,10 @@
 //! Descriptions of calls, connections, servers and the port, for `describe` and `open`.
 
-use crate::{BridgeError, ErrorKind, PortState, config::without_nulls, state::tables::HandleKind};
+use crate::{
+    BridgeError, ErrorKind, PortState,
+    config::without_nulls,
+    state::tables::{self, HandleKind},
+};
 use http::{HeaderMap, HeaderName, header};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -15,6 +19,9 @@ use trunkline::{
     },
     server::{CallInfo, Category, HttpRequest, Server},
 };
+
+/// What can be described, apart from the port.
+const KINDS: [HandleKind; 4] = [HandleKind::Call, HandleKind::Verification, HandleKind::Connection, HandleKind::Server];
 
 /// Describes a call, a token to verify, a connection, a server, or (0) the port.
 pub(crate) fn describe(state: &PortState, target: u64) -> Result<Vec<u8>, BridgeError> {
@@ -34,7 +41,7 @@ pub(crate) fn describe(state: &PortState, target: u64) -> Result<Vec<u8>, Bridge
         _ => None,
     };
     drop(tables);
-    let described = described.ok_or_else(|| BridgeError::ended("a call, token, connection or server", target))?;
+    let described = described.ok_or_else(|| tables::ended(&KINDS, "a call, token, connection or server", target))?;
     serde_json::to_vec(&described).map_err(|error| BridgeError::new(ErrorKind::Internal, error.to_string()))
 }
 

@@ -1,6 +1,5 @@
 //! Errors at the waist.
 
-use crate::state::tables::HandleKind;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::io;
@@ -175,17 +174,6 @@ impl BridgeError {
 
     pub(crate) fn stale(what: &str, handle: u64) -> Self {
         Self::invalid(format!("{handle} is not a valid handle of {what}"))
-    }
-
-    /// As [`Self::stale`], where hosts use objects that may have ended.
-    pub(crate) fn ended(what: &str, handle: u64) -> Self {
-        let ended = match HandleKind::of(handle) {
-            Some(HandleKind::Server) => "the server is closed",
-            Some(HandleKind::Connection) => "the connection is closed",
-            Some(HandleKind::Call) => "the call has ended",
-            _ => return Self::stale(what, handle),
-        };
-        Self::new(ErrorKind::Closed, ended)
     }
 
     /// A feature that is no longer registered, or never was at this server.

@@ -1,7 +1,12 @@
 //! All ports of the process by number: groups and mounts may use servers and connections of other
 //! ports.
 
-use crate::{BridgeError, ErrorKind, PortState, message::SharedConnection, open::connection::Connection};
+use crate::{
+    BridgeError, ErrorKind, PortState,
+    message::SharedConnection,
+    open::connection::Connection,
+    state::tables::{self, HandleKind},
+};
 use std::sync::{Arc, Weak};
 use trunkline::{ProxyDefinition, bridge_support::Mutex, client::Client, server::Server};
 
@@ -45,7 +50,7 @@ fn connection<T>(
     let port = find(own, given.port)?;
     let tables = port.tables.lock();
     let open = tables.connections.get(given.connection).and_then(|connection| connection.get());
-    open.map(take).ok_or_else(|| BridgeError::ended("an open connection", given.connection))
+    open.map(take).ok_or_else(|| tables::ended(&[HandleKind::Connection], "an open connection", given.connection))
 }
 
 /// A server of this or another port.

@@ -9,7 +9,7 @@ use crate::{
     events::queue::EventQueue,
     open::host_reads::Handoffs,
     process::{log_scope::Scoped, runtime::ProcessRuntime},
-    state::tables::{Tables, full},
+    state::tables::{HandleKind, Tables, full},
     telemetry::HostTelemetry,
 };
 use std::{
@@ -134,6 +134,6 @@ impl PortState {
 
     pub(crate) fn server(&self, handle: u64) -> Result<Server, BridgeError> {
         let server = self.tables.lock().servers.get(handle).cloned();
-        server.ok_or_else(|| BridgeError::ended("a server", handle))
+        server.ok_or_else(|| tables::ended(&[HandleKind::Server], "a server", handle))
     }
 }

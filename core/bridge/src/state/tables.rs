@@ -70,6 +70,17 @@ pub(crate) fn full() -> BridgeError {
     BridgeError::new(ErrorKind::Busy, "The port has no handles left")
 }
 
+/// The error for a number that is in no table of these kinds, `what` in words.
+pub(crate) fn ended(kinds: &[HandleKind], what: &str, handle: u64) -> BridgeError {
+    let message = match HandleKind::of(handle).filter(|kind| kinds.contains(kind)) {
+        Some(HandleKind::Server) => "the server is closed",
+        Some(HandleKind::Connection) => "the connection is closed",
+        Some(HandleKind::Call) => "the call has ended",
+        _ => return BridgeError::stale(what, handle),
+    };
+    BridgeError::new(ErrorKind::Closed, message)
+}
+
 impl Tables {
     /// Inserts a request that has not been sent yet.
     pub(crate) fn insert_request(&mut self, given: &Request, handle: u64) -> Result<u64, BridgeError> {

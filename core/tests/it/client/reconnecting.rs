@@ -108,7 +108,7 @@ async fn calls_that_wait_for_a_connection_end_with_its_failure_their_time_or_the
     assert_eq!(fake.last()["method"], "initialize", "nothing is sent before the handshake, no cancellation either");
     fake.clock.advance(ms(29_000)).await;
     let error = patient.await.unwrap().unwrap_err();
-    assert!(error.kind() == ErrorKind::Timeout && error.to_string().contains("connect_timeout"), "{error}");
+    assert!(error.kind() == ErrorKind::Timeout && error.to_string().contains("the connect timeout"), "{error}");
 
     // The next attempt fails at once, with the reason.
     let calls = [list(&client), list(&client)];
