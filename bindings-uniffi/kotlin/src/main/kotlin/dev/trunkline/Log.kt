@@ -38,7 +38,7 @@ internal fun log(records: List<LogRecord>) {
     for (record in records) {
         try {
             logger(record)
-        } catch (error: Exception) {
+        } catch (error: Throwable) {
             toStandardError(record)
             writeStderr("[trunkline] error: the logger failed: $error\n")
         }
@@ -49,11 +49,11 @@ internal fun logError(message: String, error: Throwable, target: String = "trunk
     log(listOf(LogRecord("error", "$message: ${describe(error)}", target)))
 }
 
-/** Calls a function of the program that answers no call. Its exceptions are logged. */
+/** Calls a function of the program that answers no call. What it throws is logged, as callers wait for its end. */
 internal inline fun callBack(what: String, call: () -> Unit) {
     try {
         call()
-    } catch (error: Exception) {
+    } catch (error: Throwable) {
         logError("$what failed", error)
     }
 }

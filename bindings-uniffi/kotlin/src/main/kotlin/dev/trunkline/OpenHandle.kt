@@ -76,8 +76,11 @@ internal open class OpenHandle(private val server: Server? = null) : HandleOwner
         } else {
             // Not on the thread of the port: closing the lifespan takes as long as the program does.
             background.launch {
-                server.leave(this@OpenHandle)
-                end.complete(error)
+                try {
+                    server.leave(this@OpenHandle)
+                } finally {
+                    end.complete(error)
+                }
             }
         }
     }

@@ -119,6 +119,32 @@ class CallsTest {
     }
 
     @Test
+    fun `an error in a callback holds up nobody`() {
+        val seen = CompletableDeferred<Unit>()
+        val server =
+            server("test", "1.0", lifespan = { AutoCloseable { TODO() } }) {
+                tool("speaks") {
+                    progress(1.0)
+                    repeat(2) { info("message $it") }
+                    "done"
+                }
+            }
+        val options: ClientOptions.() -> Unit = {
+            logLevel = LoggingLevel.INFO
+            onLog { if (it.data == JsonPrimitive("message 0")) TODO() else seen.complete(Unit) }
+        }
+        runBlocking {
+            withTimeout(10.seconds) {
+                Client.connect(server, options).use { client ->
+                    assertEquals("done", textOf(client.callTool("speaks") { onProgress = { TODO() } }))
+                    seen.await()
+                }
+                server.close()
+            }
+        }
+    }
+
+    @Test
     fun `handlers of the client answer the server`() = test(
         { tool("asks") { elicit<Name>("Who?")?.name ?: "nobody" } },
         { onElicit { ElicitResult(ElicitAction.ACCEPT, JsonObject(mapOf("name" to JsonPrimitive("Ada")))) } },
