@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -89,7 +90,7 @@ class BlockedTest {
   void progressOfManyCalls() throws InterruptedException {
     try (var server = server();
         var client = Client.connect(Target.server(server))) {
-      var calls = new ArrayList<java.util.concurrent.CompletableFuture<CallToolResult>>();
+      var calls = new ArrayList<CompletableFuture<CallToolResult>>();
       for (var number = 0; number < MANY; number++) {
         calls.add(
             client.callToolAsync(
@@ -100,6 +101,23 @@ class BlockedTest {
       assertTrue(calls.stream().noneMatch(call -> call.isDone()));
       released.countDown();
       calls.forEach(call -> assertEquals("done", call.join().text()));
+    }
+  }
+
+  @Test
+  void dependentsOfManyFutures() throws Exception {
+    try (var server = server();
+        var client = Client.connect(Target.server(server))) {
+      var calls = new ArrayList<CompletableFuture<String>>();
+      for (var number = 0; number < MANY; number++) {
+        calls.add(
+            client
+                .callToolAsync("speak", null, options -> {})
+                .thenApply(result -> client.callTool("speak").text()));
+      }
+      for (var call : calls) {
+        assertEquals("done", call.get(10, TimeUnit.SECONDS));
+      }
     }
   }
 

@@ -9,6 +9,7 @@ import dev.trunkline.RequestOptions
 import dev.trunkline.Shape
 import dev.trunkline.Suspended
 import dev.trunkline.TrunklineException
+import dev.trunkline.callbacks
 import dev.trunkline.json
 import dev.trunkline.jsonOf
 import dev.trunkline.logger
@@ -43,7 +44,8 @@ import kotlin.coroutines.EmptyCoroutineContext
 /** The entry point. [errorOf] converts an error object of the core to an exception. */
 @JvmSuppressWildcards
 internal class Jvm(private val errorOf: Function<Map<String, Any?>, RuntimeException>) {
-    private val scope = CoroutineScope(SupervisorJob() + Dispatchers.Default)
+    /** Completes futures, whose dependents may block. */
+    private val scope = CoroutineScope(SupervisorJob() + callbacks)
 
     /** Starts work on this thread, up to its first wait. Cancelling the future cancels the work. */
     internal fun <T> future(work: suspend () -> T): CompletableFuture<T> =
