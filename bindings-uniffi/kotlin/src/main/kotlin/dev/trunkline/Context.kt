@@ -1,8 +1,6 @@
 package dev.trunkline
 
 import kotlinx.coroutines.CompletableDeferred
-import kotlinx.coroutines.CoroutineDispatcher
-import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.currentCoroutineContext
 import kotlinx.coroutines.yield
 import kotlinx.serialization.KSerializer
@@ -54,9 +52,6 @@ public class Context internal constructor(internal val ticket: ULong, private va
 
     @PublishedApi
     internal fun opened(): Any? = owner?.lifespan?.value
-
-    /** Runs the handler of this call. */
-    internal val dispatcher: CoroutineDispatcher get() = owner?.dispatcher ?: Dispatchers.Default
 
     /** Reports progress if the caller requested it. Values that don't increase are dropped. */
     public suspend fun progress(progress: Double, total: Double? = null, message: String? = null) {

@@ -4,9 +4,10 @@ import dev.trunkline.internal.Event
 import kotlinx.coroutines.CancellationException
 import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.CoroutineScope
-import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.ExperimentalCoroutinesApi
+import kotlinx.coroutines.Job
 import kotlinx.coroutines.SupervisorJob
+import kotlinx.coroutines.channels.Channel
 import kotlinx.coroutines.currentCoroutineContext
 import kotlinx.coroutines.launch
 import kotlinx.serialization.json.JsonElement
@@ -51,8 +52,7 @@ internal class Requests(private val core: NativePort) {
         val send = { native { core.request(target, text) } }
         val ticket = if (cause == null) send() else Port.causing(cause, send)
         if (sending != null) of(ticket).reply.invokeOnCompletion { telemetry.ended(ticket, sending) }
-        val receive = options?.receiveProgress ?: options?.onProgress?.let { report -> { progress: Progress -> report(progress) } }
-        receive?.let(of(ticket)::report)
+        options?.onProgress?.let(of(ticket)::report)
         return ticket
     }
 
@@ -98,7 +98,7 @@ internal class Requests(private val core: NativePort) {
     private fun message(method: String, params: JsonElement?, options: RequestOptions?): JsonObject {
         if (options == null) return objectOf("method" to JsonPrimitive(method), "params" to params)
         val full = options.meta?.let { JsonObject((params as? JsonObject).orEmpty() + ("_meta" to it)) } ?: params
-        val progress = (options.receiveProgress ?: options.onProgress)?.let { JsonPrimitive(true) }
+        val progress = options.onProgress?.let { JsonPrimitive(true) }
         val written = written(RequestOptions.serializer(), options, "the options", json) as JsonObject
         return JsonObject(written + objectOf("method" to JsonPrimitive(method), "params" to full, "progress" to progress))
     }
@@ -106,56 +106,30 @@ internal class Requests(private val core: NativePort) {
     /** A request in flight. Progress is not reported on the thread of the port, because the program may block there. */
     private class Pending {
         val reply = CompletableDeferred<Event>()
-        private var report: (suspend (Progress) -> Unit)? = null
 
         /** What is still to be reported; later progress replaces it. */
-        private var latest: Progress? = null
-        private var isReporting = false
-
-        /** The reply, if it has arrived during a report: the last report precedes it. */
-        private var ended: Event? = null
+        private val latest = Channel<Progress>(Channel.CONFLATED)
+        private var reporting: Job? = null
 
         @Synchronized
-        fun report(report: suspend (Progress) -> Unit) {
-            this.report = report
-            start()
+        fun report(report: (Progress) -> Unit) {
+            reporting = reports.launch { for (progress in latest) callBack("onProgress") { report(progress) } }
         }
 
-        @Synchronized
         fun receive(progress: Progress) {
-            latest = progress
-            start()
+            latest.trySend(progress)
         }
 
+        /** Completes the reply after the last report. */
         @Synchronized
         fun end(event: Event) {
-            if (isReporting) ended = event else reply.complete(event)
-        }
-
-        private fun start() {
-            val report = report ?: return
-            if (isReporting || latest == null) return
-            isReporting = true
-            reporting.launch {
-                while (true) {
-                    val progress = next() ?: break
-                    callBack("onProgress") { report(progress) }
-                }
-            }
-        }
-
-        @Synchronized
-        private fun next(): Progress? {
-            val next = latest
-            latest = null
-            isReporting = next != null
-            if (next == null) ended?.let(reply::complete)
-            return next
+            latest.close()
+            reporting?.invokeOnCompletion { reply.complete(event) } ?: reply.complete(event)
         }
     }
 
     private companion object {
-        val reporting = CoroutineScope(SupervisorJob() + Dispatchers.IO)
+        val reports = CoroutineScope(SupervisorJob() + callbacks)
     }
 }
 

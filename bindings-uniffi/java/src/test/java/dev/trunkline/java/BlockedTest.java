@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.ArrayList;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -101,6 +102,20 @@ class BlockedTest {
       assertTrue(calls.stream().noneMatch(call -> call.isDone()));
       released.countDown();
       calls.forEach(call -> assertEquals("done", call.join().text()));
+    }
+  }
+
+  @Test
+  void progressWhileTheExecutorIsOccupied() throws Exception {
+    var executor = Executors.newSingleThreadExecutor();
+    try (var server = server();
+        var client = Client.connect(Target.server(server), options -> options.executor(executor))) {
+      var call =
+          executor.submit(
+              () -> client.callTool("speak", null, options -> options.onProgress(step -> {})));
+      assertEquals("done", call.get(10, TimeUnit.SECONDS).text());
+    } finally {
+      executor.shutdownNow();
     }
   }
 

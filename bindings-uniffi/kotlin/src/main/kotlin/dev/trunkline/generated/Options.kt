@@ -585,10 +585,6 @@ public class RequestOptions {
     @Transient
     public var onProgress: ((Progress) -> Unit)? = null
 
-    /** The same, for Java. */
-    @Transient
-    internal var receiveProgress: (suspend (Progress) -> Unit)? = null
-
     /** Fetches all pages of a list, as one result. */
     internal var all: Boolean? = null
 }

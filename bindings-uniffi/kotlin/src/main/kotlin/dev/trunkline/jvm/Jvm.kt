@@ -167,15 +167,11 @@ internal fun Jvm.running(handler: JvmHandler): Handler = { body: JsonElement ->
 internal fun running(function: JvmFunction, threads: Threads): suspend (JsonObject) -> JsonObject =
     { body -> withContext(threads) { runInterruptible { objectFrom(function.call(members(body))) } } }
 
-/** Options of a request, and what receives its progress on a thread of [dispatcher]. */
-internal fun requestOptions(
-    options: Map<String, Any?>?,
-    progress: Consumer<Map<String, Any?>>? = null,
-    dispatcher: CoroutineDispatcher = Dispatchers.Default,
-): RequestOptions? {
+/** Options of a request, and what receives its progress. */
+internal fun requestOptions(options: Map<String, Any?>?, progress: Consumer<Map<String, Any?>>? = null): RequestOptions? {
     if (options.isNullOrEmpty() && progress == null) return null
     val given = json.decodeFromJsonElement<RequestOptions>(objectFrom(options.orEmpty()))
     given.meta = options?.get("_meta")?.let { jsonOf(it) as JsonObject }
-    if (progress != null) given.receiveProgress = { withContext(dispatcher) { progress.accept(members(json.encodeToJsonElement(it))) } }
+    if (progress != null) given.onProgress = { progress.accept(members(json.encodeToJsonElement(it))) }
     return given
 }

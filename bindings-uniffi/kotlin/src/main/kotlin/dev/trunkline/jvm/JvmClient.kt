@@ -41,7 +41,7 @@ internal class JvmCall internal constructor(private val jvm: Jvm, private val co
         options: Map<String, Any?>?,
         progress: Consumer<Map<String, Any?>>?,
     ): CompletableFuture<Any?> = jvm.future {
-        plain(context.requester.request(method, objectFrom(params), requestOptions(options, progress, context.dispatcher)))
+        plain(context.requester.request(method, objectFrom(params), requestOptions(options, progress)))
     }
 
     /** Sends a message about the call. Has no effect once the call is answered. */
@@ -100,7 +100,7 @@ internal class JvmClient private constructor(
         options: Map<String, Any?>?,
         progress: Consumer<Map<String, Any?>>?,
     ): CompletableFuture<Any?> = jvm.future {
-        plain(connection.send(method, params?.let(::jsonOf), requestOptions(options, progress, threads)))
+        plain(connection.send(method, params?.let(::jsonOf), requestOptions(options, progress)))
     }
 
     public fun notify(method: String, params: Map<String, Any?>): Unit = jvm.converting { connection.notify(method, objectFrom(params)) }
