@@ -1,14 +1,16 @@
 package dev.trunkline
 
 import kotlinx.coroutines.CancellationException
+import kotlinx.coroutines.NonCancellable
 import kotlinx.coroutines.runBlocking
+import kotlinx.coroutines.withContext
 import sun.misc.Signal
 import sun.misc.SignalHandler
 import java.util.concurrent.atomic.AtomicBoolean
 
 private val SIGNALS = listOf("INT", "TERM")
 
-/** Runs [serve] to its end. A signal calls [close]; a second one has its default effect. */
+/** Runs [serve] to its end. A signal or a cancellation calls [close]; a second signal has its default effect. */
 internal suspend fun <T> endedBySignals(close: suspend () -> Unit, serve: suspend () -> T): T {
     val isClosing = AtomicBoolean()
     val handlers = mutableMapOf<Signal, SignalHandler>()
@@ -26,6 +28,9 @@ internal suspend fun <T> endedBySignals(close: suspend () -> Unit, serve: suspen
     }
     try {
         return serve()
+    } catch (cancellation: CancellationException) {
+        withContext(NonCancellable) { ignoringErrors(close) }
+        throw cancellation
     } finally {
         if (!isClosing.get()) restore()
     }

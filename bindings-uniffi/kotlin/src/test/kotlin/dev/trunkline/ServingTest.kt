@@ -1,12 +1,17 @@
 package dev.trunkline
 
+import kotlinx.coroutines.cancelAndJoin
+import kotlinx.coroutines.delay
+import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.withTimeout
 import java.lang.ref.WeakReference
+import java.net.ServerSocket
 import kotlin.test.Test
 import kotlin.test.assertEquals
 import kotlin.test.assertFailsWith
 import kotlin.test.assertNull
+import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.seconds
 
 class ServingTest {
@@ -18,6 +23,19 @@ class ServingTest {
             Client.connect(listener.url).use { assertEquals(listOf("hello"), it.listTools().map { tool -> tool.name }) }
             listener.close()
             assertEquals(FailureReason.REFUSED, assertFailsWith<TransportException> { Client.connect(listener.url) }.reason)
+            server.close()
+        }
+    }
+
+    @Test
+    fun `cancelling a server in the foreground closes it`() = runBlocking {
+        withTimeout(20.seconds) {
+            val free = ServerSocket(0).use { it.localPort }
+            val server = server("test", "1.0")
+            val serving = launch { server.serveHttp { port = free } }
+            while (runCatching { Client.connect("http://127.0.0.1:$free/mcp").close() }.isFailure) delay(20.milliseconds)
+            serving.cancelAndJoin()
+            ServerSocket(free).close()
             server.close()
         }
     }
