@@ -1,6 +1,5 @@
 package dev.trunkline
 
-import kotlinx.coroutines.CancellationException
 import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.launch
 import kotlinx.serialization.json.JsonElement
@@ -43,10 +42,7 @@ internal open class OpenHandle(private val server: Server? = null) : HandleOwner
                 throw error
             }
         try {
-            return Port.requests.reply(opening) { Port.core.close(opening, 0u) }
-        } catch (cancellation: CancellationException) {
-            Port.requests.ifFails(opening) { failed(opening, it) }
-            throw cancellation
+            return Port.requests.reply(opening, { Port.core.close(opening, 0u) }) { failed(opening, it) }
         } catch (error: TrunklineException) {
             failed(opening, error)
             throw error

@@ -56,8 +56,15 @@ internal class Requests(private val core: NativePort) {
         return ticket
     }
 
-    /** Waits for the reply with this ticket. [cancel] is called if the coroutine is cancelled. */
-    suspend fun reply(ticket: ULong, cancel: () -> Unit = { core.cancel(ticket, "") }): JsonElement {
+    /**
+     * Waits for the reply with this ticket. If the coroutine is cancelled, [cancel] is called, and [failedLater] if the
+     * request fails all the same.
+     */
+    suspend fun reply(
+        ticket: ULong,
+        cancel: () -> Unit = { core.cancel(ticket, "") },
+        failedLater: (RuntimeException) -> Unit = {},
+    ): JsonElement {
         val reply = of(ticket).reply
         reply.invokeOnCompletion { pending.remove(ticket) }
         val event =
@@ -66,22 +73,16 @@ internal class Requests(private val core: NativePort) {
             } catch (cancellation: CancellationException) {
                 // It may have ended in the core.
                 runCatching(cancel)
+                reply.invokeOnCompletion {
+                    val late = reply.getCompleted()
+                    if (!late.ok) failedLater(exceptionOf(late.body.decodeToString()))
+                }
                 throw cancellation
             }
         val text = event.body.decodeToString()
         if (event.ok) return json.parseToJsonElement(text)
         // Created here and not where the event arrived, so that its stack leads to the caller.
         throw exceptionOf(text)
-    }
-
-    /** Calls a function if a request fails that nothing waits for any more. */
-    fun ifFails(ticket: ULong, report: (RuntimeException) -> Unit) {
-        val reply = of(ticket).reply
-        reply.invokeOnCompletion {
-            pending.remove(ticket)
-            val event = reply.getCompleted()
-            if (!event.ok) report(exceptionOf(event.body.decodeToString()))
-        }
     }
 
     fun receiveReply(event: Event) {

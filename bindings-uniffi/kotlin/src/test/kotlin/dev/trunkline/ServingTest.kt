@@ -1,15 +1,18 @@
 package dev.trunkline
 
 import kotlinx.coroutines.cancelAndJoin
+import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.withTimeout
+import kotlinx.coroutines.yield
 import java.lang.ref.WeakReference
 import java.net.ServerSocket
 import kotlin.test.Test
 import kotlin.test.assertEquals
 import kotlin.test.assertFailsWith
+import kotlin.test.assertIs
 import kotlin.test.assertNull
 import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.seconds
@@ -37,6 +40,24 @@ class ServingTest {
             serving.cancelAndJoin()
             ServerSocket(free).close()
             server.close()
+        }
+    }
+
+    @Test
+    fun `a server closes after opens that failed together`() = runBlocking {
+        ServerSocket(0).use { taken ->
+            val server = server("test", "1.0")
+            val opens =
+                runCatching {
+                    coroutineScope {
+                        repeat(2) { launch { server.listen { port = taken.localPort } } }
+                        yield()
+                        // Both have failed when the first one resumes, and cancels the other.
+                        Thread.sleep(500)
+                    }
+                }
+            assertIs<TransportException>(opens.exceptionOrNull())
+            withTimeout(10.seconds) { server.close() }
         }
     }
 
