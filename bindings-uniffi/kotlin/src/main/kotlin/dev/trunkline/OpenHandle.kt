@@ -41,6 +41,8 @@ internal open class OpenHandle(private val server: Server? = null) : HandleOwner
                 closed(null)
                 throw error
             }
+        // A close that came before the handle was known had nothing to close. It may have failed already.
+        if (isClosing) runCatching { Port.core.close(opening, 0u) }
         try {
             return Port.requests.reply(opening, { Port.core.close(opening, 0u) }) { failed(opening, it) }
         } catch (error: TrunklineException) {

@@ -62,6 +62,21 @@ class ServingTest {
     }
 
     @Test
+    fun `a close while it opens has an effect`() = runBlocking {
+        val server = server("test", "1.0")
+        val handle = OpenHandle(server)
+        val transport = """{"type": "http", "port": 0}"""
+        runCatching {
+            handle.opened {
+                runBlocking { handle.close() }
+                Port.open(objectOf("server" to number(server.handle), "transport" to json.parseToJsonElement(transport)), handle)
+            }
+        }
+        withTimeout(10.seconds) { handle.end.await() }
+        server.close()
+    }
+
+    @Test
     fun `a closed server refuses features`() {
         val server = server("test", "1.0")
         runBlocking { server.close() }
