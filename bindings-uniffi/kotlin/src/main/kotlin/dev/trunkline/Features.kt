@@ -21,10 +21,10 @@ public open class Registration internal constructor(handle: ULong, private val w
     public fun remove() {
         try {
             native { Port.core.unregister(handle) }
+            whenRemoved()
         } catch (_: InvalidArgumentException) {
             // It is already removed, by itself or with its server.
         }
-        whenRemoved()
     }
 
     /** Shows the feature again. */

@@ -1,9 +1,10 @@
 package dev.trunkline
 
-import kotlinx.coroutines.launch
+import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.sync.Mutex
 import kotlinx.coroutines.sync.withLock
 import java.util.concurrent.ConcurrentHashMap
+import java.util.concurrent.CopyOnWriteArrayList
 
 /** What a server opens before its first call and closes after its last. */
 internal class Lifespan(private val open: (suspend () -> Any?)?) {
@@ -15,7 +16,9 @@ internal class Lifespan(private val open: (suspend () -> Any?)?) {
     /** Held while it opens or closes. */
     private val changing = Mutex()
     private val users: MutableSet<OpenHandle> = ConcurrentHashMap.newKeySet()
-    private val mounted: MutableSet<Lifespan> = ConcurrentHashMap.newKeySet()
+
+    /** Not a set: a mount that fails because the server is already mounted only removes its own entry. */
+    private val mounted = CopyOnWriteArrayList<Lifespan>()
 
     /** Those that users of this one have opened, also if they are no longer mounted. */
     private val entered: MutableSet<Lifespan> = ConcurrentHashMap.newKeySet()
@@ -23,15 +26,7 @@ internal class Lifespan(private val open: (suspend () -> Any?)?) {
     /** Opens that of a mounted server with this one, and now if this one is open. */
     fun mount(other: Lifespan) {
         mounted += other
-        for (user in users) {
-            background.launch {
-                try {
-                    enterMounted(other, user)
-                } catch (error: Exception) {
-                    logError("the lifespan of a mounted server failed to open", error)
-                }
-            }
-        }
+        if (users.isNotEmpty()) runBlocking(background.coroutineContext) { users.forEach { enterMounted(other, it) } }
     }
 
     /**
@@ -54,6 +49,8 @@ internal class Lifespan(private val open: (suspend () -> Any?)?) {
     private suspend fun enterMounted(other: Lifespan, user: OpenHandle) {
         entered += other
         other.enter(user)
+        // It may have left meanwhile.
+        if (user !in users) other.leave(user)
     }
 
     /** Closes it if nothing else uses the server. */

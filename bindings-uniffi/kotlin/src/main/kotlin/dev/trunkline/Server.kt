@@ -263,12 +263,21 @@ public class Server internal constructor(
         return add("directory", uri, given, "uri" to JsonPrimitive(uri), "path" to JsonPrimitive(path.toString()))
     }
 
-    /** Adds the features of another server, named `prefix__name` and `prefix+uri`. */
+    /**
+     * Adds the features of another server, named `prefix__name` and `prefix+uri`. If this server is in use, the
+     * lifespan of the other opens first.
+     */
     public fun mount(prefix: String, other: Server): Registration {
         val members = arrayOf("prefix" to JsonPrimitive(prefix), "mounted" to number(other.handle))
-        val handle = register("mount", prefix, NOTHING, null, null, *members)
-        owner.lifespan.mount(other.owner.lifespan)
-        return Registration(handle) { owner.lifespan.unmount(other.owner.lifespan) }
+        val (outer, inner) = owner.lifespan to other.owner.lifespan
+        try {
+            // Before the first call.
+            outer.mount(inner)
+            return Registration(register("mount", prefix, NOTHING, null, null, *members)) { outer.unmount(inner) }
+        } catch (error: Throwable) {
+            outer.unmount(inner)
+            throw error
+        }
     }
 
     /** Adds the features of the server behind a client. */

@@ -1,6 +1,12 @@
 package dev.trunkline
 
+import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.CoroutineStart
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.currentCoroutineContext
+import kotlinx.coroutines.delay
+import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.withContext
 import kotlinx.coroutines.withTimeout
@@ -160,6 +166,59 @@ class FeaturesTest {
         Client.connect(outer).use { assertEquals(1, opened.size) }
         outer.close()
         inner.close()
+    }
+
+    @Test
+    fun `a server that is mounted on an open one has its lifespan`() = test {
+        val slow: suspend () -> Database = { Database().also { delay(100) } }
+        val inner = server("inner", "1", lifespan = slow) { tool("open") { "${lifespan<Database>().isOpen}" } }
+        val outer = server("outer", "1")
+        Client.connect(outer).use { client ->
+            outer.mount("in", inner)
+            assertEquals("true", client.callTool<String>("in__open"))
+            val broken = server("broken", "1", lifespan = { error("no database") }) { tool("query") { "" } }
+            assertFailsWith<IllegalStateException> { outer.mount("out", broken) }
+            assertEquals(listOf("in__open"), client.listTools().map { it.name })
+        }
+        outer.close()
+        inner.close()
+    }
+
+    @Test
+    fun `a mounted server keeps its lifespan when other mounts fail or end`() = test {
+        val inner = server("inner", "1", lifespan = { Database() }) { tool("open") { "${lifespan<Database>().isOpen}" } }
+        val outer = server("outer", "1")
+        val first = outer.mount("in", inner)
+        assertFailsWith<InvalidArgumentException> { outer.mount("again", inner) }
+        Client.connect(outer).use { assertEquals("true", it.callTool<String>("in__open")) }
+        first.remove()
+        outer.mount("in", inner)
+        first.remove()
+        Client.connect(outer).use { assertEquals("true", it.callTool<String>("in__open")) }
+        outer.close()
+        inner.close()
+    }
+
+    @Test
+    fun `a lifespan that is mounted while its users leave is closed`() = test {
+        val opened = mutableListOf<Database>()
+        val (opening, gate) = List(2) { CompletableDeferred<Unit>() }
+        val inner =
+            Lifespan {
+                opening.complete(Unit)
+                gate.await()
+                Database().also { opened += it }
+            }
+        val outer = Lifespan(null)
+        val users = List(2) { OpenHandle() }
+        users.forEach { outer.enter(it) }
+        coroutineScope {
+            launch(Dispatchers.IO) { outer.mount(inner) }
+            opening.await()
+            users.forEach { launch(start = CoroutineStart.UNDISPATCHED) { outer.leave(it) } }
+            gate.complete(Unit)
+        }
+        assertEquals(listOf(), opened.filter { it.isOpen })
     }
 
     @Test

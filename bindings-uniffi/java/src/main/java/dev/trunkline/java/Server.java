@@ -317,7 +317,10 @@ public final class Server implements AutoCloseable {
     return register("directory", uri, given.values, null);
   }
 
-  /** Adds the features of another server, named {@code prefix__name} and {@code prefix+uri}. */
+  /**
+   * Adds the features of another server, named {@code prefix__name} and {@code prefix+uri}. If this
+   * server is in use, the lifespan of the other opens first.
+   */
   public Registration mount(String prefix, Server other) {
     return new Registration(jvm.mount(prefix, other.jvm));
   }
