@@ -164,7 +164,7 @@ final class Annotated {
           || Collection.class.isAssignableFrom(raw) && isStructured(last);
     }
     return type instanceof Class<?> plain
-        && (plain.isRecord() || plain.isSealed())
+        && (plain.isRecord() || UnionCodec.isUnion(plain))
         && !Returns.isForm(plain);
   }
 }

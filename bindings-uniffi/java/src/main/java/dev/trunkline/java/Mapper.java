@@ -151,7 +151,7 @@ final class Mapper {
       return RecordCodec.of(type).read(objectOf(json));
     } else if (type == TrunklineException.class) {
       return TrunklineException.of(objectOf(json));
-    } else if (type.isSealed()) {
+    } else if (UnionCodec.isUnion(type)) {
       return UnionCodec.of(type).read(objectOf(json));
     } else if (json instanceof String text && OpenEnum.class.isAssignableFrom(type)) {
       return OpenEnum.of(type, text);

@@ -91,7 +91,9 @@ final class Schema {
       return isWrapped(generic.getRawType());
     }
     return !(type instanceof Class<?> plain
-        && (plain.isRecord() || plain.isSealed() || Map.class.isAssignableFrom(plain)));
+        && (plain.isRecord()
+                || UnionCodec.isUnion(plain)
+                || Map.class.isAssignableFrom(plain)));
   }
 
   private Map<String, Object> whole(Map<String, Object> schema) {

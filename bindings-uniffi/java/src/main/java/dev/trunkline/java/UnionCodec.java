@@ -37,6 +37,11 @@ final class UnionCodec {
     }
   }
 
+  /** Returns whether a class is a union. Enums whose constants have bodies are sealed, too. */
+  static boolean isUnion(Class<?> type) {
+    return type.isSealed() && !type.isEnum();
+  }
+
   static UnionCodec of(Class<?> type) {
     return CODECS.get(type);
   }

@@ -89,6 +89,26 @@ class MapperTest {
     assertThrows(InvalidArgumentException.class, () -> Schema.of(Thread.class));
   }
 
+  enum Operator {
+    PLUS {
+      @Override
+      int apply(int left, int right) {
+        return left + right;
+      }
+    };
+
+    abstract int apply(int left, int right);
+  }
+
+  record Sum(Operator operator) {}
+
+  @Test
+  void constantsMayHaveBodies() {
+    var sum = Json.read(Json.parse("{\"operator\":\"PLUS\"}"), Sum.class);
+    assertEquals("{\"operator\":\"PLUS\"}", Json.write(sum));
+    assertTrue(Schema.isWrapped(Operator.class));
+  }
+
   record Numbers(byte small, Short medium, int large, long huge, java.math.BigInteger any) {}
 
   @Test
