@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** Writes the JSON Schema of a type. */
@@ -34,7 +35,7 @@ final class Schema {
           Integer.class, Integer.SIZE,
           Long.class, Long.SIZE);
 
-  /** Records that contain themselves, by name. */
+  /** Classes that contain themselves, by name. */
   private final Map<String, Object> definitions = new LinkedHashMap<>();
 
   private final Deque<Class<?>> open = new ArrayDeque<>();
@@ -111,7 +112,10 @@ final class Schema {
     } else if (type instanceof GenericArrayType array) {
       return list(array.getGenericComponentType());
     }
-    return plain((Class<?>) type);
+    if (type instanceof Class<?> plain) {
+      return plain(plain);
+    }
+    throw unknown(type);
   }
 
   private Map<String, Object> generic(Class<?> type, Type[] arguments) {
@@ -146,22 +150,29 @@ final class Schema {
     } else if (Collection.class.isAssignableFrom(type)) {
       return named("array");
     } else if (type.isRecord()) {
-      return record(type);
-    } else if (type.isSealed()) {
-      return union(type);
+      return once(type, this::record);
+    } else if (UnionCodec.isUnion(type)) {
+      return once(type, this::union);
     }
     throw unknown(type);
   }
 
   private Map<String, Object> record(Class<?> type) {
+    var schema = object(RecordCodec.of(type).members());
+    describe(schema, type.getAnnotation(Description.class));
+    return schema;
+  }
+
+  /** The schema of a class, which is a reference within itself. */
+  private Map<String, Object> once(
+      Class<?> type, Function<Class<?>, Map<String, Object>> schemaOf) {
     if (open.contains(type)) {
       recursive.add(type);
       return reference(type);
     }
     open.push(type);
-    var schema = object(RecordCodec.of(type).members());
+    var schema = schemaOf.apply(type);
     open.pop();
-    describe(schema, type.getAnnotation(Description.class));
     if (!recursive.contains(type)) {
       return schema;
     }
@@ -197,7 +208,7 @@ final class Schema {
   private Map<String, Object> union(Class<?> type) {
     var schemas = new ArrayList<Object>();
     for (var variant : UnionCodec.of(type).variants().entrySet()) {
-      var schema = plain(variant.getValue());
+      var schema = record(variant.getValue());
       var properties =
           new LinkedHashMap<String, Object>(Map.of("type", Map.of("const", variant.getKey())));
       properties.putAll(Mapper.objectOf(schema.get("properties")));
@@ -242,9 +253,9 @@ final class Schema {
     return Json.object("$ref", "#/" + DEFINITIONS + "/" + type.getSimpleName());
   }
 
-  private static InvalidArgumentException unknown(Class<?> type) {
+  private static InvalidArgumentException unknown(Type type) {
     return new InvalidArgumentException(
-        type.getName()
+        type.getTypeName()
             + " has no JSON Schema: use records, sealed interfaces of records, enums, lists, maps, strings and"
             + " numbers, or pass a schema");
   }

@@ -29,9 +29,19 @@ final class UnionCodec {
     var union = type.getAnnotation(Union.class);
     tag = union == null ? "type" : union.tag();
     other = union == null || union.other() == void.class ? null : union.other();
-    for (var variant : type.getPermittedSubclasses()) {
+    add(type);
+  }
+
+  /** Adds the records of a sealed interface, and of those that it permits. */
+  private void add(Class<?> union) {
+    for (var variant : union.getPermittedSubclasses()) {
       var mark = variant.getAnnotation(Variant.class);
-      if (variant != other) {
+      if (isUnion(variant)) {
+        add(variant);
+      } else if (!variant.isRecord()) {
+        throw new InvalidArgumentException(
+            union.getName() + " permits " + variant.getName() + ", which is not a record");
+      } else if (variant != other) {
         variants.put(mark == null ? variant.getSimpleName() : mark.value(), variant);
       }
     }

@@ -89,6 +89,43 @@ class MapperTest {
     assertThrows(InvalidArgumentException.class, () -> Schema.of(Thread.class));
   }
 
+  sealed interface Expression {}
+
+  record Value(int value) implements Expression {}
+
+  record Pair(Expression left, Expression right) implements Expression {}
+
+  sealed interface Scaled extends Expression {}
+
+  record Twice(Expression expression) implements Scaled {}
+
+  record Formula(Expression expression) {}
+
+  @Test
+  void sealedInterfacesMayContainThemselvesAndOthers() {
+    var given = new Formula(new Pair(new Value(1), new Twice(new Value(2))));
+    try (var server = new Server("calculator", "1")) {
+      server.tool(
+          "echo",
+          "",
+          Formula.class,
+          Formula.class,
+          (context, formula) -> new Formula(formula.expression()));
+      try (var client = Client.connect(Target.server(server))) {
+        assertEquals(given, client.callTool("echo", given, Formula.class));
+        var wrong = Map.of("type", "Pair", "left", Map.of("type", "Value", "value", 1));
+        assertTrue(client.callTool("echo", Map.of("expression", wrong)).isError());
+      }
+    }
+  }
+
+  record Box<T>(T value) {}
+
+  @Test
+  void typesWithoutASchemaAreRefused() {
+    assertThrows(InvalidArgumentException.class, () -> Schema.of(Box.class));
+  }
+
   enum Operator {
     PLUS {
       @Override
