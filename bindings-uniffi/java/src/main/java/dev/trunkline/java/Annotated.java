@@ -1,9 +1,11 @@
 package dev.trunkline.java;
 
+import java.lang.annotation.Annotation;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
 import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
 import java.lang.reflect.Parameter;
 import java.lang.reflect.ParameterizedType;
 import java.lang.reflect.Type;
@@ -11,12 +13,16 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** Adds annotated methods to a server. */
 final class Annotated {
+  private static final List<Class<? extends Annotation>> ANNOTATIONS =
+      List.of(McpTool.class, McpResource.class, McpPrompt.class);
+
   private final Method method;
   private final MethodHandle handle;
 
@@ -29,10 +35,9 @@ final class Annotated {
       var lookup =
           MethodHandles.privateLookupIn(method.getDeclaringClass(), MethodHandles.lookup());
       var count = method.getParameterCount();
+      var unbound = lookup.unreflect(method);
       handle =
-          lookup
-              .unreflect(method)
-              .bindTo(object)
+          (Modifier.isStatic(method.getModifiers()) ? unbound : unbound.bindTo(object))
               .asSpreader(Object[].class, count)
               .asType(MethodType.methodType(Object.class, Object[].class));
     } catch (IllegalAccessException inaccessible) {
@@ -45,24 +50,23 @@ final class Annotated {
   }
 
   static List<Registration> add(Server server, Object features) {
-    var methods = new ArrayList<Method>();
-    // Also those that a proxy of the object overrides.
-    for (Class<?> type = features.getClass(); type != null; type = type.getSuperclass()) {
-      methods.addAll(Arrays.asList(type.getDeclaredMethods()));
-    }
-    methods.sort(Comparator.comparing(Method::getName));
     var added = new ArrayList<Registration>();
-    for (var method : methods) {
-      var tool = method.getAnnotation(McpTool.class);
-      var resource = method.getAnnotation(McpResource.class);
-      var prompt = method.getAnnotation(McpPrompt.class);
-      if (tool != null) {
-        added.add(new Annotated(features, method).addTool(server, tool));
-      } else if (resource != null) {
-        added.add(new Annotated(features, method).addResource(server, resource));
-      } else if (prompt != null) {
-        added.add(new Annotated(features, method).addPrompt(server, prompt));
+    try {
+      for (var method : methodsOf(features.getClass())) {
+        var one = new Annotated(features, method);
+        var tool = method.getAnnotation(McpTool.class);
+        var resource = method.getAnnotation(McpResource.class);
+        if (tool != null) {
+          added.add(one.addTool(server, tool));
+        } else if (resource != null) {
+          added.add(one.addResource(server, resource));
+        } else {
+          added.add(one.addPrompt(server, method.getAnnotation(McpPrompt.class)));
+        }
       }
+    } catch (RuntimeException | Error failed) {
+      added.forEach(Registration::remove);
+      throw failed;
     }
     if (added.isEmpty()) {
       throw new InvalidArgumentException(
@@ -70,6 +74,27 @@ final class Annotated {
               + " has no methods with @McpTool, @McpResource or @McpPrompt");
     }
     return added;
+  }
+
+  /** The annotated methods by name, without bridges and methods that another one overrides. */
+  private static List<Method> methodsOf(Class<?> type) {
+    var methods = new ArrayList<Method>();
+    var seen = new HashSet<List<?>>();
+    // Also those that a proxy of the object overrides.
+    for (var owner = type; owner != null; owner = owner.getSuperclass()) {
+      var own = owner.getDeclaredMethods();
+      // A bridge may have the parameters of its method, or those of the overridden one.
+      Arrays.sort(own, Comparator.comparing(Method::isBridge));
+      for (var method : own) {
+        var isAnnotated = ANNOTATIONS.stream().anyMatch(method::isAnnotationPresent);
+        var signature = List.of(method.getName(), List.of(method.getParameterTypes()));
+        if (isAnnotated && seen.add(signature) && !method.isBridge()) {
+          methods.add(method);
+        }
+      }
+    }
+    methods.sort(Comparator.comparing(Method::getName));
+    return methods;
   }
 
   private Registration addTool(Server server, McpTool tool) {

@@ -77,6 +77,71 @@ class FeaturesTest {
     }
   }
 
+  private abstract static class Base<T> {
+    @McpTool(description = "Runs")
+    abstract String run(T given);
+
+    @McpTool(description = "Greets")
+    Object greet() {
+      return "Hello";
+    }
+
+    @McpTool(description = "Counts letters")
+    static int count(String text) {
+      return text.length();
+    }
+  }
+
+  private static final class Derived extends Base<CallsTest.Name> {
+    @Override
+    @McpTool(description = "Runs for a name")
+    String run(CallsTest.Name given) {
+      return "for " + given.name();
+    }
+
+    @Override
+    @McpTool(description = "Greets politely")
+    String greet() {
+      return "Good evening";
+    }
+  }
+
+  @Test
+  void overriddenAndStaticMethodsAreFeatures() {
+    try (var server = new Server("annotated", "1")) {
+      assertEquals(3, server.add(new Derived()).size());
+      try (var client = Client.connect(Target.server(server))) {
+        var given = Map.<String, Object>of("given", Map.of("name", "Ada"));
+        assertEquals("for Ada", client.callTool("run", given, String.class));
+        assertEquals("Good evening", client.callTool("greet", null, String.class));
+        assertEquals("3", client.callTool("count", Map.of("text", "abc"), String.class));
+      }
+    }
+  }
+
+  private static final class HalfRight {
+    @McpTool(description = "Right")
+    String right() {
+      return "";
+    }
+
+    @McpTool(description = "Wrong")
+    String wrong(Thread thread) {
+      return "";
+    }
+  }
+
+  @Test
+  void methodsAreAddedTogetherOrNotAtAll() {
+    try (var server = new Server("annotated", "1")) {
+      assertThrows(InvalidArgumentException.class, () -> server.add(new HalfRight()));
+      server.tool("other", "", (context, given) -> "");
+      try (var client = Client.connect(Target.server(server))) {
+        assertEquals(List.of("other"), client.listTools().stream().map(Tool::name).toList());
+      }
+    }
+  }
+
   @Test
   void aFeatureIsChangedWhileClientsAreConnected() {
     try (var shop = new Server("shop", "1")) {
