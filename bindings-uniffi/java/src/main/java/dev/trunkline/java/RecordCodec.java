@@ -137,17 +137,22 @@ final class RecordCodec {
 
   static Member memberOf(RecordComponent component) {
     return memberOf(
-        component, component.getName(), component.getGenericType(), component.getAnnotatedType());
+        component,
+        component.getName(),
+        component.getGenericType(),
+        component.getAnnotatedType(),
+        // Annotations that were made before records, such as those of Spring.
+        component.getAccessor());
   }
 
   /** Returns a member, whose name is {@code own} unless an annotation names it. */
   static Member memberOf(
-      AnnotatedElement element, String own, Type type, AnnotatedElement annotatedType) {
+      AnnotatedElement element, String own, Type type, AnnotatedElement... annotated) {
     var name = element.getAnnotation(JsonName.class);
     var description = element.getAnnotation(Description.class);
     var isOptional =
         isOptional(type)
-            || Stream.of(element, annotatedType)
+            || Stream.concat(Stream.of(element), Stream.of(annotated))
                 .flatMap(of -> Arrays.stream(of.getAnnotations()))
                 .anyMatch(
                     annotation -> annotation.annotationType().getSimpleName().equals("Nullable"));

@@ -126,6 +126,13 @@ class MapperTest {
     assertThrows(InvalidArgumentException.class, () -> Schema.of(Box.class));
   }
 
+  record Annotated(@org.springframework.lang.Nullable String note, String text) {}
+
+  @Test
+  void nullableComponentsAreOptionalWhateverTheAnnotationTargets() {
+    assertEquals(List.of("text"), Schema.of(Annotated.class).get("required"));
+  }
+
   enum Operator {
     PLUS {
       @Override
