@@ -12,7 +12,8 @@ public final class Json {
   /**
    * Returns the value of a text.
    *
-   * @throws IllegalArgumentException if the text is not JSON
+   * @throws IllegalArgumentException if the text is not JSON, or a number has more than 1,000
+   *     characters
    */
   public static @Nullable Object parse(String text) {
     return Values.parse(text);
@@ -21,7 +22,8 @@ public final class Json {
   /**
    * Returns the object of a text, such as a JSON Schema.
    *
-   * @throws IllegalArgumentException if the text is not JSON, or not an object
+   * @throws IllegalArgumentException if the text is not JSON, not an object, or a number has more
+   *     than 1,000 characters
    */
   @SuppressWarnings("unchecked")
   public static Map<String, Object> parseObject(String text) {

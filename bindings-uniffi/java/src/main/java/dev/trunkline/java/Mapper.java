@@ -16,11 +16,27 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
+import java.util.function.Function;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Writes values as JSON, and reads them from it. */
 final class Mapper {
+  private static final Map<Class<?>, Function<BigDecimal, Number>> INTEGERS =
+      Map.of(
+          byte.class, BigDecimal::byteValueExact,
+          Byte.class, BigDecimal::byteValueExact,
+          short.class, BigDecimal::shortValueExact,
+          Short.class, BigDecimal::shortValueExact,
+          int.class, BigDecimal::intValueExact,
+          Integer.class, BigDecimal::intValueExact,
+          long.class, BigDecimal::longValueExact,
+          Long.class, BigDecimal::longValueExact,
+          BigInteger.class, Mapper::bigInteger);
+
+  /** A few characters, such as {@code 1e999999999}, must not become a gigabyte. */
+  private static final int MOST_ZEROS = 1000;
+
   private Mapper() {}
 
   static @Nullable Object write(@Nullable Object value) {
@@ -112,41 +128,48 @@ final class Mapper {
     return type == Optional.class ? Optional.empty() : null;
   }
 
+  /** Returns whether values of a class are read as a list, a set or a map. */
+  static boolean isContainer(Class<?> type) {
+    return Stream.of(ArrayList.class, LinkedHashSet.class, LinkedHashMap.class)
+        .anyMatch(type::isAssignableFrom);
+  }
+
   private static @Nullable Object generic(@Nullable Object json, Class<?> type, Type[] arguments) {
     if (type == Optional.class) {
       return Optional.ofNullable(value(json, arguments[0]));
     } else if (json == null) {
       return null;
-    } else if (Map.class.isAssignableFrom(type)) {
+    } else if (type.isAssignableFrom(ArrayList.class)) {
+      return listOf(json, arguments[0]);
+    } else if (type.isAssignableFrom(LinkedHashSet.class)) {
+      return new LinkedHashSet<>(listOf(json, arguments[0]));
+    } else if (type.isAssignableFrom(LinkedHashMap.class)) {
       var map = new LinkedHashMap<@Nullable Object, @Nullable Object>();
       objectOf(json)
-          .forEach(
-              (name, member) -> map.put(value(name, arguments[0]), value(member, arguments[1])));
+          .forEach((name, member) -> map.put(key(name, arguments[0]), value(member, arguments[1])));
       return map;
-    } else if (type.isAssignableFrom(List.class)) {
-      return listOf(json, arguments[0]);
-    } else if (type.isAssignableFrom(Set.class)) {
-      return new LinkedHashSet<>(listOf(json, arguments[0]));
     }
     throw new IllegalArgumentException("it cannot be read as " + type.getName());
   }
 
+  /** Reads a name as the key of a map, such as a number. */
+  private static @Nullable Object key(String name, Type type) {
+    var isNumber =
+        type instanceof Class<?> plain
+            && (Number.class.isAssignableFrom(plain) || plain == Duration.class);
+    return value(isNumber ? Json.parse(name) : name, type);
+  }
+
   private static @Nullable Object plain(Object json, Class<?> type) {
-    if (type == Object.class) {
-      return json;
-    } else if (type == String.class && json instanceof String) {
-      return json;
-    } else if ((type == boolean.class || type == Boolean.class) && json instanceof Boolean) {
+    if (type.isInstance(json) || type == boolean.class && json instanceof Boolean) {
       return json;
     } else if (json instanceof Number number
         && (type.isPrimitive() || Number.class.isAssignableFrom(type))) {
       return number(number, type);
     } else if (type == Duration.class && json instanceof Number number) {
       return Duration.ofMillis(number.longValue());
-    } else if (Map.class.isAssignableFrom(type)) {
-      return objectOf(json);
-    } else if (Collection.class.isAssignableFrom(type)) {
-      return generic(json, type, new Type[] {Object.class});
+    } else if (Map.class.isAssignableFrom(type) || Collection.class.isAssignableFrom(type)) {
+      return generic(json, type, new Type[] {Object.class, Object.class});
     } else if (type.isRecord()) {
       return RecordCodec.of(type).read(objectOf(json));
     } else if (type == TrunklineException.class) {
@@ -161,9 +184,6 @@ final class Mapper {
       return Base64.getDecoder().decode(text);
     } else if (type.isArray()) {
       return array(json, type.getComponentType());
-    } else if (json.equals(false)) {
-      // A member that is a value or false.
-      return null;
     }
     throw new IllegalArgumentException(
         "it must be " + nameOf(type) + ", and is " + nameOf(json.getClass()));
@@ -179,22 +199,18 @@ final class Mapper {
     }
     var exact = new BigDecimal(number.toString());
     try {
-      if (type == long.class || type == Long.class) {
-        return exact.longValueExact();
-      } else if (type == int.class || type == Integer.class) {
-        return exact.intValueExact();
-      } else if (type == short.class || type == Short.class) {
-        return exact.shortValueExact();
-      } else if (type == byte.class || type == Byte.class) {
-        return exact.byteValueExact();
-      } else if (type == BigInteger.class) {
-        return exact.toBigIntegerExact();
-      }
+      return INTEGERS.getOrDefault(type, same -> same).apply(exact);
     } catch (ArithmeticException excess) {
       throw new IllegalArgumentException(
           "it must be " + nameOf(type) + ", and is " + number, excess);
     }
-    return exact;
+  }
+
+  private static BigInteger bigInteger(BigDecimal number) {
+    if (number.scale() < -MOST_ZEROS) {
+      throw new ArithmeticException("it is too large");
+    }
+    return number.toBigIntegerExact();
   }
 
   private static List<@Nullable Object> listOf(Object json, Type item) {

@@ -41,10 +41,19 @@ final class Schema {
   private final Deque<Class<?>> open = new ArrayDeque<>();
   private final Set<Class<?>> recursive = new HashSet<>();
 
-  private Schema() {}
+  /** Whether values are also read, which fewer collections allow. */
+  private final boolean isRead;
+
+  private Schema(boolean isRead) {
+    this.isRead = isRead;
+  }
 
   static Map<String, Object> of(Type type) {
-    var schema = new Schema();
+    return of(type, true);
+  }
+
+  private static Map<String, Object> of(Type type, boolean isRead) {
+    var schema = new Schema(isRead);
     return schema.whole(schema.type(type));
   }
 
@@ -55,7 +64,7 @@ final class Schema {
 
   /** The same, of an object with these members. */
   static Map<String, Object> ofArguments(List<RecordCodec.Member> members) {
-    var schema = new Schema();
+    var schema = new Schema(true);
     return closed(schema.whole(schema.object(members)));
   }
 
@@ -70,7 +79,7 @@ final class Schema {
    * The schema of a result, which must be of an object: other values are its member {@code result}.
    */
   static Map<String, Object> ofResult(Type type) {
-    var own = of(type);
+    var own = of(type, false);
     if (!isWrapped(type)) {
       return own;
     }
@@ -92,9 +101,7 @@ final class Schema {
       return isWrapped(generic.getRawType());
     }
     return !(type instanceof Class<?> plain
-        && (plain.isRecord()
-                || UnionCodec.isUnion(plain)
-                || Map.class.isAssignableFrom(plain)));
+        && (plain.isRecord() || UnionCodec.isUnion(plain) || Map.class.isAssignableFrom(plain)));
   }
 
   private Map<String, Object> whole(Map<String, Object> schema) {
@@ -121,12 +128,22 @@ final class Schema {
   private Map<String, Object> generic(Class<?> type, Type[] arguments) {
     if (type == Optional.class) {
       return type(arguments[0]);
-    } else if (Map.class.isAssignableFrom(type)) {
+    } else if (isContainer(type, Map.class) && isKey(arguments[0])) {
       return Json.object("type", "object", "additionalProperties", type(arguments[1]));
-    } else if (Collection.class.isAssignableFrom(type)) {
+    } else if (isContainer(type, Collection.class)) {
       return list(arguments[0]);
     }
     throw unknown(type);
+  }
+
+  private boolean isContainer(Class<?> type, Class<?> base) {
+    return base.isAssignableFrom(type) && (!isRead || Mapper.isContainer(type));
+  }
+
+  private boolean isKey(Type type) {
+    return !isRead
+        || List.of("string", "integer", "number")
+            .contains(type(type).getOrDefault("type", "string"));
   }
 
   private Map<String, Object> plain(Class<?> type) {
@@ -145,9 +162,9 @@ final class Schema {
       return Json.object("type", "string", "enum", EnumCodec.of(type).names());
     } else if (type.isArray()) {
       return list(type.getComponentType());
-    } else if (Map.class.isAssignableFrom(type)) {
+    } else if (isContainer(type, Map.class)) {
       return named("object");
-    } else if (Collection.class.isAssignableFrom(type)) {
+    } else if (isContainer(type, Collection.class)) {
       return named("array");
     } else if (type.isRecord()) {
       return once(type, this::record);

@@ -4,10 +4,17 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.math.BigInteger;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Queue;
+import java.util.Set;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -126,6 +133,54 @@ class MapperTest {
     assertThrows(InvalidArgumentException.class, () -> Schema.of(Box.class));
   }
 
+  record Collections(
+      ArrayList<String> list,
+      HashSet<Integer> set,
+      HashMap<Long, String> map,
+      Map<Unit, String> units) {}
+
+  record Queued(Queue<String> queue) {}
+
+  record Sorted(TreeMap<String, String> map) {}
+
+  record Flags(Map<Boolean, String> map) {}
+
+  @Test
+  void collectionsThatAreAcceptedCanBeRead() {
+    var given =
+        new Collections(
+            new ArrayList<>(List.of("a")),
+            new HashSet<>(Set.of(1)),
+            new HashMap<>(Map.of(2L, "b")),
+            Map.of(Unit.CELSIUS, "warm"));
+    Schema.of(Collections.class);
+    assertEquals(given, Json.read(Json.parse(Json.write(given)), Collections.class));
+    for (var type : List.of(Queued.class, Sorted.class, Flags.class)) {
+      assertThrows(InvalidArgumentException.class, () -> Schema.ofArguments(type));
+      assertEquals("object", Schema.ofResult(type).get("type"));
+    }
+  }
+
+  record Counted(int count, String name) {}
+
+  @Test
+  void falseIsNoNumberAndNoString() {
+    assertMessage(
+        "count: it must be a number of the type int, and is a boolean",
+        "{\"count\":false,\"name\":\"a\"}",
+        Counted.class);
+    assertMessage(
+        "name: it must be a string, and is a boolean",
+        "{\"count\":1,\"name\":false}",
+        Counted.class);
+  }
+
+  @Test
+  void hugeNumbersAreRefused() {
+    assertMessage("it must be a number of the type big", "1e999999999", BigInteger.class);
+    assertMessage("more than 1000 characters", "1".repeat(1001), BigInteger.class);
+  }
+
   record Annotated(@org.springframework.lang.Nullable String note, String text) {}
 
   @Test
@@ -153,7 +208,7 @@ class MapperTest {
     assertTrue(Schema.isWrapped(Operator.class));
   }
 
-  record Numbers(byte small, Short medium, int large, long huge, java.math.BigInteger any) {}
+  record Numbers(byte small, Short medium, int large, long huge, BigInteger any) {}
 
   @Test
   void integersHaveTheBoundsOfTheirTypes() {

@@ -32,10 +32,14 @@ internal fun plain(element: JsonElement): Any? = when (element) {
 private fun numberOf(element: JsonPrimitive): Number {
     element.longOrNull?.let { return it }
     val text = element.content
+    // The time to read digits grows with the square of their number.
+    require(text.length <= MOST_CHARACTERS) { "a number has more than $MOST_CHARACTERS characters" }
     if (text.none { it in ".eE" }) return text.toBigInteger()
     val number = text.toDouble()
     return if (number.isInfinite()) text.toBigDecimal() else number
 }
+
+private const val MOST_CHARACTERS = 1000
 
 internal fun objectFrom(value: Map<String, Any?>): JsonObject = jsonOf(value) as JsonObject
 
