@@ -2,10 +2,8 @@ package dev.trunkline
 
 import com.sun.net.httpserver.HttpExchange
 import com.sun.net.httpserver.HttpHandler
-import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.flow.Flow
 import kotlinx.coroutines.flow.flow
-import kotlinx.coroutines.flow.flowOn
 import kotlinx.coroutines.runBlocking
 import java.io.IOException
 import java.io.InputStream
@@ -32,7 +30,7 @@ private fun requestOf(exchange: HttpExchange): HttpRequest = HttpRequest(
     exchange.remoteAddress.address?.hostAddress,
 )
 
-/** The rest of a stream, in chunks. */
+/** The rest of a stream, in chunks. Reading blocks the thread, which the web server has for the request. */
 internal fun InputStream.chunks(): Flow<ByteArray> = flow {
     val buffer = ByteArray(CHUNK)
     while (true) {
@@ -40,7 +38,7 @@ internal fun InputStream.chunks(): Flow<ByteArray> = flow {
         if (read < 0) break
         emit(buffer.copyOf(read))
     }
-}.flowOn(Dispatchers.IO)
+}
 
 private suspend fun send(response: HttpResponse, exchange: HttpExchange) {
     for ((name, value) in response.headers) {

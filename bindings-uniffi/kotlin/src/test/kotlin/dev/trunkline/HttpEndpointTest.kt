@@ -3,12 +3,15 @@ package dev.trunkline
 import com.sun.net.httpserver.HttpServer
 import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.awaitCancellation
+import kotlinx.coroutines.delay
 import kotlinx.coroutines.flow.first
 import kotlinx.coroutines.flow.flowOf
 import kotlinx.coroutines.flow.fold
 import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.withTimeout
 import java.net.InetSocketAddress
+import java.net.Socket
+import java.net.URI
 import java.util.concurrent.Executors
 import kotlin.test.Test
 import kotlin.test.assertEquals
@@ -66,6 +69,19 @@ class HttpEndpointTest {
     fun `large responses pass in parts`() = test {
         val server = server("web", "1") { tool("large") { "x".repeat(1_000_000) } }
         mounted(server) { url -> Client.connect(url).use { assertEquals(1_000_000, it.callTool<String>("large").length) } }
+        server.close()
+    }
+
+    @Test
+    fun `bodies that do not arrive hold up no other`() = test {
+        val server = server("web", "1") { tool("hello") { "Hi" } }
+        mounted(server) { url ->
+            val head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n"
+            val slow = List(70) { Socket("127.0.0.1", URI(url).port).apply { getOutputStream().write(head.encodeToByteArray()) } }
+            delay(500)
+            Client.connect(url).use { assertEquals("Hi", it.callTool<String>("hello")) }
+            slow.forEach(Socket::close)
+        }
         server.close()
     }
 
