@@ -1,7 +1,6 @@
 package dev.trunkline
 
 import kotlinx.coroutines.flow.Flow
-import kotlinx.coroutines.flow.asSharedFlow
 import kotlinx.coroutines.flow.channelFlow
 import kotlinx.serialization.KSerializer
 import kotlinx.serialization.descriptors.PrimitiveKind
@@ -53,8 +52,8 @@ public abstract class ConnectedClient internal constructor() : ClientOperations(
     /** False once the client was closed or has lost a server that it cannot reach again. */
     public val isConnected: Boolean get() = connection.isOpen
 
-    /** Notifications from the server. */
-    public val notifications: Flow<Notification> get() = connection.notifications.asSharedFlow()
+    /** Notifications from the server, until the connection has ended. */
+    public val notifications: Flow<Notification> get() = connection.notifications
 
     /** Sends a request without a function of its own, and returns its result. */
     public suspend fun request(method: String, params: JsonObject? = null, options: RequestOptions.() -> Unit = {}): JsonElement =

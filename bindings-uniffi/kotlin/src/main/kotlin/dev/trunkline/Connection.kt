@@ -6,7 +6,10 @@ import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.SupervisorJob
 import kotlinx.coroutines.channels.BufferOverflow
 import kotlinx.coroutines.channels.Channel
+import kotlinx.coroutines.flow.Flow
 import kotlinx.coroutines.flow.MutableSharedFlow
+import kotlinx.coroutines.flow.onSubscription
+import kotlinx.coroutines.flow.transformWhile
 import kotlinx.coroutines.launch
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
@@ -26,8 +29,19 @@ internal class Connection(
     /** The deadline of a close is an option of the client. */
     override val optionsOf: ULong? get() = null
 
-    val notifications =
-        MutableSharedFlow<Notification>(extraBufferCapacity = KEPT_NOTIFICATIONS, onBufferOverflow = BufferOverflow.DROP_OLDEST)
+    /** Null is the end. */
+    private val handled =
+        MutableSharedFlow<Notification?>(extraBufferCapacity = KEPT_NOTIFICATIONS, onBufferOverflow = BufferOverflow.DROP_OLDEST)
+
+    @Volatile
+    private var hasEnded = false
+
+    /** The notifications that arrive while it is collected, until the connection has ended. */
+    val notifications: Flow<Notification> =
+        handled.onSubscription { if (hasEnded) emit(null) }.transformWhile {
+            if (it != null) emit(it)
+            it != null
+        }
 
     /** In order, and not on the thread of the port, because a handler may block. */
     private val received =
@@ -37,7 +51,11 @@ internal class Connection(
     private val scope = CoroutineScope(SupervisorJob() + dispatcher)
 
     init {
-        scope.launch { for (notification in received) handle(notification) }
+        scope.launch {
+            for (notification in received) handle(notification)
+            hasEnded = true
+            handled.tryEmit(null)
+        }
     }
 
     /** What is currently known about the server; nothing once the connection has ended. */
@@ -106,7 +124,7 @@ internal class Connection(
     private fun handle(notification: Notification) {
         val (method, params) = notification
         handlers.notificationHandlers[method]?.let { callBack("the handler of $method") { it(params) } }
-        notifications.tryEmit(notification)
+        handled.tryEmit(notification)
     }
 
     companion object {

@@ -2,6 +2,7 @@ package dev.trunkline
 
 import kotlinx.coroutines.CancellationException
 import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.CoroutineStart
 import kotlinx.coroutines.awaitCancellation
 import kotlinx.coroutines.cancelAndJoin
 import kotlinx.coroutines.coroutineScope
@@ -179,6 +180,15 @@ class CallsTest {
                 assertEquals("note://1", subscription.changes.first().uri)
             }
         }
+    }
+
+    @Test
+    fun `notifications end with the connection`() = test({}) { client ->
+        coroutineScope {
+            launch(start = CoroutineStart.UNDISPATCHED) { client.notifications.collect {} }
+            client.close()
+        }
+        assertEquals(listOf(), client.notifications.toList())
     }
 
     @Test
