@@ -13,6 +13,7 @@ import dev.trunkline.callBack
 import dev.trunkline.json
 import dev.trunkline.jsonOf
 import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.CoroutineStart
 import kotlinx.coroutines.cancel
 import kotlinx.coroutines.launch
 import kotlinx.serialization.json.JsonElement
@@ -108,7 +109,8 @@ internal class JvmClient private constructor(
     /** Passes all notifications on, until the returned object is closed. */
     public fun notifications(receive: BiConsumer<String, Map<String, Any?>>): AutoCloseable {
         val scope = CoroutineScope(threads)
-        scope.launch {
+        // It listens when this returns.
+        scope.launch(start = CoroutineStart.UNDISPATCHED) {
             connection.notifications.collect { callBack("onNotification") { receive.accept(it.method, members(it.params)) } }
         }
         return AutoCloseable { scope.cancel() }
