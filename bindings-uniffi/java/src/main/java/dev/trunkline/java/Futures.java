@@ -41,11 +41,8 @@ final class Futures {
       CompletableFuture<T> source, Function<T, @Nullable R> convert) {
     var mapped = source.<R>thenApply(convert);
     mapped.whenComplete(
-        (result, thrown) -> {
-          if (mapped.isCancelled()) {
-            source.cancel(true);
-          }
-        });
+        // Whoever completes it first, such as orTimeout, needs no result any more.
+        (result, thrown) -> source.cancel(true));
     return mapped;
   }
 

@@ -132,6 +132,20 @@ class CallsTest {
   }
 
   @Test
+  void aTimeoutOfAFutureInterruptsTheHandler() {
+    var started = new CountDownLatch(1);
+    var interrupted = new CountDownLatch(1);
+    test(
+        server -> server.tool("waits", "", (context, given) -> sleep(started, interrupted)),
+        client -> {
+          var call = client.callToolAsync("waits", null, options -> {});
+          await(started);
+          call.orTimeout(1, TimeUnit.MILLISECONDS);
+          await(interrupted);
+        });
+  }
+
+  @Test
   void cancellingACallCancelsTheStageOfItsHandler() {
     var started = new CountDownLatch(1);
     var stage = new CompletableFuture<String>();
