@@ -65,7 +65,7 @@ public class ChangeableRegistration<O : FeatureOptions> internal constructor(
      * @throws InvalidArgumentException if the changed feature is invalid; it then stays as it was.
      */
     public fun update(change: O.() -> Unit) {
-        synchronized(new) {
+        synchronized(this) {
             val changed = changes + change
             handle = register(new().also { options -> changed.forEach { options.it() } }, handle)
             changes = changed
