@@ -19,14 +19,20 @@ final class Handling {
   }
 
   static JvmHandler of(Body body) {
+    // A virtual thread would inherit that of the library's thread.
+    var loader = Thread.currentThread().getContextClassLoader();
     return (call, json) -> {
+      var thread = Thread.currentThread();
+      var before = thread.getContextClassLoader();
       var context = new Context(call);
       var outer = Context.enter(context);
       try {
+        thread.setContextClassLoader(loader);
         return body.answer(context, Mapper.objectOf(json));
       } catch (Exception | Suspension thrown) {
         throw Failures.of(thrown);
       } finally {
+        thread.setContextClassLoader(before);
         Context.enter(outer);
       }
     };

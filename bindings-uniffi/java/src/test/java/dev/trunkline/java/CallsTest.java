@@ -246,6 +246,28 @@ class CallsTest {
   }
 
   @Test
+  void handlersHaveTheClassLoaderOfTheirRegistration() {
+    var thread = Thread.currentThread();
+    var before = thread.getContextClassLoader();
+    var own = new ClassLoader(before) {};
+    var seen = new CompletableFuture<ClassLoader>();
+    thread.setContextClassLoader(own);
+    try {
+      test(
+          server ->
+              server.tool(
+                  "load",
+                  "",
+                  (context, given) ->
+                      seen.complete(Thread.currentThread().getContextClassLoader())),
+          client -> client.callTool("load"));
+    } finally {
+      thread.setContextClassLoader(before);
+    }
+    assertEquals(own, seen.join());
+  }
+
+  @Test
   void progressArrivesBeforeTheResult() {
     var seen = new ArrayList<Double>();
     test(
