@@ -14,11 +14,9 @@ import java.io.InputStream
  * ended, first shut its executor down, and await that.
  */
 public fun HttpEndpoint.toHandler(): HttpHandler = HttpHandler { exchange ->
-    exchange.use {
-        runBlocking {
-            handle(requestOf(exchange)).use { response -> send(response, exchange) }
-        }
-    }
+    runBlocking { handle(requestOf(exchange)).use { send(it, exchange) } }
+    // Not after an error, for which the web server drops the connection: the response must not look complete.
+    exchange.close()
 }
 
 private fun requestOf(exchange: HttpExchange): HttpRequest = HttpRequest(

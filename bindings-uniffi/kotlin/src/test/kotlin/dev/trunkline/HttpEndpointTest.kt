@@ -111,6 +111,32 @@ class HttpEndpointTest {
     }
 
     @Test
+    fun `a response that is cut short does not look complete`() = test {
+        val started = CompletableDeferred<Unit>()
+        val server =
+            server("web", "1") {
+                tool("endless") {
+                    info("started")
+                    started.complete(Unit)
+                    awaitCancellation()
+                }
+            }
+        mounted(server) { url ->
+            val request = call("endless")
+            val body = request.body.first()
+            val headers = (request.headers + ("content-length" to "${body.size}")).joinToString("") { "${it.first}: ${it.second}\r\n" }
+            Socket("127.0.0.1", URI(url).port).use { socket ->
+                socket.soTimeout = 5000
+                socket.getOutputStream().write("POST /mcp HTTP/1.1\r\n$headers\r\n".encodeToByteArray() + body)
+                started.await()
+                server.close(0.seconds)
+                val response = socket.getInputStream().readBytes().decodeToString()
+                assertTrue("200 OK" in response && !response.endsWith("\r\n0\r\n\r\n"), response)
+            }
+        }
+    }
+
+    @Test
     fun `bytes of a body and a status are those of the core`() = test {
         val server = server("web", "1") { tool("hello") { "Hi" } }
         val endpoint = server.endpoint()
