@@ -3,6 +3,7 @@ package dev.trunkline.java;
 import com.fasterxml.jackson.core.type.TypeReference;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.lang.reflect.Type;
+import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -91,7 +92,11 @@ public final class Jackson {
   /** The JSON of a value, unless it is one of this library. */
   private @Nullable Object written(@Nullable Object returned) throws Exception {
     var value = Futures.settled(returned);
-    var isOwn = value == null || value instanceof String || Returns.isForm(value.getClass());
+    var isOwn =
+        value == null
+            || value instanceof String
+            || value instanceof List<?> list && list.stream().anyMatch(Returns::isPart)
+            || Returns.isForm(value.getClass());
     return isOwn ? value : mapper.convertValue(value, Object.class);
   }
 }

@@ -64,7 +64,7 @@ final class Returns {
     return parts;
   }
 
-  private static boolean isPart(@Nullable Object value) {
+  static boolean isPart(@Nullable Object value) {
     return value instanceof ContentBlock
         || value instanceof ResourceContents
         || value instanceof PromptMessage;

@@ -95,6 +95,21 @@ class JacksonTest {
     }
   }
 
+  @Test
+  void contentIsNotThatOfTheMapper() {
+    try (var server = new Server("weather", "1")) {
+      jackson.tool(
+          server,
+          "show",
+          "",
+          Map.class,
+          (context, given) -> List.of(Content.text("rain"), Content.text("sun")));
+      try (var client = Client.connect(Target.server(server))) {
+        assertEquals("rain\nsun", client.callTool("show").text());
+      }
+    }
+  }
+
   record OnlySmall(int value) {
     OnlySmall {
       if (value > 10) {
