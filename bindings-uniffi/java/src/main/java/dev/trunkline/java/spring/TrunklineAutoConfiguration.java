@@ -7,6 +7,7 @@ import dev.trunkline.java.McpServlet;
 import dev.trunkline.java.McpTool;
 import dev.trunkline.java.Server;
 import java.lang.reflect.Method;
+import org.springframework.aop.scope.ScopedProxyUtils;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
@@ -14,7 +15,10 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean
 import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplication;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.web.servlet.ServletRegistrationBean;
+import org.springframework.context.ApplicationContext;
+import org.springframework.context.ApplicationListener;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.event.ContextClosedEvent;
 import org.springframework.util.ReflectionUtils;
 
 /**
@@ -54,12 +58,24 @@ public class TrunklineAutoConfiguration {
     return new ServletRegistrationBean<>(new McpServlet(endpoint), properties.path() + "/*");
   }
 
+  /** Closes the endpoint before the web server waits for its streams, which clients keep open. */
+  @Bean
+  public ApplicationListener<ContextClosedEvent> trunklineShutdown(
+      HttpEndpoint endpoint, ApplicationContext context) {
+    return event -> {
+      if (event.getApplicationContext() == context) {
+        endpoint.close();
+      }
+    };
+  }
+
   /** Adds the annotated methods of all beans once they exist. */
   @Bean
   public SmartInitializingSingleton trunklineFeatures(Server server, ListableBeanFactory beans) {
     return () -> {
       for (var name : beans.getBeanDefinitionNames()) {
-        var type = beans.getType(name, false);
+        // Of a bean with a scope, its proxy is added.
+        var type = ScopedProxyUtils.isScopedTarget(name) ? null : beans.getType(name, false);
         if (type != null && hasFeatures(type)) {
           server.add(beans.getBean(name));
         }

@@ -1,25 +1,32 @@
 package dev.trunkline.java.spring;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.trunkline.java.Client;
 import dev.trunkline.java.McpTool;
 import dev.trunkline.java.Server;
+import dev.trunkline.java.SubscriptionFilter;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.net.Socket;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.web.embedded.jetty.JettyServletWebServerFactory;
+import org.springframework.boot.web.server.Shutdown;
 import org.springframework.boot.web.servlet.context.ServletWebServerApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Scope;
+import org.springframework.context.annotation.ScopedProxyMode;
 
 @Timeout(120)
 class TrunklineAutoConfigurationTest {
@@ -30,7 +37,10 @@ class TrunklineAutoConfigurationTest {
   static class Application {
     @Bean
     JettyServletWebServerFactory web() {
-      return new JettyServletWebServerFactory(0);
+      var web = new JettyServletWebServerFactory(0);
+      // The default of Spring Boot.
+      web.setShutdown(Shutdown.GRACEFUL);
+      return web;
     }
 
     @Bean
@@ -44,6 +54,22 @@ class TrunklineAutoConfigurationTest {
     @Bean
     Server server() {
       return OWN;
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class WithScope {
+    @Bean
+    @Scope(value = "prototype", proxyMode = ScopedProxyMode.TARGET_CLASS)
+    Tides tides() {
+      return new Tides();
+    }
+  }
+
+  static class Tides {
+    @McpTool(description = "Tells the tide")
+    public String tide() {
+      return "low";
     }
   }
 
@@ -97,6 +123,36 @@ class TrunklineAutoConfigurationTest {
         },
         Application.class,
         WithServer.class);
+  }
+
+  @Test
+  void beansWithAScopeAreAddedOnce() {
+    withApplication(
+        Map.of(),
+        url -> {
+          try (var client = Client.connect(url + "/mcp")) {
+            assertEquals("low", client.callTool("tide", null, String.class));
+          }
+        },
+        Application.class,
+        WithScope.class);
+  }
+
+  @Test
+  void openStreamsDoNotDelayAShutdown() {
+    var ended = new long[1];
+    var clients = new ArrayList<Client>();
+    withApplication(
+        Map.of(),
+        url -> {
+          clients.add(Client.connect(url + "/mcp"));
+          clients.get(0).subscribe(new SubscriptionFilter().withTools(true));
+          ended[0] = System.nanoTime();
+        },
+        Application.class);
+    var took = Duration.ofNanos(System.nanoTime() - ended[0]);
+    clients.get(0).close();
+    assertTrue(took.toSeconds() < 5, "the shutdown took " + took);
   }
 
   /** The status of an empty request to a host. */
