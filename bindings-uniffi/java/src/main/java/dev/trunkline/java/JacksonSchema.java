@@ -1,10 +1,12 @@
 package dev.trunkline.java;
 
+import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.databind.BeanProperty;
 import com.fasterxml.jackson.databind.JavaType;
 import com.fasterxml.jackson.databind.JsonMappingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.introspect.AnnotatedClassResolver;
 import com.fasterxml.jackson.databind.jsonFormatVisitors.JsonArrayFormatVisitor;
 import com.fasterxml.jackson.databind.jsonFormatVisitors.JsonBooleanFormatVisitor;
 import com.fasterxml.jackson.databind.jsonFormatVisitors.JsonFormatTypes;
@@ -15,10 +17,12 @@ import com.fasterxml.jackson.databind.jsonFormatVisitors.JsonMapFormatVisitor;
 import com.fasterxml.jackson.databind.jsonFormatVisitors.JsonNumberFormatVisitor;
 import com.fasterxml.jackson.databind.jsonFormatVisitors.JsonObjectFormatVisitor;
 import com.fasterxml.jackson.databind.jsonFormatVisitors.JsonStringFormatVisitor;
+import com.fasterxml.jackson.databind.ser.BeanPropertyWriter;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Deque;
+import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -27,6 +31,13 @@ import org.jspecify.annotations.Nullable;
 
 /** Writes the JSON Schema of a type as Jackson's serializers describe it. */
 final class JacksonSchema {
+  /** What leaves out only null. */
+  private static final Set<JsonInclude.Include> WHOLE =
+      EnumSet.of(
+          JsonInclude.Include.ALWAYS,
+          JsonInclude.Include.USE_DEFAULTS,
+          JsonInclude.Include.NON_NULL);
+
   private static final String DEFINITIONS = "$defs";
 
   private final ObjectMapper mapper;
@@ -86,7 +97,8 @@ final class JacksonSchema {
     }
 
     @Override
-    public @Nullable JsonObjectFormatVisitor expectObjectFormat(JavaType type) {
+    public @Nullable JsonObjectFormatVisitor expectObjectFormat(JavaType type)
+        throws JsonMappingException {
       if (open.contains(type)) {
         definitions.putIfAbsent(type.getRawClass().getSimpleName(), Map.of());
         schema.putAll(reference(type));
@@ -94,14 +106,46 @@ final class JacksonSchema {
       }
       open.push(type);
       object = type;
+      var variants = variantsOf(type);
+      if (!variants.isEmpty()) {
+        schema.put("type", "object");
+        schema.put("oneOf", variants);
+        return null;
+      }
       var properties = new LinkedHashMap<String, Object>();
       schema.put("type", "object");
       schema.put("properties", properties);
       return new Members(schema, properties);
     }
 
+    /** The subtypes of an abstract class that a member tells apart. */
+    private List<Object> variantsOf(JavaType type) throws JsonMappingException {
+      var tag = type.isAbstract() ? getProvider().findTypeSerializer(type) : null;
+      if (tag == null || tag.getPropertyName() == null) {
+        return List.of();
+      }
+      var config = mapper.getSerializationConfig();
+      var base = AnnotatedClassResolver.resolve(config, type, config);
+      var variants = new ArrayList<Object>();
+      for (var subtype :
+          mapper.getSubtypeResolver().collectAndResolveSubtypesByClass(config, base)) {
+        var variant = mapper.constructType(subtype.getType());
+        if (!variant.isAbstract()) {
+          var id = tag.getTypeIdResolver().idFromValueAndType(null, subtype.getType());
+          var own = visited(getProvider().findValueSerializer(variant), variant);
+          variants.add(Schema.tagged(own, tag.getPropertyName(), id));
+        }
+      }
+      return variants;
+    }
+
     @Override
-    public JsonArrayFormatVisitor expectArrayFormat(JavaType type) {
+    public @Nullable JsonArrayFormatVisitor expectArrayFormat(JavaType type) {
+      if (type.hasRawClass(byte[].class)) {
+        // Jackson describes the array, and writes Base64.
+        schema.put("type", "string");
+        return null;
+      }
       schema.put("type", "array");
       return new JsonArrayFormatVisitor.Base(getProvider()) {
         @Override
@@ -191,7 +235,10 @@ final class JacksonSchema {
 
       private void add(BeanProperty property, boolean isRequired) throws JsonMappingException {
         var type = property.getType();
-        var schema = visited(getProvider().findPrimaryPropertySerializer(type, property), type);
+        var own = property instanceof BeanPropertyWriter writer ? writer.getSerializer() : null;
+        var serializer =
+            own == null ? getProvider().findPrimaryPropertySerializer(type, property) : own;
+        var schema = visited(serializer, type);
         if (!isRequired && !type.isPrimitive()) {
           schema = Json.object("anyOf", List.of(schema, Map.of("type", "null")));
         }
@@ -212,9 +259,14 @@ final class JacksonSchema {
         if (member == null || !member.getDeclaringClass().isRecord()) {
           return false;
         }
-        return Arrays.stream(member.getDeclaringClass().getRecordComponents())
-            .filter(component -> component.getName().equals(member.getName()))
-            .anyMatch(component -> !RecordCodec.memberOf(component).isOptional());
+        var inclusion =
+            property
+                .findPropertyInclusion(mapper.getSerializationConfig(), member.getDeclaringClass())
+                .getValueInclusion();
+        return WHOLE.contains(inclusion)
+            && Arrays.stream(member.getDeclaringClass().getRecordComponents())
+                .filter(component -> component.getName().equals(member.getName()))
+                .anyMatch(component -> !RecordCodec.memberOf(component).isOptional());
       }
     }
   }

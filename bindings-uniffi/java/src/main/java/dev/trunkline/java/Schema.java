@@ -225,20 +225,21 @@ final class Schema {
   private Map<String, Object> union(Class<?> type) {
     var schemas = new ArrayList<Object>();
     for (var variant : UnionCodec.of(type).variants().entrySet()) {
-      var schema = record(variant.getValue());
-      var properties =
-          new LinkedHashMap<String, Object>(Map.of("type", Map.of("const", variant.getKey())));
-      properties.putAll(Mapper.objectOf(schema.get("properties")));
-      var required = new ArrayList<Object>(List.of("type"));
-      if (schema.get("required") instanceof List<?> others) {
-        required.addAll(others);
-      }
-      schema.put("properties", properties);
-      schema.put("required", required);
-      schemas.add(schema);
+      schemas.add(tagged(record(variant.getValue()), "type", variant.getKey()));
     }
     var schema = Json.object("type", "object", "oneOf", schemas);
     describe(schema, type.getAnnotation(Description.class));
+    return schema;
+  }
+
+  /** The schema of an object that a member with a constant value tells from others. */
+  static Map<String, Object> tagged(Map<String, Object> schema, String tag, String value) {
+    var properties = new LinkedHashMap<String, Object>(Map.of(tag, Map.of("const", value)));
+    properties.putAll(Mapper.objectOf(schema.getOrDefault("properties", Map.of())));
+    var required = new ArrayList<Object>(List.of(tag));
+    required.addAll((List<?>) schema.getOrDefault("required", List.of()));
+    schema.put("properties", properties);
+    schema.put("required", required);
     return schema;
   }
 

@@ -4,10 +4,15 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.annotation.JsonPropertyDescription;
+import com.fasterxml.jackson.annotation.JsonSubTypes;
+import com.fasterxml.jackson.annotation.JsonTypeInfo;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.PropertyNamingStrategies;
+import com.fasterxml.jackson.databind.annotation.JsonSerialize;
+import com.fasterxml.jackson.databind.ser.std.ToStringSerializer;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -108,6 +113,49 @@ class JacksonTest {
         assertEquals("rain\nsun", client.callTool("show").text());
       }
     }
+  }
+
+  record Reading(
+      @JsonSerialize(using = ToStringSerializer.class) long id,
+      byte[] picture,
+      @JsonInclude(JsonInclude.Include.NON_EMPTY) String note,
+      Sky sky) {}
+
+  @JsonTypeInfo(use = JsonTypeInfo.Id.NAME, property = "kind")
+  @JsonSubTypes({
+    @JsonSubTypes.Type(value = Clear.class, name = "clear"),
+    @JsonSubTypes.Type(value = Mixed.class, name = "mixed")
+  })
+  interface Sky {}
+
+  record Clear(double light) implements Sky {}
+
+  record Mixed(List<Sky> parts) implements Sky {}
+
+  @Test
+  void schemasDescribeWhatTheMapperWrites() {
+    var expected =
+        """
+        {"type": "object", "required": ["id", "picture", "sky"], "properties": {
+          "id": {"type": "string"},
+          "picture": {"type": "string"},
+          "note": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+          "sky": {"type": "object", "oneOf": VARIANTS}}}
+        """;
+    var variants =
+        """
+        [{"type": "object", "required": ["kind", "light"], "properties": {
+            "kind": {"const": "clear"}, "light": {"type": "number"}}},
+          {"type": "object", "required": ["kind", "parts"], "properties": {
+            "kind": {"const": "mixed"},
+            "parts": {"type": "array", "items": {"$ref": "#/$defs/Sky"}}}}]
+        """;
+    var schema = jackson.schema(Reading.class);
+    schema.remove("$defs");
+    assertEquals(
+        Json.parse(expected.replace("VARIANTS", variants)), Json.parse(Json.write(schema)));
+    var mapper = new ObjectMapper().setDefaultPropertyInclusion(JsonInclude.Include.NON_EMPTY);
+    assertEquals(null, new Jackson(mapper).schema(Clear.class).get("required"));
   }
 
   record OnlySmall(int value) {
