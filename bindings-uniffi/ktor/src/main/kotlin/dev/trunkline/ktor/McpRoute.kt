@@ -14,6 +14,7 @@ import io.ktor.http.HttpStatusCode
 import io.ktor.http.content.OutgoingContent
 import io.ktor.server.application.ApplicationCall
 import io.ktor.server.application.ApplicationStopPreparing
+import io.ktor.server.application.ApplicationStopped
 import io.ktor.server.application.MissingApplicationPluginException
 import io.ktor.server.application.install
 import io.ktor.server.application.plugin
@@ -60,6 +61,8 @@ public fun Route.mcp(
 /** Serves an endpoint at this route and below it. It closes with the application. */
 public fun Route.mcp(endpoint: HttpEndpoint) {
     application.monitor.subscribe(ApplicationStopPreparing) { runBlocking { endpoint.close() } }
+    // A late request may have opened it again, and CIO without a grace period skips the event above.
+    application.monitor.subscribe(ApplicationStopped) { runBlocking { endpoint.close() } }
     route("{...}") {
         cancelCallsOnClose()
         handle { endpoint.handle(requestOf(call)).use { call.respond(contentOf(it)) } }

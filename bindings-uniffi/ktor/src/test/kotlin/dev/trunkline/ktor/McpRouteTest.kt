@@ -7,6 +7,7 @@ import dev.trunkline.jsonObjectOf
 import dev.trunkline.server
 import dev.trunkline.text
 import io.ktor.server.application.Application
+import io.ktor.server.application.ApplicationStopPreparing
 import io.ktor.server.cio.CIO
 import io.ktor.server.engine.ApplicationEngine
 import io.ktor.server.engine.ApplicationEngineFactory
@@ -136,6 +137,27 @@ class McpRouteTest {
         }
         runBlocking { withTimeout(30.seconds) { cancelled.await() } }
         call?.cancel()
+    }
+
+    @Test
+    fun `an endpoint that a late request opens again closes with its application`() {
+        var opened = 0
+        val server = server("mounted", "1.0", lifespan = { AutoCloseable { opened-- }.also { opened++ } })
+        var url = ""
+        val module: Application.() -> Unit = {
+            routing { route("/mcp") { mcp(server) } }
+            monitor.subscribe(ApplicationStopPreparing) {
+                runBlocking { Client.connect(url).close() }
+                assertEquals(1, opened)
+            }
+        }
+        runBlocking {
+            val web = embeddedServer(Netty, 0, "127.0.0.1", module = module).startSuspend()
+            url = "http://127.0.0.1:${web.engine.resolvedConnectors().single().port}/mcp"
+            web.stopSuspend(0, 1000)
+            assertEquals(0, opened)
+            server.close()
+        }
     }
 
     private fun get(url: String, vararg headers: Pair<String, String>): java.net.http.HttpResponse<String> {
