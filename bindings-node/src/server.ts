@@ -42,7 +42,7 @@ export interface Closable {
 
 /**
  * Frees servers that are dropped without `close`. Open listeners and connections keep their server
- * alive, and servers keep those that are mounted on them.
+ * alive, and mounts keep their features.
  */
 const dropped = new FinalizationRegistry<number>((handle) => port().core.unregister(handle));
 
@@ -78,7 +78,6 @@ export class Server {
     this.#resolveClosed = resolve;
   });
   readonly #lifespan: Lifespan;
-  readonly #mounted = new Set<Server>();
   readonly #telemetry: boolean | undefined;
 
   /** Handles web-standard requests, as in `export default { fetch: server.fetch }`. */
@@ -206,12 +205,10 @@ export class Server {
   mount(prefix: string, other: Server): Registration {
     if (!(other instanceof Server)) throw invalid("mount needs a Server; for a client, use proxy");
     const registration = this.#register(mountFeature(prefix, other.#known()));
-    this.#mounted.add(other);
     this.#lifespan.mount(other.#lifespan);
     return {
       remove: () => {
         registration.remove();
-        this.#mounted.delete(other);
         this.#lifespan.unmount(other.#lifespan);
       },
     };
