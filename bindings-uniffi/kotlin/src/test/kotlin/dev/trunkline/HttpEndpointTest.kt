@@ -17,6 +17,7 @@ import kotlin.test.Test
 import kotlin.test.assertEquals
 import kotlin.test.assertFailsWith
 import kotlin.test.assertTrue
+import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.seconds
 
 class HttpEndpointTest {
@@ -89,7 +90,7 @@ class HttpEndpointTest {
     fun `a response that nobody reads any more cancels its call`() = test {
         val (started, cancelled) = List(2) { CompletableDeferred<Unit>() }
         val server =
-            server("web", "1") {
+            server("web", "1", options = { keepAlive = 50.milliseconds }) {
                 tool("endless") {
                     progress(1.0)
                     info("started")
