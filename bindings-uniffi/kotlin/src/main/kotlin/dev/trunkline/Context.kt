@@ -116,8 +116,10 @@ public class Context internal constructor(internal val ticket: ULong, private va
 
     @PublishedApi
     internal suspend fun <T : Any> elicit(message: String, serializer: KSerializer<T>, options: RequestOptions.() -> Unit): T? {
-        val schema: FormSchema = json.decodeFromJsonElement(schemaOf(serializer.descriptor))
-        val result = elicit(message, schema, options)
+        // Not a FormSchema: the core makes a form of it, without null.
+        val params = objectOf("message" to JsonPrimitive(message), "requestedSchema" to schemaOf(serializer.descriptor))
+        val reply = requester.request(Methods.ELICIT, params, RequestOptions().apply(options))
+        val result: ElicitResult = json.decodeFromJsonElement(reply)
         if (result.action != ElicitAction.ACCEPT) return null
         return values.decodeFromJsonElement(serializer, result.content ?: NOTHING)
     }

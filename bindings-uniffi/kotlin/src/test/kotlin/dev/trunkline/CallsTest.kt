@@ -151,6 +151,20 @@ class CallsTest {
         { onElicit { ElicitResult(ElicitAction.ACCEPT, JsonObject(mapOf("name" to JsonPrimitive("Ada")))) } },
     ) { client -> assertEquals("Ada", textOf(client.callTool("asks"))) }
 
+    @Serializable
+    class Order(val drink: String, val sugar: Int? = null)
+
+    @Test
+    fun `a form may have optional fields`() = test(
+        { tool("orders") { elicit<Order>("What?")?.let { "${it.drink} with ${it.sugar}" } ?: "nothing" } },
+        {
+            onElicit {
+                assertEquals("integer", it.requestedSchema.properties.getValue("sugar").kind)
+                ElicitResult(ElicitAction.ACCEPT, arguments("""{"drink": "tea"}"""))
+            }
+        },
+    ) { client -> assertEquals("tea with null", textOf(client.callTool("orders"))) }
+
     @Test
     fun `middleware wraps calls`() = test({
         middleware("tools/call") { request -> JsonObject(request.next() + ("_meta" to arguments("""{"seen": true}"""))) }

@@ -138,9 +138,11 @@ public final class Context extends ClientRequests {
    */
   public <T extends Record> CompletableFuture<@Nullable T> elicitAsync(
       String message, Class<T> form, Consumer<RequestOptions> options) {
-    var schema = Mapper.read(Schema.of(form), FormSchema.class);
+    // Not a FormSchema: the core makes a form of it, without null.
+    var params = Json.object("message", message, "requestedSchema", Schema.of(form));
     return Futures.map(
-        elicitAsync(message, schema, options),
+        requester().request(Methods.ELICIT, params, options),
+        ElicitResult.class,
         result ->
             result.action().equals(ElicitAction.ACCEPT)
                 ? Mapper.read(result.content(), form)

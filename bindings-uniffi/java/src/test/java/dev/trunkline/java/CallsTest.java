@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -410,5 +411,28 @@ class CallsTest {
       }
       assertEquals(reason, thrown);
     }
+  }
+
+  record Order(String drink, Optional<Integer> sugar) {}
+
+  @Test
+  void aFormMayHaveOptionalFields() {
+    test(
+        server ->
+            server.tool(
+                "orders",
+                "",
+                (context, given) -> String.valueOf(context.elicit("What?", Order.class))),
+        options ->
+            options.onElicit(
+                request -> {
+                  assertEquals(
+                      "integer", request.requestedSchema().properties().get("sugar").kind());
+                  return new ElicitResult(ElicitAction.ACCEPT).withContent(Map.of("drink", "tea"));
+                }),
+        client -> {
+          var ordered = new Order("tea", Optional.empty());
+          assertEquals(ordered.toString(), textOf(client.callTool("orders")));
+        });
   }
 }
