@@ -22,11 +22,8 @@ public annotation class Description(val value: String)
 /** The JSON Schema of a serializable class. */
 internal fun schemaOf(descriptor: SerialDescriptor): JsonObject = SchemaWriter(descriptor).whole()
 
-/** The schema of arguments. Others are refused: decoding would ignore one that is misspelled. */
-internal fun argumentsSchemaOf(descriptor: SerialDescriptor): JsonObject {
-    val schema = schemaOf(descriptor)
-    return if ("properties" in schema) JsonObject(schema + ("additionalProperties" to JsonPrimitive(false))) else schema
-}
+/** The schema of arguments. Classes refuse other members: decoding would ignore one that is misspelled. */
+internal fun argumentsSchemaOf(descriptor: SerialDescriptor): JsonObject = SchemaWriter(descriptor, isClosed = true).whole()
 
 /** The schema of a result, which must be of an object: other values are its member `result`. */
 internal class OutputSchema(descriptor: SerialDescriptor) {
@@ -40,24 +37,28 @@ internal class OutputSchema(descriptor: SerialDescriptor) {
 }
 
 @OptIn(ExperimentalSerializationApi::class)
-private class SchemaWriter(private val root: SerialDescriptor) {
-    /** Classes that contain themselves, by name. */
+private class SchemaWriter(private val root: SerialDescriptor, private val isClosed: Boolean = false) {
     private val definitions = mutableMapOf<String, JsonElement>()
-    private val open = mutableListOf<String>()
-    private val recursive = mutableSetOf<String>()
+    private val open = mutableListOf<Named>()
+
+    /** Classes that contain themselves, with the names of their definitions. */
+    private val recursive = mutableMapOf<Named, String>()
 
     fun whole(): JsonObject {
         val schema = of(root)
         return if (definitions.isEmpty()) schema else JsonObject(schema + (DEFINITIONS to JsonObject(definitions)))
     }
 
-    private fun of(descriptor: SerialDescriptor, description: String? = null): JsonObject {
-        val schema = if (descriptor.isNullable) nullable(kind(descriptor)) else kind(descriptor)
+    /** A class by its name, and the value of its `type` if it is a subclass of a sealed one. */
+    private data class Named(val name: String, val tag: String?)
+
+    private fun of(descriptor: SerialDescriptor, description: String? = null, tag: String? = null): JsonObject {
+        val schema = if (descriptor.isNullable) nullable(kind(descriptor, tag)) else kind(descriptor, tag)
         val text = description ?: descriptor.annotations.description()
         return if (text == null) schema else JsonObject(schema + ("description" to JsonPrimitive(text)))
     }
 
-    private fun kind(descriptor: SerialDescriptor): JsonObject = when (descriptor.kind) {
+    private fun kind(descriptor: SerialDescriptor, tag: String?): JsonObject = when (descriptor.kind) {
         PrimitiveKind.BOOLEAN -> type("boolean")
         PrimitiveKind.BYTE -> integer(Byte.MIN_VALUE, Byte.MAX_VALUE)
         PrimitiveKind.SHORT -> integer(Short.MIN_VALUE, Short.MAX_VALUE)
@@ -68,25 +69,22 @@ private class SchemaWriter(private val root: SerialDescriptor) {
         SerialKind.ENUM -> JsonObject(type("string") + ("enum" to names(descriptor)))
         StructureKind.LIST -> JsonObject(type("array") + ("items" to of(descriptor.getElementDescriptor(0))))
         StructureKind.MAP -> JsonObject(type("object") + ("additionalProperties" to of(descriptor.getElementDescriptor(1))))
-        StructureKind.CLASS, StructureKind.OBJECT -> structure(descriptor)
+        StructureKind.CLASS, StructureKind.OBJECT -> structure(descriptor, tag)
         PolymorphicKind.SEALED -> sealed(descriptor)
         else -> NOTHING
     }
 
-    private fun structure(descriptor: SerialDescriptor): JsonObject {
+    private fun structure(descriptor: SerialDescriptor, tag: String?): JsonObject {
         // An inline class is written as its value.
         if (descriptor.isInline) return unsigned(descriptor) ?: of(descriptor.getElementDescriptor(0))
-        val name = descriptor.serialName.removeSuffix("?")
-        if (name in open) {
-            recursive += name
-            return JsonObject(mapOf("\$ref" to JsonPrimitive(reference(name))))
-        }
-        open += name
-        val schema = members(descriptor)
-        open -= name
-        if (name !in recursive) return schema
-        definitions[short(name)] = schema
-        return if (open.isEmpty()) schema else JsonObject(mapOf("\$ref" to JsonPrimitive(reference(name))))
+        val named = Named(descriptor.serialName.removeSuffix("?"), tag)
+        if (named in open) return reference(recursive.getOrPut(named) { unused(named.name.substringAfterLast('.')) })
+        open += named
+        val schema = members(descriptor, tag)
+        open -= named
+        val name = recursive[named] ?: return schema
+        definitions[name] = schema
+        return if (open.isEmpty()) schema else reference(name)
     }
 
     private fun unsigned(descriptor: SerialDescriptor): JsonObject? = when (descriptor.serialName.removeSuffix("?")) {
@@ -97,14 +95,17 @@ private class SchemaWriter(private val root: SerialDescriptor) {
         else -> null
     }
 
-    private fun members(descriptor: SerialDescriptor): JsonObject {
+    private fun members(descriptor: SerialDescriptor, tag: String?): JsonObject {
         val elements = 0 until descriptor.elementsCount
+        val tagged = if (tag == null) NOTHING else objectOf("type" to objectOf("const" to JsonPrimitive(tag)))
         val properties =
             elements.associate { index ->
                 val description = descriptor.getElementAnnotations(index).description()
                 descriptor.getElementName(index) to of(descriptor.getElementDescriptor(index), description)
             }
-        return objectSchema(properties, elements.filterNot(descriptor::isElementOptional).map(descriptor::getElementName))
+        val required = elements.filterNot(descriptor::isElementOptional).map(descriptor::getElementName)
+        val schema = objectSchema(tagged + properties, tagged.keys + required)
+        return if (isClosed) JsonObject(schema + ("additionalProperties" to JsonPrimitive(false))) else schema
     }
 
     /** One of the subclasses, each with the name of its class in `type`. */
@@ -112,11 +113,7 @@ private class SchemaWriter(private val root: SerialDescriptor) {
         val subclasses = descriptor.getElementDescriptor(1)
         val schemas =
             (0 until subclasses.elementsCount).map { index ->
-                val schema = of(subclasses.getElementDescriptor(index))
-                val tag = JsonObject(mapOf("const" to JsonPrimitive(subclasses.getElementName(index))))
-                val properties = mapOf("type" to tag) + (schema["properties"] as? JsonObject).orEmpty()
-                val required = listOf(JsonPrimitive("type")) + (schema["required"] as? JsonArray).orEmpty()
-                JsonObject(schema + ("properties" to JsonObject(properties)) + ("required" to JsonArray(required)))
+                of(subclasses.getElementDescriptor(index), tag = subclasses.getElementName(index))
             }
         return JsonObject(type("object") + ("oneOf" to JsonArray(schemas)))
     }
@@ -126,9 +123,10 @@ private class SchemaWriter(private val root: SerialDescriptor) {
 
     private fun nullable(schema: JsonObject): JsonObject = JsonObject(mapOf("anyOf" to JsonArray(listOf(schema, type("null")))))
 
-    private fun reference(name: String) = "#/$DEFINITIONS/${short(name)}"
+    private fun reference(name: String) = JsonObject(mapOf("\$ref" to JsonPrimitive("#/$DEFINITIONS/$name")))
 
-    private fun short(name: String) = name.substringAfterLast('.')
+    private fun unused(name: String) =
+        generateSequence(1) { it + 1 }.map { if (it == 1) name else "$name$it" }.first { it !in recursive.values }
 
     private fun List<Annotation>.description(): String? = filterIsInstance<Description>().firstOrNull()?.value
 }
@@ -140,7 +138,7 @@ private fun type(name: String): JsonObject = JsonObject(mapOf("type" to JsonPrim
 private fun integer(minimum: Number, maximum: Number): JsonObject =
     JsonObject(type("integer") + mapOf("minimum" to JsonPrimitive(minimum), "maximum" to JsonPrimitive(maximum)))
 
-private fun objectSchema(properties: Map<String, JsonElement>, required: List<String>, definitions: JsonElement? = null): JsonObject =
+private fun objectSchema(properties: Map<String, JsonElement>, required: Collection<String>, definitions: JsonElement? = null): JsonObject =
     objectOf(
         "type" to JsonPrimitive("object"),
         "properties" to JsonObject(properties),

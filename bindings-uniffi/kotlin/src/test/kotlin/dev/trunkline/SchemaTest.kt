@@ -1,5 +1,6 @@
 package dev.trunkline
 
+import kotlinx.coroutines.runBlocking
 import kotlinx.serialization.SerialName
 import kotlinx.serialization.Serializable
 import kotlinx.serialization.json.JsonObject
@@ -42,6 +43,60 @@ class SchemaTest {
             (schema.getValue("properties") as Map<*, *>)["children"].toString(),
         )
         assertTrue("\$defs" in schema)
+    }
+
+    @Serializable
+    sealed interface Expression
+
+    @Serializable
+    @SerialName("value")
+    class Value(val value: Int) : Expression
+
+    @Serializable
+    @SerialName("pair")
+    class Pair(val left: Expression, val right: Expression, val other: Pair? = null) : Expression
+
+    @Serializable
+    class Formula(val expression: Expression)
+
+    @Test
+    fun `classes inside arguments refuse other members`() = runBlocking {
+        val server = server("calculator", "1.0") { tool<Formula>("check") { "right" } }
+        val one = """{"type":"value","value":1}"""
+        val pair = """"type":"pair","left":$one,"right":{"type":"pair","left":$one,"right":$one}"""
+        val calls =
+            mapOf(
+                "{$pair}" to false,
+                """{$pair,"other":{"left":$one,"right":$one}}""" to false,
+                """{$pair,"othr":null}""" to true,
+                """{"type":"pair","left":$one,"right":{"type":"value","value":1,"unit":"m"}}""" to true,
+                """{$pair,"other":{"left":$one,"right":$one,"othr":null}}""" to true,
+            )
+        Client.connect(server).use { client ->
+            for ((expression, isError) in calls) {
+                val arguments = JsonObject(mapOf("expression" to json.parseToJsonElement(expression)))
+                assertEquals(isError, client.callTool("check", arguments).isError, expression)
+            }
+        }
+        server.close()
+        assertFalse("additionalProperties" in schemaOf(serializer<Formula>().descriptor).toString())
+    }
+
+    @Serializable
+    @SerialName("first.Node")
+    class First(val nodes: List<First>)
+
+    @Serializable
+    @SerialName("second.Node")
+    class Second(val name: String, val nodes: List<Second>)
+
+    @Serializable
+    class Nodes(val first: First, val second: Second)
+
+    @Test
+    fun `classes of one name have definitions of their own`() {
+        val definitions = schemaOf(serializer<Nodes>().descriptor).getValue("\$defs") as JsonObject
+        assertEquals(setOf("Node", "Node2"), definitions.keys)
     }
 
     @Serializable

@@ -4,6 +4,8 @@ import dev.trunkline.jvm.Jvm;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** What exceptions of handlers mean to their callers. */
@@ -25,6 +27,19 @@ final class Failures {
 
   static String messageOf(Throwable thrown) {
     return thrown.getMessage() == null ? thrown.toString() : thrown.getMessage();
+  }
+
+  /** Runs work on a part of a value. Errors begin with its path from the whole, {@code $}. */
+  static <T extends @Nullable Object> T at(Object step, Supplier<T> work) {
+    try {
+      return work.get();
+    } catch (InvalidArgumentException inner) {
+      var message = messageOf(inner);
+      throw new InvalidArgumentException(
+          "$"
+              + (step instanceof Integer ? "[" + step + "]" : "." + step)
+              + (message.startsWith("$") ? message.substring(1) : ": " + message));
+    }
   }
 
   private static @Nullable Map<String, Object> failure(Throwable thrown) {

@@ -23,6 +23,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Deque;
 import java.util.EnumSet;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -38,12 +39,12 @@ final class JacksonSchema {
           JsonInclude.Include.USE_DEFAULTS,
           JsonInclude.Include.NON_NULL);
 
-  private static final String DEFINITIONS = "$defs";
-
   private final ObjectMapper mapper;
 
-  /** Classes that contain themselves, by name; and those whose members are being visited. */
   private final Map<String, Object> definitions = new LinkedHashMap<>();
+
+  /** Classes that contain themselves, with the names of their definitions. */
+  private final Map<JavaType, String> recursive = new HashMap<>();
 
   private final Deque<JavaType> open = new ArrayDeque<>();
 
@@ -54,7 +55,7 @@ final class JacksonSchema {
   Map<String, Object> of(JavaType type) {
     var schema = visited(visitor -> mapper.acceptJsonFormatVisitor(type, visitor));
     if (!definitions.isEmpty()) {
-      schema.put(DEFINITIONS, definitions);
+      schema.put(Schema.DEFINITIONS, definitions);
     }
     return schema;
   }
@@ -75,10 +76,6 @@ final class JacksonSchema {
     return visitor.schema;
   }
 
-  private static Map<String, Object> reference(JavaType type) {
-    return Json.object("$ref", "#/" + DEFINITIONS + "/" + type.getRawClass().getSimpleName());
-  }
-
   /** Fills the schema of one value. */
   private final class Visitor extends JsonFormatVisitorWrapper.Base {
     final Map<String, Object> schema = new LinkedHashMap<>();
@@ -90,8 +87,8 @@ final class JacksonSchema {
         return;
       }
       open.remove(object);
-      var name = object.getRawClass().getSimpleName();
-      if (definitions.containsKey(name)) {
+      var name = recursive.get(object);
+      if (name != null) {
         definitions.put(name, new LinkedHashMap<>(schema));
       }
     }
@@ -100,8 +97,10 @@ final class JacksonSchema {
     public @Nullable JsonObjectFormatVisitor expectObjectFormat(JavaType type)
         throws JsonMappingException {
       if (open.contains(type)) {
-        definitions.putIfAbsent(type.getRawClass().getSimpleName(), Map.of());
-        schema.putAll(reference(type));
+        var name =
+            recursive.computeIfAbsent(
+                type, own -> Schema.nameOf(own.getRawClass(), recursive.values()));
+        schema.putAll(Schema.reference(name));
         return null;
       }
       open.push(type);

@@ -4,24 +4,24 @@ import java.lang.reflect.GenericArrayType;
 import java.lang.reflect.ParameterizedType;
 import java.lang.reflect.Type;
 import java.lang.reflect.WildcardType;
+import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Deque;
-import java.util.HashSet;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** Writes the JSON Schema of a type. */
 final class Schema {
-  private static final String DEFINITIONS = "$defs";
+  static final String DEFINITIONS = "$defs";
 
   /** The bits of integers. */
   private static final Map<Class<?>, Integer> BITS =
@@ -35,13 +35,20 @@ final class Schema {
           Integer.class, Integer.SIZE,
           Long.class, Long.SIZE);
 
-  /** Classes that contain themselves, by name. */
+  /** The other numbers that can be read. */
+  private static final List<Class<?>> NUMBERS =
+      List.of(float.class, Float.class, double.class, Double.class, BigDecimal.class, Number.class);
+
   private final Map<String, Object> definitions = new LinkedHashMap<>();
-
   private final Deque<Class<?>> open = new ArrayDeque<>();
-  private final Set<Class<?>> recursive = new HashSet<>();
 
-  /** Whether values are also read, which fewer collections allow. */
+  /** Classes that contain themselves, with the names of their definitions. */
+  private final Map<Class<?>, String> recursive = new HashMap<>();
+
+  /**
+   * Whether values are read: records refuse other members, because reading would ignore one that is
+   * misspelled, and fewer collections and numbers are allowed.
+   */
   private final boolean isRead;
 
   private Schema(boolean isRead) {
@@ -49,7 +56,7 @@ final class Schema {
   }
 
   static Map<String, Object> of(Type type) {
-    return of(type, true);
+    return of(type, false);
   }
 
   private static Map<String, Object> of(Type type, boolean isRead) {
@@ -57,29 +64,21 @@ final class Schema {
     return schema.whole(schema.type(type));
   }
 
-  /** The schema of arguments. Others are refused: reading would ignore one that is misspelled. */
   static Map<String, Object> ofArguments(Type type) {
-    return closed(of(type));
+    return of(type, true);
   }
 
-  /** The same, of an object with these members. */
+  /** The schema of arguments with these names. */
   static Map<String, Object> ofArguments(List<RecordCodec.Member> members) {
     var schema = new Schema(true);
-    return closed(schema.whole(schema.object(members)));
-  }
-
-  private static Map<String, Object> closed(Map<String, Object> schema) {
-    if (schema.containsKey("properties")) {
-      schema.put("additionalProperties", false);
-    }
-    return schema;
+    return schema.whole(schema.object(members));
   }
 
   /**
    * The schema of a result, which must be of an object: other values are its member {@code result}.
    */
   static Map<String, Object> ofResult(Type type) {
-    var own = of(type, false);
+    var own = of(type);
     if (!isWrapped(type)) {
       return own;
     }
@@ -153,8 +152,7 @@ final class Schema {
       return named("boolean");
     } else if (BITS.containsKey(type) || type == BigInteger.class || type == Duration.class) {
       return integer(type);
-    } else if (type.isPrimitive() && type != void.class && type != char.class
-        || Number.class.isAssignableFrom(type)) {
+    } else if (isNumber(type)) {
       return named("number");
     } else if (type == String.class || type == byte[].class) {
       return named("string");
@@ -174,6 +172,10 @@ final class Schema {
     throw unknown(type);
   }
 
+  private boolean isNumber(Class<?> type) {
+    return NUMBERS.contains(type) || !isRead && Number.class.isAssignableFrom(type);
+  }
+
   private Map<String, Object> record(Class<?> type) {
     var schema = object(RecordCodec.of(type).members());
     describe(schema, type.getAnnotation(Description.class));
@@ -184,24 +186,33 @@ final class Schema {
   private Map<String, Object> once(
       Class<?> type, Function<Class<?>, Map<String, Object>> schemaOf) {
     if (open.contains(type)) {
-      recursive.add(type);
-      return reference(type);
+      return reference(recursive.computeIfAbsent(type, own -> nameOf(own, recursive.values())));
     }
     open.push(type);
     var schema = schemaOf.apply(type);
     open.pop();
-    if (!recursive.contains(type)) {
+    var name = recursive.get(type);
+    if (name == null) {
       return schema;
     }
-    definitions.put(type.getSimpleName(), schema);
-    return open.isEmpty() ? new LinkedHashMap<>(schema) : reference(type);
+    definitions.put(name, schema);
+    return open.isEmpty() ? new LinkedHashMap<>(schema) : reference(name);
+  }
+
+  /** A name for the definition of a class, which no other has. */
+  static String nameOf(Class<?> type, Collection<String> used) {
+    var name = type.getSimpleName();
+    for (var count = 2; used.contains(name); count++) {
+      name = type.getSimpleName() + count;
+    }
+    return name;
   }
 
   private Map<String, Object> object(List<RecordCodec.Member> members) {
     var properties = new LinkedHashMap<String, Object>();
     var required = new ArrayList<String>();
     for (var member : members) {
-      var schema = type(member.type());
+      var schema = Failures.at(member.name(), () -> type(member.type()));
       if (member.isOptional()) {
         schema = Json.object("anyOf", List.of(schema, named("null")));
       } else {
@@ -218,14 +229,22 @@ final class Schema {
         "properties",
         properties,
         "required",
-        required.isEmpty() ? null : required);
+        required.isEmpty() ? null : required,
+        "additionalProperties",
+        isRead ? false : null);
   }
 
   /** One of the records, each with its name in {@code type}. */
   private Map<String, Object> union(Class<?> type) {
     var schemas = new ArrayList<Object>();
     for (var variant : UnionCodec.of(type).variants().entrySet()) {
-      schemas.add(tagged(record(variant.getValue()), "type", variant.getKey()));
+      var record = record(variant.getValue());
+      if (Mapper.objectOf(record.get("properties")).containsKey("type")) {
+        throw new InvalidArgumentException(
+            variant.getValue().getName()
+                + " has a component named type, which is the member with the name of the class");
+      }
+      schemas.add(tagged(record, "type", variant.getKey()));
     }
     var schema = Json.object("type", "object", "oneOf", schemas);
     describe(schema, type.getAnnotation(Description.class));
@@ -267,8 +286,8 @@ final class Schema {
     return Json.object("type", "integer", "minimum", -maximum - 1, "maximum", maximum);
   }
 
-  private static Map<String, Object> reference(Class<?> type) {
-    return Json.object("$ref", "#/" + DEFINITIONS + "/" + type.getSimpleName());
+  static Map<String, Object> reference(String name) {
+    return Json.object("$ref", "#/" + DEFINITIONS + "/" + name);
   }
 
   private static InvalidArgumentException unknown(Type type) {

@@ -42,7 +42,11 @@ final class UnionCodec {
         throw new InvalidArgumentException(
             union.getName() + " permits " + variant.getName() + ", which is not a record");
       } else if (variant != other) {
-        variants.put(mark == null ? variant.getSimpleName() : mark.value(), variant);
+        var before = variants.put(mark == null ? variant.getSimpleName() : mark.value(), variant);
+        if (before != null && before != variant) {
+          throw new InvalidArgumentException(
+              before.getName() + " and " + variant.getName() + " have one name in JSON");
+        }
       }
     }
   }

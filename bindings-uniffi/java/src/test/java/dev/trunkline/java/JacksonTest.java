@@ -15,6 +15,7 @@ import com.fasterxml.jackson.databind.annotation.JsonSerialize;
 import com.fasterxml.jackson.databind.ser.std.ToStringSerializer;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -156,6 +157,12 @@ class JacksonTest {
         Json.parse(expected.replace("VARIANTS", variants)), Json.parse(Json.write(schema)));
     var mapper = new ObjectMapper().setDefaultPropertyInclusion(JsonInclude.Include.NON_EMPTY);
     assertEquals(null, new Jackson(mapper).schema(Clear.class).get("required"));
+  }
+
+  @Test
+  void classesOfOneNameHaveDefinitionsOfTheirOwn() {
+    var definitions = (Map<?, ?>) jackson.schema(MapperTest.Nodes.class).get("$defs");
+    assertEquals(Set.of("Node", "Node2"), definitions.keySet());
   }
 
   record OnlySmall(int value) {

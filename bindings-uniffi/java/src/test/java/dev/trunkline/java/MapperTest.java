@@ -15,6 +15,7 @@ import java.util.Optional;
 import java.util.Queue;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -131,6 +132,62 @@ class MapperTest {
   @Test
   void typesWithoutASchemaAreRefused() {
     assertThrows(InvalidArgumentException.class, () -> Schema.of(Box.class));
+  interface First {
+    record Item(int count) implements Ambiguous {}
+
+    record Node(List<Node> nodes) {}
+  }
+
+  interface Second {
+    record Item(String text) implements Ambiguous {}
+
+    record Node(String name, List<Node> nodes) {}
+  }
+
+  sealed interface Ambiguous permits First.Item, Second.Item {}
+
+  sealed interface Marked {}
+
+  record Mark(String type) implements Marked {}
+
+  record Nodes(First.Node first, Second.Node second) {}
+
+  @Test
+  void recordsMayHaveOneNameUnlessItTellsThemApart() {
+    var definitions = (Map<?, ?>) Schema.of(Nodes.class).get("$defs");
+    assertEquals(Set.of("Node", "Node2"), definitions.keySet());
+    for (var union : List.of(Ambiguous.class, Marked.class)) {
+      assertThrows(InvalidArgumentException.class, () -> Schema.of(union));
+    }
+  }
+
+  record Inner(String name, Optional<String> country) {}
+
+  record Outer(Optional<Inner> place, List<Shape> shapes) {}
+
+  @Test
+  void recordsInsideArgumentsRefuseOtherMembers() {
+    try (var server = new Server("test", "1")) {
+      server.tool("where", "", Outer.class, (context, given) -> "there");
+      try (var client = Client.connect(Target.server(server))) {
+        for (var wrong :
+            List.of(
+                "{'place': {'name': 'Oslo', 'contry': 'NO'}, 'shapes': []}",
+                "{'shapes': [{'type': 'Circle', 'radius': 1, 'color': 'red'}]}")) {
+          var result = client.callTool("where", Json.parseObject(wrong.replace('\'', '"')));
+          assertTrue(result.isError(), result.text());
+        }
+        assertEquals(
+            "there",
+            client.callTool(
+                "where",
+                new Outer(Optional.of(new Inner("Oslo", Optional.empty())), List.of(new Circle(1))),
+                String.class));
+      }
+    }
+    assertTrue(!Json.write(Schema.ofResult(Outer.class)).contains("additionalProperties"));
+  }
+
   }
 
   record Collections(
@@ -145,6 +202,8 @@ class MapperTest {
 
   record Flags(Map<Boolean, String> map) {}
 
+  record Counter(AtomicInteger count) {}
+
   @Test
   void collectionsThatAreAcceptedCanBeRead() {
     var given =
@@ -155,7 +214,7 @@ class MapperTest {
             Map.of(Unit.CELSIUS, "warm"));
     Schema.of(Collections.class);
     assertEquals(given, Json.read(Json.parse(Json.write(given)), Collections.class));
-    for (var type : List.of(Queued.class, Sorted.class, Flags.class)) {
+    for (var type : List.of(Queued.class, Sorted.class, Flags.class, Counter.class)) {
       assertThrows(InvalidArgumentException.class, () -> Schema.ofArguments(type));
       assertEquals("object", Schema.ofResult(type).get("type"));
     }
