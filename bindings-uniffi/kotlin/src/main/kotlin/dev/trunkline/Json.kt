@@ -25,12 +25,7 @@ internal val values: Json =
     }
 
 /** A JSON object of names and values: strings, numbers, booleans, null, lists, maps, and serializable classes. */
-public fun jsonObjectOf(vararg members: Pair<String, Any?>): JsonObject = JsonObject(
-    members.associate { (name, value) ->
-        name to
-            jsonOf(value)
-    },
-)
+public fun jsonObjectOf(vararg members: Pair<String, Any?>): JsonObject = jsonOf(members.toMap()) as JsonObject
 
 internal val NOTHING: JsonObject = JsonObject(emptyMap())
 

@@ -66,9 +66,9 @@ internal fun jsonOf(value: Any?): JsonElement = when (value) {
     is JsonElement -> value
     is String -> JsonPrimitive(value)
     is Boolean -> JsonPrimitive(value)
-    is Number -> JsonPrimitive(value)
-    is Map<*, *> -> JsonObject(value.entries.associate { (name, member) -> name.toString() to jsonOf(member) })
-    is Iterable<*> -> JsonArray(value.map(::jsonOf))
+    is Number -> numberOf(value)
+    is Map<*, *> -> JsonObject(value.entries.associate { (name, member) -> name.toString() to part(member) { ".$name" } })
+    is Iterable<*> -> JsonArray(value.mapIndexed { index, item -> part(item) { "[$index]" } })
     else -> serialized(value)
 }
 
@@ -78,6 +78,19 @@ private fun serialized(value: Any): JsonElement {
     requireNotNull(serializer) { "a handler returned a ${value::class.simpleName}, which is not @Serializable" }
     @Suppress("UNCHECKED_CAST")
     return values.encodeToJsonElement(serializer as KSerializer<Any>, value)
+}
+
+private fun numberOf(value: Number): JsonPrimitive {
+    require((value !is Double && value !is Float) || value.toDouble().isFinite()) { "$value has no form in JSON" }
+    return JsonPrimitive(value)
+}
+
+/** A part of a value. Errors begin with its path from the whole, `$`. */
+private inline fun part(value: Any?, step: () -> String): JsonElement = try {
+    jsonOf(value)
+} catch (error: IllegalArgumentException) {
+    val message = error.message.orEmpty()
+    throw IllegalArgumentException("\$" + step() + if (message.startsWith("\$")) message.drop(1) else ": $message", error)
 }
 
 private fun inputOf(input: InputRequired): JsonObject =

@@ -166,6 +166,12 @@ class CallsTest {
     ) { client -> assertEquals("tea with null", textOf(client.callTool("orders"))) }
 
     @Test
+    fun `what cannot be written is named with its path`() {
+        val error = assertFailsWith<IllegalArgumentException> { jsonObjectOf("a" to listOf(1, mapOf("b" to Double.NaN))) }
+        assertEquals("\$.a[1].b: NaN has no form in JSON", error.message)
+    }
+
+    @Test
     fun `middleware wraps calls`() = test({
         middleware("tools/call") { request -> JsonObject(request.next() + ("_meta" to arguments("""{"seen": true}"""))) }
         tool("plain") { "text" }

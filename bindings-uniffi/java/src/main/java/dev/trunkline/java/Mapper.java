@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -40,18 +41,25 @@ final class Mapper {
   private Mapper() {}
 
   static @Nullable Object write(@Nullable Object value) {
-    if (value == null
+    if (value instanceof Double || value instanceof Float) {
+      if (!Double.isFinite(((Number) value).doubleValue())) {
+        throw new InvalidArgumentException(value + " has no form in JSON");
+      }
+      return value;
+    } else if (value == null
         || value instanceof String
         || value instanceof Boolean
         || value instanceof Number) {
       return value;
     } else if (value instanceof Map<?, ?> map) {
       var object = new LinkedHashMap<String, @Nullable Object>();
-      map.forEach((name, member) -> object.put(String.valueOf(write(name)), write(member)));
+      map.forEach(
+          (name, member) ->
+              object.put(String.valueOf(write(name)), Failures.at(name, () -> write(member))));
       return object;
     } else if (value instanceof Iterable<?> items) {
       var list = new ArrayList<@Nullable Object>();
-      items.forEach(item -> list.add(write(item)));
+      items.forEach(item -> list.add(Failures.at(list.size(), () -> write(item))));
       return list;
     } else if (value instanceof Record record) {
       return RecordCodec.of(record.getClass()).write(record);
@@ -68,11 +76,10 @@ final class Mapper {
     } else if (value instanceof Character || value instanceof CharSequence) {
       return value.toString();
     } else if (value.getClass().isArray()) {
-      var list = new ArrayList<@Nullable Object>();
-      for (var index = 0; index < Array.getLength(value); index++) {
-        list.add(write(Array.get(value, index)));
-      }
-      return list;
+      return write(
+          IntStream.range(0, Array.getLength(value))
+              .mapToObj(index -> Array.get(value, index))
+              .toList());
     }
     throw new InvalidArgumentException(
         "a "

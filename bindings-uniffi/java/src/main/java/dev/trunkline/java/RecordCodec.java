@@ -96,12 +96,14 @@ final class RecordCodec {
       object.put(tag, mark);
     }
     for (var index = 0; index < members.size(); index++) {
-      var value = Mapper.write(get(record, index));
-      if (members.get(index).isOneOrList() && value instanceof List<?> list && list.size() == 1) {
+      var member = members.get(index);
+      var component = get(record, index);
+      var value = Failures.at(member.name(), () -> Mapper.write(component));
+      if (member.isOneOrList() && value instanceof List<?> list && list.size() == 1) {
         value = list.get(0);
       }
       if (value != null) {
-        object.put(members.get(index).name(), value);
+        object.put(member.name(), value);
       }
     }
     return object;

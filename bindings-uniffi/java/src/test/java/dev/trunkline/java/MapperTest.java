@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.math.BigInteger;
 import java.time.Duration;
+import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -188,6 +189,18 @@ class MapperTest {
     assertTrue(!Json.write(Schema.ofResult(Outer.class)).contains("additionalProperties"));
   }
 
+  record Dated(Object date) {}
+
+  @Test
+  void whatCannotBeWrittenIsNamedWithItsPath() {
+    var numbers = Map.of("a", List.of(1, Double.NaN));
+    var error = assertThrows(InvalidArgumentException.class, () -> Json.write(numbers));
+    assertEquals("$.a[1]: NaN has no form in JSON", error.getMessage());
+    var dates = new Dated[] {new Dated(LocalDate.EPOCH)};
+    error = assertThrows(InvalidArgumentException.class, () -> Json.write(dates));
+    assertTrue(
+        error.getMessage().startsWith("$[0].date: a java.time.LocalDate has no form"),
+        error.getMessage());
   }
 
   record Collections(
