@@ -163,21 +163,25 @@ public abstract class ConnectedClient extends ClientOperations implements AutoCl
       throw new ToolException(text);
     }
     var content = result.structuredContent();
-    var wrapped = content instanceof Map<?, ?> object ? object.get("result") : null;
-    if (type == String.class && !(wrapped instanceof String)) {
+    var isWrapped =
+        Schema.isWrapped(type)
+            && content instanceof Map<?, ?> object
+            && object.containsKey("result");
+    var value = isWrapped ? ((Map<?, ?>) content).get("result") : content;
+    if (type == String.class && !(value instanceof String)) {
       return Mapper.read(text, type);
-    } else if (content == null) {
-      return Mapper.read(Map.of(), type);
     }
     try {
-      return Mapper.read(Schema.isWrapped(type) ? wrapped : content, type);
+      if (content == null) {
+        throw new IllegalArgumentException("it is missing");
+      }
+      return Mapper.read(value, type);
     } catch (IllegalArgumentException reason) {
-      var error =
+      throw new TransportException(
           "the structured content is not that of "
               + type.getTypeName()
               + ": "
-              + reason.getMessage();
-      throw new TransportException(error);
+              + reason.getMessage());
     }
   }
 }

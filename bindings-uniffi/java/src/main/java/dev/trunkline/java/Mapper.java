@@ -197,20 +197,24 @@ final class Mapper {
   }
 
   private static Object number(Number number, Class<?> type) {
-    if (type == double.class || type == Double.class) {
-      return number.doubleValue();
-    } else if (type == float.class || type == Float.class) {
-      return number.floatValue();
-    } else if (type == Number.class) {
-      return number;
-    }
-    var exact = new BigDecimal(number.toString());
     try {
-      return INTEGERS.getOrDefault(type, same -> same).apply(exact);
+      if (type == double.class || type == Double.class) {
+        return finite(number.doubleValue());
+      } else if (type == float.class || type == Float.class) {
+        return (float) finite(number.floatValue());
+      }
+      return INTEGERS.getOrDefault(type, same -> same).apply(new BigDecimal(number.toString()));
     } catch (ArithmeticException excess) {
       throw new IllegalArgumentException(
           "it must be " + nameOf(type) + ", and is " + number, excess);
     }
+  }
+
+  private static double finite(double number) {
+    if (Double.isInfinite(number)) {
+      throw new ArithmeticException("it is too large");
+    }
+    return number;
   }
 
   private static BigInteger bigInteger(BigDecimal number) {
@@ -221,14 +225,12 @@ final class Mapper {
   }
 
   private static List<@Nullable Object> listOf(Object json, Type item) {
+    if (!(json instanceof List<?> items)) {
+      throw new IllegalArgumentException("it must be an array, and is " + nameOf(json.getClass()));
+    }
     var list = new ArrayList<@Nullable Object>();
-    if (json instanceof List<?> items) {
-      for (var index = 0; index < items.size(); index++) {
-        list.add(at("[" + index + "]", items.get(index), item));
-      }
-    } else {
-      // A member that is a value or a list.
-      list.add(value(json, item));
+    for (var index = 0; index < items.size(); index++) {
+      list.add(at("[" + index + "]", items.get(index), item));
     }
     return list;
   }

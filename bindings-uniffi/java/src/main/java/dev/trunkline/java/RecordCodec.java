@@ -32,7 +32,8 @@ final class RecordCodec {
       } else if (json == null && !isOptional && !isOfModel && type != Object.class) {
         throw new IllegalArgumentException(name + ": it is missing");
       }
-      return Mapper.at(name, json, type);
+      var isOne = isOneOrList && json != null && !(json instanceof List);
+      return Mapper.at(name, isOne ? List.of(json) : json, type);
     }
   }
 

@@ -250,12 +250,19 @@ class FeaturesTest {
     try (var server = new Server("weather", "1")) {
       server.tool(
           "now", "", Map.class, Weather.class, (context, given) -> new Weather("Oslo", 21.5));
+      server.tool("tell", "", (context, given) -> "rain");
       try (var client = Client.connect(Target.server(server))) {
         var error =
             assertThrows(
                 TransportException.class,
                 () -> client.callTool("now", null, CallsTest.Greeting.class));
         assertTrue(error.getMessage().contains("Greeting"), error.getMessage());
+        assertThrows(TransportException.class, () -> client.callTool("now", null, Integer.class));
+        for (var type : List.of(CallsTest.Age.class, Integer.class, Map.class, Object.class)) {
+          assertThrows(TransportException.class, () -> client.callTool("tell", null, type));
+        }
+        var expected = Map.of("city", "Oslo", "temperature", 21.5);
+        assertEquals(expected, client.callTool("now", null, Object.class));
       }
     }
   }

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.time.Duration;
 import java.time.LocalDate;
@@ -71,6 +72,10 @@ class MapperTest {
     assertMessage("needs the member type with one of Circle, Square", "{}", Shape.class);
     assertMessage(
         "count: it must be a number of the type int", "{\"count\":1.5}", Everything.class);
+    assertMessage(
+        "numbers: it must be an array, and is a number",
+        "{\"count\":1,\"numbers\":5}",
+        Everything.class);
     assertMessage(
         "one of c, FAHRENHEIT, and is K",
         "{\"count\":1,\"numbers\":[],\"unit\":\"K\"}",
@@ -251,6 +256,16 @@ class MapperTest {
   void hugeNumbersAreRefused() {
     assertMessage("it must be a number of the type big", "1e999999999", BigInteger.class);
     assertMessage("more than 1000 characters", "1".repeat(1001), BigInteger.class);
+    assertMessage("it must be a number of the type float, and is 1.0E39", "1e39", float.class);
+    assertMessage("it must be a number of the type double, and is 1E+400", "1e400", double.class);
+  }
+
+  @Test
+  void decimalsKeepTheirDigits() {
+    var digits = "123456789012345678901234567890.12";
+    assertEquals(new BigDecimal(digits), Json.read(Json.parse(digits), BigDecimal.class));
+    assertEquals(digits, Json.write(Json.parse(digits)));
+    assertEquals(0.1, Json.parse("0.1"));
   }
 
   record Annotated(@org.springframework.lang.Nullable String note, String text) {}

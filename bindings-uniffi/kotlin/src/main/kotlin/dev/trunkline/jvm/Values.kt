@@ -28,15 +28,15 @@ internal fun plain(element: JsonElement): Any? = when (element) {
     is JsonPrimitive -> if (element.isString) element.content else element.booleanOrNull ?: numberOf(element)
 }
 
-/** An integer as a [Long] if it fits, and any other number as a [Double] if it fits. */
+/** An integer as a [Long] if it fits, and any other number as a [Double] if that is exact. */
 private fun numberOf(element: JsonPrimitive): Number {
     element.longOrNull?.let { return it }
     val text = element.content
     // The time to read digits grows with the square of their number.
     require(text.length <= MOST_CHARACTERS) { "a number has more than $MOST_CHARACTERS characters" }
     if (text.none { it in ".eE" }) return text.toBigInteger()
-    val number = text.toDouble()
-    return if (number.isInfinite()) text.toBigDecimal() else number
+    val (number, exact) = text.toDouble() to text.toBigDecimal()
+    return if (number.isFinite() && number.toBigDecimal().compareTo(exact) == 0) number else exact
 }
 
 private const val MOST_CHARACTERS = 1000
