@@ -35,7 +35,7 @@ public class InputRequired(
  */
 internal fun answerOf(value: Any?): Answer = when (value) {
     is String -> Answer(Shape.TEXT, value)
-    is ByteArray -> Answer(Shape.CONTENT, objectOf("blob" to base64(value)))
+    is ByteArray -> throw InvalidArgumentException("only resources return bytes: use image or audio")
     is InputRequired -> Answer(Shape.INPUT, inputOf(value))
     is CallToolResult -> Answer(Shape.RESULT, json.encodeToJsonElement(value))
     is ReadResourceResult -> Answer(Shape.RESULT, json.encodeToJsonElement(value))
@@ -43,6 +43,14 @@ internal fun answerOf(value: Any?): Answer = when (value) {
     is List<*> -> partsOf(value)?.let { Answer(Shape.CONTENT, it) } ?: Answer(Shape.VALUE, jsonOf(value))
     else -> partOf(value)?.let { Answer(Shape.CONTENT, it) } ?: answerOf(jsonOf(value))
 }
+
+/** The same of a resource, whose bytes are a blob. */
+internal fun contentsOf(value: Any?): Answer =
+    if (value is ByteArray) Answer(Shape.CONTENT, objectOf("blob" to base64(value))) else answerOf(value)
+
+/** The same of a prompt: each string of a list is a message. */
+internal fun messagesOf(value: Any?): Answer =
+    if (value is List<*> && value.all { it is String }) Answer(Shape.CONTENT, jsonOf(value)) else answerOf(value)
 
 internal fun answerOf(value: JsonElement): Answer = Answer(if (value is JsonObject) Shape.OBJECT else Shape.VALUE, value)
 

@@ -178,7 +178,7 @@ public class Server internal constructor(
                     json.encodeToJsonElement(given.resource(uri = uri, name = name))
                 }
             register(kind, name, json.encodeToJsonElement(given), given, replaces, kind to described) {
-                answerOf(handler(ResourceRequest(it as JsonObject)))
+                contentsOf(handler(ResourceRequest(it as JsonObject)))
             }
         }
     }
@@ -194,7 +194,7 @@ public class Server internal constructor(
         ChangeableRegistration(::PromptOptions, { this.description = description }, options) { given, replaces ->
             val described = json.encodeToJsonElement(given.prompt(name, arguments))
             register("prompt", name, json.encodeToJsonElement(given), given, replaces, "prompt" to described) {
-                answerOf(handler(strings(it)))
+                messagesOf(handler(strings(it)))
             }
         }
 
@@ -240,7 +240,7 @@ public class Server internal constructor(
             val request = it as JsonObject
             val list = request["list"] as? JsonObject
             if (list == null) {
-                answerOf(provider.get(request["get"] as? JsonObject ?: NOTHING))
+                contentsOf(provider.get(request["get"] as? JsonObject ?: NOTHING))
             } else {
                 Answer(Shape.VALUE, json.encodeToJsonElement(provider.list(list.string("cursor"))))
             }

@@ -172,6 +172,26 @@ class CallsTest {
     }
 
     @Test
+    fun `only resources return bytes`() = test({
+        resource("file", "file:///a") { byteArrayOf(1, 2) }
+        tool("file") { byteArrayOf(1, 2) }
+        prompt("file") { byteArrayOf(1, 2) }
+    }) { client ->
+        assertEquals("AQI=", (client.readResource("file:///a").contents.single() as BlobResourceContents).blob)
+        assertTrue(client.callTool("file").isError)
+        assertFailsWith<ProtocolException> { client.getPrompt("file") }
+    }
+
+    @Test
+    fun `each string of a list is a message`() = test({
+        prompt("two") { listOf("one", "two") }
+        prompt("none") { listOf<PromptMessage>() }
+    }) { client ->
+        assertEquals(listOf("one", "two"), client.getPrompt("two").messages.map { (it.content as TextContent).text })
+        assertEquals(listOf(), client.getPrompt("none").messages)
+    }
+
+    @Test
     fun `middleware wraps calls`() = test({
         middleware("tools/call") { request -> JsonObject(request.next() + ("_meta" to arguments("""{"seen": true}"""))) }
         tool("plain") { "text" }

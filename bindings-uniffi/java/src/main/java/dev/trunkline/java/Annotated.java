@@ -98,16 +98,16 @@ final class Annotated {
   }
 
   private Registration addTool(Server server, McpTool tool) {
-    var members = parameters.stream().filter(member -> member != null).toList();
     var result = method.getGenericReturnType();
     var isStructured = isStructured(result);
-    Handler<Map<String, Object>> handler = this::call;
-    return server.tool(
+    return server.<Map<String, Object>>tool(
         nameOf(tool.name()),
-        Schema.ofArguments(members),
-        options -> options.description(tool.description()),
+        tool.description(),
+        () -> Schema.ofArguments(members()),
+        Map.class,
         isStructured ? result : null,
-        isStructured ? Handling.structured(Map.class, handler) : Handling.of(Map.class, handler));
+        options -> {},
+        this::call);
   }
 
   private Registration addResource(Server server, McpResource resource) {
@@ -138,6 +138,10 @@ final class Annotated {
         arguments,
         options -> {},
         (context, given) -> call(context, Map.<String, Object>copyOf(given)));
+  }
+
+  private List<RecordCodec.Member> members() {
+    return parameters.stream().filter(member -> member != null).toList();
   }
 
   private @Nullable Object call(Context context, Map<String, Object> arguments) throws Exception {

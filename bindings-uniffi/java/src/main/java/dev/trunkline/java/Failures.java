@@ -29,6 +29,34 @@ final class Failures {
     return thrown.getMessage() == null ? thrown.toString() : thrown.getMessage();
   }
 
+  /** Returns an argument, which must not be null. */
+  static <T> T given(String what, @Nullable T argument) {
+    if (argument == null) {
+      throw new InvalidArgumentException(what + " must not be null");
+    }
+    return argument;
+  }
+
+  /** Runs work whose checked exceptions would reach methods that declare none. */
+  static <T> T unchecked(Callable<T> work) throws InterruptedException {
+    try {
+      return work.call();
+    } catch (RuntimeException | InterruptedException thrown) {
+      throw thrown;
+    } catch (Exception thrown) {
+      throw (TransportException) new TransportException(thrown.toString()).initCause(thrown);
+    }
+  }
+
+  /** Runs work for a feature, whose name errors begin with. */
+  static <T extends @Nullable Object> T naming(String feature, Supplier<T> work) {
+    try {
+      return work.get();
+    } catch (InvalidArgumentException error) {
+      throw new InvalidArgumentException(feature + ": " + error.getMessage());
+    }
+  }
+
   /** Runs work on a part of a value. Errors begin with its path from the whole, {@code $}. */
   static <T extends @Nullable Object> T at(Object step, Supplier<T> work) {
     try {

@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
 @FunctionalInterface
 public interface Handler<A> {
   /**
-   * Returns the result: a string is text, content blocks are content, bytes are a blob, and records
-   * are JSON. May be a {@link java.util.concurrent.CompletionStage} of it.
+   * Returns the result: a string is text, content blocks are content, bytes of a resource are a
+   * blob, and records are JSON. May be a {@link java.util.concurrent.CompletionStage} of it.
    *
    * @throws ToolException for a result with {@code isError} and this message
    * @throws ProtocolException for a JSON-RPC error

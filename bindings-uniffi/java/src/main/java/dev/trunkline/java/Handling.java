@@ -38,18 +38,20 @@ final class Handling {
     };
   }
 
-  /** A handler whose arguments are read from the body. */
-  static <A> JvmHandler of(Type arguments, Handler<A> handler) {
-    return of((context, body) -> Returns.of(handler.handle(context, read(body, arguments))));
+  /** What a value that a handler returns becomes. */
+  @FunctionalInterface
+  interface Conversion {
+    JvmAnswer answer(@Nullable Object returned) throws Exception;
   }
 
-  /** A handler whose result is data with an output schema. */
-  static <A> JvmHandler structured(Type arguments, Handler<A> handler) {
-    return of(
-        (context, body) -> Returns.structured(handler.handle(context, read(body, arguments))));
+  /** A handler whose arguments are read from the body. */
+  static <A> JvmHandler of(Type arguments, Handler<A> handler, Conversion conversion) {
+    Failures.given("the handler", handler);
+    return of((context, body) -> conversion.answer(handler.handle(context, read(body, arguments))));
   }
 
   static JvmHandler completing(Handler<CompletionRequest> handler) {
+    Failures.given("the handler", handler);
     return of(
         (context, body) -> {
           var suggested =

@@ -58,15 +58,15 @@ public final class Jackson {
       Class<A> arguments,
       Consumer<ToolOptions> options,
       Handler<A> handler) {
-    Consumer<ToolOptions> first = given -> given.description(description);
-    return server.tool(
+    Failures.given("the handler", handler);
+    return server.<Map<String, Object>>tool(
         name,
-        schema(arguments),
-        first.andThen(options),
+        description,
+        () -> schema(arguments),
+        Map.class,
         null,
-        Handling.of(
-            (context, body) ->
-                Returns.of(written(handler.handle(context, read(body, arguments))))));
+        options,
+        (context, body) -> written(handler.handle(context, read(body, arguments))));
   }
 
   /** Calls a tool, and returns its structured content. */

@@ -15,7 +15,8 @@ final class Returns {
     if (value instanceof String text) {
       return JvmAnswer.text(text);
     } else if (value instanceof byte[]) {
-      return JvmAnswer.content(Map.of("blob", Mapper.write(value)));
+      throw new InvalidArgumentException(
+          "only resources return bytes: use Content.image or Content.audio");
     } else if (value instanceof InputRequired) {
       return JvmAnswer.input(Mapper.write(value));
     } else if (value instanceof CallToolResult
@@ -28,6 +29,20 @@ final class Returns {
       return JvmAnswer.content(parts(list));
     }
     return value(value);
+  }
+
+  /** The contents of a resource. */
+  static JvmAnswer contents(@Nullable Object returned) throws Exception {
+    var value = Futures.settled(returned);
+    return value instanceof byte[]
+        ? JvmAnswer.content(Map.of("blob", Mapper.write(value)))
+        : of(value);
+  }
+
+  /** The messages of a prompt. */
+  static JvmAnswer messages(@Nullable Object returned) throws Exception {
+    var value = Futures.settled(returned);
+    return value instanceof List<?> list ? JvmAnswer.content(parts(list)) : of(value);
   }
 
   /**
@@ -51,13 +66,13 @@ final class Returns {
     return JvmAnswer.plain(Mapper.write(value));
   }
 
-  /** Parts of a result, and strings among them. A list without parts is data. */
+  /** Parts of a result, and strings among them. */
   private static List<Object> parts(List<?> list) {
     var parts = new ArrayList<Object>();
     for (var item : list) {
       if (!(item instanceof String) && !isPart(item)) {
         throw new InvalidArgumentException(
-            "a list with content blocks has a " + item.getClass().getName() + " among them");
+            "a list of content blocks and strings has a " + item.getClass().getName());
       }
       parts.add(Mapper.write(item instanceof String text ? new TextContent(text) : item));
     }

@@ -80,12 +80,7 @@ public final class Server implements AutoCloseable {
       Class<A> arguments,
       Consumer<ToolOptions> options,
       Handler<A> handler) {
-    return tool(
-        name,
-        Schema.ofArguments(arguments),
-        describing(description, options),
-        null,
-        Handling.of(arguments, handler));
+    return tool(name, description, arguments, null, options, handler);
   }
 
   /**
@@ -104,16 +99,17 @@ public final class Server implements AutoCloseable {
       String name,
       String description,
       Class<A> arguments,
-      Type result,
+      @Nullable Type result,
       Consumer<ToolOptions> options,
       Handler<A> handler) {
-    var described = describing(description, options);
     return tool(
         name,
-        Schema.ofArguments(arguments),
-        described,
+        description,
+        () -> Schema.ofArguments(arguments),
+        arguments,
         result,
-        Handling.structured(arguments, handler));
+        options,
+        handler);
   }
 
   /** Adds a tool without arguments. */
@@ -128,8 +124,7 @@ public final class Server implements AutoCloseable {
       String description,
       Consumer<ToolOptions> options,
       Handler<Map<String, Object>> handler) {
-    return tool(
-        name, null, describing(description, options), null, Handling.of(Map.class, handler));
+    return tool(name, description, () -> null, Map.class, null, options, handler);
   }
 
   /** Adds a tool with a JSON Schema, and options. */
@@ -139,28 +134,33 @@ public final class Server implements AutoCloseable {
       Map<String, Object> inputSchema,
       Consumer<ToolOptions> options,
       Handler<Map<String, Object>> handler) {
-    return tool(
-        name, inputSchema, describing(description, options), null, Handling.of(Map.class, handler));
+    return tool(name, description, () -> inputSchema, Map.class, null, options, handler);
   }
 
-  ChangeableRegistration<ToolOptions> tool(
+  <A> ChangeableRegistration<ToolOptions> tool(
       String name,
-      @Nullable Map<String, Object> inputSchema,
-      Consumer<ToolOptions> options,
+      String description,
+      Supplier<@Nullable Map<String, Object>> inputSchema,
+      Type arguments,
       @Nullable Type result,
-      JvmHandler handler) {
-    var output = result == null ? null : Schema.ofResult(result);
-    Consumer<ToolOptions> all =
-        result == null ? options : options.andThen(given -> given.outputSchema(output));
-    var isWrapped = result != null && Schema.isWrapped(result);
+      Consumer<ToolOptions> options,
+      Handler<A> handler) {
+    var feature = "tool " + name;
+    var input = Failures.naming(feature, inputSchema);
+    Consumer<ToolOptions> all = given -> given.description(description);
+    all = all.andThen(options);
+    if (result != null) {
+      var output = Failures.naming(feature, () -> Schema.ofResult(result));
+      all = all.andThen(given -> given.outputSchema(output));
+    }
     return changeable(
         ToolOptions::new,
         all,
         "tool",
         name,
-        Json.object("name", name, "inputSchema", inputSchema),
-        Map.of("wrapOutput", isWrapped),
-        handler);
+        Json.object("name", name, "inputSchema", input),
+        Map.of("wrapOutput", result != null && Schema.isWrapped(result)),
+        Handling.of(arguments, handler, result == null ? Returns::of : Returns::structured));
   }
 
   /**
@@ -196,7 +196,7 @@ public final class Server implements AutoCloseable {
         name,
         Json.object("name", name, isTemplate ? "uriTemplate" : "uri", uri),
         Map.of(),
-        Handling.of(ResourceRequest.class, handler));
+        Handling.of(ResourceRequest.class, handler, Returns::contents));
   }
 
   /** Adds a prompt without arguments. Strings and content blocks become messages of the user. */
@@ -220,7 +220,7 @@ public final class Server implements AutoCloseable {
         name,
         Json.object("name", name, "arguments", arguments.isEmpty() ? null : arguments),
         Map.of(),
-        Handling.of(new TypeOf<Map<String, String>>() {}.type(), handler));
+        Handling.of(new TypeOf<Map<String, String>>() {}.type(), handler, Returns::messages));
   }
 
   /**
@@ -283,7 +283,7 @@ public final class Server implements AutoCloseable {
             (context, body) ->
                 body.get("list") instanceof Map<?, ?> list
                     ? Returns.plain(provider.list((String) list.get("cursor")))
-                    : Returns.of(
+                    : Returns.contents(
                         provider.get(
                             body.get("get") == null
                                 ? Map.of()
@@ -408,12 +408,6 @@ public final class Server implements AutoCloseable {
   /** Closes all listeners, and removes all features. Calls in flight have until the deadline. */
   public void close(Duration deadline) {
     jvm.close(Mapper.milliseconds(deadline));
-  }
-
-  private static Consumer<ToolOptions> describing(
-      String description, Consumer<ToolOptions> options) {
-    Consumer<ToolOptions> first = given -> given.description(description);
-    return first.andThen(options);
   }
 
   private <O extends FeatureOptions<O>> ChangeableRegistration<O> changeable(

@@ -321,4 +321,36 @@ class FeaturesTest {
       return List.of();
     }
   }
+
+  @Test
+  void onlyResourcesReturnBytes() {
+    try (var server = new Server("files", "1")) {
+      var bytes = new byte[] {1, 2};
+      server.resource("file", "file:///a", (context, request) -> bytes);
+      server.tool("file", "", (context, given) -> bytes);
+      server.prompt("file", "", (context, given) -> bytes);
+      try (var client = Client.connect(Target.server(server))) {
+        var blob = (BlobResourceContents) client.readResource("file:///a").contents().get(0);
+        assertEquals("AQI=", blob.blob());
+        assertTrue(client.callTool("file").isError());
+        assertThrows(ProtocolException.class, () -> client.getPrompt("file"));
+      }
+    }
+  }
+
+  @Test
+  void eachItemOfAListIsAMessage() {
+    try (var server = new Server("prompts", "1")) {
+      server.prompt("two", "", (context, given) -> List.of("one", "two"));
+      server.prompt("none", "", (context, given) -> List.of());
+      try (var client = Client.connect(Target.server(server))) {
+        var texts =
+            client.getPrompt("two").messages().stream()
+                .map(message -> ((TextContent) message.content()).text())
+                .toList();
+        assertEquals(List.of("one", "two"), texts);
+        assertEquals(List.of(), client.getPrompt("none").messages());
+      }
+    }
+  }
 }
