@@ -16,6 +16,7 @@ import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** Adds annotated methods to a server. */
@@ -111,8 +112,17 @@ final class Annotated {
   }
 
   private Registration addResource(Server server, McpResource resource) {
+    var name = nameOf(resource.name());
+    requireStrings("resource " + name, "string", "array");
+    for (var member : members()) {
+      var variable = Pattern.compile("[{,+#./;?&]" + Pattern.quote(member.name()) + "[,*:}]");
+      if (!member.isOptional() && !variable.matcher(resource.uri()).find()) {
+        throw new InvalidArgumentException(
+            "resource " + name + ": the URI has no variable " + member.name());
+      }
+    }
     return server.resource(
-        nameOf(resource.name()),
+        name,
         resource.uri(),
         options -> {
           options.description(resource.description().isEmpty() ? null : resource.description());
@@ -123,17 +133,17 @@ final class Annotated {
   }
 
   private Registration addPrompt(Server server, McpPrompt prompt) {
+    var name = nameOf(prompt.name());
+    requireStrings("prompt " + name, "string");
     var arguments = new ArrayList<PromptArgument>();
-    for (var member : parameters) {
-      if (member != null) {
-        arguments.add(
-            new PromptArgument(member.name())
-                .withDescription(member.description())
-                .withRequired(!member.isOptional()));
-      }
+    for (var member : members()) {
+      arguments.add(
+          new PromptArgument(member.name())
+              .withDescription(member.description())
+              .withRequired(!member.isOptional()));
     }
     return server.prompt(
-        nameOf(prompt.name()),
+        name,
         prompt.description(),
         arguments,
         options -> {},
@@ -142,6 +152,17 @@ final class Annotated {
 
   private List<RecordCodec.Member> members() {
     return parameters.stream().filter(member -> member != null).toList();
+  }
+
+  /** Arguments of prompts are strings, and variables of URIs are these or lists of them. */
+  private void requireStrings(String feature, Object... types) {
+    for (var member : members()) {
+      var type = Schema.of(member.type()).getOrDefault("type", "string");
+      if (!List.of(types).contains(type)) {
+        throw new InvalidArgumentException(
+            feature + ": the parameter " + member.name() + " must be a string");
+      }
+    }
   }
 
   private @Nullable Object call(Context context, Map<String, Object> arguments) throws Exception {

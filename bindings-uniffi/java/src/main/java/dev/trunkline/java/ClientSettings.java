@@ -53,6 +53,7 @@ public abstract class ClientSettings<O> extends Options<O> {
   }
 
   final <P, R> O answer(String name, Class<P> params, ClientHandler<P, R> handler) {
+    Failures.given("the handler", handler);
     requests.put(
         name,
         Handling.function(

@@ -44,6 +44,8 @@ public final class Server implements AutoCloseable {
   /** A server with a title, icons or other information about itself. */
   public Server(Implementation info, Consumer<ServerOptions> options) {
     var given = Options.with(new ServerOptions(), options);
+    Failures.given("the name of a server", info.name());
+    Failures.given("the version of a server", info.version());
     var report = given.onError;
     var parts =
         new JvmServerParts(
@@ -238,6 +240,7 @@ public final class Server implements AutoCloseable {
    * is outermost.
    */
   public Registration middleware(Middleware middleware, String... methods) {
+    Failures.given("the middleware", middleware);
     var handler =
         Handling.of(
             (context, body) -> {
@@ -263,6 +266,7 @@ public final class Server implements AutoCloseable {
       String method,
       Consumer<RequestHandlerOptions> options,
       Handler<Map<String, Object>> handler) {
+    Failures.given("the handler", handler);
     var described = new LinkedHashMap<>(Options.with(new RequestHandlerOptions(), options).values);
     described.put("method", method);
     return register(
@@ -437,7 +441,8 @@ public final class Server implements AutoCloseable {
     var message = new LinkedHashMap<>(options.values);
     message.putAll(more);
     message.put(kind, described);
-    return jvm.register(kind, name, message, options.hooks, replaces, handler);
+    var given = Failures.given("the name of a " + kind, name);
+    return jvm.register(kind, given, message, options.hooks, replaces, handler);
   }
 
   private Registration register(

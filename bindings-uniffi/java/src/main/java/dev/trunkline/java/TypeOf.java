@@ -14,7 +14,10 @@ public abstract class TypeOf<T> {
 
   /** Captures the type argument of the subclass. */
   protected TypeOf() {
-    type = ((ParameterizedType) getClass().getGenericSuperclass()).getActualTypeArguments()[0];
+    if (!(getClass().getGenericSuperclass() instanceof ParameterizedType own)) {
+      throw new InvalidArgumentException("a TypeOf needs a type: new TypeOf<List<String>>() {}");
+    }
+    type = own.getActualTypeArguments()[0];
   }
 
   /** Returns the type. */

@@ -435,4 +435,21 @@ class CallsTest {
           assertEquals(ordered.toString(), textOf(client.callTool("orders")));
         });
   }
+
+  @Test
+  void nullsAreRefused() {
+    assertRefused("the name of a server must not be null", () -> new Server(null, "1"));
+    try (var server = new Server("test", "1.0")) {
+      Handler<Map<String, Object>> none = null;
+      assertRefused("the handler must not be null", () -> server.tool("a", "", none));
+      assertRefused(
+          "the name of a tool must not be null",
+          () -> server.tool(null, "", (context, given) -> ""));
+    }
+  }
+
+  private static void assertRefused(
+      String message, org.junit.jupiter.api.function.Executable call) {
+    assertEquals(message, assertThrows(InvalidArgumentException.class, call).getMessage());
+  }
 }

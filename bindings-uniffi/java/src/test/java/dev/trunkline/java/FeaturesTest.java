@@ -322,6 +322,37 @@ class FeaturesTest {
     }
   }
 
+  private static final class PromptOfNumber {
+    @McpPrompt(description = "Counts")
+    String count(int number) {
+      return "";
+    }
+  }
+
+  private static final class ResourceOfOther {
+    @McpResource(uri = "note://{id}")
+    String note(String other) {
+      return "";
+    }
+  }
+
+  private static final class ResourceOfNumber {
+    @McpResource(uri = "note://{id}")
+    String note(int id) {
+      return "";
+    }
+  }
+
+  @Test
+  void parametersThatNoCallCouldFillAreRefused() {
+    try (var server = new Server("annotated", "1")) {
+      for (var features :
+          List.of(new PromptOfNumber(), new ResourceOfOther(), new ResourceOfNumber())) {
+        assertThrows(InvalidArgumentException.class, () -> server.add(features));
+      }
+    }
+  }
+
   @Test
   void onlyResourcesReturnBytes() {
     try (var server = new Server("files", "1")) {

@@ -138,6 +138,24 @@ class MapperTest {
   @Test
   void typesWithoutASchemaAreRefused() {
     assertThrows(InvalidArgumentException.class, () -> Schema.of(Box.class));
+    try (var server = new Server("test", "1")) {
+      var error =
+          assertThrows(
+              InvalidArgumentException.class,
+              () -> server.tool("list", "", Page.class, (context, page) -> ""));
+      var expected = "tool list: $.box: dev.trunkline.java.MapperTest$Box has no JSON Schema";
+      assertTrue(error.getMessage().startsWith(expected), error.getMessage());
+    }
+  }
+
+  record Page(Box<String> box) {}
+
+  @Test
+  @SuppressWarnings("rawtypes")
+  void aTypeWithoutAnArgumentIsRefused() {
+    assertThrows(InvalidArgumentException.class, () -> new TypeOf() {});
+  }
+
   interface First {
     record Item(int count) implements Ambiguous {}
 
