@@ -58,8 +58,12 @@ internal inline fun callBack(what: String, call: () -> Unit) {
     }
 }
 
-/** An error for the log. */
-internal fun describe(error: Throwable): String = error.stackTraceToString().take(MOST_CHARACTERS)
+/** An error for the log. Its own functions may throw, too. */
+internal fun describe(error: Throwable): String = try {
+    error.stackTraceToString().take(MOST_CHARACTERS)
+} catch (_: Throwable) {
+    error.javaClass.name
+}
 
 /** Records for a logger of the program, in order. If it is too slow, the oldest are dropped. */
 private val queue by lazy {

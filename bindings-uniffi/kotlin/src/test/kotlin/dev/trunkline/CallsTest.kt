@@ -165,6 +165,15 @@ class CallsTest {
         },
     ) { client -> assertEquals("tea with null", textOf(client.callTool("orders"))) }
 
+    private class BrokenException : RuntimeException() {
+        override val message: String get() = error("it fails, too")
+    }
+
+    @Test
+    fun `an exception that fails is an error of the call`() = test({ tool("fails") { throw BrokenException() } }) { client ->
+        assertTrue(client.callTool("fails").isError)
+    }
+
     @Test
     fun `what cannot be written is named with its path`() {
         val error = assertFailsWith<IllegalArgumentException> { jsonObjectOf("a" to listOf(1, mapOf("b" to Double.NaN))) }

@@ -436,6 +436,40 @@ class CallsTest {
         });
   }
 
+  private static final class BrokenException extends RuntimeException {
+    private static final long serialVersionUID = 1;
+
+    @Override
+    public String getMessage() {
+      throw new IllegalStateException("it fails, too");
+    }
+  }
+
+  @Test
+  void callsAreAnsweredWhateverTheProgramThrows() {
+    try (var server =
+        new Server(
+            "test",
+            "1.0",
+            options ->
+                options.executor(
+                    task -> {
+                      throw new IllegalStateException("no threads");
+                    }))) {
+      server.tool("works", "", (context, given) -> "done");
+      server.tool(
+          "fails",
+          "",
+          (context, given) -> {
+            throw new BrokenException();
+          });
+      try (var client = Client.connect(Target.server(server))) {
+        assertEquals("done", textOf(client.callTool("works")));
+        assertTrue(client.callTool("fails").isError());
+      }
+    }
+  }
+
   @Test
   void nullsAreRefused() {
     assertRefused("the name of a server must not be null", () -> new Server(null, "1"));

@@ -12,6 +12,7 @@ import dev.trunkline.TrunklineException
 import dev.trunkline.callbacks
 import dev.trunkline.json
 import dev.trunkline.jsonOf
+import dev.trunkline.logError
 import dev.trunkline.logger
 import dev.trunkline.objectOf
 import kotlinx.coroutines.CoroutineDispatcher
@@ -148,12 +149,13 @@ internal class JvmAnswer private constructor(internal val answer: Answer) {
     }
 }
 
-/** The threads of handlers. If the executor rejects a task, it runs on a thread of the library. */
+/** The threads of handlers. If the executor fails, a task runs on a thread of the library. */
 internal class Threads(private val executor: Executor) : CoroutineDispatcher() {
     override fun dispatch(context: CoroutineContext, block: Runnable) {
         try {
             executor.execute(block)
-        } catch (_: RejectedExecutionException) {
+        } catch (error: Throwable) {
+            if (error !is RejectedExecutionException) logError("the executor failed", error)
             Dispatchers.IO.dispatch(context, block)
         }
     }
