@@ -16,6 +16,7 @@ import kotlinx.serialization.json.JsonPrimitive
 import java.util.concurrent.ConcurrentHashMap
 import kotlin.coroutines.CoroutineContext
 import kotlin.time.Duration
+import kotlin.time.Duration.Companion.milliseconds
 import dev.trunkline.internal.Port as NativePort
 
 /** Sends requests and notifications, to the server of a client or to the client of a call. */
@@ -138,7 +139,5 @@ internal class Requests(private val core: NativePort) {
 internal fun Duration.wholeMilliseconds(): Long {
     if (isNegative()) throw InvalidArgumentException("a time must not be negative: $this")
     val whole = inWholeMilliseconds
-    return if (whole * NANOSECONDS < inWholeNanoseconds) whole + 1 else whole
+    return if (whole.milliseconds < this) whole + 1 else whole
 }
-
-private const val NANOSECONDS = 1_000_000L

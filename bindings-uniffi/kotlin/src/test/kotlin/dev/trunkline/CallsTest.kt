@@ -22,7 +22,9 @@ import kotlin.test.assertEquals
 import kotlin.test.assertFailsWith
 import kotlin.test.assertIs
 import kotlin.test.assertTrue
+import kotlin.time.Duration
 import kotlin.time.Duration.Companion.milliseconds
+import kotlin.time.Duration.Companion.nanoseconds
 import kotlin.time.Duration.Companion.seconds
 
 class CallsTest {
@@ -172,6 +174,12 @@ class CallsTest {
     @Test
     fun `an exception that fails is an error of the call`() = test({ tool("fails") { throw BrokenException() } }) { client ->
         assertTrue(client.callTool("fails").isError)
+    }
+
+    @Test
+    fun `no time is too long`() = test({ tool("waits") { "done" } }) { client ->
+        assertEquals("done", textOf(client.callTool("waits") { timeout = Duration.INFINITE }))
+        assertEquals(listOf(Long.MAX_VALUE, 2L), listOf(Duration.INFINITE, 1_000_001.nanoseconds).map { it.wholeMilliseconds() })
     }
 
     @Test

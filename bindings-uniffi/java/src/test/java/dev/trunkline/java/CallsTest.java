@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -434,6 +435,17 @@ class CallsTest {
           var ordered = new Order("tea", Optional.empty());
           assertEquals(ordered.toString(), textOf(client.callTool("orders")));
         });
+  }
+
+  @Test
+  void noTimeIsTooLong() {
+    var forever = ChronoUnit.FOREVER.getDuration();
+    test(
+        server -> server.tool("waits", "", (context, given) -> "done"),
+        client ->
+            assertEquals(
+                "done",
+                textOf(client.callTool("waits", null, options -> options.timeout(forever)))));
   }
 
   private static final class BrokenException extends RuntimeException {
