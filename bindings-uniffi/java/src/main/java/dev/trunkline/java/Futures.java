@@ -75,7 +75,7 @@ final class Futures {
   private static RuntimeException thrown(Throwable cause) {
     if (cause instanceof TrunklineException error && error.origin != null) {
       var again = TrunklineException.of(error.origin);
-      again.initCause(error);
+      again.initCause(error.getCause());
       return again;
     } else if (Jvm.isSuspended(cause)) {
       throw new Suspension(cause);

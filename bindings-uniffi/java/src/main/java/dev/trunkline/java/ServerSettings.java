@@ -44,7 +44,7 @@ public abstract class ServerSettings<O> extends Options<O> {
    * closed, if it is an {@link AutoCloseable}, when nothing serves or uses the server any more.
    */
   public O lifespan(Callable<?> open) {
-    lifespan = open;
+    lifespan = () -> Failures.unchecked(open);
     return self();
   }
 

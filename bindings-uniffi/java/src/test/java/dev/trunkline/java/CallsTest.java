@@ -2,6 +2,7 @@ package dev.trunkline.java;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -110,6 +111,7 @@ class CallsTest {
           var error = assertThrows(ProtocolException.class, () -> client.callTool("refuses"));
           assertEquals(-32000, error.code());
           assertEquals(Map.of("retry", true), error.data());
+          assertNull(error.getCause());
           // The stack leads to the caller.
           assertTrue(List.of(error.getStackTrace()).toString().contains("CallsTest"));
         });

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -225,6 +226,32 @@ class FeaturesTest {
         assertTrue(opened.get(0).isOpen);
       }
       assertFalse(opened.get(0).isOpen);
+    }
+  }
+
+  @Test
+  void aCheckedExceptionOfALifespanIsACause() {
+    try (var server =
+        new Server(
+            "broken",
+            "1",
+            options ->
+                options.lifespan(
+                    () -> {
+                      throw new IOException("no database");
+                    }))) {
+      for (Runnable open :
+          List.<Runnable>of(
+              () -> Client.connect(Target.server(server)),
+              () -> server.listen(),
+              () -> server.serveHttp())) {
+        Throwable error = assertThrows(TransportException.class, open::run);
+        assertTrue(error.getMessage().contains("no database"), error.getMessage());
+        while (error != null && !(error instanceof IOException)) {
+          error = error.getCause();
+        }
+        assertTrue(error instanceof IOException);
+      }
     }
   }
 
