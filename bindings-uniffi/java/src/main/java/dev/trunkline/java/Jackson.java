@@ -1,7 +1,9 @@
 package dev.trunkline.java;
 
 import com.fasterxml.jackson.core.type.TypeReference;
+import com.fasterxml.jackson.databind.JsonMappingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.exc.UnrecognizedPropertyException;
 import java.lang.reflect.Type;
 import java.util.List;
 import java.util.Map;
@@ -85,8 +87,26 @@ public final class Jackson {
     try {
       return mapper.convertValue(body, arguments);
     } catch (IllegalArgumentException reason) {
-      throw new Handling.InvalidArguments(reason);
+      throw new Handling.InvalidArguments(
+          reason.getCause() instanceof JsonMappingException cause
+              ? new IllegalArgumentException(messageOf(cause), reason)
+              : reason);
     }
+  }
+
+  /** Says what is wrong and where. Jackson's own messages name classes. */
+  private static String messageOf(JsonMappingException thrown) {
+    var path = new StringBuilder();
+    for (var step : thrown.getPath()) {
+      path.append('/').append(step.getFieldName() == null ? step.getIndex() : step.getFieldName());
+    }
+    var problem =
+        thrown instanceof UnrecognizedPropertyException
+            ? "it is not allowed"
+            : thrown.getCause() instanceof RuntimeException cause
+                ? cause.getMessage()
+                : "it is not valid";
+    return path.isEmpty() ? problem : path + ": " + problem;
   }
 
   /** The JSON of a value, unless it is one of this library. */

@@ -18,6 +18,7 @@ import com.fasterxml.jackson.databind.jsonFormatVisitors.JsonNumberFormatVisitor
 import com.fasterxml.jackson.databind.jsonFormatVisitors.JsonObjectFormatVisitor;
 import com.fasterxml.jackson.databind.jsonFormatVisitors.JsonStringFormatVisitor;
 import com.fasterxml.jackson.databind.ser.BeanPropertyWriter;
+import com.fasterxml.jackson.databind.ser.impl.UnsupportedTypeSerializer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -46,6 +47,7 @@ final class JacksonSchema {
   /** Classes that contain themselves, with the names of their definitions. */
   private final Map<JavaType, String> recursive = new HashMap<>();
 
+  /** Classes whose members are being visited. */
   private final Deque<JavaType> open = new ArrayDeque<>();
 
   JacksonSchema(ObjectMapper mapper) {
@@ -203,6 +205,10 @@ final class JacksonSchema {
     }
 
     private Map<String, Object> visited(JsonFormatVisitable handler, JavaType type) {
+      if (handler instanceof UnsupportedTypeSerializer) {
+        throw new InvalidArgumentException(
+            type.toCanonical() + " needs a module of Jackson: register it with the mapper");
+      }
       return JacksonSchema.this.visited(
           visitor -> {
             visitor.setProvider(getProvider());
@@ -237,7 +243,7 @@ final class JacksonSchema {
         var own = property instanceof BeanPropertyWriter writer ? writer.getSerializer() : null;
         var serializer =
             own == null ? getProvider().findPrimaryPropertySerializer(type, property) : own;
-        var schema = visited(serializer, type);
+        var schema = Failures.at(property.getName(), () -> visited(serializer, type));
         if (!isRequired && !type.isPrimitive()) {
           schema = Json.object("anyOf", List.of(schema, Map.of("type", "null")));
         }

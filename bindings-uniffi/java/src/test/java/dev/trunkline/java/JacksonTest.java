@@ -13,6 +13,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.PropertyNamingStrategies;
 import com.fasterxml.jackson.databind.annotation.JsonSerialize;
 import com.fasterxml.jackson.databind.ser.std.ToStringSerializer;
+import java.time.LocalDate;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -94,10 +95,18 @@ class JacksonTest {
         var refused = client.callTool("optional", Map.of("value", 11));
         assertTrue(refused.isError());
         assertTrue(refused.text().contains("at most 10"), refused.text());
+        var unknown = client.callTool("optional", Map.of("value", 1, "other", 2)).text();
+        assertTrue(unknown.contains("/other: it is not allowed"), unknown);
+        assertTrue(!unknown.contains("OnlySmall"), unknown);
       }
       assertThrows(
           InvalidArgumentException.class,
           () -> jackson.tool(server, "list", "", Place.class, List.class, (context, given) -> ""));
+      var error =
+          assertThrows(
+              InvalidArgumentException.class,
+              () -> jackson.tool(server, "day", "", Day.class, (context, given) -> ""));
+      assertTrue(error.getMessage().startsWith("tool day: $.date: "), error.getMessage());
     }
   }
 
@@ -158,6 +167,8 @@ class JacksonTest {
     var mapper = new ObjectMapper().setDefaultPropertyInclusion(JsonInclude.Include.NON_EMPTY);
     assertEquals(null, new Jackson(mapper).schema(Clear.class).get("required"));
   }
+
+  record Day(LocalDate date) {}
 
   @Test
   void classesOfOneNameHaveDefinitionsOfTheirOwn() {
