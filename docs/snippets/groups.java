@@ -12,7 +12,7 @@ class Groups {
     servers.put("broken", Target.command("no-such-program"));
 
     // Or the path of an mcp.json.
-    try (var group = ClientGroup.connect(servers, options -> {})) {
+    try (var group = ClientGroup.connect(servers)) {
       for (var server : group.servers()) {
         System.out.println(
             server.name() + ": " + (server.error() == null ? "connected" : "failed"));

@@ -52,7 +52,7 @@ class Progress {
                 "copy", Map.of("files", 2), options -> options.onProgress(Progress::show));
         System.out.println(copied.text());
 
-        var call = client.callToolAsync("watch", null, options -> {});
+        var call = client.callToolAsync("watch");
         started.await();
         call.cancel(true);
         stopped.await();

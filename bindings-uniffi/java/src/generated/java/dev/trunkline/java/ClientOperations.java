@@ -52,6 +52,11 @@ public abstract class ClientOperations {
     return listTools(options -> {});
   }
 
+  /** Lists the tools that the server offers. Fetches all pages. */
+  public CompletableFuture<List<Tool>> listToolsAsync() {
+    return listToolsAsync(options -> {});
+  }
+
   /**
    * Lists the tools that the server offers. Fetches all pages.
    *
@@ -84,12 +89,30 @@ public abstract class ClientOperations {
   /**
    * Lists the tools that the server offers. Returns one page: the first, or the one for the
    * {@code nextCursor} of the previous page.
+   */
+  public CompletableFuture<ListToolsResult> listToolsPageAsync() {
+    return listToolsPageAsync(null, options -> {});
+  }
+
+  /**
+   * Lists the tools that the server offers. Returns one page: the first, or the one for the
+   * {@code nextCursor} of the previous page.
    *
    * @param cursor the cursor; null for the first page
    * @throws TrunklineException of a class such as {@link RequestTimeoutException}
    */
   public ListToolsResult listToolsPage(@Nullable String cursor) {
     return listToolsPage(cursor, options -> {});
+  }
+
+  /**
+   * Lists the tools that the server offers. Returns one page: the first, or the one for the
+   * {@code nextCursor} of the previous page.
+   *
+   * @param cursor the cursor; null for the first page
+   */
+  public CompletableFuture<ListToolsResult> listToolsPageAsync(@Nullable String cursor) {
+    return listToolsPageAsync(cursor, options -> {});
   }
 
   /**
@@ -129,11 +152,30 @@ public abstract class ClientOperations {
    * Calls a tool. If the tool itself fails, the result reports the failure.
    *
    * @param name Name of the tool.
+   */
+  public CompletableFuture<CallToolResult> callToolAsync(String name) {
+    return callToolAsync(name, null, options -> {});
+  }
+
+  /**
+   * Calls a tool. If the tool itself fails, the result reports the failure.
+   *
+   * @param name Name of the tool.
    * @param arguments Arguments that match the tool's input schema.
    * @throws TrunklineException of a class such as {@link RequestTimeoutException}
    */
-  public CallToolResult callTool(String name, @Nullable Map<String, Object> arguments) {
+  public CallToolResult callTool(String name, @Nullable Map<String, ?> arguments) {
     return callTool(name, arguments, options -> {});
+  }
+
+  /**
+   * Calls a tool. If the tool itself fails, the result reports the failure.
+   *
+   * @param name Name of the tool.
+   * @param arguments Arguments that match the tool's input schema.
+   */
+  public CompletableFuture<CallToolResult> callToolAsync(String name, @Nullable Map<String, ?> arguments) {
+    return callToolAsync(name, arguments, options -> {});
   }
 
   /**
@@ -144,7 +186,7 @@ public abstract class ClientOperations {
    * @param options sets options of the request
    * @throws TrunklineException of a class such as {@link RequestTimeoutException}
    */
-  public CallToolResult callTool(String name, @Nullable Map<String, Object> arguments, Consumer<RequestOptions> options) {
+  public CallToolResult callTool(String name, @Nullable Map<String, ?> arguments, Consumer<RequestOptions> options) {
     return Futures.wait(callToolAsync(name, arguments, options));
   }
 
@@ -155,7 +197,7 @@ public abstract class ClientOperations {
    * @param arguments Arguments that match the tool's input schema.
    * @param options sets options of the request
    */
-  public CompletableFuture<CallToolResult> callToolAsync(String name, @Nullable Map<String, Object> arguments, Consumer<RequestOptions> options) {
+  public CompletableFuture<CallToolResult> callToolAsync(String name, @Nullable Map<String, ?> arguments, Consumer<RequestOptions> options) {
     return Futures.map(requester().request("tools/call", Json.object("name", name, "arguments", arguments)
 , options), CallToolResult.class);
   }
@@ -167,6 +209,11 @@ public abstract class ClientOperations {
    */
   public List<Resource> listResources() {
     return listResources(options -> {});
+  }
+
+  /** Lists the resources that the server offers. Fetches all pages. */
+  public CompletableFuture<List<Resource>> listResourcesAsync() {
+    return listResourcesAsync(options -> {});
   }
 
   /**
@@ -201,12 +248,30 @@ public abstract class ClientOperations {
   /**
    * Lists the resources that the server offers. Returns one page: the first, or the one for the
    * {@code nextCursor} of the previous page.
+   */
+  public CompletableFuture<ListResourcesResult> listResourcesPageAsync() {
+    return listResourcesPageAsync(null, options -> {});
+  }
+
+  /**
+   * Lists the resources that the server offers. Returns one page: the first, or the one for the
+   * {@code nextCursor} of the previous page.
    *
    * @param cursor the cursor; null for the first page
    * @throws TrunklineException of a class such as {@link RequestTimeoutException}
    */
   public ListResourcesResult listResourcesPage(@Nullable String cursor) {
     return listResourcesPage(cursor, options -> {});
+  }
+
+  /**
+   * Lists the resources that the server offers. Returns one page: the first, or the one for the
+   * {@code nextCursor} of the previous page.
+   *
+   * @param cursor the cursor; null for the first page
+   */
+  public CompletableFuture<ListResourcesResult> listResourcesPageAsync(@Nullable String cursor) {
+    return listResourcesPageAsync(cursor, options -> {});
   }
 
   /**
@@ -245,6 +310,14 @@ public abstract class ClientOperations {
   /**
    * Lists the resource templates that the server offers. A template describes all resources whose
    * URIs match it. Fetches all pages.
+   */
+  public CompletableFuture<List<ResourceTemplate>> listResourceTemplatesAsync() {
+    return listResourceTemplatesAsync(options -> {});
+  }
+
+  /**
+   * Lists the resource templates that the server offers. A template describes all resources whose
+   * URIs match it. Fetches all pages.
    *
    * @param options sets options of the request
    * @throws TrunklineException of a class such as {@link RequestTimeoutException}
@@ -278,12 +351,32 @@ public abstract class ClientOperations {
    * Lists the resource templates that the server offers. A template describes all resources whose
    * URIs match it. Returns one page: the first, or the one for the {@code nextCursor} of the previous
    * page.
+   */
+  public CompletableFuture<ListResourceTemplatesResult> listResourceTemplatesPageAsync() {
+    return listResourceTemplatesPageAsync(null, options -> {});
+  }
+
+  /**
+   * Lists the resource templates that the server offers. A template describes all resources whose
+   * URIs match it. Returns one page: the first, or the one for the {@code nextCursor} of the previous
+   * page.
    *
    * @param cursor the cursor; null for the first page
    * @throws TrunklineException of a class such as {@link RequestTimeoutException}
    */
   public ListResourceTemplatesResult listResourceTemplatesPage(@Nullable String cursor) {
     return listResourceTemplatesPage(cursor, options -> {});
+  }
+
+  /**
+   * Lists the resource templates that the server offers. A template describes all resources whose
+   * URIs match it. Returns one page: the first, or the one for the {@code nextCursor} of the previous
+   * page.
+   *
+   * @param cursor the cursor; null for the first page
+   */
+  public CompletableFuture<ListResourceTemplatesResult> listResourceTemplatesPageAsync(@Nullable String cursor) {
+    return listResourceTemplatesPageAsync(cursor, options -> {});
   }
 
   /**
@@ -325,6 +418,15 @@ public abstract class ClientOperations {
    * Reads a resource.
    *
    * @param uri URI of the resource.
+   */
+  public CompletableFuture<ReadResourceResult> readResourceAsync(String uri) {
+    return readResourceAsync(uri, options -> {});
+  }
+
+  /**
+   * Reads a resource.
+   *
+   * @param uri URI of the resource.
    * @param options sets options of the request
    * @throws TrunklineException of a class such as {@link RequestTimeoutException}
    */
@@ -350,6 +452,11 @@ public abstract class ClientOperations {
    */
   public List<Prompt> listPrompts() {
     return listPrompts(options -> {});
+  }
+
+  /** Lists the prompts that the server offers. Fetches all pages. */
+  public CompletableFuture<List<Prompt>> listPromptsAsync() {
+    return listPromptsAsync(options -> {});
   }
 
   /**
@@ -384,12 +491,30 @@ public abstract class ClientOperations {
   /**
    * Lists the prompts that the server offers. Returns one page: the first, or the one for the
    * {@code nextCursor} of the previous page.
+   */
+  public CompletableFuture<ListPromptsResult> listPromptsPageAsync() {
+    return listPromptsPageAsync(null, options -> {});
+  }
+
+  /**
+   * Lists the prompts that the server offers. Returns one page: the first, or the one for the
+   * {@code nextCursor} of the previous page.
    *
    * @param cursor the cursor; null for the first page
    * @throws TrunklineException of a class such as {@link RequestTimeoutException}
    */
   public ListPromptsResult listPromptsPage(@Nullable String cursor) {
     return listPromptsPage(cursor, options -> {});
+  }
+
+  /**
+   * Lists the prompts that the server offers. Returns one page: the first, or the one for the
+   * {@code nextCursor} of the previous page.
+   *
+   * @param cursor the cursor; null for the first page
+   */
+  public CompletableFuture<ListPromptsResult> listPromptsPageAsync(@Nullable String cursor) {
+    return listPromptsPageAsync(cursor, options -> {});
   }
 
   /**
@@ -429,11 +554,30 @@ public abstract class ClientOperations {
    * Gets a prompt, filled in with arguments.
    *
    * @param name Name of the prompt.
+   */
+  public CompletableFuture<GetPromptResult> getPromptAsync(String name) {
+    return getPromptAsync(name, null, options -> {});
+  }
+
+  /**
+   * Gets a prompt, filled in with arguments.
+   *
+   * @param name Name of the prompt.
    * @param arguments Arguments by name; their values are strings.
    * @throws TrunklineException of a class such as {@link RequestTimeoutException}
    */
   public GetPromptResult getPrompt(String name, @Nullable Map<String, String> arguments) {
     return getPrompt(name, arguments, options -> {});
+  }
+
+  /**
+   * Gets a prompt, filled in with arguments.
+   *
+   * @param name Name of the prompt.
+   * @param arguments Arguments by name; their values are strings.
+   */
+  public CompletableFuture<GetPromptResult> getPromptAsync(String name, @Nullable Map<String, String> arguments) {
+    return getPromptAsync(name, arguments, options -> {});
   }
 
   /**
@@ -476,12 +620,34 @@ public abstract class ClientOperations {
    *
    * @param reference The prompt or resource template that has the argument.
    * @param argument The argument, with the text typed so far.
+   */
+  public CompletableFuture<CompleteResult> completeAsync(CompletionReference reference, CompleteArgument argument) {
+    return completeAsync(reference, argument, null, options -> {});
+  }
+
+  /**
+   * Suggests values for an argument of a prompt or resource template.
+   *
+   * @param reference The prompt or resource template that has the argument.
+   * @param argument The argument, with the text typed so far.
    * @param context Values that are already known, such as those of other arguments (2025-06-18 and
    * later).
    * @throws TrunklineException of a class such as {@link RequestTimeoutException}
    */
   public CompleteResult complete(CompletionReference reference, CompleteArgument argument, @Nullable CompleteContext context) {
     return complete(reference, argument, context, options -> {});
+  }
+
+  /**
+   * Suggests values for an argument of a prompt or resource template.
+   *
+   * @param reference The prompt or resource template that has the argument.
+   * @param argument The argument, with the text typed so far.
+   * @param context Values that are already known, such as those of other arguments (2025-06-18 and
+   * later).
+   */
+  public CompletableFuture<CompleteResult> completeAsync(CompletionReference reference, CompleteArgument argument, @Nullable CompleteContext context) {
+    return completeAsync(reference, argument, context, options -> {});
   }
 
   /**
@@ -525,6 +691,14 @@ public abstract class ClientOperations {
   /**
    * Lists the agent skills that the server offers (the skills extension of 2026-07-28). The server
    * may have skills that it does not list. Fetches all pages.
+   */
+  public CompletableFuture<List<SkillEntry>> listSkillsAsync() {
+    return listSkillsAsync(options -> {});
+  }
+
+  /**
+   * Lists the agent skills that the server offers (the skills extension of 2026-07-28). The server
+   * may have skills that it does not list. Fetches all pages.
    *
    * @param options sets options of the request
    * @throws TrunklineException of a class such as {@link RequestTimeoutException}
@@ -558,12 +732,32 @@ public abstract class ClientOperations {
    * Lists the agent skills that the server offers (the skills extension of 2026-07-28). The server
    * may have skills that it does not list. Returns one page: the first, or the one for the
    * {@code nextCursor} of the previous page.
+   */
+  public CompletableFuture<ListSkillsResult> listSkillsPageAsync() {
+    return listSkillsPageAsync(null, options -> {});
+  }
+
+  /**
+   * Lists the agent skills that the server offers (the skills extension of 2026-07-28). The server
+   * may have skills that it does not list. Returns one page: the first, or the one for the
+   * {@code nextCursor} of the previous page.
    *
    * @param cursor the cursor; null for the first page
    * @throws TrunklineException of a class such as {@link RequestTimeoutException}
    */
   public ListSkillsResult listSkillsPage(@Nullable String cursor) {
     return listSkillsPage(cursor, options -> {});
+  }
+
+  /**
+   * Lists the agent skills that the server offers (the skills extension of 2026-07-28). The server
+   * may have skills that it does not list. Returns one page: the first, or the one for the
+   * {@code nextCursor} of the previous page.
+   *
+   * @param cursor the cursor; null for the first page
+   */
+  public CompletableFuture<ListSkillsResult> listSkillsPageAsync(@Nullable String cursor) {
+    return listSkillsPageAsync(cursor, options -> {});
   }
 
   /**
@@ -605,6 +799,15 @@ public abstract class ClientOperations {
    * Gets the entry of an agent skill (the skills extension of 2026-07-28).
    *
    * @param uri URI of its {@code SKILL.md}.
+   */
+  public CompletableFuture<GetSkillResult> getSkillAsync(String uri) {
+    return getSkillAsync(uri, options -> {});
+  }
+
+  /**
+   * Gets the entry of an agent skill (the skills extension of 2026-07-28).
+   *
+   * @param uri URI of its {@code SKILL.md}.
    * @param options sets options of the request
    * @throws TrunklineException of a class such as {@link RequestTimeoutException}
    */
@@ -630,6 +833,11 @@ public abstract class ClientOperations {
    */
   public List<Task> listTasks() {
     return listTasks(options -> {});
+  }
+
+  /** Lists the tasks that the server keeps for this client (2025-11-25). Fetches all pages. */
+  public CompletableFuture<List<Task>> listTasksAsync() {
+    return listTasksAsync(options -> {});
   }
 
   /**
@@ -664,12 +872,30 @@ public abstract class ClientOperations {
   /**
    * Lists the tasks that the server keeps for this client (2025-11-25). Returns one page: the
    * first, or the one for the {@code nextCursor} of the previous page.
+   */
+  public CompletableFuture<ListTasksResult> listTasksPageAsync() {
+    return listTasksPageAsync(null, options -> {});
+  }
+
+  /**
+   * Lists the tasks that the server keeps for this client (2025-11-25). Returns one page: the
+   * first, or the one for the {@code nextCursor} of the previous page.
    *
    * @param cursor the cursor; null for the first page
    * @throws TrunklineException of a class such as {@link RequestTimeoutException}
    */
   public ListTasksResult listTasksPage(@Nullable String cursor) {
     return listTasksPage(cursor, options -> {});
+  }
+
+  /**
+   * Lists the tasks that the server keeps for this client (2025-11-25). Returns one page: the
+   * first, or the one for the {@code nextCursor} of the previous page.
+   *
+   * @param cursor the cursor; null for the first page
+   */
+  public CompletableFuture<ListTasksResult> listTasksPageAsync(@Nullable String cursor) {
+    return listTasksPageAsync(cursor, options -> {});
   }
 
   /**
@@ -703,6 +929,15 @@ public abstract class ClientOperations {
    */
   public Task getTask(String taskId) {
     return getTask(taskId, options -> {});
+  }
+
+  /**
+   * Gets the current state of a task (2025-11-25 and later).
+   *
+   * @param taskId Id of the task.
+   */
+  public CompletableFuture<Task> getTaskAsync(String taskId) {
+    return getTaskAsync(taskId, options -> {});
   }
 
   /**
@@ -743,6 +978,16 @@ public abstract class ClientOperations {
    * this.
    *
    * @param taskId Id of the task.
+   */
+  public CompletableFuture<Void> cancelTaskAsync(String taskId) {
+    return cancelTaskAsync(taskId, options -> {});
+  }
+
+  /**
+   * Cancels a task (2025-11-25 and later). If the task has ended, the server may refuse or ignore
+   * this.
+   *
+   * @param taskId Id of the task.
    * @param options sets options of the request
    * @throws TrunklineException of a class such as {@link RequestTimeoutException}
    */
@@ -769,6 +1014,11 @@ public abstract class ClientOperations {
    */
   public void ping() {
     ping(options -> {});
+  }
+
+  /** Checks that the server is alive. */
+  public CompletableFuture<Void> pingAsync() {
+    return pingAsync(options -> {});
   }
 
   /**
@@ -809,6 +1059,17 @@ public abstract class ClientOperations {
    * it.
    *
    * @param skill The entry of the skill, as the server listed it.
+   */
+  public CompletableFuture<ResourceContents> loadSkillAsync(SkillEntry skill) {
+    return loadSkillAsync(skill, options -> {});
+  }
+
+  /**
+   * Loads a skill: reads its {@code SKILL.md}, and checks size, digest and frontmatter against the entry.
+   * A skill contains instructions from a third party: let the user approve it before the model sees
+   * it.
+   *
+   * @param skill The entry of the skill, as the server listed it.
    * @param options sets options of the request
    * @throws TrunklineException of a class such as {@link RequestTimeoutException}
    */
@@ -838,6 +1099,16 @@ public abstract class ClientOperations {
    */
   public ResourceContents readSkillFile(SkillEntry skill, String file) {
     return readSkillFile(skill, file, options -> {});
+  }
+
+  /**
+   * Reads a file that a skill lists, and checks size and digest against the entry.
+   *
+   * @param skill The entry of the skill, as the server listed it.
+   * @param file Its URI, or its path relative to the {@code SKILL.md}.
+   */
+  public CompletableFuture<ResourceContents> readSkillFileAsync(SkillEntry skill, String file) {
+    return readSkillFileAsync(skill, file, options -> {});
   }
 
   /**

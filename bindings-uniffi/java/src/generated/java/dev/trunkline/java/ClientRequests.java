@@ -130,6 +130,23 @@ public abstract class ClientRequests {
    * @param message Message to show to the user.
    * @param requestedSchema Fields of the form: a flat object of strings, numbers, booleans and
    * choices.
+   */
+  public CompletableFuture<ElicitResult> elicitAsync(String message, FormSchema requestedSchema) {
+    return elicitAsync(message, requestedSchema, options -> {});
+  }
+
+  /**
+   * Asks the client's user to fill in a form.
+   *
+   * <p>The same code works on all revisions. From 2026-07-28 on, a client responds by sending its
+   * request again: this function throws an error, which ends the handler without a failure, and the
+   * handler runs again from the start and gets the response here. Wrap earlier side effects in
+   * {@code once}. If the client lacks the capability, or this call cannot reach it, it throws a {@link
+   * ProtocolException} at once.
+   *
+   * @param message Message to show to the user.
+   * @param requestedSchema Fields of the form: a flat object of strings, numbers, booleans and
+   * choices.
    * @param options sets options of the request
    * @throws TrunklineException of a class such as {@link RequestTimeoutException}
    */
@@ -183,12 +200,46 @@ public abstract class ClientRequests {
    *
    * @param message Message to show to the user.
    * @param url The page: an https URL without secrets or personal data.
+   */
+  public CompletableFuture<ElicitResult> elicitUrlAsync(String message, String url) {
+    return elicitUrlAsync(message, url, null, options -> {});
+  }
+
+  /**
+   * Asks the client's user to open a page. Data entered there does not pass through the client.
+   *
+   * <p>The same code works on all revisions. From 2026-07-28 on, a client responds by sending its
+   * request again: this function throws an error, which ends the handler without a failure, and the
+   * handler runs again from the start and gets the response here. Wrap earlier side effects in
+   * {@code once}. If the client lacks the capability, or this call cannot reach it, it throws a {@link
+   * ProtocolException} at once.
+   *
+   * @param message Message to show to the user.
+   * @param url The page: an https URL without secrets or personal data.
    * @param elicitationId Id of this elicitation in the notification of its completion. Default: an
    * unguessable id.
    * @throws TrunklineException of a class such as {@link RequestTimeoutException}
    */
   public ElicitResult elicitUrl(String message, String url, @Nullable String elicitationId) {
     return elicitUrl(message, url, elicitationId, options -> {});
+  }
+
+  /**
+   * Asks the client's user to open a page. Data entered there does not pass through the client.
+   *
+   * <p>The same code works on all revisions. From 2026-07-28 on, a client responds by sending its
+   * request again: this function throws an error, which ends the handler without a failure, and the
+   * handler runs again from the start and gets the response here. Wrap earlier side effects in
+   * {@code once}. If the client lacks the capability, or this call cannot reach it, it throws a {@link
+   * ProtocolException} at once.
+   *
+   * @param message Message to show to the user.
+   * @param url The page: an https URL without secrets or personal data.
+   * @param elicitationId Id of this elicitation in the notification of its completion. Default: an
+   * unguessable id.
+   */
+  public CompletableFuture<ElicitResult> elicitUrlAsync(String message, String url, @Nullable String elicitationId) {
+    return elicitUrlAsync(message, url, elicitationId, options -> {});
   }
 
   /**
@@ -262,6 +313,24 @@ public abstract class ClientRequests {
    *
    * @param messages Conversation so far.
    * @param maxTokens Maximum number of tokens to generate.
+   */
+  public CompletableFuture<CreateMessageResult> sampleAsync(List<SamplingMessage> messages, long maxTokens) {
+    return sampleAsync(messages, maxTokens, null, null, null, null, null, null, null, null, null, options -> {});
+  }
+
+  /**
+   * Asks the client's model to continue a conversation.
+   *
+   * <p>The same code works on all revisions. From 2026-07-28 on, a client responds by sending its
+   * request again: this function throws an error, which ends the handler without a failure, and the
+   * handler runs again from the start and gets the response here. Wrap earlier side effects in
+   * {@code once}. If the client lacks the capability, or this call cannot reach it, it throws a {@link
+   * ProtocolException} at once.
+   *
+   * <p>Deprecated since 2026-07-28: call the API of a model provider instead.
+   *
+   * @param messages Conversation so far.
+   * @param maxTokens Maximum number of tokens to generate.
    * @param systemPrompt System prompt, which the client may change or omit.
    * @param modelPreferences Preferences for the choice of the model.
    * @param includeContext Context of servers to include; {@code thisServer} and {@code allServers} are
@@ -274,8 +343,36 @@ public abstract class ClientRequests {
    * @param meta Metadata, by reverse-domain name.
    * @throws TrunklineException of a class such as {@link RequestTimeoutException}
    */
-  public CreateMessageResult sample(List<SamplingMessage> messages, long maxTokens, @Nullable String systemPrompt, @Nullable ModelPreferences modelPreferences, @Nullable IncludeContext includeContext, @Nullable Double temperature, @Nullable List<String> stopSequences, @Nullable Map<String, Object> metadata, @Nullable List<Tool> tools, @Nullable ToolChoice toolChoice, @Nullable Map<String, Object> meta) {
+  public CreateMessageResult sample(List<SamplingMessage> messages, long maxTokens, @Nullable String systemPrompt, @Nullable ModelPreferences modelPreferences, @Nullable IncludeContext includeContext, @Nullable Double temperature, @Nullable List<String> stopSequences, @Nullable Map<String, ?> metadata, @Nullable List<Tool> tools, @Nullable ToolChoice toolChoice, @Nullable Map<String, ?> meta) {
     return sample(messages, maxTokens, systemPrompt, modelPreferences, includeContext, temperature, stopSequences, metadata, tools, toolChoice, meta, options -> {});
+  }
+
+  /**
+   * Asks the client's model to continue a conversation.
+   *
+   * <p>The same code works on all revisions. From 2026-07-28 on, a client responds by sending its
+   * request again: this function throws an error, which ends the handler without a failure, and the
+   * handler runs again from the start and gets the response here. Wrap earlier side effects in
+   * {@code once}. If the client lacks the capability, or this call cannot reach it, it throws a {@link
+   * ProtocolException} at once.
+   *
+   * <p>Deprecated since 2026-07-28: call the API of a model provider instead.
+   *
+   * @param messages Conversation so far.
+   * @param maxTokens Maximum number of tokens to generate.
+   * @param systemPrompt System prompt, which the client may change or omit.
+   * @param modelPreferences Preferences for the choice of the model.
+   * @param includeContext Context of servers to include; {@code thisServer} and {@code allServers} are
+   * deprecated.
+   * @param temperature Temperature: higher values make responses more varied.
+   * @param stopSequences Sequences of characters that end generation.
+   * @param metadata Parameters for the provider of the model.
+   * @param tools Tools that the model may use (2025-11-25 and later).
+   * @param toolChoice How the model may use tools (2025-11-25 and later).
+   * @param meta Metadata, by reverse-domain name.
+   */
+  public CompletableFuture<CreateMessageResult> sampleAsync(List<SamplingMessage> messages, long maxTokens, @Nullable String systemPrompt, @Nullable ModelPreferences modelPreferences, @Nullable IncludeContext includeContext, @Nullable Double temperature, @Nullable List<String> stopSequences, @Nullable Map<String, ?> metadata, @Nullable List<Tool> tools, @Nullable ToolChoice toolChoice, @Nullable Map<String, ?> meta) {
+    return sampleAsync(messages, maxTokens, systemPrompt, modelPreferences, includeContext, temperature, stopSequences, metadata, tools, toolChoice, meta, options -> {});
   }
 
   /**
@@ -324,7 +421,7 @@ public abstract class ClientRequests {
    * @param options sets options of the request
    * @throws TrunklineException of a class such as {@link RequestTimeoutException}
    */
-  public CreateMessageResult sample(List<SamplingMessage> messages, long maxTokens, @Nullable String systemPrompt, @Nullable ModelPreferences modelPreferences, @Nullable IncludeContext includeContext, @Nullable Double temperature, @Nullable List<String> stopSequences, @Nullable Map<String, Object> metadata, @Nullable List<Tool> tools, @Nullable ToolChoice toolChoice, @Nullable Map<String, Object> meta, Consumer<RequestOptions> options) {
+  public CreateMessageResult sample(List<SamplingMessage> messages, long maxTokens, @Nullable String systemPrompt, @Nullable ModelPreferences modelPreferences, @Nullable IncludeContext includeContext, @Nullable Double temperature, @Nullable List<String> stopSequences, @Nullable Map<String, ?> metadata, @Nullable List<Tool> tools, @Nullable ToolChoice toolChoice, @Nullable Map<String, ?> meta, Consumer<RequestOptions> options) {
     return Futures.wait(sampleAsync(messages, maxTokens, systemPrompt, modelPreferences, includeContext, temperature, stopSequences, metadata, tools, toolChoice, meta, options));
   }
 
@@ -353,7 +450,7 @@ public abstract class ClientRequests {
    * @param meta Metadata, by reverse-domain name.
    * @param options sets options of the request
    */
-  public CompletableFuture<CreateMessageResult> sampleAsync(List<SamplingMessage> messages, long maxTokens, @Nullable String systemPrompt, @Nullable ModelPreferences modelPreferences, @Nullable IncludeContext includeContext, @Nullable Double temperature, @Nullable List<String> stopSequences, @Nullable Map<String, Object> metadata, @Nullable List<Tool> tools, @Nullable ToolChoice toolChoice, @Nullable Map<String, Object> meta, Consumer<RequestOptions> options) {
+  public CompletableFuture<CreateMessageResult> sampleAsync(List<SamplingMessage> messages, long maxTokens, @Nullable String systemPrompt, @Nullable ModelPreferences modelPreferences, @Nullable IncludeContext includeContext, @Nullable Double temperature, @Nullable List<String> stopSequences, @Nullable Map<String, ?> metadata, @Nullable List<Tool> tools, @Nullable ToolChoice toolChoice, @Nullable Map<String, ?> meta, Consumer<RequestOptions> options) {
     return Futures.map(requester().request(InputRequests.sample(messages, maxTokens, systemPrompt, modelPreferences, includeContext, temperature, stopSequences, metadata, tools, toolChoice, meta), options), CreateMessageResult.class);
   }
 
@@ -372,6 +469,21 @@ public abstract class ClientRequests {
    */
   public List<Root> listRoots() {
     return listRoots(options -> {});
+  }
+
+  /**
+   * Lists the directories and files that the client lets the server work in.
+   *
+   * <p>The same code works on all revisions. From 2026-07-28 on, a client responds by sending its
+   * request again: this function throws an error, which ends the handler without a failure, and the
+   * handler runs again from the start and gets the response here. Wrap earlier side effects in
+   * {@code once}. If the client lacks the capability, or this call cannot reach it, it throws a {@link
+   * ProtocolException} at once.
+   *
+   * <p>Deprecated since 2026-07-28: use tool arguments, resource URIs or configuration instead.
+   */
+  public CompletableFuture<List<Root>> listRootsAsync() {
+    return listRootsAsync(options -> {});
   }
 
   /**

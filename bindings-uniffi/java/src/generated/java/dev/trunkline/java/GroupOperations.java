@@ -20,6 +20,11 @@ public abstract class GroupOperations extends ConnectedClient {
     return servers(options -> {});
   }
 
+  /** Lists the servers of the group, with their states, in the order in which they were added. */
+  public CompletableFuture<List<GroupServer>> serversAsync() {
+    return serversAsync(options -> {});
+  }
+
   /**
    * Lists the servers of the group, with their states, in the order in which they were added.
    *
@@ -56,6 +61,16 @@ public abstract class GroupOperations extends ConnectedClient {
    * closed.
    *
    * @param name Name under which the server was added.
+   */
+  public CompletableFuture<Void> removeServerAsync(String name) {
+    return removeServerAsync(name, options -> {});
+  }
+
+  /**
+   * Removes a server from the group. Its connection is closed, and its requests in flight fail as
+   * closed.
+   *
+   * @param name Name under which the server was added.
    * @param options sets options of the request
    * @throws TrunklineException of a class such as {@link RequestTimeoutException}
    */
@@ -83,6 +98,15 @@ public abstract class GroupOperations extends ConnectedClient {
    */
   public void reconnectServer(String name) {
     reconnectServer(name, options -> {});
+  }
+
+  /**
+   * Reconnects a disconnected server of the group. Has no effect if it is connected.
+   *
+   * @param name Name under which the server was added.
+   */
+  public CompletableFuture<Void> reconnectServerAsync(String name) {
+    return reconnectServerAsync(name, options -> {});
   }
 
   /**

@@ -63,7 +63,7 @@ public final class InputRequests {
    * @param toolChoice How the model may use tools (2025-11-25 and later).
    * @param meta Metadata, by reverse-domain name.
    */
-  public static InputRequest sample(List<SamplingMessage> messages, long maxTokens, @Nullable String systemPrompt, @Nullable ModelPreferences modelPreferences, @Nullable IncludeContext includeContext, @Nullable Double temperature, @Nullable List<String> stopSequences, @Nullable Map<String, Object> metadata, @Nullable List<Tool> tools, @Nullable ToolChoice toolChoice, @Nullable Map<String, Object> meta) {
+  public static InputRequest sample(List<SamplingMessage> messages, long maxTokens, @Nullable String systemPrompt, @Nullable ModelPreferences modelPreferences, @Nullable IncludeContext includeContext, @Nullable Double temperature, @Nullable List<String> stopSequences, @Nullable Map<String, ?> metadata, @Nullable List<Tool> tools, @Nullable ToolChoice toolChoice, @Nullable Map<String, ?> meta) {
     return new InputRequest("sampling/createMessage", Json.object("messages", messages, "maxTokens", maxTokens, "systemPrompt", systemPrompt, "modelPreferences", modelPreferences, "includeContext", includeContext, "temperature", temperature, "stopSequences", stopSequences, "metadata", metadata, "tools", tools, "toolChoice", toolChoice, "_meta", meta));
   }
 

@@ -18,6 +18,11 @@ public final class ClientGroup extends GroupOperations {
     super(opened);
   }
 
+  /** Connects to servers by name, with the default options. */
+  public static ClientGroup connect(Map<String, Target> servers) {
+    return connect(servers, options -> {});
+  }
+
   /** Connects to servers by name. The options apply to each connection. */
   public static ClientGroup connect(Map<String, Target> servers, Consumer<ClientOptions> options) {
     var targets = new LinkedHashMap<String, Object>();

@@ -106,13 +106,13 @@ public abstract class ConnectedClient extends ClientOperations implements AutoCl
    * Calls a tool as a task, on any revision that supports tasks. If the server doesn't create a
    * task, the returned object has no id, and its result is available at once.
    */
-  public final ClientTask startTask(String name, @Nullable Map<String, Object> arguments) {
+  public final ClientTask startTask(String name, @Nullable Map<String, ?> arguments) {
     return startTask(name, arguments, null);
   }
 
   /** Calls a tool as a task that is kept for a time after it was created. */
   public final ClientTask startTask(
-      String name, @Nullable Map<String, Object> arguments, @Nullable Duration ttl) {
+      String name, @Nullable Map<String, ?> arguments, @Nullable Duration ttl) {
     var params = Json.object("name", name, "arguments", arguments, "ttlMs", ttl);
     return new ClientTask(Futures.wait(jvm.stream("startTask", params, Map.of())));
   }

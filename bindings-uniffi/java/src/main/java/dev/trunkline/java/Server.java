@@ -362,16 +362,26 @@ public final class Server implements AutoCloseable {
     jvm.serveStdio();
   }
 
+  /** Listens for Streamable HTTP with the default options. */
+  public Listener listen() {
+    return listen(options -> {});
+  }
+
   /** Listens for Streamable HTTP. */
   public Listener listen(Consumer<HttpOptions> options) {
     var given = Options.with(new HttpOptions(), options);
     return new Listener(Futures.wait(jvm.listen(given.values, authOf(given), verifierOf(given))));
   }
 
+  /** Serves Streamable HTTP with the default options. As {@link #serveHttp(Consumer)} otherwise. */
+  public void serveHttp() {
+    serveHttp(options -> {});
+  }
+
   /**
    * Serves Streamable HTTP in the foreground, until SIGINT or SIGTERM arrives. Calls in flight may
-   * then complete within {@code drainDeadline}. As {@link #listen} and {@link Listener#run}, but a
-   * signal is also handled while it opens.
+   * then complete within {@code drainDeadline}. As {@link #listen(Consumer)} and {@link
+   * Listener#run}, but a signal is also handled while it opens.
    */
   public void serveHttp(Consumer<HttpOptions> options) {
     var given = Options.with(new HttpOptions(), options);
@@ -380,8 +390,8 @@ public final class Server implements AutoCloseable {
 
   /**
    * An endpoint of Streamable HTTP in the program's own web server, whose adapter passes on
-   * requests. It takes the options of {@link #listen} except those of a socket, and serves every
-   * path that it gets, unless the options name one.
+   * requests. It takes the options of {@link #listen(Consumer)} except those of a socket, and
+   * serves every path that it gets, unless the options name one.
    *
    * @throws InvalidArgumentException if an option is invalid
    */

@@ -50,7 +50,8 @@ public sealed interface Target {
   /** The target as a server of a group. */
   default Object ofGroup() {
     throw new InvalidArgumentException(
-        "a group connects to URLs, commands, configurations and clients");
+        "a group connects to URLs, commands and configurations: for anything else, connect a client,"
+            + " and pass Target.client");
   }
 
   /** See {@link #url(String)}. */

@@ -79,7 +79,9 @@ class CallsTest {
     test(
         server -> server.tool("age", "", Age.class, (context, given) -> "old: " + given.years()),
         client -> {
-          assertEquals("old: 5", textOf(client.callTool("age", Map.of("years", 5))));
+          Map<String, Integer> given = Map.of("years", 5);
+          assertEquals("old: 5", textOf(client.callTool("age", given)));
+          assertEquals("old: 5", textOf(client.callToolAsync("age", given).join()));
           assertEquals("old: null", textOf(client.callTool("age", Map.of())));
           assertTrue(client.callTool("age", Map.of("years", "five")).isError());
           var misspelled = client.callTool("age", Map.of("yaers", 5));
@@ -128,7 +130,7 @@ class CallsTest {
     test(
         server -> server.tool("waits", "", (context, given) -> sleep(started, interrupted)),
         client -> {
-          var call = client.callToolAsync("waits", null, options -> {});
+          var call = client.callToolAsync("waits");
           await(started);
           call.cancel(true);
           await(interrupted);
@@ -142,7 +144,7 @@ class CallsTest {
     test(
         server -> server.tool("waits", "", (context, given) -> sleep(started, interrupted)),
         client -> {
-          var call = client.callToolAsync("waits", null, options -> {});
+          var call = client.callToolAsync("waits");
           await(started);
           call.orTimeout(1, TimeUnit.MILLISECONDS);
           await(interrupted);
@@ -163,7 +165,7 @@ class CallsTest {
                   return stage;
                 }),
         client -> {
-          var call = client.callToolAsync("waits", null, options -> {});
+          var call = client.callToolAsync("waits");
           await(started);
           call.cancel(true);
           assertThrows(CancellationException.class, () -> stage.get(10, TimeUnit.SECONDS));

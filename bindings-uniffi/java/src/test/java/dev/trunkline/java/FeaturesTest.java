@@ -298,9 +298,8 @@ class FeaturesTest {
   void aGroupRoutesToItsServers() {
     try (var server = new Server("weather", "1")) {
       server.tool("now", "", (context, given) -> "rain");
-      try (var listener = server.listen(options -> {});
-          var group =
-              ClientGroup.connect(Map.of("weather", Target.url(listener.url())), options -> {})) {
+      try (var listener = server.listen();
+          var group = ClientGroup.connect(Map.of("weather", Target.url(listener.url())))) {
         assertEquals("rain", group.callTool("weather__now", null, String.class));
         assertThrows(
             TransportException.class,
@@ -310,6 +309,11 @@ class FeaturesTest {
         assertEquals("weather", group.servers().get(0).name());
         group.removeServer("weather");
         assertEquals(List.of(), group.servers());
+        var error =
+            assertThrows(
+                InvalidArgumentException.class,
+                () -> group.addServer("inside", Target.server(server)));
+        assertTrue(error.getMessage().contains("Target.client"), error.getMessage());
       }
     }
   }

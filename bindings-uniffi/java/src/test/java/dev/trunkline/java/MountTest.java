@@ -94,7 +94,7 @@ class MountTest {
           server,
           url -> {
             try (var client = Client.connect(url)) {
-              var call = client.callToolAsync("waits", null, options -> {});
+              var call = client.callToolAsync("waits");
               assertTrue(started.await(10, TimeUnit.SECONDS));
               call.cancel(true);
               assertTrue(interrupted.await(10, TimeUnit.SECONDS));
