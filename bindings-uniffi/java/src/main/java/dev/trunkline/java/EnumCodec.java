@@ -5,13 +5,7 @@ import java.util.Map;
 
 /** Writes and reads the constants of an enum. */
 final class EnumCodec {
-  private static final ClassValue<EnumCodec> CODECS =
-      new ClassValue<>() {
-        @Override
-        protected EnumCodec computeValue(Class<?> type) {
-          return new EnumCodec(type);
-        }
-      };
+  private static final ClassValue<EnumCodec> CODECS = Mapper.perClass(EnumCodec::new);
 
   private final Map<String, Enum<?>> constants = new LinkedHashMap<>();
   private final Map<Enum<?>, String> names = new LinkedHashMap<>();

@@ -97,6 +97,16 @@ final class Mapper {
     return (T) value(json, type);
   }
 
+  /** Makes one value of each class. */
+  static <T> ClassValue<T> perClass(Function<Class<?>, T> make) {
+    return new ClassValue<>() {
+      @Override
+      protected T computeValue(Class<?> type) {
+        return make.apply(type);
+      }
+    };
+  }
+
   /** The value of the tag of a record in a union. */
   static String tagOf(Object record) {
     return record.getClass().getAnnotation(Variant.class).value();

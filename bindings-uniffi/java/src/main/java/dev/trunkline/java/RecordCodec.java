@@ -37,13 +37,7 @@ final class RecordCodec {
     }
   }
 
-  private static final ClassValue<RecordCodec> CODECS =
-      new ClassValue<>() {
-        @Override
-        protected RecordCodec computeValue(Class<?> type) {
-          return new RecordCodec(type);
-        }
-      };
+  private static final ClassValue<RecordCodec> CODECS = Mapper.perClass(RecordCodec::new);
 
   private final List<Member> members = new ArrayList<>();
   private final List<MethodHandle> getters = new ArrayList<>();

@@ -6,13 +6,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Reads the records of a sealed interface. */
 final class UnionCodec {
-  private static final ClassValue<UnionCodec> CODECS =
-      new ClassValue<>() {
-        @Override
-        protected UnionCodec computeValue(Class<?> type) {
-          return new UnionCodec(type);
-        }
-      };
+  private static final ClassValue<UnionCodec> CODECS = Mapper.perClass(UnionCodec::new);
 
   private final Class<?> type;
 
