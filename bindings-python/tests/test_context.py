@@ -868,6 +868,25 @@ def test_the_lifespan_of_a_mounted_server_opens_with_the_outer_one_also_while_it
         world.log.clear()
 
 
+def test_a_lifespan_opens_although_one_who_waits_for_it_is_cancelled() -> None:
+    world = World()
+
+    async def cancel_the_first() -> None:
+        async def connect() -> str:
+            async with Client(world.server) as client:
+                return (await client.call_tool("use")).text
+
+        first, second = asyncio.create_task(connect()), asyncio.create_task(connect())
+        await asyncio.sleep(0)
+        first.cancel()
+        assert await second == "the pool"
+        with pytest.raises(asyncio.CancelledError):
+            await first
+
+    run(cancel_the_first())
+    assert world.log == ["open", "call", "close"]
+
+
 def test_a_lifespan_that_cannot_be_entered_keeps_the_server_from_serving() -> None:
     tries: list[int] = []
 

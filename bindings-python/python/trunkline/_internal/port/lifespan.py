@@ -36,6 +36,8 @@ class Lifespan:
         with self._lock:
             if self._opened is None:
                 self._opened = Future()
+                # Others wait for it, too: the cancellation of one must not cancel it.
+                self._opened.set_running_or_notify_cancel()
                 loop.call_soon_threadsafe(self._start, loop, self._opened, context=context.copy())
             return self._opened
 
