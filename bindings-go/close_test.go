@@ -243,3 +243,17 @@ func TestALifespanOfAMountedServer(t *testing.T) {
 	_ = client.Close()
 	counts("closed once", 2, 2)
 }
+
+func TestALifespanOfAMountedServerEndsWithTheServersAroundIt(t *testing.T) {
+	outer, inner := newServer(t), newServer(t)
+	closed := 0
+	if err := inner.SetLifespan(nil, func() { closed++ }); err != nil {
+		t.Fatal(err)
+	}
+	trunkline.Must(outer.Mount("in", inner))
+	client, err := trunkline.ConnectMemory(t.Context(), outer, trunkline.ClientOptions{})
+	connected(t, client, err)
+	if err := outer.Close(t.Context()); err != nil || closed != 1 {
+		t.Fatal(err, closed)
+	}
+}

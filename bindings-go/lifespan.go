@@ -38,22 +38,23 @@ type lifespan struct {
 
 // A user is a listener of a server, or a connection in memory.
 type user struct {
+	// entered begins with the lifespan of that server.
 	entered []*lifespan
 	ended   bool
 }
 
-// users is the lock of the members of users, and of the maps of lifespans.
-var users sync.Mutex
+// lifespans guards the members of users, and the maps of lifespans.
+var lifespans sync.Mutex
 
 // enter opens the lifespan for a user, and those of the servers that are mounted.
 func (span *lifespan) enter(user *user) error {
 	if err := span.begin(user); err != nil {
 		return err
 	}
-	users.Lock()
+	lifespans.Lock()
 	mounted := slices.Collect(maps.Values(span.mounted))
 	hasEnded := user.ended
-	users.Unlock()
+	lifespans.Unlock()
 	for _, other := range mounted {
 		if err := other.enter(user); err != nil {
 			return err
@@ -77,36 +78,44 @@ func (span *lifespan) begin(user *user) error {
 			return fmt.Errorf("%w: %w", &Error{Kind: ErrTransport, Message: "the lifespan of the server cannot be opened"}, err)
 		}
 	}
-	users.Lock()
-	defer users.Unlock()
+	lifespans.Lock()
+	defer lifespans.Unlock()
 	span.users[user] = struct{}{}
 	user.entered = append(user.entered, span)
 	return nil
 }
 
 func (span *lifespan) current() []*user {
-	users.Lock()
-	defer users.Unlock()
+	lifespans.Lock()
+	defer lifespans.Unlock()
 	return slices.Collect(maps.Keys(span.users))
 }
 
 func (span *lifespan) leave(user *user) {
 	span.changing.Lock()
 	defer span.changing.Unlock()
-	users.Lock()
+	lifespans.Lock()
 	_, isUser := span.users[user]
 	delete(span.users, user)
 	isLast := isUser && len(span.users) == 0
-	users.Unlock()
+	lifespans.Unlock()
 	if isLast && span.close != nil {
 		contained(span.close)
 	}
 }
 
-// end closes the lifespan whoever uses it: its server was closed.
+// end closes the lifespan even while it is used, because its server was closed. That ends the
+// server's own users; those of servers that mount it go on.
 func (span *lifespan) end() {
 	for _, user := range span.current() {
-		span.leave(user)
+		lifespans.Lock()
+		isOwn := len(user.entered) > 0 && user.entered[0] == span
+		lifespans.Unlock()
+		if isOwn {
+			user.end()
+		} else {
+			span.leave(user)
+		}
 	}
 }
 
@@ -127,9 +136,9 @@ func (span *lifespan) mount(other *lifespan, add func() (*Feature, error)) (*Fea
 	if err != nil {
 		return nil, err
 	}
-	users.Lock()
+	lifespans.Lock()
 	span.mounted[feature.number] = other
-	users.Unlock()
+	lifespans.Unlock()
 	// Others may have entered meanwhile.
 	if err := enter(); err != nil {
 		_ = feature.Remove()
@@ -141,8 +150,8 @@ func (span *lifespan) mount(other *lifespan, add func() (*Feature, error)) (*Fea
 // unmount forgets a mounted server. Its lifespan stays open for those who have entered it, because
 // calls may still use it.
 func (span *lifespan) unmount(number uint64) {
-	users.Lock()
-	defer users.Unlock()
+	lifespans.Lock()
+	defer lifespans.Unlock()
 	delete(span.mounted, number)
 }
 
@@ -167,10 +176,10 @@ func (server *Server) enter(ctx context.Context) (*user, error) {
 }
 
 func (user *user) end() {
-	users.Lock()
+	lifespans.Lock()
 	user.ended = true
 	entered := user.entered
-	users.Unlock()
+	lifespans.Unlock()
 	for _, span := range slices.Backward(entered) {
 		span.leave(user)
 	}
