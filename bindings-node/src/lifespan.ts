@@ -40,7 +40,7 @@ export class Lifespan {
         if (this.#opened === opened) this.#opened = undefined;
         throw error;
       } finally {
-        this.owner.opening = undefined;
+        if (this.owner.opening === opened) this.owner.opening = undefined;
       }
     }
     for (const mounted of this.#mounted) await mounted.enter(end);
