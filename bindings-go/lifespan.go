@@ -24,8 +24,8 @@ func (server *Server) SetLifespan(open func() error, close func()) error {
 	return nil
 }
 
-// A lifespan is what a server needs while it is served. Its functions are no callbacks of the
-// library, because these must not wait for calls of the program.
+// A lifespan is what a server needs while it is served. Its functions may wait for calls of the
+// program, which callbacks of the library must not do.
 type lifespan struct {
 	// changing is held while it opens or closes.
 	changing sync.Mutex
