@@ -52,11 +52,16 @@ pub(crate) struct QueuedCall {
 
 impl QueuedCall {
     /// Queues a call. The event has everything except its kind and its ticket. Returns `None` if
-    /// the port has no tickets left.
+    /// the port has no tickets left, or has stopped.
     pub(crate) fn push<T: PendingCall>(state: &Arc<PortState>, lane: Lane, call: T, event: Event) -> Option<Self> {
         let ticket = T::table(&mut state.tables.lock()).insert(call)?;
         let queued = Self { state: Arc::downgrade(state), lane, ticket, handle: event.handle };
         state.queue.push(lane, Event { kind: EventKind::Call, ticket, ..event });
+        if state.queue.is_stopped() {
+            // The host may not have drained it.
+            queued.call_off::<T>(Bytes::new());
+            return None;
+        }
         Some(queued)
     }
 

@@ -210,6 +210,11 @@ impl EventQueue {
         }
     }
 
+    /// Returns whether the last event was added, after which no more are.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Acquire)
+    }
+
     /// Stops ringing the bell.
     pub(crate) fn mute(&self) {
         self.muted.store(true, Ordering::Release);
@@ -245,7 +250,9 @@ impl EventQueue {
             if self.stopped.load(Ordering::Acquire) {
                 return;
             }
-            self.stopped.store(last, Ordering::Release);
+            if last {
+                self.stopped.store(true, Ordering::Release);
+            }
             items.push_back(item);
             items.len() == 1
         };
