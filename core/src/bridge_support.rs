@@ -16,6 +16,7 @@ pub use crate::client::{
     calls::{reply_to::ReplyTo, result_schema::ResultSchema},
     telemetry::{call_operation::end_of, observed_opening::opening_start},
 };
+pub use crate::server::LifespanFunctions;
 #[cfg(feature = "child-process")]
 pub use crate::transport::child_link::ChildConnector;
 pub use crate::transport::{

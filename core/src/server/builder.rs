@@ -280,10 +280,11 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// the first call, and closes it after the last. Handlers receive the value as
     /// [`super::Lifespan`], or from [`Context::lifespan`].
     ///
-    /// [`Server::serve_stdio`] and [`Server::listen`] open it before they serve; otherwise the
-    /// first request does. If opening fails, so does that listener or request, and the next one
-    /// tries again. It closes when the last listener, service and in-memory client has ended:
-    /// [`crate::Listener::close`] and [`crate::transport::HttpService::close`] wait for that. For a
+    /// [`Server::serve_stdio`], [`Server::listen`] and in-memory clients open it before they serve;
+    /// otherwise the first request does. If opening fails, so does that listener, client or
+    /// request, and the next one tries again. It closes when the last listener, service and
+    /// in-memory client has ended: [`crate::Listener::close`],
+    /// [`crate::transport::HttpService::close`] and [`crate::Client::close`] wait for that. For a
     /// server mounted in another one, the outer server's use counts.
     ///
     /// ```

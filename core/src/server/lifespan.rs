@@ -11,7 +11,7 @@ use std::{
     future::{Future, poll_fn},
     mem,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
     task::{Poll, Waker},
@@ -25,13 +25,14 @@ pub(super) type LifespanValue = Arc<dyn Any + Send + Sync>;
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The functions of a lifespan.
-pub(super) struct LifespanFunctions {
+#[doc(hidden)]
+pub struct LifespanFunctions {
     open: Box<dyn Fn() -> BoxedTask<Result<LifespanValue, ToolError>> + Send + Sync>,
     close: Box<dyn Fn(LifespanValue) -> BoxedTask + Send + Sync>,
 }
 
 impl LifespanFunctions {
-    pub(super) fn new<T, E, Opening, Closing>(
+    pub fn new<T, E, Opening, Closing>(
         open: impl Fn() -> Opening + Send + Sync + 'static,
         close: impl Fn(Arc<T>) -> Closing + Send + Sync + 'static,
     ) -> Self
@@ -57,10 +58,15 @@ impl LifespanFunctions {
     }
 }
 
+/// Why a server cannot be served.
+#[derive(Debug, thiserror::Error)]
+#[error("the lifespan of the server could not be opened: {}", .0.detail())]
+pub(crate) struct OpeningFailed(#[source] ToolError);
+
 /// The lifespan of one server. Without functions, it is always open.
 #[derive(Default)]
 pub(crate) struct ServerLifespan {
-    functions: Option<LifespanFunctions>,
+    functions: OnceLock<LifespanFunctions>,
     state: Mutex<LifespanState>,
 }
 
@@ -85,16 +91,28 @@ enum Phase {
 
 impl ServerLifespan {
     pub(super) fn new(functions: Option<LifespanFunctions>) -> Self {
-        Self { functions, state: Mutex::default() }
+        Self { functions: functions.map_or_else(OnceLock::new, OnceLock::from), state: Mutex::default() }
+    }
+
+    /// Sets the functions.
+    ///
+    /// # Errors
+    /// If the server is being served, or has functions already.
+    pub(super) fn set(&self, functions: LifespanFunctions) -> Result<(), &'static str> {
+        let state = self.state.lock();
+        if state.users > 0 {
+            return Err("the server is in use: set its lifespan before listening");
+        }
+        self.functions.set(functions).map_err(|_| "the server already has a lifespan")
     }
 
     pub(in crate::server) fn has_functions(&self) -> bool {
-        self.functions.is_some()
+        self.functions.get().is_some()
     }
 
     /// Returns whether calls can be served immediately.
     pub(in crate::server) fn is_open(&self) -> bool {
-        self.functions.is_none() || matches!(self.state.lock().phase, Phase::Open(_))
+        !self.has_functions() || matches!(self.state.lock().phase, Phase::Open(_))
     }
 
     /// Returns the value if the lifespan is open.
@@ -110,7 +128,7 @@ impl ServerLifespan {
     /// # Errors
     /// Returns the error of the open function. The next call tries again.
     pub(in crate::server) async fn open(self: &Arc<Self>, runtime: &Arc<dyn Runtime>) -> Result<(), ToolError> {
-        let Some(functions) = &self.functions else { return Ok(()) };
+        let Some(functions) = self.functions.get() else { return Ok(()) };
         let begin = poll_fn(|context| {
             let mut state = self.state.lock();
             match state.phase {
@@ -152,25 +170,30 @@ impl ServerLifespan {
             if state.users > 0 {
                 return;
             }
-            let mounted = mem::take(&mut state.mounted);
-            match mem::replace(&mut state.phase, Phase::Closing) {
-                Phase::Open(value) => (Some(value), mounted),
-                // While it is opening, the opening task checks again afterwards.
+            let value = match mem::replace(&mut state.phase, Phase::Closing) {
+                Phase::Open(value) => Some(value),
+                Phase::Closed if !state.mounted.is_empty() => None,
+                // The task that opens or closes it checks again afterwards.
                 other => {
                     state.phase = other;
-                    (None, mounted)
+                    return;
                 }
-            }
+            };
+            (value, mem::take(&mut state.mounted))
         };
-        if let (Some(value), Some(functions)) = (value, &self.functions) {
-            let closing = (functions.close)(value);
-            let lifespan = Arc::clone(self);
-            runtime.spawn(Box::pin(async move {
-                let _turn = PhaseTurn(&lifespan);
+        let closing = value.zip(self.functions.get()).map(|(value, functions)| (functions.close)(value));
+        let (lifespan, own) = (Arc::clone(self), Arc::clone(runtime));
+        runtime.spawn(Box::pin(async move {
+            let turn = PhaseTurn(&lifespan);
+            if let Some(closing) = closing {
                 closing.await;
-                drop(mounted);
-            }));
-        }
+            }
+            for mounted in mounted {
+                mounted.release().await;
+            }
+            drop(turn);
+            lifespan.close_if_unused(&own);
+        }));
     }
 
     /// Completes when the lifespan is not closing.
@@ -205,7 +228,8 @@ impl Drop for PhaseTurn<'_> {
 
 /// A use of a lifespan by a listener, a service or an in-memory connection. The lifespan stays open
 /// until all uses are dropped or released.
-pub(crate) struct LifespanUse {
+#[doc(hidden)]
+pub struct LifespanUse {
     lifespan: Arc<ServerLifespan>,
     runtime: Arc<dyn Runtime>,
     released: AtomicBool,
@@ -220,9 +244,9 @@ impl LifespanUse {
     /// Opens the lifespan now rather than before the first call.
     ///
     /// # Errors
-    /// Returns the error of the open function.
-    pub(crate) async fn open(&self) -> Result<(), ToolError> {
-        self.lifespan.open(&self.runtime).await
+    /// If the open function fails.
+    pub(crate) async fn open(&self) -> Result<(), OpeningFailed> {
+        self.lifespan.open(&self.runtime).await.map_err(OpeningFailed)
     }
 
     /// Releases this use. If it was the last, waits until the lifespan has closed, but at most

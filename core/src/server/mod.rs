@@ -33,6 +33,8 @@ pub use handlers::{
 };
 #[cfg(feature = "http-server")]
 pub use handlers::{HttpRequest, RemoteAddress};
+#[doc(hidden)]
+pub use lifespan::{LifespanFunctions, LifespanUse};
 pub use options::ServerOptions;
 pub use registry::{
     AccessOptions, Category, CompletionDefinition, CompletionTarget, MiddlewareDefinition, OnDuplicate,
@@ -55,7 +57,6 @@ pub use typed::{
 pub(crate) use handlers::Arrival;
 #[cfg(all(feature = "auth", feature = "http-server"))]
 pub(crate) use handlers::VerifiedSender;
-pub(crate) use lifespan::LifespanUse;
 pub(crate) use registry::{ListSet, MountSource, Offers, RemoteServer, ToolTasks};
 pub(crate) use server::WeakServer;
 pub(crate) use session::{

@@ -4,7 +4,7 @@
 use super::directory::DirectoryDefinition;
 use super::{
     feature_handle::FeatureHandle,
-    lifespan::LifespanUse,
+    lifespan::{LifespanFunctions, LifespanUse},
     methods,
     options::ServerOptions,
     registry::{
@@ -31,6 +31,7 @@ use serde_json::Value;
 use std::{
     any::Any,
     collections::BTreeSet,
+    io,
     sync::{Arc, Weak},
 };
 
@@ -376,6 +377,27 @@ impl Server {
     /// Uses the lifespan for a listener, a service or an in-memory connection.
     pub(crate) fn live(&self, runtime: &Arc<dyn Runtime>) -> LifespanUse {
         LifespanUse::new(&self.snapshot().hooks.lifespan, runtime)
+    }
+
+    /// Opens the lifespan before anything is served, so that errors surface at startup. It stays
+    /// open until the use is dropped.
+    ///
+    /// # Errors
+    /// If it cannot be opened.
+    #[doc(hidden)]
+    pub async fn opened(&self, runtime: &Arc<dyn Runtime>) -> io::Result<LifespanUse> {
+        let lifespan = self.live(runtime);
+        lifespan.open().await.map_err(io::Error::other)?;
+        Ok(lifespan)
+    }
+
+    /// Sets the lifespan of a server that is not being served.
+    ///
+    /// # Errors
+    /// If it is being served, or has a lifespan.
+    #[doc(hidden)]
+    pub fn set_lifespan(&self, functions: LifespanFunctions) -> Result<(), &'static str> {
+        self.snapshot().hooks.lifespan.set(functions)
     }
 
     /// A number for an origin of several conversations whose tasks end together.

@@ -12,8 +12,6 @@ use super::{HttpOptions, HttpService, ListenAddress};
 use super::{signals::SignalWatch, stdio::hold_stdio};
 #[cfg(feature = "client")]
 use crate::client::{Client, ClientBuilder, ClientError, ClientEvents, ClientOptions};
-#[cfg(any(feature = "stdio", feature = "http-server"))]
-use crate::server::LifespanUse;
 #[cfg(feature = "server")]
 use crate::server::Server;
 #[cfg(any(feature = "stdio", feature = "http-server"))]
@@ -38,7 +36,7 @@ impl Server {
     #[cfg(feature = "stdio")]
     pub async fn serve_stdio(&self) -> io::Result<()> {
         hold_stdio()?;
-        let opened = self.opened().await?;
+        let opened = self.opened(&TokioRuntime::current()).await?;
         // Before the first call, which a signal with its default action would silently end.
         let signals = SignalWatch::start(self.options().drain_time())?;
         let listener = self.listen_stdio()?;
@@ -134,15 +132,9 @@ impl Server {
     /// As for [`Server::listen`].
     #[cfg(feature = "http-server")]
     pub async fn listen_with(&self, options: HttpOptions) -> io::Result<Listener> {
-        let _open = self.opened().await?;
-        Listener::http(self, TokioRuntime::current(), options).await
-    }
-
-    /// Opens the lifespan before anything is served, so that errors surface at startup.
-    async fn opened(&self) -> io::Result<LifespanUse> {
-        let lifespan = self.live(&TokioRuntime::current());
-        lifespan.open().await.map_err(io::Error::other)?;
-        Ok(lifespan)
+        let runtime = TokioRuntime::current();
+        let _open = self.opened(&runtime).await?;
+        Listener::http(self, runtime, options).await
     }
 
     /// Turns the server into a tower service, to mount in axum or any other tower stack. Requires a

@@ -6,8 +6,8 @@ use crate::{
     protocol::{RequestId, Revision, envelope::Frame},
     runtime::{BoxedTask, Runtime},
     server::{
-        Arrival, ArrivalReply, Connection, ConversationSetup, ConversationStart, Origin, Outbound, OutgoingMessage,
-        Server, TestSession,
+        Arrival, ArrivalReply, Connection, ConversationSetup, ConversationStart, LifespanUse, Origin, Outbound,
+        OutgoingMessage, Server, TestSession,
     },
     wire_log::Transport,
 };
@@ -51,7 +51,8 @@ impl Connector for MemoryConnector {
         if let Some(test_session) = &self.test_session {
             connection.observe_in(test_session);
         }
-        let lifespan = self.server.live(&self.runtime);
+        let lifespan = Arc::new(self.server.live(&self.runtime));
+        let (opening, used) = (Arc::clone(&lifespan), Arc::clone(&lifespan));
         let bounds = self.server.options().limits.frame();
         let served = Arc::clone(&connection);
         self.runtime.spawn(Box::pin(async move {
@@ -66,15 +67,20 @@ impl Connector for MemoryConnector {
             }
             // The client was closed or dropped, so its requests are cancelled.
             served.close();
-            drop(lifespan);
+            drop(used);
         }));
         self.runtime.spawn(Box::pin(async move {
             while let Some(frame) = from_server.recv().await {
                 inbox.message(frame);
             }
         }));
-        let link: Arc<dyn Link> = Arc::new(MemoryLink { to_server, connection });
-        Box::pin(std::future::ready(Ok(link)))
+        let link: Arc<dyn Link> = Arc::new(MemoryLink { to_server, connection, lifespan });
+        Box::pin(async move {
+            match opening.open().await {
+                Ok(()) => Ok(link),
+                Err(error) => Err(LinkFailure::Unreachable(error.to_string())),
+            }
+        })
     }
 
     /// A server in this process ends its connections only when it closes.
@@ -98,6 +104,7 @@ impl Connector for MemoryConnector {
 struct MemoryLink {
     to_server: mpsc::UnboundedSender<LinkMessage>,
     connection: Arc<Connection>,
+    lifespan: Arc<LifespanUse>,
 }
 
 impl Link for MemoryLink {
@@ -115,7 +122,8 @@ impl Link for MemoryLink {
 
     fn close(&self, _: Duration) -> BoxedTask {
         self.connection.close();
-        Box::pin(std::future::ready(()))
+        let lifespan = Arc::clone(&self.lifespan);
+        Box::pin(async move { lifespan.release().await })
     }
 }
 

@@ -98,11 +98,14 @@ async fn clients_in_memory_share_a_lifespan_until_the_last_one_closes() {
     assert_eq!(query(&two, "query").await, "orders");
     assert_eq!(seen.take(), ["opened", "called", "called", "called"]);
     two.close().await;
-    seen.becomes(&["closed"]).await;
+    assert_eq!(seen.take(), ["closed"]);
     // Another life.
     let again = Client::connect(&server).await.unwrap();
     assert_eq!(query(&again, "query").await, "orders");
-    assert_eq!(seen.take(), ["closed", "opened", "called"]);
+    assert_eq!(seen.take(), ["opened", "called"]);
+    // A client that is dropped lets go of it, too.
+    drop(again);
+    seen.becomes(&["closed"]).await;
 }
 
 #[tokio::test]
@@ -138,8 +141,19 @@ async fn a_server_that_is_mounted_lives_with_the_other_one() {
     );
     client.close().await;
     listener.close(Duration::from_secs(5)).await;
-    assert_eq!(outside.take(), ["closed"]);
-    inside.becomes(&["closed"]).await;
+    assert_eq!((inside.take(), outside.take()), (vec!["closed".into()], vec!["closed".into()]));
+}
+
+#[tokio::test]
+async fn a_server_on_a_mounted_one_lives_with_the_outermost() {
+    let (seen, inner) = living();
+    let middle = Server::builder("middle", "1.0.0").mount("in", &inner.build()).build();
+    let outer = Server::builder("outer", "1.0.0").mount("mid", &middle).build();
+    let client = Client::connect(&outer).await.unwrap();
+    assert_eq!(query(&client, "mid__in__query").await, "orders");
+    assert_eq!(seen.take(), ["opened", "called"], "by the first call");
+    client.close().await;
+    assert_eq!(seen.take(), ["closed"]);
 }
 
 #[tokio::test]
@@ -156,11 +170,11 @@ async fn what_cannot_be_opened_fails_where_it_is_served_and_is_tried_again() {
         .tool("other", "Asks for another type.", async |ctx: Context| ctx.lifespan::<String>().is_none())
         .build();
     let refused = server.listen_with(HttpOptions::default().with_port(0)).await.err().expect("it cannot be opened");
-    assert_eq!(refused.to_string(), "no database");
-    // In memory the first call opens it.
-    let client = Client::connect(&server).await.unwrap();
-    assert!(client.call_tool("value", json!({})).await.is_err());
+    assert_eq!(refused.to_string(), "the lifespan of the server could not be opened: no database");
+    let refused = Client::connect(&server).await.err().expect("it cannot be opened");
+    assert!(refused.to_string().ends_with("the lifespan of the server could not be opened: no database"), "{refused}");
     can_open.store(true, Ordering::SeqCst);
+    let client = Client::connect(&server).await.unwrap();
     assert_eq!(query(&client, "value").await, "open");
     assert_eq!(query(&client, "other").await, "true");
 }

@@ -31,7 +31,8 @@ impl ActiveRequest {
                 let inner = self.within(mount, server.snapshot());
                 let responder = inner.back(responder);
                 let (outside, lifespan) = (&self.snapshot.hooks.lifespan, &inner.snapshot.hooks.lifespan);
-                if lifespan.has_functions() {
+                // A server without functions holds those that are mounted on it.
+                if lifespan.has_functions() || !inner.snapshot.mounts.is_empty() {
                     outside.hold(lifespan, self.connection.runtime());
                 }
                 if lifespan.is_open() {
