@@ -32,6 +32,8 @@ export const Shape = {
 export const waistMethod = {
   next: "next",
   explain: "explain",
+  open: "open",
+  close: "close",
 } as const;
 
 /** JSON-RPC code of an invalid request. */

@@ -435,6 +435,22 @@ message! {
 }
 
 message! {
+    /// The lifespan of a server: opened before its first call, and closed after its last; registered
+    /// as `lifespan`. A `Call` has the name `open` or `close` and an empty object as its body. They
+    /// alternate, and `close` follows only a successful `open`. Complete both with the shape
+    /// `result` and an empty object. If `open` is failed, so is what was about to serve: the open of
+    /// a listener or a connection in memory, or a request. The next one tries again. A server that
+    /// is in use or has a lifespan refuses one.
+    pub struct RegisterLifespan {
+        /// The server.
+        server: u64 = "server",
+        ;
+        /// The drainer that receives its calls.
+        lane: Lane = "lane",
+    }
+}
+
+message! {
     /// Mounts a server on another one, including later additions and removals of features;
     /// registered as `mount`. The core serves it without calling the host.
     pub struct RegisterMount {
@@ -539,6 +555,7 @@ registrations! {
     "proxy" Proxy(RegisterProxy),
     "visibility" Visibility(RegisterVisibility),
     "verifier" Verifier(RegisterVerifier),
+    "lifespan" Lifespan(RegisterLifespan),
 }
 
 impl Registration {
@@ -678,8 +695,11 @@ impl SharedConnection {
 pub const NEXT: &str = "next";
 /// The name of calls that explain refused arguments of a tool.
 pub const EXPLAIN: &str = "explain";
-/// The method that `telemetry` uses for opening a connection; the target is 0.
+/// The name of calls that open a lifespan. Also the method that `telemetry` uses for opening a
+/// connection; the target is 0.
 pub const OPEN: &str = "open";
+/// The name of calls that close a lifespan.
+pub const CLOSE: &str = "close";
 /// The method that opens a subscription.
 pub const SUBSCRIBE: &str = "subscribe";
 /// The method that starts or resumes a task; the params are a [`StartTask`].

@@ -4,7 +4,7 @@ use crate::{
     BridgeError, Lane, PortState,
     calls::handlers::HostHandler,
     config,
-    host::store::HostedStore,
+    host::{lifespan, store::HostedStore},
     message::{EXPLAIN, RegisterProxy, RegisterServer, RegisterTool, Registration, SharedConnection},
     open::ports,
     requests::skills,
@@ -34,6 +34,7 @@ pub(crate) fn register(state: &Arc<PortState>, given: Registration) -> Result<u6
             let target = HostTarget::new(&state.queue, lane);
             enter(state, state.server(server)?, given.kind(), &target, true)
         }
+        Registration::Lifespan(_) => lifespan::register(state, state.server(server)?, lane),
         given => register_feature(state, &state.server(server)?, lane, given),
     }
 }
@@ -66,7 +67,7 @@ fn register_server(state: &Arc<PortState>, given: RegisterServer) -> Result<u64,
 }
 
 /// Assigns the handle of a registration, after which calls may arrive.
-fn enter(
+pub(crate) fn enter(
     state: &PortState,
     server: Server,
     kind: &'static str,

@@ -1,5 +1,5 @@
 //! Functions of the host that the core calls by name: those of a connection's handlers,
-//! authorization and transport, and those of a server's store.
+//! authorization and transport, and those of a server's store and lifespan.
 
 use crate::{
     BridgeError, Event, Lane, PortState, Shape,
@@ -59,7 +59,7 @@ pub(crate) fn has(functions: &[FunctionRow], name: &str) -> bool {
 #[derive(Clone)]
 pub(crate) struct Host {
     state: Weak<PortState>,
-    /// The handle of the connection or the server. Set as soon as it has one.
+    /// The handle of the connection, the server or the lifespan. Set as soon as it has one.
     handle: Arc<OnceLock<u64>>,
     /// Failures are reported in full, because no peer sees them.
     is_private: bool,

@@ -1,9 +1,10 @@
 //! Functions of the host: handlers for server requests, and implementations of the authorization,
-//! the transport and the store.
+//! the transport, the store and the lifespan.
 
 pub(crate) mod authorization;
 pub(crate) mod channel;
 pub(crate) mod function;
+pub(crate) mod lifespan;
 pub(crate) mod server_requests;
 pub(crate) mod store;
 

@@ -10,11 +10,10 @@ use crate::{
         connectors::connector,
         groups, host_reads,
         read::{Connecting, connecting},
-        state::{PendingOpen, become_open, ended},
+        state::{PendingOpen, become_open, ended, ends_with},
     },
     process::log_scope::Scoped,
     requests::to_server,
-    state::entries::OpenState,
 };
 use bytes::Bytes;
 use std::sync::{Arc, Weak};
@@ -72,9 +71,7 @@ pub(super) fn open(state: &Arc<PortState>, options: ClientOptions, given: OpenMe
     }
     let connection = |client, group| Connection { client, group, functions: Arc::new(functions) };
     let connecting = state.spawn(&process, connect(opening, target, options, connection));
-    if let Some(OpenState::Opening { task, .. }) = state.tables.lock().connections.get_mut(handle) {
-        *task = Some(connecting.abort_handle());
-    }
+    ends_with::<Connection>(state, handle, connecting.abort_handle());
     Ok(handle)
 }
 

@@ -6,16 +6,17 @@ use crate::{
     open::{
         foreground, host_reads,
         read::{Endpoint, endpoint},
-        state::{PendingOpen, become_open, ended, opened},
+        state::{PendingOpen, become_open, ended, ends_with, opened},
     },
     state::entries::OpenState,
 };
 use serde_json::{Value, json};
 #[cfg(unix)]
 use std::os::fd::OwnedFd;
-use std::{sync::Arc, time::Duration};
+use std::{io, sync::Arc, time::Duration};
+use tokio::task::JoinHandle;
 use trunkline::{
-    bridge_support::ReadHandoff,
+    bridge_support::{ReadHandoff, hold_stdio},
     runtime::Runtime,
     server::Server,
     transport::{HttpOptions, Listener},
@@ -84,25 +85,23 @@ fn start(
     if behavior.host_driven_reads {
         host_reads::enable(&state.handoffs, &state.queue, handle, &handoff);
     }
-    state.spawn(&process, listen(opening, server, endpoint, handoff, behavior));
+    let listening = state.spawn(&process, listener(server, state.runtime()?, endpoint, handoff));
+    ends_with::<Arc<Listener>>(state, handle, listening.abort_handle());
+    state.spawn(&process, listen(opening, listening, behavior));
     Ok(handle)
 }
 
 async fn listen(
     opening: PendingOpen<Arc<Listener>>,
-    server: Server,
-    endpoint: Endpoint,
-    handoff: Arc<ReadHandoff>,
+    listening: JoinHandle<Result<(Listener, Value), BridgeError>>,
     behavior: Behavior,
 ) {
     let (state, handle) = (&opening.state, opening.handle);
-    let listening = match state.runtime() {
-        Ok(runtime) => listener(&server, runtime, endpoint, handoff).await,
-        Err(error) => Err(error),
-    };
-    let (listener, described) = match listening {
-        Ok((listener, described)) => (Arc::new(listener), described),
-        Err(error) => return opening.failed(error),
+    let (listener, described) = match listening.await {
+        Ok(Ok((listener, described))) => (Arc::new(listener), described),
+        Ok(Err(error)) => return opening.failed(error),
+        // It was closed while it was opening, or has panicked.
+        Err(_) => return,
     };
     if become_open(state, handle, Arc::clone(&listener)).is_none() {
         return listener.close(Duration::ZERO).await;
@@ -122,13 +121,21 @@ async fn listen(
     }
 }
 
-/// A listener, with its description.
+/// A listener, with its description. Opens the lifespan of the server first.
 async fn listener(
-    server: &Server,
+    server: Server,
     runtime: Arc<dyn Runtime>,
     endpoint: Endpoint,
     handoff: Arc<ReadHandoff>,
 ) -> Result<(Listener, Value), BridgeError> {
+    let failed = |error: io::Error| BridgeError::new(ErrorKind::Transport, error.to_string());
+    if matches!(endpoint, Endpoint::Stdio) {
+        // What the lifespan prints must not reach the client.
+        hold_stdio().map_err(failed)?;
+    }
+    // Until the listener uses it.
+    let _open = server.opened(&runtime).await.map_err(failed)?;
+    let server = &server;
     let listener = match endpoint {
         Endpoint::Stdio => Listener::stdio(server, runtime, Some(handoff)),
         #[cfg(unix)]
@@ -145,8 +152,5 @@ async fn listener(
         #[cfg(feature = "http-server")]
         Endpoint::Mounted(path, options) => Ok(Listener::mounted(server, runtime, &options, path.as_deref())),
     };
-    match listener {
-        Ok(listener) => Ok((listener, json!({}))),
-        Err(error) => Err(BridgeError::new(ErrorKind::Transport, error.to_string())),
-    }
+    Ok((listener.map_err(failed)?, json!({})))
 }

@@ -13,6 +13,7 @@ use crate::{
 };
 use serde_json::Value;
 use std::{future::Future, marker::PhantomData, sync::Arc, time::Duration};
+use tokio::task::AbortHandle;
 use trunkline::transport::Listener;
 
 /// Listeners and connections.
@@ -52,6 +53,13 @@ pub(crate) fn become_open<T: Openable>(state: &PortState, handle: u64, thing: T)
     let waiting = std::mem::take(waiting);
     *entry = OpenState::Open(thing);
     Some(waiting)
+}
+
+/// Sets the task to abort if something is closed while it is opening.
+pub(super) fn ends_with<T: Openable>(state: &PortState, handle: u64, opening: AbortHandle) {
+    if let Some(OpenState::Opening { task, .. }) = T::table(&mut state.tables.lock()).get_mut(handle) {
+        *task = Some(opening);
+    }
 }
 
 pub(crate) fn failed_to_open<T: Openable>(state: &PortState, handle: u64, error: BridgeError) {

@@ -74,7 +74,7 @@ pub fn surface() -> Value {
         "messages": messages,
         "models": models.all,
         "operations": operations,
-        "waistMethods": [message::NEXT, message::EXPLAIN],
+        "waistMethods": [message::NEXT, message::EXPLAIN, message::OPEN, message::CLOSE],
         "host": host,
         "channel": channel,
         "store": store,

@@ -9,6 +9,7 @@ mod groups;
 mod handoff;
 #[cfg(unix)]
 mod hooks;
+mod lifespans;
 #[cfg(unix)]
 mod logs;
 mod mounted;

@@ -39,3 +39,5 @@ TASK_STATUS: Final = "notifications/tasks/status"
 # Requests to the core itself.
 NEXT: Final = "next"
 EXPLAIN: Final = "explain"
+OPEN: Final = "open"
+CLOSE: Final = "close"

@@ -35,6 +35,8 @@ module Trunkline
     # Requests to the core itself, and the names of its calls.
     NEXT = "next"
     EXPLAIN = "explain"
+    OPEN = "open"
+    CLOSE = "close"
 
     # Methods of notifications that a client receives.
     NOTIFICATIONS = {

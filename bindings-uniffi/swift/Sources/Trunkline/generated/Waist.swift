@@ -36,4 +36,6 @@ enum Shape {
 enum WaistMethods {
     static let next = "next"
     static let explain = "explain"
+    static let open = "open"
+    static let close = "close"
 }

@@ -38,4 +38,6 @@ internal object Shape {
 internal object WaistMethods {
     const val NEXT: String = "next"
     const val EXPLAIN: String = "explain"
+    const val OPEN: String = "open"
+    const val CLOSE: String = "close"
 }
