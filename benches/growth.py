@@ -1,5 +1,5 @@
-"""Measures whether the cost of a call grows with sessions, streams, tools, workers or its length,
-and the cost of a tool's registration with their number.
+"""Measures whether the cost of a call grows with sessions, streams, subscriptions, tools, workers or
+its length, and the cost of a tool's registration with their number.
 """
 
 from collections.abc import Iterator
@@ -9,6 +9,7 @@ from typing import Any
 POINTS = {
     "sessions": (1, 100, 10_000),
     "streams": (1, 100, 1000),
+    "subscriptions": (1, 100, 1000),
     "tools": (10, 1000, 10_000),
     "workers": (1, 2, 4),
     "bytes": (65_536, 1_048_576, 8_388_608, 67_108_864),
@@ -17,6 +18,7 @@ POINTS = {
 TITLES = {
     "sessions": "open sessions, 8 of them called",
     "streams": "open sessions with a GET stream each, 8 of them called",
+    "subscriptions": "open streams of subscriptions/listen (2026-07-28) beside 8 connections that call",
     "tools": "registered tools, 10 of them called",
     "workers": "worker processes, each with 8 sessions",
     "bytes": "bytes that echo returns over stdio",
@@ -57,6 +59,7 @@ class Point:
         options = {
             "sessions": f"--open {self.number}",
             "streams": f"--open {self.number} --streams",
+            "subscriptions": f"--proto 2026-07-28 --listen {self.number}",
             "tools": f"--tool add --among {self.number}",
             "workers": f"--workers {self.number}" + (" --anywhere" if self.store in SHARED else ""),
             "bytes": f"--size {self.number} --warmup 2",

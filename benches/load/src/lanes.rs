@@ -8,7 +8,7 @@ pub struct Lane {
     turn: usize,
     /// The connection for responses to the server's questions.
     answers: Option<Http>,
-    /// Open GET streams of its session and others, which nobody reads.
+    /// Open streams of its session and others, which nobody reads.
     streams: Vec<Http>,
 }
 
@@ -42,7 +42,9 @@ impl Lane {
 pub fn lanes(o: &Opt, ports: &[u16]) -> Vec<Lane> {
     let homes: Vec<u16> = (0..o.conns).flat_map(|_| ports.iter().copied()).collect();
     if o.modern || o.fixed {
-        return homes.iter().map(|&port| Lane::new(vec![modern(o, port)])).collect();
+        let mut lanes: Vec<_> = homes.iter().map(|&port| Lane::new(vec![modern(o, port)])).collect();
+        lanes[0].streams = (0..o.listen).map(|_| connect(o, ports[0]).subscribe(ports[0], &o.path)).collect();
+        return lanes;
     }
     if let Some(number) = o.open {
         assert!(ports.len() == 1 && number > 0, "--open N is for one process, and 1 or more");

@@ -35,6 +35,8 @@ struct Opt {
     anywhere: bool,
     /// Number of open sessions, of which only some are used.
     open: Option<usize>,
+    /// Number of open streams of `subscriptions/listen` (2026-07-28).
+    listen: usize,
     /// Number of generated tools, ten of which are called.
     among: usize,
     /// The process of the store.
@@ -66,6 +68,7 @@ fn opts() -> Opt {
         workers: 1,
         anywhere: false,
         open: None,
+        listen: 0,
         among: 0,
         store: None,
         path: "/mcp".into(),
@@ -86,6 +89,7 @@ fn opts() -> Opt {
             "--workers" => o.workers = v().parse().unwrap(),
             "--anywhere" => o.anywhere = true,
             "--open" => o.open = Some(v().parse().unwrap()),
+            "--listen" => o.listen = v().parse().unwrap(),
             "--among" => o.among = v().parse().unwrap(),
             "--store-pid" => o.store = Some(v().parse().unwrap()),
             "--path" => o.path = v(),

@@ -108,6 +108,13 @@ pub enum Seen {
 }
 
 const WIDTH: usize = 100;
+/// The `_meta` of requests of 2026-07-28, after a comma.
+fn meta(capabilities: &str) -> String {
+    format!(
+        r#","_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{{"name":"mcpload","version":"0"}},"io.modelcontextprotocol/clientCapabilities":{{{capabilities}}}}}"#
+    )
+}
+
 /// Added to the id of a call that is sent again with the answer: ids must be unique.
 const AGAIN: u64 = 1 << 40;
 
@@ -140,9 +147,7 @@ impl Gen {
     fn request(&self, id: u64, number: u64, more: &str, out: &mut Vec<u8>) {
         let asks = if self.tool == Tool::Ask { r#""elicitation":{"form":{}}"# } else { "" };
         let meta = if self.modern {
-            format!(
-                r#","_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{{"name":"mcpload","version":"0"}},"io.modelcontextprotocol/clientCapabilities":{{{asks}}}}}"#
-            )
+            meta(asks)
         } else if self.tool == Tool::Report {
             format!(r#","_meta":{{"progressToken":{id}}}"#)
         } else {
@@ -417,10 +422,24 @@ impl Http {
         let head = head.replacen("POST", "GET", 1).replace("application/json, text/event-stream", "text/event-stream");
         let mut stream = Http::connect(port).unwrap();
         stream.s.write_all(format!("{head}\r\n").as_bytes()).unwrap();
+        stream.begun("GET")
+    }
+    /// Opens a stream of list changes (2026-07-28) on this connection.
+    pub fn subscribe(mut self, port: u16, path: &str) -> Http {
+        self.set_head(port, path, "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: subscriptions/listen\r\n");
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":"listen","method":"subscriptions/listen","params":{{"notifications":{{"toolsListChanged":true}}{}}}}}"#,
+            meta("")
+        );
+        self.post(|out| out.extend_from_slice(body.as_bytes()));
+        self.begun("subscriptions/listen")
+    }
+    /// Waits for the beginning of a stream.
+    fn begun(mut self, what: &str) -> Http {
         let mut beginning = [0; 16];
-        stream.s.read_exact(&mut beginning).unwrap();
-        assert!(beginning.starts_with(b"HTTP/1.1 200"), "GET: {}", String::from_utf8_lossy(&beginning));
-        stream
+        self.s.read_exact(&mut beginning).unwrap();
+        assert!(beginning.starts_with(b"HTTP/1.1 200"), "{what}: {}", String::from_utf8_lossy(&beginning));
+        self
     }
     /// initialize + initialized; sets the session headers for later requests.
     pub fn handshake(&mut self, port: u16, path: &str) -> Reply {
