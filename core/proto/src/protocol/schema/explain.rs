@@ -4,7 +4,7 @@ use super::SchemaError;
 use super::bounds::{Search, ValidationCost};
 use super::failure::{Invalid, SchemaFailure, brief};
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
-use jsonschema::{ReferencingError, ValidationError};
+use jsonschema::{JsonType, ReferencingError, ValidationError};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -73,6 +73,18 @@ fn innermost<'a>(error: &'a ValidationError<'a>) -> &'a ValidationError<'a> {
         depth: branch.iter().map(depth).max().unwrap_or(0),
     };
     let ranked = || context.iter().map(|branch| (rank(branch), branch));
+    // A value that is not `null` was meant for the only other branch.
+    let is_null = |error: &ValidationError<'_>| {
+        depth(error) == here && matches!(error.kind(), Kind::Type { kind: TypeKind::Single(JsonType::Null) })
+    };
+    let mut others = context.iter().filter(|branch| !matches!(branch.as_slice(), [only] if is_null(only)));
+    if context.len() == 2
+        && let (Some(other), None) = (others.next(), others.next())
+        && types_of(error, context).is_none()
+        && let Some(inner) = other.iter().rev().max_by_key(|error| depth(error))
+    {
+        return innermost(inner);
+    }
     // Ties go to the first.
     let Some((best, meant)) = ranked().rev().max_by_key(|(rank, _)| *rank) else { return error };
     let is_meant = ranked()

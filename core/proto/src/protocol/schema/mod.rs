@@ -228,6 +228,28 @@ mod tests {
     }
 
     #[test]
+    fn tool_19_an_optional_value_is_explained_by_what_it_may_be_other_than_null() {
+        let place = json!({"type": "object", "properties": {"lat": {"type": "number"}}, "required": ["lat"]});
+        for keyword in ["anyOf", "oneOf"] {
+            let optional = |schema: &Value| json!({keyword: [schema, {"type": "null"}]});
+            let schema = json!({"properties": {
+                "unit": optional(&json!({"enum": ["C", "F"]})),
+                "place": optional(&place),
+                "days": optional(&json!({"type": "integer", "maximum": 7})),
+            }});
+            for (value, text) in [
+                (json!({"unit": "K"}), r#"/unit: "K" is not one of "C" or "F""#),
+                (json!({"place": {}}), r#"/place: property "lat" is missing"#),
+                (json!({"place": {"lat": "x"}}), r#"/place/lat: "x" is not of type "number""#),
+                (json!({"place": 1}), r#"/place: 1 is not of type "null" or "object""#),
+                (json!({"days": 8}), "/days: 8 is greater than the maximum of 7"),
+            ] {
+                assert_eq!(invalid(schema.clone(), value), text);
+            }
+        }
+    }
+
+    #[test]
     fn tool_19_a_format_is_reported_before_the_pattern_next_to_it_and_long_patterns_are_cut() {
         let time = json!({"type": "string", "format": "date-time", "pattern": "^[0-9]{4}-"});
         let schema = json!({
