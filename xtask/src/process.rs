@@ -1,7 +1,7 @@
 //! Child processes that always end: every wait has a deadline, and a process is stopped together
 //! with the process group that it started.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
@@ -26,9 +26,10 @@ pub(crate) struct Process {
     stderr: VecDeque<String>,
 }
 
-enum Line {
-    Out(String),
-    Err(String),
+struct Line {
+    /// Whether it is from stderr.
+    is_error: bool,
+    text: String,
 }
 
 /// The output of a finished command.
@@ -61,22 +62,15 @@ pub(crate) fn run(command: Command, deadline: Duration) -> Result<Output> {
     console::news(&format!("{} {}", program.to_string_lossy(), words(command.get_args())));
     let mut process = Process::start(command)?;
     let (mut text, mut stdout) = (String::new(), String::new());
-    while let Some(line) = process.line(until) {
-        let (Line::Out(text_of_line) | Line::Err(text_of_line)) = &line;
+    while let Some(Line { is_error, text: line }) = process.line(until) {
         // Short commands show no status.
         if start.elapsed() > Duration::from_secs(1) {
-            console::news(text_of_line);
+            console::news(&line);
         }
-        let line = match line {
-            Line::Out(line) => {
-                stdout.push_str(&line);
-                stdout.push('\n');
-                line
-            }
-            Line::Err(line) => line,
-        };
-        text.push_str(&line);
-        text.push('\n');
+        text.push_str(&format!("{line}\n"));
+        if !is_error {
+            stdout.push_str(&format!("{line}\n"));
+        }
     }
     let status = process.wait(until);
     Ok(Output { status, text, stdout, seconds: start.elapsed().as_secs_f64() })
@@ -102,13 +96,13 @@ impl Process {
         #[cfg(windows)]
         wrapped.wrap(process_wrap::std::JobObject);
         let mut child = wrapped.spawn().with_context(|| format!("cannot start {name}"))?;
-        LIVE.lock().unwrap_or_else(PoisonError::into_inner).insert(child.id(), ());
+        LIVE.lock().unwrap_or_else(PoisonError::into_inner).insert(child.id());
         let (sender, lines) = channel();
         if let Some(stdout) = child.stdout().take() {
-            read_lines(stdout, sender.clone(), Line::Out);
+            read_lines(stdout, sender.clone(), false);
         }
         if let Some(stderr) = child.stderr().take() {
-            read_lines(stderr, sender, Line::Err);
+            read_lines(stderr, sender, true);
         }
         Ok(Self { child, name, lines, stderr: VecDeque::new() })
     }
@@ -122,12 +116,7 @@ impl Process {
 
     /// The next line of stdout; `None` at its end or after the deadline.
     pub(crate) fn stdout_line(&mut self, until: Instant) -> Option<String> {
-        loop {
-            match self.line(until)? {
-                Line::Out(line) => return Some(line),
-                Line::Err(_) => {}
-            }
-        }
+        std::iter::from_fn(|| self.line(until)).find(|line| !line.is_error).map(|line| line.text)
     }
 
     /// The next line of either stream. Does not wait for grandchildren that keep the pipes open
@@ -139,11 +128,11 @@ impl Process {
             let wait = limit.saturating_duration_since(Instant::now()).min(Duration::from_millis(100));
             match self.lines.recv_timeout(wait) {
                 Ok(line) => {
-                    if let Line::Err(text) = &line {
+                    if line.is_error {
                         if self.stderr.len() == STDERR_LINES {
                             self.stderr.pop_front();
                         }
-                        self.stderr.push_back(text.clone());
+                        self.stderr.push_back(line.text.clone());
                     }
                     return Some(line);
                 }
@@ -202,14 +191,14 @@ impl Drop for Process {
     }
 }
 
-fn read_lines(stream: impl Read + Send + 'static, lines: Sender<Line>, make: fn(String) -> Line) {
+fn read_lines(stream: impl Read + Send + 'static, lines: Sender<Line>, is_error: bool) {
     std::thread::spawn(move || {
         let mut stream = BufReader::new(stream);
         let mut bytes = Vec::new();
         while matches!(stream.read_until(b'\n', &mut bytes), Ok(count) if count > 0) {
-            let line = String::from_utf8_lossy(&bytes).trim_end_matches(['\n', '\r']).to_owned();
+            let text = String::from_utf8_lossy(&bytes).trim_end_matches(['\n', '\r']).to_owned();
             bytes.clear();
-            if lines.send(make(line)).is_err() {
+            if lines.send(Line { is_error, text }).is_err() {
                 return;
             }
         }
@@ -217,13 +206,13 @@ fn read_lines(stream: impl Read + Send + 'static, lines: Sender<Line>, make: fn(
 }
 
 /// The leaders of the running process groups.
-static LIVE: Mutex<BTreeMap<u32, ()>> = Mutex::new(BTreeMap::new());
+static LIVE: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
 /// The children have their own process groups, so the terminal's Ctrl-C does not reach them.
 pub(crate) fn stop_children_when_interrupted() {
     let _ = ctrlc::set_handler(|| {
         #[cfg(unix)]
-        for leader in LIVE.lock().unwrap_or_else(PoisonError::into_inner).keys() {
+        for leader in LIVE.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             if let Some(group) = i32::try_from(*leader).ok().and_then(rustix::process::Pid::from_raw) {
                 let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
             }
