@@ -14,25 +14,17 @@ const IN_PIPE: Duration = Duration::from_secs(5);
 const COLUMNS: usize = 100;
 const WORDS: usize = 60;
 
-#[derive(Clone, Copy)]
-pub(crate) enum Colour {
-    Green,
-    Red,
-    Dim,
-    Bold,
-}
+/// The numbers of styles.
+pub(crate) const BOLD: u8 = 1;
+pub(crate) const DIM: u8 = 2;
+pub(crate) const RED: u8 = 31;
+pub(crate) const GREEN: u8 = 32;
 
-pub(crate) fn paint(colour: Colour, text: &str) -> String {
-    let code = match colour {
-        Colour::Green => "32",
-        Colour::Red => "31",
-        Colour::Dim => "2",
-        Colour::Bold => "1",
-    };
+pub(crate) fn paint(style: u8, text: &str) -> String {
     let has_colours = stdout().is_terminal()
         && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
         && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
-    if has_colours { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    if has_colours { format!("\x1b[{style}m{text}\x1b[0m") } else { text.to_owned() }
 }
 
 /// Prints a permanent line.
@@ -125,7 +117,7 @@ impl Board {
     fn tick(&mut self) {
         let is_silent = self.shown.is_none_or(|shown| shown.elapsed() >= IN_PIPE);
         if stdout().is_terminal() {
-            print!("\r\x1b[2K{}", paint(Colour::Dim, &self.tasks().chars().take(COLUMNS).collect::<String>()));
+            print!("\r\x1b[2K{}", paint(DIM, &self.tasks().chars().take(COLUMNS).collect::<String>()));
             let _ = stdout().flush();
         } else if is_silent && !self.tasks.is_empty() {
             let tasks = self.tasks();

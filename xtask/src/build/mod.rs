@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-use crate::console::{self, Colour};
+use crate::console;
 use crate::language::Language;
 use crate::workspace::Workspace;
 
@@ -46,8 +46,8 @@ pub(crate) fn step(name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> 
     let seconds = format!("{:.1} s", start.elapsed().as_secs_f64());
     console::line(&format!(
         "{} {name} {}",
-        console::paint(Colour::Green, "built"),
-        console::paint(Colour::Dim, &seconds)
+        console::paint(console::GREEN, "built"),
+        console::paint(console::DIM, &seconds)
     ));
     Ok(())
 }

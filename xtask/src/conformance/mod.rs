@@ -15,7 +15,7 @@ use anyhow::{Result, bail};
 use serde_json::json;
 
 use crate::build;
-use crate::console::{self, Colour};
+use crate::console;
 use crate::language::Language;
 use crate::options::Options;
 use crate::report;
@@ -51,7 +51,7 @@ pub(crate) fn run(mut workspace: Workspace, options: &[String]) -> Result<bool> 
         Role::Client => clients(&workspace, &languages, &only)?,
     };
     for line in count.said.lines() {
-        console::line(&if line.starts_with('✗') { console::paint(Colour::Red, line) } else { line.to_owned() });
+        console::line(&if line.starts_with('✗') { console::paint(console::RED, line) } else { line.to_owned() });
     }
     if workspace.records.is_some() {
         let pure = wire::check_step(&workspace, RESULTS)?;

@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde_json::json;
 
 use crate::build;
-use crate::console::{self, Colour};
+use crate::console;
 use crate::language::Language;
 use crate::matrix::{Features, Findings, Pairing, Table, page, pairing, play_all, table};
 use crate::options::Options;
@@ -69,7 +69,7 @@ fn play(workspace: &Workspace, pairings: &[Pairing], features: &Features) -> Res
 
 pub(crate) fn show(tables: &[Table], notes: &[String], findings: &Findings, seconds: f64) {
     for table in tables {
-        console::line(&format!("\n{}", console::paint(Colour::Bold, table.title)));
+        console::line(&format!("\n{}", console::paint(console::BOLD, table.title)));
         console::line(&table.to_console());
     }
     for (index, note) in notes.iter().enumerate() {
@@ -77,7 +77,7 @@ pub(crate) fn show(tables: &[Table], notes: &[String], findings: &Findings, seco
     }
     let failures = findings.failures();
     for failure in failures.iter().take(SHOWN) {
-        console::line(&format!("{} {}", console::paint(Colour::Red, "✗"), failure.replace('\n', "\n    ")));
+        console::line(&format!("{} {}", console::paint(console::RED, "✗"), failure.replace('\n', "\n    ")));
     }
     if failures.len() > SHOWN {
         console::line(&format!("and {} more, see the report in target/reports", failures.len() - SHOWN));
@@ -85,5 +85,5 @@ pub(crate) fn show(tables: &[Table], notes: &[String], findings: &Findings, seco
     let (passed, all) = (findings.passed(), findings.passed() + findings.failed());
     let cell = "each a feature of one client with one server over one transport in one revision";
     let sum = format!("{passed} of {all} cells: {cell}, in {seconds:.1} s");
-    console::line(&console::paint(if failures.is_empty() { Colour::Green } else { Colour::Red }, &sum));
+    console::line(&console::paint(if failures.is_empty() { console::GREEN } else { console::RED }, &sum));
 }

@@ -34,7 +34,7 @@ use std::time::Instant;
 use anyhow::Result;
 use serde_json::json;
 
-use crate::console::{self, Colour, paint};
+use crate::console::{self, paint};
 use crate::process::tail;
 use crate::report;
 use crate::workspace::Workspace;
@@ -77,7 +77,7 @@ pub(crate) fn run(workspace: Workspace, options: &[String]) -> Result<bool> {
     )?;
     // Again at the end, because CI may keep no more than that.
     for Done { name, faults, .. } in results.iter().filter(|result| result.failed > 0) {
-        console::line(&format!("{} {name} (target/reports/logs/{})", paint(Colour::Red, "failed:"), log_name(name)));
+        console::line(&format!("{} {name} (target/reports/logs/{})", paint(console::RED, "failed:"), log_name(name)));
         console::line(&faults.join("\n"));
     }
     console::line(&format!("{passed} passed, {failed} failed"));
@@ -102,14 +102,14 @@ fn finish(workspace: &Workspace, name: &'static str, start: Instant, outcome: Re
     std::fs::create_dir_all(&logs)?;
     std::fs::write(logs.join(log_name(name)), &count.said)?;
 
-    let verdict = if count.failed == 0 { paint(Colour::Green, "ok    ") } else { paint(Colour::Red, "FAILED") };
+    let verdict = if count.failed == 0 { paint(console::GREEN, "ok    ") } else { paint(console::RED, "FAILED") };
     let sums = if count.passed + count.failed == 1 {
         String::new()
     } else {
         format!(": {} passed, {} failed", count.passed, count.failed)
     };
     let note = if count.note.is_empty() { String::new() } else { format!(", {}", count.note) };
-    let mut shown = format!("{verdict} {name}{sums}{note} {}", paint(Colour::Dim, &format!("{seconds:.1} s")));
+    let mut shown = format!("{verdict} {name}{sums}{note} {}", paint(console::DIM, &format!("{seconds:.1} s")));
     let mut faults = Vec::new();
     if count.failed > 0 {
         let indented = |line: &str| format!("       {line}");
