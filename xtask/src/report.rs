@@ -19,7 +19,6 @@ pub(crate) fn write(workspace: &Workspace, name: &str, fields: Value) -> Result<
     if let (Some(report), Value::Object(fields)) = (report.as_object_mut(), fields) {
         report.extend(fields);
     }
-    let file = workspace.target.join("reports").join(format!("{name}.json"));
-    std::fs::create_dir_all(workspace.target.join("reports"))?;
+    let file = workspace.report(&format!("{name}.json"))?;
     std::fs::write(&file, format!("{report:#}\n")).with_context(|| format!("cannot write {}", file.display()))
 }

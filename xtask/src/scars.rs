@@ -51,8 +51,7 @@ fn measure(workspace: &Workspace, languages: &[Language], options: &[&str]) -> R
     for role in ["server", "client"] {
         c::build_program(workspace, &format!("scars-{role}"), &workspace.path(FOLDER).join(format!("{role}.c")))?;
     }
-    let report = workspace.target.join("reports").join("scars.json");
-    std::fs::create_dir_all(workspace.target.join("reports"))?;
+    let report = workspace.report("scars.json")?;
     let _ = std::fs::remove_file(&report);
     // These servers send invalid responses on purpose.
     let workspace = &Workspace { records: None, ..workspace.clone() };
@@ -70,9 +69,9 @@ fn measure(workspace: &Workspace, languages: &[Language], options: &[&str]) -> R
     }
     let deadline = if options.contains(&"--long") { LONG_DEADLINE } else { DEADLINE };
     let output = run_process(driver, deadline)?;
-    let text = std::fs::read_to_string(&report)
+    let report: Value = workspace
+        .json(&report)
         .with_context(|| format!("the scars wrote no report: {}\n[{}]", output.text, output.ending()))?;
-    let report: Value = serde_json::from_str(&text)?;
     let rows = report["rows"].as_array().map_or(&[][..], Vec::as_slice);
     let figures = || rows.iter().filter_map(|row| row["figures"].as_object()).flatten();
     let failed = figures().filter(|(_, figure)| figure.get("fault").is_some()).count();

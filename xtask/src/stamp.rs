@@ -68,6 +68,18 @@ pub(crate) fn files_under(path: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
+/// The files under a path with an extension.
+pub(crate) fn files_with(path: &Path, ending: &str) -> Result<Vec<PathBuf>> {
+    let mut files = files_under(path)?;
+    files.retain(|file| file.extension().is_some_and(|found| found == ending));
+    Ok(files)
+}
+
+/// The name of a file without its extension.
+pub(crate) fn stem_of(file: &Path) -> String {
+    file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
 /// Copies a file unless the copy already has the same content. A library is replaced rather than
 /// overwritten, because it may be loaded.
 pub(crate) fn copy_if_changed(from: &Path, to: &Path) -> Result<()> {

@@ -6,6 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use serde::de::DeserializeOwned;
 
 use crate::process::must;
 
@@ -29,6 +30,26 @@ impl Workspace {
 
     pub(crate) fn path(&self, relative: &str) -> PathBuf {
         self.root.join(relative)
+    }
+
+    /// The contents of a file, with Unix line endings. Paths are relative to the root of the tree.
+    pub(crate) fn text(&self, file: impl AsRef<Path>) -> Result<String> {
+        let file = self.root.join(file);
+        let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        Ok(text.replace("\r\n", "\n"))
+    }
+
+    /// The value in a file of JSON.
+    pub(crate) fn json<T: DeserializeOwned>(&self, file: impl AsRef<Path>) -> Result<T> {
+        let name = file.as_ref().display().to_string();
+        serde_json::from_str(&self.text(file)?).context(name)
+    }
+
+    /// The path of a report, whose directory exists.
+    pub(crate) fn report(&self, name: &str) -> Result<PathBuf> {
+        let folder = self.target.join("reports");
+        std::fs::create_dir_all(&folder)?;
+        Ok(folder.join(name))
     }
 
     /// A program built by `cargo build`.

@@ -10,7 +10,7 @@ use anyhow::{Result, ensure};
 
 use crate::build::{DEADLINE, system};
 use crate::process::must;
-use crate::stamp::{Stamp, copy_if_changed, files_under};
+use crate::stamp::{Stamp, copy_if_changed, files_with, stem_of};
 use crate::workers;
 use crate::workspace::Workspace;
 
@@ -92,13 +92,10 @@ impl Workshop {
             return Ok(());
         }
         self.place_library(workspace)?;
-        let is_program =
-            |file: &PathBuf| file.parent() == Some(folder) && file.extension().is_some_and(|ending| ending == "c");
-        let sources: Vec<_> = files_under(folder)?.into_iter().filter(is_program).collect();
+        let mut sources = files_with(folder, "c")?;
+        sources.retain(|file| file.parent() == Some(folder));
         let mut faults = Vec::new();
-        let compile = |source: &PathBuf| {
-            self.compile(workspace, &source.file_stem().unwrap_or_default().to_string_lossy(), source)
-        };
+        let compile = |source: &PathBuf| self.compile(workspace, &stem_of(source), source);
         workers::run(2, &sources, compile, |_, result| {
             faults.extend(result.err().map(|error| format!("{error:#}")));
         });
@@ -164,11 +161,8 @@ fn libraries_of(source: &Path) -> Result<Vec<String>> {
 
 fn with_parts(source: &Path) -> Result<Vec<PathBuf>> {
     let folder = source.parent().unwrap_or(Path::new(""));
-    let prefix = format!("{}_", source.file_stem().unwrap_or_default().to_string_lossy());
-    let is_part = |file: &PathBuf| {
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
-        file.parent() == Some(folder) && name.starts_with(&prefix) && name.ends_with(".c")
-    };
-    let parts = files_under(folder)?.into_iter().filter(is_part);
+    let prefix = format!("{}_", stem_of(source));
+    let is_part = |file: &PathBuf| file.parent() == Some(folder) && stem_of(file).starts_with(&prefix);
+    let parts = files_with(folder, "c")?.into_iter().filter(is_part);
     Ok(std::iter::once(source.to_owned()).chain(parts).collect())
 }

@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use crate::build::{DEADLINE, installing, system};
 use crate::process::must;
-use crate::stamp::{Stamp, copy_if_changed, files_under, write_if_changed};
+use crate::stamp::{Stamp, copy_if_changed, files_with, write_if_changed};
 use crate::workspace::Workspace;
 
 pub(crate) const PACKAGE: &str = "bindings-node";
@@ -59,8 +59,8 @@ pub(crate) fn compiled(workspace: &Workspace, sources: &Path) -> Result<PathBuf>
         stamp = stamp.on_files(&workspace.path(settings))?;
     }
     stamp = stamp.on_files(&sources.join("tsconfig.json"))?;
-    for source in files_under(sources)?.iter().filter(|file| file.extension().is_some_and(|found| found == "ts")) {
-        stamp = stamp.on_files(source)?;
+    for source in files_with(sources, "ts")? {
+        stamp = stamp.on_files(&source)?;
     }
     stamp.unless_done(&folder, || {
         if folder.exists() {

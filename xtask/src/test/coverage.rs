@@ -4,7 +4,6 @@
 use anyhow::{Context, Result, ensure};
 
 use crate::language::Language;
-use crate::pages;
 use crate::test::programs::FOLDER;
 use crate::test::{Count, Selection};
 use crate::workspace::Workspace;
@@ -12,7 +11,7 @@ use crate::workspace::Workspace;
 const PAGE: &str = "docs/coverage.md";
 
 pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
-    let mut rows = rows(&pages::text(workspace, PAGE)?);
+    let mut rows = rows(&workspace.text(PAGE)?);
     ensure!(rows.len() > 1, "{PAGE} has no row");
     let titles = rows.remove(0).cells;
     let mut count = Count::default();
@@ -25,9 +24,7 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
             let cell = row.cells.get(column).map_or("", String::as_str);
             let snippet = workspace.path(&format!("{FOLDER}/{}.{}", row.program, language.snippet_ending));
             let file = if snippet.exists() { snippet } else { language.example(workspace, &row.program) };
-            let text =
-                std::fs::read_to_string(&file).with_context(|| format!("{PAGE}: there is no {}", file.display()))?;
-            let stands = !cell.is_empty() && text.contains(cell);
+            let stands = !cell.is_empty() && workspace.text(&file).context(PAGE)?.contains(cell);
             found += usize::from(stands);
             count.add((!stands).then(|| format!("{}: {cell:?} does not stand in {}", row.feature, file.display())));
         }

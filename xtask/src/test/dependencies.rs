@@ -4,7 +4,6 @@
 
 use anyhow::Result;
 
-use crate::pages::text;
 use crate::test::{Count, Selection};
 use crate::workspace::Workspace;
 
@@ -14,10 +13,10 @@ const PUBLISHED: [&str; 2] = ["core", "core/proto"];
 
 pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let mut count = Count::default();
-    count.add(unexplained(&text(workspace, "Cargo.toml")?, &text(workspace, REASONS)?));
+    count.add(unexplained(&workspace.text("Cargo.toml")?, &workspace.text(REASONS)?));
     for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
         for folder in PUBLISHED {
-            let is_copied = text(workspace, &format!("{folder}/{licence}")).ok() == Some(text(workspace, licence)?);
+            let is_copied = workspace.text(format!("{folder}/{licence}")).ok() == Some(workspace.text(licence)?);
             count.add((!is_copied).then(|| format!("{folder}/{licence} is not {licence} of the repository: copy it")));
         }
     }

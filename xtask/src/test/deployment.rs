@@ -32,7 +32,7 @@ pub(crate) fn check(workspace: &Workspace, selection: &Selection) -> Result<Coun
     note("the files next to the container files", of_orchestrators(workspace));
     for &language in &selection.languages {
         let name = format!("{FOLDER}/{}.Dockerfile", language.name);
-        let outcome = pages::text(workspace, &name).and_then(|text| ContainerFile::parse(&text)).and_then(|file| {
+        let outcome = workspace.text(&name).and_then(|text| ContainerFile::parse(&text)).and_then(|file| {
             file.check(language)?;
             // Other systems have no signals.
             if cfg!(unix) { runs(workspace, language, &file) } else { Ok(()) }
@@ -168,7 +168,7 @@ fn of_orchestrators(workspace: &Workspace) -> Result<()> {
         files.insert(name, documents);
     }
     let services = &files["compose"][0]["services"];
-    let balancer = pages::text(workspace, &format!("{FOLDER}/Caddyfile"))?;
+    let balancer = workspace.text(format!("{FOLDER}/Caddyfile"))?;
     let line =
         balancer.lines().find_map(|line| line.trim().strip_prefix("reverse_proxy ")).context("no reverse_proxy")?;
     for worker in line.trim_end_matches('{').split_whitespace() {
@@ -192,7 +192,7 @@ fn of_orchestrators(workspace: &Workspace) -> Result<()> {
     let seconds = |value: &Value| value.as_u64().with_context(|| format!("{value} are not seconds"));
     let grace = seconds(&pod["terminationGracePeriodSeconds"])?;
     let pause = seconds(&container["lifecycle"]["preStop"]["sleep"]["seconds"])?;
-    let server = pages::text(workspace, "docs/snippets/deployed_server.py")?;
+    let server = workspace.text("docs/snippets/deployed_server.py")?;
     let drain = server.split("drain_deadline=").nth(1).and_then(|rest| rest.split(')').next());
     let drain: u64 = drain.context("the server has no drain deadline")?.parse()?;
     if grace < pause + drain {

@@ -11,7 +11,7 @@ use crate::build::rust::{self, PACKAGES};
 use crate::build::{DEADLINE, system};
 use crate::language::Language;
 use crate::process::{must, run};
-use crate::stamp::files_under;
+use crate::stamp::{files_under, stem_of};
 use crate::test::{Count, Selection};
 use crate::workspace::Workspace;
 
@@ -20,7 +20,7 @@ const RUN: Duration = Duration::from_secs(60);
 pub(crate) fn run_all(workspace: &Workspace, selection: &Selection) -> Result<Count> {
     let mut count = Count::default();
     for source in files_under(&workspace.path("examples"))? {
-        let is_client = source.file_stem().is_some_and(|stem| stem.to_string_lossy().contains("client"));
+        let is_client = stem_of(&source).contains("client");
         let language = Language::of_example(&source).filter(|language| selection.languages.contains(language));
         let Some(language) = language.filter(|_| is_client && is_for_this_system(&source)) else { continue };
         if let Err(missing) = of_system(&source)

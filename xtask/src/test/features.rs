@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use crate::build::c::Workshop;
 use crate::process::run;
@@ -48,9 +48,8 @@ const COLLECTIONS: [&str; 3] = ["default", "full", "bridge"];
 const DEADLINE: Duration = Duration::from_secs(60);
 
 pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
-    let manifest = workspace.path(MANIFEST);
-    let text = std::fs::read_to_string(&manifest).with_context(|| format!("cannot read {}", manifest.display()))?;
-    let forgotten = forgotten(&text);
+    let manifest = workspace.text(MANIFEST)?;
+    let forgotten = forgotten(&manifest);
     let mut count = Count::default();
     count.add(forgotten.iter().map(|name| format!("no combination in xtask/src/test/features.rs has `{name}`")));
     count.add(lost_rules(workspace)?);
@@ -88,13 +87,11 @@ fn small_library(workspace: &Workspace) -> Result<Count> {
 
 /// Rules of `clippy.toml` that a nested file lacks, because clippy only reads the nearest one.
 fn lost_rules(workspace: &Workspace) -> Result<Vec<String>> {
-    let read =
-        |file: &str| std::fs::read_to_string(workspace.path(file)).with_context(|| format!("cannot read {file}"));
-    let all = read("clippy.toml")?;
+    let all = workspace.text("clippy.toml")?;
     let rules = || all.lines().map(str::trim).filter(|line| !line.starts_with('#') && line.len() > 1);
     let mut lost = Vec::new();
     for file in ["core/clippy.toml", "core/proto/clippy.toml"] {
-        let text = read(file)?;
+        let text = workspace.text(file)?;
         let has = |rule: &str| text.lines().any(|line| line.trim() == rule);
         lost.extend(rules().filter(|rule| !has(rule)).map(|rule| format!("{file} lacks `{rule}` of clippy.toml")));
     }

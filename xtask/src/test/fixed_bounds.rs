@@ -67,10 +67,8 @@ const ROWS: [(&str, &[Constant]); 34] = [
 ];
 
 pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
-    let read =
-        |file: &str| std::fs::read_to_string(workspace.path(file)).with_context(|| format!("cannot read {file}"));
     let mut count = Count::default();
-    let page = read(PAGE)?;
+    let page = workspace.text(PAGE)?;
     let told = rows_of(&page);
     let unknown = told.iter().filter(|(name, _)| ROWS.iter().all(|(known, _)| known != name));
     count
@@ -79,7 +77,7 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
         let mut figures = Vec::new();
         for (file, constant) in constants {
             let file = if file.contains('/') { (*file).to_owned() } else { format!("{HTTP}/{file}") };
-            let figure = constant_of(&read(&file)?, constant);
+            let figure = constant_of(&workspace.text(&file)?, constant);
             figures.push(
                 figure.with_context(|| format!("{file}: the constant {constant} is not found, or not a figure"))?,
             );

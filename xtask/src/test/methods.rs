@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use crate::language::Language;
 use crate::stamp::files_under;
@@ -18,8 +18,7 @@ const METHODS: &str = "core/proto/src/protocol/method.rs";
 
 pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let mut count = Count::default();
-    let table = workspace.path(METHODS);
-    let table = std::fs::read_to_string(&table).with_context(|| format!("cannot read {}", table.display()))?;
+    let table = workspace.text(METHODS)?;
     let methods = methods_in(&table);
     let none = || format!("{METHODS} names no method that xtask/src/test/methods.rs could find");
     count.add(methods.is_empty().then(none));
@@ -27,10 +26,9 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let bindings = Language::ALL.into_iter().filter(|language| language.modules.is_some());
     for folder in bindings.flat_map(|language| language.crates.iter().copied().chain(language.package)) {
         for file in files_under(&workspace.path(folder))?.iter().filter(|file| is_code(file)) {
-            let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
             // Backticks quote strings in TypeScript, and code in comments of the other languages.
             let quotes = if file.extension().is_some_and(|extension| extension == "ts") { "\"'`" } else { "\"'" };
-            let words = protocol_words(&methods, &text, quotes);
+            let words = protocol_words(&methods, &workspace.text(file)?, quotes);
             let place = file.strip_prefix(workspace.path(""))?.display();
             let fault =
                 |(line, word)| format!("{place}:{line}: `{word}` is a word of the protocol, for the core to know");

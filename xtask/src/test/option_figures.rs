@@ -16,10 +16,10 @@ const OPTIONS: &str = "docs/options.md";
 const WORDS_BETWEEN: usize = 6;
 
 pub(super) fn check(workspace: &Workspace) -> Result<Count> {
-    let defaults = defaults(&pages::text(workspace, OPTIONS)?);
+    let defaults = defaults(&workspace.text(OPTIONS)?);
     let mut count = Count::default();
     for page in pages::all(workspace)?.into_iter().chain(["SECURITY.md".to_owned()]).filter(|page| page != OPTIONS) {
-        for (option, figure) in stated(&pages::text(workspace, &page)?) {
+        for (option, figure) in stated(&workspace.text(&page)?) {
             if let Some(defaults) = defaults.get(&option) {
                 let fault = || format!("{page}: `{option}` is stated as {figure:?}, its default is {defaults:?}");
                 count.add((!defaults.contains(&figure)).then(fault));

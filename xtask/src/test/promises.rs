@@ -4,10 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde::Deserialize;
 
-use crate::pages;
 use crate::test::{Count, Selection};
 use crate::workspace::Workspace;
 
@@ -22,11 +21,10 @@ struct Row {
 }
 
 pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
-    let table: BTreeMap<String, Vec<Row>> =
-        serde_json::from_str(&pages::text(workspace, TABLE)?).with_context(|| format!("{TABLE} is malformed"))?;
+    let table: BTreeMap<String, Vec<Row>> = workspace.json(TABLE)?;
     let mut count = Count::default();
     for (page, rows) in table {
-        let text = on_one_line(&pages::text(workspace, &page)?);
+        let text = on_one_line(&workspace.text(&page)?);
         for Row { promise, tests } in rows {
             let stands = text.contains(&on_one_line(&promise));
             let mut faults: Vec<_> = tests
@@ -47,5 +45,5 @@ fn on_one_line(text: &str) -> String {
 }
 
 fn exists(workspace: &Workspace, test: &str) -> bool {
-    test.split_once("::").is_some_and(|(file, name)| pages::text(workspace, file).is_ok_and(|text| text.contains(name)))
+    test.split_once("::").is_some_and(|(file, name)| workspace.text(file).is_ok_and(|text| text.contains(name)))
 }

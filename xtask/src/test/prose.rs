@@ -5,7 +5,6 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use crate::pages;
 use crate::test::{Count, Selection};
 use crate::workspace::Workspace;
 
@@ -27,7 +26,7 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     for file in workspace.files(&[])? {
         let ending = Path::new(&file).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
         if ENDINGS.contains(&ending) && !GENERATED.contains(&file.as_str()) {
-            let wide = wide_lines(&pages::text(workspace, &file)?, ending == "md");
+            let wide = wide_lines(&workspace.text(&file)?, ending == "md");
             let faults = wide.iter().map(|line| format!("{file}:{line}: prose with more than {COLUMNS} columns"));
             count.add(faults);
         }

@@ -2,12 +2,10 @@
 //! types must have examples, and no page may name requirement ids, which mean nothing to its
 //! readers.
 
-use std::fs;
-
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use crate::requirements;
-use crate::stamp::files_under;
+use crate::stamp::files_with;
 use crate::test::Count;
 use crate::workspace::Workspace;
 
@@ -42,11 +40,9 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Count> {
     let mut count = Count::default();
     let mut pages = Vec::new();
     for name in CRATES {
-        for file in files_under(&workspace.target.join("doc").join(name))? {
-            if file.extension().is_some_and(|ending| ending == "html") {
-                let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
-                pages.push((file, text));
-            }
+        for file in files_with(&workspace.target.join("doc").join(name), "html")? {
+            let text = workspace.text(&file)?;
+            pages.push((file, text));
         }
     }
     for name in main_types(workspace)? {
@@ -71,7 +67,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Count> {
 fn main_types(workspace: &Workspace) -> Result<Vec<String>> {
     let mut names: Vec<String> = OF_MODULES.iter().map(|name| (*name).to_owned()).collect();
     for file in MAIN {
-        let text = fs::read_to_string(workspace.path(file))?;
+        let text = workspace.text(file)?;
         for list in text.split("pub use ").skip(1).filter_map(|rest| rest.split(';').next()) {
             let words = list.split(|c: char| !c.is_alphanumeric() && c != '_');
             names.extend(words.filter(|word| word.starts_with(char::is_uppercase)).map(str::to_owned));

@@ -123,7 +123,7 @@ fn watched(workspace: &Workspace, name: &str, suite: impl FnOnce() -> Result<Cou
     let mut count = suite()?;
     for report in files_under(&reports)? {
         count.failed += 1;
-        count.said.push_str(&read(&report)?);
+        count.said.push_str(&workspace.text(&report)?);
     }
     Ok(count)
 }
@@ -143,8 +143,4 @@ fn preloaded(workspace: &Workspace) -> Result<String> {
         found.push(path);
     }
     Ok(found.join(":"))
-}
-
-fn read(file: &Path) -> Result<String> {
-    std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))
 }

@@ -1,4 +1,4 @@
-//! Holds the sizes of the C library that `docs/performance.md` states.
+//! Holds the sizes of the C library that `docs/performance.md` states, which no other tool reads.
 
 use std::fs;
 use std::time::Duration;
@@ -22,8 +22,7 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         return Ok(Count { note: "measured on Linux with x86-64 only".to_owned(), ..Count::default() });
     }
-    let page = fs::read_to_string(workspace.path(PAGE)).with_context(|| format!("cannot read {PAGE}"))?;
-    let stated = stated(&page)?;
+    let stated = stated(&workspace.text(PAGE)?)?;
     ensure!(!stated.is_empty(), "{PAGE} has no table after {MARK:?}");
     let mut count = Count::default();
     for (options, megabytes) in stated {

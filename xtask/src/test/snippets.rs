@@ -28,7 +28,7 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let mut count = Count::default();
     let mut shown = BTreeSet::new();
     for page in pages::all(workspace)? {
-        let blocks = blocks(&pages::text(workspace, &page)?);
+        let blocks = blocks(&workspace.text(&page)?);
         for block in &blocks {
             let faults = [fault(workspace, &page, block), missing_languages(workspace, &page, block)];
             let fault = faults.into_iter().flatten().next();
@@ -58,7 +58,7 @@ fn fault(workspace: &Workspace, page: &str, block: &Block) -> Option<String> {
         return is_code
             .then(|| "a block of code without its file: begin it with ```language path/of/the/file".to_owned());
     };
-    match pages::text(workspace, file) {
+    match workspace.text(file) {
         Err(error) => Some(format!("{error:#}")),
         Ok(content) if content != block.text => {
             Some(format!("the block is not what stands in {file}: run `cargo xtask site`"))

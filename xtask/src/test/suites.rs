@@ -20,9 +20,7 @@ const LANGUAGES_AT_ONCE: usize = 2;
 
 /// The file for the results of a suite, in JUnit format.
 pub(crate) fn junit(workspace: &Workspace, suite: &str) -> Result<PathBuf> {
-    let reports = workspace.target.join("reports");
-    std::fs::create_dir_all(&reports)?;
-    let report = reports.join(format!("{suite}-tests.xml"));
+    let report = workspace.report(&format!("{suite}-tests.xml"))?;
     // Results of an earlier run must not count.
     let _ = std::fs::remove_file(&report);
     Ok(report)
@@ -40,10 +38,8 @@ pub(crate) fn vectors(workspace: &Workspace, languages: &[Language]) -> Result<C
 
 /// Plays all vectors to the fixtures of one language.
 pub(crate) fn vectors_of(workspace: &Workspace, language: &str, server: PathBuf, client: PathBuf) -> Result<Count> {
-    let reports = workspace.target.join("reports");
-    std::fs::create_dir_all(&reports)?;
     let play = |role: &str, option: &str, fixture: PathBuf| {
-        let report = reports.join(format!("vectors-{language}-{role}.json"));
+        let report = workspace.report(&format!("vectors-{language}-{role}.json"))?;
         let _ = std::fs::remove_file(&report);
         let mut player = workspace.command(workspace.built("trunkline-vectors"));
         player.arg("--quiet").arg("--report").arg(&report).arg(option).arg(fixture);

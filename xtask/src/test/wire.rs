@@ -50,21 +50,20 @@ fn check_folder(workspace: &Workspace, folder: &str, report: &str) -> Result<(Co
     let mut command = workspace.command(workspace.built("wire-check"));
     command.current_dir(&workspace.target).env_remove("TRUNKLINE_WIRE_LOG");
     command.arg("--tolerate").arg(workspace.path("tests/wire/tolerated.json"));
-    command.arg("--report").arg(report_file(workspace, report)).arg(folder);
+    command.arg("--report").arg(report_file(workspace, report)?).arg(folder);
     let output = run(command, DEADLINE)?;
     let mut count = results::of_one(&output);
     count.note = output.stdout.lines().filter(|line| line.contains("messages checked")).collect();
     Ok((count, output))
 }
 
-fn report_file(workspace: &Workspace, name: &str) -> PathBuf {
-    workspace.target.join("reports").join(format!("{name}.json"))
+fn report_file(workspace: &Workspace, name: &str) -> Result<PathBuf> {
+    workspace.report(&format!("{name}.json"))
 }
 
 pub(crate) fn check(workspace: &Workspace, selection: &Selection) -> Result<Count> {
     let (mut count, output) = check_folder(workspace, FOLDER, FOLDER)?;
-    let report = report_file(workspace, FOLDER);
-    let report: Value = serde_json::from_str(&std::fs::read_to_string(&report).context("there is no report")?)?;
+    let report: Value = workspace.json(report_file(workspace, FOLDER)?)?;
     let sums = TRANSPORTS.map(|transport| (transport, messages_over(&report, transport)));
     for (transport, messages) in sums {
         count.note.push_str(&format!(", {messages} of them over {transport}"));

@@ -4,7 +4,6 @@
 use anyhow::Result;
 
 use crate::build::{node, python};
-use crate::pages;
 use crate::test::lint::one;
 use crate::test::{Count, Selection};
 use crate::workspace::Workspace;
@@ -22,7 +21,7 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     zizmor.args(["--offline", "--no-progress", "--quiet", "--min-severity", "medium", ".github"]);
     let mut count = one(actionlint)?.and(one(zizmor)?);
     for file in workflows {
-        let text = pages::text(workspace, &file)?;
+        let text = workspace.text(&file)?;
         count.add(loose_images(&text).map(|image| format!("{file}: {image} may change: write NAME:TAG@sha256:DIGEST")));
     }
     Ok(count)
