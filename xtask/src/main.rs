@@ -36,10 +36,8 @@ cargo xtask COMMAND
   matrix [--lang A,B] [--only WORD,WORD] [--long]
                         the same, and with the official SDKs as clients and as servers; writes docs/matrix.md
                         (--long: also those pairs of newer languages that the page leaves out)
-                        --only plays the pairs whose name contains one of the words
   test [--lang A,B] [--only WORD,WORD] [--changed [BASE]] [--long]
                         formatters, linters and all tests; ends with `N passed, N failed`
-                        --only runs the steps whose name contains one of the words
                         --changed runs those that a change since BASE can break, by default since origin/main
                         --long also logs in with a real browser, and installs one where it is missing, and tries the
                         npm package with bundlers and in other runtimes
@@ -51,15 +49,14 @@ cargo xtask COMMAND
                         --tag commits them apart from the branch, and tags each as Go finds it
   conformance server|client [--lang A,B] [--only WORD,WORD]
                         the official conformance runners judge our fixture servers or clients
-                        --only runs the scenarios whose name contains one of the words
-  requirements
-                        counts in docs/requirements.md which requirements tests name; fails while one is open
-  site
-                        writes the code of the pages out of its files, and builds the documentation site in target/site
+  requirements          counts in docs/requirements.md which requirements tests name; fails while one is open
+  site                  writes the code of the pages out of its files, and builds the documentation site in target/site
   scars [--long] [--only WORD]
                         troubles of servers, each with a bar and the figure of every language (see tests/scars)
   bench [--build-only] [--rounds N] [--work A,B]
-                        measures our servers and clients beside other implementations (see benches/README.md)";
+                        measures our servers and clients beside other implementations (see benches/README.md)
+
+--only keeps the pairs, steps, scenarios or scars whose name contains one of the words.";
 
 fn main() {
     process::stop_children_when_interrupted();
@@ -78,33 +75,26 @@ fn main() {
 /// Returns `Ok(false)` if the command ran, but what it checked failed.
 fn run(arguments: &[String]) -> Result<bool> {
     let (command, options) = arguments.split_first().map_or(("help", &[][..]), |(first, rest)| (first.as_str(), rest));
-    match command {
-        "build" => {
-            no_options(options)?;
-            build::languages(&Workspace::find()?, Language::available()).map(|()| true)
-        }
-        "demo" => demo::run(&Workspace::find()?, options),
-        "matrix" => matrix::run(&Workspace::find()?, options),
-        "conformance" => conformance::run(Workspace::find()?, options),
-        "go-modules" => go_modules::run(&Workspace::find()?, options),
-        "generate" => generate::run(&Workspace::find()?, options),
-        "requirements" => requirements::run(&Workspace::find()?, options),
-        "site" => pages::make(&Workspace::find()?, options).map(|()| true),
-        "scars" => scars::run(&Workspace::find()?, options),
-        "test" => test::run(Workspace::find()?, options),
-        "bench" => bench::run(&Workspace::find()?, options),
-        "help" | "--help" | "-h" => {
+    let (workspace, words) = (Workspace::find()?, options.iter().map(String::as_str).collect::<Vec<_>>());
+    match (command, &words[..]) {
+        ("build", []) => build::languages(&workspace, Language::available()).map(|()| true),
+        ("demo", _) => demo::run(&workspace, options),
+        ("matrix", _) => matrix::run(&workspace, options),
+        ("conformance", _) => conformance::run(workspace, options),
+        ("go-modules", [libraries]) => go_modules::run(&workspace, libraries, false),
+        ("go-modules", [libraries, "--tag"]) => go_modules::run(&workspace, libraries, true),
+        ("generate", []) => generate::run(&workspace, false),
+        ("generate", ["--check"]) => generate::run(&workspace, true),
+        ("requirements", []) => requirements::run(&workspace),
+        ("site", []) => pages::make(&workspace).map(|()| true),
+        ("scars", _) => scars::run(&workspace, options),
+        ("test", _) => test::run(workspace, options),
+        ("bench", _) => bench::run(&workspace, options),
+        ("help" | "--help" | "-h", _) => {
             let languages = Language::ALL.map(|language| language.name).join(", ");
             println!("{HELP}\n\nLanguages: {languages}. Reports are written to target/reports/.");
             Ok(true)
         }
-        other => bail!("there is no command {other:?}\n\n{HELP}"),
+        _ => bail!("there is no command {:?}\n\n{HELP}", arguments.join(" ")),
     }
-}
-
-fn no_options(options: &[String]) -> Result<()> {
-    if let Some(option) = options.first() {
-        bail!("unknown option {option:?}\n\n{HELP}");
-    }
-    Ok(())
 }

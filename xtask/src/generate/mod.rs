@@ -51,12 +51,7 @@ type File = (String, String);
 const FOLDERS: [&str; 3] =
     ["bindings-node/src/client-group/generated", "bindings-node/src/generated", "bindings-c/src/generated"];
 
-pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
-    let check = match options {
-        [] => false,
-        [option] if option == "--check" => true,
-        _ => bail!("generate has one option: --check"),
-    };
+pub(crate) fn run(workspace: &Workspace, check: bool) -> Result<bool> {
     // Build only this program, so that generating works while a generated file of a binding is
     // missing or broken. Use the features of all other builds, so that its crates are shared with
     // them.

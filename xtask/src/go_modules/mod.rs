@@ -10,7 +10,7 @@ mod trial;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
 use crate::workspace::Workspace;
 use platform::{PLATFORMS, Platform};
@@ -24,14 +24,8 @@ const FOLDER: &str = "bindings-go";
 const LICENSES: [&str; 3] = ["LICENSE", "LICENSE-APACHE", "LICENSE-MIT"];
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-const USAGE: &str = "go-modules LIBRARIES [--tag]: LIBRARIES has a folder per platform";
-
-pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
-    let (libraries, is_tagged) = match options {
-        [libraries] => (libraries, false),
-        [libraries, tag] if tag == "--tag" => (libraries, true),
-        _ => bail!("{USAGE}"),
-    };
+/// LIBRARIES has a folder per platform.
+pub(crate) fn run(workspace: &Workspace, libraries: &str, is_tagged: bool) -> Result<bool> {
     let target = workspace.target.join("go-modules");
     let all: Vec<_> = PLATFORMS.iter().collect();
     for line in write(workspace, Path::new(libraries), &all, &target)? {

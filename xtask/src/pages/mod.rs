@@ -31,10 +31,7 @@ const REPOSITORY: &str = "https://github.com/trunkline-mcp/trunkline/blob/main/"
 pub(crate) const SITE: &str = "https://trunkline-mcp.github.io/trunkline/";
 
 /// `cargo xtask site`: updates the code on the pages from its files, and builds the site.
-pub(crate) fn make(workspace: &Workspace, options: &[String]) -> Result<()> {
-    if let Some(option) = options.first() {
-        bail!("site has no option {option:?}");
-    }
+pub(crate) fn make(workspace: &Workspace) -> Result<()> {
     for page in all(workspace)? {
         let path = workspace.path(&page);
         let filled = block::filled(&text(workspace, &page)?, |file| text(workspace, file))

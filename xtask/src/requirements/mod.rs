@@ -7,7 +7,7 @@ mod page;
 mod scan;
 mod sides;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use crate::console;
 use crate::stamp::write_if_changed;
@@ -21,10 +21,7 @@ pub(crate) use scan::TestSyntax;
 const PAGE: &str = "docs/requirements.md";
 
 /// `cargo xtask requirements`: writes the page.
-pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
-    if !options.is_empty() {
-        bail!("there are no options");
-    }
+pub(crate) fn run(workspace: &Workspace) -> Result<bool> {
     let (list, mentions) = read(workspace)?;
     write_if_changed(&workspace.path(PAGE), page::summary(&list, &mentions).as_bytes())?;
     let count = judge(&list, &mentions);
