@@ -11,12 +11,11 @@ mod go;
 mod java;
 mod kotlin;
 mod measured;
-mod picture;
 mod python;
 mod ruby;
 mod surface;
 mod swift;
-mod templates;
+pub(crate) mod templates;
 pub(crate) mod text;
 mod typescript;
 
@@ -103,7 +102,7 @@ fn files(workspace: &Workspace) -> Result<Vec<File>> {
         Err(missing) => eprintln!("the Go package is left out: {missing:#}"),
     }
     files.extend(library);
-    files.extend(docs::render(workspace, &surface)?);
+    files.extend(docs::render(workspace, &printed)?);
     files.extend(measured::render(workspace)?);
     build::python::install_tools(workspace)?;
     files.into_iter().map(|(path, text)| Ok((path.clone(), formatted(workspace, &path, text)?))).collect()

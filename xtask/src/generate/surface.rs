@@ -8,8 +8,6 @@ use serde_json::{Map, Value};
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Surface {
     pub(crate) errors: Vec<ErrorKind>,
-    pub(crate) error_codes: Vec<ProtocolErrorCode>,
-    pub(crate) shapes: Vec<Shape>,
     pub(crate) options: Vec<Record>,
     pub(crate) messages: Vec<Record>,
     /// In dependency order.
@@ -26,52 +24,18 @@ pub(crate) struct Surface {
 pub(crate) struct ErrorKind {
     /// The code on the bridge, such as `timeout`.
     pub(crate) kind: String,
-    /// The name of the class, such as `TimeoutError`.
-    pub(crate) class: String,
-    /// The name in Rust, if Rust clients have the kind.
-    pub(crate) rust: Option<String>,
     pub(crate) c_code: u8,
     pub(crate) doc: String,
-    /// Advice for the program that gets the error.
-    pub(crate) remedy: String,
     /// The members that the library sets in its `data`.
     pub(crate) facts: Vec<Field>,
-    /// Whether users see it as an error.
-    pub(crate) public: bool,
-}
-
-/// A JSON-RPC code of the protocol.
-#[derive(Debug, Deserialize)]
-pub(crate) struct ProtocolErrorCode {
-    /// The name of the constant in Rust.
-    pub(crate) name: String,
-    pub(crate) number: i64,
-    pub(crate) doc: String,
-    pub(crate) remedy: String,
-}
-
-/// How the bytes of a response become a result.
-#[derive(Debug, Deserialize)]
-pub(crate) struct Shape {
-    pub(crate) name: String,
-    pub(crate) number: u8,
-    pub(crate) doc: String,
 }
 
 /// An object of options, or a message of the bridge.
-#[derive(Debug, Deserialize, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Deserialize)]
 pub(crate) struct Record {
     pub(crate) name: String,
     pub(crate) doc: String,
     pub(crate) fields: Vec<Field>,
-    /// For messages: `toCore`, `toHost` (an event), `body` (of a call), `answer` (to a call) or
-    /// `reply` (of the core).
-    pub(crate) direction: Option<String>,
-    /// For events.
-    pub(crate) number: Option<u8>,
-    /// For options: their structs in Rust, if those have other names.
-    pub(crate) in_rust: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -3,7 +3,7 @@
 //! template without another extension, such as `macros.j2`, is imported by other templates, or
 //! rendered separately by the renderer.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use minijinja::syntax::SyntaxConfig;
@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::File;
 use super::surface::Field;
 use super::text::{camel, documented, pascal, snake, wrapped};
-use crate::stamp::files_under;
+use crate::stamp::files_with;
 
 const ENDING: &str = ".j2";
 
@@ -24,8 +24,7 @@ pub(crate) fn environment(folder: &Path) -> Result<Environment<'static>> {
     environment.set_undefined_behavior(UndefinedBehavior::SemiStrict);
     environment
         .set_syntax(SyntaxConfig::builder().keep_trailing_newline(true).trim_blocks(true).lstrip_blocks(true).build()?);
-    let is_template = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "j2");
-    for path in files_under(folder)?.into_iter().filter(is_template) {
+    for path in files_with(folder, "j2")? {
         let name = path.strip_prefix(folder)?.to_string_lossy().replace('\\', "/");
         let source = std::fs::read_to_string(&path).with_context(|| name.clone())?;
         environment.add_template_owned(name.clone(), source).with_context(|| name)?;
@@ -39,6 +38,8 @@ pub(crate) fn environment(folder: &Path) -> Result<Environment<'static>> {
     environment.add_filter("json", |Serde(value): Serde<serde_json::Value>| value.to_string());
     environment.add_filter("documented", |Serde(field): Serde<Field>| documented(&field));
     environment.add_filter("without_unit", |name: String| name.trim_end_matches("Ms").to_owned());
+    // In a table of Markdown.
+    environment.add_filter("cell", |text: String| text.replace("\n\n", " ").replace('|', "\\|"));
     environment.add_filter("wrapped", |text: String, width: usize| wrapped(&text, width));
     Ok(environment)
 }
