@@ -11,8 +11,6 @@ use crate::workspace::Workspace;
 
 const FOLDER: &str = "bindings-uniffi/java/src/generated/java/dev/trunkline/java";
 
-pub(super) const FOLDERS: [&str; 1] = [FOLDER];
-
 const BEGIN: &str = "//// ";
 
 /// Javadoc's own tag requires the annotation, for which the compiler warns at every use of a legacy

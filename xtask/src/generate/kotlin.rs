@@ -15,8 +15,6 @@ use crate::workspace::Workspace;
 const FOLDER: &str = "bindings-uniffi/kotlin/src/main/kotlin/dev/trunkline/generated";
 const NATIVE: &str = "bindings-uniffi/kotlin/src/generated/kotlin/trunkline.kt";
 
-pub(super) const FOLDERS: [&str; 2] = [FOLDER, "bindings-uniffi/kotlin/src/generated/kotlin"];
-
 /// The generator, with the lock file that names its version.
 const GENERATOR: &str = "bindings-uniffi/bindgen";
 

@@ -20,7 +20,7 @@ use crate::workspace::Workspace;
 const PACKAGE: &str = "bindings-python/python/trunkline/_internal";
 
 /// Directories in which every file is generated.
-pub(super) const FOLDERS: [&str; 10] = [
+const FOLDERS: [&str; 10] = [
     "bindings-python/python/trunkline/_internal/_generated",
     "bindings-python/python/trunkline/_internal/client/_async/_generated",
     "bindings-python/python/trunkline/_internal/client/_generated",

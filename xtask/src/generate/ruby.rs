@@ -13,10 +13,6 @@ use crate::workspace::Workspace;
 
 const PACKAGE: &str = "bindings-uniffi/ruby";
 
-/// Directories in which every file is generated.
-pub(super) const FOLDERS: [&str; 2] =
-    ["bindings-uniffi/ruby/lib/trunkline/generated", "bindings-uniffi/ruby/sig/generated"];
-
 /// Maximum line length of prose.
 const WIDTH: usize = 100;
 

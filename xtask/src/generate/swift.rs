@@ -12,12 +12,6 @@ use crate::workspace::Workspace;
 
 const SOURCES: &str = "bindings-uniffi/swift/Sources";
 
-pub(super) const FOLDERS: [&str; 3] = [
-    "bindings-uniffi/swift/Sources/Trunkline/generated",
-    "bindings-uniffi/swift/Sources/TrunklineFFI/generated",
-    "bindings-uniffi/swift/Sources/TrunklineNative/generated",
-];
-
 /// The files of uniffi, and their places among the sources.
 const NATIVE: [(&str, &str); 2] = [
     ("TrunklineNative.swift", "TrunklineNative/generated/TrunklineNative.swift"),
