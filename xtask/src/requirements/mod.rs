@@ -7,7 +7,7 @@ mod page;
 mod scan;
 mod sides;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use crate::console;
 use crate::stamp::write_if_changed;
@@ -23,7 +23,7 @@ const PAGE: &str = "docs/requirements.md";
 /// `cargo xtask requirements`: writes the page.
 pub(crate) fn run(workspace: &Workspace) -> Result<bool> {
     let (list, mentions) = read(workspace)?;
-    write_if_changed(&workspace.path(PAGE), page::summary(&list, &mentions).as_bytes())?;
+    write_if_changed(&workspace.path(PAGE), page::summary(workspace, &list, &mentions)?.as_bytes())?;
     let count = judge(&list, &mentions);
     for line in [count.said, count.note].iter().filter(|text| !text.is_empty()) {
         console::line(line);
@@ -36,8 +36,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<bool> {
 pub(crate) fn check(workspace: &Workspace) -> Result<Count> {
     let (list, mentions) = read(workspace)?;
     let mut count = judge(&list, &mentions);
-    let page = std::fs::read_to_string(workspace.path(PAGE)).with_context(|| format!("cannot read {PAGE}"))?;
-    let is_current = page.replace("\r\n", "\n") == page::summary(&list, &mentions);
+    let is_current = workspace.text(PAGE)? == page::summary(workspace, &list, &mentions)?;
     count.add((!is_current).then(|| format!("{PAGE} is not up to date: run `cargo xtask requirements`")));
     Ok(count)
 }
@@ -45,7 +44,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Count> {
 /// The name and text of the site's page that lists every requirement.
 pub(crate) fn list_page(workspace: &Workspace) -> Result<(&'static str, String)> {
     let (list, mentions) = read(workspace)?;
-    Ok((page::LIST, page::list(&list, &mentions)))
+    Ok((page::LIST, page::list(workspace, &list, &mentions)?))
 }
 
 /// Returns a function that finds requirement ids in a text.
@@ -61,17 +60,13 @@ fn read(workspace: &Workspace) -> Result<(List, Mentions)> {
 }
 
 fn judge(list: &List, mentions: &Mentions) -> Count {
-    let unknown: Vec<String> = mentions
-        .named()
-        .filter(|(id, _)| !list.has(id))
-        .map(|(id, place)| format!("{place} names {id}, which is not a requirement"))
-        .collect();
-    let open = list.open(mentions);
-    let wrong = [unknown, list.crossing(mentions), list.other_side(mentions)].concat();
     let mut count = Count::default();
-    count.add(wrong);
-    let (named, explained) = (list.named(mentions), list.explained(mentions));
-    count.note = format!("{named} of {} named by a test, {explained} explained, {} open", list.len(), open.len());
+    count.add([list.unknown(mentions), list.crossing(mentions), list.other_side(mentions)].concat());
+    let unnamed: Vec<_> = list.all().filter(|one| !mentions.has(&one.id)).collect();
+    let open: Vec<_> = unnamed.iter().filter(|one| one.reason.is_none()).map(|one| one.id.as_str()).collect();
+    let (all, explained) = (list.all().count(), unnamed.len() - open.len());
+    let (named, unexplained) = (all - unnamed.len(), open.len());
+    count.note = format!("{named} of {all} named by a test, {explained} explained, {unexplained} open");
     count.add((!open.is_empty()).then(|| format!("open: {}", open.join(" "))));
     count
 }

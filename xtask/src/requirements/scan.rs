@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde_json::Value;
 
 use crate::language::Language;
 use crate::requirements::ids;
-use crate::requirements::sides::Side;
+use crate::requirements::sides::{Side, Sides};
 use crate::stamp::files_under;
 use crate::workspace::Workspace;
 
@@ -21,6 +21,7 @@ pub(super) struct Mentions {
     named: BTreeMap<String, BTreeSet<(String, String)>>,
     /// Ids in one name or one range, with its location.
     groups: Vec<(String, Vec<String>)>,
+    sides: Sides,
 }
 
 impl Mentions {
@@ -51,7 +52,7 @@ impl Mentions {
 
     /// The sides under test in the files that name an id.
     pub(super) fn sides(&self, id: &str) -> BTreeSet<Side> {
-        self.named.get(id).into_iter().flatten().map(|(file, _)| Side::of_file(file)).collect()
+        self.named.get(id).into_iter().flatten().map(|(file, _)| self.sides.of_file(file)).collect()
     }
 
     fn add_groups(&mut self, file: &str, test: &str, groups: impl IntoIterator<Item = Vec<String>>) {
@@ -71,7 +72,7 @@ impl Mentions {
 }
 
 pub(super) fn tree(workspace: &Workspace, prefixes: &[String]) -> Result<Mentions> {
-    let mut mentions = Mentions::default();
+    let mut mentions = Mentions { sides: Sides::read(workspace)?, ..Mentions::default() };
     for path in files_under(&workspace.root)? {
         let file = path.strip_prefix(&workspace.root)?.to_string_lossy().replace('\\', "/");
         if LEFT_OUT.iter().any(|folder| Path::new(&file).starts_with(folder)) {
@@ -83,11 +84,10 @@ pub(super) fn tree(workspace: &Workspace, prefixes: &[String]) -> Result<Mention
         if !is_vector && language.is_none() {
             continue;
         }
-        let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {file}"))?;
         if let Some(language) = language {
-            language.tests.read(&file, &text, prefixes, &mut mentions);
+            language.tests.read(&file, &workspace.text(&file)?, prefixes, &mut mentions);
         } else {
-            let vector: Value = serde_json::from_str(&text).with_context(|| format!("cannot read {file}"))?;
+            let vector: Value = workspace.json(&file)?;
             let named = vector["requirements"].as_array().into_iter().flatten().filter_map(Value::as_str);
             mentions.add(&file, "", named.map(str::to_owned));
         }
