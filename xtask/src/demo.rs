@@ -1,17 +1,13 @@
 //! Demonstrates the main features: each with the clients and servers of all languages, over stdio,
 //! HTTP and HTTP+SSE, in all revisions.
 
-use std::time::Instant;
-
 use anyhow::Result;
-use serde_json::json;
 
 use crate::build;
-use crate::console;
 use crate::language::Language;
-use crate::matrix::{self, Cell, Features, Findings, Status, Table};
+use crate::matrix::{self, Cell, Features, Findings, Status};
 use crate::options::Options;
-use crate::report;
+use crate::table::Table;
 use crate::workspace::Workspace;
 
 pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
@@ -19,19 +15,9 @@ pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
     build::languages(workspace, &languages)?;
 
     let features = Features::load(workspace)?;
-    let pairings = matrix::ours(&languages, false);
-    let start = Instant::now();
-    let _task = console::begin("every feature with every client and server");
-    let findings = matrix::play_all(workspace, &pairings, &features, |done, name| {
-        console::news(&format!("{done} of {} pairs … last: {name}", pairings.len()));
-    })?;
-    let seconds = start.elapsed().as_secs_f64();
-
-    matrix::show(&[summary(&features, &findings, &languages)], &[], &findings, seconds);
-    let (passed, failed) = (findings.passed(), findings.failed());
-    let cells: Vec<_> = findings.cells.iter().map(Cell::to_json).collect();
-    report::write(workspace, "demo", json!({"cells": cells, "passed": passed, "failed": failed, "seconds": seconds}))?;
-    Ok(failed == 0)
+    let findings = matrix::play(workspace, "demo", &matrix::ours(&languages, false), &features)?;
+    matrix::show(&[summary(&features, &findings, &languages)], &[], &findings);
+    Ok(findings.failed() == 0)
 }
 
 /// A table with a column for the clients and one for the servers of each language, with median

@@ -19,6 +19,7 @@ mod report;
 mod requirements;
 mod scars;
 mod stamp;
+mod table;
 mod test;
 mod workers;
 mod workspace;

@@ -1,9 +1,10 @@
 //! Features that a peer lacks, with the reason: tests/matrix/absent.json. They are tried anyway,
 //! and one that works is an error, so that no entry becomes outdated.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use serde::Deserialize;
 
+use crate::matrix::cell::Cell;
 use crate::matrix::feature::Features;
 use crate::matrix::party::{PEERS, Party, REVISIONS};
 use crate::workspace::Workspace;
@@ -24,20 +25,9 @@ struct Absence {
     reason: String,
 }
 
-/// A cell as named in the file.
-pub(super) struct Place<'a> {
-    pub(super) client: &'a str,
-    pub(super) server: &'a str,
-    pub(super) revision: &'a str,
-    pub(super) transport: &'a str,
-    pub(super) feature: &'a str,
-}
-
 impl Absences {
     pub(super) fn load(workspace: &Workspace) -> Result<Self> {
-        let file = workspace.path("tests/matrix/absent.json");
-        let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
-        Ok(Self(serde_json::from_str(&text).with_context(|| file.display().to_string())?))
+        workspace.json("tests/matrix/absent.json").map(Self)
     }
 
     /// Returns an error if an entry names something unknown, or one of our own programs.
@@ -65,8 +55,8 @@ impl Absences {
         Ok(())
     }
 
-    pub(super) fn reason(&self, place: &Place<'_>) -> Option<&str> {
-        self.0.iter().find(|row| row.is_about(place)).map(|row| row.reason.as_str())
+    pub(super) fn reason(&self, cell: &Cell) -> Option<&str> {
+        self.0.iter().find(|row| row.is_about(cell)).map(|row| row.reason.as_str())
     }
 }
 
@@ -75,18 +65,20 @@ impl Absence {
         self.client.is_some() != self.server.is_some()
     }
 
-    fn is_about(&self, place: &Place<'_>) -> bool {
-        self.client.as_deref().is_none_or(|client| client == place.client)
-            && self.server.as_deref().is_none_or(|server| server == place.server)
-            && self.features.iter().any(|feature| feature == place.feature)
-            && self.revisions.as_ref().is_none_or(|revisions| revisions.iter().any(|one| one == place.revision))
-            && self.transport.as_deref().is_none_or(|transport| transport == place.transport)
+    fn is_about(&self, cell: &Cell) -> bool {
+        self.client.as_deref().is_none_or(|client| client == cell.client.name())
+            && self.server.as_deref().is_none_or(|server| server == cell.server_name)
+            && self.features.contains(&cell.feature)
+            && self.revisions.as_ref().is_none_or(|revisions| revisions.iter().any(|one| one == cell.revision))
+            && self.transport.as_deref().is_none_or(|transport| transport == cell.transport)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::language::Language;
+    use crate::matrix::cell::Status;
 
     #[test]
     fn a_row_is_about_its_peer_in_its_revisions() {
@@ -96,11 +88,15 @@ mod tests {
             )
             .unwrap(),
         );
-        let place =
-            Place { client: "rust", server: "mcp 1.30.0", revision: "2025-03-26", transport: "http", feature: "a" };
-        assert_eq!(absences.reason(&place), Some("it has no a"));
-        assert_eq!(absences.reason(&Place { revision: "2025-06-18", ..place }), None);
-        let place = Place { revision: "2025-03-26", server: "mcp 2.3.0", ..place };
-        assert_eq!(absences.reason(&place), None);
+        let reason = |server_name: &str, revision| {
+            let rust = Party::Ours(Language::ALL[0]);
+            let (server_name, feature) = (server_name.to_owned(), "a".to_owned());
+            let status = Status::Undefined;
+            let cell = Cell { client: rust, server: rust, server_name, revision, transport: "http", feature, status };
+            absences.reason(&cell).map(str::to_owned)
+        };
+        assert_eq!(reason("mcp 1.30.0", "2025-03-26").as_deref(), Some("it has no a"));
+        assert_eq!(reason("mcp 1.30.0", "2025-06-18"), None);
+        assert_eq!(reason("mcp 2.3.0", "2025-03-26"), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::matrix::absent::{Absences, Place};
+use crate::matrix::absent::Absences;
 use crate::matrix::feature::{CONNECT, Features, NEGOTIATION};
 use crate::matrix::pairing::Pairing;
 use crate::matrix::party::{Party, REVISIONS, Transport};
@@ -33,10 +33,16 @@ pub(crate) enum Status {
 pub(super) fn judge(pairing: &Pairing, features: &Features, played: &Played, absences: &Absences) -> Vec<Cell> {
     let mut cells = Vec::new();
     let mut add = |revision, feature: &str, outcome: Option<&Outcome>| {
-        let server_name = pairing.server_name();
-        let transport = pairing.transport().name();
-        let place = Place { client: pairing.client.name(), server: &server_name, revision, transport, feature };
-        let status = match (outcome, absences.reason(&place)) {
+        let mut cell = Cell {
+            client: pairing.client,
+            server: pairing.server,
+            server_name: pairing.server_name(),
+            revision,
+            transport: pairing.transport().name(),
+            feature: feature.to_owned(),
+            status: Status::Undefined,
+        };
+        cell.status = match (outcome, absences.reason(&cell)) {
             (None, _) => Status::Undefined,
             (Some(Outcome::Pass(_)), Some(reason)) => {
                 Status::Fail(format!("it works, so tests/matrix/absent.json is wrong: {reason}"))
@@ -45,8 +51,7 @@ pub(super) fn judge(pairing: &Pairing, features: &Features, played: &Played, abs
             (Some(Outcome::Pass(ms)), None) => Status::Pass(*ms),
             (Some(Outcome::Fail(reason)), None) => Status::Fail(reason.clone()),
         };
-        let (client, server) = (pairing.client, pairing.server);
-        cells.push(Cell { client, server, server_name, revision, transport, feature: feature.to_owned(), status });
+        cells.push(cell);
     };
     for (revision, connection) in pairing.revisions.iter().zip(&played.pinned) {
         // Connections to a server that requires a token are only made for this feature.
@@ -68,8 +73,8 @@ pub(super) fn judge(pairing: &Pairing, features: &Features, played: &Played, abs
 /// The HTTP+SSE connection, if the peer of a pairing does not support it.
 pub(super) fn without_sse(pairing: &Pairing) -> Option<Cell> {
     let reason = match (pairing.client, pairing.server) {
-        (Party::Peer(peer), _) => peer.without_sse.client,
-        (_, Party::Peer(peer)) => peer.without_sse.server,
+        (Party::Peer(peer), _) => peer.without_sse.client.as_ref(),
+        (_, Party::Peer(peer)) => peer.without_sse.server.as_ref(),
         _ => None,
     }?;
     Some(Cell {
@@ -79,7 +84,7 @@ pub(super) fn without_sse(pairing: &Pairing) -> Option<Cell> {
         revision: REVISIONS[0],
         transport: Transport::Sse.name(),
         feature: CONNECT.to_owned(),
-        status: Status::Absent(reason.to_owned()),
+        status: Status::Absent(reason.clone()),
     })
 }
 

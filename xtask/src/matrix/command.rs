@@ -1,16 +1,15 @@
 //! `cargo xtask matrix`, and the step of `cargo xtask test`.
 
-use std::time::Instant;
-
 use anyhow::Result;
 use serde_json::json;
 
 use crate::build;
 use crate::console;
 use crate::language::Language;
-use crate::matrix::{Features, Findings, Pairing, Table, page, pairing, play_all, table};
+use crate::matrix::{Features, Findings, Pairing, page, pairing, play_all, table};
 use crate::options::Options;
 use crate::report;
+use crate::table::Table;
 use crate::test::{Count, Selection};
 use crate::workspace::Workspace;
 
@@ -24,11 +23,10 @@ pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
     build::languages(workspace, &choice.languages)?;
     build::step("peers: the official SDKs", || build::peers::install(workspace))?;
     let features = Features::load(workspace)?;
-    let start = Instant::now();
-    let findings = play(workspace, &pairings, &features)?;
+    let findings = play(workspace, "matrix", &pairings, &features)?;
     let mut notes = Vec::new();
     let tables = table::all(&features, &findings.cells, &mut notes);
-    show(&tables, &notes, &findings, start.elapsed().as_secs_f64());
+    show(&tables, &notes, &findings);
     let failed = findings.failed();
     if failed == 0 && choice.only.is_empty() && is_page(&choice.languages, choice.long) {
         page::write(workspace, &features, &findings)?;
@@ -39,12 +37,13 @@ pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
 /// Plays the pairings of the chosen languages. The page must be up to date.
 pub(crate) fn check(workspace: &Workspace, selection: &Selection) -> Result<Count> {
     let features = Features::load(workspace)?;
-    let findings = play(workspace, &pairing::all(&selection.languages, selection.is_long()), &features)?;
+    let pairings = pairing::all(&selection.languages, selection.is_long());
+    let findings = play(workspace, "matrix", &pairings, &features)?;
     let passed = findings.passed();
     let mut count =
         Count { passed, failed: findings.failed(), said: findings.failures().join("\n"), note: String::new() };
     let is_page = is_page(&selection.languages, selection.is_long());
-    if is_page && count.failed == 0 && !page::is_current(workspace, &features, &findings) {
+    if is_page && count.failed == 0 && !page::is_current(workspace, &features, &findings)? {
         count.failed += 1;
         count.said.push_str("docs/matrix.md is not current: run `cargo xtask matrix`");
     }
@@ -56,18 +55,17 @@ fn is_page(languages: &[Language], long: bool) -> bool {
     !long && Language::ALL.iter().all(|language| languages.contains(language))
 }
 
-fn play(workspace: &Workspace, pairings: &[Pairing], features: &Features) -> Result<Findings> {
-    let start = Instant::now();
-    let findings = play_all(workspace, pairings, features, |done, name| {
-        console::news(&format!("{done} of {} pairs … last: {name}", pairings.len()));
-    })?;
+/// Plays pairings, and writes a report with this name.
+pub(crate) fn play(workspace: &Workspace, name: &str, pairings: &[Pairing], features: &Features) -> Result<Findings> {
+    let _task = console::begin("every feature with every client and server");
+    let findings = play_all(workspace, pairings, features)?;
     let cells: Vec<_> = findings.cells.iter().map(super::Cell::to_json).collect();
-    let seconds = start.elapsed().as_secs_f64();
-    report::write(workspace, "matrix", json!({"cells": cells, "faults": findings.faults, "seconds": seconds}))?;
+    let Findings { faults, seconds, .. } = &findings;
+    report::write(workspace, name, json!({"cells": cells, "faults": faults, "seconds": seconds}))?;
     Ok(findings)
 }
 
-pub(crate) fn show(tables: &[Table], notes: &[String], findings: &Findings, seconds: f64) {
+pub(crate) fn show(tables: &[Table], notes: &[String], findings: &Findings) {
     for table in tables {
         console::line(&format!("\n{}", console::paint(console::BOLD, table.title)));
         console::line(&table.to_console());
@@ -84,6 +82,6 @@ pub(crate) fn show(tables: &[Table], notes: &[String], findings: &Findings, seco
     }
     let (passed, all) = (findings.passed(), findings.passed() + findings.failed());
     let cell = "each a feature of one client with one server over one transport in one revision";
-    let sum = format!("{passed} of {all} cells: {cell}, in {seconds:.1} s");
+    let sum = format!("{passed} of {all} cells: {cell}, in {:.1} s", findings.seconds);
     console::line(&console::paint(if failures.is_empty() { console::GREEN } else { console::RED }, &sum));
 }

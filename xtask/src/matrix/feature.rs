@@ -12,6 +12,8 @@ pub(super) const CONNECT: &str = "connect";
 /// A connection for which the client negotiates the newest common revision.
 pub(super) const NEGOTIATION: &str = "negotiation";
 
+const FILE: &str = "tests/matrix/features.json";
+
 pub(crate) struct Features(Vec<Feature>);
 
 #[derive(Deserialize)]
@@ -36,9 +38,7 @@ pub(crate) struct Feature {
 
 impl Features {
     pub(crate) fn load(workspace: &Workspace) -> Result<Self> {
-        let file = workspace.path("tests/matrix/features.json");
-        let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
-        Self::parse(&text).with_context(|| file.display().to_string())
+        Self::parse(&workspace.text(FILE)?).context(FILE)
     }
 
     fn parse(text: &str) -> Result<Self> {

@@ -16,16 +16,17 @@ mod play;
 pub(crate) mod table;
 
 pub(crate) use cell::{Cell, Status};
-pub(crate) use command::{check, run, show};
+pub(crate) use command::{check, play, run, show};
 pub(crate) use feature::Features;
 pub(crate) use pairing::{Pairing, ours};
-pub(crate) use table::Table;
 
 use std::process::Command;
+use std::time::Instant;
 
 use anyhow::{Context, Result};
 use serde_json::Value;
 
+use crate::console;
 use crate::http_servers::{self, HttpServers, Urls};
 use crate::workers;
 use crate::workspace::Workspace;
@@ -41,6 +42,7 @@ pub(crate) struct Findings {
     pub(crate) cells: Vec<Cell>,
     /// Failures outside any cell: our own programs that did not exit cleanly.
     pub(crate) faults: Vec<String>,
+    pub(crate) seconds: f64,
 }
 
 impl Findings {
@@ -62,14 +64,9 @@ impl Findings {
     }
 }
 
-/// Plays all pairings, several at a time. `progress` is called with each name as soon as it is
-/// done.
-pub(crate) fn play_all(
-    workspace: &Workspace,
-    pairings: &[Pairing],
-    features: &Features,
-    mut progress: impl FnMut(usize, &str),
-) -> Result<Findings> {
+/// Plays all pairings, several at a time.
+fn play_all(workspace: &Workspace, pairings: &[Pairing], features: &Features) -> Result<Findings> {
+    let start = Instant::now();
     let absences = Absences::load(workspace)?;
     absences.check(features)?;
     let token = token(workspace)?;
@@ -83,31 +80,26 @@ pub(crate) fn play_all(
         |index, outcome| {
             played[index] = Some(outcome);
             done += 1;
-            progress(done, &pairings[index].name());
+            console::news(&format!("{done} of {} pairs … last: {}", pairings.len(), pairings[index].name()));
         },
     );
-    let mut findings = Findings { cells: Vec::new(), faults: Vec::new() };
+    let (mut cells, mut faults) = (Vec::new(), Vec::new());
     for (pairing, played) in pairings.iter().zip(played.into_iter().flatten()) {
-        findings.cells.extend(cell::judge(pairing, features, &played, &absences));
-        findings.faults.extend(played.fault.map(|fault| format!("{}: {fault}", pairing.name())));
+        cells.extend(cell::judge(pairing, features, &played, &absences));
+        faults.extend(played.fault.map(|fault| format!("{}: {fault}", pairing.name())));
     }
-    findings.cells.extend(without_sse(pairings));
-    findings.faults.extend(stop(servers));
-    Ok(findings)
+    // The HTTP+SSE connections that peers do not support.
+    let stdio = pairings.iter().filter(|pairing| pairing.transport() == Transport::Stdio);
+    cells.extend(stdio.filter_map(cell::without_sse));
+    // Our own servers must stop when asked; others are killed if they do not.
+    faults.extend(servers.stop(|name| name.starts_with(pairing::OURS)).err());
+    Ok(Findings { cells, faults, seconds: start.elapsed().as_secs_f64() })
 }
 
 /// The access token that protected servers accept.
 fn token(workspace: &Workspace) -> Result<String> {
-    let file = workspace.path(party::AUTHORIZATION);
-    let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
-    let data: Value = serde_json::from_str(&text).with_context(|| file.display().to_string())?;
-    data["token"].as_str().map(str::to_owned).with_context(|| format!("{}: no token", file.display()))
-}
-
-/// The HTTP+SSE connections that peers do not support.
-fn without_sse(pairings: &[Pairing]) -> Vec<Cell> {
-    let stdio = pairings.iter().filter(|pairing| pairing.transport() == Transport::Stdio);
-    stdio.filter_map(cell::without_sse).collect()
+    let data: Value = workspace.json(party::AUTHORIZATION)?;
+    data["token"].as_str().map(str::to_owned).with_context(|| format!("{}: no token", party::AUTHORIZATION))
 }
 
 fn start_http_servers(workspace: &Workspace, pairings: &[Pairing]) -> (HttpServers, Urls) {
@@ -120,9 +112,4 @@ fn start_http_servers(workspace: &Workspace, pairings: &[Pairing]) -> (HttpServe
         }
     }
     http_servers::start(commands)
-}
-
-/// Stops the servers. Our own must stop when asked; others are killed if they do not.
-fn stop(servers: HttpServers) -> Option<String> {
-    servers.stop(|name| name.starts_with(pairing::OURS)).err()
 }

@@ -14,7 +14,7 @@ pub(super) const OURS: &str = "our ";
 pub(crate) struct Pairing {
     pub(crate) client: Party,
     pub(crate) server: Party,
-    form: &'static Form,
+    form: Form,
     pub(crate) revisions: &'static [&'static str],
 }
 
@@ -27,13 +27,13 @@ pub(crate) fn all(languages: &[Language], long: bool) -> Vec<Pairing> {
         for &language in languages.iter().filter(meet) {
             let ours = Party::Ours(language);
             let peer_party = Party::Peer(peer);
-            for form in peer.servers {
+            for form in peer.servers() {
                 pairings.push(Pairing { client: ours, server: peer_party, form, revisions: form.revisions });
             }
-            let spoken =
-                OUR_SERVERS.iter().filter(|form| form.transport != Transport::Sse || peer.without_sse.client.is_none());
-            for form in spoken {
-                let revisions = if form.revisions.len() < peer.speaks.len() { form.revisions } else { peer.speaks };
+            let is_spoken = |form: &Form| form.transport != Transport::Sse || peer.without_sse.client.is_none();
+            for form in OUR_SERVERS.into_iter().filter(is_spoken) {
+                let shorter = |revisions: &&[&str]| revisions.len() < form.revisions.len();
+                let revisions = Some(peer.speaks()).filter(shorter).unwrap_or(form.revisions);
                 pairings.push(Pairing { client: peer_party, server: ours, form, revisions });
             }
         }
@@ -48,8 +48,7 @@ pub(crate) fn ours(languages: &[Language], long: bool) -> Vec<Pairing> {
         let meet = |server: &&Language| long || meets(client, **server);
         for &server in languages.iter().filter(meet) {
             let (client, server) = (Party::Ours(client), Party::Ours(server));
-            let make = |form: &'static Form| Pairing { client, server, form, revisions: form.revisions };
-            pairings.extend(OUR_SERVERS.iter().map(make));
+            pairings.extend(OUR_SERVERS.map(|form| Pairing { client, server, form, revisions: form.revisions }));
         }
     }
     pairings
@@ -110,7 +109,7 @@ impl Pairing {
     /// The HTTP server to run, with its name. Each peer gets a separate server of ours, so that the
     /// records of its messages are in the peer's directory.
     pub(crate) fn http_server(&self, workspace: &Workspace) -> Option<(String, Command)> {
-        let words = self.server.server(workspace, self.form);
+        let words = self.server.server(workspace, &self.form);
         let mut command = self.command(workspace, &words[0]);
         command.args(&words[1..]);
         (self.transport() != Transport::Stdio).then(|| (self.http_server_name(), command))
@@ -146,7 +145,7 @@ impl Pairing {
         let mut command = self.command(workspace, &words[0]);
         command.args(&words[1..]).arg("--play").arg(file);
         match self.transport() {
-            Transport::Stdio => command.arg("--stdio").args(self.server.server(workspace, self.form)),
+            Transport::Stdio => command.arg("--stdio").args(self.server.server(workspace, &self.form)),
             Transport::Http | Transport::Sse => command.arg(self.url(urls)?),
         };
         Ok(command)

@@ -1,6 +1,7 @@
 //! The programs of the matrix: our fixtures and the official SDKs (tests/peers/README.md).
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use serde::Deserialize;
 
@@ -23,29 +24,48 @@ pub(crate) enum Party {
 /// The authorization of protected servers, with one of the access tokens that they accept.
 pub(super) const AUTHORIZATION: &str = "tests/matrix/authorization.json";
 
-/// A program in tests/peers.
-#[derive(PartialEq, Eq)]
+/// A program in tests/peers: a row of `peers.json` there.
+#[derive(PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Peer {
-    name: &'static str,
+    name: String,
     /// Our language that it is the official SDK of.
-    pub(crate) language: &'static str,
+    pub(crate) language: String,
     program: Program,
-    /// The revisions that its client supports.
-    pub(crate) speaks: &'static [&'static str],
-    /// Why its client or its server does not support HTTP+SSE.
+    /// Whether it supports the newest revision.
+    #[serde(default)]
+    is_modern: bool,
+    #[serde(default)]
     pub(crate) without_sse: WithoutSse,
-    pub(crate) servers: &'static [Form],
+    /// Whether it has a second HTTP server, with the sessions of the older revisions.
+    #[serde(default)]
+    has_sessions: bool,
 }
 
 /// Why a side of a peer does not support HTTP+SSE; `None` if it does.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct WithoutSse {
-    pub(crate) client: Option<&'static str>,
-    pub(crate) server: Option<&'static str>,
+    pub(crate) client: Option<String>,
+    pub(crate) server: Option<String>,
 }
 
+#[derive(PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Program {
+    Python { venv: String, file: String },
+    Node { file: String },
+    Rust { name: String },
+    Go,
+    Jvm,
+}
+
+pub(crate) static PEERS: LazyLock<Vec<Peer>> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("../../../tests/peers/peers.json")).expect("tests/peers/peers.json has peers")
+});
+
 /// A way to run a server.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(crate) struct Form {
     pub(crate) transport: Transport,
     /// The arguments of the program.
@@ -79,135 +99,28 @@ impl Transport {
     }
 }
 
-#[derive(PartialEq, Eq)]
-enum Program {
-    Python { venv: &'static str, file: &'static str },
-    Node { file: &'static str },
-    Rust { name: &'static str },
-    Go,
-    Jvm,
-}
-
-const OUR_HTTP: &[&str] = &["--http", "0", "--page-size", "5"];
-
 /// Pages are small, so that every list has several. One program serves both HTTP transports.
-pub(crate) static OUR_SERVERS: [Form; 4] = [
-    Form {
-        transport: Transport::Stdio,
-        arguments: &["--stdio", "--page-size", "5"],
-        suffix: "",
-        revisions: &REVISIONS,
-        is_protected: false,
-    },
-    our_http(Transport::Http, &REVISIONS),
-    our_http(Transport::Sse, OVER_SSE),
-    Form { is_protected: true, ..our_http(Transport::Http, &REVISIONS) },
-];
+pub(crate) const OUR_SERVERS: [Form; 4] = {
+    let http = Form::new(Transport::Http, &["--http", "0", "--page-size", "5"], &REVISIONS);
+    [
+        Form::new(Transport::Stdio, &["--stdio", "--page-size", "5"], &REVISIONS),
+        http,
+        Form { transport: Transport::Sse, revisions: OVER_SSE, ..http },
+        Form { is_protected: true, ..http },
+    ]
+};
 
-const fn our_http(transport: Transport, revisions: &'static [&'static str]) -> Form {
-    Form { transport, arguments: OUR_HTTP, suffix: "", revisions, is_protected: false }
+impl Form {
+    const fn new(transport: Transport, arguments: &'static [&'static str], revisions: &'static [&'static str]) -> Self {
+        Self { transport, arguments, suffix: "", revisions, is_protected: false }
+    }
 }
-
-const fn form(transport: Transport, revisions: &'static [&'static str]) -> Form {
-    let arguments: &[&str] = match transport {
-        Transport::Stdio => &["server", "stdio"],
-        Transport::Http => &["server", "http", "0"],
-        Transport::Sse => &["server", "sse", "0"],
-    };
-    Form { transport, arguments, suffix: "", revisions, is_protected: false }
-}
-
-/// Streamable HTTP with required access tokens.
-const fn protected(revisions: &'static [&'static str]) -> Form {
-    Form { is_protected: true, ..form(Transport::Http, revisions) }
-}
-
-const fn both(revisions: &'static [&'static str]) -> [Form; 3] {
-    [form(Transport::Stdio, revisions), form(Transport::Http, revisions), protected(revisions)]
-}
-
-const fn all(revisions: &'static [&'static str]) -> [Form; 4] {
-    let [stdio, http, protected] = both(revisions);
-    [stdio, http, protected, form(Transport::Sse, OVER_SSE)]
-}
-
-const WITH_SSE: WithoutSse = WithoutSse { client: None, server: None };
-const RMCP_WITHOUT_SSE: Option<&str> = Some("rmcp has no HTTP+SSE");
-
-const fn on_the_jvm(name: &'static str, language: &'static str) -> Peer {
-    const SERVERS: [Form; 4] = all(LEGACY);
-    Peer { name, language, program: Program::Jvm, speaks: LEGACY, without_sse: WITH_SSE, servers: &SERVERS }
-}
-
-pub(crate) static PEERS: [Peer; 8] = [
-    Peer {
-        name: "mcp 1.30.0",
-        language: "python",
-        program: Program::Python { venv: "mcp-1", file: "mcp_v1.py" },
-        speaks: LEGACY,
-        without_sse: WITH_SSE,
-        servers: &all(LEGACY),
-    },
-    Peer {
-        name: "mcp 2.3.0",
-        language: "python",
-        program: Program::Python { venv: "mcp-2", file: "mcp_v2.py" },
-        speaks: &REVISIONS,
-        without_sse: WITH_SSE,
-        servers: &all(&REVISIONS),
-    },
-    Peer {
-        name: "typescript 1.32.2",
-        language: "node",
-        program: Program::Node { file: "sdk_v1.mjs" },
-        speaks: LEGACY,
-        without_sse: WITH_SSE,
-        servers: &all(LEGACY),
-    },
-    Peer {
-        name: "typescript 2.4.0",
-        language: "node",
-        program: Program::Node { file: "sdk_v2.mjs" },
-        speaks: &REVISIONS,
-        without_sse: WithoutSse { client: None, server: Some("the TypeScript SDK 2.x has no server of HTTP+SSE") },
-        servers: &[
-            form(Transport::Stdio, &REVISIONS),
-            form(Transport::Http, &REVISIONS),
-            protected(&REVISIONS),
-            Form {
-                transport: Transport::Http,
-                arguments: &["server", "sessions", "0"],
-                suffix: " sessions",
-                revisions: LEGACY,
-                is_protected: false,
-            },
-        ],
-    },
-    Peer {
-        name: "rmcp 3.11.0",
-        language: "rust",
-        program: Program::Rust { name: "peer-rmcp" },
-        speaks: &REVISIONS,
-        without_sse: WithoutSse { client: RMCP_WITHOUT_SSE, server: RMCP_WITHOUT_SSE },
-        servers: &both(&REVISIONS),
-    },
-    Peer {
-        name: "go-sdk 1.8.0",
-        language: "go",
-        program: Program::Go,
-        speaks: &REVISIONS,
-        without_sse: WITH_SSE,
-        servers: &all(&REVISIONS),
-    },
-    on_the_jvm("java-sdk 2.1.0", "java"),
-    on_the_jvm("kotlin-sdk 0.16.0", "kotlin"),
-];
 
 impl Party {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Ours(language) => language.name,
-            Self::Peer(peer) => peer.name,
+            Self::Peer(peer) => &peer.name,
         }
     }
 
@@ -238,15 +151,34 @@ impl Peer {
         Language::available().iter().any(|language| language.name == self.language)
     }
 
+    /// The revisions that it supports.
+    pub(crate) fn speaks(&self) -> &'static [&'static str] {
+        if self.is_modern { &REVISIONS } else { LEGACY }
+    }
+
+    pub(crate) fn servers(&self) -> Vec<Form> {
+        let http = Form::new(Transport::Http, &["server", "http", "0"], self.speaks());
+        let stdio = Form::new(Transport::Stdio, &["server", "stdio"], self.speaks());
+        let mut forms = vec![stdio, http, Form { is_protected: true, ..http }];
+        if self.has_sessions {
+            let arguments = &["server", "sessions", "0"];
+            forms.push(Form { arguments, suffix: " sessions", revisions: LEGACY, ..http });
+        }
+        if self.without_sse.server.is_none() {
+            forms.push(Form::new(Transport::Sse, &["server", "sse", "0"], OVER_SSE));
+        }
+        forms
+    }
+
     fn words(&self, workspace: &Workspace) -> Vec<PathBuf> {
-        match self.program {
+        match &self.program {
             Program::Python { venv, file } => {
                 vec![workspace.venv_program(venv, "python"), workspace.path("tests/peers/python").join(file)]
             }
             Program::Node { file } => vec!["node".into(), workspace.path("tests/peers/node").join(file)],
             Program::Rust { name } => vec![workspace.built(name)],
             Program::Go => vec![peers::of_go(workspace)],
-            Program::Jvm => jvm_peers::program(workspace, self.language),
+            Program::Jvm => jvm_peers::program(workspace, &self.language),
         }
     }
 }

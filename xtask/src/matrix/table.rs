@@ -3,13 +3,7 @@
 use crate::matrix::cell::{Cell, Status};
 use crate::matrix::feature::Features;
 use crate::matrix::party::{PEERS, Party, REVISIONS, Transport};
-
-/// A table of strings; the first column contains the features.
-pub(crate) struct Table {
-    pub(crate) title: &'static str,
-    pub(crate) columns: Vec<String>,
-    pub(crate) rows: Vec<(String, Vec<String>)>,
-}
+use crate::table::Table;
 
 const PASS: &str = "✓";
 const FAIL: &str = "✗";
@@ -23,7 +17,7 @@ pub(super) fn all(features: &Features, cells: &[Cell], notes: &mut Vec<String>) 
     let as_clients: Vec<&Cell> = cells.iter().filter(|cell| is_ours(cell.client) && !is_ours(cell.server)).collect();
     let as_servers: Vec<&Cell> = cells.iter().filter(|cell| !is_ours(cell.client)).collect();
     let servers = PEERS.iter().flat_map(|peer| {
-        let http = peer.servers.iter().filter(|form| form.transport == Transport::Http && !form.is_protected);
+        let http = peer.servers().into_iter().filter(|form| form.transport == Transport::Http && !form.is_protected);
         http.map(|form| format!("{}{}", Party::Peer(peer).name(), form.suffix))
     });
     let all: Vec<&Cell> = cells.iter().collect();
@@ -89,38 +83,4 @@ fn verdict(cells: &[&Cell], feature: &str, is_in: impl Fn(&Cell) -> bool, notes:
         text.push_str(&format!(" ({number})"));
     }
     text.trim_start().to_owned()
-}
-
-impl Table {
-    pub(crate) fn to_console(&self) -> String {
-        let name_width = self.rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0) + 2;
-        let widths: Vec<usize> = self
-            .columns
-            .iter()
-            .enumerate()
-            .map(|(index, column)| {
-                let cells = self.rows.iter().map(|(_, row)| row[index].chars().count());
-                cells.chain([column.chars().count()]).max().unwrap_or(0) + 2
-            })
-            .collect();
-        let line = |name: &str, row: &[String]| {
-            let row: String = row.iter().zip(&widths).map(|(text, width)| format!("{text:<width$}")).collect();
-            format!("{name:<name_width$}{row}").trim_end().to_owned()
-        };
-        let mut text = line("", &self.columns) + "\n";
-        for (name, row) in &self.rows {
-            text.push_str(&(line(name, row) + "\n"));
-        }
-        text
-    }
-
-    pub(super) fn to_markdown(&self) -> String {
-        let line = |name: &str, row: &[String]| format!("| {name} | {} |\n", row.join(" | "));
-        let rule = vec!["---".to_owned(); self.columns.len()];
-        let mut text = format!("## {}\n\n{}{}", self.title, line("feature", &self.columns), line("---", &rule));
-        for (name, row) in &self.rows {
-            text.push_str(&line(name, row));
-        }
-        text
-    }
 }
