@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use super::role::Role;
 use super::runner::{Loaded, Runner};
 use super::suite::{Scenario, Suite};
-use super::verdict::{Fault, Verdict};
+use super::verdict;
 use super::{RESULTS, RUNS_AT_ONCE, chosen, count_of, write_report};
 use crate::console;
 use crate::language::Language;
@@ -58,7 +58,10 @@ fn run_jobs(workspace: &Workspace, languages: &[Language], suites: &[Suite]) -> 
         workers::run(
             at_once,
             &jobs,
-            |(suite, scenario, language)| judge(workspace, &runners, suite, scenario, *language),
+            |(suite, scenario, language)| {
+                let faults = faults(workspace, &runners, suite, scenario, *language);
+                suite.verdict(*language, scenario, faults.unwrap_or_else(|error| vec![format!("{error:#}")]))
+            },
             |index, verdict| {
                 let (_, scenario, language) = jobs[index];
                 verdicts.push(verdict);
@@ -72,18 +75,6 @@ fn run_jobs(workspace: &Workspace, languages: &[Language], suites: &[Suite]) -> 
     Ok(count)
 }
 
-fn judge(
-    workspace: &Workspace,
-    runners: &Loaded<'_>,
-    suite: &Suite,
-    scenario: &Scenario,
-    language: Language,
-) -> Verdict {
-    let faults = faults(workspace, runners, suite, scenario, language)
-        .unwrap_or_else(|error| vec![Fault::new(&format!("{error:#}"))]);
-    suite.verdict(language, scenario, faults)
-}
-
 /// Runs a scenario with the client of a language.
 fn faults(
     workspace: &Workspace,
@@ -91,7 +82,7 @@ fn faults(
     suite: &Suite,
     scenario: &Scenario,
     language: Language,
-) -> Result<Vec<Fault>> {
+) -> Result<Vec<String>> {
     let folder = format!("{}-client", language.name);
     let suite_folder = workspace.target.join(RESULTS).join(folder).join(suite.name().replace(' ', "-"));
     let results = suite_folder.join(scenario.name.replace('/', "-"));
@@ -111,15 +102,12 @@ fn faults(
     let ended = runners.run(suite.runner, &arguments)?;
     std::fs::write(results.join("said.txt"), &ended.said)?;
 
-    let mut faults = Fault::all_in(&scenario.name, &checks_in(&results)?)?;
+    let mut faults = verdict::faults_in(&scenario.name, &checks_in(&results)?)?;
     // The runner knows the scenarios in which a client may exit with an error.
     if ended.status != 0 || !faults.is_empty() {
         let said = std::fs::read_to_string(checks_in(&results)?.with_file_name("stderr.txt")).unwrap_or_default();
         let said = tail(said.trim_end(), 5);
-        faults.push(Fault::new(&format!(
-            "the runner ended with status {}; the client's last words: {said}",
-            ended.status
-        )));
+        faults.push(format!("the runner ended with status {}; the client's last words: {said}", ended.status));
     }
     Ok(faults)
 }

@@ -7,13 +7,13 @@ use super::role::Role;
 /// distinction).
 pub(super) fn read(text: &str, role: Role) -> (Vec<String>, Vec<String>) {
     let (mut counted, mut reported) = (Vec::new(), Vec::new());
-    let mark = format!(" [{}]", role.word());
+    let (mark, heading) = (format!(" [{}]", role.word()), format!("{} scenarios", role.word()));
     let mut part = Part::Other;
     for line in text.lines() {
         match (line.strip_prefix("  - "), line.strip_prefix("    - ")) {
             (Some(name), _) if part == Part::OfRole => counted.extend(first_word(name)),
             (_, Some(name)) if part == Part::Reported && name.ends_with(&mark) => reported.extend(first_word(name)),
-            _ if line.starts_with(role.heading()) => part = Part::OfRole,
+            _ if line.to_lowercase().starts_with(&heading) => part = Part::OfRole,
             _ if line.starts_with("Run and reported") => part = Part::Reported,
             _ if line.starts_with(' ') || line.is_empty() => {}
             _ => part = Part::Other,

@@ -14,12 +14,4 @@ impl Role {
             Self::Client => "client",
         }
     }
-
-    /// The heading of the role's list of scenarios.
-    pub(super) fn heading(self) -> &'static str {
-        match self {
-            Self::Server => "Server scenarios",
-            Self::Client => "Client scenarios",
-        }
-    }
 }

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use super::role::Role;
 use super::runner::DEADLINE;
 use super::suite::{Suite, Taken};
-use super::verdict::{Fault, Verdict};
+use super::verdict::{self, Verdict};
 use super::{RESULTS, RUNS_AT_ONCE, chosen, count_of, write_report};
 use crate::console;
 use crate::http_servers;
@@ -57,7 +57,7 @@ pub(crate) fn servers(workspace: &Workspace, languages: &[Language], only: &[Str
 /// Runs a suite against the server of a language.
 fn judge(suite: &Suite, workspace: &Workspace, language: Language, url: Result<&str, String>) -> Vec<Verdict> {
     let all_red = |why: &str| {
-        suite.scenarios.iter().map(|one| suite.verdict(language, one, vec![Fault::new(why)])).collect::<Vec<_>>()
+        suite.scenarios.iter().map(|one| suite.verdict(language, one, vec![why.to_owned()])).collect::<Vec<_>>()
     };
     let results = workspace.target.join(RESULTS).join(language.name).join(suite.name().replace(' ', "-"));
     let ending = match url.map_err(|error| anyhow!(error)).and_then(|url| run_suite(suite, workspace, url, &results)) {
@@ -66,8 +66,8 @@ fn judge(suite: &Suite, workspace: &Workspace, language: Language, url: Result<&
     };
     let scenarios = suite.scenarios.iter().map(|scenario| {
         let faults = checks_of(&results, &scenario.name)
-            .and_then(|file| Fault::all_in(&scenario.name, &file))
-            .unwrap_or_else(|error| vec![Fault::new(&format!("{error:#}; {ending}"))]);
+            .and_then(|file| verdict::faults_in(&scenario.name, &file))
+            .unwrap_or_else(|error| vec![format!("{error:#}; {ending}")]);
         suite.verdict(language, scenario, faults)
     });
     scenarios.collect()

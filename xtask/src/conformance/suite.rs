@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 
 use super::role::Role;
 use super::runner::Runner;
-use super::verdict::{Fault, Verdict};
+use super::verdict::Verdict;
 use crate::language::Language;
 use crate::workspace::Workspace;
 
@@ -108,7 +108,7 @@ impl Suite {
         }
     }
 
-    pub(super) fn verdict(&self, language: Language, scenario: &Scenario, faults: Vec<Fault>) -> Verdict {
+    pub(super) fn verdict(&self, language: Language, scenario: &Scenario, faults: Vec<String>) -> Verdict {
         Verdict {
             language,
             runner: self.runner.version(),

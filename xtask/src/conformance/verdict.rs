@@ -29,7 +29,8 @@ pub(super) struct Verdict {
     pub(super) part: &'static str,
     pub(super) scenario: String,
     pub(super) scored: bool,
-    pub(super) faults: Vec<Fault>,
+    /// Why it failed.
+    pub(super) faults: Vec<String>,
 }
 
 impl Verdict {
@@ -41,58 +42,44 @@ impl Verdict {
         json!({
             "language": self.language.name, "runner": self.runner, "part": self.part, "scenario": self.scenario,
             "scored": self.scored, "ok": self.is_green(),
-            "faults": self.faults.iter().map(|fault| fault.0.as_str()).collect::<Vec<_>>(),
+            "faults": self.faults,
         })
     }
 }
 
-/// Why a scenario failed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Fault(pub(super) String);
+/// The failures in the results of a scenario.
+pub(super) fn faults_in(scenario: &str, file: &Path) -> Result<Vec<String>> {
+    let text = std::fs::read_to_string(file).context("the runner wrote no result for it")?;
+    let checks: Vec<Value> = serde_json::from_str(&text).with_context(|| format!("cannot read {}", file.display()))?;
+    Ok(faults(scenario, &checks))
+}
 
-impl Fault {
-    pub(super) fn new(what: &str) -> Self {
-        Self(what.to_owned())
+fn faults(scenario: &str, checks: &[Value]) -> Vec<String> {
+    let is = |check: &Value, status: &str| check["status"] == status;
+    let known = |check: &Value| {
+        let mut of_scenario = LEFT_OUT_BY_THE_RUNNER.iter().filter(|(name, _)| *name == scenario);
+        of_scenario.any(|(_, known)| check["id"] == *known || check["name"] == *known)
+    };
+    let allowed = |check: &Value| is(check, "SKIPPED") && known(check);
+    let is_fault = |check: &&Value| !is(check, "SUCCESS") && !is(check, "INFO") && !allowed(check);
+    let mut faults: Vec<String> = checks.iter().filter(is_fault).map(of_check).collect();
+    let own = |check: &&Value| !check["id"].as_str().is_some_and(|id| id.starts_with(ADDED_TO_ALL));
+    if faults.is_empty() && !checks.iter().filter(own).any(|check| is(check, "SUCCESS") || allowed(check)) {
+        faults.push("no check of its own succeeded".to_owned());
+        let traffic = |check: &&Value| TRAFFIC.iter().any(|id| check["id"] == *id);
+        faults.extend(checks.iter().filter(own).filter(|check| !traffic(check)).map(of_check));
     }
+    faults
+}
 
-    /// The failures in the results of a scenario.
-    pub(super) fn all_in(scenario: &str, file: &Path) -> Result<Vec<Self>> {
-        let text = std::fs::read_to_string(file).context("the runner wrote no result for it")?;
-        let checks: Vec<Value> =
-            serde_json::from_str(&text).with_context(|| format!("cannot read {}", file.display()))?;
-        Ok(Self::all(scenario, &checks))
-    }
-
-    fn all(scenario: &str, checks: &[Value]) -> Vec<Self> {
-        let is = |check: &Value, status: &str| check["status"] == status;
-        let known = |check: &Value| {
-            let mut of_scenario = LEFT_OUT_BY_THE_RUNNER.iter().filter(|(name, _)| *name == scenario);
-            of_scenario.any(|(_, known)| check["id"] == *known || check["name"] == *known)
-        };
-        let allowed = |check: &Value| is(check, "SKIPPED") && known(check);
-        let mut faults: Vec<Self> = checks
-            .iter()
-            .filter(|check| !is(check, "SUCCESS") && !is(check, "INFO") && !allowed(check))
-            .map(Self::of_check)
-            .collect();
-        let own = |check: &&Value| !check["id"].as_str().is_some_and(|id| id.starts_with(ADDED_TO_ALL));
-        if faults.is_empty() && !checks.iter().filter(own).any(|check| is(check, "SUCCESS") || allowed(check)) {
-            faults.push(Self::new("no check of its own succeeded"));
-            let traffic = |check: &&Value| TRAFFIC.iter().any(|id| check["id"] == *id);
-            faults.extend(checks.iter().filter(own).filter(|check| !traffic(check)).map(Self::of_check));
-        }
-        faults
-    }
-
-    fn of_check(check: &Value) -> Self {
-        let word = |name: &str| check[name].as_str();
-        // The reason for a skipped or informational check is among its details.
-        let mut parts = vec![word("description"), word("errorMessage"), check["details"]["message"].as_str()];
-        parts.dedup();
-        let parts: Vec<&str> = parts.into_iter().flatten().collect();
-        let [status, id] = ["status", "id"].map(|name| word(name).unwrap_or("no"));
-        Self(format!("{status} {id}: {}", parts.join(" | ")))
-    }
+fn of_check(check: &Value) -> String {
+    let word = |name: &str| check[name].as_str();
+    // The reason for a skipped or informational check is among its details.
+    let mut parts = vec![word("description"), word("errorMessage"), check["details"]["message"].as_str()];
+    parts.dedup();
+    let parts: Vec<&str> = parts.into_iter().flatten().collect();
+    let [status, id] = ["status", "id"].map(|name| word(name).unwrap_or("no"));
+    format!("{status} {id}: {}", parts.join(" | "))
 }
 
 #[cfg(test)]
@@ -105,15 +92,15 @@ mod tests {
 
     #[test]
     fn a_scenario_needs_a_successful_check_of_its_own() {
-        assert!(Fault::all("s", &[check("a", "SUCCESS"), check("b", "INFO")]).is_empty());
-        assert!(!Fault::all("s", &[check("wire-schema-valid", "SUCCESS"), check("b", "INFO")]).is_empty());
-        assert!(!Fault::all("s", &[]).is_empty());
+        assert!(faults("s", &[check("a", "SUCCESS"), check("b", "INFO")]).is_empty());
+        assert!(!faults("s", &[check("wire-schema-valid", "SUCCESS"), check("b", "INFO")]).is_empty());
+        assert!(!faults("s", &[]).is_empty());
     }
 
     #[test]
     fn failures_warnings_and_checks_left_out_are_faults() {
         for status in ["FAILURE", "WARNING", "SKIPPED", "NEW"] {
-            assert_eq!(Fault::all("s", &[check("a", "SUCCESS"), check("b", status)]).len(), 1, "{status}");
+            assert_eq!(faults("s", &[check("a", "SUCCESS"), check("b", status)]).len(), 1, "{status}");
         }
     }
 
@@ -121,11 +108,11 @@ mod tests {
     fn only_checks_that_are_always_left_out_may_be() {
         let named = |name: &str| json!({"id": "sep", "name": name, "status": "SKIPPED"});
         for (scenario, name) in LEFT_OUT_BY_THE_RUNNER {
-            assert!(Fault::all(scenario, &[named(name), check("a", "SUCCESS")]).is_empty(), "{scenario} {name}");
-            assert!(!Fault::all("s", &[named(name), check("a", "SUCCESS")]).is_empty(), "{name}");
-            assert!(!Fault::all(scenario, &[named("other"), check("a", "SUCCESS")]).is_empty(), "{scenario}");
+            assert!(faults(scenario, &[named(name), check("a", "SUCCESS")]).is_empty(), "{scenario} {name}");
+            assert!(!faults("s", &[named(name), check("a", "SUCCESS")]).is_empty(), "{name}");
+            assert!(!faults(scenario, &[named("other"), check("a", "SUCCESS")]).is_empty(), "{scenario}");
         }
         let task = LEFT_OUT_BY_THE_RUNNER[0].0;
-        assert!(Fault::all(task, &[check(task, "SKIPPED")]).is_empty());
+        assert!(faults(task, &[check(task, "SKIPPED")]).is_empty());
     }
 }
