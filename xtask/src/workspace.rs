@@ -102,6 +102,15 @@ impl Workspace {
         self.command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
     }
 
+    /// A command that finds the programs of a directory first.
+    pub(crate) fn command_with(&self, folder: &Path, program: impl AsRef<OsStr>) -> Result<Command> {
+        let rest = std::env::var_os("PATH").unwrap_or_default();
+        let places = std::iter::once(folder.to_owned()).chain(std::env::split_paths(&rest));
+        let mut command = self.command(program);
+        command.env("PATH", std::env::join_paths(places)?);
+        Ok(command)
+    }
+
     pub(crate) fn npm(&self, package: &str) -> Command {
         let mut command = self.command(if cfg!(windows) { "npm.cmd" } else { "npm" });
         command.current_dir(self.path(package));

@@ -7,9 +7,10 @@ use anyhow::Result;
 
 use crate::build::c::Workshop;
 use crate::build::{DEADLINE, jvm, launchers, node, python, step};
+use crate::generate::text::pascal;
 use crate::language::{Language, go};
 use crate::process::must;
-use crate::stamp::{Stamp, copy_if_changed, copy_tree, files_under, write_if_changed};
+use crate::stamp::{Stamp, copy_if_changed, copy_tree, files_with, write_if_changed};
 use crate::workspace::Workspace;
 
 const OUR_VENV: &str = "bench-ours";
@@ -25,7 +26,13 @@ pub(crate) fn everything(workspace: &Workspace) -> Result<()> {
         must(cargo, DEADLINE).map(drop)
     })?;
     for language in Language::ALL {
-        step(&format!("ours in {}", language.title), || (language.build_bench)(workspace))?;
+        step(&format!("ours in {}", language.title), || {
+            for role in ["server", "client"] {
+                let launcher = workspace.path(&format!("benches/{}/{role}", language.name));
+                launchers::write_one(workspace, &launcher, &(language.bench)(workspace, role)?)?;
+            }
+            Ok(())
+        })?;
     }
     step("load generator and Rust SDK", || peers_rust(workspace))?;
     step("Python SDKs", || peers_python(workspace))?;
@@ -34,18 +41,13 @@ pub(crate) fn everything(workspace: &Workspace) -> Result<()> {
     step("Go SDK", || go::compile(workspace, "benches/peers/go", Path::new("."), &bin(workspace, "peer-go")))
 }
 
-pub(crate) fn our_rust(workspace: &Workspace) -> Result<()> {
-    for role in ["server", "client"] {
-        let program = bin(workspace, &format!("ours-rust-{role}"));
-        copy_if_changed(&released(workspace, &format!("bench-{role}{}", std::env::consts::EXE_SUFFIX)), &program)?;
-        make_executable(&program)?;
-        launcher(workspace, "rust", role, &[program])?;
-    }
-    Ok(())
+pub(crate) fn our_rust(workspace: &Workspace, role: &str) -> Result<Vec<PathBuf>> {
+    let built = format!("bench-{role}{}", std::env::consts::EXE_SUFFIX);
+    Ok(vec![placed(workspace, &released(workspace, &built), &format!("ours-rust-{role}"))?])
 }
 
 /// Installs the package in its environment, as a wheel would be.
-pub(crate) fn our_python(workspace: &Workspace) -> Result<()> {
+pub(crate) fn our_python(workspace: &Workspace, role: &str) -> Result<Vec<PathBuf>> {
     python::make_venv(workspace, OUR_VENV, None)?;
     let package = python::site_packages(workspace, OUR_VENV)?.join("trunkline");
     copy_tree(&workspace.path("bindings-python/python/trunkline"), &package)?;
@@ -55,19 +57,11 @@ pub(crate) fn our_python(workspace: &Workspace) -> Result<()> {
     let mut compile = workspace.command(&interpreter);
     compile.args(["-m", "compileall", "-q"]).arg(&package);
     must(compile, DEADLINE)?;
-    for role in ["server", "client"] {
-        launcher(
-            workspace,
-            "python",
-            role,
-            &[interpreter.clone(), workspace.path(&format!("benches/python/{role}.py"))],
-        )?;
-    }
-    Ok(())
+    Ok(vec![interpreter, workspace.path(&format!("benches/python/{role}.py"))])
 }
 
 /// Installs the package in `node_modules`, next to copies of the two programs.
-pub(crate) fn our_node(workspace: &Workspace) -> Result<()> {
+pub(crate) fn our_node(workspace: &Workspace, role: &str) -> Result<Vec<PathBuf>> {
     node::install_and_compile(workspace)?;
     let folder = home(workspace).join("node");
     let package = folder.join("node_modules").join("trunkline");
@@ -76,68 +70,52 @@ pub(crate) fn our_node(workspace: &Workspace) -> Result<()> {
     copy_if_changed(&source.join("package.json"), &package.join("package.json"))?;
     copy_if_changed(&released(workspace, &workspace.library_file("trunkline_node")), &package.join("trunkline.node"))?;
     copy_tree(&workspace.path("benches/node"), &folder)?;
-    for role in ["server", "client"] {
-        launcher(workspace, "node", role, &["node".into(), folder.join(format!("{role}.mjs"))])?;
-    }
-    Ok(())
+    Ok(vec!["node".into(), folder.join(format!("{role}.mjs"))])
 }
 
-fn our_library(workspace: &Workspace) -> Workshop {
-    Workshop { programs: home(workspace).join("bin"), library: workspace.target.join("release"), optimise: true }
-}
-
-pub(crate) fn our_c(workspace: &Workspace) -> Result<()> {
-    let workshop = our_library(workspace);
+/// The programs, which find the library next to them.
+fn our_library(workspace: &Workspace) -> Result<Workshop> {
+    let library = workspace.target.join("release");
+    let workshop = Workshop { programs: home(workspace).join("bin"), library, optimise: true };
     workshop.place_library(workspace)?;
-    for role in ["server", "client"] {
-        let name = format!("ours-c-{role}");
-        workshop.compile(workspace, &name, &workspace.path(&format!("benches/c/{role}.c")))?;
-        launcher(workspace, "c", role, &[workshop.program(&name)])?;
-    }
-    Ok(())
+    Ok(workshop)
+}
+
+pub(crate) fn our_c(workspace: &Workspace, role: &str) -> Result<Vec<PathBuf>> {
+    let (workshop, name) = (our_library(workspace)?, format!("ours-c-{role}"));
+    workshop.compile(workspace, &name, &workspace.path(&format!("benches/c/{role}.c")))?;
+    Ok(vec![workshop.program(&name)])
+}
+
+pub(crate) fn our_go(workspace: &Workspace, role: &str) -> Result<Vec<PathBuf>> {
+    let program = our_library(workspace)?.program(&format!("ours-go-{role}"));
+    go::compile(workspace, "benches/go", Path::new(&format!("{role}.go")), &program)?;
+    Ok(vec![program])
 }
 
 /// The gem as it would be installed.
-pub(crate) fn our_ruby(workspace: &Workspace) -> Result<()> {
+pub(crate) fn our_ruby(workspace: &Workspace, role: &str) -> Result<Vec<PathBuf>> {
     let folder = home(workspace).join("ruby");
     let library = workspace.library_file("trunkline_uniffi");
     copy_tree(&workspace.path("bindings-uniffi/ruby/lib"), &folder)?;
     copy_if_changed(&released(workspace, &library), &folder.join(library))?;
-    for role in ["server", "client"] {
-        let source = workspace.path(&format!("benches/ruby/{role}.rb"));
-        launcher(workspace, "ruby", role, &["ruby".into(), "-I".into(), folder.clone(), source])?;
-    }
-    Ok(())
+    Ok(vec!["ruby".into(), "-I".into(), folder, workspace.path(&format!("benches/ruby/{role}.rb"))])
 }
 
-/// Programs find the library next to them.
-pub(crate) fn our_go(workspace: &Workspace) -> Result<()> {
-    our_library(workspace).place_library(workspace)?;
-    for role in ["server", "client"] {
-        let program = bin(workspace, &format!("ours-go-{role}"));
-        go::compile(workspace, "benches/go", Path::new(&format!("{role}.go")), &program)?;
-        launcher(workspace, "go", role, &[program])?;
-    }
-    Ok(())
+pub(crate) fn our_kotlin(workspace: &Workspace, role: &str) -> Result<Vec<PathBuf>> {
+    on_the_jvm(workspace, &format!("kotlin-{role}"), &format!("bench.kotlin.{}", pascal(role)))
 }
 
-pub(crate) fn our_kotlin(workspace: &Workspace) -> Result<()> {
-    on_the_jvm(workspace, "kotlin", ["bench.kotlin.Server", "bench.kotlin.Client"])
-}
-
-pub(crate) fn our_java(workspace: &Workspace) -> Result<()> {
-    on_the_jvm(workspace, "java", ["bench.java.BenchServer", "bench.java.BenchClient"])
+pub(crate) fn our_java(workspace: &Workspace, role: &str) -> Result<Vec<PathBuf>> {
+    on_the_jvm(workspace, &format!("java-{role}"), &format!("bench.java.Bench{}", pascal(role)))
 }
 
 /// The programs are compiled with the package.
-fn on_the_jvm(workspace: &Workspace, language: &str, classes: [&str; 2]) -> Result<()> {
+fn on_the_jvm(workspace: &Workspace, name: &str, class: &str) -> Result<Vec<PathBuf>> {
     jvm::build(workspace)?;
-    for (role, class) in ["server", "client"].into_iter().zip(classes) {
-        let options = home(workspace).join(format!("{language}-{role}.options"));
-        jvm::write_bench_options(workspace, &options, class)?;
-        launcher(workspace, language, role, &["java".into(), format!("@{}", options.display()).into()])?;
-    }
-    Ok(())
+    let options = home(workspace).join(format!("{name}.options"));
+    jvm::write_bench_options(workspace, &options, class)?;
+    Ok(vec!["java".into(), format!("@{}", options.display()).into()])
 }
 
 /// Both are packages outside the workspace, so that their dependencies do not affect ours.
@@ -152,9 +130,7 @@ fn peers_rust(workspace: &Workspace) -> Result<()> {
         must(cargo, DEADLINE)?;
     }
     for program in ["mcpload", "bare", "peer-rmcp"] {
-        let copy = bin(workspace, program);
-        copy_if_changed(&target.join("release").join(program), &copy)?;
-        make_executable(&copy)?;
+        placed(workspace, &target.join("release").join(program), program)?;
     }
     Ok(())
 }
@@ -183,10 +159,8 @@ fn peers_node(workspace: &Workspace) -> Result<()> {
     for name in ["package.json", "package-lock.json"] {
         copy_if_changed(&workspace.path("tests/peers/node").join(name), &folder.join(name))?;
     }
-    for file in files_under(&workspace.path("benches/peers"))? {
-        if file.extension().is_some_and(|extension| extension == "mjs") {
-            copy_if_changed(&file, &folder.join(file.file_name().unwrap_or_default()))?;
-        }
+    for file in files_with(&workspace.path("benches/peers"), "mjs")? {
+        copy_if_changed(&file, &folder.join(file.file_name().unwrap_or_default()))?;
     }
     Stamp::new(workspace, "bench-npm").on_files(&folder.join("package-lock.json"))?.unless_done(
         &folder.join("node_modules"),
@@ -206,11 +180,10 @@ fn released(workspace: &Workspace, file: &str) -> PathBuf {
     workspace.target.join("release").join(file)
 }
 
-/// The command `benches/<language>/<role>`.
-fn launcher(workspace: &Workspace, language: &str, role: &str, program: &[PathBuf]) -> Result<()> {
-    launchers::write_one(workspace, &workspace.root.join("benches").join(language).join(role), program)
-}
-
-fn make_executable(program: &Path) -> Result<()> {
-    launchers::make_executable(program)
+/// Copies a program next to the others.
+fn placed(workspace: &Workspace, program: &Path, name: &str) -> Result<PathBuf> {
+    let copy = bin(workspace, name);
+    copy_if_changed(program, &copy)?;
+    launchers::make_executable(&copy)?;
+    Ok(copy)
 }

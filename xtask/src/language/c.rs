@@ -6,51 +6,13 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use super::rust;
-use super::{Entry, Snippets};
-use crate::bench::builds;
 use crate::build::c::{self, Workshop};
 use crate::build::{DEADLINE, system};
 use crate::process::{must, run};
-use crate::requirements::TestSyntax;
-use crate::stamp::write_if_changed;
+use crate::stamp::{stem_of, write_if_changed};
 use crate::test::results::of_cargo;
-use crate::test::{Count, Selection, Step, Turn, reads, sanitized, sizes, suites};
+use crate::test::{Count, Selection, suites};
 use crate::workspace::Workspace;
-
-pub(super) static ENTRY: Entry = Entry {
-    name: "c",
-    title: "C",
-    fences: &["c", "cpp"],
-    crates: &["bindings-c/src"],
-    package: None,
-    modules: Some("bindings-c/src"),
-    tests: TestSyntax {
-        is_file: |name, file| name.ends_with(".c") && file.contains("/tests/"),
-        is_whole: |_| true,
-        above: &["//", "/*", "*"],
-        functions: &["static ", "int ", "void "],
-        test: |line, _| line.strip_prefix("static void ").filter(|rest| rest.ends_with("(void) {")),
-    },
-    steps: &[
-        Step::new(Turn::Cargo, rust::TESTS, reads::RUST, rust::tests),
-        Step::new(Turn::Last, "c under valgrind", &["core/", "bindings-c/", "examples/c/"], under_valgrind).long(),
-        Step::new(Turn::Last, "c under the address sanitizer", &["core/", "bindings-c/"], sanitized::c).long(),
-        Step::new(Turn::Cargo, "sizes of the C library", reads::RUST, sizes::check).long(),
-    ],
-    toolchain: || Ok(()),
-    meets_all: true,
-    build: c::build,
-    install_tools: |_| Ok(()),
-    build_bench: builds::our_c,
-    bench_crate: "trunkline-c",
-    program: |workspace, name, _| vec![c::program(workspace, name)],
-    start,
-    snippets: Snippets::Alone(|workspace, stem| start(workspace, &workspace.path(&format!("docs/snippets/{stem}.c")))),
-    snippet_ending: "c",
-    example_endings: &["c", "lua", "go"],
-    login: None,
-    container_command: &["server"],
-};
 
 /// Options of valgrind.
 const CHECKS: [&str; 2] = ["--leak-check=full", "--error-exitcode=9"];
@@ -58,7 +20,7 @@ const CHECKS: [&str; 2] = ["--leak-check=full", "--error-exitcode=9"];
 const SUPPRESSIONS: &str = "packaging/valgrind.supp";
 
 /// The command that runs a program, which is compiled together with the programs that it may start.
-fn start(workspace: &Workspace, source: &Path) -> Result<Command> {
+pub(super) fn start(workspace: &Workspace, source: &Path) -> Result<Command> {
     let folder = source.parent().context("a file has a folder")?;
     match source.extension().and_then(|ending| ending.to_str()) {
         Some("lua") => {
@@ -72,7 +34,7 @@ fn start(workspace: &Workspace, source: &Path) -> Result<Command> {
     let place = folder.strip_prefix(&workspace.root)?.to_string_lossy().replace(['/', '\\'], "-");
     let workshop = Workshop::of_tests(workspace, &place);
     workshop.compile_all(workspace, folder)?;
-    let mut command = workspace.command(workshop.program(&source.file_stem().unwrap_or_default().to_string_lossy()));
+    let mut command = workspace.command(workshop.program(&stem_of(source)));
     command.current_dir(&workshop.programs);
     Ok(command)
 }
@@ -105,7 +67,7 @@ fn foreign(workspace: &Workspace, folder: &Path, program: impl AsRef<std::ffi::O
 /// Runs the suite under valgrind, and a program linked with the shared and the static library, with
 /// the suppressions that are installed for users. No memory may leak, and nothing else may be
 /// reported.
-fn under_valgrind(workspace: &Workspace, _: &Selection) -> Result<Count> {
+pub(super) fn under_valgrind(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let source = workspace.path("examples/c/hello_client.c");
     let shared = start(workspace, &source)?;
     // The server that the program starts is in the same directory.

@@ -1,15 +1,15 @@
-//! The languages, and everything that xtask knows about each. To add one, add a file here with its
-//! entry, and its name in `ALL`.
+//! The languages. To add one, add its entry to the table, a file with its functions, and its name
+//! to `ALL`.
 
 mod c;
 pub(crate) mod go;
-mod java;
-mod kotlin;
+mod jvm;
 mod node;
 mod python;
 mod ruby;
 mod rust;
 mod swift;
+mod table;
 
 pub(crate) use c::scenarios;
 pub(crate) use node::node_test;
@@ -27,7 +27,7 @@ use crate::requirements::TestSyntax;
 use crate::test::Step;
 use crate::workspace::Workspace;
 
-/// What the file of a language declares. Paths are relative to the root of the tree.
+/// A row of the table. Paths are relative to the root of the tree.
 pub(crate) struct Entry {
     /// The name in commands, and of its directories in `tests/fixtures`, `examples` and `benches`.
     pub(crate) name: &'static str,
@@ -38,7 +38,7 @@ pub(crate) struct Entry {
 
     /// The source directories of its crates, which are checked for import cycles.
     pub(crate) crates: &'static [&'static str],
-    /// The directory of the package that contains its crate.
+    /// The directory of the package with its crate, which must not spell methods of the protocol.
     pub(crate) package: Option<&'static str>,
     /// The directory that the paths of its column in `docs/bindings.md` are relative to.
     pub(crate) modules: Option<&'static str>,
@@ -56,8 +56,9 @@ pub(crate) struct Entry {
     pub(crate) build: fn(&Workspace) -> Result<()>,
     /// Installs its linters and test tools.
     pub(crate) install_tools: fn(&Workspace) -> Result<()>,
-    /// Builds the optimized benchmark programs, after cargo has built `bench_crate`.
-    pub(crate) build_bench: fn(&Workspace) -> Result<()>,
+    /// Builds the optimized benchmark program of a role, after cargo has built `bench_crate`.
+    /// Returns its command line.
+    pub(crate) bench: fn(&Workspace, role: &str) -> Result<Vec<PathBuf>>,
     pub(crate) bench_crate: &'static str,
 
     /// The command line that runs `source`, a path without its extension. A compiled program is
@@ -84,7 +85,7 @@ pub(crate) enum Snippets {
     /// each.
     Together(fn(&Workspace) -> Result<Command>),
     /// One process per program.
-    Alone(fn(&Workspace, stem: &str) -> Result<Command>),
+    Alone(fn(&Workspace, source: &Path) -> Result<Command>),
 }
 
 #[derive(Clone, Copy)]
@@ -92,19 +93,19 @@ pub(crate) struct Language(&'static Entry);
 
 impl Language {
     pub(crate) const ALL: [Self; 8] = [
-        Self(&rust::ENTRY),
-        Self(&python::ENTRY),
-        Self(&node::ENTRY),
-        Self(&c::ENTRY),
-        Self(&go::ENTRY),
-        Self(&kotlin::ENTRY),
-        Self(&java::ENTRY),
-        Self(&ruby::ENTRY),
+        Self(&table::RUST),
+        Self(&table::PYTHON),
+        Self(&table::NODE),
+        Self(&table::C),
+        Self(&table::GO),
+        Self(&table::KOTLIN),
+        Self(&table::JAVA),
+        Self(&table::RUBY),
     ];
 
     /// Languages that take part where they are named: the default machine of the tests has no
     /// toolchain of theirs.
-    const BY_NAME: [Self; 1] = [Self(&swift::ENTRY)];
+    const BY_NAME: [Self; 1] = [Self(&table::SWIFT)];
 
     /// Those of `ALL` whose toolchain is on this machine, or could be installed.
     pub(crate) fn available() -> &'static [Self] {

@@ -7,73 +7,23 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{Entry, Snippets};
-use crate::bench::builds;
 use crate::build::{node, system};
 use crate::process::run;
-use crate::requirements::TestSyntax;
 use crate::stamp::files_under;
 use crate::test::lint::one;
 use crate::test::results::of_junit;
-use crate::test::{Count, Selection, Step, Turn, reads, sanitized, suites};
+use crate::test::{Count, Selection, suites};
 use crate::workspace::Workspace;
 
-pub(super) static ENTRY: Entry = Entry {
-    name: "node",
-    title: "Node.js",
-    fences: &["ts", "js", "mjs", "javascript"],
-    crates: &["bindings-node/native"],
-    package: Some("bindings-node/src"),
-    modules: Some("bindings-node/src"),
-    tests: TestSyntax {
-        is_file: |name, _| TESTS.iter().any(|ending| name.ends_with(ending)),
-        is_whole: |_| true,
-        above: &["//", "/*", "*"],
-        functions: &["function ", "async function ", "class "],
-        test: |line, _| {
-            let call = line.strip_prefix("await ").unwrap_or(line);
-            ["test(", "it(", "t.test("].iter().find_map(|start| call.strip_prefix(start))
-        },
-    },
-    steps: &[
-        Step::new(Turn::Beside, "node lint and types", SOURCES, lint),
-        Step::new(Turn::Beside, "node tests", &["core/", "bindings-node/", "tests/fixtures/"], tests),
-        // The server and the authorization server are Node programs.
-        Step::new(Turn::Beside, "authorization server", reads::PROGRAMS, suites::authorization),
-        Step::new(Turn::Beside, "authorization server in a browser", reads::PROGRAMS, suites::authorization_in_browser)
-            .long(),
-        Step::new(Turn::Beside, "keycloak", reads::PROGRAMS, suites::authorization_at_keycloak).long(),
-        Step::new(Turn::Beside, "npm package", &["core/", "bindings-node/", "tests/npm/"], suites::npm).long(),
-        Step::new(Turn::Last, "node under the address sanitizer", &["core/", "bindings-node/"], sanitized::node).long(),
-    ],
-    toolchain: || Ok(()),
-    meets_all: true,
-    build: node::build,
-    install_tools: |workspace| node::install(workspace, node::PACKAGE),
-    build_bench: builds::our_node,
-    bench_crate: "trunkline-node",
-    program: |_, _, source| vec!["node".into(), source.with_extension("mjs")],
-    start,
-    snippets: Snippets::Together(|workspace| {
-        let mut command = workspace.command("node");
-        let compiled = node::compiled(workspace, &workspace.path("docs/snippets"))?;
-        command.arg(workspace.path("tests/snippets/run.mjs")).arg(compiled);
-        Ok(command)
-    }),
-    snippet_ending: "ts",
-    example_endings: &["mjs", "js", "cjs", "ts"],
-    login: Some(|_| "node".into()),
-    container_command: &["node", "server.ts"],
-};
-
-const SOURCES: &[&str] = &["bindings-node/", "tests/fixtures/node/", "tests/npm/", "benches/node/", "examples/node/"];
-const TESTS: [&str; 5] = [".test.mjs", ".test.cjs", ".test.js", ".test.ts", ".test.mts"];
+pub(super) const SOURCES: &[&str] =
+    &["bindings-node/", "tests/fixtures/node/", "tests/npm/", "benches/node/", "examples/node/"];
+pub(super) const TESTS: [&str; 5] = [".test.mjs", ".test.cjs", ".test.js", ".test.ts", ".test.mts"];
 
 /// Tests mostly wait for the processes that they start.
 const FILES_AT_ONCE: usize = 2;
 
 /// Runs the compiled JavaScript of a TypeScript program.
-fn start(workspace: &Workspace, source: &Path) -> Result<Command> {
+pub(super) fn start(workspace: &Workspace, source: &Path) -> Result<Command> {
     let (mut folder, mut source) = (source.parent().unwrap_or(&workspace.root).to_owned(), source.to_owned());
     if source.extension().is_some_and(|ending| ending == "ts") {
         folder = node::compiled(workspace, &folder)?;
@@ -84,13 +34,20 @@ fn start(workspace: &Workspace, source: &Path) -> Result<Command> {
     Ok(command)
 }
 
-fn lint(workspace: &Workspace, _: &Selection) -> Result<Count> {
+pub(super) fn snippets(workspace: &Workspace) -> Result<Command> {
+    let mut command = workspace.command("node");
+    let compiled = node::compiled(workspace, &workspace.path("docs/snippets"))?;
+    command.arg(workspace.path("tests/snippets/run.mjs")).arg(compiled);
+    Ok(command)
+}
+
+pub(super) fn lint(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let mut npm = workspace.npm(node::PACKAGE);
     npm.args(["run", "--silent", "lint"]);
     one(npm)
 }
 
-fn tests(workspace: &Workspace, _: &Selection) -> Result<Count> {
+pub(super) fn tests(workspace: &Workspace, _: &Selection) -> Result<Count> {
     node_test(workspace, Path::new("node"), suites::DEADLINE)
 }
 

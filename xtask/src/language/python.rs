@@ -5,59 +5,12 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use super::{Entry, Snippets};
-use crate::bench::builds;
 use crate::build::{python, system};
 use crate::process::run;
-use crate::requirements::TestSyntax;
 use crate::test::lint::one;
 use crate::test::results::of_junit;
-use crate::test::{Count, Selection, Step, Turn, sanitized, suites};
+use crate::test::{Count, Selection, suites};
 use crate::workspace::Workspace;
-
-pub(super) static ENTRY: Entry = Entry {
-    name: "python",
-    title: "Python",
-    fences: &["python", "py"],
-    crates: &["bindings-python/src"],
-    package: Some("bindings-python/python/trunkline"),
-    modules: Some("bindings-python/python/trunkline/_internal"),
-    tests: TestSyntax {
-        is_file: |name, _| name.starts_with("test_") && name.ends_with(".py"),
-        is_whole: |_| true,
-        above: &["#", "@"],
-        functions: &["def ", "async def ", "class "],
-        test: |line, _| {
-            let name = line.strip_prefix("async ").unwrap_or(line).strip_prefix("def ")?;
-            name.starts_with("test_").then_some(name)
-        },
-    },
-    steps: &[
-        Step::new(Turn::Early, "python format", SOURCES, format),
-        Step::new(Turn::Early, "python lint", SOURCES, lint),
-        Step::new(Turn::Beside, "python types", SOURCES, types),
-        Step::new(Turn::Beside, "python tests", &["core/", "bindings-python/", "tests/fixtures/"], tests),
-        Step::new(Turn::Last, "python under the address sanitizer", &["core/", "bindings-python/"], sanitized::python)
-            .long(),
-    ],
-    toolchain: || Ok(()),
-    meets_all: true,
-    build: python::build,
-    install_tools: python::install_tools,
-    build_bench: builds::our_python,
-    bench_crate: "trunkline-python",
-    program: |workspace, _, source| vec![interpreter(workspace), source.with_extension("py")],
-    start,
-    snippets: Snippets::Together(|workspace| {
-        let mut command = workspace.command(interpreter(workspace));
-        command.arg(workspace.path("tests/snippets/run.py")).arg(workspace.path("docs/snippets"));
-        Ok(command)
-    }),
-    snippet_ending: "py",
-    example_endings: &["py"],
-    login: Some(interpreter),
-    container_command: &["python", "server.py"],
-};
 
 const PACKAGE: &str = "bindings-python";
 /// Python code that is not part of the package but follows its formatting rules.
@@ -70,36 +23,38 @@ const OTHERS: [&str; 7] = [
     "docs/snippets",
     "benches",
 ];
-const SOURCES: &[&str] = &["bindings-python/", "tests/", "examples/python/", "docs/snippets/", "benches/"];
+pub(super) const SOURCES: &[&str] = &["bindings-python/", "tests/", "examples/python/", "docs/snippets/", "benches/"];
 
 /// Tests mostly wait for the processes that they start.
 const TESTS_AT_ONCE: &str = "2";
 
-fn interpreter(workspace: &Workspace) -> PathBuf {
+pub(super) fn interpreter(workspace: &Workspace) -> PathBuf {
     workspace.venv_program(python::VENV, "python")
 }
 
-fn start(workspace: &Workspace, source: &Path) -> Result<Command> {
+pub(super) fn start(workspace: &Workspace, source: &Path) -> Result<Command> {
     let mut command = python_first(workspace, interpreter(workspace))?;
     command.arg(source).current_dir(source.parent().unwrap_or(&workspace.root));
     Ok(command)
 }
 
-/// A command whose PATH has our interpreter as `python`.
-fn python_first(workspace: &Workspace, program: PathBuf) -> Result<Command> {
-    let folder = interpreter(workspace).parent().map(Path::to_path_buf);
-    let rest = std::env::var_os("PATH").unwrap_or_default();
-    let mut command = workspace.command(program);
-    command.env("PATH", std::env::join_paths(folder.into_iter().chain(std::env::split_paths(&rest)))?);
+pub(super) fn snippets(workspace: &Workspace) -> Result<Command> {
+    let mut command = workspace.command(interpreter(workspace));
+    command.arg(workspace.path("tests/snippets/run.py")).arg(workspace.path("docs/snippets"));
     Ok(command)
 }
 
-fn format(workspace: &Workspace, _: &Selection) -> Result<Count> {
+/// A command whose PATH has our interpreter as `python`.
+fn python_first(workspace: &Workspace, program: PathBuf) -> Result<Command> {
+    workspace.command_with(interpreter(workspace).parent().unwrap_or(&workspace.root), program)
+}
+
+pub(super) fn format(workspace: &Workspace, _: &Selection) -> Result<Count> {
     ruff(workspace, &["format", "--check", "--quiet", "--diff"])
 }
 
 /// Ruff, and import-linter, which finds import cycles (the contract is in pyproject.toml).
-fn lint(workspace: &Workspace, _: &Selection) -> Result<Count> {
+pub(super) fn lint(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let mut imports = workspace.command(workspace.venv_program(python::VENV, "lint-imports"));
     // Only the sources are read, so the package need not be installed.
     imports.env("PYTHONPATH", workspace.path(PACKAGE).join("python"));
@@ -120,7 +75,7 @@ fn ruff(workspace: &Workspace, arguments: &[&str]) -> Result<Count> {
 
 /// Pyright on the sources, and on the public names of the installed package, which must be fully
 /// typed.
-fn types(workspace: &Workspace, _: &Selection) -> Result<Count> {
+pub(super) fn types(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let program = workspace.venv_program(python::VENV, "pyright");
     let mut sources = workspace.command(&program);
     sources.current_dir(workspace.path(PACKAGE)).arg("--pythonpath").arg(interpreter(workspace));
@@ -130,7 +85,7 @@ fn types(workspace: &Workspace, _: &Selection) -> Result<Count> {
     Ok(one(sources)?.and(one(public)?))
 }
 
-fn tests(workspace: &Workspace, _: &Selection) -> Result<Count> {
+pub(super) fn tests(workspace: &Workspace, _: &Selection) -> Result<Count> {
     pytest(workspace, &interpreter(workspace), suites::DEADLINE)
 }
 

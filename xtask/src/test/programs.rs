@@ -11,9 +11,8 @@ use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
 use crate::language::{Language, Snippets};
-use crate::pages;
 use crate::process::{must, run};
-use crate::stamp::files_under;
+use crate::stamp::{files_with, stem_of};
 use crate::test::{Count, Selection};
 use crate::workers;
 use crate::workspace::Workspace;
@@ -33,7 +32,7 @@ pub(crate) fn run_all(workspace: &Workspace, selection: &Selection) -> Result<Co
     for (index, outcomes) in done {
         let outcomes = outcomes.unwrap_or_else(|error| vec![("all".to_owned(), Err(format!("{error:#}")))]);
         for (stem, outcome) in outcomes {
-            let expected = pages::text(workspace, &format!("{FOLDER}/{stem}.txt")).unwrap_or_default();
+            let expected = workspace.text(format!("{FOLDER}/{stem}.txt")).unwrap_or_default();
             let fault = match outcome {
                 Ok(printed) if printed == expected => None,
                 Ok(printed) => Some(format!("it printed:\n{printed}instead of:\n{expected}")),
@@ -54,7 +53,8 @@ fn outcomes(workspace: &Workspace, language: Language) -> Result<Vec<Outcome>> {
             in_one_process(command, stems)
         }
         Snippets::Alone(command) => {
-            let printed = |stem: String| Ok((stem.clone(), printed(command(workspace, &stem)?)));
+            let source = |stem: &str| workspace.path(&format!("{FOLDER}/{stem}.{}", language.snippet_ending));
+            let printed = |stem: String| Ok((stem.clone(), printed(command(workspace, &source(&stem))?)));
             stems.into_iter().map(printed).collect()
         }
     }
@@ -64,12 +64,11 @@ fn outcomes(workspace: &Workspace, language: Language) -> Result<Vec<Outcome>> {
 /// program.
 fn stems(workspace: &Workspace, language: Language) -> Result<Vec<String>> {
     let mut stems = Vec::new();
-    for file in files_under(&workspace.path(FOLDER))? {
-        let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let is_program = file.extension().is_some_and(|ending| ending == language.snippet_ending) && stem != "main";
-        if is_program && file.with_extension("txt").exists() {
+    for file in files_with(&workspace.path(FOLDER), language.snippet_ending)? {
+        let stem = stem_of(&file);
+        if file.with_extension("txt").exists() {
             stems.push(stem);
-        } else if is_program && !stem.ends_with("_server") {
+        } else if stem != "main" && !stem.ends_with("_server") {
             bail!("{FOLDER}/{stem}.txt is missing: it has what the program prints");
         }
     }

@@ -1,0 +1,366 @@
+//! The table of the languages. The files next to this one build, start and test them.
+
+use anyhow::bail;
+
+use super::{Entry, Snippets, c, go, jvm, node, python, ruby, rust, swift};
+use crate::bench::builds;
+use crate::build::{self, system};
+use crate::go_modules;
+use crate::requirements::TestSyntax;
+use crate::test::{Step, Turn, circles, dependencies, features, reads, sanitized, sizes, suites};
+
+/// What a language without more has.
+const PLAIN: Entry = Entry {
+    name: "",
+    title: "",
+    fences: &[],
+    crates: &[],
+    package: None,
+    modules: None,
+    tests: WHOLE_FILES,
+    steps: &[],
+    toolchain: || Ok(()),
+    meets_all: false,
+    build: |_| Ok(()),
+    install_tools: |_| Ok(()),
+    bench: |_, _| bail!("there are no benchmarks in this language"),
+    bench_crate: "",
+    program: |_, _, source| vec![source.to_owned()],
+    start: |_, source| bail!("{} cannot be started", source.display()),
+    snippets: Snippets::Alone(|_, source| bail!("{} cannot be started", source.display())),
+    snippet_ending: "",
+    example_endings: &[],
+    login: None,
+    container_command: &[],
+};
+
+/// Tests are whole files.
+const WHOLE_FILES: TestSyntax =
+    TestSyntax { is_file: |_, _| false, is_whole: |_| true, above: &["//"], functions: &[], test: |_, _| None };
+
+pub(super) static RUST: Entry = Entry {
+    name: "rust",
+    title: "Rust",
+    fences: &["rust", "rs"],
+    crates: &["core/proto/src", "core/src", "core/bridge/src"],
+    tests: TestSyntax {
+        is_file: |name, _| name.ends_with(".rs"),
+        // Other files have a test module at the end.
+        is_whole: |file| {
+            file.contains("/tests/") || file.ends_with("/tests.rs") || file.starts_with("tests/vectors/runner/")
+        },
+        above: &["//", "#["],
+        functions: &["fn ", "async fn ", "pub ", "impl ", "struct ", "mod "],
+        test: |line, marked| line.strip_prefix("async ").unwrap_or(line).strip_prefix("fn ").filter(|_| marked),
+    },
+    steps: &[
+        Step::new(Turn::Early, "rust format", reads::RUST, rust::format),
+        Step::new(Turn::Cargo, "rust clippy", reads::RUST, rust::clippy),
+        Step::new(Turn::Early, "import circles", reads::RUST, circles::check),
+        Step::new(
+            Turn::Early,
+            "dependencies",
+            &["deny.toml", "core/LICENSE", "core/proto/LICENSE", "docs/dependencies.md"],
+            dependencies::check,
+        ),
+        Step::new(Turn::Cargo, rust::TESTS, reads::RUST, rust::tests),
+        Step::new(Turn::Cargo, "rust doc", reads::RUST, rust::doc).long(),
+        Step::new(Turn::Cargo, "cargo features", reads::RUST, features::check).long(),
+        Step::new(Turn::Last, "models of the waist", &["core/bridge/"], suites::models_of_the_waist).long(),
+    ],
+    meets_all: true,
+    bench: builds::our_rust,
+    bench_crate: "bench-rust",
+    program: |workspace, name, _| vec![workspace.built(name)],
+    start: rust::start,
+    snippets: Snippets::Alone(rust::start_snippet),
+    snippet_ending: "rs",
+    example_endings: &["rs"],
+    container_command: &["server"],
+    ..PLAIN
+};
+
+pub(super) static PYTHON: Entry = Entry {
+    name: "python",
+    title: "Python",
+    fences: &["python", "py"],
+    crates: &["bindings-python/src"],
+    package: Some("bindings-python/python/trunkline"),
+    modules: Some("bindings-python/python/trunkline/_internal"),
+    tests: TestSyntax {
+        is_file: |name, _| name.starts_with("test_") && name.ends_with(".py"),
+        above: &["#", "@"],
+        functions: &["def ", "async def ", "class "],
+        test: |line, _| {
+            let name = line.strip_prefix("async ").unwrap_or(line).strip_prefix("def ")?;
+            name.starts_with("test_").then_some(name)
+        },
+        ..WHOLE_FILES
+    },
+    steps: &[
+        Step::new(Turn::Early, "python format", python::SOURCES, python::format),
+        Step::new(Turn::Early, "python lint", python::SOURCES, python::lint),
+        Step::new(Turn::Beside, "python types", python::SOURCES, python::types),
+        Step::new(Turn::Beside, "python tests", &["core/", "bindings-python/", "tests/fixtures/"], python::tests),
+        Step::new(Turn::Last, "python under the address sanitizer", &["core/", "bindings-python/"], sanitized::python)
+            .long(),
+    ],
+    meets_all: true,
+    build: build::python::build,
+    install_tools: build::python::install_tools,
+    bench: builds::our_python,
+    bench_crate: "trunkline-python",
+    program: |workspace, _, source| vec![python::interpreter(workspace), source.with_extension("py")],
+    start: python::start,
+    snippets: Snippets::Together(python::snippets),
+    snippet_ending: "py",
+    example_endings: &["py"],
+    login: Some(python::interpreter),
+    container_command: &["python", "server.py"],
+    ..PLAIN
+};
+
+pub(super) static NODE: Entry = Entry {
+    name: "node",
+    title: "Node.js",
+    fences: &["ts", "js", "mjs", "javascript"],
+    crates: &["bindings-node/native"],
+    package: Some("bindings-node/src"),
+    modules: Some("bindings-node/src"),
+    tests: TestSyntax {
+        is_file: |name, _| node::TESTS.iter().any(|ending| name.ends_with(ending)),
+        above: &["//", "/*", "*"],
+        functions: &["function ", "async function ", "class "],
+        test: |line, _| {
+            let call = line.strip_prefix("await ").unwrap_or(line);
+            ["test(", "it(", "t.test("].iter().find_map(|start| call.strip_prefix(start))
+        },
+        ..WHOLE_FILES
+    },
+    steps: &[
+        Step::new(Turn::Beside, "node lint and types", node::SOURCES, node::lint),
+        Step::new(Turn::Beside, "node tests", &["core/", "bindings-node/", "tests/fixtures/"], node::tests),
+        // The server and the authorization server are Node programs.
+        Step::new(Turn::Beside, "authorization server", reads::PROGRAMS, suites::authorization),
+        Step::new(Turn::Beside, "authorization server in a browser", reads::PROGRAMS, suites::authorization_in_browser)
+            .long(),
+        Step::new(Turn::Beside, "keycloak", reads::PROGRAMS, suites::authorization_at_keycloak).long(),
+        Step::new(Turn::Beside, "npm package", &["core/", "bindings-node/", "tests/npm/"], suites::npm).long(),
+        Step::new(Turn::Last, "node under the address sanitizer", &["core/", "bindings-node/"], sanitized::node).long(),
+    ],
+    meets_all: true,
+    build: build::node::build,
+    install_tools: |workspace| build::node::install(workspace, build::node::PACKAGE),
+    bench: builds::our_node,
+    bench_crate: "trunkline-node",
+    program: |_, _, source| vec!["node".into(), source.with_extension("mjs")],
+    start: node::start,
+    snippets: Snippets::Together(node::snippets),
+    snippet_ending: "ts",
+    example_endings: &["mjs", "js", "cjs", "ts"],
+    login: Some(|_| "node".into()),
+    container_command: &["node", "server.ts"],
+    ..PLAIN
+};
+
+pub(super) static C: Entry = Entry {
+    name: "c",
+    title: "C",
+    fences: &["c", "cpp"],
+    crates: &["bindings-c/src"],
+    modules: Some("bindings-c/src"),
+    tests: TestSyntax {
+        is_file: |name, file| name.ends_with(".c") && file.contains("/tests/"),
+        above: &["//", "/*", "*"],
+        functions: &["static ", "int ", "void "],
+        test: |line, _| line.strip_prefix("static void ").filter(|rest| rest.ends_with("(void) {")),
+        ..WHOLE_FILES
+    },
+    steps: &[
+        Step::new(Turn::Cargo, rust::TESTS, reads::RUST, rust::tests),
+        Step::new(Turn::Last, "c under valgrind", &["core/", "bindings-c/", "examples/c/"], c::under_valgrind).long(),
+        Step::new(Turn::Last, "c under the address sanitizer", &["core/", "bindings-c/"], sanitized::c).long(),
+        Step::new(Turn::Cargo, "sizes of the C library", reads::RUST, sizes::check).long(),
+    ],
+    meets_all: true,
+    build: build::c::build,
+    bench: builds::our_c,
+    bench_crate: "trunkline-c",
+    program: |workspace, name, _| vec![build::c::program(workspace, name)],
+    start: c::start,
+    snippets: Snippets::Alone(c::start),
+    snippet_ending: "c",
+    example_endings: &["c", "lua", "go"],
+    container_command: &["server"],
+    ..PLAIN
+};
+
+pub(super) static GO: Entry = Entry {
+    name: "go",
+    title: "Go",
+    fences: &["go"],
+    tests: TestSyntax {
+        is_file: |name, _| name.ends_with("_test.go"),
+        functions: &["func ", "type "],
+        test: |line, _| line.strip_prefix("func ").filter(|name| name.starts_with("Test")),
+        ..WHOLE_FILES
+    },
+    steps: &[
+        Step::new(
+            Turn::Beside,
+            "go lint and tests",
+            &["core/", "bindings-c/", "bindings-go/", "tests/", "docs/snippets/", "examples/go/", "benches/"],
+            go::tests,
+        ),
+        Step::new(
+            Turn::Beside,
+            "go modules",
+            &["core/", "bindings-c/", "bindings-go/", "tests/go-modules/", "LICENSE"],
+            |workspace, _| go_modules::check(workspace),
+        ),
+    ],
+    toolchain: || system::go().map(drop),
+    build: go::build,
+    bench: builds::our_go,
+    bench_crate: "trunkline-c",
+    program: |workspace, name, _| vec![go::workshop(workspace).program(name)],
+    start: go::start,
+    snippets: Snippets::Alone(go::start),
+    snippet_ending: "go",
+    example_endings: &["go"],
+    container_command: &["server"],
+    ..PLAIN
+};
+
+pub(super) static KOTLIN: Entry = Entry {
+    name: "kotlin",
+    title: "Kotlin",
+    fences: &["kotlin"],
+    tests: TestSyntax {
+        is_file: |name, _| name.ends_with("Test.kt"),
+        above: &["//", "/**", "*", "@Test"],
+        functions: &["fun ", "class ", "private fun "],
+        test: |line, _| line.strip_prefix("fun `").and_then(|rest| rest.split('`').next()),
+        ..WHOLE_FILES
+    },
+    steps: &[
+        Step::new(
+            Turn::Beside,
+            "kotlin lint",
+            &["bindings-uniffi/kotlin/", "bindings-uniffi/ktor/", "tests/fixtures/kotlin/", "tests/peers/kotlin/"],
+            |workspace, _| jvm::lint(workspace, "ktlint:check"),
+        ),
+        Step::new(
+            Turn::Beside,
+            "kotlin tests",
+            &["core/", "bindings-uniffi/", "tests/fixtures/kotlin/"],
+            |workspace, _| jvm::tests(workspace, "**/dev/trunkline/*Test,**/dev/trunkline/ktor/*Test"),
+        ),
+    ],
+    toolchain: || system::maven().map(drop),
+    build: build::jvm::build,
+    bench: builds::our_kotlin,
+    bench_crate: "trunkline-uniffi",
+    program: |workspace, name, _| build::jvm::program(workspace, "kotlin", name),
+    start: build::jvm::start,
+    snippets: Snippets::Together(|workspace| Ok(build::jvm::snippets(workspace, "kotlin"))),
+    snippet_ending: "kt",
+    example_endings: &["kt"],
+    container_command: &["java", "-jar", "server.jar"],
+    ..PLAIN
+};
+
+pub(super) static JAVA: Entry = Entry {
+    name: "java",
+    title: "Java",
+    fences: &["java"],
+    tests: TestSyntax {
+        is_file: |name, _| name.ends_with("Test.java"),
+        above: &["//", "/**", "*", "@Test"],
+        functions: &["void ", "class ", "final class "],
+        test: |line, _| line.strip_prefix("void ").and_then(|rest| rest.split('(').next()),
+        ..WHOLE_FILES
+    },
+    steps: &[
+        Step::new(
+            Turn::Beside,
+            "java lint",
+            &["bindings-uniffi/java/", "tests/fixtures/java/", "tests/peers/java/"],
+            |workspace, _| jvm::lint(workspace, "com.spotify.fmt:fmt-maven-plugin:check"),
+        ),
+        Step::new(
+            Turn::Beside,
+            "java tests",
+            &["core/", "bindings-uniffi/", "tests/fixtures/java/"],
+            |workspace, _| jvm::tests(workspace, "**/dev/trunkline/java/**/*Test"),
+        ),
+    ],
+    toolchain: || system::maven().map(drop),
+    build: build::jvm::build,
+    bench: builds::our_java,
+    bench_crate: "trunkline-uniffi",
+    program: |workspace, name, _| build::jvm::program(workspace, "java", name),
+    start: build::jvm::start,
+    snippets: Snippets::Together(|workspace| Ok(build::jvm::snippets(workspace, "java"))),
+    snippet_ending: "java",
+    example_endings: &["java"],
+    container_command: &["java", "-jar", "server.jar"],
+    ..PLAIN
+};
+
+pub(super) static RUBY: Entry = Entry {
+    name: "ruby",
+    title: "Ruby",
+    fences: &["ruby", "rb"],
+    crates: &["bindings-uniffi/native"],
+    modules: Some("bindings-uniffi/ruby/lib/trunkline"),
+    tests: TestSyntax {
+        is_file: |name, _| name.starts_with("test_") && name.ends_with(".rb"),
+        above: &["#"],
+        functions: &["def ", "class "],
+        test: |line, _| line.strip_prefix("def ").filter(|name| name.starts_with("test_")),
+        ..WHOLE_FILES
+    },
+    steps: &[
+        Step::new(Turn::Early, "ruby lint", &ruby::SOURCES, ruby::lint),
+        Step::new(Turn::Beside, "ruby tests", &["core/", "bindings-uniffi/", "tests/"], ruby::tests),
+    ],
+    toolchain: system::ruby,
+    build: ruby::build,
+    bench: builds::our_ruby,
+    bench_crate: "trunkline-uniffi",
+    program: |workspace, _, source| {
+        vec!["ruby".into(), "-I".into(), workspace.path(ruby::LIBRARY), source.with_extension("rb")]
+    },
+    start: ruby::start,
+    snippets: Snippets::Alone(ruby::start),
+    snippet_ending: "rb",
+    example_endings: &["rb"],
+    login: Some(|workspace| workspace.path(ruby::PROGRAMS).join("ruby")),
+    container_command: &["ruby", "server.rb"],
+    ..PLAIN
+};
+
+pub(super) static SWIFT: Entry = Entry {
+    name: "swift",
+    title: "Swift",
+    fences: &["swift"],
+    tests: TestSyntax {
+        is_file: |name, _| name.ends_with("Tests.swift"),
+        above: &["//", "@Test"],
+        functions: &["@Test func "],
+        test: |line, _| line.strip_prefix("@Test func ").and_then(|rest| rest.split('(').next()),
+        ..WHOLE_FILES
+    },
+    steps: &[
+        Step::new(Turn::Beside, "swift lint", &[build::swift::PACKAGE, build::swift::FIXTURES], swift::lint),
+        Step::new(Turn::Beside, "swift tests", &["core/", "bindings-uniffi/", "tests/fixtures/swift/"], swift::tests),
+    ],
+    toolchain: || system::swift().map(drop),
+    build: build::swift::build,
+    program: |workspace, name, _| vec![build::swift::program(workspace, name)],
+    start: |_, source| bail!("{} cannot be started: programs in Swift are part of a package", source.display()),
+    snippet_ending: "swift",
+    example_endings: &["swift"],
+    ..PLAIN
+};
