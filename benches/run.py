@@ -70,8 +70,8 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "--work",
-        default=",".join(WORKLOADS),
-        help="comma list of: " + " ".join(WORKLOADS) + "; or of beginnings, such as grow",
+        default="all",
+        help="comma list of: " + " ".join(WORKLOADS) + "; or of beginnings, such as grow; or all",
     )
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--servers", help="comma list; default: each workload's own list")

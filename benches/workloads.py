@@ -297,7 +297,9 @@ for point in growth.points():
 
 
 def chosen(words: str) -> list[str]:
-    """The workloads in a comma-separated list of names or prefixes, such as `grow-tools`."""
+    """The workloads in a comma-separated list of names or prefixes (`grow-tools`), or all."""
+    if words == "all":
+        return list(WORKLOADS)
     found: list[str] = []
     for word in words.split(","):
         named = [word] if word in WORKLOADS else [work for work in WORKLOADS if work.startswith(f"{word}-")]
