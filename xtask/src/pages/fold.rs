@@ -1,35 +1,22 @@
 //! Blocks in several languages in plain Markdown: they fold, and only the first is open. The site
 //! has tabs instead.
 
-use super::markup::{run_length, title};
-use super::{Block, blocks};
+use super::block::{push, rewritten};
+use super::markup::title;
 
 /// Folds the blocks of a page that are in several languages.
 pub(super) fn folded(page: &str) -> String {
-    let page = unfolded(page);
-    let lines: Vec<&str> = page.lines().collect();
-    let blocks = blocks(&page);
-    let mut text = String::new();
-    let (mut next, mut index) = (0, 0);
-    while let Some(block) = blocks.get(index) {
-        let run = &blocks[index..index + run_length(&blocks[index..], &lines)];
-        push(&mut text, &lines[next..block.first]);
-        match run {
-            [alone] => push(&mut text, &lines[alone.first..=alone.last]),
-            run => run.iter().enumerate().for_each(|(place, block)| fold(&mut text, block, place == 0, &lines)),
+    rewritten(&unfolded(page), |text, run, lines| {
+        for (place, block) in run.iter().enumerate() {
+            let (is_folded, open) = (run.len() > 1, if place == 0 { " open" } else { "" });
+            if is_folded {
+                let title = title(block).unwrap_or_default();
+                text.push_str(&format!("<details{open}>\n<summary>{title}</summary>\n\n"));
+            }
+            push(text, "", &lines[block.first..=block.last]);
+            text.push_str(if is_folded { "\n</details>\n" } else { "" });
         }
-        next = run.last().map_or(next, |last| last.last + 1);
-        index += run.len();
-    }
-    push(&mut text, &lines[next..]);
-    text
-}
-
-fn fold(text: &mut String, block: &Block, open: bool, lines: &[&str]) {
-    let (open, title) = (if open { " open" } else { "" }, title(block).unwrap_or_default());
-    text.push_str(&format!("<details{open}>\n<summary>{title}</summary>\n\n"));
-    push(text, &lines[block.first..=block.last]);
-    text.push_str("\n</details>\n");
+    })
 }
 
 /// Turns folded blocks back into consecutive ones.
@@ -45,7 +32,7 @@ pub(super) fn unfolded(page: &str) -> String {
                 text.push('\n');
             }
             after_fold &= line.is_empty();
-            push(&mut text, &[line]);
+            push(&mut text, "", &[line]);
         }
     }
     text
@@ -54,13 +41,6 @@ pub(super) fn unfolded(page: &str) -> String {
 fn is_fold(line: &str) -> bool {
     matches!(line, "<details>" | "<details open>" | "</details>")
         || (line.starts_with("<summary>") && line.ends_with("</summary>"))
-}
-
-fn push(text: &mut String, lines: &[&str]) {
-    for line in lines {
-        text.push_str(line);
-        text.push('\n');
-    }
 }
 
 #[cfg(test)]

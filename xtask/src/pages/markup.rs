@@ -5,8 +5,9 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Result, bail};
 
+use super::block::{push, rewritten};
 use super::fold::unfolded;
-use super::{Block, REPOSITORY, blocks};
+use super::{Block, REPOSITORY};
 use crate::language::Language;
 use crate::workspace::Workspace;
 
@@ -14,42 +15,19 @@ pub(super) fn for_site(workspace: &Workspace, page: &str) -> Result<String> {
     with_links(&with_tabs(&unfolded(page)), |path| workspace.path(path).exists())
 }
 
-/// Converts blocks in different languages, with only empty lines between them, to tabs.
+/// Converts blocks in different languages to tabs.
 fn with_tabs(page: &str) -> String {
-    let lines: Vec<&str> = page.lines().collect();
-    let blocks = blocks(page);
-    let mut text = String::new();
-    let (mut next, mut index) = (0, 0);
-    while let Some(block) = blocks.get(index) {
-        let count = run_length(&blocks[index..], &lines);
-        push(&mut text, "", &lines[next..block.first]);
-        for block in &blocks[index..index + count] {
-            let indent = if count > 1 { "    " } else { "" };
-            if let (true, Some(title)) = (count > 1, title(block)) {
+    rewritten(page, |text, run, lines| {
+        let is_tabs = run.len() > 1;
+        let indent = if is_tabs { "    " } else { "" };
+        for block in run {
+            if let (true, Some(title)) = (is_tabs, title(block)) {
                 text.push_str(&format!("\n=== \"{title}\"\n\n"));
             }
             text.push_str(&format!("{indent}{}\n", opening(block)));
-            push(&mut text, indent, &lines[block.first + 1..=block.last]);
-            next = block.last + 1;
+            push(text, indent, &lines[block.first + 1..=block.last]);
         }
-        index += count;
-    }
-    push(&mut text, "", &lines[next..]);
-    text
-}
-
-/// The number of blocks that form one set of tabs; 1 if the first one is separate.
-pub(super) fn run_length(blocks: &[Block], lines: &[&str]) -> usize {
-    let mut titles = Vec::new();
-    for (index, block) in blocks.iter().enumerate() {
-        let Some(title) = title(block).filter(|title| !titles.contains(title)) else { break };
-        let follows = index == 0 || lines[blocks[index - 1].last + 1..block.first].iter().all(|line| line.is_empty());
-        if !follows {
-            break;
-        }
-        titles.push(title);
-    }
-    titles.len().max(1)
+    })
 }
 
 /// The title of its tab. Selecting a title applies to all pages.
@@ -67,14 +45,6 @@ fn opening(block: &Block) -> String {
     let name = block.file.as_deref().and_then(|file| Path::new(file).file_name()).filter(|_| block.language != "text");
     let name = name.map_or_else(String::new, |name| format!(" title=\"{}\"", name.to_string_lossy()));
     format!("```{}{name}", block.language)
-}
-
-fn push(text: &mut String, indent: &str, lines: &[&str]) {
-    for line in lines {
-        text.push_str(if line.is_empty() { "" } else { indent });
-        text.push_str(line);
-        text.push('\n');
-    }
 }
 
 /// Makes links to files that are not pages point to the repository. Such a file must exist.

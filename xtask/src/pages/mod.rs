@@ -34,7 +34,7 @@ pub(crate) const SITE: &str = "https://trunkline-mcp.github.io/trunkline/";
 pub(crate) fn make(workspace: &Workspace) -> Result<()> {
     for page in all(workspace)? {
         let path = workspace.path(&page);
-        let filled = block::filled(&text(workspace, &page)?, |file| text(workspace, file))
+        let filled = block::filled(&workspace.text(&page)?, |file| workspace.text(file))
             .with_context(|| format!("the code of {page}"))?;
         let shown = if page.starts_with("docs/") { fold::folded(&filled) } else { filled };
         write_if_changed(&path, shown.as_bytes())?;
@@ -46,7 +46,7 @@ pub(crate) fn make(workspace: &Workspace) -> Result<()> {
 
 /// Builds the site in `target/site`. Fails if a link is broken or a page is not in the navigation.
 pub(crate) fn build(workspace: &Workspace) -> Result<PathBuf> {
-    let entries = entries(&text(workspace, navigation::FILE)?);
+    let entries = entries(&workspace.text(navigation::FILE)?);
     let folder = workspace.target.join("site");
     let sources = folder.join("pages");
     // Deleted pages must not be linked anymore.
@@ -58,7 +58,7 @@ pub(crate) fn build(workspace: &Workspace) -> Result<PathBuf> {
         if !entries.iter().any(|entry| entry.page == page) {
             bail!("docs/{page} stands nowhere in the navigation: name it in {}", navigation::FILE);
         }
-        let text = text(workspace, &format!("docs/{page}"))?;
+        let text = workspace.text(format!("docs/{page}"))?;
         if fold::folded(&text) != text {
             bail!("docs/{page}: languages that follow one another are not folded: run `cargo xtask site`");
         }
@@ -68,7 +68,7 @@ pub(crate) fn build(workspace: &Workspace) -> Result<PathBuf> {
     let (list, listed) = requirements::list_page(workspace)?;
     write_if_changed(&sources.join(list), listed.as_bytes())?;
     for entry in entries {
-        let text = if entry.page == list { listed.clone() } else { text(workspace, &format!("docs/{}", entry.page))? };
+        let text = if entry.page == list { listed.clone() } else { workspace.text(format!("docs/{}", entry.page))? };
         pages.push((entry, text));
     }
     write_if_changed(&sources.join("llms.txt"), llms::index(&pages).as_bytes())?;
@@ -77,8 +77,8 @@ pub(crate) fn build(workspace: &Workspace) -> Result<PathBuf> {
         let name = image.strip_prefix(workspace.path("docs"))?;
         write_if_changed(&sources.join(name), &std::fs::read(&image)?)?;
     }
-    write_if_changed(&sources.join("site.css"), text(workspace, "docs/site.css")?.as_bytes())?;
-    write_if_changed(&folder.join("zensical.toml"), text(workspace, navigation::FILE)?.as_bytes())?;
+    write_if_changed(&sources.join("site.css"), workspace.text("docs/site.css")?.as_bytes())?;
+    write_if_changed(&folder.join("zensical.toml"), workspace.text(navigation::FILE)?.as_bytes())?;
     install(workspace)?;
 
     let mut zensical = workspace.command(workspace.venv_program(VENV, "zensical"));
@@ -100,10 +100,4 @@ pub(crate) fn install(workspace: &Workspace) -> Result<()> {
 /// The README and all pages of `docs/`, relative to the root of the tree.
 pub(crate) fn all(workspace: &Workspace) -> Result<Vec<String>> {
     workspace.files(&["README.md", "docs/*.md"])
-}
-
-/// The contents of a file in the tree, with Unix line endings.
-pub(crate) fn text(workspace: &Workspace, file: &str) -> Result<String> {
-    let text = std::fs::read_to_string(workspace.path(file)).with_context(|| format!("cannot read {file}"))?;
-    Ok(text.replace("\r\n", "\n"))
 }
