@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use crate::build::DEADLINE;
 use crate::generate::text::pascal;
 use crate::process::must;
-use crate::stamp::{Stamp, write_if_changed};
+use crate::stamp::{Stamp, files_with, stem_of, write_if_changed};
 use crate::workspace::Workspace;
 
 const PACKAGE: &str = "bindings-uniffi/kotlin";
@@ -31,14 +31,11 @@ const LANGUAGES: [&str; 2] = ["kotlin", "java"];
 
 /// Runs the snippets.
 const RUNNER: &str = "snippets.Run";
-const SNIPPETS: &str = "snippets";
+const SNIPPETS: &str = "all-snippets";
 
 /// Where Maven copies the dependencies of the package, and those of its tests and the snippets.
-const DEPENDENCIES: &str = "dependency";
+pub(super) const DEPENDENCIES: &str = "dependency";
 const TEST_DEPENDENCIES: &str = "test-dependency";
-
-/// The package, and its tests with the fixtures.
-const CLASSES: [&str; 2] = ["classes", "test-classes"];
 
 /// Options of a JVM that starts quickly, and that collects garbage early, because the scars measure
 /// what is kept: by default, the heap is so large that old garbage is never collected.
@@ -50,6 +47,9 @@ pub(super) const START: [&str; 6] = [
     "-XX:MinHeapFreeRatio=10",
     "-XX:MaxHeapFreeRatio=20",
 ];
+
+/// The package, its tests and its fixtures.
+const HOME: Home = Home("jvm");
 
 pub(crate) fn build(workspace: &Workspace) -> Result<()> {
     let package = workspace.path(PACKAGE);
@@ -68,11 +68,20 @@ pub(crate) fn build(workspace: &Workspace) -> Result<()> {
         stamp = stamp.on_files(&workspace.path(folder))?;
     }
     place_library(workspace)?;
-    stamp.unless_done(&archive(workspace, LANGUAGES[1]), || {
-        compile(workspace)?;
+    stamp.unless_done(&HOME.archive(workspace, LANGUAGES[1]), || {
+        HOME.compile(workspace, maven(workspace, &["process-test-classes"]))?;
         write_options(workspace)?;
-        LANGUAGES.into_iter().try_for_each(|language| write_archive(workspace, language))
+        for language in LANGUAGES {
+            let [server, client] = ["server", "client"].map(|role| fixture(workspace, language, role));
+            HOME.write_archive(workspace, language, &[&client, "--auto", "--stdio", "java", &server])?;
+        }
+        Ok(())
     })
+}
+
+/// The options of a fixture, as an argument.
+fn fixture(workspace: &Workspace, language: &str, role: &str) -> String {
+    HOME.options(workspace, &format!("{language}-fixture-{role}"))
 }
 
 /// Runs Maven in the package.
@@ -82,17 +91,15 @@ pub(crate) fn maven(workspace: &Workspace, goals: &[&str]) -> Command {
     maven
 }
 
-/// The command line of a program. Java reads its options from a file.
+/// The command line of a program.
 pub(crate) fn program(workspace: &Workspace, language: &str, name: &str) -> Vec<PathBuf> {
-    let archive = format!("-XX:SharedArchiveFile={}", archive(workspace, language).display());
-    vec!["java".into(), archive.into(), options_of(workspace, language, name).into()]
+    HOME.program(workspace, language, &format!("{language}-{name}"))
 }
 
 /// The command that runs the snippets of a language.
 pub(crate) fn snippets(workspace: &Workspace, language: &str) -> Command {
     let mut java = workspace.command("java");
-    java.current_dir(workspace.path("docs/snippets")).arg(options_of(workspace, "all", SNIPPETS)).arg(RUNNER);
-    java.arg(language);
+    java.current_dir(workspace.path("docs/snippets")).args([&HOME.options(workspace, SNIPPETS), RUNNER, language]);
     java
 }
 
@@ -100,62 +107,34 @@ pub(crate) fn snippets(workspace: &Workspace, language: &str) -> Command {
 pub(crate) fn start(workspace: &Workspace, source: &Path) -> Result<Command> {
     let mut java = workspace.command("java");
     java.current_dir(source.parent().context("a program lies in a folder")?);
-    java.arg(options_of(workspace, "all", SNIPPETS)).arg(class_of(source)?);
+    java.args([HOME.options(workspace, SNIPPETS), class_of(workspace, source)?]);
     Ok(java)
 }
 
 /// The class of a program: its name in camel case, in the package that the file names.
-fn class_of(source: &Path) -> Result<String> {
-    let text = std::fs::read_to_string(source).with_context(|| format!("cannot read {}", source.display()))?;
+fn class_of(workspace: &Workspace, source: &Path) -> Result<String> {
+    let text = workspace.text(source)?;
     let package = text.lines().find_map(|line| line.strip_prefix("package "));
-    let class = pascal(&source.file_stem().unwrap_or_default().to_string_lossy());
+    let class = pascal(&stem_of(source));
     Ok(package.map_or(class.clone(), |package| format!("{}.{class}", package.trim_end_matches(';'))))
 }
 
-/// Compiles everything. Classes can only be archived from JAR files.
-fn compile(workspace: &Workspace) -> Result<()> {
-    for dependencies in [DEPENDENCIES, TEST_DEPENDENCIES] {
-        // Maven leaves those of before.
-        let _ = std::fs::remove_dir_all(folder(workspace).join(dependencies));
-    }
-    must(maven(workspace, &["process-test-classes"]), DEADLINE)?;
-    for (classes, file) in CLASSES.into_iter().zip(jar_files(workspace)) {
-        let mut jar = workspace.command("jar");
-        jar.arg("--create").arg("--file").arg(file).arg("-C").arg(folder(workspace).join(classes)).arg(".");
-        must(jar, DEADLINE)?;
-    }
-    Ok(())
-}
-
 fn write_options(workspace: &Workspace) -> Result<()> {
-    let write = |language: &str, name: &str, options: String| {
-        let options = format!("{}\n{options}\n", START.join("\n"));
-        write_if_changed(&folder(workspace).join(format!("{language}-{name}.options")), options.as_bytes())
-    };
-    let places = class_path(workspace, DEPENDENCIES, [])?;
+    let places = HOME.class_path(workspace, DEPENDENCIES, None)?;
     let library = workspace.target.join("debug");
     for (language, name, class) in PROGRAMS {
-        write(language, name, format!("-Djna.library.path={library:?}\n-cp {places:?}\n{class}"))?;
+        let options = format!("-Djna.library.path={library:?}\n-cp {places:?}\n{class}");
+        HOME.write_options(workspace, &format!("{language}-{name}"), &options)?;
     }
-    let places = class_path(workspace, TEST_DEPENDENCIES, [native(workspace)])?;
-    write("all", SNIPPETS, format!("-cp {places:?}"))
+    let places = HOME.class_path(workspace, TEST_DEPENDENCIES, Some(native(workspace)))?;
+    HOME.write_options(workspace, SNIPPETS, &format!("-cp {places:?}"))
 }
 
 /// Writes the options of a program with the optimized library, which runs as users would run it.
 pub(crate) fn write_bench_options(workspace: &Workspace, file: &Path, class: &str) -> Result<()> {
-    let places = class_path(workspace, DEPENDENCIES, [])?;
+    let places = HOME.class_path(workspace, DEPENDENCIES, None)?;
     let library = workspace.target.join("release");
     write_if_changed(file, format!("-Djna.library.path={library:?}\n-cp {places:?}\n{class}\n").as_bytes())
-}
-
-/// The classes, the dependencies that Maven has copied, and more.
-fn class_path<const N: usize>(workspace: &Workspace, dependencies: &str, more: [PathBuf; N]) -> Result<OsString> {
-    let files = std::fs::read_dir(folder(workspace).join(dependencies)).context("Maven has copied no dependencies")?;
-    let mut places = files.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
-    places.sort();
-    places.splice(0..0, jar_files(workspace));
-    places.extend(more);
-    Ok(std::env::join_paths(places)?)
 }
 
 /// Places the native library where JNA finds it on the class path: programs that start each other
@@ -183,31 +162,76 @@ fn jna_platform() -> String {
 }
 
 fn native(workspace: &Workspace) -> PathBuf {
-    folder(workspace).join("native")
+    HOME.folder(workspace).join("native")
 }
 
-/// Stores the classes that a start loads in parsed form, which halves its time. A JVM that the
-/// archive does not fit ignores it.
-fn write_archive(workspace: &Workspace, language: &str) -> Result<()> {
-    let [server, client] = ["fixture-server", "fixture-client"].map(|name| options_of(workspace, language, name));
-    let mut java = workspace.command("java");
-    java.arg(format!("-XX:ArchiveClassesAtExit={}", archive(workspace, language).display()));
-    java.args([&client, "--auto", "--stdio", "java", &server]);
-    must(java, DEADLINE).map(drop)
-}
+/// A directory in the target directory, in which Maven compiles programs.
+pub(super) struct Home(pub(super) &'static str);
 
-fn options_of(workspace: &Workspace, language: &str, name: &str) -> String {
-    format!("@{}", folder(workspace).join(format!("{language}-{name}.options")).display())
-}
+impl Home {
+    fn folder(&self, workspace: &Workspace) -> PathBuf {
+        workspace.target.join(self.0)
+    }
 
-fn jar_files(workspace: &Workspace) -> [PathBuf; 2] {
-    CLASSES.map(|classes| folder(workspace).join(format!("{classes}.jar")))
-}
+    /// The command line of a program. Java reads its options from a file.
+    pub(super) fn program(&self, workspace: &Workspace, language: &str, name: &str) -> Vec<PathBuf> {
+        let archive = format!("-XX:SharedArchiveFile={}", self.archive(workspace, language).display());
+        vec!["java".into(), archive.into(), self.options(workspace, name).into()]
+    }
 
-fn archive(workspace: &Workspace, language: &str) -> PathBuf {
-    folder(workspace).join(format!("{language}.jsa"))
-}
+    /// The argument for the options of a program.
+    pub(super) fn options(&self, workspace: &Workspace, name: &str) -> String {
+        format!("@{}", self.folder(workspace).join(format!("{name}.options")).display())
+    }
 
-fn folder(workspace: &Workspace) -> PathBuf {
-    workspace.target.join("jvm")
+    pub(super) fn write_options(&self, workspace: &Workspace, name: &str, options: &str) -> Result<()> {
+        let options = format!("{}\n{options}\n", START.join("\n"));
+        write_if_changed(&self.folder(workspace).join(format!("{name}.options")), options.as_bytes())
+    }
+
+    /// Compiles everything. Classes can only be archived from JAR files.
+    pub(super) fn compile(&self, workspace: &Workspace, maven: Command) -> Result<()> {
+        for dependencies in [DEPENDENCIES, TEST_DEPENDENCIES] {
+            // Maven leaves those of before.
+            let _ = std::fs::remove_dir_all(self.folder(workspace).join(dependencies));
+        }
+        must(maven, DEADLINE)?;
+        for classes in self.classes(workspace) {
+            let mut jar = workspace.command("jar");
+            jar.arg("--create").arg("--file").arg(classes.with_extension("jar")).arg("-C").arg(classes).arg(".");
+            must(jar, DEADLINE)?;
+        }
+        Ok(())
+    }
+
+    /// The classes that Maven has compiled.
+    fn classes(&self, workspace: &Workspace) -> Vec<PathBuf> {
+        let folders = ["classes", "test-classes"].map(|name| self.folder(workspace).join(name));
+        folders.into_iter().filter(|folder| folder.exists()).collect()
+    }
+
+    /// The classes, the dependencies that Maven has copied, and one more place.
+    pub(super) fn class_path(
+        &self,
+        workspace: &Workspace,
+        dependencies: &str,
+        more: Option<PathBuf>,
+    ) -> Result<OsString> {
+        let classes = self.classes(workspace).into_iter().map(|classes| classes.with_extension("jar"));
+        let dependencies = files_with(&self.folder(workspace).join(dependencies), "jar")?;
+        Ok(std::env::join_paths(classes.chain(dependencies).chain(more))?)
+    }
+
+    pub(super) fn archive(&self, workspace: &Workspace, language: &str) -> PathBuf {
+        self.folder(workspace).join(format!("{language}.jsa"))
+    }
+
+    /// Stores the classes that a start loads in parsed form, which halves its time. A JVM that the
+    /// archive does not fit ignores it.
+    pub(super) fn write_archive(&self, workspace: &Workspace, language: &str, arguments: &[&str]) -> Result<()> {
+        let mut java = workspace.command("java");
+        java.arg(format!("-XX:ArchiveClassesAtExit={}", self.archive(workspace, language).display()));
+        java.args(arguments);
+        must(java, DEADLINE).map(drop)
+    }
 }
