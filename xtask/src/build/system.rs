@@ -4,7 +4,7 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -18,13 +18,25 @@ const OLDEST_PYTHON: (u32, u32) = (3, 10);
 const OLDEST_NODE: u32 = 20;
 const OLDEST_SWIFT: u32 = 6;
 
+/// What is looked for once.
+type Found<T> = LazyLock<Result<T, String>>;
+
+fn once<T: Clone>(found: &Found<T>) -> Result<T> {
+    (**found).clone().map_err(anyhow::Error::msg)
+}
+
+fn told<T>(found: Result<T>) -> Result<T, String> {
+    found.map_err(|error| format!("{error:#}"))
+}
+
 /// A Python interpreter that is new enough and can create virtual environments. `TRUNKLINE_PYTHON`
 /// overrides the choice.
 pub(crate) fn python() -> Result<String> {
-    static FOUND: OnceLock<String> = OnceLock::new();
-    if let Some(found) = FOUND.get() {
-        return Ok(found.clone());
-    }
+    static FOUND: Found<String> = LazyLock::new(|| told(find_python()));
+    once(&FOUND)
+}
+
+fn find_python() -> Result<String> {
     let named = std::env::var("TRUNKLINE_PYTHON").ok();
     let candidates: Vec<&str> = match &named {
         Some(name) => vec![name],
@@ -45,7 +57,7 @@ pub(crate) fn python() -> Result<String> {
     }
     // The real executable, because the name may be a launcher, which is slower than Python itself.
     let executable = says(python, &["-c", "import sys; print(sys.executable)"]);
-    Ok(FOUND.get_or_init(|| executable.unwrap_or_else(|| (*python).to_owned())).clone())
+    Ok(executable.unwrap_or_else(|| (*python).to_owned()))
 }
 
 /// The version that a name refers to now; after an upgrade, the same name is another interpreter.
@@ -76,16 +88,8 @@ pub(crate) fn node() -> Result<String> {
 
 /// The C compiler for this machine.
 pub(crate) fn c_compiler() -> Result<cc::Tool> {
-    static FOUND: OnceLock<cc::Tool> = OnceLock::new();
-    match FOUND.get() {
-        Some(found) => Ok(found.clone()),
-        None => Ok(FOUND
-            .get_or_init({
-                let found = find_c_compiler()?;
-                || found
-            })
-            .clone()),
-    }
+    static FOUND: Found<cc::Tool> = LazyLock::new(|| told(find_c_compiler()));
+    once(&FOUND)
 }
 
 fn find_c_compiler() -> Result<cc::Tool> {
@@ -161,14 +165,12 @@ const GO_TOOLCHAIN: &str = "golang.org/toolchain@v0.0.1-go1.25.0.linux";
 
 /// A Go that is new enough.
 pub(crate) fn go() -> Result<PathBuf> {
-    static FOUND: Mutex<Option<PathBuf>> = Mutex::new(None);
-    let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
-    if found.is_none() {
+    static FOUND: Found<PathBuf> = LazyLock::new(|| {
         let names = ["go", "/usr/local/go/bin/go"];
         let is_new = |name: &&str| says(name, &["version"]).is_some_and(|answer| new_go(&answer));
-        *found = Some(names.into_iter().find(is_new).map_or_else(fetch_go, |name| Ok(name.into()))?);
-    }
-    found.clone().context("go was just found")
+        told(names.into_iter().find(is_new).map_or_else(fetch_go, |name| Ok(name.into())))
+    });
+    once(&FOUND)
 }
 
 fn new_go(answer: &str) -> bool {

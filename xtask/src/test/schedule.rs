@@ -1,7 +1,7 @@
 //! Schedules the steps: those that need no build run concurrently with it, those with cargo run one
 //! after the other, and those that measure time run alone at the end.
 
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::OnceLock;
 
 use anyhow::Result;
 
@@ -28,15 +28,15 @@ pub(super) fn run<R: Send>(
 ) -> Vec<R> {
     let of = |turn: Turn| steps.iter().copied().filter(move |step| step.turn == turn);
     let one = |step: &Step| run(step.name, &|workspace| (step.work)(workspace, selection));
-    let (installed, built) = (Gate::default(), Gate::default());
+    let (installed, built) = (OnceLock::new(), OnceLock::new());
     let install = || run("tools", &|_| install(workspace, selection, steps).map(|()| Count::one_passed(String::new())));
     let build = || run("build", &|_| build_all(workspace, selection, steps).map(|()| Count::one_passed(String::new())));
     let needs_build = steps.iter().any(|step| step.turn != Turn::Early);
 
     let mut lanes: Vec<Box<dyn Fn() -> Vec<R> + Sync + '_>> = vec![
-        Box::new(|| installed.after(|| vec![install()])),
+        Box::new(|| opening(&installed, || vec![install()])),
         Box::new(|| {
-            let built = built.after(|| needs_build.then(build));
+            let built = opening(&built, || needs_build.then(build));
             installed.wait();
             built.into_iter().chain(of(Turn::Cargo).map(one)).collect()
         }),
@@ -78,31 +78,14 @@ fn install(workspace: &Workspace, selection: &Selection, steps: &[&Step]) -> Res
     Ok(())
 }
 
-/// Opens once and stays open.
-#[derive(Default)]
-struct Gate {
-    open: Mutex<bool>,
-    opened: Condvar,
-}
-
-impl Gate {
-    /// Opens after the work, even if that fails or panics.
-    fn after<T>(&self, work: impl FnOnce() -> T) -> T {
-        struct Opens<'a>(&'a Gate);
-        impl Drop for Opens<'_> {
-            fn drop(&mut self) {
-                *self.0.open.lock().unwrap_or_else(PoisonError::into_inner) = true;
-                self.0.opened.notify_all();
-            }
-        }
-        let _opens = Opens(self);
-        work()
-    }
-
-    fn wait(&self) {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        while !*open {
-            open = self.opened.wait(open).unwrap_or_else(PoisonError::into_inner);
+/// Opens a gate after the work, even if that fails or panics.
+fn opening<T>(gate: &OnceLock<()>, work: impl FnOnce() -> T) -> T {
+    struct Opens<'a>(&'a OnceLock<()>);
+    impl Drop for Opens<'_> {
+        fn drop(&mut self) {
+            let _ = self.0.set(());
         }
     }
+    let _opens = Opens(gate);
+    work()
 }
