@@ -29,35 +29,16 @@ use anyhow::{Result, bail};
 use language::Language;
 use workspace::Workspace;
 
-const HELP: &str = "\
-cargo xtask COMMAND
-
-  build                 build everything that the demo and the tests run, and the commands tests/fixtures/<language>/{server,client}
-  demo [--lang A,B]     every feature with the servers and clients of all languages, over all transports, in all revisions
-  matrix [--lang A,B] [--only WORD,WORD] [--long]
-                        the same, and with the official SDKs as clients and as servers; writes docs/matrix.md
-                        (--long: also those pairs of newer languages that the page leaves out)
-  test [--lang A,B] [--only WORD,WORD] [--changed [BASE]] [--long]
-                        formatters, linters and all tests; ends with `N passed, N failed`
-                        --changed runs those that a change since BASE can break, by default since origin/main
-                        --long also logs in with a real browser, and installs one where it is missing, and tries the
-                        npm package with bundlers and in other runtimes
-  generate [--check]    writes what follows from the declaration of the surface: parts of the packages and tables of the docs
-                        --check writes nothing and names the files that differ
-  go-modules LIBRARIES [--tag]
-                        writes the Go modules of a release to target/go-modules; LIBRARIES has a folder per platform, such
-                        as linux_amd64, with the C library
-                        --tag commits them apart from the branch, and tags each as Go finds it
-  conformance server|client [--lang A,B] [--only WORD,WORD]
-                        the official conformance runners judge our fixture servers or clients
-  requirements          counts in docs/requirements.md which requirements tests name; fails while one is open
-  site                  writes the code of the pages out of its files, and builds the documentation site in target/site
-  scars [--long] [--only WORD]
-                        troubles of servers, each with a bar and the figure of every language (see tests/scars)
-  bench [--build-only] [--rounds N] [--work A,B]
-                        measures our servers and clients beside other implementations (see benches/README.md)
-
---only keeps the pairs, steps, scenarios or scars whose name contains one of the words.";
+/// The table of the commands, and the lines behind it.
+fn help() -> String {
+    let page = include_str!("../../CONTRIBUTING.md");
+    let section = page.split("\n## ").find_map(|section| section.strip_prefix("Commands\n")).unwrap_or_default();
+    let line = |line: &str| match line.strip_prefix("| `").and_then(|row| row.split_once(" | ")) {
+        Some((command, does)) => format!("{}\n      {}\n", command.replace('`', ""), does.trim_end_matches(" |")),
+        None => format!("{line}\n"),
+    };
+    section.lines().filter(|line| !line.starts_with("| command") && !line.starts_with("| ---")).map(line).collect()
+}
 
 fn main() {
     process::stop_children_when_interrupted();
@@ -93,9 +74,9 @@ fn run(arguments: &[String]) -> Result<bool> {
         ("bench", _) => bench::run(&workspace, options),
         ("help" | "--help" | "-h", _) => {
             let languages = Language::ALL.map(|language| language.name).join(", ");
-            println!("{HELP}\n\nLanguages: {languages}. Reports are written to target/reports/.");
+            println!("{}\nLanguages: {languages}.", help().trim());
             Ok(true)
         }
-        _ => bail!("there is no command {:?}\n\n{HELP}", arguments.join(" ")),
+        _ => bail!("there is no command {:?}\n{}", arguments.join(" "), help()),
     }
 }

@@ -49,21 +49,19 @@ type File = (String, String);
 /// The names of directories in which every file is generated.
 const FOLDERS: [&str; 3] = ["generated", "_generated", "_sync"];
 
-pub(crate) fn run(workspace: &Workspace, check: bool) -> Result<bool> {
+pub(crate) fn run(workspace: &Workspace, is_check: bool) -> Result<bool> {
     // Build only this program, so that generating works while a generated file of a binding is
     // missing or broken. Use the features of all other builds, so that its crates are shared with
     // them.
     let mut cargo = rust::cargo(workspace);
     cargo.args(["build", "--quiet", "--bin", PROGRAM]).args(PACKAGES);
     must(cargo, DEADLINE)?;
-    let files = files(workspace)?;
-    if check {
-        let stale = stale(workspace, &files)?;
-        for line in &stale {
-            eprintln!("{line}");
-        }
-        return Ok(stale.is_empty());
+    if is_check {
+        let count = check(workspace)?;
+        eprintln!("{}", count.said);
+        return Ok(count.failed == 0);
     }
+    let files = files(workspace)?;
     for (path, text) in &files {
         write_if_changed(&workspace.path(path), text.as_bytes())?;
     }
