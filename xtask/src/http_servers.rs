@@ -14,7 +14,7 @@ pub(crate) struct HttpServers(Vec<(String, Process)>);
 pub(crate) struct Urls(Vec<(String, Result<String, String>)>);
 
 /// Starts servers concurrently. They print `listening URL` when they are ready.
-pub(crate) fn start(commands: Vec<(String, Command)>) -> (HttpServers, Urls) {
+pub(crate) fn start(commands: impl IntoIterator<Item = (String, Command)>) -> (HttpServers, Urls) {
     let started: Vec<_> = commands.into_iter().map(|(name, command)| (name, Process::start(command))).collect();
     let until = Instant::now() + START;
     let (mut servers, mut urls) = (HttpServers(Vec::new()), Urls(Vec::new()));

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use super::role::Role;
 use super::runner::{Loaded, Runner};
@@ -15,6 +15,7 @@ use super::{RESULTS, RUNS_AT_ONCE, chosen, count_of, write_report};
 use crate::console;
 use crate::language::Language;
 use crate::process::tail;
+use crate::stamp::files_under;
 use crate::test::Count;
 use crate::workers;
 use crate::workspace::Workspace;
@@ -114,16 +115,6 @@ fn faults(
 
 /// The runners write to directories such as `auth/dpop-2026-01-31T10-20-30-123Z`.
 fn checks_in(folder: &Path) -> Result<PathBuf> {
-    for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.ends_with("checks.json") {
-            return Ok(path);
-        }
-        if path.is_dir()
-            && let Ok(found) = checks_in(&path)
-        {
-            return Ok(found);
-        }
-    }
-    bail!("the runner wrote no result for it")
+    let mut files = files_under(folder)?.into_iter();
+    files.find(|file| file.ends_with("checks.json")).context("the runner wrote no result for it")
 }

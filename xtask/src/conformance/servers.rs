@@ -29,7 +29,7 @@ pub(crate) fn servers(workspace: &Workspace, languages: &[Language], only: &[Str
         command.args(["--http", "0"]);
         (language.name.to_owned(), command)
     });
-    let (processes, urls) = http_servers::start(commands.collect());
+    let (processes, urls) = http_servers::start(commands);
 
     // Neighbours in this list run concurrently, so they should be of different languages.
     let jobs: Vec<(&Suite, Language)> =

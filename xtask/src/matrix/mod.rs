@@ -20,7 +20,7 @@ pub(crate) use command::{check, play, run, show};
 pub(crate) use feature::Features;
 pub(crate) use pairing::{Pairing, ours};
 
-use std::process::Command;
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
@@ -103,13 +103,7 @@ fn token(workspace: &Workspace) -> Result<String> {
 }
 
 fn start_http_servers(workspace: &Workspace, pairings: &[Pairing]) -> (HttpServers, Urls) {
-    let mut commands: Vec<(String, Command)> = Vec::new();
-    for pairing in pairings {
-        if let Some((key, command)) = pairing.http_server(workspace)
-            && commands.iter().all(|(started, _)| *started != key)
-        {
-            commands.push((key, command));
-        }
-    }
+    // Several pairings have the same server.
+    let commands: BTreeMap<_, _> = pairings.iter().filter_map(|pairing| pairing.http_server(workspace)).collect();
     http_servers::start(commands)
 }
