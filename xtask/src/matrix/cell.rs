@@ -33,39 +33,33 @@ pub(crate) enum Status {
 pub(super) fn judge(pairing: &Pairing, features: &Features, played: &Played, absences: &Absences) -> Vec<Cell> {
     let mut cells = Vec::new();
     let mut add = |revision, feature: &str, outcome: Option<&Outcome>| {
-        let mut cell = Cell {
-            client: pairing.client,
-            server: pairing.server,
-            server_name: pairing.server_name(),
-            revision,
-            transport: pairing.transport().name(),
-            feature: feature.to_owned(),
-            status: Status::Undefined,
-        };
-        cell.status = match (outcome, absences.reason(&cell)) {
+        let cell = Cell::undefined(pairing, revision, feature);
+        let status = match (outcome, absences.reason(&cell)) {
             (None, _) => Status::Undefined,
-            (Some(Outcome::Pass(_)), Some(reason)) => {
+            (Some(Ok(_)), Some(reason)) => {
                 Status::Fail(format!("it works, so tests/matrix/absent.json is wrong: {reason}"))
             }
-            (Some(Outcome::Fail(_)), Some(reason)) => Status::Absent(reason.to_owned()),
-            (Some(Outcome::Pass(ms)), None) => Status::Pass(*ms),
-            (Some(Outcome::Fail(reason)), None) => Status::Fail(reason.clone()),
+            (Some(Err(_)), Some(reason)) => Status::Absent(reason.to_owned()),
+            (Some(Ok(ms)), None) => Status::Pass(*ms),
+            (Some(Err(reason)), None) => Status::Fail(reason.clone()),
         };
-        cells.push(cell);
+        cells.push(Cell { status, ..cell });
     };
-    for (revision, connection) in pairing.revisions.iter().zip(&played.pinned) {
+    for (revision, outcomes) in pairing.revisions.iter().zip(&played.connections) {
+        let mut outcomes = outcomes.iter();
+        let connect = outcomes.next();
         // Connections to a server that requires a token are only made for this feature.
         if !pairing.is_protected() {
-            add(revision, CONNECT, Some(&connection.connect));
+            add(revision, CONNECT, connect);
         }
-        let mut outcomes = connection.features.iter();
         for feature in features.iter().filter(|feature| feature.protected == pairing.is_protected()) {
             let outcome = pairing.plays(feature, revision).then(|| outcomes.next()).flatten();
             add(revision, &feature.name, outcome);
         }
     }
     if !pairing.is_protected() {
-        add(pairing.newest(), NEGOTIATION, Some(&played.negotiated.connect));
+        let negotiated = played.connections.last().and_then(|outcomes| outcomes.first());
+        add(pairing.newest(), NEGOTIATION, negotiated);
     }
     cells
 }
@@ -73,22 +67,27 @@ pub(super) fn judge(pairing: &Pairing, features: &Features, played: &Played, abs
 /// The HTTP+SSE connection, if the peer of a pairing does not support it.
 pub(super) fn without_sse(pairing: &Pairing) -> Option<Cell> {
     let reason = match (pairing.client, pairing.server) {
-        (Party::Peer(peer), _) => peer.without_sse.client.as_ref(),
-        (_, Party::Peer(peer)) => peer.without_sse.server.as_ref(),
+        (Party::Peer(peer), _) => peer.without_sse.client.clone(),
+        (_, Party::Peer(peer)) => peer.without_sse.server.clone(),
         _ => None,
-    }?;
-    Some(Cell {
-        client: pairing.client,
-        server: pairing.server,
-        server_name: pairing.server_name(),
-        revision: REVISIONS[0],
-        transport: Transport::Sse.name(),
-        feature: CONNECT.to_owned(),
-        status: Status::Absent(reason.clone()),
-    })
+    };
+    let cell = Cell::undefined(pairing, REVISIONS[0], CONNECT);
+    Some(Cell { transport: Transport::Sse.name(), status: Status::Absent(reason?), ..cell })
 }
 
 impl Cell {
+    fn undefined(pairing: &Pairing, revision: &'static str, feature: &str) -> Self {
+        Self {
+            client: pairing.client,
+            server: pairing.server,
+            server_name: pairing.server_name(),
+            revision,
+            transport: pairing.transport().name(),
+            feature: feature.to_owned(),
+            status: Status::Undefined,
+        }
+    }
+
     pub(crate) fn to_json(&self) -> Value {
         let (status, reason, ms) = match &self.status {
             Status::Pass(ms) => ("pass", String::new(), Some(ms)),

@@ -34,26 +34,15 @@ const LOG_LEVEL: &str = "error";
 const SHOWN: usize = 400;
 
 pub(super) struct Played {
-    /// One per revision.
-    pub(super) pinned: Vec<Connection>,
-    /// The connection that negotiates.
-    pub(super) negotiated: Connection,
+    /// One per revision, and the connection that negotiates. The first outcome is that of the
+    /// connection itself, followed by one per feature of the revision.
+    pub(super) connections: Vec<Vec<Outcome>>,
     /// Set if a client of ours did not exit cleanly.
     pub(super) fault: Option<String>,
 }
 
-pub(super) struct Connection {
-    pub(super) connect: Outcome,
-    /// One per feature of the revision.
-    pub(super) features: Vec<Outcome>,
-}
-
-#[derive(Clone)]
-pub(super) enum Outcome {
-    /// The time in milliseconds.
-    Pass(f64),
-    Fail(String),
-}
+/// The time in milliseconds, or why it failed.
+pub(super) type Outcome = Result<f64, String>;
 
 pub(super) fn play(workspace: &Workspace, pairing: &Pairing, features: &Features, urls: &Urls, token: &str) -> Played {
     let pinned = pairing.revisions.iter().map(|&revision| Wanted {
@@ -74,9 +63,8 @@ pub(super) fn play(workspace: &Workspace, pairing: &Pairing, features: &Features
         fault: None,
     };
     player.play_all();
-    let mut connections: Vec<Connection> = (0..wanted.len()).map(|index| player.connection(index)).collect();
-    let negotiated = connections.pop().unwrap_or_else(|| player.connection(0));
-    Played { pinned: connections, negotiated, fault: player.fault }
+    let connections = (0..wanted.len()).map(|index| player.outcomes_of(index)).collect();
+    Played { connections, fault: player.fault }
 }
 
 /// A connection and its purpose.
@@ -135,11 +123,10 @@ impl Player<'_> {
 
     /// Records a failure. If a connection cannot be opened, all of its features fail.
     fn fail(&mut self, slot: Slot, reason: &str) {
-        self.outcomes.insert(slot, Outcome::Fail(reason.to_owned()));
+        self.outcomes.insert(slot, Err(reason.to_owned()));
         if slot.1 == 0 {
             for feature in 1..=self.wanted[slot.0].features.len() {
-                let reason = format!("no connection: {reason}");
-                self.outcomes.insert((slot.0, feature), Outcome::Fail(reason));
+                self.outcomes.insert((slot.0, feature), Err(format!("no connection: {reason}")));
             }
         }
     }
@@ -232,13 +219,12 @@ impl Player<'_> {
         Ok(file)
     }
 
-    fn connection(&self, index: usize) -> Connection {
+    fn outcomes_of(&self, connection: usize) -> Vec<Outcome> {
         let outcome = |slot| {
-            let untried = || Outcome::Fail(format!("not tried within {} s", PAIRING.as_secs()));
-            self.outcomes.get(&(index, slot)).cloned().unwrap_or_else(untried)
+            let untried = || Err(format!("not tried within {} s", PAIRING.as_secs()));
+            self.outcomes.get(&(connection, slot)).cloned().unwrap_or_else(untried)
         };
-        let features = (1..=self.wanted[index].features.len()).map(outcome).collect();
-        Connection { connect: outcome(0), features }
+        (0..=self.wanted[connection].features.len()).map(outcome).collect()
     }
 }
 
@@ -261,15 +247,11 @@ fn judged(patterns: &[Value], lines: &[Value]) -> Outcome {
     let mut saved = Saved::new();
     for (pattern, line) in patterns.iter().zip(lines) {
         if !matches(&filled(pattern.clone(), &saved), line, &mut saved) {
-            return Outcome::Fail(format!("{} does not match {pattern}", shown(line)));
+            return Err(format!("{} does not match {pattern}", shown(line)));
         }
     }
-    let time = |line: &Value| line["ms"].as_f64();
-    lines
-        .iter()
-        .map(time)
-        .sum::<Option<f64>>()
-        .map_or_else(|| Outcome::Fail("a line without ms".to_owned()), Outcome::Pass)
+    let times = lines.iter().map(|line| line["ms"].as_f64());
+    times.sum::<Option<f64>>().ok_or_else(|| "a line without ms".to_owned())
 }
 
 fn shown(line: &Value) -> String {
@@ -303,13 +285,13 @@ mod tests {
     fn all_lines_must_match_and_their_times_are_added() {
         let patterns = [json!({"error": "timeout"}), json!({"ping": true})];
         let lines = [json!({"error": "timeout", "ms": 60.5}), json!({"ping": true, "ms": 1})];
-        assert!(matches!(judged(&patterns, &lines), Outcome::Pass(ms) if (ms - 61.5).abs() < 0.01));
+        assert!(matches!(judged(&patterns, &lines), Ok(ms) if (ms - 61.5).abs() < 0.01));
         let wrong = [lines[0].clone(), json!({"error": "closed", "ms": 1})];
-        assert!(matches!(judged(&patterns, &wrong), Outcome::Fail(reason) if reason.contains("closed")));
-        assert!(matches!(judged(&patterns[1..], &[json!({"ping": true})]), Outcome::Fail(_)));
+        assert!(matches!(judged(&patterns, &wrong), Err(reason) if reason.contains("closed")));
+        assert!(judged(&patterns[1..], &[json!({"ping": true})]).is_err());
         let same = [json!({"read": "$save:first"}), json!({"read": "$use:first"})];
         let read = |number: i32| json!({"read": number, "ms": 1});
-        assert!(matches!(judged(&same, &[read(1), read(1)]), Outcome::Pass(_)));
-        assert!(matches!(judged(&same, &[read(1), read(2)]), Outcome::Fail(_)));
+        assert!(judged(&same, &[read(1), read(1)]).is_ok());
+        assert!(judged(&same, &[read(1), read(2)]).is_err());
     }
 }
