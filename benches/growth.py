@@ -1,5 +1,5 @@
-"""Measures whether the cost of a call grows with sessions, streams, subscriptions, tools, workers or
-its length, and the cost of a tool's registration with their number.
+"""Measures whether the cost of a call grows with sessions, streams, subscriptions, tools, workers
+or its length, and the cost of a tool's registration with their number.
 """
 
 from collections.abc import Iterator

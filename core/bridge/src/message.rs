@@ -435,12 +435,12 @@ message! {
 }
 
 message! {
-    /// The lifespan of a server: opened before its first call, and closed after its last; registered
-    /// as `lifespan`. A `Call` has the name `open` or `close` and an empty object as its body. They
-    /// alternate, and `close` follows only a successful `open`. Complete both with the shape
-    /// `result` and an empty object. If `open` is failed, so is what was about to serve: the open of
-    /// a listener or a connection in memory, or a request. The next one tries again. A server that
-    /// is in use or has a lifespan refuses one.
+    /// The lifespan of a server: opened before its first call, and closed after its last;
+    /// registered as `lifespan`. A `Call` has the name `open` or `close` and an empty object as its
+    /// body. They alternate, and `close` follows only a successful `open`. Complete both with the
+    /// shape `result` and an empty object. If `open` is failed, so is what was about to serve: the
+    /// open of a listener or a connection in memory, or a request. The next one tries again. A
+    /// server that is in use or has a lifespan refuses one.
     pub struct RegisterLifespan {
         /// The server.
         server: u64 = "server",
