@@ -1,5 +1,7 @@
 package dev.trunkline.java;
 
+import dev.trunkline.jvm.JvmHandler;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -8,13 +10,23 @@ import org.jspecify.annotations.Nullable;
  * @param <O> The class of the options.
  */
 public abstract class AuthSettings<O> extends Options<O> {
-  @Nullable TokenVerifier verifier;
+  @Nullable JvmHandler verifier;
 
   AuthSettings() {}
 
   /** Verifies access tokens. Not needed if they are JWTs whose keys the options name. */
   public O verifier(TokenVerifier verifier) {
-    this.verifier = verifier;
+    this.verifier =
+        (call, body) -> {
+          try {
+            Supplier<VerificationDescription> facts =
+                () -> Mapper.read(call.describe(), VerificationDescription.class);
+            var token = Mapper.read(body, AccessToken.class);
+            return Returns.plain(verifier.verify(new TokenVerificationRequest(token, facts)));
+          } catch (Exception thrown) {
+            throw Failures.of(thrown);
+          }
+        };
     return self();
   }
 }

@@ -16,7 +16,7 @@ public abstract class ClientSettings<O> extends Options<O> {
   final EndpointOptions endpoint = new EndpointOptions();
   final ChildOptions process = new ChildOptions();
   @Nullable OAuthOptions auth;
-  @Nullable Executor executor;
+  Executor executor = Threads.DEFAULT;
 
   /** By the core's name of the operation. */
   final Map<String, JvmFunction> requests = new LinkedHashMap<>();
@@ -48,7 +48,7 @@ public abstract class ClientSettings<O> extends Options<O> {
    * Runs handlers. Default: virtual threads, or before Java 21 as many threads as there are calls.
    */
   public O executor(Executor executor) {
-    this.executor = executor;
+    this.executor = Threads.orDefault(executor);
     return self();
   }
 

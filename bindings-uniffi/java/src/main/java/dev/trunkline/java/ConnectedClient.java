@@ -34,7 +34,7 @@ public abstract class ConnectedClient extends ClientOperations implements AutoCl
       @Nullable Server server) {
     var parts =
         new JvmClientParts(
-            Threads.orDefault(options.executor),
+            options.executor,
             options.requests,
             options.notifications,
             functions,

@@ -6,6 +6,8 @@ import dev.trunkline.jvm.JvmHandler;
 import java.lang.reflect.Type;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** Runs handlers with their context, and converts what they throw. */
@@ -38,28 +40,22 @@ final class Handling {
     };
   }
 
-  /** What a value that a handler returns becomes. */
-  @FunctionalInterface
-  interface Conversion {
-    JvmAnswer answer(@Nullable Object returned) throws Exception;
-  }
-
-  /** A handler whose arguments are read from the body. */
-  static <A> JvmHandler of(Type arguments, Handler<A> handler, Conversion conversion) {
+  /** A handler whose arguments are read from the body, and whose result is converted. */
+  static <A> JvmHandler of(
+      Type arguments, Handler<A> handler, Function<@Nullable Object, JvmAnswer> conversion) {
     Failures.given("the handler", handler);
-    return of((context, body) -> conversion.answer(handler.handle(context, read(body, arguments))));
+    return of(
+        (context, body) ->
+            conversion.apply(
+                Futures.settled(
+                    handler.handle(context, read(() -> Mapper.<A>read(body, arguments))))));
   }
 
   static JvmHandler completing(Handler<CompletionRequest> handler) {
-    Failures.given("the handler", handler);
     return of(
-        (context, body) -> {
-          var suggested =
-              Futures.settled(handler.handle(context, Mapper.read(body, CompletionRequest.class)));
-          return suggested instanceof Completion
-              ? Returns.value(suggested)
-              : Returns.plain(suggested);
-        });
+        CompletionRequest.class,
+        handler,
+        given -> given instanceof Completion ? Returns.value(given) : Returns.plain(given));
   }
 
   /** A function of a client, a transport or a store. */
@@ -79,9 +75,10 @@ final class Handling {
     return converted;
   }
 
-  private static <A> A read(@Nullable Object body, Type type) {
+  /** Reads arguments, whose errors their caller gets. */
+  static <A> A read(Supplier<A> work) {
     try {
-      return Mapper.read(body, type);
+      return work.get();
     } catch (IllegalArgumentException reason) {
       throw new InvalidArguments(reason);
     }

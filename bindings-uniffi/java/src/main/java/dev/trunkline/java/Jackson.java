@@ -68,7 +68,8 @@ public final class Jackson {
         Map.class,
         null,
         options,
-        (context, body) -> written(handler.handle(context, read(body, arguments))));
+        (context, body) ->
+            written(handler.handle(context, Handling.read(() -> read(body, arguments)))));
   }
 
   /** Calls a tool, and returns its structured content. */
@@ -87,10 +88,9 @@ public final class Jackson {
     try {
       return mapper.convertValue(body, arguments);
     } catch (IllegalArgumentException reason) {
-      throw new Handling.InvalidArguments(
-          reason.getCause() instanceof JsonMappingException cause
-              ? new IllegalArgumentException(messageOf(cause), reason)
-              : reason);
+      throw reason.getCause() instanceof JsonMappingException cause
+          ? new IllegalArgumentException(messageOf(cause), reason)
+          : reason;
     }
   }
 

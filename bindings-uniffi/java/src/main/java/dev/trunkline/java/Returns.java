@@ -10,8 +10,7 @@ import org.jspecify.annotations.Nullable;
 final class Returns {
   private Returns() {}
 
-  static JvmAnswer of(@Nullable Object returned) throws Exception {
-    var value = Futures.settled(returned);
+  static JvmAnswer of(@Nullable Object value) {
     if (value instanceof String text) {
       return JvmAnswer.text(text);
     } else if (value instanceof byte[]) {
@@ -32,24 +31,21 @@ final class Returns {
   }
 
   /** The contents of a resource. */
-  static JvmAnswer contents(@Nullable Object returned) throws Exception {
-    var value = Futures.settled(returned);
+  static JvmAnswer contents(@Nullable Object value) {
     return value instanceof byte[]
         ? JvmAnswer.content(Map.of("blob", Mapper.write(value)))
         : of(value);
   }
 
   /** The messages of a prompt. */
-  static JvmAnswer messages(@Nullable Object returned) throws Exception {
-    var value = Futures.settled(returned);
+  static JvmAnswer messages(@Nullable Object value) {
     return value instanceof List<?> list ? JvmAnswer.content(parts(list)) : of(value);
   }
 
   /**
    * The answer of a tool with an output schema. Text is not quoted, whether it has a schema or not.
    */
-  static JvmAnswer structured(@Nullable Object returned) throws Exception {
-    var value = Futures.settled(returned);
+  static JvmAnswer structured(@Nullable Object value) {
     var isData =
         !(value instanceof CallToolResult
             || value instanceof InputRequired

@@ -1,14 +1,12 @@
 package dev.trunkline.java;
 
 import dev.trunkline.jvm.JvmAnswer;
-import dev.trunkline.jvm.JvmFeature;
 import dev.trunkline.jvm.JvmHandler;
 import dev.trunkline.jvm.JvmServer;
 import dev.trunkline.jvm.JvmServerParts;
 import java.lang.reflect.Type;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
@@ -46,17 +44,7 @@ public final class Server implements AutoCloseable {
     var given = Options.with(new ServerOptions(), options);
     Failures.given("the name of a server", info.name());
     Failures.given("the version of a server", info.version());
-    var report = given.onError;
-    var parts =
-        new JvmServerParts(
-            Threads.orDefault(given.executor),
-            given.customStore == null
-                ? Map.of()
-                : Handling.functions(Callables.of(given.customStore)),
-            given.lifespan,
-            report == null
-                ? null
-                : (thrown, call) -> report.accept(Futures.causeOf(thrown), new Context(call)));
+    var parts = new JvmServerParts(given.executor, given.store, given.lifespan, given.onError);
     jvm =
         new JvmServer(
             Library.JVM,
@@ -149,19 +137,20 @@ public final class Server implements AutoCloseable {
       Handler<A> handler) {
     var feature = "tool " + name;
     var input = Failures.naming(feature, inputSchema);
-    Consumer<ToolOptions> all = given -> given.description(description);
+    Consumer<ToolOptions> all =
+        given -> given.describe("inputSchema", input).description(description);
     all = all.andThen(options);
     if (result != null) {
       var output = Failures.naming(feature, () -> Schema.ofResult(result));
-      all = all.andThen(given -> given.outputSchema(output));
+      all =
+          all.andThen(
+              given -> given.outputSchema(output).set("wrapOutput", Schema.isWrapped(result)));
     }
     return changeable(
-        ToolOptions::new,
-        all,
         "tool",
         name,
-        Json.object("name", name, "inputSchema", input),
-        Map.of("wrapOutput", result != null && Schema.isWrapped(result)),
+        ToolOptions::new,
+        all,
         Handling.of(arguments, handler, result == null ? Returns::of : Returns::structured));
   }
 
@@ -191,13 +180,13 @@ public final class Server implements AutoCloseable {
       Consumer<ResourceOptions> options,
       Handler<ResourceRequest> handler) {
     var isTemplate = uri.contains("{");
+    Consumer<ResourceOptions> first =
+        given -> given.describe(isTemplate ? "uriTemplate" : "uri", uri);
     return changeable(
-        ResourceOptions::new,
-        options,
         isTemplate ? "resourceTemplate" : "resource",
         name,
-        Json.object("name", name, isTemplate ? "uriTemplate" : "uri", uri),
-        Map.of(),
+        ResourceOptions::new,
+        first.andThen(options),
         Handling.of(ResourceRequest.class, handler, Returns::contents));
   }
 
@@ -214,14 +203,16 @@ public final class Server implements AutoCloseable {
       List<PromptArgument> arguments,
       Consumer<PromptOptions> options,
       Handler<Map<String, String>> handler) {
-    Consumer<PromptOptions> first = given -> given.description(description);
+    Consumer<PromptOptions> first =
+        given ->
+            given
+                .describe("arguments", arguments.isEmpty() ? null : arguments)
+                .description(description);
     return changeable(
-        PromptOptions::new,
-        first.andThen(options),
         "prompt",
         name,
-        Json.object("name", name, "arguments", arguments.isEmpty() ? null : arguments),
-        Map.of(),
+        PromptOptions::new,
+        first.andThen(options),
         Handling.of(new TypeOf<Map<String, String>>() {}.type(), handler, Returns::messages));
   }
 
@@ -244,12 +235,8 @@ public final class Server implements AutoCloseable {
     var handler =
         Handling.of(
             (context, body) -> {
-              var params =
-                  body.get("params") == null
-                      ? Map.<String, Object>of()
-                      : Mapper.objectOf(body.get("params"));
-              var request =
-                  new MiddlewareRequest(String.valueOf(body.get("method")), params, context);
+              var method = String.valueOf(body.get("method"));
+              var request = new MiddlewareRequest(method, objectIn(body, "params"), context);
               return JvmAnswer.result(Mapper.write(middleware.handle(context, request)));
             });
     return register(
@@ -266,15 +253,9 @@ public final class Server implements AutoCloseable {
       String method,
       Consumer<RequestHandlerOptions> options,
       Handler<Map<String, Object>> handler) {
-    Failures.given("the handler", handler);
-    var described = new LinkedHashMap<>(Options.with(new RequestHandlerOptions(), options).values);
-    described.put("method", method);
+    var given = Options.with(new RequestHandlerOptions(), options).set("method", method);
     return register(
-        "requestHandler",
-        method,
-        described,
-        Handling.of(
-            (context, body) -> Returns.plain(Futures.settled(handler.handle(context, body)))));
+        "requestHandler", method, given.values, Handling.of(Map.class, handler, Returns::plain));
   }
 
   /**
@@ -287,11 +268,7 @@ public final class Server implements AutoCloseable {
             (context, body) ->
                 body.get("list") instanceof Map<?, ?> list
                     ? Returns.plain(provider.list((String) list.get("cursor")))
-                    : Returns.contents(
-                        provider.get(
-                            body.get("get") == null
-                                ? Map.of()
-                                : Mapper.objectOf(body.get("get")))));
+                    : Returns.contents(Futures.settled(provider.get(objectIn(body, "get")))));
     return register("provider", "the provider of " + of, Map.of("of", of), handler);
   }
 
@@ -370,7 +347,7 @@ public final class Server implements AutoCloseable {
   /** Listens for Streamable HTTP. */
   public Listener listen(Consumer<HttpOptions> options) {
     var given = Options.with(new HttpOptions(), options);
-    return new Listener(Futures.wait(jvm.listen(given.values, authOf(given), verifierOf(given))));
+    return new Listener(Futures.wait(jvm.listen(given.values, given.auth, given.verifier)));
   }
 
   /** Serves Streamable HTTP with the default options. As {@link #serveHttp(Consumer)} otherwise. */
@@ -385,7 +362,7 @@ public final class Server implements AutoCloseable {
    */
   public void serveHttp(Consumer<HttpOptions> options) {
     var given = Options.with(new HttpOptions(), options);
-    jvm.serveHttp(given.values, authOf(given), verifierOf(given));
+    jvm.serveHttp(given.values, given.auth, given.verifier);
   }
 
   /**
@@ -397,7 +374,7 @@ public final class Server implements AutoCloseable {
    */
   public HttpEndpoint endpoint(Consumer<HttpOptions> options) {
     var given = Options.with(new HttpOptions(), options);
-    return new HttpEndpoint(jvm.endpoint(given.values, authOf(given), verifierOf(given)));
+    return new HttpEndpoint(jvm.endpoint(given.values, given.auth, given.verifier));
   }
 
   /**
@@ -425,34 +402,16 @@ public final class Server implements AutoCloseable {
   }
 
   private <O extends FeatureOptions<O>> ChangeableRegistration<O> changeable(
-      Supplier<O> make,
-      Consumer<O> options,
-      String kind,
-      String name,
-      Map<String, Object> descriptor,
-      Map<String, Object> more,
-      JvmHandler handler) {
+      String kind, String name, Supplier<O> make, Consumer<O> options, JvmHandler handler) {
+    Failures.given("the name of a " + kind, name);
     return new ChangeableRegistration<>(
         make,
         options,
-        (given, replaces) -> register(kind, name, given, descriptor, more, replaces, handler));
-  }
-
-  private JvmFeature register(
-      String kind,
-      String name,
-      FeatureOptions<?> options,
-      Map<String, Object> descriptor,
-      Map<String, Object> more,
-      @Nullable JvmFeature replaces,
-      JvmHandler handler) {
-    var described = new LinkedHashMap<>(descriptor);
-    described.putAll(options.descriptor);
-    var message = new LinkedHashMap<>(options.values);
-    message.putAll(more);
-    message.put(kind, described);
-    var given = Failures.given("the name of a " + kind, name);
-    return jvm.register(kind, given, message, options.hooks, replaces, handler);
+        (given, replaces) -> {
+          given.describe("name", name).descriptor.values().removeIf(value -> value == null);
+          var message = given.set(kind, given.descriptor).values;
+          return jvm.register(kind, name, message, given.hooks, replaces, handler);
+        });
   }
 
   private Registration register(
@@ -460,24 +419,7 @@ public final class Server implements AutoCloseable {
     return new Registration(jvm.register(kind, name, description, Map.of(), null, handler));
   }
 
-  private static @Nullable Map<String, Object> authOf(HttpOptions options) {
-    return options.auth == null ? null : options.auth.values;
-  }
-
-  private static @Nullable JvmHandler verifierOf(HttpOptions options) {
-    if (options.auth == null || options.auth.verifier == null) {
-      return null;
-    }
-    var verifier = options.auth.verifier;
-    return (call, body) -> {
-      try {
-        Supplier<VerificationDescription> facts =
-            () -> Mapper.read(call.describe(), VerificationDescription.class);
-        var request = new TokenVerificationRequest(Mapper.read(body, AccessToken.class), facts);
-        return Returns.plain(verifier.verify(request));
-      } catch (Exception thrown) {
-        throw Failures.of(thrown);
-      }
-    };
+  private static Map<String, Object> objectIn(Map<String, Object> body, String name) {
+    return body.get(name) == null ? Map.of() : Mapper.objectOf(body.get(name));
   }
 }

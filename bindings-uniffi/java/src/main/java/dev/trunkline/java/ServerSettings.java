@@ -1,5 +1,8 @@
 package dev.trunkline.java;
 
+import dev.trunkline.jvm.JvmCall;
+import dev.trunkline.jvm.JvmFunction;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.Executor;
 import java.util.function.BiConsumer;
@@ -12,10 +15,10 @@ import org.jspecify.annotations.Nullable;
  */
 public abstract class ServerSettings<O> extends Options<O> {
   @Nullable String instructions;
-  @Nullable Executor executor;
-  @Nullable Store customStore;
+  Executor executor = Threads.DEFAULT;
+  Map<String, JvmFunction> store = Map.of();
   @Nullable Callable<?> lifespan;
-  @Nullable BiConsumer<Throwable, Context> onError;
+  @Nullable BiConsumer<Throwable, JvmCall> onError;
 
   ServerSettings() {}
 
@@ -29,13 +32,13 @@ public abstract class ServerSettings<O> extends Options<O> {
    * Runs handlers. Default: virtual threads, or before Java 21 as many threads as there are calls.
    */
   public O executor(Executor executor) {
-    this.executor = executor;
+    this.executor = Threads.orDefault(executor);
     return self();
   }
 
   /** Keeps tasks and sessions, instead of the option with a URL. */
   public O store(Store store) {
-    customStore = store;
+    this.store = Handling.functions(Callables.of(store));
     return self();
   }
 
@@ -50,7 +53,7 @@ public abstract class ServerSettings<O> extends Options<O> {
 
   /** Called with exceptions of handlers whose callers get a generic message. */
   public O onError(BiConsumer<Throwable, Context> report) {
-    onError = report;
+    onError = (thrown, call) -> report.accept(Futures.causeOf(thrown), new Context(call));
     return self();
   }
 }

@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The threads of handlers. */
 final class Threads {
-  private static final Executor DEFAULT = virtual();
+  static final Executor DEFAULT = virtual();
 
   private Threads() {}
 
