@@ -1,11 +1,7 @@
 package dev.trunkline.java;
 
 import java.lang.annotation.Annotation;
-import java.lang.invoke.MethodHandle;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.MethodType;
 import java.lang.reflect.Method;
-import java.lang.reflect.Modifier;
 import java.lang.reflect.Parameter;
 import java.lang.reflect.ParameterizedType;
 import java.lang.reflect.Type;
@@ -25,26 +21,14 @@ final class Annotated {
       List.of(McpTool.class, McpResource.class, McpPrompt.class);
 
   private final Method method;
-  private final MethodHandle handle;
+  private final Invocation invocation;
 
   /** The parameters apart from contexts; null for those. */
   private final List<RecordCodec.@Nullable Member> parameters = new ArrayList<>();
 
   private Annotated(Object object, Method method) {
     this.method = method;
-    try {
-      var lookup =
-          MethodHandles.privateLookupIn(method.getDeclaringClass(), MethodHandles.lookup());
-      var count = method.getParameterCount();
-      var unbound = lookup.unreflect(method);
-      handle =
-          (Modifier.isStatic(method.getModifiers()) ? unbound : unbound.bindTo(object))
-              .asSpreader(Object[].class, count)
-              .asType(MethodType.methodType(Object.class, Object[].class));
-    } catch (IllegalAccessException inaccessible) {
-      throw new InvalidArgumentException(
-          method + " is not accessible: open its package to this library");
-    }
+    invocation = new Invocation(method, object, method.toString());
     for (var parameter : method.getParameters()) {
       parameters.add(parameter.getType() == Context.class ? null : memberOf(parameter));
     }
@@ -165,27 +149,13 @@ final class Annotated {
     }
   }
 
-  private @Nullable Object call(Context context, Map<String, Object> arguments) throws Exception {
-    var values = new @Nullable Object[parameters.size()];
-    for (var index = 0; index < values.length; index++) {
-      var member = parameters.get(index);
-      values[index] = member == null ? context : read(member, arguments);
-    }
-    try {
-      return handle.invokeExact(values);
-    } catch (Exception | Error thrown) {
-      throw thrown;
-    } catch (Throwable thrown) {
-      throw new IllegalStateException(thrown);
-    }
-  }
-
-  private static @Nullable Object read(RecordCodec.Member member, Map<String, Object> arguments) {
-    try {
-      return member.read(arguments);
-    } catch (IllegalArgumentException reason) {
-      throw new Handling.InvalidArguments(reason);
-    }
+  private @Nullable Object call(Context context, Map<String, Object> arguments) {
+    return invocation.call(
+        Handling.read(
+            () ->
+                parameters.stream()
+                    .map(member -> member == null ? context : member.read(arguments))
+                    .toArray()));
   }
 
   private String nameOf(String given) {

@@ -36,6 +36,12 @@ final class Failures {
     }
     return argument;
   }
+  /** Throws the exception itself, although the caller does not declare it. */
+  @SuppressWarnings("unchecked")
+  static <E extends Throwable> E same(Throwable thrown) throws E {
+    throw (E) thrown;
+  }
+
 
   /** Runs work whose checked exceptions would reach methods that declare none. */
   static <T> T unchecked(Callable<T> work) throws InterruptedException {

@@ -254,7 +254,8 @@ final class Mapper {
     return array;
   }
 
-  private static Class<?> classOf(Type type) {
+  /** Returns the class of a type, without arguments. */
+  static Class<?> classOf(Type type) {
     return type instanceof ParameterizedType generic
         ? classOf(generic.getRawType())
         : type instanceof Class<?> plain ? plain : Object.class;

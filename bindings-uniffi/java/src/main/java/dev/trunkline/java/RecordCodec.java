@@ -1,8 +1,5 @@
 package dev.trunkline.java;
 
-import java.lang.invoke.MethodHandle;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.MethodType;
 import java.lang.reflect.AnnotatedElement;
 import java.lang.reflect.RecordComponent;
 import java.lang.reflect.Type;
@@ -40,8 +37,8 @@ final class RecordCodec {
   private static final ClassValue<RecordCodec> CODECS = Mapper.perClass(RecordCodec::new);
 
   private final List<Member> members = new ArrayList<>();
-  private final List<MethodHandle> getters = new ArrayList<>();
-  private final MethodHandle constructor;
+  private final List<Invocation> getters = new ArrayList<>();
+  private final Invocation constructor;
 
   private final @Nullable String tag;
 
@@ -50,24 +47,15 @@ final class RecordCodec {
 
   private RecordCodec(Class<?> type) {
     var components = type.getRecordComponents();
+    for (var component : components) {
+      members.add(memberOf(component));
+      getters.add(new Invocation(component.getAccessor(), null, type.getName()));
+    }
+    var types = Arrays.stream(components).map(RecordComponent::getType).toArray(Class<?>[]::new);
     try {
-      var lookup = MethodHandles.privateLookupIn(type, MethodHandles.lookup());
-      for (var component : components) {
-        members.add(memberOf(component));
-        getters.add(
-            lookup
-                .unreflect(component.getAccessor())
-                .asType(MethodType.methodType(Object.class, Object.class)));
-      }
-      var types = Arrays.stream(components).map(RecordComponent::getType).toArray(Class<?>[]::new);
-      constructor =
-          lookup
-              .findConstructor(type, MethodType.methodType(void.class, types))
-              .asSpreader(Object[].class, types.length)
-              .asType(MethodType.methodType(Object.class, Object[].class));
-    } catch (ReflectiveOperationException inaccessible) {
-      throw new InvalidArgumentException(
-          type.getName() + " is not accessible: open its package to this library");
+      constructor = new Invocation(type.getDeclaredConstructor(types), null, type.getName());
+    } catch (NoSuchMethodException impossible) {
+      throw new IllegalStateException(impossible);
     }
     var variant = type.getAnnotation(Variant.class);
     tag = UnionCodec.tagFor(type);
@@ -92,7 +80,7 @@ final class RecordCodec {
     }
     for (var index = 0; index < members.size(); index++) {
       var member = members.get(index);
-      var component = get(record, index);
+      var component = getters.get(index).call(record);
       var value = Failures.at(member.name(), () -> Mapper.write(component));
       if (member.isOneOrList() && value instanceof List<?> list && list.size() == 1) {
         value = list.get(0);
@@ -105,31 +93,7 @@ final class RecordCodec {
   }
 
   Object read(Map<String, Object> object) {
-    var values = new @Nullable Object[members.size()];
-    for (var index = 0; index < values.length; index++) {
-      values[index] = members.get(index).read(object);
-    }
-    return make(values);
-  }
-
-  private Object make(@Nullable Object[] values) {
-    try {
-      return constructor.invokeExact(values);
-    } catch (RuntimeException | Error thrown) {
-      throw thrown;
-    } catch (Throwable thrown) {
-      throw new IllegalArgumentException(thrown);
-    }
-  }
-
-  private @Nullable Object get(Record record, int index) {
-    try {
-      return getters.get(index).invokeExact((Object) record);
-    } catch (RuntimeException | Error thrown) {
-      throw thrown;
-    } catch (Throwable thrown) {
-      throw new IllegalStateException(thrown);
-    }
+    return constructor.call(members.stream().map(member -> member.read(object)).toArray());
   }
 
   static Member memberOf(RecordComponent component) {
@@ -148,7 +112,7 @@ final class RecordCodec {
     var name = element.getAnnotation(JsonName.class);
     var description = element.getAnnotation(Description.class);
     var isOptional =
-        isOptional(type)
+        Mapper.classOf(type) == Optional.class
             || Stream.concat(Stream.of(element), Stream.of(annotated))
                 .flatMap(of -> Arrays.stream(of.getAnnotations()))
                 .anyMatch(
@@ -161,10 +125,5 @@ final class RecordCodec {
         element instanceof RecordComponent component
             && component.getDeclaringRecord().isAnnotationPresent(Model.class),
         description == null ? null : description.value());
-  }
-
-  private static boolean isOptional(Type type) {
-    return type instanceof java.lang.reflect.ParameterizedType generic
-        && generic.getRawType() == Optional.class;
   }
 }

@@ -96,11 +96,8 @@ final class Schema {
 
   /** Returns whether a type is not an object in JSON. */
   static boolean isWrapped(Type type) {
-    if (type instanceof ParameterizedType generic) {
-      return isWrapped(generic.getRawType());
-    }
-    return !(type instanceof Class<?> plain
-        && (plain.isRecord() || UnionCodec.isUnion(plain) || Map.class.isAssignableFrom(plain)));
+    var plain = Mapper.classOf(type);
+    return !plain.isRecord() && !UnionCodec.isUnion(plain) && !Map.class.isAssignableFrom(plain);
   }
 
   private Map<String, Object> whole(Map<String, Object> schema) {
