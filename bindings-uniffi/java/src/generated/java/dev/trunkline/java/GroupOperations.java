@@ -7,8 +7,8 @@ import java.util.function.Consumer;
 
 /** Requests about the servers of a group, one function each. */
 public abstract class GroupOperations extends ConnectedClient {
-  GroupOperations(Opened opened) {
-    super(opened);
+  GroupOperations(dev.trunkline.jvm.JvmClient jvm) {
+    super(jvm);
   }
 
   /**

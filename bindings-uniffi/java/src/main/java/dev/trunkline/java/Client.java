@@ -1,7 +1,6 @@
 package dev.trunkline.java;
 
-import dev.trunkline.jvm.JvmFunction;
-import java.util.Map;
+import dev.trunkline.jvm.JvmClient;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 
@@ -15,8 +14,8 @@ import java.util.function.Consumer;
  * }</pre>
  */
 public final class Client extends ConnectedClient {
-  private Client(Opened opened) {
-    super(opened);
+  private Client(JvmClient jvm) {
+    super(jvm);
   }
 
   /** Connects to a server at a URL. */
@@ -43,11 +42,7 @@ public final class Client extends ConnectedClient {
   public static CompletableFuture<Client> connectAsync(
       Target target, Consumer<ClientOptions> options) {
     var given = Options.with(new ClientOptions(), options);
-    var functions =
-        target instanceof Target.Custom custom
-            ? Handling.functions(Callables.of(custom.custom()))
-            : Map.<String, JvmFunction>of();
-    var server = target instanceof Target.InMemory memory ? memory.server() : null;
-    return Futures.map(open(target.transport(given), given, functions, server), Client::new);
+    var transport = target.transport(given);
+    return Futures.map(open(transport, given, target.functions, target.local), Client::new);
   }
 }

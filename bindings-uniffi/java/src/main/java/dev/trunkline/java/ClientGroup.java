@@ -1,5 +1,6 @@
 package dev.trunkline.java;
 
+import dev.trunkline.jvm.JvmClient;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -14,8 +15,8 @@ import java.util.function.Consumer;
  * {@code serverName} of a request names the one that asks.
  */
 public final class ClientGroup extends GroupOperations {
-  private ClientGroup(Opened opened) {
-    super(opened);
+  private ClientGroup(JvmClient jvm) {
+    super(jvm);
   }
 
   /** Connects to servers by name, with the default options. */

@@ -20,14 +20,11 @@ public abstract class ConnectedClient extends ClientOperations implements AutoCl
   final JvmClient jvm;
   private volatile @Nullable ConnectionDescription described;
 
-  ConnectedClient(Opened opened) {
-    jvm = opened.jvm();
+  ConnectedClient(JvmClient jvm) {
+    this.jvm = jvm;
   }
 
-  /** An open connection. */
-  record Opened(JvmClient jvm) {}
-
-  static CompletableFuture<Opened> open(
+  static CompletableFuture<JvmClient> open(
       Map<String, Object> transport,
       ClientOptions options,
       Map<String, JvmFunction> functions,
@@ -40,8 +37,7 @@ public abstract class ConnectedClient extends ClientOperations implements AutoCl
             functions,
             server == null ? null : server.jvm);
     var auth = options.auth == null ? null : options.auth.values;
-    return Futures.map(
-        JvmClient.open(Library.JVM, transport, auth, options.values, parts), Opened::new);
+    return JvmClient.open(Library.JVM, transport, auth, options.values, parts);
   }
 
   /**
@@ -86,14 +82,12 @@ public abstract class ConnectedClient extends ClientOperations implements AutoCl
    * @throws TransportException if the content doesn't fit the class
    */
   public final <R> R callTool(String name, @Nullable Object arguments, Class<R> result) {
-    var members = arguments == null ? null : Mapper.objectOf(Mapper.write(arguments));
-    return read(callTool(name, members), result);
+    return callTool(name, arguments, (Type) result);
   }
 
   /** Calls a tool as {@link #callTool(String, Object, Class)} does, for a type with arguments. */
   public final <R> R callTool(String name, @Nullable Object arguments, TypeOf<R> result) {
-    var members = arguments == null ? null : Mapper.objectOf(Mapper.write(arguments));
-    return read(callTool(name, members), result.type());
+    return callTool(name, arguments, result.type());
   }
 
   /** Subscribes to changes of resources, lists and tasks. Works on every revision. */
@@ -157,17 +151,18 @@ public abstract class ConnectedClient extends ClientOperations implements AutoCl
     return described;
   }
 
-  private static <R> R read(CallToolResult result, Type type) {
+  private <R> R callTool(String name, @Nullable Object arguments, Type type) {
+    var members = arguments == null ? null : Mapper.objectOf(Mapper.write(arguments));
+    var result = callTool(name, members);
     var text = result.text();
     if (result.isError()) {
       throw new ToolException(text);
     }
     var content = result.structuredContent();
-    var isWrapped =
-        Schema.isWrapped(type)
-            && content instanceof Map<?, ?> object
-            && object.containsKey("result");
-    var value = isWrapped ? ((Map<?, ?>) content).get("result") : content;
+    var value = content;
+    if (Schema.isWrapped(type) && content instanceof Map<?, ?> map && map.containsKey("result")) {
+      value = map.get("result");
+    }
     if (type == String.class && !(value instanceof String)) {
       return Mapper.read(text, type);
     }
