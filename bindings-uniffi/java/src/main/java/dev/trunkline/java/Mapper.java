@@ -266,10 +266,10 @@ final class Mapper {
     try {
       return value(json, type);
     } catch (MappingException inner) {
-      throw new MappingException(
-          path + (inner.path.startsWith("[") ? "" : ".") + inner.path, inner.reason);
+      var inside = inner.getMessage();
+      throw new MappingException(path + (inside.startsWith("[") ? "" : ".") + inside);
     } catch (IllegalArgumentException reason) {
-      throw new MappingException(path, String.valueOf(reason.getMessage()));
+      throw new MappingException(path + ": " + reason.getMessage());
     }
   }
 
@@ -300,13 +300,8 @@ final class Mapper {
   private static final class MappingException extends IllegalArgumentException {
     private static final long serialVersionUID = 1;
 
-    private final String path;
-    private final String reason;
-
-    MappingException(String path, String reason) {
-      super(path + ": " + reason);
-      this.path = path;
-      this.reason = reason;
+    MappingException(String message) {
+      super(message);
     }
   }
 }
