@@ -1,5 +1,6 @@
 package dev.trunkline.java;
 
+import java.lang.invoke.MethodType;
 import java.lang.reflect.Array;
 import java.lang.reflect.GenericArrayType;
 import java.lang.reflect.ParameterizedType;
@@ -25,13 +26,9 @@ import org.jspecify.annotations.Nullable;
 final class Mapper {
   private static final Map<Class<?>, Function<BigDecimal, Number>> INTEGERS =
       Map.of(
-          byte.class, BigDecimal::byteValueExact,
           Byte.class, BigDecimal::byteValueExact,
-          short.class, BigDecimal::shortValueExact,
           Short.class, BigDecimal::shortValueExact,
-          int.class, BigDecimal::intValueExact,
           Integer.class, BigDecimal::intValueExact,
-          long.class, BigDecimal::longValueExact,
           Long.class, BigDecimal::longValueExact,
           BigInteger.class, Mapper::bigInteger);
 
@@ -207,17 +204,23 @@ final class Mapper {
   }
 
   private static Object number(Number number, Class<?> type) {
+    var boxed = boxed(type);
     try {
-      if (type == double.class || type == Double.class) {
+      if (boxed == Double.class) {
         return finite(number.doubleValue());
-      } else if (type == float.class || type == Float.class) {
+      } else if (boxed == Float.class) {
         return (float) finite(number.floatValue());
       }
-      return INTEGERS.getOrDefault(type, same -> same).apply(new BigDecimal(number.toString()));
+      return INTEGERS.getOrDefault(boxed, same -> same).apply(new BigDecimal(number.toString()));
     } catch (ArithmeticException excess) {
       throw new IllegalArgumentException(
           "it must be " + nameOf(type) + ", and is " + number, excess);
     }
+  }
+
+  /** Returns the class of the objects for a primitive type, and any other class itself. */
+  static Class<?> boxed(Class<?> type) {
+    return MethodType.methodType(type).wrap().returnType();
   }
 
   private static double finite(double number) {
@@ -296,7 +299,7 @@ final class Mapper {
     return "a " + type.getName();
   }
 
-  /** A member that does not fit, with its path. */
+  /** A member that does not fit. The message begins with its path. */
   private static final class MappingException extends IllegalArgumentException {
     private static final long serialVersionUID = 1;
 

@@ -26,10 +26,6 @@ final class Schema {
   /** The bits of integers. */
   private static final Map<Class<?>, Integer> BITS =
       Map.of(
-          byte.class, Byte.SIZE,
-          short.class, Short.SIZE,
-          int.class, Integer.SIZE,
-          long.class, Long.SIZE,
           Byte.class, Byte.SIZE,
           Short.class, Short.SIZE,
           Integer.class, Integer.SIZE,
@@ -37,7 +33,7 @@ final class Schema {
 
   /** The other numbers that can be read. */
   private static final List<Class<?>> NUMBERS =
-      List.of(float.class, Float.class, double.class, Double.class, BigDecimal.class, Number.class);
+      List.of(Float.class, Double.class, BigDecimal.class, Number.class);
 
   private final Map<String, Object> definitions = new LinkedHashMap<>();
   private final Deque<Class<?>> open = new ArrayDeque<>();
@@ -143,13 +139,14 @@ final class Schema {
   }
 
   private Map<String, Object> plain(Class<?> type) {
+    var boxed = Mapper.boxed(type);
     if (type == Object.class) {
       return new LinkedHashMap<>();
-    } else if (type == boolean.class || type == Boolean.class) {
+    } else if (boxed == Boolean.class) {
       return named("boolean");
-    } else if (BITS.containsKey(type) || type == BigInteger.class || type == Duration.class) {
+    } else if (BITS.containsKey(boxed) || type == BigInteger.class || type == Duration.class) {
       return integer(type);
-    } else if (isNumber(type)) {
+    } else if (isNumber(boxed)) {
       return named("number");
     } else if (type == String.class || type == byte[].class) {
       return named("string");
@@ -275,7 +272,7 @@ final class Schema {
 
   /** The schema of an integer, with the bounds of its type if it has some. */
   static Map<String, Object> integer(Class<?> type) {
-    var bits = BITS.get(type);
+    var bits = BITS.get(Mapper.boxed(type));
     if (bits == null) {
       return named("integer");
     }
