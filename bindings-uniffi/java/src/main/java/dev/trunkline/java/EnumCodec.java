@@ -5,42 +5,26 @@ import java.util.Map;
 
 /** Writes and reads the constants of an enum. */
 final class EnumCodec {
-  private static final ClassValue<EnumCodec> CODECS = Mapper.perClass(EnumCodec::new);
+  private static final ClassValue<Map<String, Enum<?>>> CONSTANTS =
+      Mapper.perClass(EnumCodec::constantsOf);
 
-  private final Map<String, Enum<?>> constants = new LinkedHashMap<>();
-  private final Map<Enum<?>, String> names = new LinkedHashMap<>();
-
-  private EnumCodec(Class<?> type) {
-    for (var value : type.getEnumConstants()) {
-      var constant = (Enum<?>) value;
-      constants.put(nameOf(constant), constant);
-      names.put(constant, nameOf(constant));
-    }
-  }
-
-  static EnumCodec of(Class<?> type) {
-    return CODECS.get(type);
-  }
+  private EnumCodec() {}
 
   /** Returns the names in JSON, in the order of the constants. */
-  Iterable<String> names() {
-    return constants.keySet();
+  static Iterable<String> names(Class<?> type) {
+    return CONSTANTS.get(type).keySet();
   }
 
-  String write(Enum<?> constant) {
-    return names.get(constant);
-  }
-
-  Enum<?> read(String text) {
-    var constant = constants.get(text);
+  static Enum<?> read(String text, Class<?> type) {
+    var constant = CONSTANTS.get(type).get(text);
     if (constant == null) {
       throw new IllegalArgumentException(
-          "it must be one of " + String.join(", ", constants.keySet()) + ", and is " + text);
+          "it must be one of " + String.join(", ", names(type)) + ", and is " + text);
     }
     return constant;
   }
 
-  private static String nameOf(Enum<?> constant) {
+  static String write(Enum<?> constant) {
     try {
       var field = constant.getDeclaringClass().getField(constant.name());
       var name = field.getAnnotation(JsonName.class);
@@ -48,5 +32,13 @@ final class EnumCodec {
     } catch (NoSuchFieldException impossible) {
       throw new IllegalStateException(impossible);
     }
+  }
+
+  private static Map<String, Enum<?>> constantsOf(Class<?> type) {
+    var constants = new LinkedHashMap<String, Enum<?>>();
+    for (var constant : type.getEnumConstants()) {
+      constants.put(write((Enum<?>) constant), (Enum<?>) constant);
+    }
+    return constants;
   }
 }

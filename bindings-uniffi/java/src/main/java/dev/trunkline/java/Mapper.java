@@ -63,7 +63,7 @@ final class Mapper {
     } else if (value instanceof OpenEnum text) {
       return text.value();
     } else if (value instanceof Enum<?> constant) {
-      return EnumCodec.of(constant.getDeclaringClass()).write(constant);
+      return EnumCodec.write(constant);
     } else if (value instanceof Optional<?> optional) {
       return write(optional.orElse(null));
     } else if (value instanceof Duration time) {
@@ -193,7 +193,7 @@ final class Mapper {
     } else if (json instanceof String text && OpenEnum.class.isAssignableFrom(type)) {
       return OpenEnum.of(type, text);
     } else if (json instanceof String text && type.isEnum()) {
-      return EnumCodec.of(type).read(text);
+      return EnumCodec.read(text, type);
     } else if (type == byte[].class && json instanceof String text) {
       return Base64.getDecoder().decode(text);
     } else if (type.isArray()) {

@@ -151,7 +151,7 @@ final class Schema {
     } else if (type == String.class || type == byte[].class) {
       return named("string");
     } else if (type.isEnum()) {
-      return Json.object("type", "string", "enum", EnumCodec.of(type).names());
+      return Json.object("type", "string", "enum", EnumCodec.names(type));
     } else if (type.isArray()) {
       return list(type.getComponentType());
     } else if (isContainer(type, Map.class)) {
