@@ -1,7 +1,6 @@
 package dev.trunkline.java;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
-import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.databind.BeanProperty;
 import com.fasterxml.jackson.databind.JavaType;
 import com.fasterxml.jackson.databind.JsonMappingException;
@@ -19,12 +18,9 @@ import com.fasterxml.jackson.databind.jsonFormatVisitors.JsonObjectFormatVisitor
 import com.fasterxml.jackson.databind.jsonFormatVisitors.JsonStringFormatVisitor;
 import com.fasterxml.jackson.databind.ser.BeanPropertyWriter;
 import com.fasterxml.jackson.databind.ser.impl.UnsupportedTypeSerializer;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Deque;
 import java.util.EnumSet;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -32,7 +28,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** Writes the JSON Schema of a type as Jackson's serializers describe it. */
-final class JacksonSchema {
+final class JacksonSchema extends Schema {
   /** What leaves out only null. */
   private static final Set<JsonInclude.Include> WHOLE =
       EnumSet.of(
@@ -42,24 +38,13 @@ final class JacksonSchema {
 
   private final ObjectMapper mapper;
 
-  private final Map<String, Object> definitions = new LinkedHashMap<>();
-
-  /** Classes that contain themselves, with the names of their definitions. */
-  private final Map<JavaType, String> recursive = new HashMap<>();
-
-  /** Classes whose members are being visited. */
-  private final Deque<JavaType> open = new ArrayDeque<>();
-
   JacksonSchema(ObjectMapper mapper) {
+    super(false);
     this.mapper = mapper;
   }
 
   Map<String, Object> of(JavaType type) {
-    var schema = visited(visitor -> mapper.acceptJsonFormatVisitor(type, visitor));
-    if (!definitions.isEmpty()) {
-      schema.put(Schema.DEFINITIONS, definitions);
-    }
-    return schema;
+    return whole(visited(visitor -> mapper.acceptJsonFormatVisitor(type, visitor)));
   }
 
   @FunctionalInterface
@@ -74,7 +59,9 @@ final class JacksonSchema {
     } catch (JsonMappingException reason) {
       throw new InvalidArgumentException("it has no JSON Schema: " + reason.getOriginalMessage());
     }
-    visitor.end();
+    if (visitor.object != null) {
+      end(visitor.object, visitor.schema);
+    }
     return visitor.schema;
   }
 
@@ -83,29 +70,14 @@ final class JacksonSchema {
     final Map<String, Object> schema = new LinkedHashMap<>();
     private @Nullable JavaType object;
 
-    /** After the members of an object. */
-    void end() {
-      if (object == null) {
-        return;
-      }
-      open.remove(object);
-      var name = recursive.get(object);
-      if (name != null) {
-        definitions.put(name, new LinkedHashMap<>(schema));
-      }
-    }
-
     @Override
     public @Nullable JsonObjectFormatVisitor expectObjectFormat(JavaType type)
         throws JsonMappingException {
-      if (open.contains(type)) {
-        var name =
-            recursive.computeIfAbsent(
-                type, own -> Schema.nameOf(own.getRawClass(), recursive.values()));
-        schema.putAll(Schema.reference(name));
+      var reference = begin(type, type.getRawClass());
+      if (reference != null) {
+        schema.putAll(reference);
         return null;
       }
-      open.push(type);
       object = type;
       var variants = variantsOf(type);
       if (!variants.isEmpty()) {
@@ -113,10 +85,19 @@ final class JacksonSchema {
         schema.put("oneOf", variants);
         return null;
       }
-      var properties = new LinkedHashMap<String, Object>();
       schema.put("type", "object");
-      schema.put("properties", properties);
-      return new Members(schema, properties);
+      schema.put("properties", new LinkedHashMap<>());
+      return new JsonObjectFormatVisitor.Base(getProvider()) {
+        @Override
+        public void property(BeanProperty property) throws JsonMappingException {
+          add(property, true);
+        }
+
+        @Override
+        public void optionalProperty(BeanProperty property) throws JsonMappingException {
+          add(property, isComponent(property));
+        }
+      };
     }
 
     /** The subtypes of an abstract class that a member tells apart. */
@@ -184,24 +165,21 @@ final class JacksonSchema {
     }
 
     @Override
-    public JsonNumberFormatVisitor expectNumberFormat(JavaType type) {
+    public @Nullable JsonNumberFormatVisitor expectNumberFormat(JavaType type) {
       schema.put("type", "number");
-      return new JsonNumberFormatVisitor.Base();
+      return null;
     }
 
     @Override
-    public JsonIntegerFormatVisitor expectIntegerFormat(JavaType type) {
+    public @Nullable JsonIntegerFormatVisitor expectIntegerFormat(JavaType type) {
       schema.putAll(Schema.integer(type.getRawClass()));
-      return new JsonIntegerFormatVisitor.Base() {
-        @Override
-        public void numberType(JsonParser.NumberType ignored) {}
-      };
+      return null;
     }
 
     @Override
-    public JsonBooleanFormatVisitor expectBooleanFormat(JavaType type) {
+    public @Nullable JsonBooleanFormatVisitor expectBooleanFormat(JavaType type) {
       schema.put("type", "boolean");
-      return new JsonBooleanFormatVisitor.Base();
+      return null;
     }
 
     private Map<String, Object> visited(JsonFormatVisitable handler, JavaType type) {
@@ -216,63 +194,32 @@ final class JacksonSchema {
           });
     }
 
-    /** Adds the properties of an object. */
-    private final class Members extends JsonObjectFormatVisitor.Base {
-      private final Map<String, Object> object;
-      private final Map<String, Object> properties;
-      private final List<String> required = new ArrayList<>();
+    private void add(BeanProperty property, boolean isRequired) throws JsonMappingException {
+      var type = property.getType();
+      var own = property instanceof BeanPropertyWriter writer ? writer.getSerializer() : null;
+      var serializer =
+          own == null ? getProvider().findPrimaryPropertySerializer(type, property) : own;
+      var name = property.getName();
+      var value = Failures.at(name, () -> visited(serializer, type));
+      var isNullable = !isRequired && !type.isPrimitive();
+      var description = property.getMetadata().getDescription();
+      Schema.property(schema, name, value, isNullable, isRequired, description);
+    }
 
-      Members(Map<String, Object> object, Map<String, Object> properties) {
-        super(Visitor.this.getProvider());
-        this.object = object;
-        this.properties = properties;
+    /** Components of records are required by the rule for records without Jackson. */
+    private boolean isComponent(BeanProperty property) {
+      var member = property.getMember();
+      if (member == null || !member.getDeclaringClass().isRecord()) {
+        return false;
       }
-
-      @Override
-      public void property(BeanProperty property) throws JsonMappingException {
-        add(property, true);
-      }
-
-      @Override
-      public void optionalProperty(BeanProperty property) throws JsonMappingException {
-        add(property, isComponent(property));
-      }
-
-      private void add(BeanProperty property, boolean isRequired) throws JsonMappingException {
-        var type = property.getType();
-        var own = property instanceof BeanPropertyWriter writer ? writer.getSerializer() : null;
-        var serializer =
-            own == null ? getProvider().findPrimaryPropertySerializer(type, property) : own;
-        var schema = Failures.at(property.getName(), () -> visited(serializer, type));
-        if (!isRequired && !type.isPrimitive()) {
-          schema = Json.object("anyOf", List.of(schema, Map.of("type", "null")));
-        }
-        var description = property.getMetadata().getDescription();
-        if (description != null) {
-          schema.put("description", description);
-        }
-        properties.put(property.getName(), schema);
-        if (isRequired) {
-          required.add(property.getName());
-          object.put("required", required);
-        }
-      }
-
-      /** Components of records are required by the rule for records without Jackson. */
-      private boolean isComponent(BeanProperty property) {
-        var member = property.getMember();
-        if (member == null || !member.getDeclaringClass().isRecord()) {
-          return false;
-        }
-        var inclusion =
-            property
-                .findPropertyInclusion(mapper.getSerializationConfig(), member.getDeclaringClass())
-                .getValueInclusion();
-        return WHOLE.contains(inclusion)
-            && Arrays.stream(member.getDeclaringClass().getRecordComponents())
-                .filter(component -> component.getName().equals(member.getName()))
-                .anyMatch(component -> !RecordCodec.memberOf(component).isOptional());
-      }
+      var inclusion =
+          property
+              .findPropertyInclusion(mapper.getSerializationConfig(), member.getDeclaringClass())
+              .getValueInclusion();
+      return WHOLE.contains(inclusion)
+          && Arrays.stream(member.getDeclaringClass().getRecordComponents())
+              .filter(component -> component.getName().equals(member.getName()))
+              .anyMatch(component -> !RecordCodec.memberOf(component).isOptional());
     }
   }
 }

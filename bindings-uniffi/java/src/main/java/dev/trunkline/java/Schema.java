@@ -20,7 +20,7 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** Writes the JSON Schema of a type. */
-final class Schema {
+class Schema {
   static final String DEFINITIONS = "$defs";
 
   /** The bits of integers. */
@@ -36,10 +36,10 @@ final class Schema {
       List.of(Float.class, Double.class, BigDecimal.class, Number.class);
 
   private final Map<String, Object> definitions = new LinkedHashMap<>();
-  private final Deque<Class<?>> open = new ArrayDeque<>();
+  private final Deque<Type> open = new ArrayDeque<>();
 
   /** Classes that contain themselves, with the names of their definitions. */
-  private final Map<Class<?>, String> recursive = new HashMap<>();
+  private final Map<Type, String> recursive = new HashMap<>();
 
   /**
    * Whether values are read: records refuse other members, because reading would ignore one that is
@@ -47,7 +47,7 @@ final class Schema {
    */
   private final boolean isRead;
 
-  private Schema(boolean isRead) {
+  Schema(boolean isRead) {
     this.isRead = isRead;
   }
 
@@ -96,7 +96,8 @@ final class Schema {
     return !plain.isRecord() && !UnionCodec.isUnion(plain) && !Map.class.isAssignableFrom(plain);
   }
 
-  private Map<String, Object> whole(Map<String, Object> schema) {
+  /** Adds the definitions to a schema. */
+  final Map<String, Object> whole(Map<String, Object> schema) {
     if (!definitions.isEmpty()) {
       schema.put(DEFINITIONS, definitions);
     }
@@ -179,53 +180,73 @@ final class Schema {
   /** The schema of a class, which is a reference within itself. */
   private Map<String, Object> once(
       Class<?> type, Function<Class<?>, Map<String, Object>> schemaOf) {
+    var reference = begin(type, type);
+    if (reference != null) {
+      return reference;
+    }
+    var schema = schemaOf.apply(type);
+    var name = end(type, schema);
+    return name == null || open.isEmpty() ? schema : reference(name);
+  }
+
+  /** Begins the schema of a class, or returns a reference to it if that is within itself. */
+  final @Nullable Map<String, Object> begin(Type type, Class<?> plain) {
     if (open.contains(type)) {
-      return reference(recursive.computeIfAbsent(type, own -> nameOf(own, recursive.values())));
+      return reference(recursive.computeIfAbsent(type, own -> nameOf(plain)));
     }
     open.push(type);
-    var schema = schemaOf.apply(type);
-    open.pop();
+    return null;
+  }
+
+  /** Ends the schema of a class, and returns the name of its definition if it has one. */
+  final @Nullable String end(Type type, Map<String, Object> schema) {
+    open.remove(type);
     var name = recursive.get(type);
-    if (name == null) {
-      return schema;
+    if (name != null) {
+      definitions.put(name, new LinkedHashMap<>(schema));
     }
-    definitions.put(name, schema);
-    return open.isEmpty() ? new LinkedHashMap<>(schema) : reference(name);
+    return name;
   }
 
   /** A name for the definition of a class, which no other has. */
-  static String nameOf(Class<?> type, Collection<String> used) {
+  private String nameOf(Class<?> type) {
     var name = type.getSimpleName();
-    for (var count = 2; used.contains(name); count++) {
+    for (var count = 2; recursive.containsValue(name); count++) {
       name = type.getSimpleName() + count;
     }
     return name;
   }
 
   private Map<String, Object> object(List<RecordCodec.Member> members) {
-    var properties = new LinkedHashMap<String, Object>();
-    var required = new ArrayList<String>();
+    var object = Json.object("type", "object", "properties", Map.of());
     for (var member : members) {
       var schema = Failures.at(member.name(), () -> type(member.type()));
-      if (member.isOptional()) {
-        schema = Json.object("anyOf", List.of(schema, named("null")));
-      } else {
-        required.add(member.name());
-      }
-      if (member.description() != null) {
-        schema.put("description", member.description());
-      }
-      properties.put(member.name(), schema);
+      var isOptional = member.isOptional();
+      property(object, member.name(), schema, isOptional, !isOptional, member.description());
     }
-    return Json.object(
-        "type",
-        "object",
-        "properties",
-        properties,
-        "required",
-        required.isEmpty() ? null : required,
-        "additionalProperties",
-        isRead ? false : null);
+    if (isRead) {
+      object.put("additionalProperties", false);
+    }
+    return object;
+  }
+
+  /** Adds a property to the schema of an object. */
+  @SuppressWarnings("unchecked")
+  static void property(
+      Map<String, Object> object,
+      String name,
+      Map<String, Object> schema,
+      boolean isNullable,
+      boolean isRequired,
+      @Nullable String description) {
+    var own = isNullable ? Json.object("anyOf", List.of(schema, named("null"))) : schema;
+    if (description != null) {
+      own.put("description", description);
+    }
+    Mapper.objectOf(object.get("properties")).put(name, own);
+    if (isRequired) {
+      ((List<Object>) object.computeIfAbsent("required", key -> new ArrayList<>())).add(name);
+    }
   }
 
   /** One of the records, each with its name in {@code type}. */
