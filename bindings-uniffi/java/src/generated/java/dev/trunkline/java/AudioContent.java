@@ -12,8 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param annotations Hints for the client: audience, priority, time of the last change.
  * @param meta Metadata, by reverse-domain name. From 2025-06-18 on.
  */
-@Variant("audio")
-@Model
+@Model("audio")
 public record AudioContent(String data, String mimeType, @Nullable Annotations annotations, @JsonName("_meta") @Nullable Map<String, Object> meta) implements ContentBlock, SamplingBlock {
   /**
    * Audio.

@@ -6,6 +6,6 @@ package dev.trunkline.java;
 public sealed interface CompletionReference permits PromptReference, ResourceTemplateReference {
   /** The type, which distinguishes it from others. */
   default String type() {
-    return Mapper.tagOf(this);
+    return UnionCodec.markOf(getClass());
   }
 }

@@ -6,6 +6,6 @@ package dev.trunkline.java;
 public sealed interface ContentBlock permits TextContent, ImageContent, AudioContent, EmbeddedResource, ResourceLink, OtherContent {
   /** The type, which distinguishes it from others. */
   default String type() {
-    return Mapper.tagOf(this);
+    return UnionCodec.markOf(getClass());
   }
 }

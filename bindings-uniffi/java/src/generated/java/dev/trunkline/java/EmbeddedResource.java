@@ -11,8 +11,7 @@ import org.jspecify.annotations.Nullable;
  * @param annotations Hints for the client: audience, priority, time of the last change.
  * @param meta Metadata, by reverse-domain name. From 2025-06-18 on.
  */
-@Variant("resource")
-@Model
+@Model("resource")
 public record EmbeddedResource(ResourceContents resource, @Nullable Annotations annotations, @JsonName("_meta") @Nullable Map<String, Object> meta) implements ContentBlock {
   /**
    * A resource with its contents.

@@ -11,8 +11,7 @@ import org.jspecify.annotations.Nullable;
  * @param properties Fields by name, in display order.
  * @param required Fields that must be filled in.
  */
-@Variant("object")
-@Model
+@Model("object")
 public record FormSchema(Map<String, Field> properties, @Nullable List<String> required) {
   /**
    * The fields of a form. Built by {@code required} and {@code optional}, with a {@code Field} each.

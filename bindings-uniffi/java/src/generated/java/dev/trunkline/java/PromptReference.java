@@ -9,8 +9,7 @@ import org.jspecify.annotations.Nullable;
  * @param name The name.
  * @param title Display name. From 2025-06-18 on.
  */
-@Variant("ref/prompt")
-@Model
+@Model("ref/prompt")
 public record PromptReference(String name, @Nullable String title) implements CompletionReference {
   /**
    * A prompt, given by its name.

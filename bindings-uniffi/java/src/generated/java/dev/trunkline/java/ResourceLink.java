@@ -18,8 +18,7 @@ import org.jspecify.annotations.Nullable;
  * @param annotations Hints for the client: audience, priority, time of the last change.
  * @param meta Metadata, by reverse-domain name. From 2025-06-18 on.
  */
-@Variant("resource_link")
-@Model
+@Model("resource_link")
 public record ResourceLink(String uri, String name, @Nullable String title, @Nullable String description, @Nullable String mimeType, @Nullable Long size, @Nullable List<Icon> icons, @Nullable Annotations annotations, @JsonName("_meta") @Nullable Map<String, Object> meta) implements ContentBlock {
   /**
    * A link to a resource that can be read.

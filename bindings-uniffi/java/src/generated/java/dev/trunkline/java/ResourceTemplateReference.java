@@ -6,7 +6,6 @@ package dev.trunkline.java;
  *
  * @param uri The URI or URI template.
  */
-@Variant("ref/resource")
-@Model
+@Model("ref/resource")
 public record ResourceTemplateReference(String uri) implements CompletionReference {
 }

@@ -12,8 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param mimeType MIME type.
  * @param meta Metadata, by reverse-domain name. From 2025-06-18 on.
  */
-@Variant("text")
-@Model
+@Model("text")
 public record TextResourceContents(String uri, String text, @Nullable String mimeType, @JsonName("_meta") @Nullable Map<String, Object> meta) implements ResourceContents {
   /**
    * A resource with text contents.

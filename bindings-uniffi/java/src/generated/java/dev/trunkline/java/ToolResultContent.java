@@ -14,8 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param isError True if the tool failed.
  * @param meta Metadata, by reverse-domain name; kept in later requests.
  */
-@Variant("tool_result")
-@Model
+@Model("tool_result")
 public record ToolResultContent(String toolUseId, List<ContentBlock> content, @Nullable Object structuredContent, boolean isError, @JsonName("_meta") @Nullable Map<String, Object> meta) implements SamplingBlock {
   public ToolResultContent {
     content = content == null ? List.of() : content;

@@ -12,8 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param input Arguments of the call.
  * @param meta Metadata, by reverse-domain name; kept in later requests.
  */
-@Variant("tool_use")
-@Model
+@Model("tool_use")
 public record ToolUseContent(String id, String name, Map<String, Object> input, @JsonName("_meta") @Nullable Map<String, Object> meta) implements SamplingBlock {
   /**
    * The model wants to call a tool.

@@ -104,11 +104,6 @@ final class Mapper {
     };
   }
 
-  /** The value of the tag of a record in a union. */
-  static String tagOf(Object record) {
-    return record.getClass().getAnnotation(Variant.class).value();
-  }
-
   /** Whole milliseconds, rounded up, so that no time becomes none. */
   static long milliseconds(Duration time) {
     if (time.isNegative()) {

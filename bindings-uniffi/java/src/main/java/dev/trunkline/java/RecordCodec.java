@@ -57,9 +57,8 @@ final class RecordCodec {
     } catch (NoSuchMethodException impossible) {
       throw new IllegalStateException(impossible);
     }
-    var variant = type.getAnnotation(Variant.class);
     tag = UnionCodec.tagFor(type);
-    mark = variant == null ? type.getSimpleName() : variant.value();
+    mark = UnionCodec.markOf(type);
   }
 
   static RecordCodec of(Class<?> type) {

@@ -13,8 +13,8 @@ import java.lang.annotation.Target;
 @Retention(RetentionPolicy.RUNTIME)
 @interface Union {
   /**
-   * The member whose value is that of {@link Variant}; empty if it is the name of a member that
-   * only one has.
+   * The member whose value is that of {@link Model}; empty if it is the name of a member that only
+   * one has.
    */
   String tag();
 

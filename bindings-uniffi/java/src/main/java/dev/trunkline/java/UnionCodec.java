@@ -29,14 +29,13 @@ final class UnionCodec {
   /** Adds the records of a sealed interface, and of those that it permits. */
   private void add(Class<?> union) {
     for (var variant : union.getPermittedSubclasses()) {
-      var mark = variant.getAnnotation(Variant.class);
       if (isUnion(variant)) {
         add(variant);
       } else if (!variant.isRecord()) {
         throw new InvalidArgumentException(
             union.getName() + " permits " + variant.getName() + ", which is not a record");
       } else if (variant != other) {
-        var before = variants.put(mark == null ? variant.getSimpleName() : mark.value(), variant);
+        var before = variants.put(markOf(variant), variant);
         if (before != null && before != variant) {
           throw new InvalidArgumentException(
               before.getName() + " and " + variant.getName() + " have one name in JSON");
@@ -54,9 +53,19 @@ final class UnionCodec {
     return CODECS.get(type);
   }
 
+  /** Returns what identifies a record in a union. */
+  static String markOf(Class<?> record) {
+    var model = record.getAnnotation(Model.class);
+    return isMarked(model) ? model.value() : record.getSimpleName();
+  }
+
+  private static boolean isMarked(@Nullable Model model) {
+    return model != null && !model.value().isEmpty();
+  }
+
   /** Returns the member with the tag of a record; null if it has no tag. */
   static @Nullable String tagFor(Class<?> record) {
-    String tag = record.isAnnotationPresent(Variant.class) ? "type" : null;
+    String tag = isMarked(record.getAnnotation(Model.class)) ? "type" : null;
     for (var parent : record.getInterfaces()) {
       if (parent.isSealed()) {
         var union = parent.getAnnotation(Union.class);
