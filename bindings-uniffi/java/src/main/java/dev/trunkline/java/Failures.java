@@ -1,7 +1,6 @@
 package dev.trunkline.java;
 
 import dev.trunkline.jvm.Jvm;
-import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -36,12 +35,12 @@ final class Failures {
     }
     return argument;
   }
+
   /** Throws the exception itself, although the caller does not declare it. */
   @SuppressWarnings("unchecked")
   static <E extends Throwable> E same(Throwable thrown) throws E {
     throw (E) thrown;
   }
-
 
   /** Runs work whose checked exceptions would reach methods that declare none. */
   static <T> T unchecked(Callable<T> work) throws InterruptedException {
@@ -79,19 +78,15 @@ final class Failures {
   private static @Nullable Map<String, Object> failure(Throwable thrown) {
     if (thrown instanceof ToolException) {
       return Json.object("kind", "tool", "message", messageOf(thrown));
-    } else if (thrown instanceof Handling.InvalidArguments) {
+    } else if (thrown instanceof Handling.InvalidArguments
+        || thrown instanceof TokenException error && error.scopes() == null) {
       return Json.object("kind", "invalid", "message", messageOf(thrown), "path", "");
     } else if (thrown instanceof ProtocolException error) {
       return protocol(error, error.code(), error.data());
     } else if (thrown instanceof StoreException error) {
       return protocol(error, null, Map.of("error", error.reason().name().toLowerCase(Locale.ROOT)));
     } else if (thrown instanceof TokenException error) {
-      return error.scopes() == null
-          ? Json.object("kind", "invalid", "message", messageOf(thrown), "path", "")
-          : protocol(
-              error,
-              null,
-              Map.of("error", "insufficient_scope", "scopes", List.copyOf(error.scopes())));
+      return protocol(error, null, Map.of("error", "insufficient_scope", "scopes", error.scopes()));
     }
     return null;
   }
