@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.BeanProperty;
 import com.fasterxml.jackson.databind.JavaType;
 import com.fasterxml.jackson.databind.JsonMappingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.SerializerProvider;
 import com.fasterxml.jackson.databind.introspect.AnnotatedClassResolver;
 import com.fasterxml.jackson.databind.jsonFormatVisitors.JsonArrayFormatVisitor;
 import com.fasterxml.jackson.databind.jsonFormatVisitors.JsonBooleanFormatVisitor;
@@ -37,25 +38,28 @@ final class JacksonSchema extends Schema {
           JsonInclude.Include.NON_NULL);
 
   private final ObjectMapper mapper;
+  private final SerializerProvider provider;
 
   JacksonSchema(ObjectMapper mapper) {
     super(false);
     this.mapper = mapper;
+    provider = mapper.getSerializerProviderInstance();
   }
 
   Map<String, Object> of(JavaType type) {
-    return whole(visited(visitor -> mapper.acceptJsonFormatVisitor(type, visitor)));
+    return whole(visited(null, type));
   }
 
-  @FunctionalInterface
-  private interface Visit {
-    void accept(Visitor visitor) throws JsonMappingException;
-  }
-
-  private Map<String, Object> visited(Visit visit) {
+  /** The schema of a type, by default that of the serializer of all its values. */
+  private Map<String, Object> visited(@Nullable JsonFormatVisitable serializer, JavaType type) {
     var visitor = new Visitor();
     try {
-      visit.accept(visitor);
+      var used = serializer == null ? provider.findValueSerializer(type) : serializer;
+      if (used instanceof UnsupportedTypeSerializer) {
+        throw new InvalidArgumentException(
+            type.toCanonical() + " needs a module of Jackson: register it with the mapper");
+      }
+      used.acceptJsonFormatVisitor(visitor, type);
     } catch (JsonMappingException reason) {
       throw new InvalidArgumentException("it has no JSON Schema: " + reason.getOriginalMessage());
     }
@@ -69,6 +73,10 @@ final class JacksonSchema extends Schema {
   private final class Visitor extends JsonFormatVisitorWrapper.Base {
     final Map<String, Object> schema = new LinkedHashMap<>();
     private @Nullable JavaType object;
+
+    Visitor() {
+      super(provider);
+    }
 
     @Override
     public @Nullable JsonObjectFormatVisitor expectObjectFormat(JavaType type)
@@ -87,7 +95,7 @@ final class JacksonSchema extends Schema {
       }
       schema.put("type", "object");
       schema.put("properties", new LinkedHashMap<>());
-      return new JsonObjectFormatVisitor.Base(getProvider()) {
+      return new JsonObjectFormatVisitor.Base(provider) {
         @Override
         public void property(BeanProperty property) throws JsonMappingException {
           add(property, true);
@@ -102,7 +110,7 @@ final class JacksonSchema extends Schema {
 
     /** The subtypes of an abstract class that a member tells apart. */
     private List<Object> variantsOf(JavaType type) throws JsonMappingException {
-      var tag = type.isAbstract() ? getProvider().findTypeSerializer(type) : null;
+      var tag = type.isAbstract() ? provider.findTypeSerializer(type) : null;
       if (tag == null || tag.getPropertyName() == null) {
         return List.of();
       }
@@ -114,8 +122,7 @@ final class JacksonSchema extends Schema {
         var variant = mapper.constructType(subtype.getType());
         if (!variant.isAbstract()) {
           var id = tag.getTypeIdResolver().idFromValueAndType(null, subtype.getType());
-          var own = visited(getProvider().findValueSerializer(variant), variant);
-          variants.add(Schema.tagged(own, tag.getPropertyName(), id));
+          variants.add(tagged(visited(null, variant), tag.getPropertyName(), id));
         }
       }
       return variants;
@@ -129,7 +136,7 @@ final class JacksonSchema extends Schema {
         return null;
       }
       schema.put("type", "array");
-      return new JsonArrayFormatVisitor.Base(getProvider()) {
+      return new JsonArrayFormatVisitor.Base(provider) {
         @Override
         public void itemsFormat(JsonFormatVisitable handler, JavaType item) {
           schema.put("items", visited(handler, item));
@@ -145,7 +152,7 @@ final class JacksonSchema extends Schema {
     @Override
     public JsonMapFormatVisitor expectMapFormat(JavaType type) {
       schema.put("type", "object");
-      return new JsonMapFormatVisitor.Base(getProvider()) {
+      return new JsonMapFormatVisitor.Base(provider) {
         @Override
         public void valueFormat(JsonFormatVisitable handler, JavaType value) {
           schema.put("additionalProperties", visited(handler, value));
@@ -172,7 +179,7 @@ final class JacksonSchema extends Schema {
 
     @Override
     public @Nullable JsonIntegerFormatVisitor expectIntegerFormat(JavaType type) {
-      schema.putAll(Schema.integer(type.getRawClass()));
+      schema.putAll(integer(type.getRawClass()));
       return null;
     }
 
@@ -182,23 +189,10 @@ final class JacksonSchema extends Schema {
       return null;
     }
 
-    private Map<String, Object> visited(JsonFormatVisitable handler, JavaType type) {
-      if (handler instanceof UnsupportedTypeSerializer) {
-        throw new InvalidArgumentException(
-            type.toCanonical() + " needs a module of Jackson: register it with the mapper");
-      }
-      return JacksonSchema.this.visited(
-          visitor -> {
-            visitor.setProvider(getProvider());
-            handler.acceptJsonFormatVisitor(visitor, type);
-          });
-    }
-
     private void add(BeanProperty property, boolean isRequired) throws JsonMappingException {
       var type = property.getType();
       var own = property instanceof BeanPropertyWriter writer ? writer.getSerializer() : null;
-      var serializer =
-          own == null ? getProvider().findPrimaryPropertySerializer(type, property) : own;
+      var serializer = own == null ? provider.findPrimaryPropertySerializer(type, property) : own;
       var name = property.getName();
       var value = Failures.at(name, () -> visited(serializer, type));
       var isNullable = !isRequired && !type.isPrimitive();
