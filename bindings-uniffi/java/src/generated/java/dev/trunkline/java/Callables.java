@@ -3,59 +3,53 @@ package dev.trunkline.java;
 
 import java.time.Duration;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
 
 /** The functions of transports and stores, by the names of their calls. */
 final class Callables {
   private Callables() {}
 
-  static Map<String, Function> of(Store store) {
+  static Map<String, dev.trunkline.jvm.JvmFunction> of(Store store) {
     return Map.ofEntries(
-        Map.entry("store_get", it -> {
+        Map.entry("store_get", Handling.function(it -> {
           return Json.object("text", store.get(Mapper.read(it.get("key"), String.class)));
-        }),
-        Map.entry("store_put", it -> {
+        })),
+        Map.entry("store_put", Handling.function(it -> {
           store.put(Mapper.read(it.get("key"), String.class), Mapper.read(it.get("text"), String.class), Mapper.read(it.get("keepForMs"), Duration.class));
           return Map.of();
-        }),
-        Map.entry("store_put_if", it -> {
+        })),
+        Map.entry("store_put_if", Handling.function(it -> {
           return Json.object("done", store.putIf(Mapper.read(it.get("key"), String.class), Mapper.read(it.get("expected"), String.class), Mapper.read(it.get("text"), String.class), Mapper.read(it.get("keepForMs"), Duration.class)));
-        }),
-        Map.entry("store_remove", it -> {
+        })),
+        Map.entry("store_remove", Handling.function(it -> {
           store.remove(Mapper.read(it.get("key"), String.class));
           return Map.of();
-        }),
-        Map.entry("store_append", it -> {
+        })),
+        Map.entry("store_append", Handling.function(it -> {
           return Json.object("position", store.append(Mapper.read(it.get("log"), String.class), Mapper.read(it.get("entry"), String.class), Mapper.read(it.get("maxEntries"), Long.class), Mapper.read(it.get("keepForMs"), Duration.class)));
-        }),
-        Map.entry("store_read", it -> {
+        })),
+        Map.entry("store_read", Handling.function(it -> {
           return Json.object("entries", store.read(Mapper.read(it.get("log"), String.class), Mapper.read(it.get("after"), Long.class), Mapper.read(it.get("limit"), Long.class), Mapper.read(it.get("waitMs"), Duration.class)));
-        })
+        }))
     );
   }
 
-  static Map<String, Function> of(Transport transport) {
+  static Map<String, dev.trunkline.jvm.JvmFunction> of(Transport transport) {
     return Map.ofEntries(
-        Map.entry("transport_connect", it -> {
+        Map.entry("transport_connect", Handling.function(it -> {
           transport.connect();
           return Map.of();
-        }),
-        Map.entry("transport_send", it -> {
+        })),
+        Map.entry("transport_send", Handling.function(it -> {
           transport.send(Mapper.read(it.get("message"), String.class));
           return Map.of();
-        }),
-        Map.entry("transport_receive", it -> {
+        })),
+        Map.entry("transport_receive", Handling.function(it -> {
           return Json.object("message", transport.receive());
-        }),
-        Map.entry("transport_close", it -> {
+        })),
+        Map.entry("transport_close", Handling.function(it -> {
           transport.close();
           return Map.of();
-        })
+        }))
     );
-  }
-
-  /** A function on objects. */
-  interface Function {
-    Map<String, @Nullable Object> call(Map<String, @Nullable Object> it) throws Exception;
   }
 }

@@ -4,7 +4,6 @@ import dev.trunkline.jvm.JvmAnswer;
 import dev.trunkline.jvm.JvmFunction;
 import dev.trunkline.jvm.JvmHandler;
 import java.lang.reflect.Type;
-import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -59,7 +58,7 @@ final class Handling {
   }
 
   /** A function of a client, a transport or a store. */
-  static JvmFunction function(Callables.Function function) {
+  static JvmFunction function(JvmFunction function) {
     return members -> {
       try {
         return function.call(members);
@@ -67,12 +66,6 @@ final class Handling {
         throw Failures.of(thrown);
       }
     };
-  }
-
-  static Map<String, JvmFunction> functions(Map<String, Callables.Function> functions) {
-    var converted = new LinkedHashMap<String, JvmFunction>();
-    functions.forEach((name, function) -> converted.put(name, function(function)));
-    return converted;
   }
 
   /** Reads arguments, whose errors their caller gets. */

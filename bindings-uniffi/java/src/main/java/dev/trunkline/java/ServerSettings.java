@@ -38,7 +38,7 @@ public abstract class ServerSettings<O> extends Options<O> {
 
   /** Keeps tasks and sessions, instead of the option with a URL. */
   public O store(Store store) {
-    this.store = Handling.functions(Callables.of(store));
+    this.store = Callables.of(store);
     return self();
   }
 

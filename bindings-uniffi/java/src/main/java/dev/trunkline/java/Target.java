@@ -66,8 +66,7 @@ public final class Target {
 
   /** A transport of the program. */
   public static Target transport(Transport transport) {
-    var functions = Handling.functions(Callables.of(transport));
-    return new Target(Map.of("type", "channel"), null, functions, null);
+    return new Target(Map.of("type", "channel"), null, Callables.of(transport), null);
   }
 
   /** A client, whose connection a group shares and does not close. */
