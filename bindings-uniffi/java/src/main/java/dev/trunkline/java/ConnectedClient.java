@@ -37,7 +37,7 @@ public abstract class ConnectedClient extends ClientOperations implements AutoCl
             functions,
             server == null ? null : server.jvm);
     var auth = options.auth == null ? null : options.auth.values;
-    return JvmClient.open(Library.JVM, transport, auth, options.values, parts);
+    return JvmClient.open(Failures.JVM, transport, auth, options.values, parts);
   }
 
   /**

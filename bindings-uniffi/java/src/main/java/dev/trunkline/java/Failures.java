@@ -9,6 +9,9 @@ import org.jspecify.annotations.Nullable;
 
 /** What exceptions of handlers mean to their callers. */
 final class Failures {
+  /** The layer below, which throws what the errors of the core are converted to. */
+  static final Jvm JVM = new Jvm(TrunklineException::of);
+
   private Failures() {}
 
   /** The exception for the core. */

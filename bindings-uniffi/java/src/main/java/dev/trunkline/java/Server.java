@@ -47,7 +47,7 @@ public final class Server implements AutoCloseable {
     var parts = new JvmServerParts(given.executor, given.store, given.lifespan, given.onError);
     jvm =
         new JvmServer(
-            Library.JVM,
+            Failures.JVM,
             Mapper.objectOf(Mapper.write(info)),
             given.instructions,
             given.values,
