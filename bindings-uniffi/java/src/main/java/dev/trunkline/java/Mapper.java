@@ -38,11 +38,9 @@ final class Mapper {
   private Mapper() {}
 
   static @Nullable Object write(@Nullable Object value) {
-    if (value instanceof Double || value instanceof Float) {
-      if (!Double.isFinite(((Number) value).doubleValue())) {
-        throw new InvalidArgumentException(value + " has no form in JSON");
-      }
-      return value;
+    var isFloating = value instanceof Double || value instanceof Float;
+    if (isFloating && !Double.isFinite(((Number) value).doubleValue())) {
+      throw new InvalidArgumentException(value + " has no form in JSON");
     } else if (value == null
         || value instanceof String
         || value instanceof Boolean

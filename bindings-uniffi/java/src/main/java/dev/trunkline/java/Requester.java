@@ -12,9 +12,7 @@ interface Requester {
 
   default CompletableFuture<@Nullable Object> request(
       String method, Map<String, Object> params, Consumer<RequestOptions> options) {
-    var given = new RequestOptions();
-    options.accept(given);
-    return request(method, params, given);
+    return request(method, params, Options.with(new RequestOptions(), options));
   }
 
   default CompletableFuture<@Nullable Object> request(

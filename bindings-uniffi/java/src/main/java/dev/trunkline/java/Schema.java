@@ -79,15 +79,9 @@ class Schema {
       return own;
     }
     var definitions = own.remove(DEFINITIONS);
-    return Json.object(
-        "type",
-        "object",
-        "properties",
-        Map.of("result", own),
-        "required",
-        List.of("result"),
-        DEFINITIONS,
-        definitions);
+    var whole = Json.object("type", "object", "properties", Map.of(), DEFINITIONS, definitions);
+    property(whole, "result", own, false, true, null);
+    return whole;
   }
 
   /** Returns whether a type is not an object in JSON. */
