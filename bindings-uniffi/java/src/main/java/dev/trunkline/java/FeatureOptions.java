@@ -25,7 +25,9 @@ public abstract class FeatureOptions<O> extends Options<O> {
 
   /** Decides for each caller, by its context, whether it sees and calls the feature. */
   public O visible(Visibility decide) {
-    hooks.put("visible", Handling.of((context, body) -> Returns.value(decide.isVisible(context))));
+    hooks.put(
+        "visible",
+        Handling.of(Object.class, (context, body) -> decide.isVisible(context), Returns::value));
     return self();
   }
 

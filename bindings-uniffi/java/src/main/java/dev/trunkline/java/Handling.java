@@ -4,7 +4,6 @@ import dev.trunkline.jvm.JvmAnswer;
 import dev.trunkline.jvm.JvmFunction;
 import dev.trunkline.jvm.JvmHandler;
 import java.lang.reflect.Type;
-import java.util.Map;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -13,13 +12,10 @@ import org.jspecify.annotations.Nullable;
 final class Handling {
   private Handling() {}
 
-  /** What answers a call, with its body as JSON. */
-  @FunctionalInterface
-  interface Body {
-    JvmAnswer answer(Context context, Map<String, Object> body) throws Exception;
-  }
-
-  static JvmHandler of(Body body) {
+  /** A handler whose arguments are read from the body, and whose result is converted. */
+  static <A> JvmHandler of(
+      Type arguments, Handler<A> handler, Function<@Nullable Object, JvmAnswer> conversion) {
+    Failures.given("the handler", handler);
     // A virtual thread would inherit that of the library's thread.
     var loader = Thread.currentThread().getContextClassLoader();
     return (call, json) -> {
@@ -29,7 +25,8 @@ final class Handling {
       var outer = Context.enter(context);
       try {
         thread.setContextClassLoader(loader);
-        return body.answer(context, Mapper.objectOf(json));
+        var given = read(() -> Mapper.<A>read(json, arguments));
+        return conversion.apply(Futures.settled(handler.handle(context, given)));
       } catch (Exception | Suspension thrown) {
         throw Failures.of(thrown);
       } finally {
@@ -37,17 +34,6 @@ final class Handling {
         Context.enter(outer);
       }
     };
-  }
-
-  /** A handler whose arguments are read from the body, and whose result is converted. */
-  static <A> JvmHandler of(
-      Type arguments, Handler<A> handler, Function<@Nullable Object, JvmAnswer> conversion) {
-    Failures.given("the handler", handler);
-    return of(
-        (context, body) ->
-            conversion.apply(
-                Futures.settled(
-                    handler.handle(context, read(() -> Mapper.<A>read(body, arguments))))));
   }
 
   static JvmHandler completing(Handler<CompletionRequest> handler) {

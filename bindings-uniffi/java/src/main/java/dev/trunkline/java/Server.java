@@ -232,18 +232,17 @@ public final class Server implements AutoCloseable {
    */
   public Registration middleware(Middleware middleware, String... methods) {
     Failures.given("the middleware", middleware);
-    var handler =
-        Handling.of(
-            (context, body) -> {
-              var method = String.valueOf(body.get("method"));
-              var request = new MiddlewareRequest(method, objectIn(body, "params"), context);
-              return JvmAnswer.result(Mapper.write(middleware.handle(context, request)));
-            });
+    Handler<Map<String, Object>> handler =
+        (context, body) -> {
+          var method = String.valueOf(body.get("method"));
+          return middleware.handle(
+              context, new MiddlewareRequest(method, objectIn(body, "params"), context));
+        };
     return register(
         "middleware",
         "middleware",
         Json.object("methods", methods.length == 0 ? null : methods),
-        handler);
+        Handling.of(Map.class, handler, result -> JvmAnswer.result(Mapper.write(result))));
   }
 
   /**
@@ -263,13 +262,18 @@ public final class Server implements AutoCloseable {
    * {@code prompts}.
    */
   public Registration provider(String of, Provider provider) {
-    var handler =
+    Handler<Map<String, Object>> handler =
+        (context, body) ->
+            body.get("list") instanceof Map<?, ?> list
+                ? provider.list((String) list.get("cursor"))
+                : provider.get(objectIn(body, "get"));
+    var answer =
         Handling.of(
-            (context, body) ->
-                body.get("list") instanceof Map<?, ?> list
-                    ? Returns.plain(provider.list((String) list.get("cursor")))
-                    : Returns.contents(Futures.settled(provider.get(objectIn(body, "get")))));
-    return register("provider", "the provider of " + of, Map.of("of", of), handler);
+            Map.class,
+            handler,
+            given ->
+                given instanceof Provider.Page ? Returns.plain(given) : Returns.contents(given));
+    return register("provider", "the provider of " + of, Map.of("of", of), answer);
   }
 
   /** Adds an agent skill: its files by path, with a {@code SKILL.md} that names it. */
