@@ -22,8 +22,6 @@ class StoreError(Exception):
 class StoreHandler(MethodHandler):
     """Calls a method of the store."""
 
-    kind = "store"
-
     def failure(self, error: BaseException) -> dict[str, Any]:
         told = isinstance(error, StoreError)
         message = str(error) if told else f"{type(error).__name__}: {error}"
@@ -43,6 +41,6 @@ def store_handlers(store: Any) -> dict[str, StoreHandler]:
             f"{type(store).__qualname__} lacks {', '.join(missing)}"
         )
     return {
-        name: StoreHandler(name, getattr(store, method), params, result)
+        name: StoreHandler("store", name, getattr(store, method), params, result)
         for name, (method, params, result) in FUNCTIONS.items()
     }

@@ -26,7 +26,7 @@ class ServerRequestHandler(Handler):
     def __init__(self, operation: str, function: Callable[..., Any], read: Callable[[Any], Any]) -> None:
         if not callable(function):
             raise InvalidArgumentError(f"on_{operation} takes a function, not {type(function).__qualname__}")
-        super().__init__(operation, {}, in_thread=not is_async(function))
+        super().__init__("request", operation, {}, in_thread=not is_async(function))
         self.function = function
         self.read = read
 

@@ -24,7 +24,7 @@ def transport_handlers(transport: Any, *, blocking: bool) -> dict[str, Handler]:
             no event loop.
     """
     handlers: dict[str, Handler] = {
-        name: TransportHandler(name, getattr(transport, method), params, result)
+        name: TransportHandler("request", name, getattr(transport, method), params, result)
         for name, (method, params, result) in FUNCTIONS.items()
     }
     if blocking and not all(handler.in_thread for handler in handlers.values()):

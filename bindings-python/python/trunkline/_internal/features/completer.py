@@ -14,37 +14,29 @@ from ..signature.parameters import Parameters
 from .function import FunctionHandler
 
 
-class CompletionHandler(FunctionHandler):
-    """Called with the value typed so far and, if it accepts them, the other arguments."""
+def completer(
+    kind: str, key: Hashable, function: Callable[..., Any], registration: dict[str, Any] | None = None
+) -> FunctionHandler:
+    """Return the handler of a function that gets the value typed so far and, if it accepts them,
+    the other arguments.
+    """
+    parameters = Parameters(function, "a completion")
+    names = [parameter.name for parameter in parameters.named]
+    if not 1 <= len(names) <= 2:
+        raise InvalidArgumentError(
+            f"{parameters.where}: a completion takes the text so far, and optionally the other arguments,"
+            f" but this one takes {len(names)} parameters"
+        )
 
-    kind = "completion"
+    def bind(body: Any) -> dict[str, Any]:
+        context: dict[str, Any] = body.get("context") or {}
+        given: list[Any] = [body["argument"]["value"], context.get("arguments") or {}]
+        return dict(zip(names, given, strict=False))
 
-    def __init__(self, key: Hashable, function: Callable[..., Any], registration: dict[str, Any] | None = None) -> None:
-        parameters = Parameters(function, "a completion")
-        super().__init__(key, function, parameters, registration or {})
-        names = [parameter.name for parameter in parameters.named]
-        if not 1 <= len(names) <= 2:
-            raise InvalidArgumentError(
-                f"{parameters.where}: a completion takes the text so far, and optionally the other arguments,"
-                f" but this one takes {len(names)} parameters"
-            )
-        self._value_name = names[0]
-        self._arguments_name = names[1] if len(names) > 1 else None
-
-    def bind(self, body: Any) -> dict[str, Any]:
-        arguments: dict[str, Any] = {self._value_name: body["argument"]["value"]}
-        if self._arguments_name is not None:
-            context: dict[str, Any] = body.get("context") or {}
-            arguments[self._arguments_name] = context.get("arguments") or {}
-        return arguments
-
-    def render(self, value: Any) -> Answer:
-        if isinstance(value, str):
-            raise TypeError("a completion must return a list of strings, not a single string")
-        return VALUE, jsonable(value.to_json() if isinstance(value, Completion) else value)
+    return FunctionHandler(kind, key, function, parameters, registration or {}, bind, _suggestions)
 
 
-class Completer(CompletionHandler):
-    """A completion function in the definition of a prompt or resource template."""
-
-    kind = "completer"
+def _suggestions(value: Any) -> Answer:
+    if isinstance(value, str):
+        raise TypeError("a completion must return a list of strings, not a single string")
+    return VALUE, jsonable(value.to_json() if isinstance(value, Completion) else value)

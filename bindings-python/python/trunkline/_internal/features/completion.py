@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from ..errors import InvalidArgumentError
-from .completer import CompletionHandler
+from .completer import completer
 from .function import FunctionHandler
 from .registry import Registry, decorator
 
@@ -39,7 +39,7 @@ class Completions(Registry):
         """
         reference, _ = self._reference(of)
         registration = {"ref": reference, "argument": argument}
-        self._add(CompletionHandler((*reference.values(), argument), function, registration))
+        self._add(completer("completion", (*reference.values(), argument), function, registration))
 
     def remove_completion(self, of: str | Callable[..., Any], argument: str) -> None:
         """Remove a completion.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Hashable, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from .._generated.waist import VALUE
 from ..context._async.context import Context
@@ -15,19 +15,28 @@ from ..returns import Answer
 from ..signature.asynchronous import is_awaitable
 from ..signature.dependencies import Depends, RequestScope, completed
 from ..signature.parameters import Parameters, Planner, name_of
-from ..signature.string_arguments import TextSignature
-from ..signature.tool_signature import Signature
 from .handler import Handler, place_of
 
 
 class FunctionHandler(Handler):
-    """A function, and how to fill its parameters."""
+    """A function, and how to fill its parameters. `bind` returns the arguments in the body of a
+    call, and `render` the shape of the function's result.
+    """
 
     def __init__(
-        self, key: Hashable, function: Callable[..., Any], parameters: Parameters, registration: dict[str, Any]
+        self,
+        kind: str,
+        key: Hashable,
+        function: Callable[..., Any],
+        parameters: Parameters,
+        registration: dict[str, Any],
+        bind: Callable[[Any], dict[str, Any]],
+        render: Callable[[Any], Answer],
     ) -> None:
-        super().__init__(key, registration, in_thread=not parameters.is_async)
+        super().__init__(kind, key, registration, in_thread=not parameters.is_async)
         self.function = function
+        self._bind = bind
+        self._render = render
         self._context_name = parameters.context_name
         self._dependencies = parameters.dependencies
         # Defaults of arguments, because dependencies can take arguments too.
@@ -42,27 +51,18 @@ class FunctionHandler(Handler):
         planner = Planner(not self.in_thread, (name_of(self.function),))
         self._dependencies = [*(("", planner.plan(mark)) for mark in marks), *self._dependencies]
 
-    def bind(self, body: Any) -> dict[str, Any]:
-        """Return the arguments in the body of a call."""
-        raise NotImplementedError
-
-    def render(self, value: Any) -> Answer:
-        """Return the shape of the function's result."""
-        raise NotImplementedError
-
     async def run(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:
-        arguments = self.bind(body)
+        arguments = self._bind(body)
         if self._dependencies:
-            return self._rendered(
-                self.render, await self._run_with_dependencies(Context(port, ticket, scope), arguments)
-            )
+            value = await self._run_with_dependencies(Context(port, ticket, scope), arguments)
+            return self._rendered(self._render, value)
         if self._context_name is not None:
             arguments[self._context_name] = Context(port, ticket, scope)
         value = self.function(**arguments)
-        return self._rendered(self.render, await value if is_awaitable(value) else value)
+        return self._rendered(self._render, await value if is_awaitable(value) else value)
 
     def run_in_thread(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:
-        arguments = self.bind(body)
+        arguments = self._bind(body)
         if self._dependencies:
             value = completed(self._run_with_dependencies(SyncContext(port, ticket, scope), arguments))
         else:
@@ -71,7 +71,7 @@ class FunctionHandler(Handler):
             value = self.function(**arguments)
         if is_awaitable(value):
             value = _awaited(port, ticket, value)
-        return self._rendered(self.render, value)
+        return self._rendered(self._render, value)
 
     @property
     def where(self) -> str:
@@ -102,38 +102,17 @@ def _awaited(port: Port, ticket: int, value: Awaitable[Any]) -> Any:
         side.end()
 
 
-S = TypeVar("S", bound="Signature | TextSignature")
+def visibility(function: Callable[..., Any]) -> FunctionHandler:
+    """Return the handler of a function that decides which callers see and may call a feature."""
+    parameters = Parameters(function, "a decision on who sees a feature")
+    if parameters.named:
+        name = parameters.named[0].name
+        raise InvalidArgumentError(f"{parameters.where}: it can take only the context and dependencies, not {name!r}")
+    # The body only contains the name of the feature.
+    return FunctionHandler("visibility", None, function, parameters, {}, lambda _: {}, _decision)
 
 
-class SignatureHandler(FunctionHandler, Generic[S]):
-    """A function whose arguments are converted to the types of its parameters."""
-
-    def __init__(self, key: Hashable, function: Callable[..., Any], signature: S, registration: dict[str, Any]) -> None:
-        super().__init__(key, function, signature.parameters, registration)
-        self._signature = signature
-
-    def bind(self, body: Any) -> dict[str, Any]:
-        return self._signature.bind(body)
-
-
-class VisibilityHandler(FunctionHandler):
-    """A function that decides which callers see and may call a feature."""
-
-    kind = "visibility"
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        parameters = Parameters(function, "a decision on who sees a feature")
-        if parameters.named:
-            name = parameters.named[0].name
-            raise InvalidArgumentError(
-                f"{parameters.where}: it can take only the context and dependencies, not {name!r}"
-            )
-        super().__init__(None, function, parameters, {})
-
-    def bind(self, body: Any) -> dict[str, Any]:  # noqa: ARG002 - it only contains the name of the feature
-        return {}
-
-    def render(self, value: Any) -> Answer:
-        if not isinstance(value, bool):
-            raise TypeError(f"visible returned {value!r}, not True or False")
-        return VALUE, value
+def _decision(value: Any) -> Answer:
+    if not isinstance(value, bool):
+        raise TypeError(f"visible returned {value!r}, not True or False")
+    return VALUE, value

@@ -18,14 +18,16 @@ from ..schema.jsonable import jsonable
 
 
 class Handler:
-    """A registered feature. Subclasses define how its function is called and its value is sent."""
+    """A registered feature. Subclasses define how its function is called and its value is sent; a
+    feature that the core serves, such as a skill, is never called.
+    """
 
-    # The name of the kind in docs/bridge.md.
-    kind: str = "request"
     # The last segment of the logger's name.
     subject: ClassVar[str] = "server"
 
-    def __init__(self, key: Hashable, registration: dict[str, Any], *, in_thread: bool = False) -> None:
+    def __init__(self, kind: str, key: Hashable, registration: dict[str, Any], *, in_thread: bool = False) -> None:
+        # The name of the kind in docs/bridge.md.
+        self.kind = kind
         # Unique among the server's features of this kind.
         self.key = key
         # The registration message, without the server.
@@ -37,6 +39,8 @@ class Handler:
         self.visible: Handler | None = None
         # Suggest values for arguments.
         self.completers: dict[str, Handler] = {}
+        # Explains why arguments were rejected.
+        self.explainer: Handler | None = None
         self.task_name = f"trunkline {self.kind} {key}"
 
     def prepare(self) -> bool:
@@ -97,11 +101,6 @@ class Handler:
             self._complete(port.native, ticket, self.run_in_thread(port, ticket, body, scope))
         except BaseException as error:  # noqa: BLE001 - including SystemExit, which must not end a pool thread
             self._fail(port, ticket, error, scope)
-
-    @property
-    def explainer(self) -> Handler:
-        """The handler that explains why arguments were rejected."""
-        return self
 
     @property
     def where(self) -> str:

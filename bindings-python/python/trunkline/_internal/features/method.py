@@ -16,8 +16,10 @@ from .handler import Handler
 class MethodHandler(Handler):
     """Calls a method with a call's members. `def` methods run on a pool thread."""
 
-    def __init__(self, name: str, method: Callable[..., Any], params: tuple[str, ...], result: str | None) -> None:
-        super().__init__(name, {}, in_thread=not is_async(method))
+    def __init__(
+        self, kind: str, name: str, method: Callable[..., Any], params: tuple[str, ...], result: str | None
+    ) -> None:
+        super().__init__(kind, name, {}, in_thread=not is_async(method))
         self._method = method
         self._params = params
         self._result = result

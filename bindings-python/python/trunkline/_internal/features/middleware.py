@@ -51,14 +51,12 @@ returns a result, such as the one that `next` returned. See `Server.middleware`.
 class MiddlewareHandler(Handler):
     """Called with the request, `next`, and the context."""
 
-    kind = "middleware"
-
     def __init__(self, function: Middleware, methods: Sequence[str]) -> None:
         if not is_async(function):
             raise InvalidArgumentError(
                 f"{name_of(function)}: middleware is an async def function of (request, next, ctx)"
             )
-        super().__init__(key_of(function), {"methods": [*methods]} if methods else {})
+        super().__init__("middleware", key_of(function), {"methods": [*methods]} if methods else {})
         self.function = function
 
     async def run(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:

@@ -26,11 +26,10 @@ class MountHandler(Handler):
     """
 
     def __init__(self, kind: str, prefix: str, given: dict[str, Any], place: Callable[[], dict[str, int]]) -> None:
-        self.kind = kind
         self._given = {"prefix": prefix, **given}
         self._place = place
         self.mounted: Registry | None = None
-        super().__init__(prefix, self._given)
+        super().__init__(kind, prefix, self._given)
 
     def prepare(self) -> bool:
         before = self.registration

@@ -11,20 +11,10 @@ import trunkline
 from .._generated.option_names import PROMPT_OPTIONS, PROMPT_REGISTRATION
 from ..model.base import present
 from ..options import Unpack, encoded
-from ..returns import Answer, render_messages
+from ..returns import render_messages
 from ..signature.string_arguments import TextSignature
-from .function import SignatureHandler
+from .function import FunctionHandler
 from .registry import Registration, Registry, decorator, described, taken
-
-
-class PromptHandler(SignatureHandler[TextSignature]):
-    """Called with the prompt's arguments. Returns messages."""
-
-    kind = "prompt"
-
-    def render(self, value: Any) -> Answer:
-        return render_messages(value)
-
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -79,7 +69,7 @@ class Prompts(Registry):
         self._remove("prompt", name, f"prompt named {name!r}")
 
 
-def _prompt(function: Callable[..., Any], options: Mapping[str, Any]) -> PromptHandler:
+def _prompt(function: Callable[..., Any], options: Mapping[str, Any]) -> FunctionHandler:
     given = encoded(PROMPT_OPTIONS, options)
     beside = taken(given, *PROMPT_REGISTRATION)
     prompt = described(function, given)
@@ -89,4 +79,6 @@ def _prompt(function: Callable[..., Any], options: Mapping[str, Any]) -> PromptH
         for one in signature.arguments
     ]
     registration = {"prompt": prompt | present(arguments=arguments or None), **beside}
-    return PromptHandler(prompt["name"], function, signature, registration)
+    return FunctionHandler(
+        "prompt", prompt["name"], function, signature.parameters, registration, signature.bind, render_messages
+    )

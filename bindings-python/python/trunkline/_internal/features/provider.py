@@ -69,8 +69,6 @@ Provider: TypeAlias = AsyncProvider[D_co] | SyncProvider[D_co]
 class ProviderHandler(Handler):
     """An object with `list(cursor, ctx)` and `get(params, ctx)`."""
 
-    kind = "provider"
-
     def __init__(self, category: Category, provider: Any) -> None:
         where = type(provider).__qualname__
         self._list = _method(provider, "list", where)
@@ -78,7 +76,7 @@ class ProviderHandler(Handler):
         awaits = is_async(self._list)
         if awaits != is_async(self._get):
             raise InvalidArgumentError(f"{where}: list and get must both be defined with async def, or both with def")
-        super().__init__((category, id(provider)), {"of": category}, in_thread=not awaits)
+        super().__init__("provider", (category, id(provider)), {"of": category}, in_thread=not awaits)
         self._category: Category = category
         self.provider = provider
 

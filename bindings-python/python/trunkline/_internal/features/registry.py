@@ -14,8 +14,8 @@ from ..port.port import Port
 from ..port.scope import telemetry_of
 from ..signature.dependencies import Dependency, Depends, key_of
 from ..signature.parameters import Planner, describe, name_of
-from .completer import Completer
-from .function import FunctionHandler, VisibilityHandler
+from .completer import completer
+from .function import FunctionHandler, visibility
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -152,9 +152,9 @@ class Registry:
         handler.origin = make, function, options
         handler.require(self._dependencies)
         if visible is not None:
-            handler.visible = VisibilityHandler(visible)
+            handler.visible = visibility(visible)
         if complete:
-            handler.completers = {name: Completer(name, suggest) for name, suggest in complete.items()}
+            handler.completers = {name: completer("completer", name, suggest) for name, suggest in complete.items()}
         return handler
 
     def _found(self, kind: str, key: str) -> Registration:

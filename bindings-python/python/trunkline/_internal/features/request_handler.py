@@ -15,23 +15,8 @@ from ..options import Unpack, encoded
 from ..returns import Answer
 from ..schema.jsonable import jsonable
 from ..signature.tool_signature import Signature
-from .function import SignatureHandler
+from .function import FunctionHandler
 from .registry import Registry, decorator
-
-
-class RequestHandler(SignatureHandler[Signature]):
-    """Called with the params of the request. Returns the result, an object."""
-
-    kind = "requestHandler"
-
-    def render(self, value: Any) -> Answer:
-        if isinstance(value, InputRequired):
-            raise TypeError("custom requests cannot ask for input")
-        result = jsonable(value)
-        if result is None or isinstance(result, Mapping):
-            return VALUE, cast("Any", result)
-        raise TypeError(f"a result must be an object, such as {{'value': ...}}, not {type(value).__qualname__}")
-
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -70,7 +55,9 @@ class RequestHandlers(Registry):
         schema = given.get("paramsSchema")
         signature = Signature(function, "a request handler", input_schema=schema, output_schema={})
         registration = {"method": method, **given, "paramsSchema": signature.input_schema}
-        handler = RequestHandler(method, function, signature, registration)
+        handler = FunctionHandler(
+            "requestHandler", method, function, signature.parameters, registration, signature.bind, _render
+        )
         handler.require(self._dependencies)
         self._add(handler)
 
@@ -81,3 +68,12 @@ class RequestHandlers(Registry):
             InvalidArgumentError: If there is none.
         """
         self._remove("requestHandler", method, f"handler of {method!r}")
+
+
+def _render(value: Any) -> Answer:
+    if isinstance(value, InputRequired):
+        raise TypeError("custom requests cannot ask for input")
+    result = jsonable(value)
+    if result is None or isinstance(result, Mapping):
+        return VALUE, cast("Any", result)
+    raise TypeError(f"a result must be an object, such as {{'value': ...}}, not {type(value).__qualname__}")

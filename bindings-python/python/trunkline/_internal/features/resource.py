@@ -12,29 +12,10 @@ import trunkline
 from .._generated.option_names import RESOURCE_OPTIONS, RESOURCE_REGISTRATION
 from ..errors import InvalidArgumentError
 from ..options import Unpack, encoded
-from ..returns import Answer, render_contents
+from ..returns import render_contents
 from ..signature.string_arguments import TextSignature
-from .function import SignatureHandler
+from .function import FunctionHandler
 from .registry import Registration, Registry, decorator, described, taken
-
-
-class ResourceHandler(SignatureHandler[TextSignature]):
-    """Called without arguments. Returns the contents."""
-
-    kind = "resource"
-
-    def bind(self, body: Any) -> dict[str, Any]:
-        return self._signature.bind(body.get("variables", {}))
-
-    def render(self, value: Any) -> Answer:
-        return render_contents(value)
-
-
-class ResourceTemplateHandler(ResourceHandler):
-    """Called with the variables of the URI."""
-
-    kind = "resourceTemplate"
-
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -98,7 +79,7 @@ class Resources(Registry):
         self._tell({"resourceUpdated": uri})
 
 
-def _resource(uri: str, function: Callable[..., Any], options: Mapping[str, Any]) -> ResourceHandler:
+def _resource(uri: str, function: Callable[..., Any], options: Mapping[str, Any]) -> FunctionHandler:
     is_template, variables = "{" in uri, _variables(uri)
     lists = frozenset(name for name, variable in variables.items() if variable.is_list)
     signature = TextSignature(function, "a resource", lists)
@@ -106,15 +87,17 @@ def _resource(uri: str, function: Callable[..., Any], options: Mapping[str, Any]
     given = encoded(RESOURCE_OPTIONS, options)
     beside = taken(given, *RESOURCE_REGISTRATION)
     descriptor = described(function, given)
-    if is_template:
-        if "size" in given:
-            raise InvalidArgumentError(f"{uri}: a template cannot have a size")
-        template = {"resourceTemplate": {"uriTemplate": uri, **descriptor}, **beside}
-        return ResourceTemplateHandler(uri, function, signature, template)
-    if "unsafePaths" in beside:
+    if is_template and "size" in given:
+        raise InvalidArgumentError(f"{uri}: a template cannot have a size")
+    if not is_template and "unsafePaths" in beside:
         raise InvalidArgumentError(f"{uri}: unsafe_paths is only for templates: this URI has no variables")
-    resource = {"resource": {"uri": uri, **descriptor}, **beside}
-    return ResourceHandler(uri, function, signature, resource)
+    kind, place = ("resourceTemplate", "uriTemplate") if is_template else ("resource", "uri")
+    registration = {kind: {place: uri, **descriptor}, **beside}
+
+    def bind(body: Any) -> dict[str, Any]:
+        return signature.bind(body.get("variables", {}))
+
+    return FunctionHandler(kind, uri, function, signature.parameters, registration, bind, render_contents)
 
 
 class _Variable(NamedTuple):

@@ -16,18 +16,6 @@ from .handler import Handler
 from .registry import Registry
 
 
-class SkillHandler(Handler):
-    """Represents a skill among registered features. The core serves it, so it is never called."""
-
-    kind = "skill"
-
-
-class DirectoryHandler(SkillHandler):
-    """Represents a directory in the same way."""
-
-    kind = "directory"
-
-
 class Skill:
     """A skill of a server, as returned by `add_skill`."""
 
@@ -65,7 +53,7 @@ class Skills(Registry):
         """
         skill = Skill(options.get("root") or files)
         registration = {**_contents(files), **encoded(SKILL_OPTIONS, options)}
-        self._add(SkillHandler(skill, registration))
+        self._add(Handler("skill", skill, registration))
         return skill
 
     def add_directory(
@@ -88,7 +76,7 @@ class Skills(Registry):
                 path is not a directory.
         """
         registration = {"uri": uri, "path": _absolute(path), **encoded(DIRECTORY_OPTIONS, options)}
-        self._add(DirectoryHandler(uri, registration))
+        self._add(Handler("directory", uri, registration))
 
     def remove_directory(self, uri: str) -> None:
         """Remove a directory.

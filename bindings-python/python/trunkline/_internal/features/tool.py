@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, TypeVar, overload
 
@@ -16,22 +16,9 @@ from ..port.port import Port
 from ..port.scope import CallScope
 from ..returns import Answer
 from ..signature.tool_signature import Signature
-from .function import SignatureHandler
+from .function import FunctionHandler
 from .handler import Handler
 from .registry import Registration, Registry, decorator, described, taken
-
-
-class ToolHandler(SignatureHandler[Signature]):
-    """Called with the arguments object. Returns content, structured content or a full result."""
-
-    kind = "tool"
-
-    def render(self, value: Any) -> Answer:
-        return self._signature.returns.render(value)
-
-    @property
-    def explainer(self) -> Handler:
-        return Explainer(self.key, self._signature, in_thread=self.in_thread)
 
 
 class Explainer(Handler):
@@ -39,27 +26,19 @@ class Explainer(Handler):
     that defines the types, or returns whether that library accepts the arguments.
     """
 
-    kind = "tool"
-
-    def __init__(self, key: Hashable, signature: Signature, *, in_thread: bool) -> None:
-        super().__init__(key, {}, in_thread=in_thread)
-        self._signature = signature
+    def __init__(self, tool: Handler, explain: Callable[[dict[str, Any]], bool]) -> None:
+        super().__init__(tool.kind, tool.key, {}, in_thread=tool.in_thread)
+        self._explain = explain
 
     async def run(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:
         return self.run_in_thread(port, ticket, body, scope)
 
-    def call(self, port: Port, ticket: int, body: Any) -> Any:  # noqa: ARG002
-        return self._signature.explain(body)
+    def run_in_thread(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:  # noqa: ARG002
+        return VALUE, self._explain(body)
 
-    def answered(self, value: Any) -> Answer:
-        return VALUE, value
-
-    # The explanation is not an exception of the handler, which did not run.
-    async def answer(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> None:  # noqa: ARG002
-        await super().answer(port, ticket, body, None)
-
-    def answer_in_thread(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> None:  # noqa: ARG002
-        super().answer_in_thread(port, ticket, body, None)
+    def _fail(self, port: Port, ticket: int, error: BaseException, scope: CallScope | None) -> None:  # noqa: ARG002
+        # The explanation is not an exception of the handler, which did not run.
+        super()._fail(port, ticket, error, None)
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -110,13 +89,18 @@ class Tools(Registry):
         self._remove("tool", name, f"tool named {name!r}")
 
 
-def _tool(function: Callable[..., Any], options: Mapping[str, Any]) -> ToolHandler:
+def _tool(function: Callable[..., Any], options: Mapping[str, Any]) -> FunctionHandler:
     given = encoded(TOOL_OPTIONS, options)
     registration = taken(given, *TOOL_REGISTRATION)
     input_schema, output_schema = given.pop("inputSchema", None), given.pop("outputSchema", None)
     tool = described(function, given)
     signature = Signature(function, input_schema=input_schema, output_schema=output_schema)
     tool |= present(inputSchema=signature.input_schema or None, outputSchema=signature.returns.schema or None)
-    wraps, explains = signature.returns.wrap or None, signature.explains or None
-    registration |= present(tool=tool, wrapOutput=wraps, explains=explains)
-    return ToolHandler(tool["name"], function, signature, registration)
+    returns, explains = signature.returns, signature.explains or None
+    registration |= present(tool=tool, wrapOutput=returns.wrap or None, explains=explains)
+    handler = FunctionHandler(
+        "tool", tool["name"], function, signature.parameters, registration, signature.bind, returns.render
+    )
+    if explains:
+        handler.explainer = Explainer(handler, signature.explain)
+    return handler

@@ -20,14 +20,12 @@ from .handler import Handler
 class VerifierHandler(Handler):
     """Called with the presented token. Returns the caller's identity, or None."""
 
-    kind = "verifier"
-
     def __init__(self, function: Verify) -> None:
         if not callable(function):
             raise InvalidArgumentError(
                 f"a verifier must be a function of an AccessToken, not {type(function).__qualname__}"
             )
-        super().__init__(key_of(function), {}, in_thread=not is_async(function))
+        super().__init__("verifier", key_of(function), {}, in_thread=not is_async(function))
         self.function = function
 
     def call(self, port: Port, ticket: int, body: Any) -> Any:

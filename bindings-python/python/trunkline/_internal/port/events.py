@@ -47,7 +47,7 @@ class Handler(Protocol):
     task_name: str
 
     @property
-    def explainer(self) -> Handler:
+    def explainer(self) -> Handler | None:
         """The handler that explains why arguments were rejected."""
         ...
 
