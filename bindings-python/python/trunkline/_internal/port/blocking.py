@@ -45,9 +45,7 @@ class BlockingPort(Port):
                 return
             handler = self.handler(handle, operation)
             if handler is not None and not self.native.cancelled(ticket):
-                context = copy_context()
-                if self.telemetry is not None:
-                    context = self.telemetry.around_call(self.native, ticket, context)
+                context = self.call_context(ticket, None, copy_context)
                 context.run(handler.answer_in_thread, self, ticket, params, None)
 
     def _call(self, ticket: int, handle: int, name: str, body: Any, scope: CallScope | None) -> None:  # noqa: ARG002

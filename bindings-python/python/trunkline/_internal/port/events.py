@@ -6,6 +6,7 @@ import sys
 import threading
 import weakref
 from contextlib import suppress
+from contextvars import Context as ContextVars
 from contextvars import copy_context
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, cast
@@ -16,12 +17,11 @@ from .._generated.methods import EXPLAIN
 from ..errors import TrunklineError
 from .handoff import ReadHandoff
 from .log import write_logs
-from .scope import NO_SPAN, begins_request
+from .scope import NO_SPAN
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future, Task
     from collections.abc import Callable, Coroutine, Mapping
-    from contextvars import Context as ContextVars
 
     from ..telemetry import SentSpan, Telemetry
     from .scope import CallScope, NoSpan
@@ -74,6 +74,8 @@ class Events:
     def __init__(self, native: _native.Port) -> None:
         self.native = native
         self.loop: AbstractEventLoop | None = None
+        # The context in which the server was started, for work outside of requests.
+        self.context: ContextVars = ContextVars()
         self.handlers: dict[int, Handler] = {}
         # Connection -> the handlers for requests of its server, by operation. Server -> the
         # functions of its store.
@@ -205,9 +207,7 @@ class Events:
     def _start(
         self, loop: AbstractEventLoop, handler: Handler, ticket: int, body: Any, scope: CallScope | None
     ) -> None:
-        context = None if scope is None else scope.context.copy()
-        if self.telemetry is not None and begins_request(scope):
-            context = self.telemetry.around_call(self.native, ticket, context or copy_context())
+        context = self.call_context(ticket, scope, copy_context)
         task = start_task(loop, self._answer(handler, ticket, body, scope), handler.task_name, context)
         if not task.done():
             self._tasks[ticket] = task  # a loop only keeps weak references to its tasks
@@ -235,6 +235,16 @@ class Events:
     def _poll_soon(self) -> None:
         if self.loop is not None:
             self._handoff.poll_soon(self.loop, self.drain)
+
+    def call_context(self, ticket: int, scope: CallScope | None, copy: Callable[[], ContextVars]) -> ContextVars:
+        """Return the context variables of a call: a copy of those of what caused it, or the result
+        of `copy`, with the span of its request.
+        """
+        context = copy() if scope is None else scope.context.copy()
+        # A call with values continues its request through middleware, within the span.
+        if self.telemetry is not None and (scope is None or scope.vars is None):
+            context = self.telemetry.around_call(self.native, ticket, context)
+        return context
 
     def span(self, target: int, json: dict[str, Any]) -> SentSpan | NoSpan:
         """Return the span of a request to the client of a call."""

@@ -57,8 +57,6 @@ class Lifecycle(Events):
         self.lifespan: Lifespan | None = None
         # A loop for blocking clients, and for users that remain when theirs has ended.
         self.background: BackgroundLoop | None = None
-        # The context in which the server was started, for work outside of requests.
-        self.context: ContextVars = ContextVars()
         # Running `on_error` functions.
         self._hooks: set[Task[None]] = set()
         # The error hooks and the overrides of dependencies, which belong to the server.
@@ -75,8 +73,10 @@ class Lifecycle(Events):
             self._running_loop = _get_running_loop
             if self.loop is not None and (self.loop is loop or self.loop.is_running()):
                 return
-            self.context = copy_context()
-            self.pool.prepare(self.context)
+            self.context: ContextVars = copy_context()
+            hosted = [handler for handlers in [*self.hosts.values()] for handler in handlers.values()]
+            if any(handler.in_thread for handler in [*self.handlers.values(), *hosted]):
+                self.pool.start()
             self.native.notify(0, {"logLevel": wanted_level()})
             self.move(loop)
 

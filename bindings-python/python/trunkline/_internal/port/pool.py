@@ -4,7 +4,6 @@ an event loop.
 
 from __future__ import annotations
 
-import contextvars
 import os
 import threading
 import time
@@ -14,7 +13,6 @@ from typing import Final
 
 from ..errors import TrunklineError
 from .events import Events
-from .scope import begins_request
 
 # Idle threads end after this time, except for the last one.
 _IDLE_MS: Final = 10_000
@@ -42,17 +40,6 @@ class Pool:
         self._threads: set[threading.Thread] = set()
         self._waiting: set[threading.Thread] = set()
         self._stopping = False
-        self._context = contextvars.Context()
-
-    def prepare(self, context: contextvars.Context) -> None:
-        """Keep the context of the serving code, and start if a `def` handler is registered."""
-        self._context = context
-        port = self._port()
-        if port is None:
-            return
-        hosted = [handler for handlers in [*port.hosts.values()] for handler in handlers.values()]
-        if any(handler.in_thread for handler in [*port.handlers.values(), *hosted]):
-            self.start()
 
     def start(self) -> None:
         """Ensure that a thread waits for calls.
@@ -169,7 +156,5 @@ class Pool:
             self._native.fail(ticket, {"kind": "internal", "message": f"nothing is registered as {handle} {name}"})
         else:
             scope = port.scope(cause, cause_port)
-            context = (self._context if scope is None else scope.context).copy()
-            if port.telemetry is not None and begins_request(scope):
-                context = port.telemetry.around_call(self._native, ticket, context)
+            context = port.call_context(ticket, scope, port.context.copy)
             context.run(handler.answer_in_thread, port, ticket, body, scope)

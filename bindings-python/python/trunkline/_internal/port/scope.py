@@ -27,13 +27,6 @@ class CallScope:
         self.error: BaseException | None = None
 
 
-def begins_request(scope: CallScope | None) -> bool:
-    """Return True if a call begins its request in this process, rather than continuing one through
-    middleware.
-    """
-    return scope is None or scope.vars is None
-
-
 class NoSpan:
     """Replaces the span of a request without telemetry."""
 
