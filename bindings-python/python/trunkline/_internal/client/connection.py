@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, Union, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, Union, cast
 
 import trunkline
 
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from ..telemetry import SentSpan, Telemetry
     from ._generated.server_requests import Read
     from .connect_options import ConnectOptions, OnNotification
-
-T = TypeVar("T")
 
 Target: TypeAlias = Union[
     str, os.PathLike[str], Sequence[str | os.PathLike[str]], Mapping[str, Any], "trunkline.Server", Transport
@@ -138,23 +136,18 @@ class Connection:
         return bool(self.on_notification or self.listeners or self.handlers)
 
     def lanes(self) -> dict[str, str]:
-        """The server requests that have handlers, each with the handler's lane."""
-        return {name: "pool" if self.uses_pool(handler) else "queue" for name, handler in self.handlers.items()}
-
-    def uses_pool(self, handler: Handler) -> bool:
-        """Return True if the handler runs on a pool thread. A blocking client only has pool threads
-        for its transport and for a server in this process.
+        """The server requests that have handlers, each with the handler's lane. A blocking client
+        only has pool threads for its transport and for a server in this process.
         """
-        return handler.in_thread and (not self.blocking or self.server is not None or handler.key in FUNCTIONS)
+        lanes: dict[str, str] = {}
+        for name, handler in self.handlers.items():
+            has_pool = not self.blocking or self.server is not None or name in FUNCTIONS
+            lanes[name] = "pool" if handler.in_thread and has_pool else "queue"
+        return lanes
 
     def span(self, native: _native.Port, target: int, json: dict[str, Any]) -> SentSpan | NoSpan:
         """Return the span of a request."""
         return NO_SPAN if self.telemetry is None else self.telemetry.sending(native, target, json) or NO_SPAN
-
-    def observe(self, native: _native.Port, target: int, json: dict[str, Any]) -> None:
-        """Add the span of a notification that is about to be sent."""
-        if self.telemetry is not None and "method" in json:
-            json.update(self.telemetry.notifying(native, target, json))
 
     def scope(self) -> CallScope | None:
         """Return the scope of the calls that a request causes, if the server is in this process."""
@@ -175,15 +168,11 @@ class Connection:
         """Return a fact about the server."""
         if (info := self.info) is None:
             raise ClosedError("the client is not connected: use it in a `with` block, or call connect() first")
+        if name == "pid":  # it changes when the server is restarted
+            return (self.described() or {}).get(name)
         if "serverInfo" not in info:
             info.update(self.described() or {})
         return info.get(name)
-
-    @property
-    def pid(self) -> int | None:
-        """The id of the server's current process. It changes when the server is restarted."""
-        self.describe("pid")  # raises if the client was never connected
-        return (self.described() or {}).get("pid")
 
     def described(self) -> dict[str, Any] | None:
         """Return what is known about the server now; None if the connection has ended."""
@@ -305,7 +294,8 @@ class Connected(HostHandlers, ConnectionDescription):
 
     def _note(self, json: dict[str, Any]) -> None:
         port = self._connected_port()
-        self._connection.observe(port.native, self._handle, json)
+        if (telemetry := self._connection.telemetry) is not None and "method" in json:
+            json.update(telemetry.notifying(port.native, self._handle, json))
         port.notify(self._handle, json)
 
     def _connected_port(self) -> Port:
@@ -336,4 +326,4 @@ class Connected(HostHandlers, ConnectionDescription):
         connection.listeners[method] = (function, read)
 
     def _fact(self, name: str) -> Any:
-        return self._connection.pid if name == "pid" else self._connection.describe(name)
+        return self._connection.describe(name)

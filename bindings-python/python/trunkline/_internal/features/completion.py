@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from ..errors import InvalidArgumentError
 from .completer import completer
 from .function import FunctionHandler
-from .registry import Registry, decorator
-
-F = TypeVar("F", bound=Callable[..., Any])
+from .registry import F, Registry, decorator
 
 
 class Completions(Registry):

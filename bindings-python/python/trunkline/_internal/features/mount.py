@@ -11,7 +11,7 @@ from .._generated.option_names import PROXY_OPTIONS
 from ..errors import InvalidArgumentError
 from ..options import Unpack, encoded
 from .handler import Handler
-from .registry import Registry
+from .registry import Registry, Removable
 
 
 class ProxiedClient(Protocol):
@@ -37,26 +37,13 @@ class MountHandler(Handler):
         return self.registration != before
 
 
-class Mount:
+class Mount(Removable):
     """A mounted server, as returned by `mount` and `proxy`."""
 
-    __slots__ = ("_kind", "_prefix", "_registry")
-
-    def __init__(self, registry: Registry, kind: str, prefix: str) -> None:
-        self._registry = registry
-        self._kind = kind
-        self._prefix = prefix
+    __slots__ = ()
 
     def __repr__(self) -> str:
-        return f"Mount({self._prefix!r})"
-
-    def remove(self) -> None:
-        """Unmount the server. Running calls continue.
-
-        Raises:
-            InvalidArgumentError: If it was already unmounted.
-        """
-        self._registry._remove(self._kind, self._prefix, f"{self._kind} {self._prefix!r}: it was removed")
+        return f"Mount({self._key[1]!r})"
 
 
 class Mounts(Registry):
@@ -85,9 +72,9 @@ class Mounts(Registry):
             raise InvalidArgumentError(f"mount() takes a Server, not {server!r}; for a client, use proxy()")
         handler = MountHandler("mount", prefix, {}, server._mountable)
         handler.mounted = server
-        self._add(handler)
+        mount = Mount(self, self._add(handler))
         self._lend(server)
-        return Mount(self, "mount", prefix)
+        return mount
 
     def proxy(self, client: ProxiedClient, **options: Unpack[trunkline.ProxyOptions]) -> Mount:
         """Add the features of the server behind a client, whatever revisions the two sides use.
@@ -115,5 +102,4 @@ class Mounts(Registry):
         if shared is None:
             raise InvalidArgumentError(f"proxy() takes a connected client, not {client!r}")
         prefix = options.get("prefix") or ""
-        self._add(MountHandler("proxy", prefix, encoded(PROXY_OPTIONS, options), shared))
-        return Mount(self, "proxy", prefix)
+        return Mount(self, self._add(MountHandler("proxy", prefix, encoded(PROXY_OPTIONS, options), shared)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, TypeVar, overload
+from typing import Any, overload
 
 import trunkline
 
@@ -14,9 +14,7 @@ from ..options import Unpack, encoded
 from ..returns import render_messages
 from ..signature.string_arguments import TextSignature
 from .function import FunctionHandler
-from .registry import Registration, Registry, decorator, described, taken
-
-F = TypeVar("F", bound=Callable[..., Any])
+from .registry import F, Registration, Registry, decorator, described
 
 
 class Prompts(Registry):
@@ -71,8 +69,7 @@ class Prompts(Registry):
 
 def _prompt(function: Callable[..., Any], options: Mapping[str, Any]) -> FunctionHandler:
     given = encoded(PROMPT_OPTIONS, options)
-    beside = taken(given, *PROMPT_REGISTRATION)
-    prompt = described(function, given)
+    prompt, beside = described(function, given, PROMPT_REGISTRATION)
     signature = TextSignature(function, "a prompt")
     arguments = [
         present(name=one.name, title=one.title, description=one.description, required=one.is_required or None)

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     Make = Callable[[Callable[..., Any], Mapping[str, Any]], FunctionHandler]
 
 E = TypeVar("E", bound="ErrorHook")
+# A function that a decorator returns unchanged.
+F = TypeVar("F", bound=Callable[..., Any])
 EnterLifespan: TypeAlias = Callable[[Any], AbstractAsyncContextManager[Any]]
 """A function of the server that returns an async context manager. It is entered before the first
 call and exited after the last; its value is `ctx.lifespan`.
@@ -429,18 +431,33 @@ def _checked_lifespan(function: EnterLifespan) -> EnterLifespan:
     return function
 
 
-class Registration:
-    """A registered tool, resource, resource template or prompt, with methods to change, hide and
-    remove it.
-
-    Connected clients are notified. Running calls are unaffected.
-    """
+class Removable:
+    """A part of a server that can be removed."""
 
     __slots__ = ("_key", "_registry")
 
     def __init__(self, registry: Registry, key: Key) -> None:
         self._registry = registry
         self._key = key
+
+    def remove(self) -> None:
+        """Remove it, and notify connected clients. Running calls continue.
+
+        Raises:
+            InvalidArgumentError: If it was already removed.
+        """
+        kind, key = self._key
+        self._registry._remove(kind, key, f"{kind} {key!r}: it was removed")
+
+
+class Registration(Removable):
+    """A registered tool, resource, resource template or prompt, with methods to change, hide and
+    remove it.
+
+    Connected clients are notified. Running calls are unaffected.
+    """
+
+    __slots__ = ()
 
     def __repr__(self) -> str:
         return f"Registration({self._key[0]}={self._key[1]!r})"
@@ -472,15 +489,6 @@ class Registration:
         """
         self._registry._set_enabled(self._key, is_enabled=False)
 
-    def remove(self) -> None:
-        """Remove the feature.
-
-        Raises:
-            InvalidArgumentError: If the feature was already removed.
-        """
-        kind, key = self._key
-        self._registry._remove(kind, key, f"{kind} {key!r}: it was removed")
-
 
 def decorator(kind: str, add: Callable[[Callable[..., Any]], object], function: Any = None) -> Any:
     """Return a decorator that adds a function and returns it unchanged, or decorate `function`."""
@@ -494,24 +502,22 @@ def decorator(kind: str, add: Callable[[Callable[..., Any]], object], function: 
     return decorate if function is None else decorate(function)
 
 
-def described(function: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
-    """Return the descriptor of a feature with these options. Name and description default to those
-    of the function.
+def described(
+    function: Callable[..., Any], options: dict[str, Any], registration: Sequence[str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the descriptor of a feature with these options, and those of its registration. Name
+    and description default to those of the function.
     """
+    beside = {name: options.pop(name) for name in registration if name in options}
     name = options.pop("name", None)
     if name is None:
         name = getattr(function, "__name__", None)
     if name is None or name == "<lambda>":
         raise InvalidArgumentError(f"{function!r} has no name: pass name=")
-    meta = taken(options, "_meta")
     if options.get("description") is None:
         options["description"] = describe(function)
-    return {"name": name, **{option: value for option, value in options.items() if value not in (None, {})}, **meta}
-
-
-def taken(options: dict[str, Any], *names: str) -> dict[str, Any]:
-    """Remove some of the options, and return them."""
-    return {name: options.pop(name) for name in names if name in options}
+    given = {option: value for option, value in options.items() if option == "_meta" or value not in (None, {})}
+    return {"name": name, **given}, beside
 
 
 def running_loop() -> object | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import trunkline
 
@@ -16,9 +16,7 @@ from ..returns import Answer
 from ..schema.jsonable import jsonable
 from ..signature.tool_signature import Signature
 from .function import FunctionHandler
-from .registry import Registry, decorator
-
-F = TypeVar("F", bound=Callable[..., Any])
+from .registry import F, Registry, decorator
 
 
 class RequestHandlers(Registry):

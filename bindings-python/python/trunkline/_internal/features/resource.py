@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
 import trunkline
 
@@ -15,9 +15,7 @@ from ..options import Unpack, encoded
 from ..returns import render_contents
 from ..signature.string_arguments import TextSignature
 from .function import FunctionHandler
-from .registry import Registration, Registry, decorator, described, taken
-
-F = TypeVar("F", bound=Callable[..., Any])
+from .registry import F, Registration, Registry, decorator, described
 
 # The expressions of a URI template (RFC 6570). The core validates the template; only the names
 # matter here.
@@ -85,8 +83,7 @@ def _resource(uri: str, function: Callable[..., Any], options: Mapping[str, Any]
     signature = TextSignature(function, "a resource", lists)
     _check(uri, variables, signature)
     given = encoded(RESOURCE_OPTIONS, options)
-    beside = taken(given, *RESOURCE_REGISTRATION)
-    descriptor = described(function, given)
+    descriptor, beside = described(function, given, RESOURCE_REGISTRATION)
     if is_template and "size" in given:
         raise InvalidArgumentError(f"{uri}: a template cannot have a size")
     if not is_template and "unsafePaths" in beside:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, TypeVar, overload
+from typing import Any, overload
 
 import trunkline
 
@@ -18,7 +18,7 @@ from ..returns import Answer
 from ..signature.tool_signature import Signature
 from .function import FunctionHandler
 from .handler import Handler
-from .registry import Registration, Registry, decorator, described, taken
+from .registry import F, Registration, Registry, decorator, described
 
 
 class Explainer(Handler):
@@ -39,9 +39,6 @@ class Explainer(Handler):
     def _fail(self, port: Port, ticket: int, error: BaseException, scope: CallScope | None) -> None:  # noqa: ARG002
         # The explanation is not an exception of the handler, which did not run.
         super()._fail(port, ticket, error, None)
-
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Tools(Registry):
@@ -91,9 +88,8 @@ class Tools(Registry):
 
 def _tool(function: Callable[..., Any], options: Mapping[str, Any]) -> FunctionHandler:
     given = encoded(TOOL_OPTIONS, options)
-    registration = taken(given, *TOOL_REGISTRATION)
     input_schema, output_schema = given.pop("inputSchema", None), given.pop("outputSchema", None)
-    tool = described(function, given)
+    tool, registration = described(function, given, TOOL_REGISTRATION)
     signature = Signature(function, input_schema=input_schema, output_schema=output_schema)
     tool |= present(inputSchema=signature.input_schema or None, outputSchema=signature.returns.schema or None)
     returns, explains = signature.returns, signature.explains or None
