@@ -7,13 +7,11 @@ from itertools import count
 from typing import Any, Final
 
 from ._generated.facts import CallDescription
-from ._generated.models import LoggingLevel
 from .client_requests.input_request import InputRequest
 from .errors import CancelledError, result_of
 from .port.port import Port
 from .port.scope import CallScope
 from .requests import request_json
-from .schema.jsonable import jsonable
 
 # How long one wait lasts. The core enforces the timeout of each request.
 _WAIT_MS: Final = 60_000
@@ -58,20 +56,6 @@ class Call(CallDescription):
 
     def _notify(self, json: dict[str, Any]) -> None:
         self._port.native.notify(self._ticket, json)
-
-    def _send_log(self, level: LoggingLevel, data: Any, logger: str | None) -> None:
-        said: dict[str, Any] = {"level": level, "data": jsonable(data)}
-        self._notify({"log": said if logger is None else {**said, "logger": logger}})
-
-    def _kept(self, name: str) -> tuple[bool, Any]:
-        """Return whether a value was stored under `name`, and the value."""
-        kept: dict[str, Any] = self._fact("once") or {}
-        return name in kept, kept.get(name)
-
-    def _keep(self, name: str, value: Any) -> None:
-        self._notify({"once": {"name": name, "value": value}})
-        if self._info is not None:
-            self._info.setdefault("once", {})[name] = value
 
     def _request_of(self, request: InputRequest[Any], key: str | None, timeout: float | None) -> dict[str, Any]:
         json = request_json(request.method, request.params, timeout)

@@ -93,14 +93,17 @@ class Telemetry:
         json["trace"] = self._carried(span)
         return SentSpan(self, native, span)
 
-    def opening(self, native: _native.Port) -> dict[str, Any]:
-        """Start the span of an opening connection, and return its member of the message."""
-        return self._numbered(native, 0, {"method": "open"})
-
-    def notifying(self, native: _native.Port, target: int, json: dict[str, Any]) -> dict[str, Any]:
-        """Start the span of a notification, and return its member of the message."""
-        sent = {"method": json["method"], "params": json.get("params"), "notification": True}
-        return self._numbered(native, target, sent)
+    def starting(self, native: _native.Port, target: int, json: dict[str, Any]) -> dict[str, Any]:
+        """Start the span of an opening connection or of a notification, and return its member of
+        the message.
+        """
+        record = native.telemetry(target, json)
+        if record is None:
+            return {}
+        number, span = record["number"], self._begin(record, None)
+        with self._lock:
+            self._spans[number] = span
+        return {"span": {"number": number, "trace": self._carried(span)}}
 
     def forget(self, json: dict[str, Any]) -> None:
         """Drop the span of a connection whose open failed at once."""
@@ -136,15 +139,6 @@ class Telemetry:
         if (error := record.get("error")) is not None:
             span.set_status(self._trace.Status(self._trace.StatusCode.ERROR, error or None))
         span.end(record["endUs"] * 1000)
-
-    def _numbered(self, native: _native.Port, target: int, json: dict[str, Any]) -> dict[str, Any]:
-        record = native.telemetry(target, json)
-        if record is None:
-            return {}
-        number, span = record["number"], self._begin(record, None)
-        with self._lock:
-            self._spans[number] = span
-        return {"span": {"number": number, "trace": self._carried(span)}}
 
     def _carried(self, span: Span) -> dict[str, str]:
         """Return the trace context of a span. The core takes from it what a message can carry."""

@@ -116,7 +116,7 @@ class Connection:
             "transport": transport,
             "handlers": self.lanes(),
             **self._auth,
-            **({} if telemetry is None else telemetry.opening(port.native)),
+            **({} if telemetry is None else telemetry.starting(port.native, 0, {"method": "open"})),
         }
         try:
             yield json
@@ -295,7 +295,8 @@ class Connected(HostHandlers, ConnectionDescription):
     def _note(self, json: dict[str, Any]) -> None:
         port = self._connected_port()
         if (telemetry := self._connection.telemetry) is not None and "method" in json:
-            json.update(telemetry.notifying(port.native, self._handle, json))
+            sent = {"method": json["method"], "params": json.get("params"), "notification": True}
+            json.update(telemetry.starting(port.native, self._handle, sent))
         port.notify(self._handle, json)
 
     def _connected_port(self) -> Port:

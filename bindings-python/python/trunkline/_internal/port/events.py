@@ -155,11 +155,9 @@ class Events:
         elif kind in (waist.HTTP_HEAD, waist.HTTP_CHUNK, waist.HTTP_END):
             self._pass_on(kind, ticket, ok, body)
         elif kind == waist.NOTIFICATION:
-            loop, receive = self._known(self._listeners, handle) or (None, _ignore)
-            if loop is None or loop is self.loop:
-                receive(name, body, ticket)
-            else:
-                _run_on(loop, receive, name, body, ticket)
+            if (listener := self._known(self._listeners, handle)) is not None:
+                loop, receive = listener
+                self._run_on(loop, receive, name, body, ticket)
         elif kind == waist.CANCEL:
             self._cancel_call(ticket, body or None)
         elif kind == waist.CLOSED:
@@ -188,10 +186,7 @@ class Events:
             return
         if kind == waist.HTTP_END:
             self._exchanges.pop(ticket, None)
-        if exchange.loop is self.loop:
-            exchange.receive(kind, ok, body)
-        else:
-            _run_on(exchange.loop, exchange.receive, kind, ok, body)
+        self._run_on(exchange.loop, exchange.receive, kind, ok, body)
 
     def _call(self, ticket: int, handle: int, name: str, body: Any, scope: CallScope | None) -> None:
         handler, loop = self.handler(handle, name), self.loop
@@ -199,10 +194,7 @@ class Events:
             self.native.fail(ticket, {"kind": "internal", "message": f"nothing is registered as {handle} {name}"})
             return
         own = self._listeners[handle][0] if name and handle in self._listeners else None
-        if own is None or own is loop:
-            self._start(loop, handler, ticket, body, scope)
-        else:
-            _run_on(own, self._start, own, handler, ticket, body, scope)
+        self._run_on(own, self._start, own or loop, handler, ticket, body, scope)
 
     def _start(
         self, loop: AbstractEventLoop, handler: Handler, ticket: int, body: Any, scope: CallScope | None
@@ -230,7 +222,7 @@ class Events:
             if getcoroutinestate(cast("Coroutine[Any, Any, None]", task.get_coro())) == CORO_CREATED:
                 self._tasks.pop(ticket, None)  # the task ends before its first step
         else:
-            _run_on(loop, task.cancel, reason)
+            self._run_on(loop, task.cancel, reason)
 
     def _poll_soon(self) -> None:
         if self.loop is not None:
@@ -274,24 +266,19 @@ class Events:
         return found
 
     def _settle(self, future: Future[_T], result: _T) -> None:
-        if (loop := future.get_loop()) is self.loop:
-            _set_result(future, result)
-        else:
-            _run_on(loop, _set_result, future, result)
+        self._run_on(future.get_loop(), _set_result, future, result)
+
+    def _run_on(self, loop: AbstractEventLoop | None, function: Callable[..., object], *arguments: Any) -> None:
+        """Call a function on a loop: at once if that handles the events or none is given."""
+        if loop is None or loop is self.loop:
+            function(*arguments)
+        elif not loop.is_closed():
+            loop.call_soon_threadsafe(function, *arguments)
 
     def _forget(self, handle: int) -> None:
         """Remove the receivers of a connection's events."""
         self._listeners.pop(handle, None)
         self.hosts.pop(handle, None)
-
-
-def _ignore(_method: str, _params: Any, _ticket: int) -> None:
-    pass
-
-
-def _run_on(loop: AbstractEventLoop, function: Callable[..., object], *arguments: Any) -> None:
-    if not loop.is_closed():
-        loop.call_soon_threadsafe(function, *arguments)
 
 
 def _set_result(future: Future[_T], result: _T) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..._generated import methods
 from ..._generated.models import LoggingLevel
+from ...model.base import present
 from ...requests import request_json
 from ...schema.jsonable import jsonable
 from ._generated.client_requests import AsyncClientRequests
@@ -35,7 +36,7 @@ class Context(AsyncClientRequests):
         .. deprecated:: 2026-07-28
             Log to standard error or through OpenTelemetry instead.
         """
-        self._send_log(level, data, logger)
+        self._notify({"log": {"level": level, "data": jsonable(data), **present(logger=logger)}})
         await self._let_others_run()
 
     async def debug(self, data: Any, logger: str | None = None) -> None:
@@ -79,11 +80,12 @@ class Context(AsyncClientRequests):
             function: Takes no parameters, and is `def` or of the same kind as the handler. Its
                 value must have a JSON form, which is what `once` returns.
         """
-        known, value = self._kept(name)
-        if not known:
+        kept: dict[str, Any] = self._fact("once")
+        if name not in kept:
             value = jsonable(await self._value_of(function))
-            self._keep(name, value)
-        return value
+            self._notify({"once": {"name": name, "value": value}})
+            kept[name] = value
+        return kept[name]
 
     async def ping(self, *, timeout: float | None = None) -> None:
         """Wait until the client responds to a ping. Servers can only ping up to revision
