@@ -33,7 +33,7 @@ def completer(
         given: list[Any] = [body["argument"]["value"], context.get("arguments") or {}]
         return dict(zip(names, given, strict=False))
 
-    return FunctionHandler(kind, key, function, parameters, registration or {}, bind, _suggestions)
+    return FunctionHandler(kind, key, parameters, registration or {}, bind, _suggestions)
 
 
 def _suggestions(value: Any) -> Answer:

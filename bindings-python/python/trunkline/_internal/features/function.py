@@ -27,14 +27,13 @@ class FunctionHandler(Handler):
         self,
         kind: str,
         key: Hashable,
-        function: Callable[..., Any],
         parameters: Parameters,
         registration: dict[str, Any],
         bind: Callable[[Any], dict[str, Any]],
         render: Callable[[Any], Answer],
     ) -> None:
         super().__init__(kind, key, registration, in_thread=not parameters.is_async)
-        self.function = function
+        self.function = parameters.function
         self._bind = bind
         self._render = render
         self._context_name = parameters.context_name
@@ -109,7 +108,7 @@ def visibility(function: Callable[..., Any]) -> FunctionHandler:
         name = parameters.named[0].name
         raise InvalidArgumentError(f"{parameters.where}: it can take only the context and dependencies, not {name!r}")
     # The body only contains the name of the feature.
-    return FunctionHandler("visibility", None, function, parameters, {}, lambda _: {}, _decision)
+    return FunctionHandler("visibility", None, parameters, {}, lambda _: {}, _decision)
 
 
 def _decision(value: Any) -> Answer:

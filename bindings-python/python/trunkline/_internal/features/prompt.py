@@ -69,13 +69,13 @@ class Prompts(Registry):
 
 def _prompt(function: Callable[..., Any], options: Mapping[str, Any]) -> FunctionHandler:
     given = encoded(PROMPT_OPTIONS, options)
-    prompt, beside = described(function, given, PROMPT_REGISTRATION)
     signature = TextSignature(function, "a prompt")
+    prompt, beside = described(signature.parameters, given, PROMPT_REGISTRATION)
     arguments = [
         present(name=one.name, title=one.title, description=one.description, required=one.is_required or None)
         for one in signature.arguments
     ]
     registration = {"prompt": prompt | present(arguments=arguments or None), **beside}
     return FunctionHandler(
-        "prompt", prompt["name"], function, signature.parameters, registration, signature.bind, render_messages
+        "prompt", prompt["name"], signature.parameters, registration, signature.bind, render_messages
     )

@@ -13,7 +13,7 @@ from ..port.log import logger
 from ..port.port import Port
 from ..port.scope import telemetry_of
 from ..signature.dependencies import Dependency, Depends, key_of
-from ..signature.parameters import Planner, describe, name_of
+from ..signature.parameters import Parameters, Planner, name_of
 from .completer import completer
 from .function import FunctionHandler, visibility
 
@@ -503,7 +503,7 @@ def decorator(kind: str, add: Callable[[Callable[..., Any]], object], function: 
 
 
 def described(
-    function: Callable[..., Any], options: dict[str, Any], registration: Sequence[str]
+    parameters: Parameters, options: dict[str, Any], registration: Sequence[str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the descriptor of a feature with these options, and those of its registration. Name
     and description default to those of the function.
@@ -511,11 +511,11 @@ def described(
     beside = {name: options.pop(name) for name in registration if name in options}
     name = options.pop("name", None)
     if name is None:
-        name = getattr(function, "__name__", None)
+        name = getattr(parameters.function, "__name__", None)
     if name is None or name == "<lambda>":
-        raise InvalidArgumentError(f"{function!r} has no name: pass name=")
+        raise InvalidArgumentError(f"{parameters.function!r} has no name: pass name=")
     if options.get("description") is None:
-        options["description"] = describe(function)
+        options["description"] = parameters.description or None
     given = {option: value for option, value in options.items() if option == "_meta" or value not in (None, {})}
     return {"name": name, **given}, beside
 

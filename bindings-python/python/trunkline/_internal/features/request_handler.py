@@ -53,9 +53,7 @@ class RequestHandlers(Registry):
         schema = given.get("paramsSchema")
         signature = Signature(function, "a request handler", input_schema=schema, output_schema={})
         registration = {"method": method, **given, "paramsSchema": signature.input_schema}
-        handler = FunctionHandler(
-            "requestHandler", method, function, signature.parameters, registration, signature.bind, _render
-        )
+        handler = FunctionHandler("requestHandler", method, signature.parameters, registration, signature.bind, _render)
         handler.require(self._dependencies)
         self._add(handler)
 

@@ -83,7 +83,7 @@ def _resource(uri: str, function: Callable[..., Any], options: Mapping[str, Any]
     signature = TextSignature(function, "a resource", lists)
     _check(uri, variables, signature)
     given = encoded(RESOURCE_OPTIONS, options)
-    descriptor, beside = described(function, given, RESOURCE_REGISTRATION)
+    descriptor, beside = described(signature.parameters, given, RESOURCE_REGISTRATION)
     if is_template and "size" in given:
         raise InvalidArgumentError(f"{uri}: a template cannot have a size")
     if not is_template and "unsafePaths" in beside:
@@ -94,7 +94,7 @@ def _resource(uri: str, function: Callable[..., Any], options: Mapping[str, Any]
     def bind(body: Any) -> dict[str, Any]:
         return signature.bind(body.get("variables", {}))
 
-    return FunctionHandler(kind, uri, function, signature.parameters, registration, bind, render_contents)
+    return FunctionHandler(kind, uri, signature.parameters, registration, bind, render_contents)
 
 
 class _Variable(NamedTuple):

@@ -89,14 +89,12 @@ class Tools(Registry):
 def _tool(function: Callable[..., Any], options: Mapping[str, Any]) -> FunctionHandler:
     given = encoded(TOOL_OPTIONS, options)
     input_schema, output_schema = given.pop("inputSchema", None), given.pop("outputSchema", None)
-    tool, registration = described(function, given, TOOL_REGISTRATION)
     signature = Signature(function, input_schema=input_schema, output_schema=output_schema)
+    tool, registration = described(signature.parameters, given, TOOL_REGISTRATION)
     tool |= present(inputSchema=signature.input_schema or None, outputSchema=signature.returns.schema or None)
     returns, explains = signature.returns, signature.explains or None
     registration |= present(tool=tool, wrapOutput=returns.wrap or None, explains=explains)
-    handler = FunctionHandler(
-        "tool", tool["name"], function, signature.parameters, registration, signature.bind, returns.render
-    )
+    handler = FunctionHandler("tool", tool["name"], signature.parameters, registration, signature.bind, returns.render)
     if explains:
         handler.explainer = Explainer(handler, signature.explain)
     return handler

@@ -32,6 +32,7 @@ class Parameters:
     def __init__(self, function: Callable[..., Any], noun: str = "a handler") -> None:
         from inspect import getdoc
 
+        self.function = function
         self.where = where = name_of(function)
         self.is_async = _checked_async(function, where, noun)
         self.hints = _hints(function, where)
@@ -41,7 +42,8 @@ class Parameters:
         self.dependencies = Planner(self.is_async, (where,), names).take(given, self.hints)
         self.takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in given)
         self.named = [parameter for parameter in given if parameter.kind is not parameter.VAR_KEYWORD]
-        self._described = read_docstring(getdoc(function) or "")[1]
+        # The docstring without the sections on parameters, results and exceptions.
+        self.description, self._described = read_docstring(getdoc(function) or "")
 
     def about(self, parameter: Parameter, schema: Schema) -> Schema:
         """Return the parameter's schema. Without a description of its own, it gets the one from the
@@ -94,15 +96,6 @@ class Given(NamedTuple):
 def name_of(function: Any) -> str:
     """Return the name of a function for error messages."""
     return getattr(function, "__qualname__", None) or repr(function)
-
-
-def describe(function: Callable[..., Any]) -> str | None:
-    """Return a function's docstring as a description, without the sections on parameters, results
-    and exceptions.
-    """
-    from inspect import getdoc
-
-    return read_docstring(getdoc(function) or "")[0] or None
 
 
 def _take_context(where: str, parameters: list[Parameter], hints: dict[str, Any], *, is_async: bool) -> str | None:
