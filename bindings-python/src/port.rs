@@ -144,7 +144,8 @@ impl Port {
     /// Events as tuples `(kind, ticket, handle, ok, name, body, cause, cause_port)`.
     fn drain<'py>(&self, py: Python<'py>, lane: &str, max: usize, wait_ms: u64) -> PyResult<Bound<'py, PyList>> {
         contained(|| {
-            let lane = lane_of(lane)?;
+            let unknown = || raise("invalidArgument", format!("lane must be \"queue\" or \"pool\", not {lane:?}"));
+            let lane = Lane::ALL.into_iter().find(|one| one.as_str() == lane).ok_or_else(unknown)?;
             let events = in_slices(py, wait_ms, |slice_ms| {
                 let events = self.port.drain(lane, max, slice_ms)?;
                 Ok(if events.is_empty() { None } else { Some(events) })
@@ -157,16 +158,7 @@ impl Port {
     fn wait<'py>(&self, py: Python<'py>, ticket: u64, wait_ms: u64) -> PyResult<Option<(bool, Bound<'py, PyAny>)>> {
         contained(|| {
             let reply = in_slices(py, wait_ms, |slice_ms| self.port.wait(ticket, slice_ms))?;
-            Ok(match reply {
-                None => None,
-                Some(reply) => {
-                    let ok = reply.is_ok();
-                    Some(match body_of(py, &Body::from(reply).into_bytes()) {
-                        Ok(body) => (ok, body),
-                        Err(message) => (false, unreadable(py, &message)?),
-                    })
-                }
-            })
+            reply.map(|reply| outcome(py, reply.is_ok(), &Body::from(reply).into_bytes())).transpose()
         })
     }
 
@@ -241,50 +233,40 @@ impl Port {
         encode_options(given, refused)
     }
 
-    /// Converts events for Python. An event that fails does not affect the others: a call gets an
-    /// error response here, and the error is reported along with the other events, or raised if
-    /// there are none.
+    /// Converts events for Python. An event that fails is reported as an unraisable exception, and
+    /// does not affect the others: a call gets an error response here.
     fn records<'py>(&self, py: Python<'py>, events: Vec<Event>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
-        let mut fault = None;
         for event in events {
             let (kind, ticket) = (event.kind, event.ticket);
             if let Err(error) = contained(|| list.append(self.event(py, event)?)) {
                 if kind == EventKind::Call {
                     let _ = self.port.fail(ticket, UNREADABLE_CALL);
                 }
-                fault = Some(error);
-            }
-        }
-        match fault {
-            Some(error) if list.is_empty() => Err(error),
-            Some(error) => {
                 error.write_unraisable(py, None);
-                Ok(list)
             }
-            None => Ok(list),
         }
+        Ok(list)
     }
 
     /// Converts an event for Python. A call whose body fails to decode gets an error response here,
     /// and appears as cancelled to the host.
     fn event<'py>(&self, py: Python<'py>, mut event: Event) -> PyResult<EventRecord<'py>> {
         let (ok, body) = (event.ok(), event.body.into_bytes());
-        let body = match event.kind {
-            EventKind::Cancel => Ok(PyString::new(py, &String::from_utf8_lossy(&body)).into_any()),
-            EventKind::HttpChunk => Ok(PyBytes::new(py, &body).into_any()),
-            _ => body_of(py, &body),
-        };
-        let (ok, body) = match (body, event.kind) {
-            (Ok(body), _) => (ok, body),
-            (Err(message), EventKind::Call) => {
-                let failure = failure(py, "internal", &message)?;
-                // If that fails, no one is waiting for it anymore.
-                let _ = self.port.fail(event.ticket, &encode(&failure)?);
-                event.kind = EventKind::Cancel;
-                (true, PyString::new(py, &message).into_any())
-            }
-            (Err(message), _) => (false, unreadable(py, &message)?),
+        let (ok, body) = match event.kind {
+            EventKind::Cancel => (ok, PyString::new(py, &String::from_utf8_lossy(&body)).into_any()),
+            EventKind::HttpChunk => (ok, PyBytes::new(py, &body).into_any()),
+            EventKind::Call => match body_of(py, &body) {
+                Ok(body) => (ok, body),
+                Err(message) => {
+                    let failure = failure(py, "internal", &message)?;
+                    // If that fails, no one is waiting for it anymore.
+                    let _ = self.port.fail(event.ticket, &encode(&failure)?);
+                    event.kind = EventKind::Cancel;
+                    (true, PyString::new(py, &message).into_any())
+                }
+            },
+            _ => outcome(py, ok, &body)?,
         };
         Ok((event.kind as u8, event.ticket, event.handle, ok, event.name, body, event.cause, event.cause_port))
     }
@@ -298,9 +280,12 @@ fn body_of<'py>(py: Python<'py>, body: &[u8]) -> Result<Bound<'py, PyAny>, Strin
     if body.is_empty() { Ok(py.None().into_bound(py)) } else { decode(py, body) }
 }
 
-/// An error object in place of a peer's body that cannot be decoded.
-fn unreadable<'py>(py: Python<'py>, message: &str) -> PyResult<Bound<'py, PyAny>> {
-    failure(py, "transport", &format!("invalid response: {message}"))
+/// Whether a request succeeded, and its body; a body that cannot be decoded is a failure.
+fn outcome<'py>(py: Python<'py>, ok: bool, body: &[u8]) -> PyResult<(bool, Bound<'py, PyAny>)> {
+    match body_of(py, body) {
+        Ok(body) => Ok((ok, body)),
+        Err(message) => Ok((false, failure(py, "transport", &format!("invalid response: {message}"))?)),
+    }
 }
 
 fn failure<'py>(py: Python<'py>, kind: &str, message: &str) -> PyResult<Bound<'py, PyAny>> {
@@ -308,14 +293,6 @@ fn failure<'py>(py: Python<'py>, kind: &str, message: &str) -> PyResult<Bound<'p
     error.set_item("kind", kind)?;
     error.set_item("message", message)?;
     Ok(error.into_any())
-}
-
-fn lane_of(name: &str) -> PyResult<Lane> {
-    match name {
-        "queue" => Ok(Lane::Queue),
-        "pool" => Ok(Lane::Pool),
-        _ => Err(raise("invalidArgument", format!("lane must be \"queue\" or \"pool\", not {name:?}"))),
-    }
 }
 
 /// Waits for up to `wait_ms` without the GIL. The main thread checks for signals between slices.

@@ -10,8 +10,6 @@ from ..errors import InvalidArgumentError
 from .asynchronous import is_async
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
-
     from ..context._async.context import Context
     from ..context._sync.context import SyncContext
     from ..port.loop_side import LoopSide
@@ -63,17 +61,17 @@ class Dependency:
         self.arguments: list[str] = []
 
 
-class RequestScope:
+class RequestScope(AsyncExitStack):
     """The dependencies of one request. For a `def` handler, its coroutines never suspend: the
     thread blocks while the event loop runs an `async def` dependency.
     """
 
     def __init__(self, context: Context | SyncContext, arguments: Mapping[str, Any], *, in_thread: bool) -> None:
+        super().__init__()
         self._context = context
         self._arguments = arguments
         self._in_thread = in_thread
         self._values: dict[int, Any] = {}
-        self._stack = AsyncExitStack()
         self._side: LoopSide | None = None
 
     async def value(self, dependency: Dependency) -> Any:
@@ -92,17 +90,11 @@ class RequestScope:
             if not dependency.is_generator:
                 value = await value if dependency.is_async else value
             elif dependency.is_async:
-                value = await self._stack.enter_async_context(value)
+                value = await self.enter_async_context(value)
             else:
-                value = self._stack.enter_context(value)
+                value = self.enter_context(value)
         self._values[key] = value
         return value
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *outcome: Any) -> None:  # noqa: PYI036 - they are passed on
-        await self._stack.__aexit__(*outcome)
 
     def _chosen(self, dependency: Dependency) -> Dependency:
         overrides = self._context._port.overrides
@@ -135,7 +127,7 @@ class RequestScope:
 
         if (side := self._side) is None:
             side = self._side = LoopSide(self._context._port, self._context._ticket)
-            self._stack.callback(side.end)
+            self.callback(side.end)
         if not dependency.is_generator:
             return side.run(lambda: dependency.call(**arguments))
         manager = dependency.call(**arguments)
@@ -144,7 +136,7 @@ class RequestScope:
             return side.run(lambda: manager.__aexit__(*outcome))
 
         value = side.run(manager.__aenter__)
-        self._stack.push(leave)
+        self.push(leave)
         return value
 
 
