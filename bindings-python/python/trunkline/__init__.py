@@ -51,10 +51,8 @@ __version__ = _native.VERSION
 # Annotation types and rarely used functions, loaded on first access.
 _LAZY = {
     **dict.fromkeys(_api.OPTIONS, "_generated.options"),
+    **dict.fromkeys(("ConnectOptions", "OnNotification", "OnToolsChanged"), "client.connect_options"),
     "ASGIApp": "http_mount",
-    "ConnectOptions": "client.connect_options",
-    "OnNotification": "client.connect_options",
-    "OnToolsChanged": "client.connect_options",
     "Store": "_generated.store",
     "check_store": "server.store_check",
 }

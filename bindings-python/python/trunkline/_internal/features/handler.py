@@ -33,6 +33,9 @@ class Handler:
         # The registration message, without the server.
         self.registration = {"lane": "pool" if in_thread else "queue", **registration}
         self.in_thread = in_thread
+        # On the server's current port; 0 if it could not be registered there.
+        self.handle = 0
+        self.is_enabled = True
         # For features that can be changed: the factory, function and options they were made with.
         self.origin: Any = None
         # Decides who sees the feature.

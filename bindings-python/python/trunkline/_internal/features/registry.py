@@ -69,8 +69,6 @@ class Registry:
         self._overrides: dict[Hashable, Callable[[bool], Dependency]] = {}
         # In order of registration, which is the order of lists, middleware and template matching.
         self._things: dict[Key, Handler] = {}
-        self._handles: dict[Key, int] = {}
-        self._disabled: set[Key] = set()
         self._lock = threading.RLock()
         self._port: Port | None = None
         self._handle = 0
@@ -133,14 +131,13 @@ class Registry:
         key = (handler.kind, handler.key)
         with self._lock:
             port = self._bind()
-            old = self._handles.get(key)
+            old = self._things.get(key)
             if old is not None and handler.kind in ("middleware", "provider"):  # they have no names in the core
                 raise InvalidArgumentError(f"the server already has this {handler.kind}")
-            self._register(port, key, handler)
+            self._register(port, handler)
             self._things[key] = handler
-            self._disabled.discard(key)
-            if old is not None:
-                port.unregister(old)  # the core has replaced it
+            if old is not None and old.handle:
+                port.unregister(old.handle)  # the core has replaced it
         return key
 
     def _added(self, make: Make, function: Callable[..., Any], options: Mapping[str, Any]) -> Registration:
@@ -168,25 +165,22 @@ class Registry:
         """Replace a feature by one made with other options, at the same position."""
         with self._lock:
             port = self._bind()
-            make, old, given = self._thing(key).origin
-            handler = self._made(make, function or old, {**given, **options})
+            old = self._thing(key)
+            make, known, given = old.origin
+            handler = self._made(make, function or known, {**given, **options})
+            handler.is_enabled = old.is_enabled
             changed = (handler.kind, handler.key)
-            self._register(port, changed, handler, self._handles[key])
+            self._register(port, handler, old.handle)
             self._things = {changed if name == key else name: thing for name, thing in self._things.items()}
             self._things[changed] = handler
-            if changed != key:
-                del self._handles[key]
-                if key in self._disabled:
-                    self._disabled.remove(key)
-                    self._disabled.add(changed)
         return changed
 
     def _set_enabled(self, key: Key, *, is_enabled: bool) -> None:
         with self._lock:
             port = self._bind()
-            self._thing(key)
-            (self._disabled.discard if is_enabled else self._disabled.add)(key)
-            port.native.notify(self._handles[key], {"enabled": is_enabled})
+            handler = self._thing(key)
+            handler.is_enabled = is_enabled
+            port.native.notify(handler.handle, {"enabled": is_enabled})
 
     def _thing(self, key: Key) -> Handler:
         handler = self._things.get(key)
@@ -200,12 +194,10 @@ class Registry:
         """
         with self._lock:
             port = self._bind()
-            if self._things.pop((kind, key), None) is None:
+            if (handler := self._things.pop((kind, key), None)) is None:
                 raise InvalidArgumentError(f"the server has no {what}")
-            self._disabled.discard((kind, key))
-            handle = self._handles.pop((kind, key), None)
-            if handle is not None:  # otherwise it was a completion of the removed feature
-                port.unregister(handle)
+            if handler.handle:  # otherwise it was a completion of the removed feature
+                port.unregister(handler.handle)
 
     def _transport(self, port: Port, transport: dict[str, Any]) -> tuple[dict[str, Any], int | None]:
         """Return a transport in the core's form, and the handle of its token verifier, if any,
@@ -277,13 +269,13 @@ class Registry:
         port, and is registered again.
         """
         used: list[tuple[Registry, Port]] = []
-        for key, handler in [*self._things.items()]:
+        for handler in [*self._things.values()]:
             mounted: Registry | None = getattr(handler, "mounted", None)
             if mounted is not None:
                 used.append((mounted, mounted._acquire(loop)[0]))
                 if handler.prepare():
-                    port.unregister(self._handles[key])
-                    self._register(port, key, handler)
+                    port.unregister(handler.handle)
+                    self._register(port, handler)
         return used
 
     def _lend(self, mounted: Registry) -> None:
@@ -378,20 +370,19 @@ class Registry:
                 if self._store:
                     port.hosts[self._handle] = self._store
                 self._users.clear()
-                self._handles.clear()
-                for key, handler in self._things.items():
+                for handler in self._things.values():
                     try:
-                        self._register(port, key, handler)
+                        self._register(port, handler)
                     except InvalidArgumentError:
                         if handler.kind != "completion":
                             raise
-                        continue  # the completed feature was removed
-                    if key in self._disabled:
-                        port.native.notify(self._handles[key], {"enabled": False})
+                        handler.handle = 0  # the completed feature was removed
+                    if not handler.is_enabled:
+                        port.native.notify(handler.handle, {"enabled": False})
                 self._port = port
             return self._port
 
-    def _register(self, port: Port, key: Key, handler: Handler, replaces: int | None = None) -> None:
+    def _register(self, port: Port, handler: Handler, replaces: int | None = None) -> None:
         handler.prepare()
         json: dict[str, Any] = {"server": self._handle, **handler.registration}
         if replaces is not None:
@@ -407,7 +398,7 @@ class Registry:
                 json["visible"] = hooked(handler.visible)
             if handler.completers:
                 json["complete"] = {name: hooked(completer) for name, completer in handler.completers.items()}
-            self._handles[key] = port.register(handler.kind, json, handler)
+            handler.handle = port.register(handler.kind, json, handler)
         finally:
             for hook in hooks:
                 port.native.unregister(hook)  # the feature keeps it alive
