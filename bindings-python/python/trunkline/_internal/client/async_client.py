@@ -75,7 +75,7 @@ class Client(Connected, AsyncOperations):
             facts = await port.opened(self._handle)
             if self._port is not port:
                 raise ClosedError("the client was closed while it was connecting")
-            self._connection.opened(facts, port.native, self._handle)
+            self._connection.info, self._connection.place = facts, (port.native, self._handle)
         except BaseException:
             if self._port is port:  # otherwise `close` ends it
                 self._port = None

@@ -93,7 +93,9 @@ class Connection:
         self.listeners: dict[str, tuple[Callable[..., Any], Read | None]] = {}
         if on_tools_changed is not None:
             self.listeners[methods.TOOLS_CHANGED] = (on_tools_changed, None)
+        # What is known about the server once the connection is open, and the place of the latter.
         self.info: dict[str, Any] | None = None
+        self.place: tuple[_native.Port, int]
         self._observed: bool | None = given.get("telemetry")
         self.telemetry: Telemetry | None = None
 
@@ -130,11 +132,6 @@ class Connection:
         """True if the client wants list changes."""
         return self.on_notification is not None or any(method in _LISTS_CHANGED for method in self.listeners)
 
-    @property
-    def has_callbacks(self) -> bool:
-        """True if the server may send anything besides responses."""
-        return bool(self.on_notification or self.listeners or self.handlers)
-
     def lanes(self) -> dict[str, str]:
         """The server requests that have handlers, each with the handler's lane. A blocking client
         only has pool threads for its transport and for a server in this process.
@@ -159,10 +156,6 @@ class Connection:
         """
         if self._raises and scope is not None and (error := scope.error) is not None and not reaches_caller(error):
             raise error
-
-    def opened(self, info: dict[str, Any], native: _native.Port, handle: int) -> None:
-        """Store what is known about the server once the connection is open."""
-        self.info, self.place = info, (native, handle)
 
     def describe(self, name: str) -> Any:
         """Return a fact about the server."""

@@ -69,7 +69,7 @@ class SyncClient(Connected, SyncOperations):
             with self._state:
                 if self._port is not port:
                     raise ClosedError("the client was closed while it was connecting")
-                self._connection.opened(facts, port.native, self._handle)
+                self._connection.info, self._connection.place = facts, (port.native, self._handle)
         except BaseException:
             if self._taken(port):  # otherwise `close` ends it
                 self._end(port, 0)
@@ -128,7 +128,9 @@ class SyncClient(Connected, SyncOperations):
 
     def _wait(self, port: BlockingPort, ticket: int, with_progress: bool = False) -> Any:
         """Return the result of a request or an open, delivering events while waiting."""
-        look_ms = _CALLBACK_MS if with_progress or self._connection.has_callbacks else _WAIT_MS
+        connection = self._connection
+        has_callbacks = with_progress or connection.on_notification or connection.listeners or connection.handlers
+        look_ms = _CALLBACK_MS if has_callbacks else _WAIT_MS
         try:
             while (reply := port.native.wait(ticket, look_ms)) is None:
                 self._drain(port)

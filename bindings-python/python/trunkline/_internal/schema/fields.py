@@ -110,11 +110,9 @@ def _collect(item: Any, schema: Mapping[str, Any], found: dict[str, Any]) -> Non
         found["pattern"] = _checked("pattern", getattr(value, "pattern", value), str, "a regular expression")
     if getattr(item, "deprecated", None):
         found["deprecated"] = True
-    for name in ("description", "title"):
+    for name, keyword in (("description", "description"), ("title", "title"), ("documentation", "description")):
         if isinstance(value := getattr(item, name, None), str):
-            found[name] = value
-    if isinstance(documentation := getattr(item, "documentation", None), str):
-        found["description"] = documentation
+            found[keyword] = value
     if isinstance(examples := getattr(item, "examples", None), (list, tuple)):
         found["examples"] = [*cast("list[Any]", examples)]
     for name in ("extra", "json_schema_extra"):
