@@ -104,8 +104,7 @@ export class Connection extends OpenHandle implements RequestSender {
   }
 
   async list(method: string, member: string, options: RequestOptions): Promise<unknown> {
-    const list = (await this.#send(method, undefined, { ...options, all: true })) as Record<string, unknown>;
-    return list[member];
+    return ((await this.#send(method, undefined, { ...options, all: true })) as Record<string, unknown>)[member];
   }
 
   async page(method: string, member: string, cursor: string | undefined, options: RequestOptions): Promise<unknown> {

@@ -27,10 +27,8 @@ interface TelemetryRecord extends RequestRecord {
   metric: { name: string; description: string; value: number; attributes: Api.Attributes; boundaries: number[] };
 }
 
-/** The core's `TelemetryMeasurements`. */
-interface TelemetryMeasurements {
-  measurements: { name: string; description: string; unit: string; monotonic: boolean; value: number }[];
-}
+/** One of the `TelemetryMeasurements` of the core. */
+type Measurement = Record<"name" | "description" | "unit", string> & { monotonic: boolean; value: number };
 
 let api: typeof Api | undefined;
 
@@ -73,9 +71,9 @@ export class Telemetry {
     }
   }
 
-  #measurements(): TelemetryMeasurements["measurements"] {
+  #measurements(): Measurement[] {
     const json = this.core.measurements();
-    return json === "" ? [] : (JSON.parse(json) as TelemetryMeasurements).measurements;
+    return json === "" ? [] : (JSON.parse(json) as { measurements: Measurement[] }).measurements;
   }
 
   /** Runs the function of a call within the span of its request. */

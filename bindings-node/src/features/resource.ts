@@ -60,17 +60,17 @@ export function resourceFeature({ name, uri, complete, ...rest }: ResourceChange
   const { options, members, visible } = partsOf(rest, resourceOptionsNames, resourceOptionsTimes);
   const noun = `resource ${JSON.stringify(name)}`;
   checkHandler(handler, noun);
-  const call = handler as (uri: string, ...rest: unknown[]) => unknown;
-  const answer: Callable["answer"] = (returned) => answerOf(returned, resourceParts);
-  if (uri.includes("{")) {
-    const run = ({ uri, variables }: { uri: string; variables: unknown }, context: Context): unknown => call(uri, variables, context);
-    const description = { resourceTemplate: { uriTemplate: uri, name, ...members }, ...options };
-    return { kind: "resourceTemplate", name: noun, description, callable: { run, answer }, visible, completers: completersOf(complete) };
-  }
+  const isTemplate = uri.includes("{");
   const misplaced = complete !== undefined ? "complete" : rest.unsafePaths !== undefined ? "unsafePaths" : undefined;
-  if (misplaced !== undefined) throw invalid(`${noun}: ${misplaced} is only for templates: ${uri} has no variables`);
-  const run = ({ uri }: { uri: string }, context: Context): unknown => call(uri, context);
-  return { kind: "resource", name: noun, description: { resource: { uri, name, ...members }, ...options }, callable: { run, answer }, visible };
+  if (!isTemplate && misplaced !== undefined) throw invalid(`${noun}: ${misplaced} is only for templates: ${uri} has no variables`);
+  const call = handler as (uri: string, ...rest: unknown[]) => unknown;
+  const callable: Callable = {
+    run: ({ uri, variables }: { uri: string; variables: unknown }, context) => (isTemplate ? call(uri, variables, context) : call(uri, context)),
+    answer: (returned) => answerOf(returned, resourceParts),
+  };
+  const descriptor = isTemplate ? { resourceTemplate: { uriTemplate: uri, name, ...members } } : { resource: { uri, name, ...members } };
+  const completers = isTemplate ? completersOf(complete) : undefined;
+  return { kind: isTemplate ? "resourceTemplate" : "resource", name: noun, description: { ...descriptor, ...options }, callable, visible, completers };
 }
 
 const contentMembers = new Set(["uri", "mimeType", "text", "blob", "_meta"]);
