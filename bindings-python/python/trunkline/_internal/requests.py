@@ -54,8 +54,3 @@ def read_answer(method: str, read: Callable[[Any], T], answer: Any) -> T:
     except (AttributeError, LookupError, TypeError) as error:
         why = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise TransportError(f"invalid response to {method}: {why}") from error
-
-
-def params_of(members: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the params of a request: the members that are set, or None if there are none."""
-    return {name: value for name, value in members.items() if value is not None} or None

@@ -11,8 +11,8 @@ from ..._generated.models import CreateMessageResult, ListRootsResult, Root
 from ..._generated.option_names import SAMPLE_OPTIONS
 from ..._generated.sample_options import SampleOptions
 from ...messages import Messages, messages_of
+from ...model.base import present
 from ...options import Unpack, encoded
-from ...requests import params_of
 from ...schema.elicitation_forms import Form
 from ..input_request import ElicitResult, InputRequest, read_form
 
@@ -36,9 +36,7 @@ def elicit(message: str, schema: Any) -> InputRequest[Any]:
             dataclass, TypedDict or pydantic model, or a JSON Schema.
     """
     form = Form.of(schema)
-    return InputRequest(
-        methods.ELICIT, params_of({"message": message, "requestedSchema": form.schema}), read_form(form)
-    )
+    return InputRequest(methods.ELICIT, present(message=message, requestedSchema=form.schema) or None, read_form(form))
 
 
 def elicit_url(message: str, url: str, *, elicitation_id: str | None = None) -> InputRequest[ElicitResult[None]]:
@@ -52,7 +50,7 @@ def elicit_url(message: str, url: str, *, elicitation_id: str | None = None) -> 
     """
     return InputRequest(
         methods.ELICIT_URL,
-        params_of({"mode": "url", "message": message, "url": url, "elicitationId": elicitation_id}),
+        present(mode="url", message=message, url=url, elicitationId=elicitation_id) or None,
         read_form(None),
     )
 
@@ -71,7 +69,7 @@ def sample(
     """
     return InputRequest(
         methods.SAMPLE,
-        params_of({"messages": messages_of(messages), "maxTokens": max_tokens, **encoded(SAMPLE_OPTIONS, options)}),
+        present(messages=messages_of(messages), maxTokens=max_tokens, **encoded(SAMPLE_OPTIONS, options)) or None,
         CreateMessageResult.from_json,
     )
 
@@ -81,4 +79,4 @@ def list_roots() -> InputRequest[list[Root]]:
 
     .. deprecated:: 2026-07-28 use tool arguments, resource URIs or configuration instead.
     """
-    return InputRequest(methods.LIST_ROOTS, params_of({}), lambda answer: ListRootsResult.from_json(answer).roots)
+    return InputRequest(methods.LIST_ROOTS, present() or None, lambda answer: ListRootsResult.from_json(answer).roots)
