@@ -27,6 +27,7 @@ from trunkline import (
     Auth,
     AuthorizationRequiredError,
     Client,
+    ClosedError,
     Context,
     Depends,
     ElicitResult,
@@ -816,11 +817,9 @@ def test_a_lifespan_is_open_from_the_first_call_to_the_last() -> None:
                 assert (await client.call_tool(tool)).text == "the pool"
 
     async def at_the_root(world: World) -> None:
-        async with serving(world.server.asgi()) as url:
-            assert world.log == ["open"]
-            async with Client(url) as client:
-                for _ in range(2):
-                    assert (await client.call_tool("use")).text == "the pool"
+        async with serving(world.server.asgi()) as url, Client(url) as client:
+            for _ in range(2):
+                assert (await client.call_tool("use")).text == "the pool"
 
     async def mounted(world: World) -> None:
         app, mounted = FastAPI(), world.server.asgi()
@@ -842,11 +841,12 @@ def test_a_lifespan_is_open_from_the_first_call_to_the_last() -> None:
     assert world.log == ["open", "call", "close"]
 
 
-def test_the_lifespan_of_a_mounted_server_opens_with_the_outer_one_also_while_it_is_used() -> None:
+def test_the_lifespan_of_a_mounted_server_opens_with_its_first_call_and_closes_with_the_outer_one() -> None:
     world = World()
     outer = Server("outer", version="1")
     mount = outer.mount("in", world.server)
     with SyncClient(outer) as client:
+        assert world.log == []
         assert client.call_tool("in__use").text == "the pool"
     assert world.log == ["open", "call", "close"]
     mount.remove()
@@ -887,26 +887,97 @@ def test_a_lifespan_opens_although_one_who_waits_for_it_is_cancelled() -> None:
     assert world.log == ["open", "call", "close"]
 
 
-def test_a_lifespan_that_cannot_be_entered_keeps_the_server_from_serving() -> None:
-    tries: list[int] = []
+def test_a_lifespan_that_cannot_be_entered_keeps_the_server_from_serving(caplog: pytest.LogCaptureFixture) -> None:
+    fails = True
 
     @asynccontextmanager
     async def lifespan(_server: Server) -> AsyncGenerator[None]:
-        tries.append(1)
-        if len(tries) == 1:
-            raise Broken("no database")
+        if fails:
+            raise Broken("no database") from KeyError("url")
         yield
+
+    server, outer = Server("test", version="1", lifespan=lifespan), Server("outer", version="1")
+    outer.mount("in", server)
+
+    @server.tool
+    async def use() -> str:
+        return "used"
+
+    async def refused() -> None:
+        with pytest.raises(Broken, match="no database") as raised:
+            async with Client(server):
+                pass
+        assert isinstance(raised.value.__cause__, KeyError)
+        with pytest.raises(Broken, match="no database"):
+            await server.serve("http", port=0)
+        async with Client(outer) as client:
+            with pytest.raises(ProtocolError, match="Internal error"):
+                await client.call_tool("in__use")
+        assert "no database" in caplog.text
+
+    async def served() -> None:
+        async with server.serve("http", port=0) as listener, Client(listener.url) as client:
+            assert (await client.call_tool("use")).text == "used"
+        async with Client(outer) as client:
+            assert (await client.call_tool("in__use")).text == "used"
+
+    run(refused())
+    with pytest.raises(Broken, match="no database"):
+        SyncClient(server).connect()
+    fails = False
+    run(served())
+
+
+def test_an_exception_of_its_exit_reaches_the_one_who_closes() -> None:
+    @asynccontextmanager
+    async def lifespan(_server: Server) -> AsyncGenerator[None]:
+        yield
+        raise Broken("stuck")
 
     server = Server("test", version="1", lifespan=lifespan)
 
     async def check() -> None:
-        with pytest.raises(Broken, match="no database"):
-            async with Client(server):
-                pass
-        async with server.serve("http", port=0) as listener, Client(listener.url) as client:
-            assert await client.list_tools() == []
+        for opened in (Client(server), server.serve("http", port=0)):
+            with pytest.raises(Broken, match="stuck"):
+                async with opened:
+                    pass
 
     run(check())
+    with pytest.raises(Broken, match="stuck"), SyncClient(server):
+        pass
+
+
+def test_closing_a_listener_ends_an_opening_that_takes_long() -> None:
+    log: list[str] = []
+
+    @asynccontextmanager
+    async def lifespan(_server: Server) -> AsyncGenerator[None]:
+        log.append("opening")
+        try:
+            await asyncio.sleep(DEADLINE)
+        except asyncio.CancelledError:
+            log.append("cancelled")
+            raise
+        yield
+
+    async def check() -> None:
+        listener = Server("test", version="1", lifespan=lifespan).serve("http", port=0)
+        starting = asyncio.create_task(listener.start())
+        while not log:
+            await asyncio.sleep(0)
+        await listener.close()
+        with pytest.raises(ClosedError):
+            await starting
+        assert log == ["opening", "cancelled"]
+
+    run(check())
+
+
+def test_the_process_ends_while_a_lifespan_is_open(tmp_path: Path) -> None:
+    source = SERVES.replace("await server.run_async({arguments})", "await server.serve('http', port=0).start()")
+    command = script(tmp_path, source.replace("{before}", ""))
+    ended = subprocess.run(command, text=True, env=environment(), capture_output=True, timeout=DEADLINE, check=True)
+    assert (ended.stdout.splitlines(), ended.stderr) == (["open", "after"], "")
 
 
 SERVES = """

@@ -38,8 +38,11 @@ class Suspended(BaseException):
     """
 
 
-# The latest exceptions raised by credential functions, by the ends of the messages of the errors
-# that result from them.
+# The end of the core's message, before that of the exception of a lifespan.
+UNOPENED: Final = "the lifespan of the server could not be opened: "
+
+# The latest exceptions raised by credential functions and lifespans, by the ends of the messages of
+# the errors that result from them.
 _causes: Final[deque[tuple[str, BaseException]]] = deque(maxlen=8)
 
 
@@ -56,9 +59,10 @@ def from_object(error: dict[str, Any]) -> TrunklineError | Suspended:
 
 
 def result_of(ok: bool, body: Any) -> Any:
-    """Return the body of a reply; raise its error if it failed."""
+    """Return the body of a reply; raise its error, or the exception of a lifespan, if it failed."""
     if not ok:
-        raise from_object(body)
+        error = from_object(body)
+        raise (UNOPENED in str(error) and error.__cause__) or error
     return body
 
 
@@ -71,7 +75,7 @@ def error_of(kind: str, message: str, code: int | None, data: Any) -> TrunklineE
     if kind in FACTS:
         error = FACTS[kind](message, data)
         number: int | None = getattr(errno, error.code or "", None) if isinstance(error, TransportError) else None
-        if kind == AuthorizationRequiredError.kind:
+        if kind == AuthorizationRequiredError.kind or UNOPENED in message:
             error.__cause__ = next((cause for end, cause in reversed(tuple(_causes)) if message.endswith(end)), None)
         elif number is not None:
             # The subclass for the errno, such as ConnectionRefusedError.

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from ._generated.waist import HTTP_CHUNK, HTTP_HEAD
 from .errors import ClosedError
-from .failures import detail
 from .features.registry import Registry
 from .port.events import start_task
 from .port.lifecycle import close_deadline
@@ -30,8 +29,8 @@ class ASGIApp:
     """The ASGI 3 application returned by `Server.asgi`.
 
     Nothing starts before the first request, so it needs no lifespan hook, and you can create it
-    before a web server forks. As the root application, it starts and closes with the web server's
-    ASGI lifespan. Mounted in another application, `close` is optional. A signal that the web server
+    before a web server forks. As the root application, it closes with the web server's ASGI
+    lifespan. Mounted in another application, `close` is optional. A signal that the web server
     handles also closes it: streams end at once, and calls in flight get the drain deadline. uvicorn
     waits until it has closed; other web servers wait only for open responses, so a server with
     tasks or a lifespan needs `close` in the lifespan of the application.
@@ -97,18 +96,9 @@ class ASGIApp:
         return f"<ASGI application of {self._server!r}>"
 
     async def _live(self, receive: Receive, send: Send) -> None:
-        from asyncio import get_running_loop
-
         while True:
             message = await receive()
             if message["type"] == "lifespan.startup":
-                try:
-                    if self._server._enter_lifespan is not None:
-                        # Enter it before the first request.
-                        await self._server._ready(self._open(get_running_loop())[0])
-                except Exception as error:  # noqa: BLE001 - the web server reports it and exits
-                    await send({"type": "lifespan.startup.failed", "message": detail(error)})
-                    return
                 await send({"type": "lifespan.startup.complete"})
             elif message["type"] == "lifespan.shutdown":
                 await self.close()
@@ -150,7 +140,6 @@ class ASGIApp:
             return
         loop = get_running_loop()
         port, listener = self._open(loop)
-        await self._server._ready(port)
         exchange = Exchange(loop)
         ticket = port.http_request(listener, _head(scope), exchange)
         feeding = start_task(loop, _feed(port, ticket, receive))

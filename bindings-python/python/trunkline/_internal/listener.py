@@ -67,15 +67,12 @@ class Listener:
                 raise InvalidArgumentError(
                     "another event loop already serves this server; connect a SyncClient to it after serve()"
                 )
-            if self._transport["type"] == "stdio":
-                # Output printed by the lifespan already goes to standard error.
-                port.native.notify(0, {"holdStdio": True})
-            # On Windows the core cannot redirect stdout.
-            with redirect_stdout(sys.stderr) if self._transport["type"] == "stdio" else nullcontext():
-                await self._server._ready(port)
             transport, self._verifier = self._server._transport(port, self._transport)
-            self._handle = port.open({"server": server, "transport": transport, **self._ending})
-            result = await port.opened(self._handle)
+            # Output printed by the lifespan already goes to standard error. On Windows the core
+            # cannot redirect stdout.
+            with redirect_stdout(sys.stderr) if self._transport["type"] == "stdio" else nullcontext():
+                self._handle = port.open({"server": server, "transport": transport, **self._ending})
+                result = await port.opened(self._handle)
             if self._port is not port:
                 raise ClosedError("the listener was closed while it was starting")
             self._result = result

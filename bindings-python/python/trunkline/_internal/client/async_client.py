@@ -67,8 +67,6 @@ class Client(Connected, AsyncOperations):
             port, place["server"] = server._acquire(loop)
         self._port, self._handle = port, 0
         try:
-            if server is not None:
-                await server._ready(port)
             receive = self._connection.listen(self._run, self._progress)
             with self._connection.opening(port, place) as json:
                 self._handle = port.open(json, receive, self._connection.handlers)

@@ -152,25 +152,18 @@ class SyncClient(Connected, SyncOperations):
 
     def _open(self) -> BlockingPort:
         """Start to connect, and return the port that the connection is on."""
-        port = BlockingPort()
+        port, place = BlockingPort(), dict[str, int]()
         receive = self._connection.listen(_run, self._progress)
         try:
-            with self._connection.opening(port, self._place()) as json:
+            if (server := self._connection.server) is not None:
+                self._server_port, handle = server._acquire(None)
+                place = {"server": handle, "port": self._server_port.native.describe(0)["number"]}
+            with self._connection.opening(port, place) as json:
                 self._handle = port.open({**json, "wait": True}, receive, self._connection.handlers)
         except BaseException:
             self._end(port, 0)
             raise
         return port
-
-    def _place(self) -> dict[str, int]:
-        """Acquire a server in this process, and return its place for the core."""
-        if (server := self._connection.server) is None:
-            return {}
-        port, handle = server._acquire(None)
-        self._server_port = port
-        for opened in server._openings(port):
-            opened.result()
-        return {"server": handle, "port": port.native.describe(0)["number"]}
 
     def _taken(self, port: BlockingPort) -> bool:
         """Take the connection away. Return True if there was one: the caller must then end it."""
@@ -189,6 +182,8 @@ class SyncClient(Connected, SyncOperations):
 
     def _end(self, port: BlockingPort, deadline: float) -> None:
         server, server_port, self._server_port = self._connection.server, self._server_port, None
+        if server is not None and server_port is not None:
+            server._keep_served(server_port)  # the end of the connection waits for that of the lifespan
         port.end_blocking(deadline if server is None else 0)
         if server is not None and server_port is not None:
             server._release_blocking(server_port, deadline)

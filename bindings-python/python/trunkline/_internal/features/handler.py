@@ -73,10 +73,6 @@ class Handler:
     async def answer(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> None:
         """Answer a call on the event loop."""
         try:
-            if port.lifespan is not None and (opening := port.lifespan.opening) is not None:
-                from asyncio import wrap_future
-
-                await wrap_future(opening)
             self._complete(port.native, ticket, await self.run(port, ticket, body, scope))
         except GeneratorExit:
             # The loop is closed, perhaps because the interpreter exits and can't import anything.
@@ -99,8 +95,6 @@ class Handler:
         records, validators and serializers see the handler's context variables.
         """
         try:
-            if port.lifespan is not None and (opening := port.lifespan.opening) is not None:
-                opening.result()
             self._complete(port.native, ticket, self.run_in_thread(port, ticket, body, scope))
         except BaseException as error:  # noqa: BLE001 - including SystemExit, which must not end a pool thread
             self._fail(port, ticket, error, scope)

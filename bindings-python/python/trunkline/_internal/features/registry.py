@@ -8,8 +8,10 @@ from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from .._generated.methods import CLOSE, OPEN
 from ..errors import InvalidArgumentError, TrunklineError
-from ..port.log import logger
+from ..port.lifecycle import run_on
+from ..port.lifespan import Lifespan
 from ..port.port import Port
 from ..port.scope import telemetry_of
 from ..signature.dependencies import Dependency, Depends, key_of
@@ -19,7 +21,6 @@ from .function import FunctionHandler, visibility
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
-    from concurrent.futures import Future
 
     from ..auth import Auth
     from ..context._async.context import Context
@@ -244,20 +245,6 @@ class Registry:
                     port.telemetry.measure_load(port.native)
             return port, self._handle
 
-    async def _ready(self, port: Port) -> None:
-        """Wait until the lifespans have started. Use this before the first call on a port."""
-        for opened in self._openings(port):
-            from asyncio import wrap_future
-
-            await wrap_future(opened)
-
-    def _openings(self, port: Port) -> Generator[Future[None]]:
-        """Start the lifespan on a port, then those of mounted servers."""
-        if port.lifespan is not None and port.loop is not None:
-            yield port.lifespan.open(port.loop, port.context)
-        for mounted, its_port in [one for _, used in self._users for one in used]:
-            yield from mounted._openings(its_port)
-
     def _mountable(self) -> dict[str, int]:
         """Return the location of this server for a server that mounts it."""
         with self._lock:
@@ -279,21 +266,16 @@ class Registry:
         return used
 
     def _lend(self, mounted: Registry) -> None:
-        """Acquire a server that was mounted while this one is in use, and start its lifespan."""
+        """Acquire a server that was mounted while this one is in use."""
         with self._lock:
             for loop, used in self._users:
-                port = mounted._acquire(loop)[0]
-                used.append((mounted, port))
-                for opened in mounted._openings(port):
-                    opened.add_done_callback(_report)
+                used.append((mounted, mounted._acquire(loop)[0]))
 
     async def _release(self, port: Port, loop: AbstractEventLoop, deadline: float) -> None:
         """Undo one `_acquire` with that loop. The last one ends everything that was started."""
         used, is_last = self._leave(port, loop)
         if is_last:
             if (serving := port.serving_loop) is not None:
-                from ..port.lifespan import run_on
-
                 await run_on(serving, self._end(port, deadline))
             else:
                 port.end_now()
@@ -319,8 +301,8 @@ class Registry:
 
     async def _end(self, port: Port, deadline: float) -> None:
         await port.stop(deadline)
-        if port.lifespan is not None:
-            await port.lifespan.close()
+        if port.lifespan is not None and port.lifespan.failure is not None:
+            raise port.lifespan.failure
 
     def _leave(self, port: Port, loop: AbstractEventLoop | None) -> tuple[list[tuple[Registry, Port]], bool]:
         """Remove a user. Return the mounted servers that it used, and whether it was the last."""
@@ -358,10 +340,6 @@ class Registry:
             if self._port is None or self._port.is_inherited:
                 port = Port(self._max_threads)
                 port.error_hooks, port.overrides = self._error_hooks, self._overrides
-                if self._enter_lifespan is not None:
-                    from ..port.lifespan import Lifespan
-
-                    port.lifespan = Lifespan(partial(self._enter_lifespan, self))
                 try:
                     self._handle = port.native.register("server", self._json)
                 except TrunklineError:
@@ -369,6 +347,10 @@ class Registry:
                     raise
                 if self._store:
                     port.hosts[self._handle] = self._store
+                if self._enter_lifespan is not None:
+                    port.lifespan = Lifespan(partial(self._enter_lifespan, self))
+                    handle = port.native.register("lifespan", {"server": self._handle, "lane": "queue"})
+                    port.hosts[handle] = dict.fromkeys((OPEN, CLOSE), port.lifespan)
                 self._users.clear()
                 for handler in self._things.values():
                     try:
@@ -402,11 +384,6 @@ class Registry:
         finally:
             for hook in hooks:
                 port.native.unregister(hook)  # the feature keeps it alive
-
-
-def _report(opened: Future[None]) -> None:
-    if (error := opened.exception()) is not None:
-        logger("trunkline.server").error("could not open the lifespan of a mounted server", exc_info=error)
 
 
 def _checked_lifespan(function: EnterLifespan) -> EnterLifespan:

@@ -10,7 +10,8 @@ from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Final
 
 from .. import _native
-from .._generated.waist import LOG, STOPPED, TELEMETRY
+from .._generated.methods import CLOSE
+from .._generated.waist import CALL, LOG, RESULT, STOPPED, TELEMETRY
 from ..errors import BlockingError, ClosedError, ForkedError, TrunklineError
 from ..model.base import checked_time
 from .bell import Bell, make_bell
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
     from .background import BackgroundLoop
     from .lifespan import Lifespan
 
-# Added to the core's deadline before the host stops waiting for it.
-GRACE: Final = 10.0
+# Added to the core's deadline before the host stops waiting for it. The core waits for a lifespan
+# to close, for at most 30 seconds.
+GRACE: Final = 40.0
 
 
 def current_loop() -> AbstractEventLoop:
@@ -183,6 +185,8 @@ class Lifecycle(Events):
                 for event in events:
                     if event[0] in (LOG, TELEMETRY):
                         self._dispatch(*event)
+                    elif event[0] == CALL and event[4] == CLOSE:  # the lifespan ends with its loop
+                        self.native.complete(event[1], RESULT, {})
                 if any(event[0] == STOPPED for event in events):
                     break
         self.dispose()
@@ -219,6 +223,16 @@ class Lifecycle(Events):
 
 
 _ports: weakref.WeakSet[Lifecycle] = weakref.WeakSet()
+
+
+async def run_on(loop: AbstractEventLoop, coroutine: Coroutine[Any, Any, None]) -> None:
+    """Wait for a coroutine that runs on a loop: this one, or one of another thread."""
+    import asyncio
+
+    if loop is asyncio.get_running_loop():
+        await coroutine
+    else:
+        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(coroutine, loop))
 
 
 def close_deadline(native: _native.Port, handle: int, given: float | None) -> float:
