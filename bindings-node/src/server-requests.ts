@@ -11,35 +11,32 @@ import { resultOf, type Answer } from "./returns.js";
 export type ServerHandlers = RequestHandlers & NotificationHandlers;
 
 export class Handlers {
-  readonly #callables = new Map<string, Callable>();
+  /** By operation. */
+  readonly callables = new Map<string, Callable>();
   readonly #listeners = new Map<string, { name: string; listener: (params: unknown) => void }>();
 
   /** Adds handlers, replacing those of the same name. */
   add(handlers: ServerHandlers): void {
     for (const [name, handler] of defined(handlers, operations)) {
       const run = async (request: never, { signal }: ServerRequestContext): Promise<Answer> => answerOf(await handler(request, { signal }), name);
-      this.#callables.set(operations[name], { run: own.includes(name) ? ownFunction(operations[name], run) : run });
+      this.callables.set(operations[name], { run: own.includes(name) ? ownFunction(operations[name], run) : run });
     }
     for (const [name, handler] of defined(handlers, notified)) this.#listeners.set(notified[name], { name, listener: handler as (params: unknown) => void });
   }
 
   /** Adds the functions of a transport. */
   addTransport(transport: Transport): void {
-    for (const [name, run] of Object.entries(transportFunctions(transport))) this.#callables.set(name, { run, answer: (result) => resultOf(result ?? {}) });
+    for (const [name, run] of Object.entries(transportFunctions(transport))) this.callables.set(name, { run, answer: (result) => resultOf(result ?? {}) });
   }
 
   /** Returns the operations that have handlers, including `more`, in the core's form. */
   lanes(more: ServerHandlers = {}): Record<string, "queue"> {
-    return Object.fromEntries([...this.#callables.keys(), ...defined(more, operations).map(([name]) => operations[name])].map((operation) => [operation, "queue"]));
+    return Object.fromEntries([...this.callables.keys(), ...defined(more, operations).map(([name]) => operations[name])].map((operation) => [operation, "queue"]));
   }
 
   /** True if a handler needs a subscription at newer servers. */
   get listens(): boolean {
     return subscribing.some((name) => this.#listeners.has(notified[name]));
-  }
-
-  callable(operation: string): Callable | undefined {
-    return this.#callables.get(operation);
   }
 
   notify(method: string, params: unknown): void {
