@@ -3,7 +3,7 @@ import { ClosedError } from "./generated/errors.js";
 import type { CallToolResult, Change, SubscriptionFilter, Task } from "./generated/model.js";
 import type { InputOptions } from "./generated/options.js";
 import { waistMethod } from "./generated/waist.js";
-import type { OpenStream, RequestOptions, SendOptions, SenderOptions, ToolCallOptions, ToolResult } from "./requests.js";
+import type { OpenStream, RequestOptions, SendOptions, ToolCallOptions, ToolResult } from "./requests.js";
 import type { Schema } from "./schema/convert.js";
 import { expectation } from "./tool-results.js";
 
@@ -15,13 +15,14 @@ const dropped = new FinalizationRegistry<() => void>((cancel) => cancel());
  * too.
  */
 export class Stream<T> implements AsyncIterableIterator<T>, AsyncDisposable {
-  readonly #open: OpenStream;
   #closed = false;
 
   /** @internal */
-  constructor(open: OpenStream) {
-    this.#open = open;
-    dropped.register(this, open.cancel, this);
+  constructor(
+    /** @internal */
+    protected readonly opened: OpenStream,
+  ) {
+    dropped.register(this, opened.cancel, this);
   }
 
   [Symbol.asyncIterator](): this {
@@ -34,7 +35,7 @@ export class Stream<T> implements AsyncIterableIterator<T>, AsyncDisposable {
    * @throws {@link TrunklineError} of a kind that says why the stream has failed.
    */
   async next(): Promise<IteratorResult<T, undefined>> {
-    const item = this.#closed ? null : ((await this.request(waistMethod.next, {}).catch(ended)) as T | null);
+    const item = this.#closed ? null : ((await this.opened.request(waistMethod.next, {}).catch(ended)) as T | null);
     return item ? { done: false, value: item } : { done: true, value: undefined };
   }
 
@@ -43,17 +44,12 @@ export class Stream<T> implements AsyncIterableIterator<T>, AsyncDisposable {
     if (this.#closed) return;
     this.#closed = true;
     dropped.unregister(this);
-    this.#open.cancel();
+    this.opened.cancel();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     this.close();
     return Promise.resolve();
-  }
-
-  /** @internal */
-  protected request(method: string, options: SendOptions & SenderOptions, params?: object): Promise<unknown> {
-    return this.#open.request(method, options, params);
   }
 }
 
@@ -138,7 +134,7 @@ export class ClientTask extends Stream<Task> {
    */
   async result<S extends Schema | undefined = undefined>(options: SendOptions & Pick<ToolCallOptions<S>, "result" | "raiseOnError"> = {}): Promise<ToolResult<S>> {
     const { expected, read } = expectation(options);
-    return (await read((await this.request("result", { ...options, expected })) as CallToolResult)) as ToolResult<S>;
+    return (await read((await this.opened.request("result", { ...options, expected })) as CallToolResult)) as ToolResult<S>;
   }
 
   /**
@@ -148,7 +144,7 @@ export class ClientTask extends Stream<Task> {
    * @throws {@link InvalidArgumentError} if the task's state does not request input.
    */
   async respond(responses: NonNullable<InputOptions["inputResponses"]>, options: RequestOptions = {}): Promise<void> {
-    await this.request("respond", options, responses);
+    await this.opened.request("respond", options, responses);
   }
 
   /**
@@ -158,6 +154,6 @@ export class ClientTask extends Stream<Task> {
    * @throws {@link TrunklineError} of a kind such as `protocol` or `timeout`.
    */
   async cancel(options: RequestOptions = {}): Promise<void> {
-    await this.request("cancel", options);
+    await this.opened.request("cancel", options);
   }
 }
