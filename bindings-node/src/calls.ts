@@ -54,8 +54,7 @@ export class Calls {
   readonly #call = (ticket: number, callable: Callable, body: string, context: Context, scope?: CallScope): void => {
     try {
       const args = JSON.parse(body) as never;
-      const { owner } = callable;
-      const run = owner?.opening ? async (args: never, context: Context) => (await owner.opening, callable.run(args, context)) : callable.run;
+      const { run } = callable;
       // Calls caused by middleware already run within its span.
       const telemetry = scope?.vars ? undefined : this.telemetry;
       this.#settle(ticket, callable, telemetry ? telemetry.aroundCall(ticket, run, args, context) : run(args, context));

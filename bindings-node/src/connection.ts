@@ -71,7 +71,7 @@ export class Connection extends OpenHandle implements RequestSender {
   async connect(target: ConnectTarget | ServersOf, options: TransportOptions, config: object, signal: AbortSignal | undefined): Promise<unknown> {
     if (this.raiseExceptions && !(target instanceof Server)) throw invalid("raiseExceptions: only for a server in this process, because exceptions cannot cross process boundaries");
     const transport = target instanceof Server ? this.#toServer(target, options) : transportOf(target, options);
-    return (await this.open(config, transport, signal)).result;
+    return (await this.open({ ...config, transport }, signal)).result;
   }
 
   call(method: string, params: object | undefined, options: CallOptions): Promise<unknown> {
@@ -134,7 +134,7 @@ export class Connection extends OpenHandle implements RequestSender {
   }
 
   /** Connects to a server in this process. Closing the server closes the connection. */
-  async #toServer(server: Server, { http, child }: TransportOptions): Promise<object> {
+  #toServer(server: Server, { http, child }: TransportOptions): object {
     refuse({ ...http, ...child }, "servers at a URL and child processes");
     this.#inMemory = true;
     const close = async (deadlineMs: number): Promise<void> => {
@@ -143,7 +143,7 @@ export class Connection extends OpenHandle implements RequestSender {
       await Promise.race([Promise.allSettled(this.#inFlight), sleep(Math.min(deadlineMs, longestTimer), undefined, { ref: false })]);
       await this.close(0);
     };
-    return { type: "memory", server: await server.connectInMemory({ close, end: this.end }) };
+    return { type: "memory", server: server.connectInMemory({ close, end: this.end }) };
   }
 }
 

@@ -57,7 +57,7 @@ export class Context extends ClientRequests {
 
   /** The value that the server's `lifespan` option opened. */
   get lifespan(): unknown {
-    return this.#owner?.lifespan;
+    return this.#owner?.lifespan.value;
   }
 
   /** Aborted when the caller cancels the call, its connection ends, or the server closes. */

@@ -21,9 +21,12 @@ export class Suspended extends Error {
   override name = "Suspended";
 }
 
+/** The end of the core's message, before that of what a lifespan threw. */
+export const unopened = "the lifespan of the server could not be opened: ";
+
 /**
- * The latest values thrown by credential functions, by the ends of the messages of the errors that
- * result from them.
+ * The latest values thrown by credential functions and lifespans, by the ends of the messages of the
+ * errors that result from them.
  */
 const causes: { end: string; thrown: unknown }[] = [];
 const mostCauses = 8;
@@ -57,7 +60,7 @@ export function errorOf(body: string, kind: unknown = "internal"): TrunklineErro
     messages.set(error, message);
     return error;
   }
-  const cause = named === "authorizationRequired" ? causes.find(({ end }) => message.endsWith(end)) : undefined;
+  const cause = named === "authorizationRequired" || message.includes(unopened) ? causes.find(({ end }) => message.endsWith(end)) : undefined;
   return new (Object.hasOwn(errorClasses, named) ? errorClasses[named] : InternalError)(message, { data, ...(cause && { cause: cause.thrown }) });
 }
 

@@ -1,77 +1,58 @@
 // The lifespan of a server: opened before its first call and closed after its last.
-import { thrownBy } from "./errors.js";
-import { logError } from "./log.js";
-import type { Owner } from "./scope.js";
-import { nextTurn } from "./times.js";
+import type { Context } from "./context.js";
+import { keepCause, ToolError, unopened } from "./errors.js";
+import type { Callable } from "./features/feature.js";
+import { waistMethod } from "./generated/waist.js";
+import { resultOf, type Answer } from "./returns.js";
 
 /** Opens what the calls of a server need. Its value is disposed of at the end. */
 export type OpenLifespan = () => unknown;
 
+/** The state of a lifespan, which the core opens and closes. */
 export class Lifespan {
+  /** What it opened, while it is open. */
+  value: unknown;
   /** The lifespans of mounted servers. */
-  readonly #mounted = new Set<Lifespan>();
-  /** The ends of the listeners and connections that use it. */
-  readonly #uses = new Set<Promise<unknown>>();
-  #opened: Promise<unknown> | undefined;
-  #closed: Promise<void> = Promise.resolve();
+  readonly mounted = new Set<Lifespan>();
+  /** What its disposal threw, until it opens again. */
+  #failure: { thrown: unknown } | undefined;
 
-  /** `owner` gets the value, if there is something to open. */
-  constructor(
-    private readonly open: OpenLifespan | undefined,
-    private readonly owner: Owner,
-  ) {}
+  /** Throws what its disposal threw, for those who close the server. */
+  rethrow(): void {
+    if (this.#failure) throw this.#failure.thrown;
+    for (const mounted of this.mounted) mounted.rethrow();
+  }
 
-  /** Opens it for one more listener or connection, which uses it until `end`. */
-  async enter(end: Promise<unknown>): Promise<void> {
-    this.#uses.add(end);
-    void end.then(() => {
-      this.#uses.delete(end);
-      if (this.#uses.size === 0) this.#closed = this.#close();
-      // The error is reported by `close`.
-      this.#closed.catch(() => undefined);
-    });
-    if (this.open !== undefined) {
-      // The previous lifespan may still be closing.
-      const opened = (this.#opened ??= this.#closed.then(this.open, this.open));
-      this.owner.opening = opened;
+  /** The functions that the core calls. */
+  callables(open: OpenLifespan): ReadonlyMap<string, Callable> {
+    const opening = async (_: never, { signal }: Context): Promise<void> => {
+      this.#failure = undefined;
       try {
-        this.owner.lifespan = await opened;
-      } catch (error) {
-        if (this.#opened === opened) this.#opened = undefined;
-        throw error;
-      } finally {
-        if (this.owner.opening === opened) this.owner.opening = undefined;
+        const value = await open();
+        if (signal.aborted) await dispose(value);
+        else this.value = value;
+      } catch (thrown) {
+        const message = thrown instanceof Error ? thrown.message : String(thrown);
+        keepCause(`${unopened}${message}`, thrown);
+        throw new ToolError(message);
       }
-    }
-    for (const mounted of this.#mounted) await mounted.enter(end);
+    };
+    const closing = async (): Promise<void> => {
+      const { value } = this;
+      this.value = undefined;
+      await dispose(value).catch((thrown: unknown) => (this.#failure = { thrown }));
+    };
+    const answer = (): Answer => resultOf({});
+    return new Map([
+      [waistMethod.open, { run: opening, answer }],
+      [waistMethod.close, { run: closing, answer }],
+    ]);
   }
+}
 
-  /** Opens a mounted server's lifespan whenever this one is open, and now if it already is. */
-  mount(mounted: Lifespan): void {
-    this.#mounted.add(mounted);
-    const failed = (error: unknown): void => logError(`could not open the lifespan of a mounted server: ${thrownBy(error).message}`);
-    for (const end of this.#uses) mounted.enter(end).catch(failed);
-  }
-
-  /** Users of this lifespan keep using a mounted server's lifespan until they end. */
-  unmount(mounted: Lifespan): void {
-    this.#mounted.delete(mounted);
-  }
-
-  /** Resolves when everything that was opened is closed; rejects if closing fails. */
-  async closed(): Promise<void> {
-    // The ends of what was just closed are reported in the next microtasks.
-    await new Promise(nextTurn);
-    await this.#closed;
-    for (const mounted of this.#mounted) await mounted.#closed;
-  }
-
-  async #close(): Promise<void> {
-    const opened = this.#opened;
-    this.#opened = undefined;
-    const value = (await opened?.catch(() => undefined)) as Partial<AsyncDisposable & Disposable> | null | undefined;
-    const dispose = value?.[Symbol.asyncDispose];
-    if (dispose) await dispose.call(value);
-    else value?.[Symbol.dispose]?.();
-  }
+async function dispose(opened: unknown): Promise<void> {
+  const value = opened as Partial<AsyncDisposable & Disposable> | null | undefined;
+  const dispose = value?.[Symbol.asyncDispose];
+  if (dispose) await dispose.call(value);
+  else value?.[Symbol.dispose]?.();
 }

@@ -36,7 +36,7 @@ export class Listener {
    */
   async close(options: { deadline?: number | undefined } = {}): Promise<void> {
     await this.#handle.close(deadlineOf(options) ?? this.#deadlineMs);
-    await this.#lifespan.closed();
+    this.#lifespan.rethrow();
   }
 
   /**
@@ -57,7 +57,7 @@ export class Listener {
       return this.#handle.end;
     };
     await endedBySignals(serve, () => this.#handle.close(this.#deadlineMs));
-    await this.#lifespan.closed();
+    this.#lifespan.rethrow();
   }
 
   /** Keeps the event loop alive while listening, which is the default. */

@@ -1,6 +1,6 @@
 // The common part of listeners and connections: they open, hold the event loop, and close once.
-import { aborted } from "./errors.js";
-import type { TrunklineError } from "./generated/errors.js";
+import { aborted, unopened } from "./errors.js";
+import { TransportError, type TrunklineError } from "./generated/errors.js";
 import { port, type HandleOwner } from "./port.js";
 
 export class OpenHandle implements HandleOwner {
@@ -18,13 +18,15 @@ export class OpenHandle implements HandleOwner {
     this.#end = resolve;
   });
 
-  /** Opens it with a transport, once there is one. Aborting the signal cancels opening. */
-  async open(config: object, transport: object | Promise<object>, signal?: AbortSignal): Promise<this> {
+  /**
+   * Opens it. Aborting the signal cancels opening. What the lifespan of the server throws is thrown
+   * itself.
+   */
+  async open(config: object, signal?: AbortSignal): Promise<this> {
     const abort = (): void => this.port.core.close(this.handle, 0);
     try {
-      const described = { ...config, transport: await transport };
       if (signal?.aborted) throw aborted(signal);
-      const { handle, result } = this.port.open(described, this);
+      const { handle, result } = this.port.open(config, this);
       this.handle = handle;
       this.ref();
       signal?.addEventListener("abort", abort, { once: true });
@@ -34,7 +36,8 @@ export class OpenHandle implements HandleOwner {
       return this;
     } catch (error) {
       this.closed();
-      throw signal?.aborted ? aborted(signal) : error;
+      if (signal?.aborted) throw aborted(signal);
+      throw error instanceof TransportError && error.message.includes(unopened) && "cause" in error ? error.cause : error;
     } finally {
       signal?.removeEventListener("abort", abort);
     }

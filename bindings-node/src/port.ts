@@ -5,7 +5,7 @@ import { Calls } from "./calls.js";
 import { callerPlace, describe, errorOf, thrownBy } from "./errors.js";
 import type { TrunklineError } from "./generated/errors.js";
 import type { HostSpan } from "./generated/messages.js";
-import { EventKind, waistMethod } from "./generated/waist.js";
+import { EventKind, Shape, waistMethod } from "./generated/waist.js";
 import { featureHooks, type Callable, type Feature } from "./features/feature.js";
 import { handoffs, hostReads } from "./handoff.js";
 import { Exchanges } from "./http-mount/exchanges.js";
@@ -61,8 +61,8 @@ export class Port {
   /** By feature. Removed by `Freed`, because admitted calls may still arrive until then. */
   readonly #callables = new Map<number, Callable>();
   readonly #servers = new Map<number, Owner>();
-  /** The functions of custom stores, by server. */
-  readonly #stores = new Map<number, StoreCallables>();
+  /** The functions of custom stores, by server, and those of lifespans. */
+  readonly #hosted = new Map<number, ReadonlyMap<string, Callable>>();
   readonly #owners = new Map<number, HandleOwner>();
   #telemetry: Telemetry | undefined;
   #hooked = false;
@@ -88,8 +88,13 @@ export class Port {
   registerServer(description: object, owner: Owner, store?: StoreCallables): number {
     const handle = this.#register("server", description, serverHooks);
     this.#servers.set(handle, owner);
-    if (store) this.#stores.set(handle, store);
+    if (store) this.#hosted.set(handle, store);
     return handle;
+  }
+
+  /** Registers the functions of a server's lifespan. */
+  registerLifespan(server: number, callables: ReadonlyMap<string, Callable>): void {
+    this.#hosted.set(this.#register("lifespan", { server }, []), callables);
   }
 
   /** Registers a feature of a server, or replaces another one. Returns its handle. */
@@ -183,13 +188,13 @@ export class Port {
       owner?.closed(ok ? undefined : errorOf(body));
     } else if (kind === EventKind.Log) log(JSON.parse(body) as LogRecord[]);
     else if (kind === EventKind.Handoff) this.#acceptPipe(handle);
-    else if (kind === EventKind.Freed) for (const map of [this.#callables, this.#servers, this.#stores, this.#scopes]) map.delete(handle);
+    else if (kind === EventKind.Freed) for (const map of [this.#callables, this.#servers, this.#hosted, this.#scopes]) map.delete(handle);
     else if (kind === EventKind.Telemetry) this.#telemetry?.receive(JSON.parse(body) as object[]);
   }
 
-  /** Returns the handler for requests of a connection's server, or a function of a store. */
+  /** Returns a handler of a connection, or a function of a store or a lifespan. */
   #named(handle: number, name: string): Callable | undefined {
-    return this.#owners.get(handle)?.handlers?.callables.get(name) ?? this.#stores.get(handle)?.get(name);
+    return this.#owners.get(handle)?.handlers?.callables.get(name) ?? this.#hosted.get(handle)?.get(name);
   }
 
   /** Closes the port at process exit. The event loop has ended, so this blocks. */
@@ -198,8 +203,10 @@ export class Port {
       const end = Date.now() + exitMs;
       this.core.close(0, 0);
       for (let left = exitMs; left > 0; left = end - Date.now()) {
-        for (const [kind, , , , , body] of this.core.drain(batch, left)) {
+        for (const [kind, ticket, , , name, body] of this.core.drain(batch, left)) {
           if (kind === EventKind.Log) log(JSON.parse(body as string) as LogRecord[]);
+          // A lifespan ends with the process.
+          if (kind === EventKind.Call && name === waistMethod.close) this.core.complete(ticket, Shape.Result, "{}");
           if (kind === EventKind.Stopped) return;
         }
       }

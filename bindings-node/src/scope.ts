@@ -19,10 +19,8 @@ export class CallScope {
 /** The part of a server that its calls need. */
 export interface Owner {
   onError: ((error: unknown, context: never) => void) | undefined;
-  /** The value of the lifespan. */
-  lifespan: unknown;
-  /** Resolves when the lifespan is open. Calls of a server that was just mounted wait for it. */
-  opening?: Promise<unknown> | undefined;
+  /** What the lifespan opened. */
+  lifespan: { readonly value: unknown };
 }
 
 /**

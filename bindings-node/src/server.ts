@@ -28,7 +28,6 @@ import { describeHttp, describeServer, type ListenOptions, type MountOptions, ty
 import { port } from "./port.js";
 import type { Schema } from "./schema/convert.js";
 import type { StandardSchemaV1 } from "./schema/standard-schema.js";
-import type { Owner } from "./scope.js";
 import { storeCallables } from "./store.js";
 import { deadlineOf } from "./times.js";
 
@@ -77,7 +76,7 @@ export class Server {
   readonly #closed = new Promise<void>((resolve) => {
     this.#resolveClosed = resolve;
   });
-  readonly #lifespan: Lifespan;
+  readonly #lifespan = new Lifespan();
   readonly #telemetry: boolean | undefined;
 
   /** Handles web-standard requests, as in `export default { fetch: server.fetch }`. */
@@ -87,11 +86,10 @@ export class Server {
     if (typeof (info as unknown) !== "object") throw invalid('a server needs a name and a version: new Server({ name: "notes", version: "1.0.0" })');
     if (onError !== undefined) checkFunction(onError, "onError");
     if (lifespan !== undefined) checkFunction(lifespan, "lifespan");
-    const owner: Owner = { onError, lifespan: undefined };
-    this.#lifespan = new Lifespan(lifespan, owner);
     this.#telemetry = options.telemetry;
     const store = typeof options.store === "object" ? storeCallables(options.store) : undefined;
-    this.#handle = this.#port.registerServer(describeServer(info, options, store), owner, store);
+    this.#handle = this.#port.registerServer(describeServer(info, options, store), { onError, lifespan: this.#lifespan }, store);
+    if (lifespan !== undefined) this.#port.registerLifespan(this.#handle, this.#lifespan.callables(lifespan));
     dropped.register(this, this.#handle, this);
   }
 
@@ -205,13 +203,8 @@ export class Server {
   mount(prefix: string, other: Server): Registration {
     if (!(other instanceof Server)) throw invalid("mount needs a Server; for a client, use proxy");
     const registration = this.#register(mountFeature(prefix, other.#known()));
-    this.#lifespan.mount(other.#lifespan);
-    return {
-      remove: () => {
-        registration.remove();
-        this.#lifespan.unmount(other.#lifespan);
-      },
-    };
+    this.#lifespan.mounted.add(other.#lifespan);
+    return registration;
   }
 
   /**
@@ -277,11 +270,11 @@ export class Server {
     };
     const close = (signal: NodeJS.Signals): Promise<void> => {
       // While the lifespan opens, there is nothing to drain.
-      if (!opened.isOpen) process.kill(process.pid, signal);
+      if (opened.result === undefined) process.kill(process.pid, signal);
       return opened.close(this.#port.core.closeDeadlineMs(this.#known()));
     };
     const error = await endedBySignals(serve, close);
-    await this.#lifespan.closed();
+    this.#lifespan.rethrow();
     exitUnlessSettled();
     if (error) throw error;
   }
@@ -345,7 +338,7 @@ export class Server {
     this.#closing = true;
     await Promise.all([...this.#open].map((opened) => opened.close(deadlineMs)));
     try {
-      await this.#lifespan.closed();
+      this.#lifespan.rethrow();
     } finally {
       const handle = this.#handle;
       this.#handle = undefined;
@@ -389,9 +382,9 @@ export class Server {
    *
    * @internal
    */
-  async connectInMemory(connection: Closable): Promise<number> {
+  connectInMemory(connection: Closable): number {
     const handle = this.#handleToOpen();
-    await this.#enter(connection);
+    this.#closes(connection);
     return handle;
   }
 
@@ -462,14 +455,13 @@ export class Server {
 
   async #listen(transport: object, { opened = new OpenHandle(), ...how }: { opened?: OpenHandle; foreground?: true; signals?: boolean } = {}): Promise<OpenHandle> {
     const server = this.#handleToOpen();
-    const ready = this.#enter(opened).then(() => transport);
-    return opened.open({ server, ...how }, ready);
+    this.#closes(opened);
+    return opened.open({ server, transport, ...how });
   }
 
-  /** Opens the lifespan for something that this server closes with itself. */
-  #enter(opened: Closable): Promise<void> {
+  /** Closes something with this server. */
+  #closes(opened: Closable): void {
     this.#open.add(opened);
     void opened.end.then(() => this.#open.delete(opened));
-    return this.#lifespan.enter(opened.end);
   }
 }

@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 import { getRequestListener } from "@hono/node-server";
 import express from "express";
 import { Hono } from "hono";
-import { Client, Server, setLogger } from "trunkline";
+import { CancelledError, Client, Server, setLogger } from "trunkline";
 import { z } from "zod";
 
 import { revisions } from "../test-support/peer.mjs";
@@ -284,13 +284,14 @@ test("a lifespan is open from the first call to the last", async () => {
   }
 });
 
-test("the lifespan of a mounted server is open while the outer server's is", async () => {
+test("the lifespan of a mounted server opens with its first call, and closes with the outer server", async () => {
   const log = [];
   const inner = new Server({ name: "inner", version: "1" }, { lifespan: async () => (await sleep(5), new Pool(log, 5)) });
   inner.registerTool("use", {}, (_, { lifespan }) => String(log.push("call") && lifespan instanceof Pool));
   const outer = new Server({ name: "outer", version: "1" });
   outer.mount("inner", inner);
   let client = await Client.connect(outer);
+  assert.deepEqual(log, []);
   assert.equal((await client.callTool("inner__use")).text, "true");
   await outer.close();
   assert.deepEqual(log, ["open", "call", "close"]);
@@ -325,15 +326,39 @@ test("a lifespan and what it starts belong to no request", async () => {
 });
 
 test("a server cannot serve while its lifespan fails to open, and retries opening it", async () => {
-  let tries = 0;
+  const failure = new RangeError("no database");
+  let fails = true;
   const lifespan = () => {
-    if (++tries === 1) throw new Error("no database");
+    if (fails) throw failure;
   };
-  const server = new Server({ name: "s", version: "1" }, { lifespan });
-  await assert.rejects(Client.connect(server), /no database/);
-  const client = await Client.connect(server);
-  assert.deepEqual(await client.listTools(), []);
+  const [server, outer] = [new Server({ name: "s", version: "1" }, { lifespan }), new Server({ name: "outer", version: "1" })];
+  server.registerTool("use", {}, () => "used");
+  outer.mount("in", server);
+  await assert.rejects(Client.connect(server), failure);
+  await assert.rejects(server.listen({ port: 0 }), failure);
+  const client = await Client.connect(outer);
+  await assert.rejects(client.callTool("in__use"), { code: -32603 });
+  fails = false;
+  assert.equal((await client.callTool("in__use")).text, "used");
   await client.close();
+  await outer.close();
+  const own = await Client.connect(server);
+  assert.equal((await own.callTool("use")).text, "used");
+  await own.close();
+  await server.close();
+});
+
+test("aborting a connection ends an opening that takes long, and the next one opens again", async () => {
+  const log = [];
+  const lifespan = async () => (await sleep(log.push("opening") === 1 ? 60_000 : 1, undefined, { ref: false }), new Pool(log, 1));
+  const server = new Server({ name: "s", version: "1" }, { lifespan });
+  const aborting = new AbortController();
+  const connecting = Client.connect(server, { signal: aborting.signal });
+  while (log.length === 0) await sleep(1);
+  aborting.abort();
+  await assert.rejects(connecting, CancelledError);
+  await (await Client.connect(server)).close();
+  assert.deepEqual(log, ["opening", "opening", "open", "close"]);
   await server.close();
 });
 
