@@ -26,123 +26,99 @@ struct JSONParser {
         while let byte = next, byte == 0x20 || (0x09...0x0D).contains(byte) && byte != 0x0B && byte != 0x0C { at += 1 }
     }
 
-    private mutating func value() throws -> JSON {
+    /// Skips this text if it comes next.
+    @inline(__always)
+    private mutating func skips(_ text: StaticString) -> Bool {
         skipSpace()
-        switch next {
-        case UInt8(ascii: "{"): return try nested { try $0.object() }
-        case UInt8(ascii: "["): return try nested { try $0.array() }
-        case UInt8(ascii: "\""): return .string(try string())
-        case UInt8(ascii: "t"): return try word("true", .bool(true))
-        case UInt8(ascii: "f"): return try word("false", .bool(false))
-        case UInt8(ascii: "n"): return try word("null", .null)
-        case nil: throw error("the text ends where a value is expected")
-        default: return try number()
-        }
+        let end = at + text.utf8CodeUnitCount
+        guard end <= bytes.count, memcmp(bytes.baseAddress! + at, text.utf8Start, end - at) == 0 else { return false }
+        at = end
+        return true
     }
 
-    private mutating func nested(_ parse: (inout JSONParser) throws -> JSON) throws -> JSON {
-        at += 1
+    private mutating func value() throws -> JSON {
+        if skips("\"") { return .string(try string()) }
+        if skips("{") { return .object(try nested { try $0.object() }) }
+        if skips("[") { return .array(try nested { try $0.array() }) }
+        if skips("true") { return .bool(true) }
+        if skips("false") { return .bool(false) }
+        if skips("null") { return .null }
+        return try number()
+    }
+
+    private mutating func nested<T>(_ parse: (inout JSONParser) throws -> T) throws -> T {
         nesting += 1
         defer { nesting -= 1 }
         guard nesting <= Self.maxNesting else { throw error("more than \(Self.maxNesting) values are nested") }
         return try parse(&self)
     }
 
-    private mutating func object() throws -> JSON {
+    private mutating func object() throws -> JSONObject {
         var object = JSONObject()
-        if ends(with: "}") { return .object(object) }
+        if skips("}") { return object }
         repeat {
-            skipSpace()
-            guard next == UInt8(ascii: "\"") else { throw error("a name in quotes is expected") }
+            guard skips("\"") else { throw error("a name in quotes is expected") }
             let name = try string()
-            skipSpace()
-            guard next == UInt8(ascii: ":") else { throw error("':' is expected") }
-            at += 1
+            guard skips(":") else { throw error("':' is expected") }
             object[name] = try value()
         } while try continues(until: "}")
-        return .object(object)
+        return object
     }
 
-    private mutating func array() throws -> JSON {
+    private mutating func array() throws -> [JSON] {
         var array: [JSON] = []
-        if ends(with: "]") { return .array(array) }
+        if skips("]") { return array }
         repeat { array.append(try value()) } while try continues(until: "]")
-        return .array(array)
+        return array
     }
 
-    private mutating func ends(with end: Unicode.Scalar) -> Bool {
-        skipSpace()
-        guard next == UInt8(ascii: end) else { return false }
-        at += 1
-        return true
-    }
-
-    private mutating func continues(until end: Unicode.Scalar) throws -> Bool {
-        if ends(with: end) { return false }
-        if ends(with: ",") { return true }
+    private mutating func continues(until end: StaticString) throws -> Bool {
+        if skips(end) { return false }
+        if skips(",") { return true }
         throw error("',' or '\(end)' is expected")
-    }
-
-    private mutating func word(_ word: StaticString, _ value: JSON) throws -> JSON {
-        let end = at + word.utf8CodeUnitCount
-        guard end <= bytes.count, bytes[at..<end].elementsEqual(UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
-        else { throw error("a value is expected") }
-        at = end
-        return value
     }
 
     private mutating func number() throws -> JSON {
         let start = at
-        var isWhole = true
-        while let byte = next {
-            switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"): break
-            case UInt8(ascii: "."), UInt8(ascii: "e"), UInt8(ascii: "E"), UInt8(ascii: "+"): isWhole = false
-            default: return try number(bytes[start..<at], isWhole)
-            }
-            at += 1
-        }
-        return try number(bytes[start..<at], isWhole)
-    }
-
-    private func number(_ digits: Slice<UnsafeRawBufferPointer>, _ isWhole: Bool) throws -> JSON {
-        let text = String(decoding: digits, as: UTF8.self)
-        if isWhole, let integer = Int(text) { return .integer(integer) }
+        while let byte = next, Self.isNumeric(byte) { at += 1 }
+        let text = String(decoding: bytes[start..<at], as: UTF8.self)
+        if let integer = Int(text) { return .integer(integer) }
         guard let number = Double(text) else { throw error("a value is expected") }
         return .number(number)
     }
 
-    private mutating func string() throws -> String {
-        at += 1
-        let start = at
-        while let byte = next, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") { at += 1 }
-        if next == UInt8(ascii: "\"") {
-            at += 1
-            return String(decoding: bytes[start..<(at - 1)], as: UTF8.self)
+    private static func isNumeric(_ byte: UInt8) -> Bool {
+        switch UnicodeScalar(byte) {
+        case "0"..."9", "+", "-", ".", "E", "e": true
+        default: false
         }
-        var text = Array(bytes[start..<at])
-        while let byte = next {
-            at += 1
-            switch byte {
-            case UInt8(ascii: "\""): return String(decoding: text, as: UTF8.self)
-            case UInt8(ascii: "\\"): text.append(contentsOf: try escaped())
-            default: text.append(byte)
-            }
-        }
-        throw error("a string does not end")
     }
 
-    private mutating func escaped() throws -> [UInt8] {
+    /// The rest of a string, after its first quote.
+    private mutating func string() throws -> String {
+        var text = ""
+        while true {
+            let start = at
+            while let byte = next, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") { at += 1 }
+            text += String(decoding: bytes[start..<at], as: UTF8.self)
+            guard let end = next else { throw error("a string does not end") }
+            at += 1
+            if end == UInt8(ascii: "\"") { return text }
+            text += try escaped()
+        }
+    }
+
+    private mutating func escaped() throws -> String {
         guard let byte = next else { throw error("a string does not end") }
         at += 1
         switch byte {
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return [byte]
-        case UInt8(ascii: "b"): return [0x08]
-        case UInt8(ascii: "f"): return [0x0C]
-        case UInt8(ascii: "n"): return [0x0A]
-        case UInt8(ascii: "r"): return [0x0D]
-        case UInt8(ascii: "t"): return [0x09]
-        case UInt8(ascii: "u"): return Array(String(decoding: try surrogates(), as: UTF16.self).utf8)
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return String(UnicodeScalar(byte))
+        case UInt8(ascii: "b"): return "\u{08}"
+        case UInt8(ascii: "f"): return "\u{0C}"
+        case UInt8(ascii: "n"): return "\n"
+        case UInt8(ascii: "r"): return "\r"
+        case UInt8(ascii: "t"): return "\t"
+        case UInt8(ascii: "u"): return String(decoding: try surrogates(), as: UTF16.self)
         default: throw error("an escape sequence is unknown")
         }
     }
