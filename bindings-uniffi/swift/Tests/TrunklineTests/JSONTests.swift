@@ -56,6 +56,47 @@ import Testing
         #expect(throws: DecodingError.self) { try JSON.integer(300).decoded(as: UInt8.self) }
     }
 
+    /// Is written and read by nested containers.
+    private struct Nested: Codable, Equatable {
+        var id = 1
+        var rows = [[1, 2], [3]]
+
+        enum CodingKeys: CodingKey { case outer, id, rows, wrong }
+
+        init() {}
+
+        init(from decoder: any Decoder) throws {
+            let outer = try decoder.container(keyedBy: CodingKeys.self).nestedContainer(keyedBy: CodingKeys.self, forKey: .outer)
+            id = try outer.decode(Int.self, forKey: .id)
+            var rows = try outer.nestedUnkeyedContainer(forKey: .rows)
+            self.rows = []
+            while !rows.isAtEnd {
+                var row = try rows.nestedUnkeyedContainer()
+                self.rows.append([])
+                while !row.isAtEnd { self.rows[self.rows.count - 1].append(try row.decode(Int.self)) }
+            }
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try? container.encode(Double.nan, forKey: .wrong)
+            var outer = container.nestedContainer(keyedBy: CodingKeys.self, forKey: .outer)
+            try outer.encode(id, forKey: .id)
+            var rows = outer.nestedUnkeyedContainer(forKey: .rows)
+            for numbers in self.rows {
+                var row = rows.nestedUnkeyedContainer()
+                for number in numbers { try row.encode(number) }
+            }
+        }
+    }
+
+    @Test func nestedContainersAreMembersAndElements() throws {
+        let json = try JSON(encoding: Nested())
+        #expect(json == ["outer": ["id": 1, "rows": [[1, 2], [3]]]])
+        #expect(try json.decoded(as: Nested.self) == Nested())
+        #expect(throws: DecodingError.self) { try JSON.object(["outer": ["id": 1, "rows": [1]]]).decoded(as: Nested.self) }
+    }
+
     @Test func modelsReadUnknownVariantsAndAbsentFlags() throws {
         let result: CallToolResult = try ValueDecoder.model(["content": [["type": "new", "a": 1], ["type": "text"]]])
         #expect(!result.isError && result.content == [.other(["type": "new", "a": 1]), .other(["type": "text"])])

@@ -5,173 +5,114 @@ import Foundation
 final class ValueEncoder: Encoder {
     let codingPath: [any CodingKey]
     let userInfo: [CodingUserInfoKey: Any] = [:]
-    private let target: Target
+    private var value: JSON?
+    private var isList = false
+
+    /// The elements or members of what is not a single value. The last key of its path names a member.
+    fileprivate private(set) var parts: [ValueEncoder] = []
 
     static func encode(_ value: some Encodable) throws -> JSON {
-        try encode(value, at: [])
+        let encoder = ValueEncoder([])
+        try encoder.encode(value)
+        return encoder.json
     }
 
-    fileprivate static func encode(_ value: some Encodable, at path: [any CodingKey]) throws -> JSON {
-        switch value {
-        case let json as JSON: return json
-        case let object as JSONObject: return .object(object)
-        case let date as Date: return .string(date.ISO8601Format())
-        case let data as Data: return .string(data.base64EncodedString())
-        case let url as URL: return .string(url.absoluteString)
-        case let decimal as Decimal:
-            guard let json = try? JSON(parsing: "\(decimal)") else {
-                let problem = EncodingError.Context(codingPath: path, debugDescription: "JSON has no \(decimal)")
-                throw EncodingError.invalidValue(decimal, problem)
-            }
-            return json
-        case let duration as Duration: return .integer(try duration.wholeMilliseconds())
-        default:
-            let encoder = ValueEncoder(path, Target())
-            try value.encode(to: encoder)
-            return encoder.target.json
-        }
-    }
+    private init(_ codingPath: [any CodingKey]) { self.codingPath = codingPath }
 
-    fileprivate init(_ codingPath: [any CodingKey], _ target: Target) {
-        self.codingPath = codingPath
-        self.target = target
+    private var json: JSON {
+        if let value { return value }
+        if isList { return .array(parts.map(\.json)) }
+        return .object(JSONObject(parts.map { ($0.codingPath.last!.stringValue, $0.json) }))
     }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-        target.begin(.members([]))
-        return KeyedEncodingContainer(MemberContainer(codingPath: codingPath, target: target))
+        KeyedEncodingContainer(MemberContainer(encoder: self))
     }
 
     func unkeyedContainer() -> any UnkeyedEncodingContainer {
-        target.begin(.elements([]))
-        return Elements(codingPath: codingPath, target: target)
+        isList = true
+        return Elements(encoder: self)
     }
 
-    func singleValueContainer() -> any SingleValueEncodingContainer {
-        Single(codingPath: codingPath, target: target)
+    func singleValueContainer() -> any SingleValueEncodingContainer { self }
+
+    /// Adds a part that is still to be encoded.
+    fileprivate func part(_ key: some CodingKey) -> ValueEncoder {
+        let part = ValueEncoder(codingPath + [key])
+        parts.append(part)
+        return part
+    }
+
+    fileprivate func add(_ value: some Encodable, _ key: some CodingKey) throws {
+        let part = ValueEncoder(codingPath + [key])
+        try part.encode(value)
+        parts.append(part)
+    }
+
+    private func unwritable(_ value: Any) -> EncodingError {
+        .invalidValue(value, EncodingError.Context(codingPath: codingPath, debugDescription: "JSON has no \(value)"))
     }
 }
 
-/// What a container fills.
-private final class Target {
-    enum Content {
-        case value(JSON)
-        case elements([Target])
-        case members([(String, Target)])
+extension ValueEncoder: SingleValueEncodingContainer {
+    func encodeNil() { value = .null }
+    func encode(_ value: Bool) { self.value = .bool(value) }
+    func encode(_ value: String) { self.value = .string(value) }
+    func encode(_ value: Float) throws { try encode(Double(value)) }
+
+    func encode(_ value: Double) throws {
+        guard value.isFinite else { throw unwritable(value) }
+        self.value = .number(value)
     }
 
-    private var content: Content?
+    func encode<T: Encodable & FixedWidthInteger>(_ value: T) {
+        self.value = Int(exactly: value).map(JSON.integer) ?? .number(Double(value))
+    }
 
-    init(_ value: JSON? = nil) { content = value.map(Content.value) }
-
-    var json: JSON {
-        switch content {
-        case .value(let json): json
-        case .elements(let elements): .array(elements.map(\.json))
-        case .members(let members): .object(JSONObject(members.map { ($0, $1.json) }))
-        // As of a structure without members.
-        case nil: .object([:])
+    func encode<T: Encodable>(_ value: T) throws {
+        switch value {
+        case let json as JSON: self.value = json
+        case let object as JSONObject: self.value = .object(object)
+        case let date as Date: self.value = .string(date.ISO8601Format())
+        case let data as Data: self.value = .string(data.base64EncodedString())
+        case let url as URL: self.value = .string(url.absoluteString)
+        case let decimal as Decimal:
+            guard let json = try? JSON(parsing: "\(decimal)") else { throw unwritable(decimal) }
+            self.value = json
+        case let duration as Duration: self.value = .integer(try duration.wholeMilliseconds())
+        default: try value.encode(to: self)
         }
-    }
-
-    var count: Int { if case .elements(let elements) = content { elements.count } else { 0 } }
-
-    /// A second container of the same kind continues the first.
-    func begin(_ empty: Content) {
-        switch (content, empty) {
-        case (.elements, .elements), (.members, .members): break
-        default: content = empty
-        }
-    }
-
-    func set(_ json: JSON) { content = .value(json) }
-
-    func append(_ element: Target) {
-        guard case .elements(var elements) = content else { return }
-        content = nil
-        elements.append(element)
-        content = .elements(elements)
-    }
-
-    func add(_ name: String, _ member: Target) {
-        guard case .members(var members) = content else { return }
-        content = nil
-        members.append((name, member))
-        content = .members(members)
     }
 }
 
 private struct MemberContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
-    let codingPath: [any CodingKey]
-    let target: Target
+    let encoder: ValueEncoder
+    var codingPath: [any CodingKey] { encoder.codingPath }
 
-    private func nested(_ key: some CodingKey) -> ValueEncoder {
-        let member = Target()
-        target.add(key.stringValue, member)
-        return ValueEncoder(codingPath + [key], member)
+    func encodeNil(forKey key: Key) { encoder.part(key).encodeNil() }
+    func encode<T: Encodable>(_ value: T, forKey key: Key) throws { try encoder.add(value, key) }
+
+    func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type, forKey key: Key) -> KeyedEncodingContainer<Nested> {
+        encoder.part(key).container(keyedBy: type)
     }
 
-    mutating func encodeNil(forKey key: Key) throws { target.add(key.stringValue, Target(.null)) }
-    mutating func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
-        target.add(key.stringValue, Target(try ValueEncoder.encode(value, at: codingPath + [key])))
-    }
-
-    mutating func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type, forKey key: Key) -> KeyedEncodingContainer<Nested> {
-        nested(key).container(keyedBy: type)
-    }
-
-    mutating func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer { nested(key).unkeyedContainer() }
-    mutating func superEncoder() -> any Encoder { nested(Name("super")) }
-    mutating func superEncoder(forKey key: Key) -> any Encoder { nested(key) }
+    func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer { encoder.part(key).unkeyedContainer() }
+    func superEncoder() -> any Encoder { encoder.part(Name("super")) }
+    func superEncoder(forKey key: Key) -> any Encoder { encoder.part(key) }
 }
 
 private struct Elements: UnkeyedEncodingContainer {
-    let codingPath: [any CodingKey]
-    let target: Target
-    var count: Int { target.count }
+    let encoder: ValueEncoder
+    var codingPath: [any CodingKey] { encoder.codingPath }
+    var count: Int { encoder.parts.count }
 
-    private func nested() -> ValueEncoder {
-        let element = Target()
-        let path = codingPath + [Name(count)]
-        target.append(element)
-        return ValueEncoder(path, element)
+    func encodeNil() { encoder.part(Name(count)).encodeNil() }
+    func encode<T: Encodable>(_ value: T) throws { try encoder.add(value, Name(count)) }
+
+    func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type) -> KeyedEncodingContainer<Nested> {
+        encoder.part(Name(count)).container(keyedBy: type)
     }
 
-    mutating func encodeNil() throws { target.append(Target(.null)) }
-
-    mutating func encode<T: Encodable>(_ value: T) throws {
-        target.append(Target(try ValueEncoder.encode(value, at: codingPath + [Name(count)])))
-    }
-
-    mutating func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type) -> KeyedEncodingContainer<Nested> {
-        nested().container(keyedBy: type)
-    }
-
-    mutating func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { nested().unkeyedContainer() }
-    mutating func superEncoder() -> any Encoder { nested() }
-}
-
-private struct Single: SingleValueEncodingContainer {
-    let codingPath: [any CodingKey]
-    let target: Target
-
-    private func put(_ number: Double) throws {
-        guard number.isFinite else {
-            let problem = EncodingError.Context(codingPath: codingPath, debugDescription: "JSON has no \(number)")
-            throw EncodingError.invalidValue(number, problem)
-        }
-        target.set(.number(number))
-    }
-
-    private func put(_ number: some BinaryInteger) {
-        target.set(Int(exactly: number).map(JSON.integer) ?? .number(Double(number)))
-    }
-
-    mutating func encodeNil() throws { target.set(.null) }
-    mutating func encode(_ value: Bool) throws { target.set(.bool(value)) }
-    mutating func encode(_ value: String) throws { target.set(.string(value)) }
-    mutating func encode(_ value: Double) throws { try put(value) }
-    mutating func encode(_ value: Float) throws { try put(Double(value)) }
-    mutating func encode<T: Encodable & FixedWidthInteger>(_ value: T) throws { put(value) }
-    mutating func encode<T: Encodable>(_ value: T) throws { target.set(try ValueEncoder.encode(value, at: codingPath)) }
+    func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { encoder.part(Name(count)).unkeyedContainer() }
+    func superEncoder() -> any Encoder { encoder.part(Name(count)) }
 }
