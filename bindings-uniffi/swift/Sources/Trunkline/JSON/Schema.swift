@@ -16,7 +16,7 @@ enum Schemas {
     /// The schema of a type.
     static func of(_ type: any Decodable.Type) throws -> JSONObject {
         var definitions = Definitions()
-        var schema = try of(type, &definitions)
+        var schema = try of(type, &definitions).schema
         if !definitions.members.isEmpty { schema["$defs"] = .object(definitions.members) }
         return schema
     }
@@ -46,41 +46,45 @@ enum Schemas {
         var recursive: Set<String> = []
     }
 
-    static func of(_ type: any Decodable.Type, _ definitions: inout Definitions) throws -> JSONObject {
-        if let own = type as? any SchemaProviding.Type { return own.jsonSchema }
-        if let leaf = try leaf(type, &definitions) { return leaf }
+    /// The schema of a type, and a value of it in JSON if it has no members.
+    typealias Described = (schema: JSONObject, sample: JSON?)
+
+    static func of(_ type: any Decodable.Type, _ definitions: inout Definitions) throws -> Described {
+        let leaf = try leaf(type, &definitions)
+        if let own = type as? any SchemaProviding.Type { return (own.jsonSchema, leaf?.sample) }
+        if let leaf { return leaf }
         let name = "\(type)"
         let reference: JSONObject = ["$ref": .string("#/$defs/\(name)")]
         guard definitions.open.insert(name).inserted else {
             definitions.recursive.insert(name)
-            return reference
+            return (reference, nil)
         }
         defer { definitions.open.remove(name) }
         let schema = try members(type, &definitions)
-        guard definitions.recursive.contains(name) else { return schema }
+        guard definitions.recursive.contains(name) else { return (schema, nil) }
         definitions.members[name] = .object(schema)
-        return definitions.open.count == 1 ? schema : reference
+        return (definitions.open.count == 1 ? schema : reference, nil)
     }
 
-    /// The schema of a type without members; nil for others.
-    private static func leaf(_ type: any Decodable.Type, _ definitions: inout Definitions) throws -> JSONObject? {
+    /// A type without members; nil for others.
+    private static func leaf(_ type: any Decodable.Type, _ definitions: inout Definitions) throws -> Described? {
         switch type {
-        case is Bool.Type: return ["type": "boolean"]
-        case is String.Type: return ["type": "string"]
-        case let integer as any FixedWidthInteger.Type: return bounded(integer)
-        case is any BinaryFloatingPoint.Type, is Decimal.Type, is Duration.Type: return ["type": "number"]
-        case is Date.Type: return ["type": "string", "format": "date-time"]
-        case is URL.Type: return ["type": "string", "format": "uri"]
-        case is UUID.Type: return ["type": "string", "format": "uuid"]
-        case is Data.Type: return ["type": "string", "contentEncoding": "base64"]
-        case is JSON.Type: return [:]
-        case is JSONObject.Type: return ["type": "object"]
+        case is Bool.Type: return (["type": "boolean"], false)
+        case is String.Type: return (["type": "string"], "")
+        case let integer as any FixedWidthInteger.Type: return (bounded(integer), 0)
+        case is any BinaryFloatingPoint.Type, is Decimal.Type, is Duration.Type: return (["type": "number"], 0)
+        case is Date.Type: return (["type": "string", "format": "date-time"], "1970-01-01T00:00:00Z")
+        case is URL.Type: return (["type": "string", "format": "uri"], "https://example.com")
+        case is UUID.Type: return (["type": "string", "format": "uuid"], "00000000-0000-0000-0000-000000000000")
+        case is Data.Type: return (["type": "string", "contentEncoding": "base64"], "")
+        case is JSON.Type: return ([:], [:])
+        case is JSONObject.Type: return (["type": "object"], [:])
         case let optional as any OptionalType.Type:
-            return ["anyOf": [.object(try of(optional.wrapped, &definitions)), ["type": "null"]]]
+            return (["anyOf": [.object(try of(optional.wrapped, &definitions).schema), ["type": "null"]]], JSON.null)
         case let list as any ListType.Type:
-            return ["type": "array", "items": .object(try of(list.element, &definitions))]
+            return (["type": "array", "items": .object(try of(list.element, &definitions).schema)], [])
         case let map as any MapType.Type:
-            return ["type": "object", "additionalProperties": .object(try of(map.element, &definitions))]
+            return (["type": "object", "additionalProperties": .object(try of(map.element, &definitions).schema)], [:])
         case let cases as any CaseIterable.Type: return try choice(cases)
         default: return nil
         }
@@ -91,20 +95,20 @@ enum Schemas {
         return ["type": "integer", "minimum": bounds[0], "maximum": bounds[1]]
     }
 
-    private static func choice<T: CaseIterable>(_ type: T.Type) throws -> JSONObject? {
+    private static func choice<T: CaseIterable>(_ type: T.Type) throws -> Described? {
         let values: [JSON] = try type.allCases.compactMap { one in
             guard let raw = (one as? any RawRepresentable)?.rawValue as? any Encodable else { return nil }
             return try JSON(encoding: raw)
         }
-        guard !values.isEmpty else { return nil }
+        guard let first = values.first else { return nil }
         let isText = values.allSatisfy { $0.string != nil }
-        return ["type": isText ? "string" : "integer", "enum": .array(values)]
+        return (["type": isText ? "string" : "integer", "enum": .array(values)], first)
     }
 
     private static func members(_ type: any Decodable.Type, _ definitions: inout Definitions) throws -> JSONObject {
         let recorder = SchemaRecorder(definitions)
         do {
-            _ = try ValueDecoder(.recording(recorder)).value(type)
+            _ = try ValueDecoder(.recording(recorder)).decode(type)
         } catch {
             let advice = "give the tool an `inputSchema`, or make the type `SchemaProviding` or, if it is an enumeration, `CaseIterable`"
             throw TrunklineError(
@@ -130,24 +134,9 @@ enum Schemas {
     }
 
     /// A value of a type, while the type that contains it is recorded.
-    static func sample<T: Decodable>(_ type: T.Type) throws -> T {
-        let json: JSON =
-            switch type {
-            case is any OptionalType.Type: .null
-            case is Bool.Type: false
-            case is any FixedWidthInteger.Type, is any BinaryFloatingPoint.Type, is Decimal.Type, is Duration.Type: 0
-            case is Date.Type: "1970-01-01T00:00:00Z"
-            case is URL.Type: "https://example.com"
-            case is UUID.Type: "00000000-0000-0000-0000-000000000000"
-            case is any ListType.Type: []
-            case is JSON.Type, is any MapType.Type, is JSONObject.Type: [:]
-            case let cases as any CaseIterable.Type: try choice(cases)?["enum"]?.array?.first ?? ""
-            default: ""
-            }
-        if json == "", !(type is String.Type || type is Data.Type) {
-            return try ValueDecoder(.recording(SchemaRecorder(Definitions()))).value(type)
-        }
-        return try ValueDecoder.decode(type, from: json)
+    static func value<T: Decodable>(_ type: T.Type, _ sample: JSON?) throws -> T {
+        guard let sample else { return try ValueDecoder(.recording(SchemaRecorder(Definitions()))).decode(type) }
+        return try ValueDecoder.decode(type, from: sample)
     }
 }
 
@@ -167,16 +156,23 @@ final class SchemaRecorder {
 
     func looksFor(_ key: some CodingKey) { optional = key.stringValue }
 
-    func member<T: Decodable>(_ type: T.Type, _ key: some CodingKey, isOptional: Bool = false) throws {
+    /// Records a member, and returns a sample of its type.
+    func member(_ type: any Decodable.Type, _ key: some CodingKey, isOptional: Bool = false) throws -> JSON? {
         let name = key.stringValue
+        let (schema, sample) = try Schemas.of(type, &definitions)
         if properties[name] == nil {
-            properties[name] = .object(try Schemas.of(type, &definitions))
+            properties[name] = .object(schema)
             if !isOptional && optional != name { required.append(name) }
         }
         optional = nil
+        return sample
     }
 
-    func value<T: Decodable>(_ type: T.Type) throws { value = try Schemas.of(type, &definitions) }
+    func value(_ type: any Decodable.Type) throws -> JSON? {
+        let (schema, sample) = try Schemas.of(type, &definitions)
+        value = schema
+        return sample
+    }
 }
 
 struct Recording<Key: CodingKey>: KeyedDecodingContainerProtocol {
@@ -192,12 +188,11 @@ struct Recording<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func decodeNil(forKey key: Key) throws -> Bool { false }
 
     func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
-        try recorder.member(type, key)
-        return try Schemas.sample(type)
+        try Schemas.value(type, recorder.member(type, key))
     }
 
     func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
-        try recorder.member(type, key, isOptional: true)
+        _ = try recorder.member(type, key, isOptional: true)
         return nil
     }
 
@@ -222,8 +217,7 @@ struct RecordingValue: SingleValueDecodingContainer {
     func decodeNil() -> Bool { false }
 
     func decode<T: Decodable>(_ type: T.Type) throws -> T {
-        try recorder.value(type)
-        return try Schemas.sample(type)
+        try Schemas.value(type, recorder.value(type))
     }
 }
 

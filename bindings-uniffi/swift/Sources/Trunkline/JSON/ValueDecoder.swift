@@ -21,31 +21,16 @@ final class ValueDecoder: Decoder {
 
     /// Decodes a value of the program.
     static func decode<T: Decodable>(_ type: T.Type, from json: JSON) throws -> T {
-        try ValueDecoder(.json(json, isModel: false)).value(type)
+        try ValueDecoder(.json(json, isModel: false)).decode(type)
     }
 
     /// Decodes a model of the protocol.
     static func model<T: Decodable>(_ json: JSON, as type: T.Type = T.self) throws -> T {
-        try ValueDecoder(.json(json, isModel: true)).value(type)
+        try ValueDecoder(.json(json, isModel: true)).decode(type)
     }
 
     /// The JSON to decode, if any.
     var json: JSON? { if case .json(let json, _) = source { json } else { nil } }
-
-    func value<T: Decodable>(_ type: T.Type) throws -> T {
-        guard case .json(let json, _) = source else { return try T(from: self) }
-        // The types that have another form in Foundation.
-        switch type {
-        case is JSON.Type: return json as! T
-        case is JSONObject.Type: return try required(json.object, "an object") as! T
-        case is Date.Type: return try Self.date(json.string, or: mismatch("a date in ISO 8601")) as! T
-        case is Data.Type: return try required(json.string.flatMap { Data(base64Encoded: $0) }, "data in Base64") as! T
-        case is URL.Type: return try required(json.string.flatMap(URL.init(string:)), "a URL") as! T
-        case is Decimal.Type: return try required(json.number.flatMap { _ in Decimal(string: "\(json)") }, "a number") as! T
-        case is Duration.Type: return Duration.milliseconds(try required(json.number, "milliseconds")) as! T
-        default: return try T(from: self)
-        }
-    }
 
     private static func date(_ text: String?, or error: DecodingError) throws -> Date {
         let styles = [Date.ISO8601FormatStyle(), Date.ISO8601FormatStyle(includingFractionalSeconds: true)]
@@ -83,7 +68,38 @@ final class ValueDecoder: Decoder {
 
     func singleValueContainer() throws -> any SingleValueDecodingContainer {
         if case .recording(let recorder) = source { return RecordingValue(codingPath: codingPath, recorder: recorder) }
-        return Single(decoder: self)
+        return self
+    }
+}
+
+extension ValueDecoder: SingleValueDecodingContainer {
+    func decodeNil() -> Bool { json == .null }
+    func decode(_ type: Bool.Type) throws -> Bool { try required(json?.bool, "true or false") }
+    func decode(_ type: String.Type) throws -> String { try required(json?.string, "a string") }
+    func decode(_ type: Double.Type) throws -> Double { try required(json?.number, "a number") }
+    func decode(_ type: Float.Type) throws -> Float { Float(try decode(Double.self)) }
+
+    func decode<T: Decodable & FixedWidthInteger>(_ type: T.Type) throws -> T {
+        switch json {
+        case .integer(let value): try required(T(exactly: value), "a whole number of \(T.bitWidth) bits")
+        case .number(let value): try required(T(exactly: value), "a whole number of \(T.bitWidth) bits")
+        default: throw mismatch("a whole number")
+        }
+    }
+
+    func decode<T: Decodable>(_ type: T.Type) throws -> T {
+        guard case .json(let json, _) = source else { return try T(from: self) }
+        // The types that have another form in Foundation.
+        switch type {
+        case is JSON.Type: return json as! T
+        case is JSONObject.Type: return try required(json.object, "an object") as! T
+        case is Date.Type: return try Self.date(json.string, or: mismatch("a date in ISO 8601")) as! T
+        case is Data.Type: return try required(json.string.flatMap { Data(base64Encoded: $0) }, "data in Base64") as! T
+        case is URL.Type: return try required(json.string.flatMap(URL.init(string:)), "a URL") as! T
+        case is Decimal.Type: return try required(json.number.flatMap { _ in Decimal(string: "\(json)") }, "a number") as! T
+        case is Duration.Type: return Duration.milliseconds(try required(json.number, "milliseconds")) as! T
+        default: return try T(from: self)
+        }
     }
 }
 
@@ -97,7 +113,7 @@ private struct MemberContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func decodeNil(forKey key: Key) throws -> Bool { object[key.stringValue] == .null }
 
     func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
-        try decoder.nested(try member(key, type), key).value(type)
+        try decoder.nested(try member(key, type), key).decode(type)
     }
 
     private func member(_ key: some CodingKey, _ type: (any Decodable.Type)? = nil) throws -> JSON {
@@ -137,7 +153,7 @@ private struct Elements: UnkeyedDecodingContainer {
     }
 
     mutating func decode<T: Decodable>(_ type: T.Type) throws -> T {
-        let value = try element().value(type)
+        let value = try element().decode(type)
         currentIndex += 1
         return value
     }
@@ -148,38 +164,13 @@ private struct Elements: UnkeyedDecodingContainer {
     }
 
     mutating func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type) throws -> KeyedDecodingContainer<Nested> {
-        defer { currentIndex += 1 }
-        return try element().container(keyedBy: type)
+        try superDecoder().container(keyedBy: type)
     }
 
-    mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
-        defer { currentIndex += 1 }
-        return try element().unkeyedContainer()
-    }
+    mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer { try superDecoder().unkeyedContainer() }
 
     mutating func superDecoder() throws -> any Decoder {
         defer { currentIndex += 1 }
         return try element()
     }
-}
-
-private struct Single: SingleValueDecodingContainer {
-    let decoder: ValueDecoder
-    var codingPath: [any CodingKey] { decoder.codingPath }
-
-    private func integer<T: FixedWidthInteger>() throws -> T {
-        switch decoder.json {
-        case .integer(let value): try decoder.required(T(exactly: value), "a whole number of \(T.bitWidth) bits")
-        case .number(let value): try decoder.required(T(exactly: value), "a whole number of \(T.bitWidth) bits")
-        default: throw decoder.mismatch("a whole number")
-        }
-    }
-
-    func decodeNil() -> Bool { decoder.json == .null }
-    func decode(_ type: Bool.Type) throws -> Bool { try decoder.required(decoder.json?.bool, "true or false") }
-    func decode(_ type: String.Type) throws -> String { try decoder.required(decoder.json?.string, "a string") }
-    func decode(_ type: Double.Type) throws -> Double { try decoder.required(decoder.json?.number, "a number") }
-    func decode(_ type: Float.Type) throws -> Float { Float(try decode(Double.self)) }
-    func decode<T: Decodable & FixedWidthInteger>(_ type: T.Type) throws -> T { try integer() }
-    func decode<T: Decodable>(_ type: T.Type) throws -> T { try decoder.value(type) }
 }
