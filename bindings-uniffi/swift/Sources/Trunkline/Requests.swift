@@ -10,7 +10,10 @@ final class Requests: Sendable {
 
     private let core: TrunklineNative.Port
     private let slots = Locked<[UInt64: Slot]>([:])
-    private let reporters = Locked<[UInt64: ProgressReporter]>([:])
+
+    /// Reports of progress that are still to be handled, of which only the latest is kept.
+    private typealias Reports = (stream: AsyncStream<ProgressReport>, continuation: AsyncStream<ProgressReport>.Continuation)
+    private let reports = Locked<[UInt64: Reports]>([:])
 
     init(_ core: TrunklineNative.Port) { self.core = core }
 
@@ -38,7 +41,9 @@ final class Requests: Sendable {
     func reply(
         _ ticket: UInt64, _ onProgress: (@Sendable (ProgressReport) async -> Void)? = nil, cancel: (@Sendable () -> Void)? = nil
     ) async throws -> JSON {
-        if let onProgress { reporter(ticket).begin(onProgress) }
+        let reporting = onProgress.map { report in
+            Task { [reports = reports(of: ticket)] in for await progress in reports.stream { await report(progress) } }
+        }
         let event = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let arrived = slots.with { slots -> Event? in
@@ -52,9 +57,10 @@ final class Requests: Sendable {
             // It may have ended in the core.
             if let cancel { cancel() } else { try? core.cancel(ticket: ticket, reason: "") }
         }
-        if onProgress != nil {
-            await reporter(ticket).end()
-            _ = reporters.with { $0.removeValue(forKey: ticket) }
+        if let reporting {
+            // What has arrived is still reported, before the reply.
+            reports.with { $0.removeValue(forKey: ticket) }?.continuation.finish()
+            await reporting.value
         }
         if event.ok { return try JSONParser.parse(event.body) }
         try Task.checkCancellation()
@@ -71,15 +77,15 @@ final class Requests: Sendable {
     }
 
     func receive(progress: ProgressReport, _ ticket: UInt64) {
-        reporter(ticket).receive(progress)
+        reports(of: ticket).continuation.yield(progress)
     }
 
-    /// The reporter of a request, whose progress may arrive before its ticket is known.
-    private func reporter(_ ticket: UInt64) -> ProgressReporter {
-        reporters.with { reporters in
-            let reporter = reporters[ticket] ?? ProgressReporter()
-            reporters[ticket] = reporter
-            return reporter
+    /// The reports of a request, whose progress may arrive before its ticket is known.
+    private func reports(of ticket: UInt64) -> Reports {
+        reports.with { all in
+            let reports = all[ticket] ?? AsyncStream.makeStream(of: ProgressReport.self, bufferingPolicy: .bufferingNewest(1))
+            all[ticket] = reports
+            return reports
         }
     }
 
