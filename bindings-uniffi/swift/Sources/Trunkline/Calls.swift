@@ -29,7 +29,9 @@ struct Owner: Sendable {
 /// The calls that are running, each as a task.
 final class Calls: Sendable {
     private let core: TrunklineNative.Port
-    private let running = Locked<[UInt64: RunningCall]>([:])
+
+    /// The tasks of calls; nil for a call that is about to start.
+    private let running = Locked<[UInt64: Task<Void, Never>?]>([:])
 
     init(_ core: TrunklineNative.Port) { self.core = core }
 
@@ -39,19 +41,23 @@ final class Calls: Sendable {
             fail(event.ticket, failure("tool", "the handler was removed before the call ran"))
             return
         }
-        let call = RunningCall()
-        // In the table before it starts, so that it cannot end before.
-        running.with { $0[event.ticket] = call }
-        let work: @Sendable () async -> Void = { [self] in
-            await answer(event, callable)
-            _ = running.with { $0.removeValue(forKey: event.ticket) }
+        _ = running.with { $0.updateValue(nil, forKey: event.ticket) }
+        let start: @Sendable () -> Void = { [self] in
+            running.with { tasks in
+                // A call that was cancelled meanwhile does not start.
+                guard tasks.keys.contains(event.ticket) else { return }
+                tasks[event.ticket] = Task {
+                    await answer(event, callable)
+                    _ = running.with { $0.removeValue(forKey: event.ticket) }
+                }
+            }
         }
-        if let cause { cause.run { call.start(work) } } else { call.start(work) }
+        if let cause { cause.run(start) } else { start() }
     }
 
     /// Cancels the task of a call. The core has already answered it.
     func cancel(_ ticket: UInt64) {
-        running.with { $0[ticket] }?.cancel()
+        running.with { $0.removeValue(forKey: ticket) }??.cancel()
     }
 
     private func answer(_ event: Event, _ callable: Callable) async {
@@ -83,26 +89,6 @@ final class Calls: Sendable {
     private func fail(_ ticket: UInt64, _ failure: JSONObject) {
         // It may have ended in the core.
         _ = try? core.fail(ticket: ticket, json: text(failure))
-    }
-}
-
-/// A call whose task may be cancelled before it starts.
-private final class RunningCall: Sendable {
-    private let state = Locked<(task: Task<Void, Never>?, isCancelled: Bool)>((nil, false))
-
-    func start(_ work: @escaping @Sendable () async -> Void) {
-        state.with { state in
-            let task = Task(operation: work)
-            if state.isCancelled { task.cancel() }
-            state.task = task
-        }
-    }
-
-    func cancel() {
-        state.with { state in
-            state.isCancelled = true
-            state.task?.cancel()
-        }
     }
 }
 
