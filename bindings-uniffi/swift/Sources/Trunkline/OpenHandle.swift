@@ -4,20 +4,27 @@ class OpenHandle: HandleOwner, @unchecked Sendable {
     let server: Server?
     private let state = Locked(State())
 
+    /// Ends with this and the lifespan.
+    private let completion: Task<Void, any Error>
+    private let ending: AsyncThrowingStream<Void, any Error>.Continuation
+
     private struct State {
         var handle = none
         /// Closed before it opened, by a signal.
         var isClosing = false
-        var end: Result<Void, any Error>?
-        var waiting: [Int: CheckedContinuation<Void, any Error>] = [:]
-        var waits = 0
+        var isEnded = false
         var atEnd: [@Sendable () -> Void] = []
     }
 
-    init(_ server: Server?) { self.server = server }
+    init(_ server: Server?) {
+        self.server = server
+        let (stream, ending) = AsyncThrowingStream.makeStream(of: Void.self)
+        self.ending = ending
+        completion = Task.detached { for try await _ in stream {} }
+    }
 
     var handle: UInt64 { state.with { $0.handle } }
-    var isOpen: Bool { state.with { $0.handle != none && $0.end == nil } }
+    var isOpen: Bool { state.with { $0.handle != none && !$0.isEnded } }
 
     /// The handle whose options have the deadline of a close.
     var optionsOf: UInt64 { (try? server?.handle()) ?? handle }
@@ -68,23 +75,16 @@ class OpenHandle: HandleOwner, @unchecked Sendable {
 
     /// Waits until this and the lifespan have closed. Throws the error that closed it, if any.
     func end(isCancellable: Bool = true) async throws {
-        let id = state.with { state in
-            state.waits += 1
-            return state.waits
+        guard isCancellable else { return try await completion.value }
+        // Waiting for a task does not end with the task that waits, but iterating does.
+        let (stream, ending) = AsyncStream.makeStream(of: Void.self)
+        Task { [completion] in
+            _ = await completion.result
+            ending.finish()
         }
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { (waiting: CheckedContinuation<Void, any Error>) in
-                let end = state.with { state -> Result<Void, any Error>? in
-                    if state.end == nil, isCancellable, Task.isCancelled { return .failure(CancellationError()) }
-                    if state.end == nil { state.waiting[id] = waiting }
-                    return state.end
-                }
-                if let end { waiting.resume(with: end) }
-            }
-        } onCancel: {
-            guard isCancellable else { return }
-            state.with { $0.waiting.removeValue(forKey: id) }?.resume(throwing: CancellationError())
-        }
+        for await _ in stream {}
+        if state.with({ !$0.isEnded }) { throw CancellationError() }
+        try await completion.value
     }
 
     func atEnd(_ work: @escaping @Sendable () -> Void) { state.with { $0.atEnd.append(work) } }
@@ -102,16 +102,12 @@ class OpenHandle: HandleOwner, @unchecked Sendable {
     }
 
     private func ended(_ error: (any Error)?) {
-        let end: Result<Void, any Error> = error.map(Result.failure) ?? .success(())
-        let (waiting, atEnd) = state.with { state in
-            defer {
-                state.waiting = [:]
-                state.atEnd = []
-            }
-            if state.end == nil { state.end = end }
-            return (state.waiting.values, state.atEnd)
+        let atEnd = state.with { state in
+            defer { state.atEnd = [] }
+            state.isEnded = true
+            return state.atEnd
         }
         for one in atEnd { one() }
-        for one in waiting { one.resume(with: end) }
+        ending.finish(throwing: error)
     }
 }
