@@ -1,15 +1,6 @@
 /// The members of a message that are not nil, in their order.
 func parameters(_ members: [(String, (any Encodable)?)]) throws -> JSONObject {
-    var object = JSONObject()
-    for (name, value) in members {
-        guard let value else { continue }
-        do {
-            object[name] = try ValueEncoder.encode(value)
-        } catch let error as EncodingError {
-            throw TrunklineError(.invalidArgument, "\(name) cannot be written as JSON: \(error)")
-        }
-    }
-    return object
+    JSONObject(try members.compactMap { name, value in try value.map { (name, try written($0, name)) } })
 }
 
 /// A member that a message has.
