@@ -43,16 +43,6 @@ func answerOf(_ json: JSON) -> Answer { Answer(json.object == nil ? Shape.value 
 
 /// A part of a result.
 protocol Part {}
-extension ContentBlock: Part {}
-extension TextContent: Part {}
-extension ImageContent: Part {}
-extension AudioContent: Part {}
-extension EmbeddedResource: Part {}
-extension ResourceLink: Part {}
-extension ResourceContents: Part {}
-extension TextResourceContents: Part {}
-extension BlobResourceContents: Part {}
-extension PromptMessage: Part {}
 
 func completionOf(_ value: Output) throws -> Answer {
     Answer(value is Completion ? Shape.object : Shape.value, try written(value, "the completion"))

@@ -768,7 +768,7 @@ public struct Annotations: Codable, Sendable, Hashable {
 }
 
 /// Text.
-public struct TextContent: Codable, Sendable, Hashable {
+public struct TextContent: Codable, Sendable, Hashable, Part {
     /// The type, which distinguishes it from others.
     public private(set) var type = "text"
     /// The text.
@@ -793,7 +793,7 @@ public struct TextContent: Codable, Sendable, Hashable {
 }
 
 /// An image.
-public struct ImageContent: Codable, Sendable, Hashable {
+public struct ImageContent: Codable, Sendable, Hashable, Part {
     /// The type, which distinguishes it from others.
     public private(set) var type = "image"
     /// The data, in base64.
@@ -822,7 +822,7 @@ public struct ImageContent: Codable, Sendable, Hashable {
 }
 
 /// Audio.
-public struct AudioContent: Codable, Sendable, Hashable {
+public struct AudioContent: Codable, Sendable, Hashable, Part {
     /// The type, which distinguishes it from others.
     public private(set) var type = "audio"
     /// The data, in base64.
@@ -851,7 +851,7 @@ public struct AudioContent: Codable, Sendable, Hashable {
 }
 
 /// A resource with text contents.
-public struct TextResourceContents: Codable, Sendable, Hashable {
+public struct TextResourceContents: Codable, Sendable, Hashable, Part {
     /// The URI of the resource.
     public var uri: String
     /// MIME type.
@@ -877,7 +877,7 @@ public struct TextResourceContents: Codable, Sendable, Hashable {
 }
 
 /// A resource with binary contents.
-public struct BlobResourceContents: Codable, Sendable, Hashable {
+public struct BlobResourceContents: Codable, Sendable, Hashable, Part {
     /// The URI of the resource.
     public var uri: String
     /// MIME type.
@@ -903,7 +903,7 @@ public struct BlobResourceContents: Codable, Sendable, Hashable {
 }
 
 /// The contents of a resource.
-public enum ResourceContents: Codable, Sendable, Hashable {
+public enum ResourceContents: Codable, Sendable, Hashable, Part {
     case text(TextResourceContents)
     case blob(BlobResourceContents)
 
@@ -929,7 +929,7 @@ public enum ResourceContents: Codable, Sendable, Hashable {
 }
 
 /// A resource with its contents.
-public struct EmbeddedResource: Codable, Sendable, Hashable {
+public struct EmbeddedResource: Codable, Sendable, Hashable, Part {
     /// The type, which distinguishes it from others.
     public private(set) var type = "resource"
     /// The contents.
@@ -954,7 +954,7 @@ public struct EmbeddedResource: Codable, Sendable, Hashable {
 }
 
 /// A link to a resource that can be read.
-public struct ResourceLink: Codable, Sendable, Hashable {
+public struct ResourceLink: Codable, Sendable, Hashable, Part {
     /// The type, which distinguishes it from others.
     public private(set) var type = "resource_link"
     /// The URI of the resource.
@@ -1003,7 +1003,7 @@ public struct ResourceLink: Codable, Sendable, Hashable {
 }
 
 /// A piece of content.
-public enum ContentBlock: Codable, Sendable, Hashable {
+public enum ContentBlock: Codable, Sendable, Hashable, Part {
     case text(TextContent)
     case image(ImageContent)
     case audio(AudioContent)
@@ -1347,7 +1347,7 @@ public struct ListPromptsResult: Codable, Sendable, Hashable {
 }
 
 /// A message of a prompt.
-public struct PromptMessage: Codable, Sendable, Hashable {
+public struct PromptMessage: Codable, Sendable, Hashable, Part {
     /// Sender of the message.
     public var role: Role
     /// Content of the message.
