@@ -22,7 +22,7 @@ struct Callable: Sendable {
 
 /// What the calls of all features of a server share.
 struct Owner: Sendable {
-    let lifespan: Lifespan
+    let opened = Opened(nil)
     let onError: (@Sendable (any Error, Context) -> Void)?
 }
 
@@ -70,7 +70,7 @@ final class Calls: Sendable {
         } catch {
             context.close()
             // Also if it has ended in the core.
-            if (try? core.cancelled(ticket: event.ticket)) != false { return }
+            guard context.isWaitedFor else { return }
             fail(event.ticket, described(error, callable, context))
         }
     }

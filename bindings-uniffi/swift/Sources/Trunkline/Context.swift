@@ -30,7 +30,7 @@ public final class Context: Sendable {
 
     /// The value that the ``Lifespan`` of the server has opened.
     public func lifespan<Value: Sendable>(_ type: Value.Type = Value.self) throws -> Value {
-        guard let value = owner?.lifespan.value as? Value else {
+        guard let value = try? owner?.opened.with({ $0 })?.get() as? Value else {
             throw TrunklineError(.invalidArgument, "the lifespan of the server has opened no \(type)")
         }
         return value
@@ -128,6 +128,9 @@ public final class Context: Sendable {
         try await Port.shared.requests.send(ticket, WaistMethods.next, params.map(JSON.object), causes: true).object ?? [:]
     }
 
+    /// False if the core no longer waits for the answer.
+    var isWaitedFor: Bool { (try? Port.shared.core.cancelled(ticket: ticket)) == false }
+
     func close() { memory.with { $0.isOpen = false } }
 
     /// Lets other tasks run: there are few threads, and a flood of messages would keep one.
@@ -148,7 +151,7 @@ public final class Context: Sendable {
             try Port.shared.notify(ticket, message)
         } catch {
             // The call may have ended in the core before this task is cancelled.
-            if (try? Port.shared.core.cancelled(ticket: ticket)) == false { throw error }
+            if isWaitedFor { throw error }
         }
     }
 }

@@ -1,10 +1,10 @@
 /// The common part of listeners and connections: they open, and close once.
 class OpenHandle: HandleOwner, @unchecked Sendable {
-    /// The server that a listener or a connection in memory uses. Its lifespan is open for as long.
+    /// The server that a listener or a connection in memory uses.
     let server: Server?
     private let state = Locked(State())
 
-    /// Ends with this and the lifespan.
+    /// Ends with this.
     private let completion: Task<Void, any Error>
     private let ending: AsyncThrowingStream<Void, any Error>.Continuation
 
@@ -31,34 +31,33 @@ class OpenHandle: HandleOwner, @unchecked Sendable {
 
     /// Opens it, and returns the result. If the task is cancelled meanwhile, it is closed.
     func open(_ message: () throws -> JSONObject) async throws -> JSON {
-        let closedEarly = TrunklineError(.closed, "it was closed before it opened")
         let opening: UInt64
-        let isClosing: Bool
         do {
-            try await server?.enter(self)
-            if state.with({ $0.isClosing }) { throw closedEarly }
+            server?.opens(self)
             opening = try Port.shared.open(message(), self)
-            isClosing = state.with { state in
-                state.handle = opening
-                return state.isClosing
-            }
         } catch {
             closed(nil)
             throw error
         }
+        let isClosing = state.with { state in
+            state.handle = opening
+            return state.isClosing
+        }
         let close: @Sendable () -> Void = { try? Port.shared.core.close(handle: opening, deadlineMs: 0) }
+        // Closed when there was no handle to close yet.
+        if isClosing { close() }
+        let reply: JSON
         do {
-            // Closed since the check above, when there was no handle to close yet.
-            if isClosing { close() }
-            let reply = try await Port.shared.requests.reply(opening, cancel: close)
-            if isClosing { throw closedEarly }
-            return reply
+            reply = try await Port.shared.requests.reply(opening, cancel: close)
         } catch {
-            // It gets no event `Closed`, or does not need it.
+            // It gets no event `Closed`.
             Port.shared.forget(opening)
             closed(error)
+            if let error = error as? TrunklineError, error.kind == .transport { throw server?.openingFailure() ?? error }
             throw error
         }
+        if isClosing { throw TrunklineError(.closed, "it was closed before it opened") }
+        return reply
     }
 
     /// Closes it, and waits for its end. By default, calls in flight have the time that the options leave
@@ -73,7 +72,7 @@ class OpenHandle: HandleOwner, @unchecked Sendable {
         if handle != none { try? await end(isCancellable: false) }
     }
 
-    /// Waits until this and the lifespan have closed. Throws the error that closed it, if any.
+    /// Waits until this has closed. Throws the error that closed it, if any.
     func end(isCancellable: Bool = true) async throws {
         guard isCancellable else { return try await completion.value }
         // Waiting for a task does not end with the task that waits, but iterating does.
@@ -93,15 +92,7 @@ class OpenHandle: HandleOwner, @unchecked Sendable {
     func callable(_ operation: String) -> Callable? { nil }
 
     func closed(_ error: (any Error)?) {
-        guard let server else { return ended(error) }
-        // Not on the thread of the port: closing the lifespan takes as long as the program does.
-        Task {
-            await server.leave(self)
-            ended(error)
-        }
-    }
-
-    private func ended(_ error: (any Error)?) {
+        server?.closed(self)
         let atEnd = state.with { state in
             defer { state.atEnd = [] }
             state.isEnded = true

@@ -11,6 +11,7 @@ public final class Server: Sendable {
     private let instructions: String?
     private let options: ServerOptions
     private let store: (any Store)?
+    private let lifespan: Lifespan?
     private let registered = Locked<UInt64?>(nil)
 
     /// What serves or uses this server.
@@ -33,7 +34,8 @@ public final class Server: Sendable {
         self.instructions = instructions
         self.options = options
         self.store = store
-        owner = Owner(lifespan: lifespan ?? Lifespan(open: { true }), onError: onError)
+        self.lifespan = lifespan
+        owner = Owner(onError: onError)
     }
 
     /// Creates a server.
@@ -67,6 +69,7 @@ public final class Server: Sendable {
             if !functions.isEmpty { description["store"] = .object(JSONObject(functions.keys.map { ($0, "queue") })) }
             let callables = functions.map { name, function in (name, storing(name, function)) }
             let handle = try Port.shared.register("server", description, Dictionary(uniqueKeysWithValues: callables))
+            if let lifespan { _ = try Port.shared.register("lifespan", ["server": number(handle)], lifespan.callables(owner.opened)) }
             registered = handle
             return handle
         }
@@ -85,11 +88,7 @@ public final class Server: Sendable {
     /// Adds the features of another server, named `prefix__name` and `prefix+uri`.
     @discardableResult
     public func mount(_ prefix: String, _ other: Server) throws -> Registration {
-        let (ours, theirs) = (owner.lifespan, other.owner.lifespan)
-        let mounted = try ours.mount(theirs) {
-            try add("mount", prefix, [("prefix", prefix), ("mounted", number(other.handle()))])
-        }
-        return keeping(other, mounted) { ours.unmount(theirs) }
+        keeping(other, try add("mount", prefix, [("prefix", prefix), ("mounted", number(other.handle()))]))
     }
 
     /// Adds the features of the server behind a client.
@@ -99,13 +98,10 @@ public final class Server: Sendable {
     }
 
     /// Keeps the server or client behind features until they are removed.
-    private func keeping(
-        _ source: any AnyObject & Sendable, _ added: Registration, whenRemoved: @escaping @Sendable () -> Void = {}
-    ) -> Registration {
+    private func keeping(_ source: any AnyObject & Sendable, _ added: Registration) -> Registration {
         sources.with { $0[added.handle] = source }
         return Registration(added.handle) { [weak self, handle = added.handle] in
             _ = self?.sources.with { $0.removeValue(forKey: handle) }
-            whenRemoved()
         }
     }
 
@@ -196,14 +192,15 @@ public final class Server: Sendable {
         sources.with { $0 = [:] }
     }
 
-    /// Opens the lifespan, and closes it with the last user of the server.
-    func enter(_ opened: OpenHandle) async throws {
-        open.with { $0[ObjectIdentifier(opened)] = opened }
-        try await owner.lifespan.enter(ObjectIdentifier(opened))
-    }
+    func opens(_ handle: OpenHandle) { open.with { $0[ObjectIdentifier(handle)] = handle } }
+    func closed(_ handle: OpenHandle) { _ = open.with { $0.removeValue(forKey: ObjectIdentifier(handle)) } }
 
-    func leave(_ opened: OpenHandle) async {
-        await owner.lifespan.leave(ObjectIdentifier(opened))
-        _ = open.with { $0.removeValue(forKey: ObjectIdentifier(opened)) }
+    /// What the lifespan has thrown, if it could not be opened.
+    func openingFailure() -> (any Error)? {
+        owner.opened.with { opened in
+            guard case .failure(let error) = opened else { return nil }
+            opened = nil
+            return error
+        }
     }
 }

@@ -162,13 +162,7 @@ extension Server {
         description["server"] = number(try handle())
         description = description.merging(try parameters(members))
         var functions: [String: Callable] = [:]
-        if let run {
-            functions[""] = Callable(name: "\(kind) \(name)", owner: owner) { [lifespan = owner.lifespan] context, body in
-                // A server that is mounted on one in use may still be opening its own.
-                await lifespan.opened()
-                return try await run(context, body)
-            }
-        }
+        if let run { functions[""] = Callable(name: "\(kind) \(name)", owner: owner, run: run) }
         return Registration(try Port.shared.register(kind, description, functions))
     }
 

@@ -132,11 +132,45 @@ import Testing
         #expect(events.with { $0 } == ["open", "close"])
     }
 
-    @Test func aUserThatLeavesDuringAMountLeavesTheLifespan() async throws {
+    @Test func aMountOpensNoLifespan() async throws {
         let (inner, events) = try slowlyOpened()
         let outer = Server("outer", version: "1")
         try await Client.connect(to: outer).use { _ in _ = try outer.mount("in", inner) }
-        #expect(events.with { $0 } == ["open", "close"])
+        #expect(events.with { $0 } == [])
+    }
+
+    @Test func theLifespanOfAMountedServerThatFailsToOpenFailsTheCall() async throws {
+        let lifespan = Lifespan(open: { () async throws -> String in throw ToolError("no database") })
+        let inner = Server("inner", version: "1", lifespan: lifespan)
+        try inner.tool("query") { _, context in try context.lifespan(String.self) }
+        let outer = Server("outer", version: "1")
+        try outer.mount("in", inner)
+        try await Client.connect(to: outer).use { client in
+            let error = await failure { try await client.callTool("in__query") }
+            #expect(error?.kind == .protocol && error?.code == ErrorCodes.internalError)
+            #expect(error?.message.contains("database") == false)
+        }
+    }
+
+    @Test func closingEndsALifespanThatIsStillOpening() async throws {
+        let (started, cancelled, closed) = (Latest<Bool>(), Latest<Bool>(), Latest<Int>())
+        let lifespan = Lifespan {
+            started.set(true)
+            while !Task.isCancelled { try? await Task.sleep(for: .seconds(10)) }
+            cancelled.set(true)
+            return 1
+        } close: {
+            closed.set($0)
+        }
+        let server = Server("test", version: "1", lifespan: lifespan)
+        let listening = Task { try await server.listen(HttpOptions(port: 0)) }
+        await started.wait()
+        try await server.close()
+        #expect(await failure { try await listening.value }?.kind == .closed)
+        await cancelled.wait()
+        // It has opened in spite of that.
+        await closed.wait()
+        #expect(closed.value == 1)
     }
 
     @Test func aLifespanThatFailsToOpenIsTriedAgain() async throws {
@@ -146,13 +180,14 @@ import Testing
                 attempts += 1
                 return attempts
             }
-            if attempt == 1 { throw ToolError("no database") }
+            if attempt < 3 { throw ToolError("no database") }
             return attempt
         }
         let server = Server("test", version: "1", lifespan: lifespan)
         await #expect(throws: ToolError.self) { try await Client.connect(to: server) }
+        await #expect(throws: ToolError.self) { try await server.listen(HttpOptions(port: 0)) }
         try await Client.connect(to: server).close()
-        #expect(attempts.with { $0 } == 2)
+        #expect(attempts.with { $0 } == 3)
     }
 
     @Test func removingAMountTwiceLeavesALaterMountAlone() async throws {
