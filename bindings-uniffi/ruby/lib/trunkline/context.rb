@@ -107,6 +107,14 @@ module Trunkline
     # @api private
     def failed(error) = @scope && @scope.failure ||= error
 
+    # Whether nothing waits for the answer any more.
+    # @api private
+    def over?
+      cancelled? || @native.cancelled(@ticket)
+    rescue Error
+      true
+    end
+
     private
 
     def scope = @scope ||= Requests::Scope.new
@@ -143,12 +151,6 @@ module Trunkline
       raise unless over?
 
       raise ClosedError, "the call has ended: read its revision, meta and other details before it ends"
-    end
-
-    def over?
-      cancelled? || @native.cancelled(@ticket)
-    rescue Error
-      true
     end
   end
 end

@@ -9,59 +9,38 @@ module Trunkline
 
     def initialize(open)
       @open = open
-      @lock = Mutex.new
-      @users = 0
-      @mounted = []
-      # Those that are open because this one is.
-      @opened = []
     end
 
-    # Opens that of a mounted server with this one, and now if this one is open.
-    def mount(other)
-      @lock.synchronize do
-        @opened << other.tap(&:enter) if @users.positive?
-        @mounted << other
+    # The functions that the core calls, by the names of their calls.
+    def callables
+      { Waist::OPEN => method(:open), Waist::CLOSE => method(:close) }.transform_values do |run|
+        Callable.new(run: run, answer: ->(_) { Returns.result({}) }, where: "the lifespan")
       end
     end
 
-    # The next time this one opens, that of the mounted server stays closed. If it is open, it stays
-    # open as long as this one, because calls may still use it.
-    def unmount(other) = @lock.synchronize { @mounted.index(other)&.then { |index| @mounted.delete_at(index) } }
-
-    # Opens it for one more listener or client.
-    def enter
-      @lock.synchronize do
-        open if @users.zero?
-        @users += 1
-      end
-    end
-
-    # Closes it if nothing else uses the server.
-    def leave
-      @lock.synchronize do
-        next unless (@users -= 1).zero?
-
-        value, @value = @value, nil
-        begin
-          value.close if value.respond_to?(:close)
-        ensure
-          leave_mounted
-        end
-      end
-    rescue Exception => e # rubocop:disable Lint/RescueException
-      Trunkline.log_error("the lifespan could not be closed", e)
+    # What the program has raised, if it could not be opened.
+    def take_failure
+      failure, @failure = @failure, nil
+      failure
     end
 
     private
 
-    def open
-      @mounted.each { |other| @opened << other.tap(&:enter) }
-      @value = @open&.call
-    rescue Exception # rubocop:disable Lint/RescueException
-      leave_mounted
-      raise
+    def open(_, context)
+      @value = @open.call
+      # What was about to serve may have been closed meanwhile.
+      close if context.over?
+    rescue Exception => e # rubocop:disable Lint/RescueException
+      @failure = e
+      # Who listens or connects gets the message.
+      raise ToolError, e.message
     end
 
-    def leave_mounted = @opened.slice!(0..).each(&:leave)
+    def close(*)
+      value, @value = @value, nil
+      value.close if value.respond_to?(:close)
+    rescue Exception => e # rubocop:disable Lint/RescueException
+      Trunkline.log_error("the lifespan could not be closed", e)
+    end
   end
 end

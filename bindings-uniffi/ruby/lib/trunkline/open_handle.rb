@@ -18,15 +18,13 @@ module Trunkline
       @end = Thread::Queue.new
     end
 
-    # Opens it, and the lifespan of its server.
+    # Opens it. What the lifespan of its server raises, this raises.
     def open(lifespan = nil, &block)
-      lifespan&.enter
-      @lifespan = lifespan
       @opened = @port.open(self, &block)
       self
-    rescue Exception # rubocop:disable Lint/RescueException
-      lifespan&.leave unless @end.closed?
-      raise
+    rescue TransportError => e
+      failure = lifespan&.take_failure || e
+      raise failure, cause: failure.cause
     end
 
     def open? = !@handle.nil? && !@end.closed?
@@ -52,13 +50,7 @@ module Trunkline
 
     def closed(error)
       @error = error
-      return @end.close unless @lifespan
-
-      # Closing the lifespan takes as long as the program does.
-      @port.later do
-        @lifespan.leave
-        @end.close
-      end
+      @end.close
     end
   end
 end

@@ -37,7 +37,6 @@ module Trunkline
       # Listeners and connections.
       @owners = {}
       @exchanges = {}
-      @later = []
       # Notifications, and log records for the program's logger, are handled in their order, apart from
       # everything else.
       @notices = Backlog.new
@@ -86,16 +85,6 @@ module Trunkline
 
     # Starts the threads, unless they run.
     def ensure_running = @lock.synchronize { start unless @thread }
-
-    # Runs a block apart from the events. The exit of the process waits for it.
-    def later(&block)
-      @lock.synchronize do
-        @later.select!(&:alive?)
-        @later << Thread.new(&block)
-      end
-    rescue ThreadError
-      yield
-    end
 
     private
 
@@ -189,7 +178,7 @@ module Trunkline
       @thread.join(EXIT_SECONDS)
       # A thread must not begin or end while the interpreter does.
       @notices.close
-      [@notifier, *@lock.synchronize { @later.dup }].each { |thread| thread.join(EXIT_SECONDS) }
+      @notifier.join(EXIT_SECONDS)
     rescue Error
       nil # It is closed.
     end

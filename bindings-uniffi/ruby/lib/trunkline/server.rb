@@ -26,12 +26,13 @@ module Trunkline
     # @param on_error [#call] called with an error of a handler and its {Context} if the caller only
     #   gets a generic message
     # @param lifespan [#call] opens what calls need, before the first one; the value is `ctx.lifespan`,
-    #   and its `close` is called when nothing serves or uses the server any more
+    #   and its `close` is called when nothing serves or uses the server any more. That of a mounted
+    #   server opens with the first call that reaches it, and closes with the server it is mounted on
     # @param options the title and other members of {Implementation}, and {Options::SERVER}
     # @raise [InvalidArgumentError] if an option is unknown or invalid
     def initialize(name, version:, instructions: nil, store: nil, on_error: nil, lifespan: nil, **options)
       @port = Port.current
-      @owner = Owner.new(on_error, Lifespan.new(lifespan))
+      @owner = Owner.new(on_error, lifespan && Lifespan.new(lifespan))
       info = Implementation.new(name: name, version: version, **options.slice(*INFO))
       own = store.nil? || store.is_a?(String) ? {} : Store.callables(store)
       given = Options.encode(Options::SERVER, options.except(*INFO))
@@ -39,6 +40,7 @@ module Trunkline
       given["telemetry"] = Trunkline.telemetry ? given.fetch("telemetry", true) : false
       description = { "info" => info.to_h, "instructions" => instructions, "options" => given, "store" => own.empty? ? nil : lanes(own) }.compact
       @handle = @port.register("server", description, own)
+      @port.register("lifespan", { "server" => @handle }, @owner.lifespan.callables) if lifespan
       @listeners = {}
       # Mounted servers, and clients that are proxied.
       @kept = []
@@ -124,16 +126,7 @@ module Trunkline
     # Adds the features of another server, under a prefix.
     # @return [Registration]
     def mount(prefix, other)
-      theirs = other.send(:lifespan)
-      feature = Features::Feature.new(kind: :mount, description: { "prefix" => prefix, "mounted" => other.send(:known) })
-      # Open before its first call.
-      lifespan.mount(theirs)
-      begin
-        add(feature, keep: other) { lifespan.unmount(theirs) }
-      rescue StandardError
-        lifespan.unmount(theirs)
-        raise
-      end
+      add(Features::Feature.new(kind: :mount, description: { "prefix" => prefix, "mounted" => other.send(:known) }), keep: other)
     end
 
     # Adds the features of the server behind a client.
@@ -160,10 +153,11 @@ module Trunkline
       # Before it opens, there is nothing to drain.
       close = -> { handle.handle ? handle.begin_close : Process.kill(:TERM, Process.pid) }
       Foreground.until_signal(close) do |signals|
-        # Before the lifespan opens, which may print.
-        @port.native.notify(0, '{"holdStdio":true}')
         open_listener(handle, { "type" => "stdio" }, { "foreground" => true, "signals" => signals })
         handle.wait
+      rescue ClosedError
+        # A signal has ended it before it was open.
+        raise unless handle.handle
       end
       raise handle.error if handle.error
     end
@@ -289,11 +283,7 @@ module Trunkline
       handle = register(feature)
       kept = [keep]
       @kept << kept if keep
-      on_remove = lambda do
-        @kept.delete_if { |one| one.equal?(kept) }
-        yield if block_given?
-      end
-      Registration.new(self, handle, on_remove: on_remove)
+      Registration.new(self, handle, on_remove: -> { @kept.delete_if { |one| one.equal?(kept) } })
     end
 
     # Registers a feature and its hooks, which it then keeps alive.
