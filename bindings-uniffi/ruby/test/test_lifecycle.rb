@@ -218,6 +218,26 @@ class TestLifecycle < TrunklineTest
     [outer, inner].each { |one| one&.close }
   end
 
+  def test_what_opens_after_its_listener_was_closed_is_closed
+    started = Thread::Queue.new
+    finish = Thread::Queue.new
+    closed = Thread::Queue.new
+    resource = Class.new { define_method(:close) { closed << true } }.new
+    server = Trunkline::Server.new("x", version: "1", lifespan: -> { started << true; finish.pop; resource })
+    opening = Thread.new { server.listen(port: 0) }
+    opening.report_on_exception = false
+    started.pop
+    opening.kill.join
+    sleep 0.1
+    finish << true
+    Timeout.timeout(10) { closed.pop }
+    finish << true
+    Trunkline::Client.connect(server: server, &:ping)
+    assert_equal [1, 1], [started.length, closed.length]
+  ensure
+    server&.close
+  end
+
   def test_garbage_collection_under_load
     client = connected do |server|
       server.tool("grow", input: { n: Integer }) { |ctx, n:| ctx.progress(1); Array.new(n) { |i| "item #{i}" } }

@@ -62,12 +62,9 @@ module Trunkline
           @owners[opened] = owner
         end
       end
-      begin
-        @requests.wait(handle)
-      rescue Exception # rubocop:disable Lint/RescueException
-        @lock.synchronize { @owners.delete(handle) }
-        raise
-      end
+      opened = @requests.wait(handle)
+    ensure
+      discard(handle) if handle && !opened
     end
 
     # Passes a request of a web framework to a listener. Returns its ticket, or nothing if it is
@@ -87,6 +84,14 @@ module Trunkline
     def ensure_running = @lock.synchronize { start unless @thread }
 
     private
+
+    # Ends what has failed to open, or whose thread was interrupted meanwhile.
+    def discard(handle)
+      @lock.synchronize { @owners.delete(handle) }
+      @native.close(handle, 0)
+    rescue Error
+      nil # It has ended.
+    end
 
     def start
       at_exit { finish }
