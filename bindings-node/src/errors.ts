@@ -25,8 +25,8 @@ export class Suspended extends Error {
 export const unopened = "the lifespan of the server could not be opened: ";
 
 /**
- * The latest values thrown by credential functions and lifespans, by the ends of the messages of the
- * errors that result from them.
+ * The latest values thrown by credential functions and lifespans, by the ends of the messages of
+ * the errors that result from them.
  */
 const causes: { end: string; thrown: unknown }[] = [];
 const mostCauses = 8;
