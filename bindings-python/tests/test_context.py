@@ -817,9 +817,11 @@ def test_a_lifespan_is_open_from_the_first_call_to_the_last() -> None:
                 assert (await client.call_tool(tool)).text == "the pool"
 
     async def at_the_root(world: World) -> None:
-        async with serving(world.server.asgi()) as url, Client(url) as client:
-            for _ in range(2):
-                assert (await client.call_tool("use")).text == "the pool"
+        async with serving(world.server.asgi()) as url:
+            assert world.log == ["open"]
+            async with Client(url) as client:
+                for _ in range(2):
+                    assert (await client.call_tool("use")).text == "the pool"
 
     async def mounted(world: World) -> None:
         app, mounted = FastAPI(), world.server.asgi()

@@ -605,6 +605,9 @@ message! {
         auth: Option<OAuthOptions> = "auth",
         /// Fetch the reply with `wait`.
         wait: bool = "wait",
+        /// For a mounted listener: open the lifespan of the server first, as other listeners do,
+        /// instead of with the first request. Requests must then wait for the reply.
+        open_lifespan: bool = "openLifespan",
         /// Let the host read the pipe itself while messages arrive one at a time.
         host_driven_reads: bool = "hostDrivenReads",
         /// The span that the host has started for opening a connection.

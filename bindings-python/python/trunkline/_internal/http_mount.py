@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from ._generated.waist import HTTP_CHUNK, HTTP_HEAD
 from .errors import ClosedError
+from .failures import detail
 from .features.registry import Registry
 from .port.events import start_task
 from .port.lifecycle import close_deadline
@@ -29,8 +30,8 @@ class ASGIApp:
     """The ASGI 3 application returned by `Server.asgi`.
 
     Nothing starts before the first request, so it needs no lifespan hook, and you can create it
-    before a web server forks. As the root application, it closes with the web server's ASGI
-    lifespan. Mounted in another application, `close` is optional. A signal that the web server
+    before a web server forks. As the root application, it starts and closes with the web server's
+    ASGI lifespan. Mounted in another application, `close` is optional. A signal that the web server
     handles also closes it: streams end at once, and calls in flight get the drain deadline. uvicorn
     waits until it has closed; other web servers wait only for open responses, so a server with
     tasks or a lifespan needs `close` in the lifespan of the application.
@@ -99,11 +100,27 @@ class ASGIApp:
         while True:
             message = await receive()
             if message["type"] == "lifespan.startup":
+                try:
+                    if self._server._enter_lifespan is not None:
+                        await self._open_lifespan()
+                except Exception as error:  # noqa: BLE001 - the web server reports it and exits
+                    await send({"type": "lifespan.startup.failed", "message": detail(error)})
+                    return
                 await send({"type": "lifespan.startup.complete"})
             elif message["type"] == "lifespan.shutdown":
                 await self.close()
                 await send({"type": "lifespan.shutdown.complete"})
                 return
+
+    async def _open_lifespan(self) -> None:
+        """Open the lifespan before the first request, by a listener that this one then outlives."""
+        from asyncio import get_running_loop
+
+        port, _ = self._open(get_running_loop())
+        transport = {"type": "http", "mounted": True}
+        opening = port.open({"server": self._server._handle, "transport": transport, "openLifespan": True})
+        await port.opened(opening)
+        await port.close(opening, 0)
 
     def _open(self, loop: AbstractEventLoop) -> tuple[Port, int]:
         """Return the port and the listener for a request on `loop`."""

@@ -32,9 +32,9 @@ struct Behavior {
 }
 
 pub(super) fn open(state: &Arc<PortState>, server: u64, given: OpenMessage) -> Result<u64, BridgeError> {
-    let OpenMessage { wait, host_driven_reads, foreground, signals, .. } = given;
+    let OpenMessage { wait, open_lifespan, host_driven_reads, foreground, signals, .. } = given;
     match endpoint(state, given.transport)? {
-        Endpoint::Mounted(path, options) => mount(state, server, path.as_deref(), &options, wait),
+        Endpoint::Mounted(path, options) if !open_lifespan => mount(state, server, path.as_deref(), &options, wait),
         endpoint => start(state, server, endpoint, Behavior { host_driven_reads, foreground, signals }, wait),
     }
 }

@@ -64,16 +64,17 @@ fn what_cannot_be_opened_fails_with_the_reason_and_is_tried_again() {
     let (server, can_open) = (host.server(), Arc::new(Mutex::new(false)));
     let (_, seen) = lifespan(&host, server, &can_open);
     let listen = json!({"server": server, "transport": {"type": "http", "port": 0}});
+    let mount = json!({"server": server, "transport": {"type": "http", "mounted": true}, "openLifespan": true});
     let connect = json!({"client": {}, "transport": {"type": "memory", "server": server}});
-    for open in [&listen, &connect] {
+    for open in [&listen, &mount, &connect] {
         let failure = host.failure(host.open(open.clone()));
         assert_eq!(failure["kind"], "transport", "{failure}");
         let message = failure["message"].as_str().unwrap();
         assert!(message.ends_with("the lifespan of the server could not be opened: no database"), "{message}");
     }
     *can_open.lock().unwrap() = true;
-    host.opened(listen);
-    assert_eq!(take(&seen), ["open", "open", "open"]);
+    host.opened(mount);
+    assert_eq!(take(&seen), ["open", "open", "open", "open"]);
     host.stop(5000);
     assert_eq!(take(&seen), ["close"]);
 }
