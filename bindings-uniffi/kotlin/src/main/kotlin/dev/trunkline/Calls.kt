@@ -76,6 +76,6 @@ internal class Calls(private val core: NativePort) {
             logError("${callable.name} failed", thrown, if (callable.owner == null) "trunkline::client" else "trunkline::server")
             callBack("onError") { callable.owner?.onError?.invoke(thrown, context) }
         }
-        core.fail(ticket, (if (hidden) logged(failure) else failure).toString())
+        core.fail(ticket, failure.with("logged" to true.takeIf { hidden }).toString())
     }
 }

@@ -5,7 +5,6 @@ import kotlinx.coroutines.withContext
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.JsonPrimitive
-import kotlinx.serialization.json.encodeToJsonElement
 import java.nio.file.Path
 
 /** A server of a [ClientGroup]. */
@@ -17,7 +16,7 @@ public class GroupTarget private constructor(internal val json: JsonElement) {
     public constructor(command: List<String>) : this(jsonOf(command))
 
     /** A client, whose connection the group shares and does not close. */
-    public constructor(client: ConnectedClient) : this(objectOf("connection" to number(client.handle)) as JsonElement)
+    public constructor(client: ConnectedClient) : this(objectOf("connection" to client.handle) as JsonElement)
 
     /** An entry of `mcpServers`. */
     public constructor(entry: JsonObject) : this(entry as JsonElement)
@@ -30,8 +29,7 @@ public class GroupTarget private constructor(internal val json: JsonElement) {
  * affect the others: [servers] has its error, and the next request to it reconnects. Handlers such as `onElicit` answer
  * all servers; the `serverName` of a request names the one that asks.
  */
-public class ClientGroup private constructor(override val connection: Connection, override var opened: ConnectionDescription) :
-    GroupOperations() {
+public class ClientGroup private constructor(connection: Connection) : GroupOperations(connection) {
     /** Adds a server. If connecting to it fails, it stays in the group, and the next request to it reconnects. */
     public suspend fun addServer(name: String, target: GroupTarget, options: RequestOptions.() -> Unit = {}): Unit =
         addServer(name, target.json, options)
@@ -78,10 +76,9 @@ public class ClientGroup private constructor(override val connection: Connection
             auth: OAuthOptions?,
             options: ClientOptions.() -> Unit,
         ): ClientGroup {
-            val http = json.encodeToJsonElement(EndpointOptions().apply(endpoint)) as JsonObject
-            val child = json.encodeToJsonElement(ChildOptions().apply(process)) as JsonObject
-            val transport = objectOf("type" to JsonPrimitive("group"), "servers" to servers, "defaults" to JsonObject(http + child))
-            return Connection.open(transport, auth, options, null, emptyMap(), ::ClientGroup)
+            val defaults = encoded(EndpointOptions().apply(endpoint)) + encoded(ChildOptions().apply(process))
+            val transport = objectOf("type" to "group", "servers" to servers, "defaults" to defaults)
+            return ClientGroup(Connection.open(transport, auth, options))
         }
     }
 }

@@ -8,8 +8,6 @@ import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonNull
 import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.JsonPrimitive
-import kotlinx.serialization.json.decodeFromJsonElement
-import kotlinx.serialization.json.encodeToJsonElement
 import kotlinx.serialization.json.jsonObject
 import kotlinx.serialization.serializer
 import kotlin.time.Duration
@@ -32,20 +30,10 @@ public sealed interface ToolEvent {
 }
 
 /** The base of [Client] and [ClientGroup]. */
-public abstract class ConnectedClient internal constructor() : ClientOperations() {
-    internal abstract val connection: Connection
-
-    /** What is known of the server since the connection opened. */
-    internal abstract var opened: ConnectionDescription
-
+public abstract class ConnectedClient internal constructor(internal val connection: Connection) : ClientOperations() {
     override val requester: Requester get() = connection
 
-    override val described: ConnectionDescription
-        get() {
-            // With a pinned revision, the server is known a little later.
-            if (opened.serverInfo == null) connection.describe()?.let { opened = it }
-            return opened
-        }
+    override val described: ConnectionDescription get() = connection.described
 
     internal val handle: ULong get() = connection.handle
 
@@ -63,7 +51,7 @@ public abstract class ConnectedClient internal constructor() : ClientOperations(
     public fun notify(method: String, params: JsonObject = JsonObject(emptyMap())): Unit = connection.notify(method, params)
 
     /** Changes the roots. */
-    public fun setRoots(roots: List<Root>): Unit = Port.notify(handle, objectOf("roots" to json.encodeToJsonElement(roots)))
+    public fun setRoots(roots: List<Root>): Unit = Port.notify(handle, objectOf("roots" to roots))
 
     /** Calls a tool, and emits its progress and then its result. Ending the collection cancels the call. */
     public fun callToolFlow(name: String, arguments: JsonObject? = null, options: RequestOptions.() -> Unit = {}): Flow<ToolEvent> =
@@ -78,8 +66,8 @@ public abstract class ConnectedClient internal constructor() : ClientOperations(
 
     /** Subscribes to changes of resources, lists and tasks. Works on every revision. */
     public suspend fun subscribe(filter: SubscriptionFilter, options: RequestOptions.() -> Unit = {}): Subscription {
-        val stream = connection.stream("subscribe", json.encodeToJsonElement(filter), options)
-        return Subscription(stream, json.decodeFromJsonElement(stream.result))
+        val stream = connection.stream("subscribe", encoded(filter), RequestOptions().apply(options))
+        return Subscription(stream, decoded(stream.result))
     }
 
     /**
@@ -92,17 +80,13 @@ public abstract class ConnectedClient internal constructor() : ClientOperations(
         ttl: Duration? = null,
         options: RequestOptions.() -> Unit = {},
     ): ClientTask {
-        val params = objectOf(
-            "name" to JsonPrimitive(name),
-            "arguments" to arguments,
-            "ttlMs" to ttl?.let { JsonPrimitive(it.wholeMilliseconds()) },
-        )
-        return ClientTask(connection.stream("startTask", params, options))
+        val params = objectOf("name" to name, "arguments" to arguments, "ttlMs" to ttl?.wholeMilliseconds())
+        return ClientTask(connection.stream("startTask", params, RequestOptions().apply(options)))
     }
 
     /** Resumes a task by its id, for example one that an earlier run of the program started. */
     public suspend fun resumeTask(taskId: String, options: RequestOptions.() -> Unit = {}): ClientTask =
-        ClientTask(connection.stream("startTask", objectOf("taskId" to JsonPrimitive(taskId)), options))
+        ClientTask(connection.stream("startTask", objectOf("taskId" to taskId), RequestOptions().apply(options)))
 
     /** Closes the connection; requests in flight fail. A server that the client started has [deadline] to exit. */
     public suspend fun close(deadline: Duration? = null): Unit = connection.close(deadline)
@@ -137,9 +121,7 @@ internal fun <R> CallToolResult.read(serializer: KSerializer<R>): R {
     try {
         return values.decodeFromJsonElement(serializer, if (isWrapped) content.jsonObject["result"] ?: JsonNull else content)
     } catch (error: IllegalArgumentException) {
-        throw TransportException(
-            "the structured content is not that of ${serializer.descriptor.serialName}: ${error.message}",
-            cause = error,
-        )
+        val name = serializer.descriptor.serialName
+        throw TransportException("the structured content is not that of $name: ${error.message}", cause = error)
     }
 }

@@ -6,6 +6,7 @@ import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.SupervisorJob
 import kotlinx.coroutines.channels.BufferOverflow
 import kotlinx.coroutines.channels.Channel
+import kotlinx.coroutines.currentCoroutineContext
 import kotlinx.coroutines.flow.Flow
 import kotlinx.coroutines.flow.MutableSharedFlow
 import kotlinx.coroutines.flow.onSubscription
@@ -13,9 +14,6 @@ import kotlinx.coroutines.flow.transformWhile
 import kotlinx.coroutines.launch
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
-import kotlinx.serialization.json.JsonPrimitive
-import kotlinx.serialization.json.decodeFromJsonElement
-import kotlinx.serialization.json.encodeToJsonElement
 
 /** The connection of a client, with the handlers of its server's requests and notifications. */
 internal class Connection(
@@ -58,9 +56,19 @@ internal class Connection(
         }
     }
 
+    /** What is known of the server since the connection opened. */
+    private lateinit var opened: ConnectionDescription
+
+    val described: ConnectionDescription
+        get() {
+            // With a pinned revision, the server is known a little later.
+            if (opened.serverInfo == null) describe()?.let { opened = decoded(it) }
+            return opened
+        }
+
     /** What is currently known about the server; nothing once the connection has ended. */
-    fun describe(): ConnectionDescription? = try {
-        json.decodeFromJsonElement(Port.describe(handle))
+    fun describe(): JsonObject? = try {
+        Port.describe(handle)
     } catch (_: TrunklineException) {
         null
     }
@@ -84,16 +92,15 @@ internal class Connection(
         throw error
     }
 
-    suspend fun stream(method: String, params: JsonElement, options: RequestOptions.() -> Unit): Stream =
-        stream(method, params, RequestOptions().apply(options))
+    suspend fun stream(method: String, params: JsonElement, options: RequestOptions?): Stream {
+        val ticket = Port.requests.start(handle, method, params, options, if (server == null) null else currentCoroutineContext())
+        return Stream(ticket, Port.requests.reply(ticket))
+    }
 
-    suspend fun stream(method: String, params: JsonElement, options: RequestOptions): Stream =
-        Stream.open(handle, method, params, options, causes = server != null)
-
-    override fun notify(method: String, params: JsonObject) {
-        val message = objectOf("method" to JsonPrimitive(method), "params" to params)
-        val span = Port.telemetry?.starting(handle, JsonObject(message + ("notification" to TRUE)))
-        Port.notify(handle, JsonObject(message + objectOf("span" to span)))
+    fun notify(method: String, params: JsonObject) {
+        val message = objectOf("method" to method, "params" to params)
+        val span = Port.telemetry?.starting(handle, message.with("notification" to true))
+        Port.notify(handle, message.with("span" to span))
     }
 
     override fun receiveNotification(method: String, params: JsonObject) {
@@ -130,40 +137,36 @@ internal class Connection(
     companion object {
         private const val KEPT_NOTIFICATIONS = 1024
 
-        /** Connects, and makes a client of the connection and what is known of its server. */
-        suspend fun <C> open(
+        suspend fun open(
             transport: JsonObject,
             auth: OAuthOptions?,
             options: ClientOptions.() -> Unit,
-            server: Server?,
-            functions: Map<String, suspend (JsonObject) -> JsonObject>,
-            make: (Connection, ConnectionDescription) -> C,
-        ): C = open(transport, auth?.let { json.encodeToJsonElement(it) }, ClientOptions().apply(options), server, functions, make = make)
+            server: Server? = null,
+            functions: Map<String, suspend (JsonObject) -> JsonObject> = emptyMap(),
+        ): Connection = open(transport, auth?.let { encoded(it) }, ClientOptions().apply(options), server, functions)
 
-        suspend fun <C> open(
+        suspend fun open(
             transport: JsonObject,
-            auth: JsonElement?,
+            auth: JsonObject?,
             given: ClientOptions,
             server: Server?,
             functions: Map<String, suspend (JsonObject) -> JsonObject>,
             dispatcher: CoroutineDispatcher = Dispatchers.IO,
-            make: (Connection, ConnectionDescription) -> C,
-        ): C {
+        ): Connection {
             val connection = Connection(given, functions, server, dispatcher)
             val listens = given.notificationHandlers.keys.any { it in ClientHandlers.SUBSCRIBING }
             given.telemetry = Port.observes(given.telemetry)
-            val span = if (given.telemetry == true) Port.telemetry?.starting(NONE, objectOf("method" to JsonPrimitive("open"))) else null
-            val client = JsonObject((json.encodeToJsonElement(given) as JsonObject) + objectOf("listen" to TRUE.takeIf { listens }))
-            val lanes = (given.requestHandlers.keys + functions.keys).associateWith { JsonPrimitive("queue") }
+            val span = if (given.telemetry == true) Port.telemetry?.starting(NONE, objectOf("method" to "open")) else null
             val message =
                 objectOf(
-                    "client" to client,
+                    "client" to encoded(given).with("listen" to true.takeIf { listens }),
                     "transport" to transport,
-                    "handlers" to JsonObject(lanes),
+                    "handlers" to (given.requestHandlers + functions).mapValues { "queue" },
                     "auth" to auth,
                     "span" to span,
                 )
-            return make(connection, json.decodeFromJsonElement(connection.open(message)))
+            connection.opened = decoded(connection.open(message))
+            return connection
         }
     }
 }

@@ -7,8 +7,6 @@ import kotlinx.serialization.KSerializer
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.JsonPrimitive
-import kotlinx.serialization.json.decodeFromJsonElement
-import kotlinx.serialization.json.encodeToJsonElement
 import kotlinx.serialization.serializer
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicInteger
@@ -31,15 +29,11 @@ public class Context internal constructor(internal val ticket: ULong, private va
     @Volatile
     internal var isOpen: Boolean = true
     private val facts by lazy { Port.describe(ticket) }
-    override val described: CallDescription by lazy { json.decodeFromJsonElement(facts) }
+    override val described: CallDescription by lazy { decoded(facts) }
 
-    override val requester: Requester =
-        object : Requester {
-            override suspend fun request(method: String, params: JsonObject, options: RequestOptions?): JsonElement =
-                Port.requests.send(ticket, method, params.ifEmpty { null }?.let(::JsonObject), options)
-
-            override fun notify(method: String, params: JsonObject) = tell(method to params)
-        }
+    override val requester: Requester = Requester { method, params, options ->
+        Port.requests.send(ticket, method, params.takeIf { it.isNotEmpty() }, options)
+    }
 
     /** The values of [once], by name. */
     private val done = ConcurrentHashMap<String, CompletableDeferred<JsonElement>>()
@@ -55,14 +49,13 @@ public class Context internal constructor(internal val ticket: ULong, private va
 
     /** Reports progress if the caller requested it. Values that don't increase are dropped. */
     public suspend fun progress(progress: Double, total: Double? = null, message: String? = null) {
-        tell("progress" to JsonPrimitive(progress), "total" to total?.let(::JsonPrimitive), "message" to message?.let(::JsonPrimitive))
+        tell("progress" to progress, "total" to total, "message" to message)
         giveWay()
     }
 
     /** Sends a log message to the client, if it accepts messages of that level. */
     public suspend fun log(level: LoggingLevel, data: JsonElement, logger: String? = null) {
-        val log = objectOf("level" to json.encodeToJsonElement(level), "data" to data, "logger" to logger?.let(::JsonPrimitive))
-        tell("log" to log)
+        tell("log" to objectOf("level" to level, "data" to data, "logger" to logger))
         giveWay()
     }
 
@@ -97,16 +90,16 @@ public class Context internal constructor(internal val ticket: ULong, private va
         }
     }
 
-    private fun keep(name: String, value: JsonElement) = send(objectOf("once" to objectOf("name" to JsonPrimitive(name), "value" to value)))
+    private fun keep(name: String, value: JsonElement) = send(objectOf("once" to objectOf("name" to name, "value" to value)))
 
     /** Turns this call into a task, if the tool has `deferTask` and the client supports tasks. */
-    public fun startTask(): Unit = tell("startTask" to JsonPrimitive(true))
+    public fun startTask(): Unit = tell("startTask" to true)
 
     /** Sets the status message of the task. Has no effect if the call is not a task. */
-    public fun setTaskMessage(text: String): Unit = tell("taskMessage" to JsonPrimitive(text))
+    public fun setTaskMessage(text: String): Unit = tell("taskMessage" to text)
 
     /** Closes the stream that the client waits on, if it can reconnect for the result. */
-    public fun closeStream(): Unit = tell("closeStream" to JsonPrimitive(true))
+    public fun closeStream(): Unit = tell("closeStream" to true)
 
     /**
      * Asks the client's user to fill in the properties of a serializable class. Returns null unless the user accepts.
@@ -117,9 +110,8 @@ public class Context internal constructor(internal val ticket: ULong, private va
     @PublishedApi
     internal suspend fun <T : Any> elicit(message: String, serializer: KSerializer<T>, options: RequestOptions.() -> Unit): T? {
         // Not a FormSchema: the core makes a form of it, without null.
-        val params = objectOf("message" to JsonPrimitive(message), "requestedSchema" to schemaOf(serializer.descriptor))
-        val reply = requester.request(Methods.ELICIT, params, RequestOptions().apply(options))
-        val result: ElicitResult = json.decodeFromJsonElement(reply)
+        val params = objectOf("message" to message, "requestedSchema" to schemaOf(serializer.descriptor))
+        val result: ElicitResult = decoded(requester.request(Methods.ELICIT, params, RequestOptions().apply(options)))
         if (result.action != ElicitAction.ACCEPT) return null
         return values.decodeFromJsonElement(serializer, result.content ?: NOTHING)
     }
@@ -133,7 +125,7 @@ public class Context internal constructor(internal val ticket: ULong, private va
         if (sent.incrementAndGet() % MESSAGES_IN_A_ROW == 0) yield()
     }
 
-    private fun tell(vararg members: Pair<String, JsonElement?>) = tell(objectOf(*members))
+    private fun tell(vararg members: Pair<String, Any?>) = tell(objectOf(*members))
 
     internal fun tell(message: JsonObject) {
         if (isOpen) send(message)

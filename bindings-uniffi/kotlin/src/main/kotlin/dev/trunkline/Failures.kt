@@ -1,8 +1,6 @@
 package dev.trunkline
 
-import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
-import kotlinx.serialization.json.JsonPrimitive
 
 /** Arguments that the schema allows and the handler's class does not. */
 internal class InvalidArguments(cause: Exception) : RuntimeException(cause.message, cause)
@@ -16,32 +14,21 @@ internal fun failureOf(thrown: Throwable): JsonObject = when (thrown) {
 
     is ToolException -> failure("tool", thrown.message)
 
-    is StoreException -> failure(
-        "protocol",
-        thrown.message,
-        "data" to objectOf("error" to JsonPrimitive(thrown.reason.name.lowercase())),
-    )
+    is StoreException -> failure("protocol", thrown.message, "data" to objectOf("error" to thrown.reason.name.lowercase()))
 
-    is ProtocolException -> failure("protocol", thrown.message, "code" to JsonPrimitive(thrown.code), "data" to thrown.data)
+    is ProtocolException -> failure("protocol", thrown.message, "code" to thrown.code, "data" to thrown.data)
 
     is TokenException ->
         if (thrown.scopes == null) {
-            failure("invalid", thrown.message, "path" to JsonPrimitive(""))
+            failure("invalid", thrown.message, "path" to "")
         } else {
-            failure(
-                "protocol",
-                thrown.message,
-                "data" to objectOf("error" to JsonPrimitive("insufficient_scope"), "scopes" to jsonOf(thrown.scopes)),
-            )
+            failure("protocol", thrown.message, "data" to objectOf("error" to "insufficient_scope", "scopes" to thrown.scopes))
         }
 
-    is InvalidArguments -> failure("invalid", thrown.message, "path" to JsonPrimitive(""))
+    is InvalidArguments -> failure("invalid", thrown.message, "path" to "")
 
     else -> failure("internal", describe(thrown))
 }
 
-internal fun failure(kind: String, message: String?, vararg more: Pair<String, JsonElement?>): JsonObject =
-    objectOf("kind" to JsonPrimitive(kind), "message" to JsonPrimitive(message ?: kind), *more)
-
-/** The same, with a record in the log of this process. */
-internal fun logged(failure: JsonObject): JsonObject = JsonObject(failure + ("logged" to JsonPrimitive(true)))
+internal fun failure(kind: String, message: String?, vararg more: Pair<String, Any?>): JsonObject =
+    objectOf("kind" to kind, "message" to (message ?: kind), *more)

@@ -2,21 +2,15 @@ package dev.trunkline
 
 import kotlinx.serialization.KSerializer
 import kotlinx.serialization.Serializable
-import kotlinx.serialization.SerializationException
 import kotlinx.serialization.json.JsonArray
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonNull
 import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.JsonPrimitive
 import kotlinx.serialization.json.contentOrNull
-import kotlinx.serialization.json.decodeFromJsonElement
-import kotlinx.serialization.json.encodeToJsonElement
 
 /** A registered feature. */
-public open class Registration internal constructor(handle: ULong, private val whenRemoved: () -> Unit = {}) {
-    @Volatile
-    internal var handle: ULong = handle
-
+public open class Registration internal constructor(@Volatile internal var handle: ULong, private val whenRemoved: () -> Unit = {}) {
     /** Removes the feature and notifies connected clients. Calling it again has no effect. */
     public fun remove() {
         try {
@@ -28,10 +22,10 @@ public open class Registration internal constructor(handle: ULong, private val w
     }
 
     /** Shows the feature again. */
-    public fun enable(): Unit = Port.notify(handle, objectOf("enabled" to TRUE))
+    public fun enable(): Unit = Port.notify(handle, objectOf("enabled" to true))
 
     /** Hides the feature: it is not listed, and calls of it fail as if it did not exist. */
-    public fun disable(): Unit = Port.notify(handle, objectOf("enabled" to JsonPrimitive(false)))
+    public fun disable(): Unit = Port.notify(handle, objectOf("enabled" to false))
 }
 
 /** The functions among the options of a tool, a resource, a resource template or a prompt. */
@@ -46,7 +40,7 @@ public abstract class FeatureOptions internal constructor() {
 
     /** Suggests values of an argument of a prompt or a resource template: a list of strings, or a [Completion]. */
     public fun complete(argument: String, suggest: suspend Context.(CompletionRequest) -> Any?) {
-        completers[argument] = { completionOf(suggest(json.decodeFromJsonElement(it))) }
+        completers[argument] = { completionOf(suggest(decoded(it))) }
     }
 }
 
@@ -133,7 +127,7 @@ public fun interface TokenVerifier {
 
 /** The HTTP request with an access token to verify. */
 public class TokenRequestFacts internal constructor(given: AccessToken, context: ULong) : TokenFacts(given) {
-    override val described: VerificationDescription by lazy { json.decodeFromJsonElement(Port.describe(context)) }
+    override val described: VerificationDescription by lazy { decoded(Port.describe(context)) }
 }
 
 /** Thrown by a [TokenVerifier] to refuse a token with a message for the client. */
@@ -161,19 +155,15 @@ internal class Handled<A, R>(
 
     private fun read(body: JsonElement): A = try {
         values.decodeFromJsonElement(arguments, body)
-    } catch (error: SerializationException) {
-        throw InvalidArguments(error)
     } catch (error: IllegalArgumentException) {
-        // Of a `require` in the class.
+        // Of the serializer, or of a `require` in the class.
         throw InvalidArguments(error)
     }
 }
 
 internal fun completionOf(value: Any?): Answer =
-    if (value is Completion) Answer(Shape.OBJECT, json.encodeToJsonElement(value)) else Answer(Shape.VALUE, jsonOf(value))
+    if (value is Completion) Answer(Shape.OBJECT, encoded(value)) else Answer(Shape.VALUE, jsonOf(value))
 
 /** The strings of an object, as the arguments of a prompt are. */
 internal fun strings(body: JsonElement): Map<String, String> =
     (body as JsonObject).filterValues { it !is JsonNull }.mapValues { (_, value) -> (value as? JsonPrimitive)?.content ?: value.toString() }
-
-internal val TRUE: JsonPrimitive = JsonPrimitive(true)

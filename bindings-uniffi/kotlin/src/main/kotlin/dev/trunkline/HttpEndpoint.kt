@@ -11,7 +11,6 @@ import kotlinx.coroutines.flow.takeWhile
 import kotlinx.coroutines.sync.Mutex
 import kotlinx.coroutines.sync.withLock
 import kotlinx.serialization.Serializable
-import kotlinx.serialization.json.JsonPrimitive
 import kotlin.time.Duration
 
 /** A request that a web server passes to an [HttpEndpoint]. */
@@ -113,11 +112,11 @@ internal class Exchange {
     suspend fun start(listener: ULong, request: HttpRequest) {
         val head =
             objectOf(
-                "method" to JsonPrimitive(request.method),
-                "path" to JsonPrimitive(request.path),
-                "query" to request.query?.let(::JsonPrimitive),
-                "headers" to jsonOf(request.headers.map { (name, value) -> listOf(name, value) }),
-                "remoteAddress" to request.remoteAddress?.let(::JsonPrimitive),
+                "method" to request.method,
+                "path" to request.path,
+                "query" to request.query,
+                "headers" to request.headers.map(Pair<String, String>::toList),
+                "remoteAddress" to request.remoteAddress,
             )
         ticket = Port.exchange(listener, head, this, currentCoroutineContext())
         // The rest of a body that is too long is not read.
@@ -134,8 +133,7 @@ internal class Exchange {
 
     fun body(): Flow<ByteArray> = flow {
         try {
-            while (true) {
-                val event = received.receive()
+            for (event in received) {
                 if (event.kind == EventKind.HTTP_END) {
                     failure(event)?.let { throw it }
                     break

@@ -7,6 +7,8 @@ import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.JsonPrimitive
 import kotlinx.serialization.json.contentOrNull
+import kotlinx.serialization.json.decodeFromJsonElement
+import kotlinx.serialization.json.encodeToJsonElement
 
 /** Messages and models: unknown members are those of newer revisions, and absent ones are not written. */
 internal val json: Json =
@@ -29,9 +31,21 @@ public fun jsonObjectOf(vararg members: Pair<String, Any?>): JsonObject = jsonOf
 
 internal val NOTHING: JsonObject = JsonObject(emptyMap())
 
-/** An object of the members that are not null. */
-internal fun objectOf(vararg members: Pair<String, JsonElement?>): JsonObject =
-    JsonObject(buildMap { for ((name, value) in members) if (value != null) put(name, value) })
+/** A message or a part of one: the members that are not null, as JSON. */
+internal fun objectOf(vararg members: Pair<String, Any?>): JsonObject = JsonObject(
+    buildMap {
+        // The core refuses a number that has no form in JSON.
+        for ((name, value) in members) if (value != null) put(name, if (value is Number) JsonPrimitive(value) else jsonOf(value, json))
+    },
+)
+
+/** The object with more members, of which those that are null are left out. */
+internal fun JsonObject.with(vararg members: Pair<String, Any?>): JsonObject = JsonObject(this + objectOf(*members))
+
+/** Options, or another class of the core, as an object. */
+internal inline fun <reified T> encoded(value: T): JsonObject = json.encodeToJsonElement(value) as JsonObject
+
+internal inline fun <reified T> decoded(element: JsonElement): T = json.decodeFromJsonElement(element)
 
 internal fun JsonObject.string(name: String): String? = (this[name] as? JsonPrimitive)?.contentOrNull
 

@@ -33,7 +33,7 @@ public class Listener internal constructor(
 
     /** Serves in the foreground, without handling signals. */
     internal suspend fun serve() {
-        Port.notify(handle.handle, objectOf("foreground" to TRUE))
+        Port.notify(handle.handle, objectOf("foreground" to true))
         handle.end.await()
     }
 }

@@ -11,7 +11,7 @@ import kotlin.time.Duration
  *
  * @param server The server that a listener or a connection in memory uses. Its lifespan is open for as long.
  */
-internal open class OpenHandle(private val server: Server? = null) : HandleOwner {
+internal open class OpenHandle(private val server: Server? = null) {
     @Volatile
     var handle: ULong = NONE
         private set
@@ -68,7 +68,12 @@ internal open class OpenHandle(private val server: Server? = null) : HandleOwner
         if (handle != NONE) end.await()
     }
 
-    override fun closed(error: RuntimeException?) {
+    open fun receiveNotification(method: String, params: JsonObject) {}
+
+    /** The handler of a request of the server. */
+    open fun callable(operation: String): Callable? = null
+
+    open fun closed(error: RuntimeException?) {
         if (server == null) {
             end.complete(error)
         } else {

@@ -5,26 +5,13 @@ import dev.trunkline.internal.OptionNames
 import dev.trunkline.internal.version
 import dev.trunkline.internal.writeStderr
 import kotlinx.coroutines.Job
-import kotlinx.serialization.builtins.ListSerializer
-import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
-import kotlinx.serialization.json.JsonPrimitive
 import java.util.concurrent.ConcurrentHashMap
 import kotlin.concurrent.thread
 import kotlin.coroutines.ContinuationInterceptor
 import kotlin.coroutines.CoroutineContext
 import kotlin.coroutines.EmptyCoroutineContext
 import dev.trunkline.internal.Port as NativePort
-
-/** The owner of an open handle: a listener or a connection. */
-internal interface HandleOwner {
-    fun receiveNotification(method: String, params: JsonObject) {}
-
-    /** The handler of a request of the server. */
-    fun callable(operation: String): Callable? = null
-
-    fun closed(error: RuntimeException?)
-}
 
 /** The port of this process, and the thread that drains its queue. `docs/bridge.md` describes the events. */
 internal object Port {
@@ -35,7 +22,7 @@ internal object Port {
 
     /** By feature and name. Removed by `Freed`, because admitted calls may still arrive until then. */
     private val callables = ConcurrentHashMap<ULong, Map<String, Callable>>()
-    private val owners = ConcurrentHashMap<ULong, HandleOwner>()
+    private val owners = ConcurrentHashMap<ULong, OpenHandle>()
 
     /** Spans and metrics, once a server or a client wants them. */
     @Volatile
@@ -71,11 +58,9 @@ internal object Port {
         causing(context) { native { core.httpRequest(listener, head.toString(), false) }.also { exchanges[it] = exchange } }
 
     /** Opens a listener or a connection. Returns its handle, which is the ticket of its reply. */
-    fun open(message: JsonObject, owner: HandleOwner): ULong = opened(owner) { core.open(message.toString()) }
-
-    fun opened(owner: HandleOwner, open: () -> ULong): ULong {
+    fun open(message: JsonObject, owner: OpenHandle): ULong {
         loop
-        return synchronized(creating) { native(open).also { owners[it] = owner } }
+        return synchronized(creating) { native { core.open(message.toString()) }.also { owners[it] = owner } }
     }
 
     /** Forgets a handle that failed to open: no event `Closed` follows. */
@@ -89,16 +74,14 @@ internal object Port {
         synchronized(creating) {
             if (telemetry == null) {
                 telemetry = Telemetry(core)
-                notify(NONE, objectOf("telemetry" to TRUE))
+                notify(NONE, objectOf("telemetry" to true))
             }
         }
         telemetry?.measureLoad()
         return true
     }
 
-    fun notify(target: ULong, message: JsonObject) {
-        native { core.notify(target, message.toString()) }
-    }
+    fun notify(target: ULong, message: JsonObject): Unit = native { core.notify(target, message.toString()) }
 
     fun describe(target: ULong): JsonObject = json.parseToJsonElement(native { core.describe(target) }) as JsonObject
 
@@ -145,7 +128,7 @@ internal object Port {
 
             EventKind.TELEMETRY -> telemetry?.receive(text(event))
 
-            EventKind.LOG -> receive(json.decodeFromString(ListSerializer(LogRecord.serializer()), text(event)))
+            EventKind.LOG -> receive(json.decodeFromString<List<LogRecord>>(text(event)))
 
             EventKind.HTTP_HEAD, EventKind.HTTP_CHUNK -> known(exchanges, event.ticket)?.receive(event)
 
@@ -170,7 +153,7 @@ internal object Port {
     /** What a call inherits: not what its own coroutine and the dispatcher of its server replace. */
     private fun inherited(context: CoroutineContext): CoroutineContext = context.minusKey(Job).minusKey(ContinuationInterceptor)
 
-    private fun owner(handle: ULong): HandleOwner? = known(owners, handle)
+    private fun owner(handle: ULong): OpenHandle? = known(owners, handle)
 
     private fun <T : Any> known(table: ConcurrentHashMap<ULong, T>, handle: ULong): T? =
         table[handle] ?: synchronized(creating) { table[handle] }
@@ -198,6 +181,3 @@ internal object Port {
 
 /** No handle, and no ticket. */
 internal const val NONE: ULong = 0uL
-
-/** The handle or ticket in a message. */
-internal fun number(handle: ULong): JsonElement = JsonPrimitive(handle.toLong())

@@ -12,18 +12,15 @@ import kotlinx.coroutines.currentCoroutineContext
 import kotlinx.coroutines.launch
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
-import kotlinx.serialization.json.JsonPrimitive
 import java.util.concurrent.ConcurrentHashMap
 import kotlin.coroutines.CoroutineContext
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.milliseconds
 import dev.trunkline.internal.Port as NativePort
 
-/** Sends requests and notifications, to the server of a client or to the client of a call. */
-internal interface Requester {
-    suspend fun request(method: String, params: JsonObject, options: RequestOptions? = null): JsonElement
-
-    fun notify(method: String, params: JsonObject)
+/** Sends requests to the server of a client, or to the client of a call. */
+internal fun interface Requester {
+    suspend fun request(method: String, params: JsonObject, options: RequestOptions?): JsonElement
 }
 
 /** The requests of this process in flight, by ticket. */
@@ -45,11 +42,10 @@ internal class Requests(private val core: NativePort) {
 
     /** Sends a request. Returns its ticket, for [reply]. */
     fun start(target: ULong, method: String, params: JsonElement?, options: RequestOptions?, cause: CoroutineContext? = null): ULong {
-        val causes = if (cause == null) NOTHING else objectOf("causes" to TRUE)
-        val message = JsonObject(message(method, params, options) + causes)
+        val message = message(method, params, options).with("causes" to cause?.let { true })
         val telemetry = Port.telemetry
         val sending = telemetry?.sending(target, message)
-        val text = (if (sending == null) message else JsonObject(message + ("trace" to sending.trace))).toString()
+        val text = message.with("trace" to sending?.trace).toString()
         val send = { native { core.request(target, text) } }
         val ticket = if (cause == null) send() else Port.causing(cause, send)
         if (sending != null) of(ticket).reply.invokeOnCompletion { telemetry.ended(ticket, sending) }
@@ -86,23 +82,19 @@ internal class Requests(private val core: NativePort) {
         throw exceptionOf(text)
     }
 
-    fun receiveReply(event: Event) {
-        of(event.ticket).end(event)
-    }
+    fun receiveReply(event: Event): Unit = of(event.ticket).end(event)
 
-    fun receiveProgress(event: Event) {
+    fun receiveProgress(event: Event): Unit =
         of(event.ticket).receive(json.decodeFromString(Progress.serializer(), event.body.decodeToString()))
-    }
 
     /** The request with this ticket. Its reply may arrive before the core has returned the ticket. */
     private fun of(ticket: ULong): Pending = pending.computeIfAbsent(ticket) { Pending() }
 
     private fun message(method: String, params: JsonElement?, options: RequestOptions?): JsonObject {
-        if (options == null) return objectOf("method" to JsonPrimitive(method), "params" to params)
+        if (options == null) return objectOf("method" to method, "params" to params)
         val full = options.meta?.let { JsonObject((params as? JsonObject).orEmpty() + ("_meta" to it)) } ?: params
-        val progress = options.onProgress?.let { JsonPrimitive(true) }
         val written = written(RequestOptions.serializer(), options, "the options", json) as JsonObject
-        return JsonObject(written + objectOf("method" to JsonPrimitive(method), "params" to full, "progress" to progress))
+        return written.with("method" to method, "params" to full, "progress" to options.onProgress?.let { true })
     }
 
     /** A request in flight. Progress is not reported on the thread of the port, because the program may block there. */

@@ -2,12 +2,12 @@ package dev.trunkline
 
 import kotlinx.serialization.InternalSerializationApi
 import kotlinx.serialization.KSerializer
+import kotlinx.serialization.json.Json
 import kotlinx.serialization.json.JsonArray
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonNull
 import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.JsonPrimitive
-import kotlinx.serialization.json.encodeToJsonElement
 import kotlinx.serialization.serializerOrNull
 
 /** The answer of a call, for the core. */
@@ -36,10 +36,10 @@ public class InputRequired(
 internal fun answerOf(value: Any?): Answer = when (value) {
     is String -> Answer(Shape.TEXT, value)
     is ByteArray -> throw InvalidArgumentException("only resources return bytes: use image or audio")
-    is InputRequired -> Answer(Shape.INPUT, inputOf(value))
-    is CallToolResult -> Answer(Shape.RESULT, json.encodeToJsonElement(value))
-    is ReadResourceResult -> Answer(Shape.RESULT, json.encodeToJsonElement(value))
-    is GetPromptResult -> Answer(Shape.RESULT, json.encodeToJsonElement(value))
+    is InputRequired -> Answer(Shape.INPUT, objectOf("inputRequests" to value.requests, "state" to value.state))
+    is CallToolResult -> Answer(Shape.RESULT, encoded(value))
+    is ReadResourceResult -> Answer(Shape.RESULT, encoded(value))
+    is GetPromptResult -> Answer(Shape.RESULT, encoded(value))
     is List<*> -> partsOf(value)?.let { Answer(Shape.CONTENT, it) } ?: Answer(Shape.VALUE, jsonOf(value))
     else -> partOf(value)?.let { Answer(Shape.CONTENT, it) } ?: answerOf(jsonOf(value))
 }
@@ -58,34 +58,34 @@ internal fun answerOf(value: JsonElement): Answer = Answer(if (value is JsonObje
 private fun partsOf(list: List<*>): JsonArray? {
     val parts = list.map(::partOf)
     if (parts.all { it == null } || list.indices.any { parts[it] == null && list[it] !is String }) return null
-    return JsonArray(list.indices.map { parts[it] ?: json.encodeToJsonElement<ContentBlock>(text(list[it] as String)) })
+    return JsonArray(list.indices.map { parts[it] ?: encoded<ContentBlock>(text(list[it] as String)) })
 }
 
 private fun partOf(value: Any?): JsonElement? = when (value) {
-    is ContentBlock -> json.encodeToJsonElement<ContentBlock>(value)
-    is ResourceContents -> json.encodeToJsonElement<ResourceContents>(value)
-    is PromptMessage -> json.encodeToJsonElement(value)
+    is ContentBlock -> encoded<ContentBlock>(value)
+    is ResourceContents -> encoded<ResourceContents>(value)
+    is PromptMessage -> encoded(value)
     else -> null
 }
 
 /** Any value as JSON, by the serializer of its class. */
-internal fun jsonOf(value: Any?): JsonElement = when (value) {
+internal fun jsonOf(value: Any?, format: Json = values): JsonElement = when (value) {
     null, Unit -> JsonNull
     is JsonElement -> value
     is String -> JsonPrimitive(value)
     is Boolean -> JsonPrimitive(value)
     is Number -> numberOf(value)
-    is Map<*, *> -> JsonObject(value.entries.associate { (name, member) -> name.toString() to part(member) { ".$name" } })
-    is Iterable<*> -> JsonArray(value.mapIndexed { index, item -> part(item) { "[$index]" } })
-    else -> serialized(value)
+    is Map<*, *> -> JsonObject(value.entries.associate { (name, member) -> name.toString() to part(member, format) { ".$name" } })
+    is Iterable<*> -> JsonArray(value.mapIndexed { index, item -> part(item, format) { "[$index]" } })
+    else -> serialized(value, format)
 }
 
 @OptIn(InternalSerializationApi::class)
-private fun serialized(value: Any): JsonElement {
+private fun serialized(value: Any, format: Json): JsonElement {
     val serializer = value::class.serializerOrNull()
     requireNotNull(serializer) { "a handler returned a ${value::class.simpleName}, which is not @Serializable" }
     @Suppress("UNCHECKED_CAST")
-    return values.encodeToJsonElement(serializer as KSerializer<Any>, value)
+    return format.encodeToJsonElement(serializer as KSerializer<Any>, value)
 }
 
 private fun numberOf(value: Number): JsonPrimitive {
@@ -94,12 +94,9 @@ private fun numberOf(value: Number): JsonPrimitive {
 }
 
 /** A part of a value. Errors begin with its path from the whole, `$`. */
-private inline fun part(value: Any?, step: () -> String): JsonElement = try {
-    jsonOf(value)
+private inline fun part(value: Any?, format: Json, step: () -> String): JsonElement = try {
+    jsonOf(value, format)
 } catch (error: IllegalArgumentException) {
     val message = error.message.orEmpty()
     throw IllegalArgumentException("\$" + step() + if (message.startsWith("\$")) message.drop(1) else ": $message", error)
 }
-
-private fun inputOf(input: InputRequired): JsonObject =
-    objectOf("inputRequests" to json.encodeToJsonElement(input.requests), "state" to input.state)

@@ -7,11 +7,10 @@ import kotlinx.serialization.descriptors.PrimitiveKind
 import kotlinx.serialization.descriptors.SerialDescriptor
 import kotlinx.serialization.descriptors.SerialKind
 import kotlinx.serialization.descriptors.StructureKind
-import kotlinx.serialization.json.JsonArray
+import kotlinx.serialization.descriptors.elementNames
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonNull
 import kotlinx.serialization.json.JsonObject
-import kotlinx.serialization.json.JsonPrimitive
 
 /** Describes a class or one of its properties to the model, in the schema of a tool. */
 @OptIn(ExperimentalSerializationApi::class)
@@ -30,7 +29,7 @@ internal class OutputSchema(descriptor: SerialDescriptor) {
     private val own = schemaOf(descriptor)
 
     /** Whether the value is not an object. */
-    val isWrapped: Boolean = own["type"] != JsonPrimitive("object")
+    val isWrapped: Boolean = own.string("type") != "object"
 
     val schema: JsonObject =
         if (!isWrapped) own else objectSchema(mapOf("result" to JsonObject(own - DEFINITIONS)), listOf("result"), own[DEFINITIONS])
@@ -44,18 +43,14 @@ private class SchemaWriter(private val root: SerialDescriptor, private val isClo
     /** Classes that contain themselves, with the names of their definitions. */
     private val recursive = mutableMapOf<Named, String>()
 
-    fun whole(): JsonObject {
-        val schema = of(root)
-        return if (definitions.isEmpty()) schema else JsonObject(schema + (DEFINITIONS to JsonObject(definitions)))
-    }
+    fun whole(): JsonObject = of(root).with(DEFINITIONS to definitions.ifEmpty { null })
 
     /** A class by its name, and the value of its `type` if it is a subclass of a sealed one. */
     private data class Named(val name: String, val tag: String?)
 
     private fun of(descriptor: SerialDescriptor, description: String? = null, tag: String? = null): JsonObject {
         val schema = if (descriptor.isNullable) nullable(kind(descriptor, tag)) else kind(descriptor, tag)
-        val text = description ?: descriptor.annotations.description()
-        return if (text == null) schema else JsonObject(schema + ("description" to JsonPrimitive(text)))
+        return schema.with("description" to (description ?: descriptor.annotations.description()))
     }
 
     private fun kind(descriptor: SerialDescriptor, tag: String?): JsonObject = when (descriptor.kind) {
@@ -66,9 +61,9 @@ private class SchemaWriter(private val root: SerialDescriptor, private val isClo
         PrimitiveKind.LONG -> integer(Long.MIN_VALUE, Long.MAX_VALUE)
         PrimitiveKind.FLOAT, PrimitiveKind.DOUBLE -> type("number")
         PrimitiveKind.CHAR, PrimitiveKind.STRING -> type("string")
-        SerialKind.ENUM -> JsonObject(type("string") + ("enum" to names(descriptor)))
-        StructureKind.LIST -> JsonObject(type("array") + ("items" to of(descriptor.getElementDescriptor(0))))
-        StructureKind.MAP -> JsonObject(type("object") + ("additionalProperties" to of(descriptor.getElementDescriptor(1))))
+        SerialKind.ENUM -> type("string").with("enum" to descriptor.elementNames)
+        StructureKind.LIST -> type("array").with("items" to of(descriptor.getElementDescriptor(0)))
+        StructureKind.MAP -> type("object").with("additionalProperties" to of(descriptor.getElementDescriptor(1)))
         StructureKind.CLASS, StructureKind.OBJECT -> structure(descriptor, tag)
         PolymorphicKind.SEALED -> sealed(descriptor)
         else -> NOTHING
@@ -91,21 +86,20 @@ private class SchemaWriter(private val root: SerialDescriptor, private val isClo
         "kotlin.UByte" -> integer(0, UByte.MAX_VALUE.toLong())
         "kotlin.UShort" -> integer(0, UShort.MAX_VALUE.toLong())
         "kotlin.UInt" -> integer(0, UInt.MAX_VALUE.toLong())
-        "kotlin.ULong" -> JsonObject(type("integer") + ("minimum" to JsonPrimitive(0)))
+        "kotlin.ULong" -> type("integer").with("minimum" to 0)
         else -> null
     }
 
     private fun members(descriptor: SerialDescriptor, tag: String?): JsonObject {
         val elements = 0 until descriptor.elementsCount
-        val tagged = if (tag == null) NOTHING else objectOf("type" to objectOf("const" to JsonPrimitive(tag)))
+        val tagged = if (tag == null) NOTHING else objectOf("type" to objectOf("const" to tag))
         val properties =
             elements.associate { index ->
                 val description = descriptor.getElementAnnotations(index).description()
                 descriptor.getElementName(index) to of(descriptor.getElementDescriptor(index), description)
             }
         val required = elements.filterNot(descriptor::isElementOptional).map(descriptor::getElementName)
-        val schema = objectSchema(tagged + properties, tagged.keys + required)
-        return if (isClosed) JsonObject(schema + ("additionalProperties" to JsonPrimitive(false))) else schema
+        return objectSchema(tagged + properties, tagged.keys + required).with("additionalProperties" to false.takeIf { isClosed })
     }
 
     /** One of the subclasses, each with the name of its class in `type`. */
@@ -115,15 +109,12 @@ private class SchemaWriter(private val root: SerialDescriptor, private val isClo
             (0 until subclasses.elementsCount).map { index ->
                 of(subclasses.getElementDescriptor(index), tag = subclasses.getElementName(index))
             }
-        return JsonObject(type("object") + ("oneOf" to JsonArray(schemas)))
+        return type("object").with("oneOf" to schemas)
     }
 
-    private fun names(descriptor: SerialDescriptor): JsonArray =
-        JsonArray((0 until descriptor.elementsCount).map { JsonPrimitive(descriptor.getElementName(it)) })
+    private fun nullable(schema: JsonObject) = objectOf("anyOf" to listOf(schema, type("null")))
 
-    private fun nullable(schema: JsonObject): JsonObject = JsonObject(mapOf("anyOf" to JsonArray(listOf(schema, type("null")))))
-
-    private fun reference(name: String) = JsonObject(mapOf("\$ref" to JsonPrimitive("#/$DEFINITIONS/$name")))
+    private fun reference(name: String) = objectOf("\$ref" to "#/$DEFINITIONS/$name")
 
     private fun unused(name: String) =
         generateSequence(1) { it + 1 }.map { if (it == 1) name else "$name$it" }.first { it !in recursive.values }
@@ -133,15 +124,14 @@ private class SchemaWriter(private val root: SerialDescriptor, private val isClo
 
 private const val DEFINITIONS = "\$defs"
 
-private fun type(name: String): JsonObject = JsonObject(mapOf("type" to JsonPrimitive(name)))
+private fun type(name: String): JsonObject = objectOf("type" to name)
 
-private fun integer(minimum: Number, maximum: Number): JsonObject =
-    JsonObject(type("integer") + mapOf("minimum" to JsonPrimitive(minimum), "maximum" to JsonPrimitive(maximum)))
+private fun integer(minimum: Number, maximum: Number): JsonObject = type("integer").with("minimum" to minimum, "maximum" to maximum)
 
 private fun objectSchema(properties: Map<String, JsonElement>, required: Collection<String>, definitions: JsonElement? = null): JsonObject =
     objectOf(
-        "type" to JsonPrimitive("object"),
-        "properties" to JsonObject(properties),
-        "required" to if (required.isEmpty()) null else JsonArray(required.map(::JsonPrimitive)),
+        "type" to "object",
+        "properties" to properties,
+        "required" to required.ifEmpty { null },
         DEFINITIONS to definitions.takeIf { it !is JsonNull },
     )

@@ -6,14 +6,8 @@ import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.joinAll
 import kotlinx.coroutines.launch
 import kotlinx.serialization.KSerializer
-import kotlinx.serialization.json.JsonArray
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
-import kotlinx.serialization.json.JsonPrimitive
-import kotlinx.serialization.json.decodeFromJsonElement
-import kotlinx.serialization.json.encodeToJsonElement
-import kotlinx.serialization.json.intOrNull
-import kotlinx.serialization.json.jsonPrimitive
 import kotlinx.serialization.serializer
 import java.lang.ref.Cleaner
 import java.nio.file.Path
@@ -66,13 +60,22 @@ public class Server internal constructor(
     store: Map<String, suspend (JsonObject) -> JsonObject>,
 ) {
     private val telemetry = options.telemetry
-    internal val handle: ULong = register(info, instructions, options, callables(store, owner))
+    internal val handle: ULong = Port.register(
+        "server",
+        objectOf(
+            "info" to info,
+            "instructions" to instructions,
+            "options" to options,
+            "store" to store.mapValues { "queue" }.ifEmpty { null },
+        ),
+        callables(store, owner),
+    )
 
     /** What serves or uses this server. */
     private val open: MutableSet<OpenHandle> = ConcurrentHashMap.newKeySet()
 
     /** Frees the server if it is dropped without `close`. What is open keeps it alive. */
-    private val freed = CLEANER.register(this, Freeing(handle))
+    private val freed = CLEANER.register(this, freeing(handle))
 
     public constructor(
         info: Implementation,
@@ -137,19 +140,10 @@ public class Server internal constructor(
     ): ChangeableRegistration<ToolOptions> =
         ChangeableRegistration(::ToolOptions, { this.description = description }, options) { given, replaces ->
             if (outputSchema != null) given.outputSchema = outputSchema.schema
-            val tool = json.encodeToJsonElement(given.tool(name, inputSchema ?: NOTHING)) as JsonObject
+            val tool = encoded(given.tool(name, inputSchema ?: NOTHING))
             val described = if (inputSchema == null) JsonObject(tool - "inputSchema") else tool
-            val wrapOutput = JsonPrimitive(outputSchema?.isWrapped ?: false)
-            register(
-                "tool",
-                name,
-                json.encodeToJsonElement(given),
-                given,
-                replaces,
-                "tool" to described,
-                "wrapOutput" to wrapOutput,
-                run = run,
-            )
+            val feature = encoded(given).with("tool" to described, "wrapOutput" to outputSchema?.isWrapped)
+            register("tool", name, feature, given, replaces, run)
         }
 
     /**
@@ -171,13 +165,8 @@ public class Server internal constructor(
             this.mimeType = mimeType
         }
         return ChangeableRegistration(::ResourceOptions, first, options) { given, replaces ->
-            val described =
-                if (isTemplate) {
-                    json.encodeToJsonElement(given.resourceTemplate(uriTemplate = uri, name = name))
-                } else {
-                    json.encodeToJsonElement(given.resource(uri = uri, name = name))
-                }
-            register(kind, name, json.encodeToJsonElement(given), given, replaces, kind to described) {
+            val described = if (isTemplate) given.resourceTemplate(uriTemplate = uri, name = name) else given.resource(uri, name)
+            register(kind, name, encoded(given).with(kind to described), given, replaces) {
                 contentsOf(handler(ResourceRequest(it as JsonObject)))
             }
         }
@@ -192,8 +181,7 @@ public class Server internal constructor(
         handler: suspend Context.(Map<String, String>) -> Any?,
     ): ChangeableRegistration<PromptOptions> =
         ChangeableRegistration(::PromptOptions, { this.description = description }, options) { given, replaces ->
-            val described = json.encodeToJsonElement(given.prompt(name, arguments))
-            register("prompt", name, json.encodeToJsonElement(given), given, replaces, "prompt" to described) {
+            register("prompt", name, encoded(given).with("prompt" to given.prompt(name, arguments)), given, replaces) {
                 messagesOf(handler(strings(it)))
             }
         }
@@ -206,17 +194,12 @@ public class Server internal constructor(
         reference: CompletionReference,
         argument: String,
         handler: suspend Context.(CompletionRequest) -> Any?,
-    ): Registration = add(
-        "completion",
-        argument,
-        NOTHING,
-        "ref" to json.encodeToJsonElement(reference),
-        "argument" to JsonPrimitive(argument),
-    ) { completionOf(handler(json.decodeFromJsonElement(it))) }
+    ): Registration =
+        add("completion", argument, objectOf("ref" to reference, "argument" to argument)) { completionOf(handler(decoded(it))) }
 
     /** Adds middleware for some methods, or for all that can be wrapped. The first one added is outermost. */
     public fun middleware(vararg methods: String, handler: suspend Context.(MiddlewareRequest) -> JsonObject): Registration =
-        add("middleware", "middleware", NOTHING, "methods" to methods.toList().ifEmpty { null }?.let(::jsonOf)) {
+        add("middleware", "middleware", objectOf("methods" to methods.toList().ifEmpty { null })) {
             val request = it as JsonObject
             val params = request["params"] as? JsonObject ?: NOTHING
             Answer(Shape.RESULT, handler(MiddlewareRequest(request.string("method").orEmpty(), params, this)))
@@ -227,53 +210,46 @@ public class Server internal constructor(
         method: String,
         options: RequestHandlerOptions.() -> Unit = {},
         handler: suspend Context.(JsonObject) -> JsonObject?,
-    ): Registration {
-        val given = json.encodeToJsonElement(RequestHandlerOptions().apply(options))
-        return add("requestHandler", method, given, "method" to JsonPrimitive(method)) {
-            Answer(Shape.VALUE, jsonOf(handler(it as JsonObject)))
-        }
+    ): Registration = add("requestHandler", method, encoded(RequestHandlerOptions().apply(options)).with("method" to method)) {
+        Answer(Shape.VALUE, jsonOf(handler(it as JsonObject)))
     }
 
     /** Adds a provider to a list: `tools`, `resources`, `resourceTemplates` or `prompts`. */
-    public fun provider(of: String, provider: Provider): Registration =
-        add("provider", "the provider of $of", NOTHING, "of" to JsonPrimitive(of)) {
-            val request = it as JsonObject
-            val list = request["list"] as? JsonObject
-            if (list == null) {
-                contentsOf(provider.get(request["get"] as? JsonObject ?: NOTHING))
-            } else {
-                Answer(Shape.VALUE, json.encodeToJsonElement(provider.list(list.string("cursor"))))
-            }
+    public fun provider(of: String, provider: Provider): Registration = add("provider", "the provider of $of", objectOf("of" to of)) {
+        val request = it as JsonObject
+        val list = request["list"] as? JsonObject
+        if (list == null) {
+            contentsOf(provider.get(request["get"] as? JsonObject ?: NOTHING))
+        } else {
+            Answer(Shape.VALUE, encoded(provider.list(list.string("cursor"))))
         }
+    }
 
     /** Adds an agent skill: its files by path, with a `SKILL.md` that names it. */
     public fun skill(files: Map<String, String>, options: SkillOptions.() -> Unit = {}): Registration =
-        skill("files" to json.encodeToJsonElement(files.map { (path, text) -> SkillFile(path = path, text = text) }), options)
+        skill("files" to files.map { (path, text) -> SkillFile(path = path, text = text) }, options)
 
     /** Adds an agent skill: a folder with a `SKILL.md` that names it. */
-    public fun skill(folder: Path, options: SkillOptions.() -> Unit = {}): Registration =
-        skill("folder" to JsonPrimitive(folder.toString()), options)
+    public fun skill(folder: Path, options: SkillOptions.() -> Unit = {}): Registration = skill("folder" to folder.toString(), options)
 
-    private fun skill(source: Pair<String, JsonElement>, options: SkillOptions.() -> Unit): Registration =
-        add("skill", "skill", json.encodeToJsonElement(SkillOptions().apply(options)), source)
+    private fun skill(source: Pair<String, Any>, options: SkillOptions.() -> Unit): Registration =
+        add("skill", "skill", encoded(SkillOptions().apply(options)).with(source))
 
     /** Adds a folder whose files are served as resources, below [uri]. They are read on request. */
-    public fun directory(uri: String, path: Path, options: DirectoryOptions.() -> Unit = {}): Registration {
-        val given = json.encodeToJsonElement(DirectoryOptions().apply(options))
-        return add("directory", uri, given, "uri" to JsonPrimitive(uri), "path" to JsonPrimitive(path.toString()))
-    }
+    public fun directory(uri: String, path: Path, options: DirectoryOptions.() -> Unit = {}): Registration =
+        add("directory", uri, encoded(DirectoryOptions().apply(options)).with("uri" to uri, "path" to path.toString()))
 
     /**
      * Adds the features of another server, named `prefix__name` and `prefix+uri`. If this server is in use, the
      * lifespan of the other opens first.
      */
     public fun mount(prefix: String, other: Server): Registration {
-        val members = arrayOf("prefix" to JsonPrimitive(prefix), "mounted" to number(other.handle))
         val (outer, inner) = owner.lifespan to other.owner.lifespan
         try {
             // Before the first call.
             outer.mount(inner)
-            return Registration(register("mount", prefix, NOTHING, null, null, *members)) { outer.unmount(inner) }
+            val mounted = register("mount", prefix, objectOf("prefix" to prefix, "mounted" to other.handle))
+            return Registration(mounted) { outer.unmount(inner) }
         } catch (error: Throwable) {
             outer.unmount(inner)
             throw error
@@ -282,17 +258,16 @@ public class Server internal constructor(
 
     /** Adds the features of the server behind a client. */
     public fun proxy(client: ConnectedClient, options: ProxyOptions.() -> Unit = {}): Registration =
-        add("proxy", "proxy", json.encodeToJsonElement(ProxyOptions().apply(options)), "connection" to number(client.handle))
+        add("proxy", "proxy", encoded(ProxyOptions().apply(options)).with("connection" to client.handle))
 
     /** Notifies subscribers that a resource has changed. */
-    public fun resourceUpdated(uri: String): Unit = Port.notify(handle, objectOf("resourceUpdated" to JsonPrimitive(uri)))
+    public fun resourceUpdated(uri: String): Unit = Port.notify(handle, objectOf("resourceUpdated" to uri))
 
     /** Notifies clients that the list of a provider has changed. Other lists need no call. */
-    public fun listChanged(of: String): Unit = Port.notify(handle, objectOf("listChanged" to JsonPrimitive(of)))
+    public fun listChanged(of: String): Unit = Port.notify(handle, objectOf("listChanged" to of))
 
     /** Notifies the client that the user has finished with the page of [Context.elicitUrl] (2025-11-25). */
-    public fun elicitationComplete(elicitationId: String): Unit =
-        Port.notify(handle, objectOf("elicitationComplete" to JsonPrimitive(elicitationId)))
+    public fun elicitationComplete(elicitationId: String): Unit = Port.notify(handle, objectOf("elicitationComplete" to elicitationId))
 
     /**
      * Serves over stdin and stdout in the foreground, until stdin ends or SIGINT or SIGTERM arrives. Calls in flight
@@ -300,10 +275,10 @@ public class Server internal constructor(
      */
     public suspend fun serveStdio() {
         val opened = OpenHandle(this)
-        Port.notify(NONE, objectOf("holdStdio" to TRUE))
+        Port.notify(NONE, objectOf("holdStdio" to true))
         val error =
             endedBySignals({ opened.close() }) {
-                listen(opened, objectOf("type" to JsonPrimitive("stdio")), "foreground" to TRUE, "signals" to TRUE)
+                listen(opened, objectOf("type" to "stdio"), "foreground" to true, "signals" to true)
                 opened.end.await()
             }
         if (error != null) throw error
@@ -311,27 +286,23 @@ public class Server internal constructor(
 
     /** Listens for Streamable HTTP. With [auth], requests need an access token, which [verifier] verifies. */
     public suspend fun listen(auth: AuthOptions? = null, verifier: TokenVerifier? = null, options: HttpOptions.() -> Unit = {}): Listener =
-        listen(json.encodeToJsonElement(HttpOptions().apply(options)) as JsonObject, judged(auth), verifier?.let(::verification))
+        listen(http(auth, verifier, options))
 
-    internal suspend fun listen(options: JsonObject, auth: JsonObject?, verify: Handler?): Listener =
-        bind(OpenHandle(this), options, auth, verify)
+    internal suspend fun listen(http: Http, opened: OpenHandle = OpenHandle(this)): Listener {
+        val bound: BoundAddress = decoded(listen(opened, transport(http, opened)))
+        return Listener(opened, bound.url.orEmpty(), bound.host.orEmpty(), bound.port?.toInt() ?: 0)
+    }
 
     /**
      * Serves Streamable HTTP in the foreground, until SIGINT or SIGTERM arrives. Calls in flight may then complete within
      * `drainDeadline`. As [listen] and [Listener.run], but a signal is also handled while it opens.
      */
     public suspend fun serveHttp(auth: AuthOptions? = null, verifier: TokenVerifier? = null, options: HttpOptions.() -> Unit = {}): Unit =
-        serveHttp(json.encodeToJsonElement(HttpOptions().apply(options)) as JsonObject, judged(auth), verifier?.let(::verification))
+        serveHttp(http(auth, verifier, options))
 
-    internal suspend fun serveHttp(options: JsonObject, auth: JsonObject?, verify: Handler?) {
+    internal suspend fun serveHttp(http: Http) {
         val opened = OpenHandle(this)
-        endedBySignals({ opened.close() }) { bind(opened, options, auth, verify).serve() }
-    }
-
-    private suspend fun bind(opened: OpenHandle, options: JsonObject, auth: JsonObject?, verify: Handler?): Listener {
-        val bound = listen(opened, http(opened, auth, verify, options)) as JsonObject
-        val port = (bound["port"] as? JsonPrimitive)?.intOrNull ?: 0
-        return Listener(opened, bound.string("url").orEmpty(), bound.string("host").orEmpty(), port)
+        endedBySignals({ opened.close() }) { listen(http, opened).serve() }
     }
 
     /**
@@ -341,24 +312,17 @@ public class Server internal constructor(
      * @throws InvalidArgumentException if an option is invalid.
      */
     public fun endpoint(auth: AuthOptions? = null, verifier: TokenVerifier? = null, options: HttpOptions.() -> Unit = {}): HttpEndpoint =
-        endpoint(json.encodeToJsonElement(HttpOptions().apply(options)) as JsonObject, judged(auth), verifier?.let(::verification))
+        endpoint(http(auth, verifier, options))
 
-    internal fun endpoint(options: JsonObject, auth: JsonObject?, verify: Handler?): HttpEndpoint {
-        val mounted = "mounted" to TRUE
-        val checked = JsonObject(http(null, null, null, options) + mounted)
-        native { Port.core.check(objectOf("server" to number(handle), "transport" to checked).toString()) }
-        return HttpEndpoint {
-            val opened = OpenHandle(this)
-            listen(opened, JsonObject(http(opened, auth, verify, options) + mounted))
-            opened
-        }
+    internal fun endpoint(http: Http): HttpEndpoint {
+        val checked = http.options.with("type" to "http", "mounted" to true)
+        native { Port.core.check(objectOf("server" to handle, "transport" to checked).toString()) }
+        return HttpEndpoint { OpenHandle(this).also { listen(it, transport(http, it).with("mounted" to true)) } }
     }
 
     /** Checks the server's store, and returns what is wrong with it. This takes a few seconds. */
-    public suspend fun checkStore(): List<String> {
-        val findings = (Port.requests.send(handle, "checkStore") as JsonObject)["findings"] as? JsonArray
-        return findings.orEmpty().map { it.jsonPrimitive.content }
-    }
+    public suspend fun checkStore(): List<String> =
+        decoded<Map<String, List<String>>>(Port.requests.send(handle, "checkStore"))["findings"].orEmpty()
 
     /**
      * Closes all listeners, and removes all features. Calls in flight have [deadline] (by default, what `drainDeadline`
@@ -369,16 +333,17 @@ public class Server internal constructor(
         freed.clean()
     }
 
-    private suspend fun listen(opened: OpenHandle, transport: JsonObject, vararg how: Pair<String, JsonElement>): JsonElement =
-        opened.open(objectOf("server" to number(handle), "transport" to transport, *how))
+    private suspend fun listen(opened: OpenHandle, transport: JsonObject, vararg how: Pair<String, Boolean>): JsonElement =
+        opened.open(objectOf("server" to handle, "transport" to transport, *how))
 
-    private fun http(opened: OpenHandle?, auth: JsonObject?, verify: Handler?, options: JsonObject): JsonObject {
-        val verifying = if (verify == null || opened == null) null else verifying(verify, opened)
-        val judged = auth?.let { JsonObject(it + objectOf("verifier" to verifying?.let(::number))) }
-        return JsonObject(options + objectOf("type" to JsonPrimitive("http"), "auth" to judged))
+    private fun http(auth: AuthOptions?, verifier: TokenVerifier?, options: HttpOptions.() -> Unit): Http =
+        Http(encoded(HttpOptions().apply(options)), auth?.let { encoded(it) }, verifier?.let(::verification))
+
+    private fun transport(http: Http, opened: OpenHandle): JsonObject {
+        val verifier = http.verify?.let { hook("verifier", "the verifier", it) }
+        if (verifier != null) opened.end.invokeOnCompletion { Registration(verifier).remove() }
+        return http.options.with("type" to "http", "auth" to http.auth?.with("verifier" to verifier))
     }
-
-    private fun judged(auth: AuthOptions?): JsonObject? = auth?.let { json.encodeToJsonElement(it) as JsonObject }
 
     /** Opens the lifespan, keeps the server alive until this has ended, and closes it with the server. */
     internal suspend fun enter(opened: OpenHandle) {
@@ -395,58 +360,42 @@ public class Server internal constructor(
     }
 
     private fun verification(verifier: TokenVerifier): Handler = {
-        val identity = verifier.verify(TokenRequestFacts(json.decodeFromJsonElement(it), ticket))
-        Answer(Shape.VALUE, jsonOf(identity?.let { json.encodeToJsonElement(it) }))
+        val identity = verifier.verify(TokenRequestFacts(decoded(it), ticket))
+        Answer(Shape.VALUE, jsonOf(identity, json))
     }
 
-    private fun verifying(verify: Handler, opened: OpenHandle): ULong {
-        val callable = Callable("the verifier", owner, verify)
-        val verifying = Port.register("verifier", objectOf("server" to number(handle)), mapOf("" to callable))
-        opened.end.invokeOnCompletion { Registration(verifying).remove() }
-        return verifying
-    }
-
-    private fun add(
-        kind: String,
-        name: String,
-        options: JsonElement,
-        vararg members: Pair<String, JsonElement?>,
-        run: Handler? = null,
-    ): Registration = Registration(register(kind, name, options, null, null, *members, run = run))
+    private fun add(kind: String, name: String, feature: JsonObject, run: Handler? = null): Registration =
+        Registration(register(kind, name, feature, run = run))
 
     /** Registers a feature, and the functions of its options, which it then keeps alive. */
     internal fun register(
         kind: String,
         name: String,
-        options: JsonElement,
-        hooks: FeatureOptions?,
-        replaces: ULong?,
-        vararg members: Pair<String, JsonElement?>,
+        feature: JsonObject,
+        hooks: FeatureOptions? = null,
+        replaces: ULong? = null,
         run: Handler? = null,
     ): ULong {
         val registered = mutableListOf<ULong>()
-        val hook = { of: String, function: Handler ->
-            val callable = mapOf("" to Callable("the $of of $kind $name", owner, function))
-            number(Port.register(of, objectOf("server" to number(handle)), callable).also { registered += it })
-        }
+        val ofFeature = { of: String, function: Handler -> hook(of, "the $of of $kind $name", function).also { registered += it } }
         try {
-            val completers = hooks?.completers?.mapValues { (_, complete) -> hook("completer", complete) }
-            val functions =
-                objectOf(
-                    "visible" to hooks?.visibility?.let { hook("visibility", it) },
-                    "complete" to completers?.takeIf { it.isNotEmpty() }?.let(::JsonObject),
-                    "replaces" to replaces?.let(::number),
+            val completers = hooks?.completers.orEmpty().mapValues { (_, complete) -> ofFeature("completer", complete) }
+            val description =
+                feature.with(
+                    "server" to handle,
+                    "visible" to hooks?.visibility?.let { ofFeature("visibility", it) },
+                    "complete" to completers.ifEmpty { null },
+                    "replaces" to replaces,
                 )
-            val description = JsonObject((options as JsonObject) + functions + objectOf("server" to number(handle), *members))
             return Port.register(kind, description, run?.let { mapOf("" to Callable("$kind $name", owner, it)) }.orEmpty())
         } finally {
             for (one in registered) Registration(one).remove()
         }
     }
 
-    private class Freeing(private val handle: ULong) : Runnable {
-        override fun run() = Registration(handle).remove()
-    }
+    /** Registers a function that is no feature of its own; [what] names it in errors. */
+    private fun hook(kind: String, what: String, run: Handler): ULong =
+        Port.register(kind, objectOf("server" to handle), mapOf("" to Callable(what, owner, run)))
 
     private companion object {
         val CLEANER: Cleaner = Cleaner.create()
@@ -454,18 +403,10 @@ public class Server internal constructor(
         /** Servers that something serves or uses. */
         val USED: MutableSet<Server> = ConcurrentHashMap.newKeySet()
 
-        fun register(info: Implementation, instructions: String?, options: ServerOptions, functions: Map<String, Callable>): ULong {
-            val description =
-                objectOf(
-                    "info" to json.encodeToJsonElement(info),
-                    "instructions" to instructions?.let(::JsonPrimitive),
-                    "options" to json.encodeToJsonElement(options),
-                    "store" to
-                        functions.keys.takeIf {
-                            it.isNotEmpty()
-                        }?.let { names -> JsonObject(names.associateWith { JsonPrimitive("queue") }) },
-                )
-            return Port.register("server", description, functions)
-        }
+        /** Not a function of the server, which it would keep alive. */
+        fun freeing(handle: ULong) = Runnable { Registration(handle).remove() }
     }
 }
+
+/** How to serve HTTP: its options, and what verifies access tokens if [auth] is set. */
+internal class Http(val options: JsonObject, val auth: JsonObject?, val verify: Handler?)

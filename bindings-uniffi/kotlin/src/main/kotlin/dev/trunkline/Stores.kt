@@ -23,11 +23,8 @@ internal fun callables(store: Map<String, suspend (JsonObject) -> JsonObject>, o
         Callable(name, owner) {
             try {
                 Answer(Shape.RESULT, function(it as JsonObject))
-            } catch (cancellation: CancellationException) {
-                throw cancellation
-            } catch (error: StoreException) {
-                throw error
             } catch (error: Exception) {
+                if (error is CancellationException || error is StoreException) throw error
                 throw StoreException(error.toString(), cause = error)
             }
         }

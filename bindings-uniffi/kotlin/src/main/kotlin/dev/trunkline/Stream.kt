@@ -1,15 +1,12 @@
 package dev.trunkline
 
-import kotlinx.coroutines.currentCoroutineContext
 import kotlinx.coroutines.flow.Flow
 import kotlinx.coroutines.flow.flow
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonNull
-import kotlinx.serialization.json.decodeFromJsonElement
-import kotlinx.serialization.json.encodeToJsonElement
 
 /** An open stream: the result of the request that opened it, and requests about it. */
-internal class Stream private constructor(private val ticket: ULong, val result: JsonElement) {
+internal class Stream(private val ticket: ULong, val result: JsonElement) {
     suspend fun request(method: String, params: JsonElement? = null, options: RequestOptions? = null): JsonElement =
         Port.requests.send(ticket, method, params, options)
 
@@ -23,13 +20,6 @@ internal class Stream private constructor(private val ticket: ULong, val result:
     fun close() {
         Port.core.cancel(ticket, "")
     }
-
-    companion object {
-        suspend fun open(target: ULong, method: String, params: JsonElement, options: RequestOptions, causes: Boolean): Stream {
-            val ticket = Port.requests.start(target, method, params, options, if (causes) currentCoroutineContext() else null)
-            return Stream(ticket, Port.requests.reply(ticket))
-        }
-    }
 }
 
 /** Changes at a server, in order of arrival. It survives reconnects, and must be closed. */
@@ -41,7 +31,7 @@ public class Subscription internal constructor(
     /** The changes, until the subscription ends. */
     public val changes: Flow<Change> =
         flow {
-            while (true) emit(json.decodeFromJsonElement(stream.next() ?: break))
+            while (true) emit(decoded(stream.next() ?: break))
         }
 
     /** Ends the subscription. */
@@ -52,7 +42,7 @@ public class Subscription internal constructor(
 public class ClientTask internal constructor(private val stream: Stream) : AutoCloseable {
     /** The latest known state; null if the server didn't create a task. */
     @Volatile
-    public var state: Task? = if (stream.result is JsonNull) null else json.decodeFromJsonElement(stream.result)
+    public var state: Task? = if (stream.result is JsonNull) null else decoded(stream.result)
         private set
 
     /** The id of the task; null if the server didn't create a task. */
@@ -62,7 +52,7 @@ public class ClientTask internal constructor(private val stream: Stream) : AutoC
     public val states: Flow<Task> =
         flow {
             while (true) {
-                val next: Task = json.decodeFromJsonElement(stream.next() ?: break)
+                val next: Task = decoded(stream.next() ?: break)
                 state = next
                 emit(next)
             }
@@ -70,11 +60,11 @@ public class ClientTask internal constructor(private val stream: Stream) : AutoC
 
     /** Waits for the task to end, and returns the result of the call. */
     public suspend fun result(options: RequestOptions.() -> Unit = {}): CallToolResult =
-        json.decodeFromJsonElement(stream.request("result", null, RequestOptions().apply(options)))
+        decoded(stream.request("result", null, RequestOptions().apply(options)))
 
     /** Answers the `inputRequests` of the current state, by key, with `manualInput` (2026-07-28). */
     public suspend fun respond(responses: Map<String, JsonElement>) {
-        stream.request("respond", json.encodeToJsonElement(responses))
+        stream.request("respond", jsonOf(responses))
     }
 
     /** Cancels the task. Has no effect once it has ended. */

@@ -69,7 +69,7 @@ class ServingTest {
         runCatching {
             handle.opened {
                 runBlocking { handle.close() }
-                Port.open(objectOf("server" to number(server.handle), "transport" to json.parseToJsonElement(transport)), handle)
+                Port.open(objectOf("server" to server.handle, "transport" to json.parseToJsonElement(transport)), handle)
             }
         }
         withTimeout(10.seconds) { handle.end.await() }

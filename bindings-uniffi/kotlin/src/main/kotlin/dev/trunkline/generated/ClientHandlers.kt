@@ -3,8 +3,6 @@
 package dev.trunkline
 
 import kotlinx.serialization.json.JsonObject
-import kotlinx.serialization.json.decodeFromJsonElement
-import kotlinx.serialization.json.encodeToJsonElement
 
 /**
  * Handlers for authorization, for a server's requests, whose capabilities they declare, and for its notifications. A
@@ -115,7 +113,7 @@ public abstract class ClientHandlers internal constructor() {
      * Deprecated since 2026-07-28: log to standard error or through OpenTelemetry instead.
      */
     public fun onLog(handler: (LogMessage) -> Unit) {
-        notificationHandlers["notifications/message"] = { handler(json.decodeFromJsonElement(it)) }
+        notificationHandlers["notifications/message"] = { handler(decoded(it)) }
     }
 
     /**
@@ -144,19 +142,19 @@ public abstract class ClientHandlers internal constructor() {
 
     /** A URL elicitation is complete (2025-11-25). */
     public fun onElicitationComplete(handler: (ElicitationComplete) -> Unit) {
-        notificationHandlers["notifications/elicitation/complete"] = { handler(json.decodeFromJsonElement(it)) }
+        notificationHandlers["notifications/elicitation/complete"] = { handler(decoded(it)) }
     }
 
     /** A task has changed that the client follows, or that the server reports on its own. */
     public fun onTaskStatus(handler: (Task) -> Unit) {
-        notificationHandlers["notifications/tasks/status"] = { handler(json.decodeFromJsonElement(it)) }
+        notificationHandlers["notifications/tasks/status"] = { handler(decoded(it)) }
     }
 
     private inline fun <reified P, reified R> answer(
         name: String,
         noinline handler: suspend (P) -> R,
     ) {
-        requestHandlers[name] = { json.encodeToJsonElement(handler(json.decodeFromJsonElement(it))) as JsonObject }
+        requestHandlers[name] = { encoded(handler(decoded(it))) }
     }
 
     internal companion object {

@@ -4,9 +4,6 @@ package dev.trunkline
 
 import kotlinx.serialization.Serializable
 import kotlinx.serialization.json.JsonObject
-import kotlinx.serialization.json.JsonPrimitive
-import kotlinx.serialization.json.decodeFromJsonElement
-import kotlinx.serialization.json.encodeToJsonElement
 
 /** The requests of a client, one function each, and the facts about its server. */
 public abstract class ClientOperations internal constructor() {
@@ -70,7 +67,7 @@ public abstract class ClientOperations internal constructor() {
     ): CallToolResult {
         val params =
             objectOf(
-                "name" to JsonPrimitive(name),
+                "name" to name,
                 "arguments" to arguments,
             )
         return send("tools/call", params, options)
@@ -125,7 +122,7 @@ public abstract class ClientOperations internal constructor() {
     public suspend fun readResource(
         uri: String,
         options: RequestOptions.() -> Unit = {},
-    ): ReadResourceResult = send("resources/read", objectOf("uri" to JsonPrimitive(uri)), options)
+    ): ReadResourceResult = send("resources/read", objectOf("uri" to uri), options)
 
     /**
      * Lists the prompts that the server offers. Fetches all pages.
@@ -160,8 +157,8 @@ public abstract class ClientOperations internal constructor() {
     ): GetPromptResult {
         val params =
             objectOf(
-                "name" to JsonPrimitive(name),
-                "arguments" to arguments?.let { json.encodeToJsonElement(it) },
+                "name" to name,
+                "arguments" to arguments,
             )
         return send("prompts/get", params, options)
     }
@@ -183,9 +180,9 @@ public abstract class ClientOperations internal constructor() {
     ): CompleteResult {
         val params =
             objectOf(
-                "ref" to json.encodeToJsonElement(reference),
-                "argument" to json.encodeToJsonElement(argument),
-                "context" to context?.let { json.encodeToJsonElement(it) },
+                "ref" to reference,
+                "argument" to argument,
+                "context" to context,
             )
         return send("completion/complete", params, options)
     }
@@ -220,7 +217,7 @@ public abstract class ClientOperations internal constructor() {
     public suspend fun getSkill(
         uri: String,
         options: RequestOptions.() -> Unit = {},
-    ): GetSkillResult = send("skills/get", objectOf("uri" to JsonPrimitive(uri)), options)
+    ): GetSkillResult = send("skills/get", objectOf("uri" to uri), options)
 
     /**
      * Lists the tasks that the server keeps for this client (2025-11-25). Fetches all pages.
@@ -250,7 +247,7 @@ public abstract class ClientOperations internal constructor() {
     public suspend fun getTask(
         taskId: String,
         options: RequestOptions.() -> Unit = {},
-    ): Task = send("tasks/get", objectOf("taskId" to JsonPrimitive(taskId)), options)
+    ): Task = send("tasks/get", objectOf("taskId" to taskId), options)
 
     /**
      * Cancels a task (2025-11-25 and later). If the task has ended, the server may refuse or ignore
@@ -263,7 +260,7 @@ public abstract class ClientOperations internal constructor() {
         taskId: String,
         options: RequestOptions.() -> Unit = {},
     ) {
-        requester.request("tasks/cancel", objectOf("taskId" to JsonPrimitive(taskId)), RequestOptions().apply(options))
+        requester.request("tasks/cancel", objectOf("taskId" to taskId), RequestOptions().apply(options))
     }
 
     /**
@@ -286,7 +283,7 @@ public abstract class ClientOperations internal constructor() {
     public suspend fun loadSkill(
         skill: SkillEntry,
         options: RequestOptions.() -> Unit = {},
-    ): ResourceContents = send("load_skill", objectOf("skill" to json.encodeToJsonElement(skill)), options)
+    ): ResourceContents = send("load_skill", objectOf("skill" to skill), options)
 
     /**
      * Reads a file that a skill lists, and checks size and digest against the entry.
@@ -302,8 +299,8 @@ public abstract class ClientOperations internal constructor() {
     ): ResourceContents {
         val params =
             objectOf(
-                "skill" to json.encodeToJsonElement(skill),
-                "file" to JsonPrimitive(file),
+                "skill" to skill,
+                "file" to file,
             )
         return send("read_skill_file", params, options)
     }
@@ -315,20 +312,20 @@ public abstract class ClientOperations internal constructor() {
     ): T {
         val all = RequestOptions().apply(options)
         all.all = true
-        return json.decodeFromJsonElement<T>(requester.request(method, NOTHING, all))
+        return decoded<T>(requester.request(method, NOTHING, all))
     }
 
     private suspend inline fun <reified T> page(
         method: String,
         cursor: String?,
         options: RequestOptions.() -> Unit,
-    ): T = send(method, objectOf("cursor" to cursor?.let(::JsonPrimitive)), options)
+    ): T = send(method, objectOf("cursor" to cursor), options)
 
     private suspend inline fun <reified T> send(
         method: String,
         params: JsonObject,
         options: RequestOptions.() -> Unit,
-    ): T = json.decodeFromJsonElement<T>(requester.request(method, params, RequestOptions().apply(options)))
+    ): T = decoded<T>(requester.request(method, params, RequestOptions().apply(options)))
 }
 
 /**

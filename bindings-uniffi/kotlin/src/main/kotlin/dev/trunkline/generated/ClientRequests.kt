@@ -6,9 +6,6 @@ import kotlinx.serialization.SerialName
 import kotlinx.serialization.Serializable
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
-import kotlinx.serialization.json.JsonPrimitive
-import kotlinx.serialization.json.decodeFromJsonElement
-import kotlinx.serialization.json.encodeToJsonElement
 
 /** Requests to a client as values. */
 public object InputRequests {
@@ -26,8 +23,8 @@ public object InputRequests {
         InputRequest(
             "elicitation/create",
             objectOf(
-                "message" to JsonPrimitive(message),
-                "requestedSchema" to json.encodeToJsonElement(requestedSchema),
+                "message" to message,
+                "requestedSchema" to requestedSchema,
             ),
         )
 
@@ -48,10 +45,10 @@ public object InputRequests {
         InputRequest(
             "elicitation/create",
             objectOf(
-                "mode" to JsonPrimitive("url"),
-                "message" to JsonPrimitive(message),
-                "url" to JsonPrimitive(url),
-                "elicitationId" to elicitationId?.let(::JsonPrimitive),
+                "mode" to "url",
+                "message" to message,
+                "url" to url,
+                "elicitationId" to elicitationId,
             ),
         )
 
@@ -89,16 +86,16 @@ public object InputRequests {
         InputRequest(
             "sampling/createMessage",
             objectOf(
-                "messages" to json.encodeToJsonElement(messages),
-                "maxTokens" to JsonPrimitive(maxTokens),
-                "systemPrompt" to systemPrompt?.let(::JsonPrimitive),
-                "modelPreferences" to modelPreferences?.let { json.encodeToJsonElement(it) },
-                "includeContext" to includeContext?.let { json.encodeToJsonElement(it) },
-                "temperature" to temperature?.let(::JsonPrimitive),
-                "stopSequences" to stopSequences?.let { json.encodeToJsonElement(it) },
+                "messages" to messages,
+                "maxTokens" to maxTokens,
+                "systemPrompt" to systemPrompt,
+                "modelPreferences" to modelPreferences,
+                "includeContext" to includeContext,
+                "temperature" to temperature,
+                "stopSequences" to stopSequences,
                 "metadata" to metadata,
-                "tools" to tools?.let { json.encodeToJsonElement(it) },
-                "toolChoice" to toolChoice?.let { json.encodeToJsonElement(it) },
+                "tools" to tools,
+                "toolChoice" to toolChoice,
                 "_meta" to meta,
             ),
         )
@@ -309,7 +306,7 @@ public abstract class ClientRequests internal constructor() {
         options: RequestOptions.() -> Unit,
     ): T {
         val params = request.params ?: NOTHING
-        return json.decodeFromJsonElement<T>(requester.request(request.method, params, RequestOptions().apply(options)))
+        return decoded<T>(requester.request(request.method, params, RequestOptions().apply(options)))
     }
 }
 

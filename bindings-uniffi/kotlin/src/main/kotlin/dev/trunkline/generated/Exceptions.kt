@@ -6,7 +6,6 @@ import kotlinx.serialization.SerialName
 import kotlinx.serialization.Serializable
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
-import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.jsonPrimitive
 import kotlinx.serialization.json.long
 
@@ -291,5 +290,5 @@ internal object Exceptions {
     private inline fun <reified T> fact(
         data: JsonElement?,
         name: String,
-    ): T? = (data as? JsonObject)?.get(name)?.let { json.decodeFromJsonElement<T>(it) }
+    ): T? = (data as? JsonObject)?.get(name)?.let { decoded<T>(it) }
 }

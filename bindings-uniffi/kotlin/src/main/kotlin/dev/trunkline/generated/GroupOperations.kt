@@ -3,11 +3,11 @@
 package dev.trunkline
 
 import kotlinx.serialization.json.JsonElement
-import kotlinx.serialization.json.JsonPrimitive
-import kotlinx.serialization.json.decodeFromJsonElement
 
 /** Requests about the servers of a group, one function each. */
-public abstract class GroupOperations internal constructor() : ConnectedClient() {
+public abstract class GroupOperations internal constructor(
+    connection: Connection,
+) : ConnectedClient(connection) {
     /**
      * Lists the servers of the group, with their states, in the order in which they were added.
      *
@@ -15,7 +15,7 @@ public abstract class GroupOperations internal constructor() : ConnectedClient()
      */
     public suspend fun servers(options: RequestOptions.() -> Unit = {}): List<GroupServer> {
         val reply = requester.request("servers", NOTHING, RequestOptions().apply(options))
-        return json.decodeFromJsonElement<GroupServers>(reply).servers
+        return decoded<GroupServers>(reply).servers
     }
 
     /**
@@ -32,7 +32,7 @@ public abstract class GroupOperations internal constructor() : ConnectedClient()
         target: JsonElement,
         options: RequestOptions.() -> Unit = {},
     ) {
-        val params = objectOf("name" to JsonPrimitive(name), "target" to target)
+        val params = objectOf("name" to name, "target" to target)
         requester.request("add_server", params, RequestOptions().apply(options))
     }
 
@@ -47,7 +47,7 @@ public abstract class GroupOperations internal constructor() : ConnectedClient()
         name: String,
         options: RequestOptions.() -> Unit = {},
     ) {
-        val params = objectOf("name" to JsonPrimitive(name))
+        val params = objectOf("name" to name)
         requester.request("remove_server", params, RequestOptions().apply(options))
     }
 
@@ -61,7 +61,7 @@ public abstract class GroupOperations internal constructor() : ConnectedClient()
         name: String,
         options: RequestOptions.() -> Unit = {},
     ) {
-        val params = objectOf("name" to JsonPrimitive(name))
+        val params = objectOf("name" to name)
         requester.request("reconnect_server", params, RequestOptions().apply(options))
     }
 }

@@ -4,8 +4,6 @@ package dev.trunkline
 
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
-import kotlinx.serialization.json.JsonPrimitive
-import kotlinx.serialization.json.encodeToJsonElement
 import kotlinx.serialization.json.jsonPrimitive
 import kotlinx.serialization.json.long
 import kotlin.time.Duration
@@ -73,7 +71,7 @@ internal fun Store.functions(): Map<String, suspend (JsonObject) -> JsonObject> 
     mapOf(
         "store_get" to {
             val text = get(it.text("key"))
-            objectOf("text" to text?.let(::JsonPrimitive))
+            objectOf("text" to text)
         },
         "store_put" to {
             put(it.text("key"), it.text("text"), it.time("keepForMs"))
@@ -81,7 +79,7 @@ internal fun Store.functions(): Map<String, suspend (JsonObject) -> JsonObject> 
         },
         "store_put_if" to {
             val done = putIf(it.text("key"), it.string("expected"), it.text("text"), it.time("keepForMs"))
-            objectOf("done" to json.encodeToJsonElement(done))
+            objectOf("done" to done)
         },
         "store_remove" to {
             remove(it.text("key"))
@@ -89,11 +87,11 @@ internal fun Store.functions(): Map<String, suspend (JsonObject) -> JsonObject> 
         },
         "store_append" to {
             val position = append(it.text("log"), it.text("entry"), it.integer("maxEntries"), it.time("keepForMs"))
-            objectOf("position" to JsonPrimitive(position))
+            objectOf("position" to position)
         },
         "store_read" to {
             val entries = read(it.text("log"), it.integer("after"), it.integer("limit"), it.time("waitMs"))
-            objectOf("entries" to json.encodeToJsonElement(entries))
+            objectOf("entries" to entries)
         },
     )
 

@@ -3,7 +3,6 @@
 package dev.trunkline
 
 import kotlinx.serialization.json.JsonObject
-import kotlinx.serialization.json.JsonPrimitive
 import kotlinx.serialization.json.jsonPrimitive
 
 /**
@@ -42,7 +41,7 @@ internal fun Transport.functions(): Map<String, suspend (JsonObject) -> JsonObje
             send(it.getValue("message").jsonPrimitive.content)
             NOTHING
         },
-        "transport_receive" to { objectOf("message" to receive()?.let(::JsonPrimitive)) },
+        "transport_receive" to { objectOf("message" to receive()) },
         "transport_close" to {
             close()
             NOTHING

@@ -2,6 +2,8 @@
 
 package dev.trunkline
 
+import kotlinx.serialization.Serializable
+
 // The numbers and names of the bridge (docs/bridge.md).
 
 /** The version of the package. The native library must have the same. */
@@ -41,3 +43,12 @@ internal object WaistMethods {
     const val OPEN: String = "open"
     const val CLOSE: String = "close"
 }
+
+/** The address of an HTTP listener; other listeners leave it empty. */
+@Serializable
+internal class BoundAddress(
+    val url: String? = null,
+    val host: String? = null,
+    val port: Long? = null,
+    val unix: String? = null,
+)

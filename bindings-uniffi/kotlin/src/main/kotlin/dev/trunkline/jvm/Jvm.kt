@@ -10,7 +10,8 @@ import dev.trunkline.Shape
 import dev.trunkline.Suspended
 import dev.trunkline.TrunklineException
 import dev.trunkline.callbacks
-import dev.trunkline.json
+import dev.trunkline.decoded
+import dev.trunkline.encoded
 import dev.trunkline.jsonOf
 import dev.trunkline.logError
 import dev.trunkline.logger
@@ -28,9 +29,6 @@ import kotlinx.coroutines.runInterruptible
 import kotlinx.coroutines.withContext
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
-import kotlinx.serialization.json.JsonPrimitive
-import kotlinx.serialization.json.decodeFromJsonElement
-import kotlinx.serialization.json.encodeToJsonElement
 import java.util.concurrent.CompletableFuture
 import java.util.concurrent.CopyOnWriteArrayList
 import java.util.concurrent.Executor
@@ -69,8 +67,7 @@ internal class Jvm(private val errorOf: Function<Map<String, Any?>, RuntimeExcep
     }
 
     internal fun convert(error: TrunklineException): RuntimeException {
-        val kind = json.encodeToJsonElement(error.kind)
-        val converted = errorOf.apply(members(error.origin ?: objectOf("kind" to kind, "message" to JsonPrimitive(error.message))))
+        val converted = errorOf.apply(members(error.origin ?: objectOf("kind" to error.kind, "message" to error.message)))
         error.suppressed.firstOrNull()?.let(converted::initCause)
         return converted
     }
@@ -172,8 +169,8 @@ internal fun running(function: JvmFunction, threads: Threads): suspend (JsonObje
 /** Options of a request, and what receives its progress. */
 internal fun requestOptions(options: Map<String, Any?>?, progress: Consumer<Map<String, Any?>>? = null): RequestOptions? {
     if (options.isNullOrEmpty() && progress == null) return null
-    val given = json.decodeFromJsonElement<RequestOptions>(objectFrom(options.orEmpty()))
+    val given: RequestOptions = decoded(objectFrom(options.orEmpty()))
     given.meta = options?.get("_meta")?.let { jsonOf(it) as JsonObject }
-    if (progress != null) given.onProgress = { progress.accept(members(json.encodeToJsonElement(it))) }
+    if (progress != null) given.onProgress = { progress.accept(members(encoded(it))) }
     return given
 }

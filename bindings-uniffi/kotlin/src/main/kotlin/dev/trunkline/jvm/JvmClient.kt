@@ -1,16 +1,14 @@
 package dev.trunkline.jvm
 
-import dev.trunkline.Client
 import dev.trunkline.ClientOptions
 import dev.trunkline.Connection
-import dev.trunkline.ConnectionDescription
 import dev.trunkline.Context
 import dev.trunkline.Port
-import dev.trunkline.RequestOptions
 import dev.trunkline.Stream
 import dev.trunkline.TrunklineException
 import dev.trunkline.callBack
-import dev.trunkline.json
+import dev.trunkline.decoded
+import dev.trunkline.encoded
 import dev.trunkline.jsonOf
 import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.CoroutineStart
@@ -18,8 +16,6 @@ import kotlinx.coroutines.cancel
 import kotlinx.coroutines.launch
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
-import kotlinx.serialization.json.decodeFromJsonElement
-import kotlinx.serialization.json.encodeToJsonElement
 import java.util.concurrent.Callable
 import java.util.concurrent.CompletableFuture
 import java.util.concurrent.Executor
@@ -71,15 +67,10 @@ internal class JvmClientParts(
 
 /** A connection. */
 @JvmSuppressWildcards
-internal class JvmClient private constructor(
-    private val jvm: Jvm,
-    private val connection: Connection,
-    private val threads: Threads,
-    opened: ConnectionDescription,
-) {
+internal class JvmClient private constructor(private val jvm: Jvm, private val connection: Connection, private val threads: Threads) {
     /** The last known description of the server. */
     @Volatile
-    private var described = members(json.encodeToJsonElement(opened))
+    private var described = members(encoded(connection.described))
 
     public val handle: Long get() = connection.handle.toLong()
 
@@ -87,11 +78,7 @@ internal class JvmClient private constructor(
 
     /** Describes the server, or returns the last description once the connection has ended. */
     public fun describe(): Map<String, Any?> {
-        try {
-            described = members(Port.describe(connection.handle))
-        } catch (_: TrunklineException) {
-            // The connection has ended.
-        }
+        connection.describe()?.let { described = members(it) }
         return described
     }
 
@@ -121,7 +108,7 @@ internal class JvmClient private constructor(
 
     /** Opens a stream of items: a subscription, or the states of a task. */
     public fun stream(method: String, params: Map<String, Any?>, options: Map<String, Any?>?): CompletableFuture<JvmStream> =
-        jvm.future { JvmStream(jvm, connection.stream(method, objectFrom(params), requestOptions(options) ?: RequestOptions())) }
+        jvm.future { JvmStream(jvm, connection.stream(method, objectFrom(params), requestOptions(options))) }
 
     public fun close(deadlineMs: Long?): Unit = jvm.blocking { connection.close(deadlineMs?.milliseconds) }
 
@@ -139,18 +126,15 @@ internal class JvmClient private constructor(
             options: Map<String, Any?>,
             parts: JvmClientParts,
         ): CompletableFuture<JvmClient> = jvm.future {
-            val given = json.decodeFromJsonElement<ClientOptions>(objectFrom(options))
+            val given: ClientOptions = decoded(objectFrom(options))
             val threads = Threads(parts.executor)
             given.requestHandlers += parts.requests.mapValues { (_, function) -> running(function, threads) }
             given.notificationHandlers +=
                 parts.notifications.mapValues { (_, handler) -> { params: JsonObject -> handler.accept(members(params)) } }
             val functions = parts.transport.mapValues { (_, function) -> running(function, threads) }
-            Connection.open(objectFrom(transport), auth?.let(::objectFrom), given, parts.server?.server, functions, threads) {
-                    connection,
-                    opened,
-                ->
-                JvmClient(jvm, connection, threads, opened)
-            }
+            val connection =
+                Connection.open(objectFrom(transport), auth?.let(::objectFrom), given, parts.server?.server, functions, threads)
+            JvmClient(jvm, connection, threads)
         }
     }
 }

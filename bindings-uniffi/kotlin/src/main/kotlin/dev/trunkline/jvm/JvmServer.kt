@@ -2,23 +2,20 @@ package dev.trunkline.jvm
 
 import dev.trunkline.Context
 import dev.trunkline.FeatureOptions
+import dev.trunkline.Http
 import dev.trunkline.HttpEndpoint
 import dev.trunkline.HttpRequest
-import dev.trunkline.Implementation
 import dev.trunkline.Lifespan
 import dev.trunkline.Listener
 import dev.trunkline.Owner
 import dev.trunkline.Port
 import dev.trunkline.Registration
 import dev.trunkline.Server
-import dev.trunkline.ServerOptions
 import dev.trunkline.chunks
-import dev.trunkline.json
-import dev.trunkline.number
+import dev.trunkline.decoded
 import dev.trunkline.toHandler
 import kotlinx.coroutines.runInterruptible
 import kotlinx.coroutines.withContext
-import kotlinx.serialization.json.decodeFromJsonElement
 import java.io.IOException
 import java.io.InputStream
 import java.io.OutputStream
@@ -54,9 +51,7 @@ internal class JvmServer(
         val onError: ((Throwable, dev.trunkline.Context) -> Unit)? =
             parts.onError?.let { report -> { error, context -> report.accept(error, JvmCall(jvm, context)) } }
         val store = parts.store.mapValues { (_, function) -> running(function, threads) }
-        val given = json.decodeFromJsonElement<ServerOptions>(objectFrom(options))
-        val owner = Owner(threads, onError, Lifespan(lifespan))
-        Server(json.decodeFromJsonElement<Implementation>(objectFrom(info)), instructions, given, owner, store)
+        Server(decoded(objectFrom(info)), instructions, decoded(objectFrom(options)), Owner(threads, onError, Lifespan(lifespan)), store)
     }
 
     /** The handle of the server, for messages. */
@@ -94,14 +89,16 @@ internal class JvmServer(
     public fun serveStdio(): Unit = jvm.blocking { server.serveStdio() }
 
     public fun listen(options: Map<String, Any?>, auth: Map<String, Any?>?, verifier: JvmHandler?): CompletableFuture<JvmListener> =
-        jvm.future { JvmListener(jvm, server.listen(objectFrom(options), auth?.let(::objectFrom), verifier?.let(jvm::running))) }
+        jvm.future { JvmListener(jvm, server.listen(http(options, auth, verifier))) }
 
     public fun serveHttp(options: Map<String, Any?>, auth: Map<String, Any?>?, verifier: JvmHandler?): Unit =
-        jvm.blocking { server.serveHttp(objectFrom(options), auth?.let(::objectFrom), verifier?.let(jvm::running)) }
+        jvm.blocking { server.serveHttp(http(options, auth, verifier)) }
 
-    public fun endpoint(options: Map<String, Any?>, auth: Map<String, Any?>?, verifier: JvmHandler?): JvmEndpoint = jvm.converting {
-        JvmEndpoint(jvm, server.endpoint(objectFrom(options), auth?.let(::objectFrom), verifier?.let(jvm::running)))
-    }
+    public fun endpoint(options: Map<String, Any?>, auth: Map<String, Any?>?, verifier: JvmHandler?): JvmEndpoint =
+        jvm.converting { JvmEndpoint(jvm, server.endpoint(http(options, auth, verifier))) }
+
+    private fun http(options: Map<String, Any?>, auth: Map<String, Any?>?, verifier: JvmHandler?): Http =
+        Http(objectFrom(options), auth?.let(::objectFrom), verifier?.let(jvm::running))
 
     /** Closes all listeners, and removes all features. */
     public fun close(deadlineMs: Long?): Unit = jvm.blocking { server.close(deadlineMs?.milliseconds) }
