@@ -5,8 +5,7 @@ import kotlinx.serialization.Serializable
 import kotlinx.serialization.SerializationException
 import kotlinx.serialization.SerializationStrategy
 import kotlinx.serialization.builtins.ListSerializer
-import kotlinx.serialization.descriptors.PrimitiveKind
-import kotlinx.serialization.descriptors.PrimitiveSerialDescriptor
+import kotlinx.serialization.builtins.serializer
 import kotlinx.serialization.descriptors.SerialDescriptor
 import kotlinx.serialization.encoding.Decoder
 import kotlinx.serialization.encoding.Encoder
@@ -16,8 +15,6 @@ import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.JsonPrimitive
 import kotlinx.serialization.json.JsonTransformingSerializer
-import kotlinx.serialization.json.encodeToJsonElement
-import kotlinx.serialization.serializer
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.milliseconds
 
@@ -31,15 +28,22 @@ public data class OtherContent(
     override val type: String get() = json.string("type").orEmpty()
 }
 
-internal object OtherContentSerializer : KSerializer<OtherContent> {
-    override val descriptor: SerialDescriptor =
-        SerialDescriptor("dev.trunkline.OtherContent", JsonObject.serializer().descriptor)
+/** Writes values of a class as those of another. */
+internal abstract class ConvertingSerializer<T, W>(
+    name: String,
+    private val written: KSerializer<W>,
+    private val write: (T) -> W,
+    private val read: (W) -> T,
+) : KSerializer<T> {
+    override val descriptor: SerialDescriptor = SerialDescriptor("dev.trunkline.$name", written.descriptor)
 
-    override fun serialize(encoder: Encoder, value: OtherContent): Unit =
-        encoder.encodeSerializableValue(JsonObject.serializer(), value.json)
+    override fun serialize(encoder: Encoder, value: T): Unit = encoder.encodeSerializableValue(written, write(value))
 
-    override fun deserialize(decoder: Decoder): OtherContent = OtherContent(decoder.decodeSerializableValue(JsonObject.serializer()))
+    override fun deserialize(decoder: Decoder): T = read(decoder.decodeSerializableValue(written))
 }
+
+internal object OtherContentSerializer :
+    ConvertingSerializer<OtherContent, JsonObject>("OtherContent", JsonObject.serializer(), OtherContent::json, ::OtherContent)
 
 /** Reads and writes one of several objects. */
 internal abstract class UnionSerializer<T : Any>(name: String) : KSerializer<T> {
@@ -79,7 +83,7 @@ internal class OneOrListSerializer<T>(item: KSerializer<T>) : JsonTransformingSe
 }
 
 /** A string, or `false` instead of an empty one. */
-internal object OrFalseSerializer : JsonTransformingSerializer<String>(serializer<String>()) {
+internal object OrFalseSerializer : JsonTransformingSerializer<String>(String.serializer()) {
     override fun transformDeserialize(element: JsonElement): JsonElement =
         if (element == JsonPrimitive(false)) JsonPrimitive("") else element
 
@@ -87,27 +91,17 @@ internal object OrFalseSerializer : JsonTransformingSerializer<String>(serialize
 }
 
 /** A time in whole milliseconds. */
-internal object MillisecondsSerializer : KSerializer<Duration> {
-    override val descriptor: SerialDescriptor =
-        PrimitiveSerialDescriptor("dev.trunkline.Milliseconds", PrimitiveKind.LONG)
-
-    override fun serialize(encoder: Encoder, value: Duration): Unit = encoder.encodeLong(value.wholeMilliseconds())
-
-    override fun deserialize(decoder: Decoder): Duration = decoder.decodeLong().milliseconds
-}
+internal object MillisecondsSerializer :
+    ConvertingSerializer<Duration, Long>("Milliseconds", Long.serializer(), Duration::wholeMilliseconds, { it.milliseconds })
 
 /** An error of the core. */
-internal object ExceptionSerializer : KSerializer<TrunklineException> {
-    override val descriptor: SerialDescriptor =
-        SerialDescriptor("dev.trunkline.TrunklineException", JsonObject.serializer().descriptor)
-
-    override fun serialize(encoder: Encoder, value: TrunklineException) {
-        val error = objectOf("kind" to json.encodeToJsonElement(value.kind), "message" to JsonPrimitive(value.message))
-        encoder.encodeSerializableValue(JsonObject.serializer(), error)
-    }
-
-    override fun deserialize(decoder: Decoder): TrunklineException = Exceptions.of(decoder.decodeSerializableValue(JsonObject.serializer()))
-}
+internal object ExceptionSerializer :
+    ConvertingSerializer<TrunklineException, JsonObject>(
+        "TrunklineException",
+        JsonObject.serializer(),
+        { objectOf("kind" to it.kind, "message" to it.message) },
+        Exceptions::of,
+    )
 
 /** One of a few strings of the protocol. Peers of newer revisions may send others. */
 public abstract class OpenEnum internal constructor(
@@ -121,10 +115,5 @@ public abstract class OpenEnum internal constructor(
     override fun toString(): String = value
 }
 
-internal abstract class OpenEnumSerializer<T : OpenEnum>(name: String, private val make: (String) -> T) : KSerializer<T> {
-    override val descriptor: SerialDescriptor = PrimitiveSerialDescriptor("dev.trunkline.$name", PrimitiveKind.STRING)
-
-    override fun serialize(encoder: Encoder, value: T): Unit = encoder.encodeString(value.value)
-
-    override fun deserialize(decoder: Decoder): T = make(decoder.decodeString())
-}
+internal abstract class OpenEnumSerializer<T : OpenEnum>(name: String, make: (String) -> T) :
+    ConvertingSerializer<T, String>(name, String.serializer(), OpenEnum::value, make)
