@@ -1,9 +1,9 @@
 package dev.trunkline
 
 import io.opentelemetry.api.GlobalOpenTelemetry
-import io.opentelemetry.api.common.AttributeKey
 import io.opentelemetry.api.common.Attributes
 import io.opentelemetry.api.metrics.DoubleHistogram
+import io.opentelemetry.api.metrics.ObservableLongMeasurement
 import io.opentelemetry.api.trace.Span
 import io.opentelemetry.api.trace.SpanKind
 import io.opentelemetry.api.trace.StatusCode
@@ -11,12 +11,10 @@ import io.opentelemetry.context.Scope
 import io.opentelemetry.context.propagation.TextMapGetter
 import kotlinx.coroutines.ThreadContextElement
 import kotlinx.serialization.Serializable
-import kotlinx.serialization.builtins.ListSerializer
 import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.JsonPrimitive
-import kotlinx.serialization.json.booleanOrNull
-import kotlinx.serialization.json.doubleOrNull
-import kotlinx.serialization.json.longOrNull
+import kotlinx.serialization.json.jsonPrimitive
+import kotlinx.serialization.json.long
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.TimeUnit
 import kotlin.coroutines.CoroutineContext
@@ -33,9 +31,8 @@ internal class Telemetry(private val core: NativePort) {
     /** Makes the span of a call current in its coroutine; null if the call is not observed. */
     fun ofCall(ticket: ULong): CoroutineContext.Element? {
         val record = record(core.telemetry(ticket, null)) ?: return null
-        val parent = GlobalOpenTelemetry.getPropagators().textMapPropagator.extract(TraceContext.root(), record.context, FromJson)
-        val span = spans.computeIfAbsent(record.number) { begin(record, parent) }
-        return Current(parent.with(span))
+        val parent = parentOf(record)
+        return Current(parent.with(spans.computeIfAbsent(record.number) { begin(record, parent) }))
     }
 
     /** Starts the span of a request that is about to be sent; null if it is not observed. */
@@ -49,7 +46,7 @@ internal class Telemetry(private val core: NativePort) {
     fun starting(target: ULong, message: JsonObject): JsonObject? {
         val sending = sending(target, message) ?: return null
         spans[sending.number] = sending.span
-        return objectOf("number" to JsonPrimitive(sending.number), "trace" to sending.trace)
+        return objectOf("number" to sending.number, "trace" to sending.trace)
     }
 
     /** Ends the span of a request that was sent. */
@@ -60,66 +57,54 @@ internal class Telemetry(private val core: NativePort) {
 
     /** Processes reports: served requests, openings, sent notifications, and ended sessions. */
     fun receive(text: String) {
-        for (record in json.decodeFromString(ListSerializer(Record.serializer()), text)) {
+        for (record in json.decodeFromString<List<Record>>(text)) {
             if (record.name == null) {
                 measure(record, TraceContext.root())
             } else {
-                val parent = GlobalOpenTelemetry.getPropagators().textMapPropagator.extract(TraceContext.root(), record.context, FromJson)
-                end(spans.remove(record.number) ?: begin(record, parent), record)
+                end(spans.remove(record.number) ?: begin(record, parentOf(record)), record)
             }
         }
     }
 
     /** Reports the load of the servers whenever the program collects metrics. */
     fun measureLoad() {
-        for (instrument in measurements()) {
-            if (!measured.add(instrument.name)) continue
-            val value = { measurements().firstOrNull { it.name == instrument.name }?.value ?: 0L }
-            val meter = GlobalOpenTelemetry.getMeter(NAME)
-            if (instrument.monotonic) {
-                val counter = meter.counterBuilder(instrument.name).setDescription(instrument.description).setUnit(instrument.unit)
-                counter.buildWithCallback { it.record(value()) }
+        val meter = GlobalOpenTelemetry.getMeter(NAME)
+        for (one in measurements().filter { measured.add(it.name) }) {
+            val report = { load: ObservableLongMeasurement ->
+                load.record(measurements().firstOrNull { it.name == one.name }?.value ?: 0L)
+            }
+            if (one.monotonic) {
+                meter.counterBuilder(one.name).setDescription(one.description).setUnit(one.unit).buildWithCallback(report)
             } else {
-                val counter = meter.upDownCounterBuilder(instrument.name).setDescription(instrument.description).setUnit(instrument.unit)
-                counter.buildWithCallback { it.record(value()) }
+                meter.upDownCounterBuilder(one.name).setDescription(one.description).setUnit(one.unit).buildWithCallback(report)
             }
         }
     }
 
     private fun measurements(): List<Measurement> =
-        core.measurements()?.let { json.decodeFromString(Measurements.serializer(), it).measurements }.orEmpty()
+        core.measurements()?.let { json.decodeFromString<Map<String, List<Measurement>>>(it)["measurements"] }.orEmpty()
 
     private fun record(text: String?): Record? = text?.let { json.decodeFromString(Record.serializer(), it) }
 
-    private fun begin(record: Record, parent: TraceContext): Span =
-        begin(record.name.orEmpty(), record.kind, record.attributes, record.startUs, parent)
+    /** The trace context that was received with the request. */
+    private fun parentOf(record: Record): TraceContext =
+        GlobalOpenTelemetry.getPropagators().textMapPropagator.extract(TraceContext.root(), record.context, FromJson)
 
-    private fun begin(name: String, kind: String, attributes: JsonObject, startUs: Long, parent: TraceContext): Span {
-        val span = GlobalOpenTelemetry.getTracer(NAME).spanBuilder(name).setParent(parent)
+    private fun begin(record: Record, parent: TraceContext, kind: String = record.kind): Span {
+        val span = GlobalOpenTelemetry.getTracer(NAME).spanBuilder(record.name.orEmpty()).setParent(parent)
         span.setSpanKind(if (kind == "server") SpanKind.SERVER else SpanKind.CLIENT)
-        span.setAllAttributes(attributesOf(attributes)).setStartTimestamp(startUs, TimeUnit.MICROSECONDS)
+        span.setAllAttributes(attributesOf(record.attributes)).setStartTimestamp(record.startUs, TimeUnit.MICROSECONDS)
         return span.startSpan()
     }
 
     private fun end(span: Span, record: Record) {
         val within = TraceContext.root().with(span)
-        for (one in record.requests) {
-            finish(
-                begin(one.name.orEmpty(), record.kind, one.attributes, one.startUs, within),
-                one.attributes,
-                one.error,
-                one.endUs,
-            )
-        }
+        for (one in record.requests) end(begin(one, within, record.kind), one)
         record.name?.let(span::updateName)
-        finish(span, record.attributes, record.error, record.endUs)
+        span.setAllAttributes(attributesOf(record.attributes))
+        record.error?.let { span.setStatus(StatusCode.ERROR, it) }
+        span.end(record.endUs, TimeUnit.MICROSECONDS)
         measure(record, within)
-    }
-
-    private fun finish(span: Span, attributes: JsonObject, error: String?, endUs: Long) {
-        span.setAllAttributes(attributesOf(attributes))
-        if (error != null) span.setStatus(StatusCode.ERROR, error)
-        span.end(endUs, TimeUnit.MICROSECONDS)
     }
 
     private fun measure(record: Record, context: TraceContext) {
@@ -134,8 +119,8 @@ internal class Telemetry(private val core: NativePort) {
 
     private fun traceOf(span: Span): JsonObject {
         val trace = mutableMapOf<String, JsonPrimitive>()
-        GlobalOpenTelemetry.getPropagators().textMapPropagator.inject(TraceContext.current().with(span), trace) { carrier, name, value ->
-            carrier?.put(name, JsonPrimitive(value))
+        GlobalOpenTelemetry.getPropagators().textMapPropagator.inject(TraceContext.current().with(span), trace) { _, name, value ->
+            trace[name] = JsonPrimitive(value)
         }
         return JsonObject(trace)
     }
@@ -143,13 +128,8 @@ internal class Telemetry(private val core: NativePort) {
     private fun attributesOf(given: JsonObject): Attributes {
         val attributes = Attributes.builder()
         for ((name, value) in given) {
-            val plain = value as? JsonPrimitive ?: continue
-            when {
-                plain.isString -> attributes.put(name, plain.content)
-                plain.booleanOrNull != null -> attributes.put(name, plain.content.toBoolean())
-                plain.longOrNull != null -> attributes.put(AttributeKey.longKey(name), plain.content.toLong())
-                else -> plain.doubleOrNull?.let { attributes.put(name, it) }
-            }
+            val plain = value.jsonPrimitive
+            if (plain.isString) attributes.put(name, plain.content) else attributes.put(name, plain.long)
         }
         return attributes.build()
     }
@@ -175,10 +155,11 @@ internal class Telemetry(private val core: NativePort) {
         override fun get(carrier: JsonObject?, key: String): String? = carrier?.string(key)
     }
 
+    /** A record, or one of its requests, which has no kind of its own. */
     @Serializable
     private class Record(
         val number: Long = 0,
-        val kind: String,
+        val kind: String = "",
         val name: String? = null,
         val attributes: JsonObject = NOTHING,
         val context: JsonObject = NOTHING,
@@ -186,16 +167,7 @@ internal class Telemetry(private val core: NativePort) {
         val endUs: Long = 0,
         val error: String? = null,
         val metric: Metric? = null,
-        val requests: List<Part> = emptyList(),
-    )
-
-    @Serializable
-    private class Part(
-        val name: String? = null,
-        val attributes: JsonObject = NOTHING,
-        val startUs: Long,
-        val endUs: Long,
-        val error: String? = null,
+        val requests: List<Record> = emptyList(),
     )
 
     @Serializable
@@ -208,15 +180,10 @@ internal class Telemetry(private val core: NativePort) {
     )
 
     @Serializable
-    private class Measurements(val measurements: List<Measurement> = emptyList())
-
-    @Serializable
     private class Measurement(val name: String, val description: String, val unit: String, val monotonic: Boolean, val value: Long)
-
-    companion object {
-        private const val NAME = "trunkline"
-    }
 }
+
+private const val NAME = "trunkline"
 
 /** Whether to report requests: by default, if the program has set up OpenTelemetry. */
 internal fun isTelemetryWanted(option: Boolean?): Boolean {
