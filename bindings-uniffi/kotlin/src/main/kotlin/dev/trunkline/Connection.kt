@@ -44,7 +44,7 @@ internal class Connection(
     /** In order, and not on the thread of the port, because a handler may block. */
     private val received =
         Channel<Notification>(KEPT_NOTIFICATIONS, BufferOverflow.DROP_OLDEST) {
-            receive(listOf(LogRecord("warn", "a handler of notifications is too slow: ${it.method} was dropped", "trunkline::client")))
+            receive(LogRecord("warn", "a handler of notifications is too slow: ${it.method} was dropped", "trunkline::client"))
         }
     private val scope = CoroutineScope(SupervisorJob() + dispatcher)
 

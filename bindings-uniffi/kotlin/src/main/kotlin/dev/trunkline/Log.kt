@@ -29,25 +29,22 @@ private val toStandardError: (LogRecord) -> Unit =
 @Volatile
 public var logger: (LogRecord) -> Unit = toStandardError
 
-/** Receives records of the core on the thread of the port, which a logger of the program must not block. */
-internal fun receive(records: List<LogRecord>) {
-    if (logger == toStandardError) log(records) else records.forEach(queue::trySend)
+/** Receives a record of the core on the thread of the port, which a logger of the program must not block. */
+internal fun receive(record: LogRecord) {
+    if (logger == toStandardError) log(record) else queue.trySend(record)
 }
 
-internal fun log(records: List<LogRecord>) {
-    for (record in records) {
-        try {
-            logger(record)
-        } catch (error: Throwable) {
-            toStandardError(record)
-            writeStderr("[trunkline] error: the logger failed: $error\n")
-        }
+internal fun log(record: LogRecord) {
+    try {
+        logger(record)
+    } catch (error: Throwable) {
+        toStandardError(record)
+        writeStderr("[trunkline] error: the logger failed: $error\n")
     }
 }
 
-internal fun logError(message: String, error: Throwable, target: String = "trunkline") {
-    log(listOf(LogRecord("error", "$message: ${describe(error)}", target)))
-}
+internal fun logError(message: String, error: Throwable, target: String = "trunkline"): Unit =
+    log(LogRecord("error", "$message: ${describe(error)}", target))
 
 /** Calls a function of the program that answers no call. What it throws is logged, as callers wait for its end. */
 internal inline fun callBack(what: String, call: () -> Unit) {
@@ -68,7 +65,7 @@ internal fun describe(error: Throwable): String = try {
 /** Records for a logger of the program, in order. If it is too slow, the oldest are dropped. */
 private val queue by lazy {
     Channel<LogRecord>(KEPT_RECORDS, BufferOverflow.DROP_OLDEST).also { records ->
-        thread(isDaemon = true, name = "trunkline-log") { runBlocking { for (record in records) log(listOf(record)) } }
+        thread(isDaemon = true, name = "trunkline-log") { runBlocking { for (record in records) log(record) } }
     }
 }
 

@@ -128,7 +128,7 @@ internal object Port {
 
             EventKind.TELEMETRY -> telemetry?.receive(text(event))
 
-            EventKind.LOG -> receive(json.decodeFromString<List<LogRecord>>(text(event)))
+            EventKind.LOG -> json.decodeFromString<List<LogRecord>>(text(event)).forEach(::receive)
 
             EventKind.HTTP_HEAD, EventKind.HTTP_CHUNK -> known(exchanges, event.ticket)?.receive(event)
 
