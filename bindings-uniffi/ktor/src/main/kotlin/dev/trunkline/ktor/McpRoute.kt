@@ -8,10 +8,9 @@ import dev.trunkline.HttpResponse
 import dev.trunkline.Server
 import dev.trunkline.TokenVerifier
 import io.ktor.http.ContentType
-import io.ktor.http.Headers
 import io.ktor.http.HttpHeaders
 import io.ktor.http.HttpStatusCode
-import io.ktor.http.content.OutgoingContent
+import io.ktor.http.content.ChannelWriterContent
 import io.ktor.server.application.ApplicationCall
 import io.ktor.server.application.ApplicationStopPreparing
 import io.ktor.server.application.ApplicationStopped
@@ -19,6 +18,7 @@ import io.ktor.server.application.MissingApplicationPluginException
 import io.ktor.server.application.install
 import io.ktor.server.application.plugin
 import io.ktor.server.http.HttpRequestLifecycle
+import io.ktor.server.http.content.HttpStatusCodeContent
 import io.ktor.server.request.httpMethod
 import io.ktor.server.request.httpVersion
 import io.ktor.server.request.receiveChannel
@@ -65,7 +65,7 @@ public fun Route.mcp(endpoint: HttpEndpoint) {
     application.monitor.subscribe(ApplicationStopped) { runBlocking { endpoint.close() } }
     route("{...}") {
         cancelCallsOnClose()
-        handle { endpoint.handle(requestOf(call)).use { call.respond(contentOf(it)) } }
+        handle { endpoint.handle(requestOf(call)).use { respond(call, it) } }
     }
 }
 
@@ -107,36 +107,26 @@ private fun ByteReadChannel.chunks(): Flow<ByteArray> = flow {
     }
 }
 
-private fun contentOf(response: HttpResponse): OutgoingContent = if (response.isEmpty) Empty(response) else Body(response)
+private suspend fun respond(call: ApplicationCall, response: HttpResponse) {
+    for ((name, value) in response.headers) {
+        if (OWN.none { it.equals(name, ignoreCase = true) }) call.response.headers.append(name, value, safeOnly = false)
+    }
+    val status = HttpStatusCode.fromValue(response.status)
+    if (response.isEmpty) return call.respond(HttpStatusCodeContent(status))
+    val type = response.header(HttpHeaders.ContentType)?.let(ContentType::parse)
+    val length = response.header(HttpHeaders.ContentLength)?.toLong()
+    val write: suspend ByteWriteChannel.() -> Unit = {
+        response.body.collect {
+            writeFully(it)
+            flush()
+        }
+    }
+    call.respond(ChannelWriterContent(write, type, status, length))
+}
 
 private fun HttpResponse.header(name: String) = headers.firstOrNull { it.first.equals(name, ignoreCase = true) }?.second
 
-/** The headers that are not properties of a content. */
-private fun otherHeaders(response: HttpResponse): Headers = Headers.build {
-    for ((name, value) in response.headers) {
-        if (OWN.none { it.equals(name, ignoreCase = true) }) append(name, value)
-    }
-}
-
-private class Empty(response: HttpResponse) : OutgoingContent.NoContent() {
-    override val status = HttpStatusCode.fromValue(response.status)
-    override val headers = otherHeaders(response)
-}
-
-private class Body(private val response: HttpResponse) : OutgoingContent.WriteChannelContent() {
-    override val status = HttpStatusCode.fromValue(response.status)
-    override val contentType = response.header(HttpHeaders.ContentType)?.let(ContentType::parse)
-    override val contentLength = response.header(HttpHeaders.ContentLength)?.toLong()
-    override val headers = otherHeaders(response)
-
-    override suspend fun writeTo(channel: ByteWriteChannel) {
-        response.body.collect {
-            channel.writeFully(it)
-            channel.flush()
-        }
-    }
-}
-
+/** Headers that are parameters of a response. */
 private val OWN = listOf(HttpHeaders.ContentType, HttpHeaders.ContentLength)
 
 private const val CHUNK = 65_536
