@@ -1,7 +1,6 @@
 package dev.trunkline.java;
 
 import dev.trunkline.jvm.JvmClient;
-import dev.trunkline.jvm.JvmClientParts;
 import dev.trunkline.jvm.JvmFunction;
 import java.lang.reflect.Type;
 import java.time.Duration;
@@ -29,15 +28,16 @@ public abstract class ConnectedClient extends ClientOperations implements AutoCl
       ClientOptions options,
       Map<String, JvmFunction> functions,
       @Nullable Server server) {
-    var parts =
-        new JvmClientParts(
-            options.executor,
-            options.requests,
-            options.notifications,
-            functions,
-            server == null ? null : server.jvm);
-    var auth = options.auth == null ? null : options.auth.values;
-    return JvmClient.open(Failures.JVM, transport, auth, options.values, parts);
+    return JvmClient.open(
+        Failures.JVM,
+        options.executor,
+        transport,
+        options.auth == null ? null : options.auth.values,
+        options.values,
+        options.requests,
+        options.notifications,
+        functions,
+        server == null ? null : server.jvm);
   }
 
   /**

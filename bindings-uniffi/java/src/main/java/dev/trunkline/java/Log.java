@@ -8,7 +8,7 @@ public final class Log {
 
   /** Receives the records of the log. */
   public static void setLogger(Logger logger) {
-    Jvm.setLogger(logger::log);
+    Jvm.setLogger(record -> logger.log(record.getLevel(), record.getMessage(), record.getTarget()));
   }
 
   /** Receives the records of the log. */

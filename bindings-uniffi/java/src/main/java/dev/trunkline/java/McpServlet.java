@@ -1,6 +1,5 @@
 package dev.trunkline.java;
 
-import dev.trunkline.jvm.JvmEndpoint;
 import jakarta.servlet.http.HttpServlet;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
@@ -34,16 +33,13 @@ public final class McpServlet extends HttpServlet {
         headers.add(Map.entry(name.toLowerCase(Locale.ROOT), value));
       }
     }
-    var given =
-        new JvmEndpoint.Request(
-            request.getMethod(),
-            request.getRequestURI(),
-            request.getQueryString(),
-            request.getRemoteAddr(),
-            headers,
-            request.getInputStream());
     endpoint.jvm.handle(
-        given,
+        request.getMethod(),
+        request.getRequestURI(),
+        request.getQueryString(),
+        request.getRemoteAddr(),
+        headers,
+        request.getInputStream(),
         (status, fields, isEmpty) -> {
           response.setStatus(status);
           fields.forEach(field -> response.addHeader(field.getKey(), field.getValue()));

@@ -1,5 +1,6 @@
 package dev.trunkline.java;
 
+import dev.trunkline.Shape;
 import dev.trunkline.jvm.JvmAnswer;
 import java.util.ArrayList;
 import java.util.List;
@@ -12,20 +13,20 @@ final class Returns {
 
   static JvmAnswer of(@Nullable Object value) {
     if (value instanceof String text) {
-      return JvmAnswer.text(text);
+      return new JvmAnswer(Shape.TEXT, text);
     } else if (value instanceof byte[]) {
       throw new InvalidArgumentException(
           "only resources return bytes: use Content.image or Content.audio");
     } else if (value instanceof InputRequired) {
-      return JvmAnswer.input(Mapper.write(value));
+      return new JvmAnswer(Shape.INPUT, Mapper.write(value));
     } else if (value instanceof CallToolResult
         || value instanceof ReadResourceResult
         || value instanceof GetPromptResult) {
-      return JvmAnswer.result(Mapper.write(value));
+      return new JvmAnswer(Shape.RESULT, Mapper.write(value));
     } else if (isPart(value)) {
-      return JvmAnswer.content(Mapper.write(value));
+      return new JvmAnswer(Shape.CONTENT, Mapper.write(value));
     } else if (value instanceof List<?> list && list.stream().anyMatch(Returns::isPart)) {
-      return JvmAnswer.content(parts(list));
+      return new JvmAnswer(Shape.CONTENT, parts(list));
     }
     return value(value);
   }
@@ -33,13 +34,13 @@ final class Returns {
   /** The contents of a resource. */
   static JvmAnswer contents(@Nullable Object value) {
     return value instanceof byte[]
-        ? JvmAnswer.content(Map.of("blob", Mapper.write(value)))
+        ? new JvmAnswer(Shape.CONTENT, Map.of("blob", Mapper.write(value)))
         : of(value);
   }
 
   /** The messages of a prompt. */
   static JvmAnswer messages(@Nullable Object value) {
-    return value instanceof List<?> list ? JvmAnswer.content(parts(list)) : of(value);
+    return value instanceof List<?> list ? new JvmAnswer(Shape.CONTENT, parts(list)) : of(value);
   }
 
   /**
@@ -54,12 +55,13 @@ final class Returns {
   }
 
   static JvmAnswer value(@Nullable Object value) {
-    return JvmAnswer.value(Mapper.write(value));
+    var written = Mapper.write(value);
+    return new JvmAnswer(written instanceof Map<?, ?> ? Shape.OBJECT : Shape.VALUE, written);
   }
 
   /** A value that is not an object for the model, even if it is one. */
   static JvmAnswer plain(@Nullable Object value) {
-    return JvmAnswer.plain(Mapper.write(value));
+    return new JvmAnswer(Shape.VALUE, Mapper.write(value));
   }
 
   /** Parts of a result, and strings among them. */

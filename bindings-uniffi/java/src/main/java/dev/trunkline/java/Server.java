@@ -1,9 +1,9 @@
 package dev.trunkline.java;
 
+import dev.trunkline.Shape;
 import dev.trunkline.jvm.JvmAnswer;
 import dev.trunkline.jvm.JvmHandler;
 import dev.trunkline.jvm.JvmServer;
-import dev.trunkline.jvm.JvmServerParts;
 import java.lang.reflect.Type;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -44,14 +44,16 @@ public final class Server implements AutoCloseable {
     var given = Options.with(new ServerOptions(), options);
     Failures.given("the name of a server", info.name());
     Failures.given("the version of a server", info.version());
-    var parts = new JvmServerParts(given.executor, given.store, given.lifespan, given.onError);
     jvm =
         new JvmServer(
             Failures.JVM,
+            given.executor,
             Mapper.objectOf(Mapper.write(info)),
             given.instructions,
             given.values,
-            parts);
+            given.store,
+            given.lifespan,
+            given.onError);
   }
 
   /**
@@ -242,7 +244,8 @@ public final class Server implements AutoCloseable {
         "middleware",
         "middleware",
         Json.object("methods", methods.length == 0 ? null : methods),
-        Handling.of(Map.class, handler, result -> JvmAnswer.result(Mapper.write(result))));
+        Handling.of(
+            Map.class, handler, result -> new JvmAnswer(Shape.RESULT, Mapper.write(result))));
   }
 
   /**

@@ -4,6 +4,7 @@ import dev.trunkline.Answer
 import dev.trunkline.Context
 import dev.trunkline.Failed
 import dev.trunkline.Handler
+import dev.trunkline.LogRecord
 import dev.trunkline.RequestCancelledException
 import dev.trunkline.RequestOptions
 import dev.trunkline.Shape
@@ -90,21 +91,16 @@ internal class Jvm(private val errorOf: Function<Map<String, Any?>, RuntimeExcep
         @JvmStatic
         public fun isSuspended(thrown: Throwable): Boolean = thrown is Suspended
 
-        /** Receives the level, the message and the subject of each record of the library's log. */
+        /** Receives the records of the library's log. */
         @JvmStatic
-        public fun setLogger(receive: JvmLogger) {
-            logger = { receive.log(it.level, it.message, it.target) }
+        public fun setLogger(receive: Consumer<LogRecord>) {
+            logger = receive::accept
         }
 
         private fun carried(): CoroutineContext = locals.fold<ThreadLocal<Any?>, CoroutineContext>(EmptyCoroutineContext) { all, local ->
             all + local.asContextElement(local.get())
         }
     }
-}
-
-/** Receives records of the log. */
-internal fun interface JvmLogger {
-    public fun log(level: String, message: String, target: String)
 }
 
 /** Answers a call on a thread, which is interrupted when the call is cancelled. */
@@ -121,29 +117,9 @@ internal fun interface JvmFunction {
     public fun call(members: Map<String, Any?>): Map<String, Any?>
 }
 
-/** The answer of a call. */
-@JvmSuppressWildcards
-internal class JvmAnswer private constructor(internal val answer: Answer) {
-    public companion object {
-        @JvmStatic
-        public fun text(text: String): JvmAnswer = JvmAnswer(Answer(Shape.TEXT, text))
-
-        @JvmStatic
-        public fun content(value: Any?): JvmAnswer = JvmAnswer(Answer(Shape.CONTENT, jsonOf(value)))
-
-        @JvmStatic
-        public fun result(value: Any?): JvmAnswer = JvmAnswer(Answer(Shape.RESULT, jsonOf(value)))
-
-        @JvmStatic
-        public fun input(value: Any?): JvmAnswer = JvmAnswer(Answer(Shape.INPUT, jsonOf(value)))
-
-        @JvmStatic
-        public fun value(value: Any?): JvmAnswer = JvmAnswer(Answer(if (value is Map<*, *>) Shape.OBJECT else Shape.VALUE, jsonOf(value)))
-
-        /** A value that is not an object for the model, such as a boolean, even if it is a map. */
-        @JvmStatic
-        public fun plain(value: Any?): JvmAnswer = JvmAnswer(Answer(Shape.VALUE, jsonOf(value)))
-    }
+/** The answer of a call, of a shape from [Shape]. */
+internal class JvmAnswer(shape: Byte, value: Any?) {
+    internal val answer = Answer(shape.toUByte(), if (shape == Shape.TEXT.toByte()) value as String else jsonOf(value).toString())
 }
 
 /** The threads of handlers. If the executor fails, a task runs on a thread of the library. */
@@ -163,8 +139,10 @@ internal fun Jvm.running(handler: JvmHandler): Handler = { body: JsonElement ->
     runInterruptible { handler.handle(JvmCall(this@running, context), plain(body)) }.answer
 }
 
-internal fun running(function: JvmFunction, threads: Threads): suspend (JsonObject) -> JsonObject =
-    { body -> withContext(threads) { runInterruptible { objectFrom(function.call(members(body))) } } }
+internal fun Threads.running(functions: Map<String, JvmFunction>): Map<String, suspend (JsonObject) -> JsonObject> =
+    functions.mapValues { (_, function) ->
+        { body -> withContext(this) { runInterruptible { objectFrom(function.call(members(body))) } } }
+    }
 
 /** Options of a request, and what receives its progress. */
 internal fun requestOptions(options: Map<String, Any?>?, progress: Consumer<Map<String, Any?>>? = null): RequestOptions? {

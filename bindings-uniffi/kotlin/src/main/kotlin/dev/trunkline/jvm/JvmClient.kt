@@ -52,19 +52,6 @@ internal class JvmCall internal constructor(private val jvm: Jvm, private val co
     public fun proceed(params: Map<String, Any?>?): Map<String, Any?> = members(jvm.blocking { context.proceed(params?.let(::objectFrom)) })
 }
 
-/** The functions of a client. */
-@JvmSuppressWildcards
-internal class JvmClientParts(
-    internal val executor: Executor,
-    /** By the core's names of the operations. */
-    internal val requests: Map<String, JvmFunction>,
-    /** By method. */
-    internal val notifications: Map<String, Consumer<Map<String, Any?>>>,
-    /** The functions of a transport. */
-    internal val transport: Map<String, JvmFunction>,
-    internal val server: JvmServer?,
-)
-
 /** A connection. */
 @JvmSuppressWildcards
 internal class JvmClient private constructor(private val jvm: Jvm, private val connection: Connection, private val threads: Threads) {
@@ -118,22 +105,26 @@ internal class JvmClient private constructor(private val jvm: Jvm, private val c
     }
 
     public companion object {
+        /** Opens a connection. [requests] are by the core's names of the operations, and [notifications] by method. */
         @JvmStatic
         public fun open(
             jvm: Jvm,
+            executor: Executor,
             transport: Map<String, Any?>,
             auth: Map<String, Any?>?,
             options: Map<String, Any?>,
-            parts: JvmClientParts,
+            requests: Map<String, JvmFunction>,
+            notifications: Map<String, Consumer<Map<String, Any?>>>,
+            functions: Map<String, JvmFunction>,
+            server: JvmServer?,
         ): CompletableFuture<JvmClient> = jvm.future {
             val given: ClientOptions = decoded(objectFrom(options))
-            val threads = Threads(parts.executor)
-            given.requestHandlers += parts.requests.mapValues { (_, function) -> running(function, threads) }
+            val threads = Threads(executor)
+            given.requestHandlers += threads.running(requests)
             given.notificationHandlers +=
-                parts.notifications.mapValues { (_, handler) -> { params: JsonObject -> handler.accept(members(params)) } }
-            val functions = parts.transport.mapValues { (_, function) -> running(function, threads) }
+                notifications.mapValues { (_, handler) -> { params: JsonObject -> handler.accept(members(params)) } }
             val connection =
-                Connection.open(objectFrom(transport), auth?.let(::objectFrom), given, parts.server?.server, functions, threads)
+                Connection.open(objectFrom(transport), auth?.let(::objectFrom), given, server?.server, threads.running(functions), threads)
             JvmClient(jvm, connection, threads)
         }
     }

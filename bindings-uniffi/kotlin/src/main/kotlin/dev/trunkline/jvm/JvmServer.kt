@@ -26,32 +26,24 @@ import java.util.concurrent.Executor
 import java.util.function.BiConsumer
 import kotlin.time.Duration.Companion.milliseconds
 
-/** The parts of a server, except for its name and options. */
-@JvmSuppressWildcards
-internal class JvmServerParts(
-    internal val executor: Executor,
-    internal val store: Map<String, JvmFunction>,
-    internal val lifespan: Callable<*>?,
-    internal val onError: BiConsumer<Throwable, JvmCall>?,
-)
-
 /** A server. */
 @JvmSuppressWildcards
 internal class JvmServer(
     private val jvm: Jvm,
+    executor: Executor,
     info: Map<String, Any?>,
     instructions: String?,
     options: Map<String, Any?>,
-    parts: JvmServerParts,
+    store: Map<String, JvmFunction>,
+    lifespan: Callable<*>?,
+    onError: BiConsumer<Throwable, JvmCall>?,
 ) {
     internal val server: Server = jvm.converting {
-        val threads = Threads(parts.executor)
-        val lifespan: (suspend () -> Any?)? =
-            parts.lifespan?.let { open -> { withContext(threads) { runInterruptible { open.call() } } } }
-        val onError: ((Throwable, dev.trunkline.Context) -> Unit)? =
-            parts.onError?.let { report -> { error, context -> report.accept(error, JvmCall(jvm, context)) } }
-        val store = parts.store.mapValues { (_, function) -> running(function, threads) }
-        Server(decoded(objectFrom(info)), instructions, decoded(objectFrom(options)), Owner(threads, onError, Lifespan(lifespan)), store)
+        val threads = Threads(executor)
+        val open = lifespan?.let { suspend { withContext(threads) { runInterruptible { it.call() } } } }
+        val report = onError?.let { { error: Throwable, context: Context -> it.accept(error, JvmCall(jvm, context)) } }
+        val owner = Owner(threads, report, Lifespan(open))
+        Server(decoded(objectFrom(info)), instructions, decoded(objectFrom(options)), owner, threads.running(store))
     }
 
     /** The handle of the server, for messages. */
@@ -66,13 +58,14 @@ internal class JvmServer(
         replaces: JvmFeature?,
         handler: JvmHandler?,
     ): JvmFeature = jvm.converting {
-        val functions = Hooks()
+        val functions = object : FeatureOptions() {}
         for ((of, hook) in hooks) {
             val run = jvm.running(hook)
             if (of == "visible") functions.visibility = run else functions.completers[of.removePrefix("complete:")] = run
         }
         val replaced = replaces?.registration?.handle
-        JvmFeature(jvm, server.register(kind, name, objectFrom(description), functions, replaced, run = handler?.let(jvm::running)))
+        val run = handler?.let(jvm::running)
+        JvmFeature(jvm, Registration(server.register(kind, name, objectFrom(description), functions, replaced, run)))
     }
 
     /** Adds the features of another server. */
@@ -102,15 +95,11 @@ internal class JvmServer(
 
     /** Closes all listeners, and removes all features. */
     public fun close(deadlineMs: Long?): Unit = jvm.blocking { server.close(deadlineMs?.milliseconds) }
-
-    private class Hooks : FeatureOptions()
 }
 
 /** A registered feature. */
 @JvmSuppressWildcards
 internal class JvmFeature internal constructor(private val jvm: Jvm, internal val registration: Registration) {
-    internal constructor(jvm: Jvm, handle: ULong) : this(jvm, Registration(handle))
-
     public fun remove(): Unit = jvm.converting { registration.remove() }
 
     public fun enable(): Unit = jvm.converting { registration.enable() }
@@ -135,16 +124,6 @@ internal class JvmListener internal constructor(private val jvm: Jvm, private va
 /** A server in a web server of the program. */
 @JvmSuppressWildcards
 internal class JvmEndpoint internal constructor(private val jvm: Jvm, private val endpoint: HttpEndpoint) {
-    /** A request as a web server has it. */
-    public class Request(
-        internal val method: String,
-        internal val path: String,
-        internal val query: String?,
-        internal val remoteAddress: String?,
-        internal val headers: List<Map.Entry<String, String>>,
-        internal val body: InputStream,
-    )
-
     /** Starts a response, and returns where its body goes. */
     public fun interface Start {
         @Throws(IOException::class)
@@ -153,10 +132,17 @@ internal class JvmEndpoint internal constructor(private val jvm: Jvm, private va
 
     /** Answers a request on this thread. */
     @Throws(IOException::class)
-    public fun handle(request: Request, start: Start): Unit = jvm.blocking {
-        val headers = request.headers.map { it.key to it.value }
-        val given = HttpRequest(request.method, request.path, headers, request.body.chunks(), request.query, request.remoteAddress)
-        endpoint.handle(given).use { response ->
+    public fun handle(
+        method: String,
+        path: String,
+        query: String?,
+        remoteAddress: String?,
+        headers: List<Map.Entry<String, String>>,
+        body: InputStream,
+        start: Start,
+    ): Unit = jvm.blocking {
+        val request = HttpRequest(method, path, headers.map { it.key to it.value }, body.chunks(), query, remoteAddress)
+        endpoint.handle(request).use { response ->
             val output = start.start(response.status, response.headers.map { SimpleEntry(it.first, it.second) }, response.isEmpty)
             response.body.collect {
                 output.write(it)
