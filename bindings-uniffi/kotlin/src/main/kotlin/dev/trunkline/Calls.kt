@@ -27,7 +27,7 @@ internal class Callable(
 )
 
 /** What the calls of all features of a server share. */
-internal class Owner(val dispatcher: CoroutineDispatcher, val onError: ((Throwable, Context) -> Unit)?, val lifespan: Lifespan)
+internal class Owner(val dispatcher: CoroutineDispatcher, val onError: ((Throwable, Context) -> Unit)?, val lifespan: Lifespan?)
 
 /** The calls that are running, each as a coroutine. */
 internal class Calls(private val core: NativePort) {

@@ -126,8 +126,6 @@ internal class Connection(
         super.closed(error)
     }
 
-    private fun messageOf(error: Exception) = error.message ?: error.toString()
-
     private fun handle(notification: Notification) {
         val (method, params) = notification
         handlers.notificationHandlers[method]?.let { callBack("the handler of $method") { it(params) } }

@@ -8,6 +8,9 @@ internal class InvalidArguments(cause: Exception) : RuntimeException(cause.messa
 /** A failure of a handler of another language of the JVM, as a message for the core. */
 internal class Failed(val failure: JsonObject, cause: Throwable) : RuntimeException(cause.message, cause)
 
+/** The message of what a function of the program has thrown, for the program itself. */
+internal fun messageOf(error: Throwable): String = error.message ?: error.toString()
+
 /** The message for the core about what a handler has thrown. */
 internal fun failureOf(thrown: Throwable): JsonObject = when (thrown) {
     is Failed -> thrown.failure

@@ -10,12 +10,11 @@ import kotlinx.serialization.json.JsonPrimitive
 import kotlinx.serialization.json.contentOrNull
 
 /** A registered feature. */
-public open class Registration internal constructor(@Volatile internal var handle: ULong, private val whenRemoved: () -> Unit = {}) {
+public open class Registration internal constructor(@Volatile internal var handle: ULong) {
     /** Removes the feature and notifies connected clients. Calling it again has no effect. */
     public fun remove() {
         try {
             native { Port.core.unregister(handle) }
-            whenRemoved()
         } catch (_: InvalidArgumentException) {
             // It is already removed, by itself or with its server.
         }

@@ -1,68 +1,54 @@
 package dev.trunkline
 
-import kotlinx.coroutines.runBlocking
-import kotlinx.coroutines.sync.Mutex
-import kotlinx.coroutines.sync.withLock
-import java.util.concurrent.ConcurrentHashMap
-import java.util.concurrent.CopyOnWriteArrayList
+import kotlinx.coroutines.currentCoroutineContext
+import kotlinx.coroutines.isActive
 
-/** What a server opens before its first call and closes after its last. */
-internal class Lifespan(private val open: (suspend () -> Any?)?) {
+/** What a server opens before its first call and closes after its last. The core calls for both. */
+internal class Lifespan(private val open: suspend () -> Any?) {
     /** What was opened. */
     @Volatile
     var value: Any? = null
         private set
 
-    /** Held while it opens or closes. */
-    private val changing = Mutex()
-    private val users: MutableSet<OpenHandle> = ConcurrentHashMap.newKeySet()
+    /** What [open] has thrown last. */
+    @Volatile
+    private var thrown: Throwable? = null
 
-    /** Not a set: a mount that fails because the server is already mounted only removes its own entry. */
-    private val mounted = CopyOnWriteArrayList<Lifespan>()
+    /** By the names of their calls. They don't run where handlers do, which may block all threads. */
+    val functions: Map<String, Callable> =
+        mapOf(
+            WaistMethods.OPEN to Callable("the lifespan", OWNER) {
+                value = opening()
+                // Nobody waits for it any more.
+                if (!currentCoroutineContext().isActive) close()
+                Answer(Shape.RESULT, NOTHING)
+            },
+            WaistMethods.CLOSE to Callable("the lifespan", OWNER) {
+                close()
+                Answer(Shape.RESULT, NOTHING)
+            },
+        )
 
-    /** Those that users of this one have opened, also if they are no longer mounted. */
-    private val entered: MutableSet<Lifespan> = ConcurrentHashMap.newKeySet()
+    /** The error itself, or what the program has thrown and led to it: the core only has the message. */
+    fun causeOf(error: TrunklineException): Throwable = thrown?.takeIf { messageOf(it) in error.message.orEmpty() } ?: error
 
-    /** Opens that of a mounted server with this one, and now if this one is open. */
-    fun mount(other: Lifespan) {
-        mounted += other
-        if (users.isNotEmpty()) runBlocking(background.coroutineContext) { users.forEach { enterMounted(other, it) } }
+    private suspend fun opening(): Any? = try {
+        thrown = null
+        open()
+    } catch (cancelled: CallCancelled) {
+        throw cancelled
+    } catch (error: Throwable) {
+        thrown = error
+        throw ToolException(messageOf(error), error)
     }
 
-    /**
-     * The next time this one opens, that of the mounted server stays closed. If it is open, it stays
-     * open as long as this one, because calls may still use it.
-     */
-    fun unmount(other: Lifespan) {
-        mounted -= other
+    private fun close() {
+        val closing = value as? AutoCloseable
+        value = null
+        callBack("closing the lifespan") { closing?.close() }
     }
 
-    /** Opens it for one more listener or connection. */
-    suspend fun enter(user: OpenHandle) {
-        changing.withLock {
-            if (users.isEmpty()) value = open?.invoke()
-            users += user
-        }
-        for (other in mounted) enterMounted(other, user)
-    }
-
-    private suspend fun enterMounted(other: Lifespan, user: OpenHandle) {
-        entered += other
-        other.enter(user)
-        // It may have left meanwhile.
-        if (user !in users) other.leave(user)
-    }
-
-    /** Closes it if nothing else uses the server. */
-    suspend fun leave(user: OpenHandle) {
-        changing.withLock {
-            if (users.remove(user) && users.isEmpty()) {
-                val closing = value as? AutoCloseable
-                value = null
-                callBack("closing the lifespan") { closing?.close() }
-            }
-        }
-        for (other in entered) other.leave(user)
-        if (users.isEmpty()) entered.retainAll(mounted)
+    private companion object {
+        val OWNER = Owner(callbacks, null, null)
     }
 }

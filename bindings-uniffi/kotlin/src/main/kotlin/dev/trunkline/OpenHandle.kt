@@ -1,7 +1,6 @@
 package dev.trunkline
 
 import kotlinx.coroutines.CompletableDeferred
-import kotlinx.coroutines.launch
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
 import kotlin.time.Duration
@@ -9,14 +8,14 @@ import kotlin.time.Duration
 /**
  * The common part of listeners and connections: they open, and close once.
  *
- * @param server The server that a listener or a connection in memory uses. Its lifespan is open for as long.
+ * @param server The server that a listener or a connection in memory uses.
  */
 internal open class OpenHandle(private val server: Server? = null) {
     @Volatile
     var handle: ULong = NONE
         private set
 
-    /** Completed once this and the lifespan have closed, with the error that closed it, if any. */
+    /** Completed once this has closed, and the lifespan with it, with the error that closed it, if any. */
     val end: CompletableDeferred<RuntimeException?> = CompletableDeferred()
 
     /** Closed before it opened, by a signal. */
@@ -47,7 +46,7 @@ internal open class OpenHandle(private val server: Server? = null) {
             return Port.requests.reply(opening, { Port.core.close(opening, 0u) }) { failed(opening, it) }
         } catch (error: TrunklineException) {
             failed(opening, error)
-            throw error
+            throw server?.owner?.lifespan?.causeOf(error) ?: error
         }
     }
 
@@ -74,17 +73,7 @@ internal open class OpenHandle(private val server: Server? = null) {
     open fun callable(operation: String): Callable? = null
 
     open fun closed(error: RuntimeException?) {
-        if (server == null) {
-            end.complete(error)
-        } else {
-            // Not on the thread of the port: closing the lifespan takes as long as the program does.
-            background.launch {
-                try {
-                    server.leave(this@OpenHandle)
-                } finally {
-                    end.complete(error)
-                }
-            }
-        }
+        server?.leave(this)
+        end.complete(error)
     }
 }

@@ -48,8 +48,8 @@ public fun server(
  *
  * @property info Name and version.
  * @param store Keeps tasks and sessions, instead of the option with its URL.
- * @param lifespan Opens what calls need, before the first one. The value is [Context.lifespan], and is closed, if it
- * is an [AutoCloseable], when nothing serves or uses the server any more.
+ * @param lifespan Opens what calls need, before the first one, on [Dispatchers.IO]. The value is [Context.lifespan],
+ * and is closed, if it is an [AutoCloseable], when nothing serves or uses the server any more.
  * @param onError Called with exceptions of handlers whose callers get a generic message.
  */
 public class Server internal constructor(
@@ -71,6 +71,10 @@ public class Server internal constructor(
         callables(store, owner),
     )
 
+    init {
+        owner.lifespan?.let { Port.register("lifespan", objectOf("server" to handle), it.functions) }
+    }
+
     /** What serves or uses this server. */
     private val open: MutableSet<OpenHandle> = ConcurrentHashMap.newKeySet()
 
@@ -85,7 +89,7 @@ public class Server internal constructor(
         store: Store? = null,
         lifespan: (suspend () -> Any?)? = null,
         onError: ((Throwable, Context) -> Unit)? = null,
-    ) : this(info, instructions, options, Owner(dispatcher, onError, Lifespan(lifespan)), store?.functions().orEmpty())
+    ) : this(info, instructions, options, Owner(dispatcher, onError, lifespan?.let(::Lifespan)), store?.functions().orEmpty())
 
     /**
      * Adds a tool. Its input schema is that of the serializable class [A], whose properties may have a [Description].
@@ -240,21 +244,11 @@ public class Server internal constructor(
         add("directory", uri, encoded(DirectoryOptions().apply(options)).with("uri" to uri, "path" to path.toString()))
 
     /**
-     * Adds the features of another server, named `prefix__name` and `prefix+uri`. If this server is in use, the
-     * lifespan of the other opens first.
+     * Adds the features of another server, named `prefix__name` and `prefix+uri`. Its lifespan opens with the first
+     * call that reaches it, and closes with this server.
      */
-    public fun mount(prefix: String, other: Server): Registration {
-        val (outer, inner) = owner.lifespan to other.owner.lifespan
-        try {
-            // Before the first call.
-            outer.mount(inner)
-            val mounted = register("mount", prefix, objectOf("prefix" to prefix, "mounted" to other.handle))
-            return Registration(mounted) { outer.unmount(inner) }
-        } catch (error: Throwable) {
-            outer.unmount(inner)
-            throw error
-        }
-    }
+    public fun mount(prefix: String, other: Server): Registration =
+        add("mount", prefix, objectOf("prefix" to prefix, "mounted" to other.handle))
 
     /** Adds the features of the server behind a client. */
     public fun proxy(client: ConnectedClient, options: ProxyOptions.() -> Unit = {}): Registration =
@@ -345,16 +339,14 @@ public class Server internal constructor(
         return http.options.with("type" to "http", "auth" to http.auth?.with("verifier" to verifier))
     }
 
-    /** Opens the lifespan, keeps the server alive until this has ended, and closes it with the server. */
-    internal suspend fun enter(opened: OpenHandle) {
+    /** Keeps the server alive until this has ended, and closes it with the server. */
+    internal fun enter(opened: OpenHandle) {
         Port.observes(telemetry)
         open += opened
         USED += this
-        owner.lifespan.enter(opened)
     }
 
-    internal suspend fun leave(opened: OpenHandle) {
-        owner.lifespan.leave(opened)
+    internal fun leave(opened: OpenHandle) {
         open -= opened
         if (open.isEmpty()) USED -= this
     }

@@ -1,12 +1,13 @@
 package dev.trunkline
 
 import kotlinx.coroutines.CompletableDeferred
-import kotlinx.coroutines.CoroutineStart
-import kotlinx.coroutines.Dispatchers
-import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.NonCancellable
+import kotlinx.coroutines.async
+import kotlinx.coroutines.awaitAll
+import kotlinx.coroutines.awaitCancellation
 import kotlinx.coroutines.currentCoroutineContext
 import kotlinx.coroutines.delay
-import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.withContext
 import kotlinx.coroutines.withTimeout
@@ -37,7 +38,7 @@ class FeaturesTest {
         }
     }
 
-    private fun test(work: suspend () -> Unit) = runBlocking { withTimeout(20.seconds) { work() } }
+    private fun test(work: suspend CoroutineScope.() -> Unit) = runBlocking { withTimeout(20.seconds, work) }
 
     private suspend fun named(server: Server, name: String): List<String> =
         Client.connect(server, { info = Implementation(name, "1") }).use { client -> client.listTools().map { it.name } }
@@ -139,8 +140,8 @@ class FeaturesTest {
         val outer = server("outer", "1") { mount("in", inner) }
         repeat(2) {
             Client.connect(outer).use { first ->
-                Client.connect(inner).use { second -> assertEquals("true", second.callTool<String>("open")) }
                 assertEquals("true", first.callTool<String>("in__open"))
+                Client.connect(inner).use { second -> assertEquals("true", second.callTool<String>("open")) }
                 assertTrue(opened.last().isOpen)
             }
             assertEquals(it + 1, opened.count { database -> !database.isOpen })
@@ -169,19 +170,25 @@ class FeaturesTest {
     }
 
     @Test
-    fun `a server that is mounted on an open one has its lifespan`() = test {
-        val slow: suspend () -> Database = { Database().also { delay(100) } }
+    fun `the lifespan of a mounted server opens with the first call`() = test {
+        val opened = mutableListOf<Database>()
+        val slow: suspend () -> Database = {
+            delay(100)
+            Database().also { opened += it }
+        }
         val inner = server("inner", "1", lifespan = slow) { tool("open") { "${lifespan<Database>().isOpen}" } }
+        val broken = server("broken", "1", lifespan = { error("no database") }) { tool("query") { "" } }
         val outer = server("outer", "1")
         Client.connect(outer).use { client ->
             outer.mount("in", inner)
-            assertEquals("true", client.callTool<String>("in__open"))
-            val broken = server("broken", "1", lifespan = { error("no database") }) { tool("query") { "" } }
-            assertFailsWith<IllegalStateException> { outer.mount("out", broken) }
-            assertEquals(listOf("in__open"), client.listTools().map { it.name })
+            outer.mount("out", broken)
+            assertEquals(listOf(), opened)
+            assertEquals(listOf("true", "true"), List(2) { async { client.callTool<String>("in__open") } }.awaitAll())
+            assertEquals(1, opened.size)
+            assertFailsWith<ProtocolException> { client.callTool("out__query") }
         }
-        outer.close()
-        inner.close()
+        assertTrue(!opened.single().isOpen)
+        listOf(outer, inner, broken).forEach { it.close() }
     }
 
     @Test
@@ -200,34 +207,67 @@ class FeaturesTest {
     }
 
     @Test
-    fun `a lifespan that is mounted while its users leave is closed`() = test {
-        val opened = mutableListOf<Database>()
-        val (opening, gate) = List(2) { CompletableDeferred<Unit>() }
-        val inner =
-            Lifespan {
-                opening.complete(Unit)
-                gate.await()
-                Database().also { opened += it }
-            }
-        val outer = Lifespan(null)
-        val users = List(2) { OpenHandle() }
-        users.forEach { outer.enter(it) }
-        coroutineScope {
-            launch(Dispatchers.IO) { outer.mount(inner) }
-            opening.await()
-            users.forEach { launch(start = CoroutineStart.UNDISPATCHED) { outer.leave(it) } }
-            gate.complete(Unit)
-        }
-        assertEquals(listOf(), opened.filter { it.isOpen })
+    fun `a lifespan that cannot open fails what opens it`() = test {
+        var isBroken = true
+        val server = server("broken", "1", lifespan = { if (isBroken) error("no database") else null })
+        val opens: List<suspend () -> Unit> =
+            listOf({ Client.connect(server).close() }, { server.listen { port = 0 }.close() }, { server.serveHttp { port = 0 } })
+        for (open in opens) assertEquals("no database", assertFailsWith<IllegalStateException> { open() }.message)
+        isBroken = false
+        opens.take(2).forEach { it() }
+        server.close()
     }
 
     @Test
-    fun `a lifespan that cannot open fails the connection`() = test {
-        var isBroken = true
-        val server = server("broken", "1", lifespan = { if (isBroken) error("no database") else null })
-        assertEquals("no database", assertFailsWith<IllegalStateException> { Client.connect(server) }.message)
-        isBroken = false
-        Client.connect(server).close()
+    fun `a lifespan closes before what used it has closed`() = test {
+        val opened = mutableListOf<Database>()
+        val server = server("slow", "1", lifespan = { Database().also { opened += it } })
+        val listener = server.listen { port = 0 }
+        val client = Client.connect(server)
+        listener.close()
+        assertTrue(opened.single().isOpen)
+        client.close()
+        assertTrue(!opened.single().isOpen)
+        Client.connect(server)
         server.close()
+        assertEquals(listOf(false, false), opened.map { it.isOpen })
+    }
+
+    @Test
+    fun `closing a server cancels the opening of its lifespan`() = test {
+        val (opening, cancelled) = List(2) { CompletableDeferred<Unit>() }
+        val hanging: suspend () -> Nothing = {
+            opening.complete(Unit)
+            try {
+                awaitCancellation()
+            } finally {
+                cancelled.complete(Unit)
+            }
+        }
+        val server = server("hanging", "1", lifespan = hanging)
+        val listening = async { runCatching { server.listen { port = 0 } } }
+        opening.await()
+        server.close()
+        assertTrue(listening.await().exceptionOrNull() is ClosedException)
+        cancelled.await()
+    }
+
+    @Test
+    fun `what opens although nobody needs it any more is closed`() = test {
+        val (opening, mayOpen, closed) = List(3) { CompletableDeferred<Unit>() }
+        val slow: suspend () -> AutoCloseable = {
+            opening.complete(Unit)
+            withContext(NonCancellable) { mayOpen.await() }
+            AutoCloseable { closed.complete(Unit) }
+        }
+        val server = server("slow", "1", lifespan = slow)
+        val listening = async { runCatching { server.listen { port = 0 } } }
+        opening.await()
+        server.close()
+        assertTrue(listening.await().exceptionOrNull() is ClosedException)
+        // Its cancellation has arrived by then.
+        delay(50)
+        mayOpen.complete(Unit)
+        closed.await()
     }
 }

@@ -13,6 +13,7 @@ import java.util.Optional;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.function.Executable;
 
 @Timeout(20)
 class FeaturesTest {
@@ -266,9 +267,10 @@ class FeaturesTest {
                     () -> {
                       throw new IllegalStateException("no database");
                     }))) {
-      var error =
-          assertThrows(IllegalStateException.class, () -> Client.connect(Target.server(server)));
-      assertEquals("no database", error.getMessage());
+      for (Executable open :
+          List.<Executable>of(() -> Client.connect(Target.server(server)), () -> server.listen())) {
+        assertEquals("no database", assertThrows(IllegalStateException.class, open).getMessage());
+      }
     }
   }
 

@@ -42,7 +42,7 @@ internal class JvmServer(
         val threads = Threads(executor)
         val open = lifespan?.let { suspend { withContext(threads) { runInterruptible { it.call() } } } }
         val report = onError?.let { { error: Throwable, context: Context -> it.accept(error, JvmCall(jvm, context)) } }
-        val owner = Owner(threads, report, Lifespan(open))
+        val owner = Owner(threads, report, open?.let(::Lifespan))
         Server(decoded(objectFrom(info)), instructions, decoded(objectFrom(options)), owner, threads.running(store))
     }
 
