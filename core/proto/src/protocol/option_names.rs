@@ -14,6 +14,8 @@ pub enum OptionNames {
     /// `session_idle`: C. The members of `auth` and of descriptors are the program's own JSON and
     /// unchanged.
     C,
+    /// `SessionIdle`: Go. Options of `auth` are written without it, because they are members too.
+    Go,
 }
 
 /// The members of messages that contain options; hosts pass these as arguments.
@@ -78,7 +80,8 @@ impl OptionNames {
             return path.to_owned();
         }
         let mut parts: Vec<_> = path.split('.').collect();
-        while parts.len() > 1 && CONTAINERS.contains(&parts[0]) {
+        let is_container = |part| CONTAINERS.contains(&part) || part == AUTH && self == Self::Go;
+        while parts.len() > 1 && is_container(parts[0]) {
             parts.remove(0);
         }
         let named = if parts[0] == AUTH && self != Self::C { 2 } else { 1 };
@@ -102,6 +105,19 @@ impl OptionNames {
                 }
                 snake
             }
+            Self::Go => Self::Snake.name(json).split('_').map(exported).collect(),
+        }
+    }
+}
+
+/// A word of a name in Go, where abbreviations are in capitals.
+fn exported(word: &str) -> String {
+    match word {
+        "dpop" => "DPoP".to_owned(),
+        "ca" | "id" | "idp" | "json" | "jwks" | "mime" | "sse" | "ttl" | "uri" | "url" => word.to_uppercase(),
+        _ => {
+            let mut letters = word.chars();
+            letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
         }
     }
 }
@@ -196,6 +212,20 @@ mod tests {
             ] {
                 assert_eq!(names.text(json), expected);
             }
+        }
+    }
+
+    #[test]
+    fn go_has_its_own_names() {
+        for (json, go) in [
+            ("options.sessionIdleMs: must be 1 or more", "SessionIdle: must be 1 or more"),
+            ("transport.auth.jwksUri: must be a string, not 3", "JWKSURI: must be a string, not 3"),
+            (
+                "auth.clientId is missing: it needs `clientId` or `dpop`",
+                "ClientID is missing: it needs `ClientID` or `DPoP`",
+            ),
+        ] {
+            assert_eq!(OptionNames::Go.text(json), go);
         }
     }
 }
