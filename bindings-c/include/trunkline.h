@@ -810,6 +810,17 @@ trunkline_result trunkline_server_options_new(trunkline_server_options **options
                                               trunkline_error **error);
 
 /**
+ * Creates options from a JSON object with their names in JSON, such as `{"pageSize": 50,
+ * "keepAliveMs": 0}`. The caller owns `options`; free it with `trunkline_server_options_free`.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+trunkline_result trunkline_server_options_from_json(trunkline_str json,
+                                                    trunkline_server_options **options,
+                                                    trunkline_error **error);
+
+/**
  * Frees options. NULL is allowed.
  *
  * Blocks: no. In callbacks: yes. Threads: the last to use it. In signal handlers: no.
@@ -1067,6 +1078,17 @@ trunkline_result trunkline_server_add_tool(trunkline_server *server,
  */
 trunkline_result trunkline_tool_options_new(trunkline_tool_options **options,
                                             trunkline_error **error);
+
+/**
+ * Creates options from a JSON object with their names in JSON, such as `{"timeoutMs": 1000}`.
+ * The caller owns `options`; free it with `trunkline_tool_options_free`.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+trunkline_result trunkline_tool_options_from_json(trunkline_str json,
+                                                  trunkline_tool_options **options,
+                                                  trunkline_error **error);
 
 /**
  * Frees options. NULL is allowed.
@@ -1896,6 +1918,17 @@ trunkline_result trunkline_request_options_new(trunkline_request_options **optio
                                                trunkline_error **error);
 
 /**
+ * Creates options from a JSON object with their names in JSON, such as `{"timeoutMs": 1000,
+ * "fresh": true}`. The caller owns `options`; free it with `trunkline_request_options_free`.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+trunkline_result trunkline_request_options_from_json(trunkline_str json,
+                                                     trunkline_request_options **options,
+                                                     trunkline_error **error);
+
+/**
  * Frees options. NULL is allowed.
  *
  * Blocks: no. In callbacks: yes. Threads: the last to use it. In signal handlers: no.
@@ -2209,6 +2242,18 @@ trunkline_result trunkline_server_listen_http(trunkline_server *server,
  */
 trunkline_result trunkline_http_options_new(trunkline_http_options **options,
                                             trunkline_error **error);
+
+/**
+ * Creates options from a JSON object with their names in JSON, such as `{"port": 0,
+ * "allowedOrigins": ["*"]}`. The caller owns `options`; free it with
+ * `trunkline_http_options_free`.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+trunkline_result trunkline_http_options_from_json(trunkline_str json,
+                                                  trunkline_http_options **options,
+                                                  trunkline_error **error);
 
 /**
  * Frees options. NULL is allowed.
@@ -2644,6 +2689,15 @@ trunkline_result trunkline_http_cancel(trunkline_http_exchange *exchange);
 trunkline_result trunkline_port_new(trunkline_port **port, trunkline_error **error);
 
 /**
+ * Like `trunkline_port_new`, for the package in Go: its errors name options as that does, such as
+ * `SessionIdle`.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL.
+ */
+trunkline_result trunkline_port_new_for_go(trunkline_port **port, trunkline_error **error);
+
+/**
  * Runs pending callbacks; if there are none, waits up to `timeout_ms` for the first one (0: does
  * not wait; `TRUNKLINE_NO_TIMEOUT`: waits indefinitely). Also returns when a listener or
  * connection ends, and when a destructor has run. `count` may be NULL; otherwise it receives the
@@ -2973,6 +3027,18 @@ void trunkline_client_free(trunkline_client *client);
  */
 trunkline_result trunkline_client_options_new(trunkline_client_options **options,
                                               trunkline_error **error);
+
+/**
+ * Creates options from a JSON object with their names in JSON, such as `{"timeoutMs": 1000,
+ * "inheritEnv": false}`. The caller owns `options`; free it with
+ * `trunkline_client_options_free`.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+trunkline_result trunkline_client_options_from_json(trunkline_str json,
+                                                    trunkline_client_options **options,
+                                                    trunkline_error **error);
 
 /**
  * Frees options. NULL is allowed.

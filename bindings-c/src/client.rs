@@ -5,8 +5,8 @@ use bytes::Bytes;
 use serde_json::json;
 use serde_json::value::RawValue;
 use trunkline::protocol::{RawJson, method::TOOLS_CALL, model::CallToolResult};
-use trunkline_bridge::ErrorKind;
 use trunkline_bridge::message::{HostSpan, Notification, NotifyConnection, OPEN, Request};
+use trunkline_bridge::{ErrorKind, OptionNames};
 
 use crate::calls::trunkline_call_callback;
 use crate::edge::prelude::*;
@@ -35,11 +35,12 @@ pub(crate) fn connect(
 ) -> Result<(), Failure> {
     let defaults = trunkline_client_options::default();
     let options = options.unwrap_or(&defaults);
-    let port = server.map(trunkline_server::port).or(options.port.as_ref()).cloned().map_or_else(Port::new, Ok)?;
+    let port = server.map(trunkline_server::port).or(options.port.as_ref()).cloned();
+    let port = port.map_or_else(|| Port::new(OptionNames::C), Ok)?;
     let wait = !options.background;
-    let given = SetMembers::default().with("client", options.given.clone().0).with("transport", transport(options).0);
-    let given = given.with("wait", wait).with("handlers", json!(options.handlers.lanes()));
-    let mut given = given.with("auth", options.auth.clone()).0;
+    let given = options.opening.clone().with("client", options.given.clone().0);
+    let given = given.with("transport", transport(options).0).with("wait", wait);
+    let mut given = given.with("handlers", json!(options.handlers.lanes())).0;
     let lifespan = Mutex::new(server.map(|server| server.inner.lifespan.enter(&port)).transpose()?);
     let (notification, handlers) = (options.notification.clone(), Mutex::new(options.handlers.clone()));
     let open = Arc::new(OpenHandle { notification, handlers, lifespan, ..OpenHandle::default() });

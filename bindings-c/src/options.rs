@@ -57,7 +57,8 @@ pub struct trunkline_client_options {
     pub(crate) background: bool,
     pub(crate) notification: Option<Arc<Callback<trunkline_notification_callback>>>,
     pub(crate) handlers: ServerRequestHandlers,
-    pub(crate) auth: Option<Value>,
+    /// The other members of the opening.
+    pub(crate) opening: SetMembers,
     pub(crate) wrong: OnceLock<Failure>,
 }
 
@@ -151,7 +152,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_auth(
     options: *mut trunkline_client_options,
     auth: trunkline_str,
 ) -> trunkline_result {
-    set!(options, options.auth = Some(parsed("auth", text!(auth))?))
+    set!(options, options.opening.put("auth", parsed("auth", text!(auth))?))
 }
 
 /// Sets the name and version of the client.

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use trunkline_bridge::message::{Fail, FailKind, Notification, NotifyPort};
-use trunkline_bridge::{self as bridge, Body, BridgeError, ErrorKind, Event, EventKind, Fetched};
+use trunkline_bridge::{self as bridge, Body, BridgeError, ErrorKind, Event, EventKind, Fetched, OptionNames};
 
 use crate::edge::prelude::*;
 use crate::edge::signals;
@@ -160,13 +160,13 @@ pub(crate) fn deadline_after(milliseconds: u64) -> Option<Instant> {
 }
 
 impl Port {
-    pub(crate) fn new() -> Result<Arc<Self>, Failure> {
+    pub(crate) fn new(names: OptionNames) -> Result<Arc<Self>, Failure> {
         signals::ignore_sigpipe();
         let waiting = Arc::new(WaitingThreads::new()?);
         let bell = |wake| WakesThreads { waiting: waiting.clone(), wake };
         let port = Arc::new(Self {
             core: bridge::Port::with_threads(bell(WaitingThreads::wake_all), bell(WaitingThreads::wake))
-                .with_option_names(bridge::OptionNames::C),
+                .with_option_names(names),
             telemetry: OnceLock::new(),
             pid: std::process::id(),
             waiting,
@@ -465,10 +465,17 @@ pub unsafe extern "C" fn trunkline_port_new(
     port: *mut *mut trunkline_port,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    guard(error, || {
-        let place = out!(port);
-        place.finish(give(trunkline_port { port: Port::new()? }))
-    })
+    guard(error, || out!(port).finish(give(trunkline_port { port: Port::new(OptionNames::C)? })))
+}
+
+/// Like `trunkline_port_new`, for the package in Go: its errors name options as that does, such as
+/// `SessionIdle`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_port_new_for_go(
+    port: *mut *mut trunkline_port,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || out!(port).finish(give(trunkline_port { port: Port::new(OptionNames::Go)? })))
 }
 
 /// Runs pending callbacks; if there are none, waits up to `timeout_ms` for the first one (0: does

@@ -9,8 +9,8 @@ use std::sync::atomic::Ordering;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use trunkline_bridge::BridgeError;
 use trunkline_bridge::message::{Notification, NotifyListener, NotifyPort, Request};
+use trunkline_bridge::{BridgeError, OptionNames};
 
 use crate::edge::prelude::*;
 use crate::edge::signals::with_sigpipe_blocked;
@@ -199,7 +199,7 @@ pub unsafe extern "C" fn trunkline_server_new_with(
         let options = settled!(options).unwrap_or(&defaults);
         let info = options.info.clone().with("name", text!(name)).with("version", text!(version));
         let registration = options.registration.clone().with("info", info.0).with("options", options.given.clone().0);
-        let port = options.port.clone().map_or_else(Port::new, Ok)?;
+        let port = options.port.clone().map_or_else(|| Port::new(OptionNames::C), Ok)?;
         let handle = match &options.store {
             Some(store) => {
                 let registration = registration.with("store", json!(store.lanes()));

@@ -4,6 +4,8 @@
 
 use std::sync::OnceLock;
 
+use serde_json::{Map, Value};
+use trunkline::protocol::options::read_over;
 use trunkline_bridge::message::Time;
 
 use crate::edge::options::OptionsHandle;
@@ -11,7 +13,7 @@ use crate::edge::prelude::*;
 use crate::json::{parsed, read};
 use crate::open_handle::trunkline_notification_callback;
 use crate::options::{
-    trunkline_client_options, trunkline_http_options, trunkline_server_options, trunkline_tool_options,
+    SetMembers, trunkline_client_options, trunkline_http_options, trunkline_server_options, trunkline_tool_options,
 };
 use crate::port::trunkline_port;
 use crate::requests::{trunkline_progress_callback, trunkline_request_options};
@@ -125,6 +127,28 @@ pub unsafe extern "C" fn trunkline_server_options_new(
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     guard(error, || out!(options).finish(give(trunkline_server_options::default())))
+}
+
+/// Creates options from a JSON object with their names in JSON, such as `{"pageSize": 50,
+/// "keepAliveMs": 0}`. The caller owns `options`; free it with `trunkline_server_options_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_options_from_json(
+    json: trunkline_str,
+    options: *mut *mut trunkline_server_options,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (place, mut options) = (out!(options), trunkline_server_options::default());
+        for (option, value) in read::<Map<String, Value>>("json", text!(json))? {
+            let object = match &*option {
+                "title" | "description" | "websiteUrl" | "icons" => &mut options.info,
+                "instructions" => &mut options.registration,
+                _ => &mut options.given,
+            };
+            object.put(&option, value);
+        }
+        place.finish(give(options))
+    })
 }
 
 impl OptionsHandle for trunkline_server_options {
@@ -330,6 +354,21 @@ pub unsafe extern "C" fn trunkline_tool_options_new(
     guard(error, || out!(options).finish(give(trunkline_tool_options::default())))
 }
 
+/// Creates options from a JSON object with their names in JSON, such as `{"timeoutMs": 1000}`.
+/// The caller owns `options`; free it with `trunkline_tool_options_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_tool_options_from_json(
+    json: trunkline_str,
+    options: *mut *mut trunkline_tool_options,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (place, mut options) = (out!(options), trunkline_tool_options::default());
+        options.given = SetMembers(read("json", text!(json))?);
+        place.finish(give(options))
+    })
+}
+
 impl OptionsHandle for trunkline_tool_options {
     fn wrong(&self) -> &OnceLock<Failure> {
         &self.wrong
@@ -446,6 +485,22 @@ pub unsafe extern "C" fn trunkline_http_options_new(
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     guard(error, || out!(options).finish(give(trunkline_http_options::default())))
+}
+
+/// Creates options from a JSON object with their names in JSON, such as `{"port": 0,
+/// "allowedOrigins": ["*"]}`. The caller owns `options`; free it with
+/// `trunkline_http_options_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_http_options_from_json(
+    json: trunkline_str,
+    options: *mut *mut trunkline_http_options,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (place, mut options) = (out!(options), trunkline_http_options::default());
+        options.given = SetMembers(read("json", text!(json))?);
+        place.finish(give(options))
+    })
 }
 
 impl OptionsHandle for trunkline_http_options {
@@ -710,6 +765,30 @@ pub unsafe extern "C" fn trunkline_client_options_new(
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     guard(error, || out!(options).finish(give(trunkline_client_options::default())))
+}
+
+/// Creates options from a JSON object with their names in JSON, such as `{"timeoutMs": 1000,
+/// "inheritEnv": false}`. The caller owns `options`; free it with
+/// `trunkline_client_options_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_options_from_json(
+    json: trunkline_str,
+    options: *mut *mut trunkline_client_options,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (place, mut options) = (out!(options), trunkline_client_options::default());
+        for (option, value) in read::<Map<String, Value>>("json", text!(json))? {
+            let object = match &*option {
+                "env" | "inheritEnv" | "cwd" | "stderr" | "stderrFile" => &mut options.child,
+                "headers" | "ca" | "clientCertificate" | "clientKey" | "proxy" => &mut options.endpoint,
+                "auth" => &mut options.opening,
+                _ => &mut options.given,
+            };
+            object.put(&option, value);
+        }
+        place.finish(give(options))
+    })
 }
 
 impl OptionsHandle for trunkline_client_options {
@@ -1123,6 +1202,22 @@ pub unsafe extern "C" fn trunkline_request_options_new(
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     guard(error, || out!(options).finish(give(trunkline_request_options::default())))
+}
+
+/// Creates options from a JSON object with their names in JSON, such as `{"timeoutMs": 1000,
+/// "fresh": true}`. The caller owns `options`; free it with `trunkline_request_options_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_request_options_from_json(
+    json: trunkline_str,
+    options: *mut *mut trunkline_request_options,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (place, mut options) = (out!(options), trunkline_request_options::default());
+        let message = read_over(options.message, parsed("json", text!(json))?);
+        options.message = message.map_err(|reason| Failure::invalid(format!("the argument `json`: {reason}")))?;
+        place.finish(give(options))
+    })
 }
 
 impl OptionsHandle for trunkline_request_options {

@@ -636,6 +636,7 @@ static void access_tokens(void) {
   trunkline_http_options *http_options = NULL;
   trunkline_server_options *server_options = NULL;
   trunkline_server *unmade = NULL;
+  trunkline_request_options *request_options = NULL;
   trunkline_listener *listener = NULL, *none = NULL;
   trunkline_client *client = NULL;
   trunkline_text *result = NULL;
@@ -680,6 +681,14 @@ static void access_tokens(void) {
   FAILS(TRUNKLINE_INVALID_ARGUMENT, "page_size: must be 1 or more, not 0",
         trunkline_server_new_with(S("a"), S("1"), server_options, &unmade, &error));
   trunkline_server_options_free(server_options);
+  OK(trunkline_server_options_from_json(S("{\"title\":\"A\",\"pageSize\":0}"), &server_options, &error));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "page_size: must be 1 or more, not 0",
+        trunkline_server_new_with(S("a"), S("1"), server_options, &unmade, &error));
+  trunkline_server_options_free(server_options);
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "the argument `json` is not JSON",
+        trunkline_http_options_from_json(S("{"), &http_options, &error));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "unknown option `fresch`: did you mean `fresh`?",
+        trunkline_request_options_from_json(S("{\"fresch\":true}"), &request_options, &error));
   /* A guard that is misspelt or in the descriptor would have no effect. */
   FAILS(TRUNKLINE_INVALID_ARGUMENT, "unknown member /scope: did you mean scopes?",
         trunkline_server_add_tool(server, S("{\"name\":\"open\",\"scope\":[\"write\"]}"), tells_caller, NULL, NULL, &error));

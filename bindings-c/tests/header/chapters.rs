@@ -112,6 +112,7 @@ pub static CHAPTERS: &[Chapter] = &[
         text: "For `trunkline_server_new_with`. All have defaults.",
         rows: &[
             row("trunkline_server_options_new", PROMPT, &["NULL"]),
+            row("trunkline_server_options_from_json", PROMPT, OPTION),
             row("trunkline_server_options_free", FREES, NOTHING),
             row("trunkline_server_options_*", ONE_THREAD, OPTION),
         ],
@@ -123,6 +124,7 @@ pub static CHAPTERS: &[Chapter] = &[
         rows: &[
             row("trunkline_server_add_tool*", PROMPT, REGISTERS),
             row("trunkline_tool_options_new", PROMPT, &["NULL"]),
+            row("trunkline_tool_options_from_json", PROMPT, OPTION),
             row("trunkline_tool_options_free", FREES, NOTHING),
             row("trunkline_tool_options_*", ONE_THREAD, OPTION),
             row("trunkline_server_add*", PROMPT, REGISTERS),
@@ -170,6 +172,7 @@ pub static CHAPTERS: &[Chapter] = &[
             row("trunkline_call_list_roots", PROMPT, ASKS),
             row("trunkline_call_start_request", PROMPT, ASKS),
             row("trunkline_request_options_new", PROMPT, &["NULL"]),
+            row("trunkline_request_options_from_json", PROMPT, OPTION),
             row("trunkline_request_options_free", FREES, NOTHING),
             row("trunkline_request_options_*", ONE_THREAD, OPTION),
             row("trunkline_call_require_input", PROMPT, ANSWERS),
@@ -192,6 +195,7 @@ pub static CHAPTERS: &[Chapter] = &[
             row("trunkline_server_hold_stdio", PROMPT, &["NULL", "FORKED"]),
             row("trunkline_server_listen_*", WAITS, OPENS),
             row("trunkline_http_options_new", PROMPT, &["NULL"]),
+            row("trunkline_http_options_from_json", PROMPT, OPTION),
             row("trunkline_http_options_free", FREES, NOTHING),
             row("trunkline_http_options_*", ONE_THREAD, OPTION),
             row("trunkline_listener_close", WAITS, OPENS),
@@ -211,6 +215,7 @@ pub static CHAPTERS: &[Chapter] = &[
         text: "A port runs the callbacks of its servers and clients, inside a blocking function or a loop.",
         rows: &[
             row("trunkline_port_new", PROMPT, &["NULL"]),
+            row("trunkline_port_new_for_go", PROMPT, &["NULL"]),
             row("trunkline_dispatch", WAITS, &["NULL", "BLOCKING", "FORKED"]),
             row("trunkline_port_descriptor", PROMPT, NOTHING),
             row("trunkline_port_wake", SIGNAL_SAFE, &["NULL"]),
@@ -245,6 +250,7 @@ pub static CHAPTERS: &[Chapter] = &[
         text: "For `trunkline_client_connect_*`: what the client is, how it connects, and what it handles.",
         rows: &[
             row("trunkline_client_options_new", PROMPT, &["NULL"]),
+            row("trunkline_client_options_from_json", PROMPT, OPTION),
             row("trunkline_client_options_free", FREES, NOTHING),
             row("trunkline_client_options_*", ONE_THREAD, OPTION),
             row("trunkline_client_on_*", PROMPT, REGISTERS),

@@ -357,7 +357,7 @@ const WHOLE_LISTS: [&str; 1] = ["scopes"];
 fn option_objects(surface: &Surface) -> (Vec<Json>, Vec<&Field>) {
     let (mut objects, mut limits) = (Vec::new(), Vec::new());
     for Object { name, sources } in &OBJECTS {
-        let mut setters = Vec::new();
+        let (mut setters, mut places) = (Vec::new(), BTreeMap::new());
         for (number, source) in sources.iter().enumerate() {
             // A message also has the fields of its options.
             let follows = |field: &Field| {
@@ -366,6 +366,7 @@ fn option_objects(surface: &Surface) -> (Vec<Json>, Vec<&Field>) {
             };
             let given = fields(surface, source.record).iter();
             let given = given.filter(|field| !source.except.contains(&&*field.json) && !follows(field));
+            places.insert(source.place, given.clone().map(|field| &field.json).collect::<Vec<_>>());
             let (numbers, others): (Vec<_>, Vec<_>) = given.partition(|field| source.limits && is_number(field));
             limits.extend(numbers);
             setters.extend(others.into_iter().map(|field| setter(source, field)));
@@ -373,7 +374,7 @@ fn option_objects(surface: &Surface) -> (Vec<Json>, Vec<&Field>) {
         setters.extend(
             TOGETHER.iter().filter(|options| options.object == *name).map(|options| together(surface, options)),
         );
-        objects.push(json!({ "name": name, "setters": setters }));
+        objects.push(json!({ "name": name, "setters": setters, "places": places }));
     }
     (objects, limits)
 }
