@@ -10,14 +10,19 @@ import (
 
 type shape uint32
 
-// A callFunc serves a call, and returns its result as JSON or text.
-type callFunc func(ctx context.Context, call *Call) (shape, []byte, error)
+// A callFunc serves a call, and returns its result.
+type callFunc func(ctx context.Context, call *Call) (any, error)
+
+// shaped is a result that has a certain shape.
+type shaped struct {
+	form  shape
+	value any
+}
 
 // Call is a call that a handler serves. Its methods may be used until the handler returns; after
 // that, they have no effect, or fail with ErrClosed.
 type Call struct {
 	owner
-	call      uintptr
 	arguments []byte
 	info      atomic.Pointer[CallInfo]
 }
@@ -28,27 +33,35 @@ var errNothing = errors.New("the call is completed")
 // serve runs a handler in its own goroutine. The call is retained.
 func serve(retained uintptr, run callFunc) {
 	length := new(uintptr)
-	call := &Call{owner: owner{what: "call"}, call: retained}
+	call := &Call{owner: owner{what: "call", object: retained}}
 	arguments := c.PlainCallArguments(retained, length)
 	call.arguments = copied(arguments, *length)
 	// The call has its own end: a task outlives the request that started it.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(cause(retained)))
-	c.CallOnCancel(retained, callbacks.cancel, keep(cancel), callbacks.forget)
+	c.CallOnCancel(&call.owner, callbacks.cancel, keep(cancel), callbacks.forget)
 	go func() {
-		defer call.release(func() { c.CallFree(retained) })
+		defer call.release(c.CallFree)
 		defer cancel(nil)
 		var (
-			form   shape
-			result []byte
+			form    shape
+			encoded string
 		)
-		err := recovered(func() (err error) {
-			form, result, err = run(ctx, call)
+		err := recovered(func() error {
+			result, err := run(ctx, call)
+			if err == nil {
+				form, encoded, err = returned(result)
+			}
 			return err
 		})
 		if err != nil && ctx.Err() != nil {
 			err = errNothing
 		}
-		call.complete(form, result, err)
+		if err == nil {
+			err = unlessEnded(c.CallReturnJson(&call.owner, uint32(form), json.RawMessage(encoded)))
+		}
+		if err != nil {
+			call.fail(err)
+		}
 	}()
 }
 
@@ -76,20 +89,8 @@ func cause(call uintptr) context.Context {
 	return observed(context.Background())
 }
 
-func (call *Call) complete(form shape, result []byte, err error) {
-	if err == nil {
-		err = call.unlessEnded(func(failure *uintptr) uint32 {
-			return c.CallReturnJson(call.call, uint32(form), text(string(result)), failure)
-		})
-	}
-	if err != nil {
-		call.fail(err)
-	}
-}
-
-// unlessEnded is run, except that a call that has already ended is no failure.
-func (call *Call) unlessEnded(function func(failure *uintptr) uint32) error {
-	err := call.run(function)
+// unlessEnded is an error, except that a call that has already ended is no failure.
+func unlessEnded(err error) error {
 	if errors.Is(err, ErrClosed) {
 		return nil
 	}
@@ -106,21 +107,20 @@ func (call *Call) fail(err error) {
 	switch {
 	case errors.Is(err, ErrSuspended), errors.Is(err, errNothing):
 	case errors.As(err, &tool):
-		c.CallFailTool(call.call, text(tool.Message))
+		c.CallFailTool(&call.owner, tool.Message)
 	case errors.As(err, &input):
-		call.requireInput(input)
+		if err := unlessEnded(c.CallRequireInput(&call.owner, input)); err != nil {
+			call.fail(err)
+		}
 	case errors.As(err, &invalid):
-		c.CallFailInvalid(call.call, text(invalid.Path), text(invalid.Message))
+		c.CallFailInvalid(&call.owner, invalid.Path, invalid.Message)
 	case errors.As(err, &known) && known.Kind == ErrProtocol:
-		refused := call.unlessEnded(func(failure *uintptr) uint32 {
-			return c.CallFailProtocol(call.call, int64(known.Code), text(known.Message), text(string(known.Data)), failure)
-		})
-		if refused != nil {
-			c.CallFail(call.call, text(refused.Error()))
+		if err := unlessEnded(c.CallFailProtocol(&call.owner, int64(known.Code), known.Message, known.Data)); err != nil {
+			c.CallFail(&call.owner, err.Error())
 		}
 	default:
 		// The library logs it.
-		c.CallFail(call.call, text(err.Error()))
+		c.CallFail(&call.owner, err.Error())
 	}
 }
 
@@ -129,11 +129,7 @@ func (call *Call) Info() (*CallInfo, error) {
 	if known := call.info.Load(); known != nil {
 		return known, nil
 	}
-	found, err := described(call.run, func(made, failure *uintptr) uint32 { return c.CallInfo(call.call, made, failure) })
-	if err != nil {
-		return nil, err
-	}
-	info, err := decode[CallInfo](found)
+	info, err := decoded[CallInfo](c.CallInfo(&call.owner))
 	call.info.Store(info)
 	return info, err
 }
@@ -144,7 +140,7 @@ func (call *Call) Arguments() json.RawMessage { return call.arguments }
 // Progress reports the progress of the call to its caller, if it asked for that. A total of 0 is
 // unknown.
 func (call *Call) Progress(progress, total float64, message string) {
-	_ = call.run(func(*uintptr) uint32 { return c.CallProgress(call.call, progress, total, text(message)) })
+	c.CallProgress(&call.owner, progress, total, message)
 }
 
 // Log sends a log message to the client of the call. The logger may be empty.
@@ -155,34 +151,27 @@ func (call *Call) Log(level LoggingLevel, logger string, data any) error {
 	if err != nil {
 		return err
 	}
-	return call.unlessEnded(func(failure *uintptr) uint32 {
-		return logJSON()(call.call, text(string(level)), text(logger), text(encoded), failure)
-	})
+	return unlessEnded(invoke(func(failure *uintptr) uint32 {
+		return logJSON()(call.object, text(string(level)), text(logger), text(encoded), failure)
+	}, &call.owner))
 }
 
 // Once runs a function once, even if the handler runs again after a request for input, and returns
 // its stored result from then on.
 func Once[T any](call *Call, name string, run func() (T, error)) (T, error) {
 	var value T
-	stored := new(uintptr)
-	err := call.run(func(*uintptr) uint32 { return c.CallOnce(call.call, text(name), stored) })
+	stored, err := c.CallOnce(&call.owner, name)
 	if errors.Is(err, ErrClosed) {
 		return value, err
 	}
 	if err == nil {
-		return value, json.Unmarshal(taken(*stored), &value)
+		return value, json.Unmarshal(stored, &value)
 	}
 	value, err = run()
 	if err != nil {
 		return value, err
 	}
-	encoded, err := encode(value)
-	if err != nil {
-		return value, err
-	}
-	return value, call.unlessEnded(func(failure *uintptr) uint32 {
-		return c.CallSetOnce(call.call, text(name), text(encoded), failure)
-	})
+	return value, unlessEnded(c.CallSetOnce(&call.owner, name, value))
 }
 
 // An Input is a request for input from the client, for RequireInput. The key is that of its answer.
@@ -209,54 +198,25 @@ type inputError struct {
 
 func (*inputError) Error() string { return "the handler needs input" }
 
-func (call *Call) requireInput(input *inputError) {
-	encoded, err := encode(input)
-	if err == nil {
-		err = call.unlessEnded(func(failure *uintptr) uint32 {
-			return c.CallRequireInput(call.call, text(encoded), failure)
-		})
-	}
-	if err != nil {
-		call.fail(err)
-	}
-}
-
 // StartTask lets a deferred task begin, if the call may become one.
-func (call *Call) StartTask() error {
-	return call.run(func(*uintptr) uint32 { return c.CallStartTask(call.call) })
-}
+func (call *Call) StartTask() error { return c.CallStartTask(&call.owner) }
 
 // SetTaskMessage sets the status message of the task that the call runs as.
 func (call *Call) SetTaskMessage(message string) error {
-	return call.run(func(*uintptr) uint32 { return c.CallSetTaskMessage(call.call, text(message)) })
+	return c.CallSetTaskMessage(&call.owner, message)
 }
 
 // CloseStream closes the stream of the response, so that the client reconnects for the rest.
-func (call *Call) CloseStream() error {
-	return call.run(func(*uintptr) uint32 { return c.CallCloseStream(call.call) })
-}
+func (call *Call) CloseStream() error { return c.CallCloseStream(&call.owner) }
 
 // abandon is for the requests of calls, which the library cannot cancel.
 func abandon(string) {}
 
 // ask sends a request to the client of a call.
 func ask[T any](ctx context.Context, call *Call, method string, params any, options []RequestOptions) (*T, error) {
-	encoded, err := encode(params)
-	if err != nil {
-		return nil, err
-	}
-	prepared, err := prepare(ctx, false, false, options)
-	if err != nil {
-		return nil, err
-	}
-	defer prepared.free()
-	result, err := await(ctx, prepared, call.run, abandon, func(data uintptr, failure *uintptr) uint32 {
-		return c.CallStartRequest(call.call, text(method), text(encoded), prepared.options, callbacks.answer, data, 0, failure)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return decode[T](result)
+	return decoded[T](await(ctx, false, false, options, func(options uintptr, data handle) error {
+		return c.CallStartRequest(&call.owner, method, params, options, callbacks.answer, data, 0)
+	}, abandon))
 }
 
 // Elicit asks the user to fill in a form whose fields are those of T, which has a JSON Schema as the
@@ -291,23 +251,14 @@ func (call *Call) Request(ctx context.Context, method string, params any, option
 // be nil for the original ones. The context of the handler has the values of ctx. It returns the
 // result as JSON.
 func (call *Call) Next(ctx context.Context, params any) (json.RawMessage, error) {
-	err := call.run(func(*uintptr) uint32 {
-		return c.CallSetVar(call.call, text(contextVar), keep(ctx), callbacks.forget)
-	})
-	if err != nil {
+	passed := keep(ctx)
+	if err := c.CallSetVar(&call.owner, contextVar, passed, callbacks.forget); err != nil {
+		forget(passed)
 		return nil, err
 	}
-	encoded := ""
-	if params != nil {
-		given, err := encode(params)
-		if err != nil {
-			return nil, err
-		}
-		encoded = given
-	}
-	return await(ctx, noOptions, call.run, abandon, func(data uintptr, failure *uintptr) uint32 {
-		return c.CallNext(call.call, text(encoded), callbacks.answer, data, 0, failure)
-	})
+	return await(ctx, false, false, nil, func(_ uintptr, data handle) error {
+		return c.CallNext(&call.owner, params, callbacks.answer, data, 0)
+	}, abandon)
 }
 
 // answering is a handler of a client with typed parameters and a typed result.
@@ -316,22 +267,18 @@ func answering[In, Out any](handle func(context.Context, *In) (*Out, error)) cal
 }
 
 func typed[In, Out any](form shape, handle func(context.Context, *In) (*Out, error)) callFunc {
-	return taking(func(ctx context.Context, _ *Call, given *In) (shape, []byte, error) {
+	return taking(func(ctx context.Context, _ *Call, given *In) (any, error) {
 		result, err := handle(ctx, given)
-		if err != nil {
-			return 0, nil, err
-		}
-		encoded, err := encodeAny(result)
-		return form, []byte(encoded), err
+		return shaped{form, result}, err
 	})
 }
 
 // taking is a function that takes the arguments of its calls.
-func taking[In any](run func(ctx context.Context, call *Call, given *In) (shape, []byte, error)) callFunc {
-	return func(ctx context.Context, call *Call) (shape, []byte, error) {
+func taking[In any](run func(ctx context.Context, call *Call, given *In) (any, error)) callFunc {
+	return func(ctx context.Context, call *Call) (any, error) {
 		given, err := decode[In](call.arguments)
 		if err != nil {
-			return 0, nil, &InvalidError{Message: err.Error()}
+			return nil, &InvalidError{Message: err.Error()}
 		}
 		return run(ctx, call, given)
 	}

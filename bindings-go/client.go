@@ -7,7 +7,6 @@ import (
 	"iter"
 	"maps"
 	"runtime"
-	"strings"
 	"sync"
 	"time"
 )
@@ -16,7 +15,6 @@ import (
 // use it.
 type Client struct {
 	owner
-	client uintptr
 	// memory is the use of a server in this process.
 	memory *user
 	// patience is how long a child gets to exit, in milliseconds.
@@ -37,17 +35,13 @@ type notification struct {
 
 // Connect connects to a server over HTTP.
 func Connect(ctx context.Context, url string, options ClientOptions) (*Client, error) {
-	return connect(ctx, options, invoke, func(set uintptr, client, failure *uintptr) uint32 {
-		return c.ClientConnectHttp(text(url), set, client, failure)
-	})
+	return connect(ctx, options, func(set uintptr) (uintptr, error) { return c.ClientConnectHttp(url, set) })
 }
 
 // ConnectConfig connects to a configured server: an entry of mcpServers, a configuration with one
 // server as JSON, or the path of its file.
 func ConnectConfig(ctx context.Context, config string, options ClientOptions) (*Client, error) {
-	return connect(ctx, options, invoke, func(set uintptr, client, failure *uintptr) uint32 {
-		return c.ClientConnectConfig(text(config), set, client, failure)
-	})
+	return connect(ctx, options, func(set uintptr) (uintptr, error) { return c.ClientConnectConfig(config, set) })
 }
 
 // ConnectMemory connects to a server in this process. Its handlers get the values of the context of
@@ -57,9 +51,7 @@ func ConnectMemory(ctx context.Context, server *Server, options ClientOptions) (
 	if err != nil {
 		return nil, err
 	}
-	client, err := connect(ctx, options, server.run, func(set uintptr, client, failure *uintptr) uint32 {
-		return c.ClientConnectMemory(server.server, set, client, failure)
-	})
+	client, err := connect(ctx, options, func(set uintptr) (uintptr, error) { return c.ClientConnectMemory(&server.owner, set) })
 	if err != nil {
 		user.end()
 		return nil, err
@@ -69,32 +61,28 @@ func ConnectMemory(ctx context.Context, server *Server, options ClientOptions) (
 }
 
 // connect opens a connection, and closes it again if the context ends before it is established.
-func connect(ctx context.Context, options ClientOptions, run runner, open func(options uintptr, client, failure *uintptr) uint32) (*Client, error) {
+func connect(ctx context.Context, options ClientOptions, open func(options uintptr) (uintptr, error)) (*Client, error) {
 	client := &Client{owner: owner{what: "client"}, heard: newQueue[notification](maxNotifications), patience: orDefault(options.CloseTimeout, 2*time.Second)}
 	set, err := client.options(options)
-	if set != 0 {
-		defer c.ClientOptionsFree(set)
-	}
-	if err == nil {
-		err = sending(ctx, func() (err error) {
-			client.client, err = madeBy(run, func(made, failure *uintptr) uint32 { return open(set, made, failure) })
-			return err
-		})
-	}
 	if err != nil {
-		if isOAuth := strings.Contains(err.Error(), "auth."); isOAuth {
-			return nil, spelled(err, options.Auth)
-		}
-		return nil, spelled(err, options)
+		return nil, err
+	}
+	defer c.ClientOptionsFree(set)
+	err = sending(ctx, func() (err error) {
+		client.object, err = open(set)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	client.close = sync.OnceValue(client.end)
 	go client.hear(&options.ClientHandlers)
 	select {
 	case <-untilTrue(client.isDecided):
-		if c.ClientOpened(client.client) {
+		if c.ClientOpened(client.object) {
 			return client, nil
 		}
-		err = client.run(func(failure *uintptr) uint32 { return c.ClientEnd(client.client, failure) })
+		err = c.ClientEnd(&client.owner)
 		if err == nil {
 			err = &Error{Kind: ErrClosed, Message: "the connection was closed before it was established"}
 		}
@@ -109,10 +97,10 @@ func connect(ctx context.Context, options ClientOptions, run runner, open func(o
 // isDecided says whether the connection is established, or has failed.
 func (client *Client) isDecided() bool {
 	isDecided := true
-	_ = client.run(func(*uintptr) uint32 {
-		isDecided = c.ClientOpened(client.client) || c.ClientClosed(client.client)
+	_ = invoke(func(*uintptr) uint32 {
+		isDecided = c.ClientOpened(client.object) || c.ClientClosed(client.object)
 		return 0
-	})
+	}, &client.owner)
 	return isDecided
 }
 
@@ -121,23 +109,17 @@ func (client *Client) options(options ClientOptions) (uintptr, error) {
 	if err != nil {
 		return 0, err
 	}
-	set, err := made(c.ClientOptionsNew)
+	options.Listen = options.Listen || options.subscribes()
+	members := inJSON(options)
+	if options.Info.Name == "" {
+		delete(members, "info")
+	}
+	set, err := c.ClientOptionsFromJson(members)
 	if err != nil {
 		return 0, err
 	}
 	c.ClientOptionsSetPort(set, shared)
 	c.ClientOptionsSetBackground(set, true)
-	if options.subscribes() {
-		options.Listen = true
-	}
-	if options.Info.Name != "" {
-		c.ClientOptionsSetInfo(set, text(options.Info.Name), text(options.Info.Version))
-	}
-	to := &setting{object: set}
-	to.json(c.ClientOptionsSetAuth, inJSON(options.Auth))
-	if options.applyTo(to); to.err != nil {
-		return set, to.err
-	}
 	functions := options.callbacks()
 	maps.Copy(functions, options.transport)
 	for name, run := range functions {
@@ -164,10 +146,10 @@ func (client *Client) hear(handlers *ClientHandlers) {
 func (client *Client) Close() error { return client.close() }
 
 func (client *Client) end() error {
-	err := client.run(func(failure *uintptr) uint32 { return c.ClientStartClose(client.client, client.patience, failure) })
-	ended := untilTrue(func() bool { return c.ClientClosed(client.client) })
+	err := c.ClientStartClose(&client.owner, client.patience)
+	ended := untilTrue(func() bool { return c.ClientClosed(client.object) })
 	late := client.closed(ended, client.patience, func() error {
-		client.release(func() { c.ClientFree(client.client) })
+		client.release(c.ClientFree)
 		client.heard.close()
 		if client.memory != nil {
 			client.memory.end()
@@ -179,41 +161,21 @@ func (client *Client) end() error {
 
 // Info describes the server and the connection.
 func (client *Client) Info() (*ClientInfo, error) {
-	found, err := described(client.run, func(made, failure *uintptr) uint32 {
-		return c.ClientInfo(client.client, made, failure)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return decode[ClientInfo](found)
+	return decoded[ClientInfo](c.ClientInfo(&client.owner))
 }
 
 // Request sends any request and returns its result as JSON.
 func (client *Client) Request(ctx context.Context, method string, params any, options ...RequestOptions) (json.RawMessage, error) {
-	return client.send(ctx, method, params, false, options)
+	return client.start(ctx, new(uint64), method, params, false, options)
 }
 
 // Notify sends any notification.
 func (client *Client) Notify(method string, params any) error {
-	encoded, err := encode(params)
-	if err != nil {
-		return err
-	}
-	return client.run(func(failure *uintptr) uint32 {
-		return c.ClientNotify(client.client, text(method), text(encoded), failure)
-	})
+	return c.ClientNotify(&client.owner, method, params)
 }
 
 // SetRoots sets the directories and files in which servers may work, and tells the server.
-func (client *Client) SetRoots(roots []Root) error {
-	encoded, err := encode(roots)
-	if err != nil {
-		return err
-	}
-	return client.run(func(failure *uintptr) uint32 {
-		return c.ClientSetRoots(client.client, text(encoded), failure)
-	})
-}
+func (client *Client) SetRoots(roots []Root) error { return c.ClientSetRoots(&client.owner, roots) }
 
 // CallTool calls a tool of a client, and reads its structured content, or else its text as JSON. A
 // failure of the tool is a *ToolError.
@@ -233,31 +195,17 @@ func CallTool[Out any](ctx context.Context, client *Client, name string, argumen
 	return value, json.Unmarshal(structured, &value)
 }
 
-func (client *Client) send(ctx context.Context, method string, params any, all bool, options []RequestOptions) ([]byte, error) {
-	return client.start(ctx, new(uint64), method, params, all, options)
-}
-
 func (client *Client) start(ctx context.Context, ticket *uint64, method string, params any, all bool, options []RequestOptions) ([]byte, error) {
-	encoded, err := encode(params)
-	if err != nil {
-		return nil, err
-	}
-	prepared, err := prepare(ctx, client.memory != nil, all, options)
-	if err != nil {
-		return nil, err
-	}
-	defer prepared.free()
-	return client.await(ctx, prepared, ticket, func(data uintptr, failure *uintptr) uint32 {
-		return c.ClientStart(client.client, text(method), text(encoded), prepared.options, callbacks.reply, data, 0, ticket, failure)
+	return client.await(ctx, ticket, client.memory != nil, all, options, func(options uintptr, data handle) (uint64, error) {
+		return c.ClientStart(&client.owner, method, params, options, callbacks.reply, data, 0)
 	})
 }
 
-func (client *Client) await(ctx context.Context, prepared *prepared, ticket *uint64, start func(data uintptr, failure *uintptr) uint32) ([]byte, error) {
-	return await(ctx, prepared, client.run, func(reason string) {
-		_ = client.run(func(failure *uintptr) uint32 {
-			return c.ClientCancel(client.client, *ticket, text(reason), failure)
-		})
-	}, start)
+func (client *Client) await(ctx context.Context, ticket *uint64, inMemory, all bool, options []RequestOptions, start func(options uintptr, data handle) (uint64, error)) ([]byte, error) {
+	return await(ctx, inMemory, all, options, func(options uintptr, data handle) (err error) {
+		*ticket, err = start(options, data)
+		return err
+	}, func(reason string) { _ = c.ClientCancel(&client.owner, *ticket, reason) })
 }
 
 // A stream is a subscription or a task: a request whose ticket stays valid until it is closed.
@@ -279,25 +227,20 @@ func (client *Client) open(ctx context.Context, method string, params any) (*str
 	return opened, reply, nil
 }
 
-func (s stream) close() error {
-	return s.client.run(func(failure *uintptr) uint32 {
-		return c.ClientUnsubscribe(s.client.client, s.ticket, failure)
-	})
-}
+func (s stream) close() error { return c.ClientUnsubscribe(&s.client.owner, s.ticket) }
 
 // request sends a request about the stream.
-func (s *stream) request(ctx context.Context, start func(data uintptr, ticket *uint64, failure *uintptr) uint32) ([]byte, error) {
+func (s *stream) request(ctx context.Context, start func(client *owner, stream uint64, options, callback, data, destructor uintptr) (uint64, error)) ([]byte, error) {
 	defer runtime.KeepAlive(s)
-	ticket := new(uint64)
-	return s.client.await(ctx, noOptions, ticket, func(data uintptr, failure *uintptr) uint32 { return start(data, ticket, failure) })
+	return s.client.await(ctx, new(uint64), false, false, nil, func(options uintptr, data handle) (uint64, error) {
+		return start(&s.client.owner, s.ticket, options, callbacks.reply, data, 0)
+	})
 }
 
 // follow iterates over a stream until its end, which is null.
 func follow[T any](ctx context.Context, stream *stream, yield func(*T, error) bool) {
 	for {
-		result, err := stream.request(ctx, func(data uintptr, ticket *uint64, failure *uintptr) uint32 {
-			return c.ClientStartNextChange(stream.client.client, stream.ticket, 0, callbacks.reply, data, 0, ticket, failure)
-		})
+		result, err := stream.request(ctx, c.ClientStartNextChange)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -313,11 +256,7 @@ func follow[T any](ctx context.Context, stream *stream, yield func(*T, error) bo
 }
 
 func request[T any](ctx context.Context, client *Client, method string, params any, all bool, options []RequestOptions) (*T, error) {
-	result, err := client.send(ctx, method, params, all, options)
-	if err != nil {
-		return nil, err
-	}
-	return decode[T](result)
+	return decoded[T](client.start(ctx, new(uint64), method, params, all, options))
 }
 
 // Subscribe subscribes to changes of the server, and iterates over them until the loop ends, the
@@ -365,25 +304,13 @@ func (task *RunningTask) States(ctx context.Context) iter.Seq2[*Task, error] {
 
 // Result waits for the result of the tool.
 func (task *RunningTask) Result(ctx context.Context) (*CallToolResult, error) {
-	stream := task.stream
-	result, err := stream.request(ctx, func(data uintptr, ticket *uint64, failure *uintptr) uint32 {
-		return c.ClientStartTaskResult(stream.client.client, stream.ticket, 0, callbacks.reply, data, 0, ticket, failure)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return decode[CallToolResult](result)
+	return decoded[CallToolResult](task.stream.request(ctx, c.ClientStartTaskResult))
 }
 
 // Respond answers the requests for input of the task, by their keys.
 func (task *RunningTask) Respond(ctx context.Context, responses map[string]any) error {
-	encoded, err := encode(responses)
-	if err != nil {
-		return err
-	}
-	stream := task.stream
-	_, err = stream.request(ctx, func(data uintptr, ticket *uint64, failure *uintptr) uint32 {
-		return c.ClientStartTaskRespond(stream.client.client, stream.ticket, text(encoded), 0, callbacks.reply, data, 0, ticket, failure)
+	_, err := task.stream.request(ctx, func(client *owner, task uint64, options, callback, data, destructor uintptr) (uint64, error) {
+		return c.ClientStartTaskRespond(client, task, responses, options, callback, data, destructor)
 	})
 	return err
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"io/fs"
 	"reflect"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -37,38 +36,37 @@ func AddTool[In, Out any](server *Server, tool Tool, handle func(context.Context
 		tool.OutputSchema, isWrapped = schema, wrapped
 		entry["wrapOutput"] = wrapped
 	}
-	return server.add("tool", entry, taking(func(ctx context.Context, call *Call, given *In) (shape, []byte, error) {
+	return server.add("tool", entry, taking(func(ctx context.Context, call *Call, given *In) (any, error) {
 		result, err := handle(ctx, call, *given)
-		form, encoded, err := returned(result, err)
 		if isWrapped {
-			form = shapeValue
+			return shaped{shapeValue, filled(result)}, err
 		}
-		return form, encoded, err
+		return result, err
 	}))
 }
 
 // returned is the result of a handler as a shape of the library.
-func returned(result any, err error) (shape, []byte, error) {
-	if err != nil {
-		return 0, nil, err
-	}
-	form := shapeValue
+func returned(result any) (form shape, encoded string, err error) {
+	form = shapeValue
 	switch value := result.(type) {
+	case shaped:
+		encoded, err = encodeAny(value.value)
+		return value.form, encoded, err
 	case string:
-		return shapeText, []byte(value), nil
+		return shapeText, value, nil
+	case json.RawMessage:
+		return form, string(value), nil
 	case *CallToolResult, CallToolResult, *GetPromptResult, GetPromptResult, *ReadResourceResult, ReadResourceResult:
 		form = shapeResult
 	case ContentBlock, ContentBlocks, []ContentBlock, PromptMessage, *PromptMessage, []PromptMessage, ResourceContents, *ResourceContents, []ResourceContents:
 		form = shapeContent
-	case json.RawMessage:
-		return form, value, nil
 	}
-	encoded, err := encodeAny(filled(result))
+	encoded, err = encodeAny(filled(result))
 	// A type that writes itself may be an object, or not be one.
 	if form == shapeValue && strings.HasPrefix(encoded, "{") {
 		form = shapeObject
 	}
-	return form, []byte(encoded), err
+	return form, encoded, err
 }
 
 // encodeAny is encode, except that nil is null.
@@ -99,12 +97,12 @@ func reading(handle ResourceHandler, kind string) callFunc {
 	return taking(func(ctx context.Context, call *Call, given *struct {
 		URI       string
 		Variables map[string]string
-	}) (shape, []byte, error) {
+	}) (any, error) {
 		result, err := handle(ctx, call, given.URI, given.Variables)
 		if bytes, isBytes := result.([]byte); isBytes {
 			result = ResourceContents{URI: given.URI, MIMEType: kind, Blob: append([]byte{}, bytes...)}
 		}
-		return returned(result, err)
+		return result, err
 	})
 }
 
@@ -114,8 +112,8 @@ type PromptHandler = func(ctx context.Context, call *Call, arguments map[string]
 
 // AddPrompt adds a prompt.
 func (server *Server) AddPrompt(prompt Prompt, handle PromptHandler, options ...PromptOptions) (*Feature, error) {
-	return server.add("prompt", first("prompt", prompt, options), taking(func(ctx context.Context, call *Call, given *map[string]string) (shape, []byte, error) {
-		return returned(handle(ctx, call, *given))
+	return server.add("prompt", first("prompt", prompt, options), taking(func(ctx context.Context, call *Call, given *map[string]string) (any, error) {
+		return handle(ctx, call, *given)
 	}))
 }
 
@@ -133,13 +131,9 @@ func (server *Server) AddCompletion(reference CompletionReference, argument stri
 
 // AddRequestHandler serves a request beyond the protocol, such as "com.acme/sum".
 func AddRequestHandler[In, Out any](server *Server, method string, handle func(context.Context, *Call, In) (*Out, error), options ...RequestHandlerOptions) (*Feature, error) {
-	return server.add("requestHandler", first("method", method, options), taking(func(ctx context.Context, call *Call, given *In) (shape, []byte, error) {
+	return server.add("requestHandler", first("method", method, options), taking(func(ctx context.Context, call *Call, given *In) (any, error) {
 		result, err := handle(ctx, call, *given)
-		if err != nil {
-			return 0, nil, err
-		}
-		encoded, err := encodeAny(filled(result))
-		return shapeValue, []byte(encoded), err
+		return shaped{shapeValue, filled(result)}, err
 	}))
 }
 
@@ -152,9 +146,9 @@ func (server *Server) AddVerifier(verify func(context.Context, *AccessToken) (*I
 // AddVisibility decides who can see and call the features whose option Visible it is. It gets the
 // name of a feature. Tell clients of a changed decision with ListChanged.
 func (server *Server) AddVisibility(decide func(ctx context.Context, call *Call, name string) (bool, error)) (*Feature, error) {
-	return server.add("visibility", map[string]any{}, taking(func(ctx context.Context, call *Call, given *struct{ Name string }) (shape, []byte, error) {
+	return server.add("visibility", map[string]any{}, taking(func(ctx context.Context, call *Call, given *struct{ Name string }) (any, error) {
 		visible, err := decide(ctx, call, given.Name)
-		return shapeValue, strconv.AppendBool(nil, visible), err
+		return shaped{shapeValue, visible}, err
 	}))
 }
 
@@ -165,16 +159,12 @@ func (server *Server) AddProvider(of string, list func(ctx context.Context, curs
 	return server.add("provider", map[string]any{"of": of}, taking(func(ctx context.Context, call *Call, given *struct {
 		List *struct{ Cursor string }
 		Get  json.RawMessage
-	}) (shape, []byte, error) {
+	}) (any, error) {
 		if given.List == nil {
-			return returned(get(ctx, call, given.Get))
+			return get(ctx, call, given.Get)
 		}
 		items, next, err := list(ctx, given.List.Cursor)
-		if err != nil {
-			return 0, nil, err
-		}
-		encoded, err := encode(map[string]any{"items": items, "nextCursor": optional(next)})
-		return shapeValue, []byte(encoded), err
+		return shaped{shapeValue, map[string]any{"items": items, "nextCursor": optional(next)}}, err
 	}))
 }
 

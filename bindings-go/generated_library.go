@@ -2,368 +2,814 @@
 
 package trunkline
 
-import "github.com/ebitengine/purego"
+import (
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+)
 
 // c has the functions of the library that this package uses.
-var c struct {
-	CallCloseStream                        func(call uintptr) uint32
-	CallExchangeData                       func(call uintptr) uintptr
-	CallFail                               func(call uintptr, message str) uint32
-	CallFailInvalid                        func(call uintptr, path str, message str) uint32
-	CallFailProtocol                       func(call uintptr, code int64, message str, data str, error *uintptr) uint32
-	CallFailTool                           func(call uintptr, message str) uint32
-	CallFree                               func(call uintptr)
-	CallInfo                               func(call uintptr, description *uintptr, error *uintptr) uint32
-	CallNext                               func(call uintptr, params str, callback uintptr, userData uintptr, destructor uintptr, error *uintptr) uint32
-	CallOnCancel                           func(call uintptr, callback uintptr, userData uintptr, destructor uintptr) uint32
-	CallOnce                               func(call uintptr, name str, value *uintptr) uint32
-	CallProgress                           func(call uintptr, progress float64, total float64, message str) uint32
-	CallRequireInput                       func(call uintptr, json str, error *uintptr) uint32
-	CallRetain                             func(call uintptr) uintptr
-	CallReturnJson                         func(call uintptr, shape uint32, json str, error *uintptr) uint32
-	CallSetOnce                            func(call uintptr, name str, value str, error *uintptr) uint32
-	CallSetTaskMessage                     func(call uintptr, taskMessage str) uint32
-	CallSetVar                             func(call uintptr, name str, value uintptr, destructor uintptr) uint32
-	CallStartRequest                       func(call uintptr, method str, params str, options uintptr, callback uintptr, userData uintptr, destructor uintptr, error *uintptr) uint32
-	CallStartTask                          func(call uintptr) uint32
-	CallVar                                func(call uintptr, name str) uintptr
-	ClientAsServer                         func(client uintptr, json *uintptr, error *uintptr) uint32
-	ClientCancel                           func(client uintptr, ticket uint64, reason str, error *uintptr) uint32
-	ClientClosed                           func(client uintptr) bool
-	ClientConnectChannel                   func(options uintptr, client *uintptr, error *uintptr) uint32
-	ClientConnectChild                     func(command *str, count uintptr, options uintptr, client *uintptr, error *uintptr) uint32
-	ClientConnectConfig                    func(server str, options uintptr, client *uintptr, error *uintptr) uint32
-	ClientConnectGroup                     func(servers str, options uintptr, client *uintptr, error *uintptr) uint32
-	ClientConnectHttp                      func(url str, options uintptr, client *uintptr, error *uintptr) uint32
-	ClientConnectMemory                    func(server uintptr, options uintptr, client *uintptr, error *uintptr) uint32
-	ClientEnd                              func(client uintptr, error *uintptr) uint32
-	ClientFree                             func(client uintptr)
-	ClientInfo                             func(client uintptr, description *uintptr, error *uintptr) uint32
-	ClientNotify                           func(client uintptr, method str, params str, error *uintptr) uint32
-	ClientOpened                           func(client uintptr) bool
-	ClientOptionsFree                      func(options uintptr)
-	ClientOptionsNew                       func(options *uintptr, error *uintptr) uint32
-	ClientOptionsOnNotification            func(options uintptr, callback uintptr, userData uintptr, destructor uintptr) uint32
-	ClientOptionsSetAuth                   func(options uintptr, auth str) uint32
-	ClientOptionsSetBackground             func(options uintptr, background bool) uint32
-	ClientOptionsSetCa                     func(options uintptr, ca str) uint32
-	ClientOptionsSetCache                  func(options uintptr, cache bool) uint32
-	ClientOptionsSetCapabilities           func(options uintptr, capabilities str) uint32
-	ClientOptionsSetClientCertificate      func(options uintptr, clientCertificate str) uint32
-	ClientOptionsSetClientKey              func(options uintptr, clientKey str) uint32
-	ClientOptionsSetCloseTimeoutMs         func(options uintptr, closeTimeoutMs uint64) uint32
-	ClientOptionsSetConnectTimeoutMs       func(options uintptr, connectTimeoutMs uint64) uint32
-	ClientOptionsSetCwd                    func(options uintptr, cwd str) uint32
-	ClientOptionsSetEnv                    func(options uintptr, name str, value str) uint32
-	ClientOptionsSetHeader                 func(options uintptr, name str, value str) uint32
-	ClientOptionsSetHostTaskTtlMs          func(options uintptr, hostTaskTtlMs uint64) uint32
-	ClientOptionsSetInfo                   func(options uintptr, name str, version str) uint32
-	ClientOptionsSetInheritEnv             func(options uintptr, inheritEnv bool) uint32
-	ClientOptionsSetInputTimeoutMs         func(options uintptr, inputTimeoutMs uint64) uint32
-	ClientOptionsSetListen                 func(options uintptr, listen bool) uint32
-	ClientOptionsSetLogLevel               func(options uintptr, logLevel str) uint32
-	ClientOptionsSetMaxCacheBytes          func(options uintptr, maxCacheBytes uint64) uint32
-	ClientOptionsSetMaxHostTaskBytes       func(options uintptr, maxHostTaskBytes uint64) uint32
-	ClientOptionsSetMaxHostTasks           func(options uintptr, maxHostTasks uint64) uint32
-	ClientOptionsSetMaxInputRounds         func(options uintptr, maxInputRounds uint64) uint32
-	ClientOptionsSetMaxMessageBytes        func(options uintptr, maxMessageBytes uint64) uint32
-	ClientOptionsSetMaxTimeoutMs           func(options uintptr, maxTimeoutMs uint64) uint32
-	ClientOptionsSetMaxValues              func(options uintptr, maxValues uint64) uint32
-	ClientOptionsSetPort                   func(options uintptr, port uintptr) uint32
-	ClientOptionsSetProbeTimeoutMs         func(options uintptr, probeTimeoutMs uint64) uint32
-	ClientOptionsSetProxy                  func(options uintptr, proxy str) uint32
-	ClientOptionsSetReconnect              func(options uintptr, reconnect bool) uint32
-	ClientOptionsSetRelatedRequestsOnly    func(options uintptr, relatedRequestsOnly bool) uint32
-	ClientOptionsSetRevision               func(options uintptr, revision str) uint32
-	ClientOptionsSetRoots                  func(options uintptr, roots str) uint32
-	ClientOptionsSetStderr                 func(options uintptr, destination str) uint32
-	ClientOptionsSetStderrFile             func(options uintptr, stderrFile str) uint32
-	ClientOptionsSetTelemetry              func(options uintptr, telemetry bool) uint32
-	ClientOptionsSetTerminalForms          func(options uintptr, terminalForms bool) uint32
-	ClientOptionsSetTimeoutMs              func(options uintptr, timeoutMs uint64) uint32
-	ClientOptionsSetValidateResults        func(options uintptr, validateResults bool) uint32
-	ClientOptionsSetVariable               func(options uintptr, name str, value str) uint32
-	ClientSetRoots                         func(client uintptr, roots str, error *uintptr) uint32
-	ClientStart                            func(client uintptr, method str, params str, options uintptr, callback uintptr, userData uintptr, destructor uintptr, ticket *uint64, error *uintptr) uint32
-	ClientStartClose                       func(client uintptr, deadlineMs uint64, error *uintptr) uint32
-	ClientStartNextChange                  func(client uintptr, subscription uint64, options uintptr, callback uintptr, userData uintptr, destructor uintptr, ticket *uint64, error *uintptr) uint32
-	ClientStartTaskRespond                 func(client uintptr, task uint64, responses str, options uintptr, callback uintptr, userData uintptr, destructor uintptr, ticket *uint64, error *uintptr) uint32
-	ClientStartTaskResult                  func(client uintptr, task uint64, options uintptr, callback uintptr, userData uintptr, destructor uintptr, ticket *uint64, error *uintptr) uint32
-	ClientUnsubscribe                      func(client uintptr, subscription uint64, error *uintptr) uint32
-	Dispatch                               func(port uintptr, timeoutMs uint64, count *uintptr, error *uintptr) uint32
-	ErrorFree                              func(error uintptr)
-	ErrorJson                              func(error uintptr, json *str) uint32
-	HttpBody                               func(exchange uintptr, data *byte, len uintptr, end bool, wanted *bool, error *uintptr) uint32
-	HttpCancel                             func(exchange uintptr) uint32
-	HttpCredit                             func(exchange uintptr, len uintptr) uint32
-	HttpExchangeFree                       func(exchange uintptr)
-	HttpOptionsAddTrustedProxy             func(options uintptr, trustedProxy str) uint32
-	HttpOptionsAllowHost                   func(options uintptr, allowedHost str) uint32
-	HttpOptionsAllowOrigin                 func(options uintptr, allowedOrigin str) uint32
-	HttpOptionsFree                        func(options uintptr)
-	HttpOptionsNew                         func(options *uintptr, error *uintptr) uint32
-	HttpOptionsSetAuth                     func(options uintptr, auth str) uint32
-	HttpOptionsSetHealth                   func(options uintptr, health bool) uint32
-	HttpOptionsSetHost                     func(options uintptr, host str) uint32
-	HttpOptionsSetIdleTimeoutMs            func(options uintptr, idleTimeoutMs uint64) uint32
-	HttpOptionsSetJson                     func(options uintptr, json bool) uint32
-	HttpOptionsSetMaxBodyBytes             func(options uintptr, maxBodyBytes uint64) uint32
-	HttpOptionsSetMaxConnections           func(options uintptr, maxConnections uint64) uint32
-	HttpOptionsSetMaxConnectionsPerAddress func(options uintptr, maxConnectionsPerAddress uint64) uint32
-	HttpOptionsSetMaxReplayBytes           func(options uintptr, maxReplayBytes uint64) uint32
-	HttpOptionsSetMaxRequests              func(options uintptr, maxRequests uint64) uint32
-	HttpOptionsSetPath                     func(options uintptr, path str) uint32
-	HttpOptionsSetPort                     func(options uintptr, port uint64) uint32
-	HttpOptionsSetRateBurst                func(options uintptr, rateBurst uint64) uint32
-	HttpOptionsSetRateLimit                func(options uintptr, rateLimit uint64) uint32
-	HttpOptionsSetReplay                   func(options uintptr, replayEvents uint64, replayBytes uint64) uint32
-	HttpOptionsSetRetryMs                  func(options uintptr, retryMs uint64) uint32
-	HttpOptionsSetSse                      func(options uintptr, stream str, messages str) uint32
-	HttpOptionsSetStateless                func(options uintptr, stateless bool) uint32
-	HttpOptionsSetUnix                     func(options uintptr, path str, mode uint32) uint32
-	HttpOptionsSetWriteTimeoutMs           func(options uintptr, writeTimeoutMs uint64) uint32
-	HttpRequest                            func(listener uintptr, method str, target str, headers *header, headerCount uintptr, remoteAddress str, endOfRequest bool, head uintptr, chunk uintptr, end uintptr, userData uintptr, destructor uintptr, exchange *uintptr, error *uintptr) uint32
-	ListenerClosed                         func(listener uintptr) bool
-	ListenerEnd                            func(listener uintptr, error *uintptr) uint32
-	ListenerFree                           func(listener uintptr)
-	ListenerStartClose                     func(listener uintptr, deadlineMs uint64, error *uintptr) uint32
-	PlainCallArguments                     func(call uintptr, len *uintptr) *byte
-	PlainListenerUrl                       func(listener uintptr) string
-	PlainText                              func(text uintptr, len *uintptr) *byte
-	PlainVersion                           func() string
-	PortMeasurements                       func(port uintptr, json *uintptr, error *uintptr) uint32
-	PortNew                                func(port *uintptr, error *uintptr) uint32
-	PortOnLog                              func(port uintptr, callback uintptr, userData uintptr, destructor uintptr) uint32
-	PortOnTelemetry                        func(port uintptr, begin uintptr, scope uintptr, end uintptr, userData uintptr, destructor uintptr) uint32
-	RequestOptionsFree                     func(options uintptr)
-	RequestOptionsNew                      func(options *uintptr, error *uintptr) uint32
-	RequestOptionsOnProgress               func(options uintptr, callback uintptr, userData uintptr, destructor uintptr) uint32
-	RequestOptionsSetAll                   func(options uintptr, all bool) uint32
-	RequestOptionsSetFresh                 func(options uintptr, fresh bool) uint32
-	RequestOptionsSetInputResponses        func(options uintptr, inputResponses str) uint32
-	RequestOptionsSetKey                   func(options uintptr, key str) uint32
-	RequestOptionsSetManualInput           func(options uintptr, manualInput bool) uint32
-	RequestOptionsSetMaxTimeoutMs          func(options uintptr, maxTimeoutMs uint64) uint32
-	RequestOptionsSetRequestState          func(options uintptr, requestState str) uint32
-	RequestOptionsSetTimeoutMs             func(options uintptr, timeoutMs uint64) uint32
-	RequestOptionsSetUserData              func(options uintptr, userData uintptr, destructor uintptr) uint32
-	ServerAdd                              func(server uintptr, kind str, entry str, callback uintptr, userData uintptr, destructor uintptr, registration *uint64, error *uintptr) uint32
-	ServerCheckStore                       func(server uintptr, findings *uintptr, error *uintptr) uint32
-	ServerElicitationComplete              func(server uintptr, id str, error *uintptr) uint32
-	ServerFree                             func(server uintptr)
-	ServerHoldStdio                        func(server uintptr, error *uintptr) uint32
-	ServerListChanged                      func(server uintptr, category str, error *uintptr) uint32
-	ServerListenHttp                       func(server uintptr, options uintptr, listener *uintptr, error *uintptr) uint32
-	ServerListenStdio                      func(server uintptr, listener *uintptr, error *uintptr) uint32
-	ServerMount                            func(server uintptr, prefix str, other uintptr, registration *uint64, error *uintptr) uint32
-	ServerMountHttp                        func(server uintptr, options uintptr, listener *uintptr, error *uintptr) uint32
-	ServerNewWith                          func(name str, version str, options uintptr, server *uintptr, error *uintptr) uint32
-	ServerOptionsAddStateKey               func(options uintptr, stateKey str) uint32
-	ServerOptionsFree                      func(options uintptr)
-	ServerOptionsNew                       func(options *uintptr, error *uintptr) uint32
-	ServerOptionsSetCache                  func(options uintptr, ttlMs uint64, cacheScope str) uint32
-	ServerOptionsSetClientRequestTasks     func(options uintptr, clientRequestTasks bool) uint32
-	ServerOptionsSetDebug                  func(options uintptr, debug bool) uint32
-	ServerOptionsSetDescription            func(options uintptr, description str) uint32
-	ServerOptionsSetExperimental           func(options uintptr, name str, settings str) uint32
-	ServerOptionsSetExtension              func(options uintptr, name str, settings str) uint32
-	ServerOptionsSetIcons                  func(options uintptr, icons str) uint32
-	ServerOptionsSetInstructions           func(options uintptr, instructions str) uint32
-	ServerOptionsSetLimit                  func(options uintptr, limit uint32, value uint64) uint32
-	ServerOptionsSetListOutOfScope         func(options uintptr, listOutOfScope bool) uint32
-	ServerOptionsSetOnDuplicate            func(options uintptr, onDuplicate str) uint32
-	ServerOptionsSetPort                   func(options uintptr, port uintptr) uint32
-	ServerOptionsSetRerunHandlers          func(options uintptr, rerunHandlers bool) uint32
-	ServerOptionsSetStore                  func(options uintptr, store str) uint32
-	ServerOptionsSetTelemetry              func(options uintptr, telemetry bool) uint32
-	ServerOptionsSetTitle                  func(options uintptr, title str) uint32
-	ServerOptionsSetWebsiteUrl             func(options uintptr, websiteUrl str) uint32
-	ServerProxy                            func(server uintptr, client uintptr, prefix str, maxConnections uint32, registration *uint64, error *uintptr) uint32
-	ServerRemove                           func(server uintptr, registration uint64, error *uintptr) uint32
-	ServerResourceUpdated                  func(server uintptr, uri str, error *uintptr) uint32
-	ServerSetEnabled                       func(server uintptr, registration uint64, isEnabled bool, error *uintptr) uint32
-	TextFree                               func(text uintptr)
-	TraceContextSet                        func(context uintptr, key str, value str) uint32
+var c functions
+
+// functions are those of the library. Those that can fail have a method.
+type functions struct {
+	callCloseStream             func(call uintptr) uint32
+	CallExchangeData            func(call uintptr) uintptr
+	callFail                    func(call uintptr, message str) uint32
+	callFailInvalid             func(call uintptr, path str, message str) uint32
+	callFailProtocol            func(call uintptr, code int64, message str, data str, error *uintptr) uint32
+	callFailTool                func(call uintptr, message str) uint32
+	CallFree                    func(call uintptr)
+	callInfo                    func(call uintptr, description *uintptr, error *uintptr) uint32
+	callNext                    func(call uintptr, params str, callback uintptr, userData uintptr, destructor uintptr, error *uintptr) uint32
+	callOnCancel                func(call uintptr, callback uintptr, userData uintptr, destructor uintptr) uint32
+	callOnce                    func(call uintptr, name str, value *uintptr) uint32
+	callProgress                func(call uintptr, progress float64, total float64, message str) uint32
+	callRequireInput            func(call uintptr, json str, error *uintptr) uint32
+	CallRetain                  func(call uintptr) uintptr
+	callReturnJson              func(call uintptr, shape uint32, json str, error *uintptr) uint32
+	callSetOnce                 func(call uintptr, name str, value str, error *uintptr) uint32
+	callSetTaskMessage          func(call uintptr, taskMessage str) uint32
+	callSetVar                  func(call uintptr, name str, value uintptr, destructor uintptr) uint32
+	callStartRequest            func(call uintptr, method str, params str, options uintptr, callback uintptr, userData uintptr, destructor uintptr, error *uintptr) uint32
+	callStartTask               func(call uintptr) uint32
+	CallVar                     func(call uintptr, name str) uintptr
+	clientAsServer              func(client uintptr, json *uintptr, error *uintptr) uint32
+	clientCancel                func(client uintptr, ticket uint64, reason str, error *uintptr) uint32
+	ClientClosed                func(client uintptr) bool
+	clientConnectChannel        func(options uintptr, client *uintptr, error *uintptr) uint32
+	clientConnectChild          func(command *str, count uintptr, options uintptr, client *uintptr, error *uintptr) uint32
+	clientConnectConfig         func(server str, options uintptr, client *uintptr, error *uintptr) uint32
+	clientConnectGroup          func(servers str, options uintptr, client *uintptr, error *uintptr) uint32
+	clientConnectHttp           func(url str, options uintptr, client *uintptr, error *uintptr) uint32
+	clientConnectMemory         func(server uintptr, options uintptr, client *uintptr, error *uintptr) uint32
+	clientEnd                   func(client uintptr, error *uintptr) uint32
+	ClientFree                  func(client uintptr)
+	clientInfo                  func(client uintptr, description *uintptr, error *uintptr) uint32
+	clientNotify                func(client uintptr, method str, params str, error *uintptr) uint32
+	ClientOpened                func(client uintptr) bool
+	ClientOptionsFree           func(options uintptr)
+	clientOptionsFromJson       func(json str, options *uintptr, error *uintptr) uint32
+	clientOptionsOnNotification func(options uintptr, callback uintptr, userData uintptr, destructor uintptr) uint32
+	clientOptionsSetBackground  func(options uintptr, background bool) uint32
+	clientOptionsSetPort        func(options uintptr, port uintptr) uint32
+	clientSetRoots              func(client uintptr, roots str, error *uintptr) uint32
+	clientStart                 func(client uintptr, method str, params str, options uintptr, callback uintptr, userData uintptr, destructor uintptr, ticket *uint64, error *uintptr) uint32
+	clientStartClose            func(client uintptr, deadlineMs uint64, error *uintptr) uint32
+	clientStartNextChange       func(client uintptr, subscription uint64, options uintptr, callback uintptr, userData uintptr, destructor uintptr, ticket *uint64, error *uintptr) uint32
+	clientStartTaskRespond      func(client uintptr, task uint64, responses str, options uintptr, callback uintptr, userData uintptr, destructor uintptr, ticket *uint64, error *uintptr) uint32
+	clientStartTaskResult       func(client uintptr, task uint64, options uintptr, callback uintptr, userData uintptr, destructor uintptr, ticket *uint64, error *uintptr) uint32
+	clientUnsubscribe           func(client uintptr, subscription uint64, error *uintptr) uint32
+	dispatch                    func(port uintptr, timeoutMs uint64, count *uintptr, error *uintptr) uint32
+	ErrorFree                   func(error uintptr)
+	errorJson                   func(error uintptr, json *str) uint32
+	httpBody                    func(exchange uintptr, data *byte, len uintptr, end bool, wanted *bool, error *uintptr) uint32
+	httpCancel                  func(exchange uintptr) uint32
+	httpCredit                  func(exchange uintptr, len uintptr) uint32
+	HttpExchangeFree            func(exchange uintptr)
+	HttpOptionsFree             func(options uintptr)
+	httpOptionsFromJson         func(json str, options *uintptr, error *uintptr) uint32
+	httpRequest                 func(listener uintptr, method str, target str, headers *header, headerCount uintptr, remoteAddress str, endOfRequest bool, head uintptr, chunk uintptr, end uintptr, userData uintptr, destructor uintptr, exchange *uintptr, error *uintptr) uint32
+	ListenerClosed              func(listener uintptr) bool
+	listenerEnd                 func(listener uintptr, error *uintptr) uint32
+	ListenerFree                func(listener uintptr)
+	listenerStartClose          func(listener uintptr, deadlineMs uint64, error *uintptr) uint32
+	PlainCallArguments          func(call uintptr, len *uintptr) *byte
+	PlainListenerUrl            func(listener uintptr) string
+	PlainText                   func(text uintptr, len *uintptr) *byte
+	PlainVersion                func() string
+	portMeasurements            func(port uintptr, json *uintptr, error *uintptr) uint32
+	portNewForGo                func(port *uintptr, error *uintptr) uint32
+	portOnLog                   func(port uintptr, callback uintptr, userData uintptr, destructor uintptr) uint32
+	portOnTelemetry             func(port uintptr, begin uintptr, scope uintptr, end uintptr, userData uintptr, destructor uintptr) uint32
+	RequestOptionsFree          func(options uintptr)
+	requestOptionsFromJson      func(json str, options *uintptr, error *uintptr) uint32
+	requestOptionsOnProgress    func(options uintptr, callback uintptr, userData uintptr, destructor uintptr) uint32
+	requestOptionsSetUserData   func(options uintptr, userData uintptr, destructor uintptr) uint32
+	serverAdd                   func(server uintptr, kind str, entry str, callback uintptr, userData uintptr, destructor uintptr, registration *uint64, error *uintptr) uint32
+	serverCheckStore            func(server uintptr, findings *uintptr, error *uintptr) uint32
+	serverElicitationComplete   func(server uintptr, id str, error *uintptr) uint32
+	ServerFree                  func(server uintptr)
+	serverHoldStdio             func(server uintptr, error *uintptr) uint32
+	serverListChanged           func(server uintptr, category str, error *uintptr) uint32
+	serverListenHttp            func(server uintptr, options uintptr, listener *uintptr, error *uintptr) uint32
+	serverListenStdio           func(server uintptr, listener *uintptr, error *uintptr) uint32
+	serverMount                 func(server uintptr, prefix str, other uintptr, registration *uint64, error *uintptr) uint32
+	serverMountHttp             func(server uintptr, options uintptr, listener *uintptr, error *uintptr) uint32
+	serverNewWith               func(name str, version str, options uintptr, server *uintptr, error *uintptr) uint32
+	ServerOptionsFree           func(options uintptr)
+	serverOptionsFromJson       func(json str, options *uintptr, error *uintptr) uint32
+	serverOptionsSetOwnStore    func(options uintptr, store unsafe.Pointer, userData uintptr, destructor uintptr) uint32
+	serverOptionsSetPort        func(options uintptr, port uintptr) uint32
+	serverProxy                 func(server uintptr, client uintptr, prefix str, maxConnections uint32, registration *uint64, error *uintptr) uint32
+	serverRemove                func(server uintptr, registration uint64, error *uintptr) uint32
+	serverResourceUpdated       func(server uintptr, uri str, error *uintptr) uint32
+	serverSetEnabled            func(server uintptr, registration uint64, isEnabled bool, error *uintptr) uint32
+	TextFree                    func(text uintptr)
+	traceContextSet             func(context uintptr, key str, value str) uint32
+}
+
+func (c *functions) CallCloseStream(call *owner) error {
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.callCloseStream(call.object)
+	}, call)
+	return err
+}
+
+func (c *functions) CallFail(call *owner, message string) error {
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.callFail(call.object, text(message))
+	}, call)
+	return err
+}
+
+func (c *functions) CallFailInvalid(call *owner, path string, message string) error {
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.callFailInvalid(call.object, text(path), text(message))
+	}, call)
+	return err
+}
+
+func (c *functions) CallFailProtocol(call *owner, code int64, message string, data any) error {
+	dataText, err := encode(data)
+	if err != nil {
+		return err
+	}
+	err = invoke(func(failure *uintptr) uint32 {
+		return c.callFailProtocol(call.object, code, text(message), text(dataText), failure)
+	}, call)
+	return err
+}
+
+func (c *functions) CallFailTool(call *owner, message string) error {
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.callFailTool(call.object, text(message))
+	}, call)
+	return err
+}
+
+func (c *functions) CallInfo(call *owner) ([]byte, error) {
+	var description uintptr
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.callInfo(call.object, &description, failure)
+	}, call)
+	return taken(description), err
+}
+
+func (c *functions) CallNext(call *owner, params any, callback uintptr, userData uintptr, destructor uintptr) error {
+	paramsText, err := encode(params)
+	if err != nil {
+		return err
+	}
+	err = invoke(func(failure *uintptr) uint32 {
+		return c.callNext(call.object, text(paramsText), callback, userData, destructor, failure)
+	}, call)
+	return err
+}
+
+func (c *functions) CallOnCancel(call *owner, callback uintptr, userData uintptr, destructor uintptr) error {
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.callOnCancel(call.object, callback, userData, destructor)
+	}, call)
+	return err
+}
+
+func (c *functions) CallOnce(call *owner, name string) ([]byte, error) {
+	var value uintptr
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.callOnce(call.object, text(name), &value)
+	}, call)
+	return taken(value), err
+}
+
+func (c *functions) CallProgress(call *owner, progress float64, total float64, message string) error {
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.callProgress(call.object, progress, total, text(message))
+	}, call)
+	return err
+}
+
+func (c *functions) CallRequireInput(call *owner, json any) error {
+	jsonText, err := encode(json)
+	if err != nil {
+		return err
+	}
+	err = invoke(func(failure *uintptr) uint32 {
+		return c.callRequireInput(call.object, text(jsonText), failure)
+	}, call)
+	return err
+}
+
+func (c *functions) CallReturnJson(call *owner, shape uint32, json any) error {
+	jsonText, err := encode(json)
+	if err != nil {
+		return err
+	}
+	err = invoke(func(failure *uintptr) uint32 {
+		return c.callReturnJson(call.object, shape, text(jsonText), failure)
+	}, call)
+	return err
+}
+
+func (c *functions) CallSetOnce(call *owner, name string, value any) error {
+	valueText, err := encode(value)
+	if err != nil {
+		return err
+	}
+	err = invoke(func(failure *uintptr) uint32 {
+		return c.callSetOnce(call.object, text(name), text(valueText), failure)
+	}, call)
+	return err
+}
+
+func (c *functions) CallSetTaskMessage(call *owner, taskMessage string) error {
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.callSetTaskMessage(call.object, text(taskMessage))
+	}, call)
+	return err
+}
+
+func (c *functions) CallSetVar(call *owner, name string, value uintptr, destructor uintptr) error {
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.callSetVar(call.object, text(name), value, destructor)
+	}, call)
+	return err
+}
+
+func (c *functions) CallStartRequest(call *owner, method string, params any, options uintptr, callback uintptr, userData uintptr, destructor uintptr) error {
+	paramsText, err := encode(params)
+	if err != nil {
+		return err
+	}
+	err = invoke(func(failure *uintptr) uint32 {
+		return c.callStartRequest(call.object, text(method), text(paramsText), options, callback, userData, destructor, failure)
+	}, call)
+	return err
+}
+
+func (c *functions) CallStartTask(call *owner) error {
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.callStartTask(call.object)
+	}, call)
+	return err
+}
+
+func (c *functions) ClientAsServer(client *owner) ([]byte, error) {
+	var json uintptr
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.clientAsServer(client.object, &json, failure)
+	}, client)
+	return taken(json), err
+}
+
+func (c *functions) ClientCancel(client *owner, ticket uint64, reason string) error {
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.clientCancel(client.object, ticket, text(reason), failure)
+	}, client)
+	return err
+}
+
+func (c *functions) ClientConnectChannel(options uintptr) (uintptr, error) {
+	var client uintptr
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.clientConnectChannel(options, &client, failure)
+	})
+	return client, err
+}
+
+func (c *functions) ClientConnectChild(command *str, count uintptr, options uintptr) (uintptr, error) {
+	var client uintptr
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.clientConnectChild(command, count, options, &client, failure)
+	})
+	return client, err
+}
+
+func (c *functions) ClientConnectConfig(server string, options uintptr) (uintptr, error) {
+	var client uintptr
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.clientConnectConfig(text(server), options, &client, failure)
+	})
+	return client, err
+}
+
+func (c *functions) ClientConnectGroup(servers any, options uintptr) (uintptr, error) {
+	var client uintptr
+	serversText, err := encode(servers)
+	if err != nil {
+		return client, err
+	}
+	err = invoke(func(failure *uintptr) uint32 {
+		return c.clientConnectGroup(text(serversText), options, &client, failure)
+	})
+	return client, err
+}
+
+func (c *functions) ClientConnectHttp(url string, options uintptr) (uintptr, error) {
+	var client uintptr
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.clientConnectHttp(text(url), options, &client, failure)
+	})
+	return client, err
+}
+
+func (c *functions) ClientConnectMemory(server *owner, options uintptr) (uintptr, error) {
+	var client uintptr
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.clientConnectMemory(server.object, options, &client, failure)
+	}, server)
+	return client, err
+}
+
+func (c *functions) ClientEnd(client *owner) error {
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.clientEnd(client.object, failure)
+	}, client)
+	return err
+}
+
+func (c *functions) ClientInfo(client *owner) ([]byte, error) {
+	var description uintptr
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.clientInfo(client.object, &description, failure)
+	}, client)
+	return taken(description), err
+}
+
+func (c *functions) ClientNotify(client *owner, method string, params any) error {
+	paramsText, err := encode(params)
+	if err != nil {
+		return err
+	}
+	err = invoke(func(failure *uintptr) uint32 {
+		return c.clientNotify(client.object, text(method), text(paramsText), failure)
+	}, client)
+	return err
+}
+
+func (c *functions) ClientOptionsFromJson(json any) (uintptr, error) {
+	var options uintptr
+	jsonText, err := encode(json)
+	if err != nil {
+		return options, err
+	}
+	err = invoke(func(failure *uintptr) uint32 {
+		return c.clientOptionsFromJson(text(jsonText), &options, failure)
+	})
+	return options, err
+}
+
+func (c *functions) ClientOptionsOnNotification(options uintptr, callback uintptr, userData uintptr, destructor uintptr) error {
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.clientOptionsOnNotification(options, callback, userData, destructor)
+	})
+	return err
+}
+
+func (c *functions) ClientOptionsSetBackground(options uintptr, background bool) error {
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.clientOptionsSetBackground(options, background)
+	})
+	return err
+}
+
+func (c *functions) ClientOptionsSetPort(options uintptr, port uintptr) error {
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.clientOptionsSetPort(options, port)
+	})
+	return err
+}
+
+func (c *functions) ClientSetRoots(client *owner, roots any) error {
+	rootsText, err := encode(roots)
+	if err != nil {
+		return err
+	}
+	err = invoke(func(failure *uintptr) uint32 {
+		return c.clientSetRoots(client.object, text(rootsText), failure)
+	}, client)
+	return err
+}
+
+func (c *functions) ClientStart(client *owner, method string, params any, options uintptr, callback uintptr, userData uintptr, destructor uintptr) (uint64, error) {
+	var ticket uint64
+	paramsText, err := encode(params)
+	if err != nil {
+		return ticket, err
+	}
+	err = invoke(func(failure *uintptr) uint32 {
+		return c.clientStart(client.object, text(method), text(paramsText), options, callback, userData, destructor, &ticket, failure)
+	}, client)
+	return ticket, err
+}
+
+func (c *functions) ClientStartClose(client *owner, deadlineMs uint64) error {
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.clientStartClose(client.object, deadlineMs, failure)
+	}, client)
+	return err
+}
+
+func (c *functions) ClientStartNextChange(client *owner, subscription uint64, options uintptr, callback uintptr, userData uintptr, destructor uintptr) (uint64, error) {
+	var ticket uint64
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.clientStartNextChange(client.object, subscription, options, callback, userData, destructor, &ticket, failure)
+	}, client)
+	return ticket, err
+}
+
+func (c *functions) ClientStartTaskRespond(client *owner, task uint64, responses any, options uintptr, callback uintptr, userData uintptr, destructor uintptr) (uint64, error) {
+	var ticket uint64
+	responsesText, err := encode(responses)
+	if err != nil {
+		return ticket, err
+	}
+	err = invoke(func(failure *uintptr) uint32 {
+		return c.clientStartTaskRespond(client.object, task, text(responsesText), options, callback, userData, destructor, &ticket, failure)
+	}, client)
+	return ticket, err
+}
+
+func (c *functions) ClientStartTaskResult(client *owner, task uint64, options uintptr, callback uintptr, userData uintptr, destructor uintptr) (uint64, error) {
+	var ticket uint64
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.clientStartTaskResult(client.object, task, options, callback, userData, destructor, &ticket, failure)
+	}, client)
+	return ticket, err
+}
+
+func (c *functions) ClientUnsubscribe(client *owner, subscription uint64) error {
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.clientUnsubscribe(client.object, subscription, failure)
+	}, client)
+	return err
+}
+
+func (c *functions) Dispatch(port uintptr, timeoutMs uint64) (uintptr, error) {
+	var count uintptr
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.dispatch(port, timeoutMs, &count, failure)
+	})
+	return count, err
+}
+
+func (c *functions) ErrorJson(error uintptr) ([]byte, error) {
+	var json str
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.errorJson(error, &json)
+	})
+	return json.bytes(), err
+}
+
+func (c *functions) HttpBody(exchange uintptr, data *byte, len uintptr, end bool) (bool, error) {
+	var wanted bool
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.httpBody(exchange, data, len, end, &wanted, failure)
+	})
+	return wanted, err
+}
+
+func (c *functions) HttpCancel(exchange uintptr) error {
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.httpCancel(exchange)
+	})
+	return err
+}
+
+func (c *functions) HttpCredit(exchange uintptr, len uintptr) error {
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.httpCredit(exchange, len)
+	})
+	return err
+}
+
+func (c *functions) HttpOptionsFromJson(json any) (uintptr, error) {
+	var options uintptr
+	jsonText, err := encode(json)
+	if err != nil {
+		return options, err
+	}
+	err = invoke(func(failure *uintptr) uint32 {
+		return c.httpOptionsFromJson(text(jsonText), &options, failure)
+	})
+	return options, err
+}
+
+func (c *functions) HttpRequest(listener *owner, method string, target string, headers *header, headerCount uintptr, remoteAddress string, endOfRequest bool, head uintptr, chunk uintptr, end uintptr, userData uintptr, destructor uintptr) (uintptr, error) {
+	var exchange uintptr
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.httpRequest(listener.object, text(method), text(target), headers, headerCount, text(remoteAddress), endOfRequest, head, chunk, end, userData, destructor, &exchange, failure)
+	}, listener)
+	return exchange, err
+}
+
+func (c *functions) ListenerEnd(listener *owner) error {
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.listenerEnd(listener.object, failure)
+	}, listener)
+	return err
+}
+
+func (c *functions) ListenerStartClose(listener *owner, deadlineMs uint64) error {
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.listenerStartClose(listener.object, deadlineMs, failure)
+	}, listener)
+	return err
+}
+
+func (c *functions) PortMeasurements(port uintptr) ([]byte, error) {
+	var json uintptr
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.portMeasurements(port, &json, failure)
+	})
+	return taken(json), err
+}
+
+func (c *functions) PortNewForGo() (uintptr, error) {
+	var port uintptr
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.portNewForGo(&port, failure)
+	})
+	return port, err
+}
+
+func (c *functions) PortOnLog(port uintptr, callback uintptr, userData uintptr, destructor uintptr) error {
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.portOnLog(port, callback, userData, destructor)
+	})
+	return err
+}
+
+func (c *functions) PortOnTelemetry(port uintptr, begin uintptr, scope uintptr, end uintptr, userData uintptr, destructor uintptr) error {
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.portOnTelemetry(port, begin, scope, end, userData, destructor)
+	})
+	return err
+}
+
+func (c *functions) RequestOptionsFromJson(json any) (uintptr, error) {
+	var options uintptr
+	jsonText, err := encode(json)
+	if err != nil {
+		return options, err
+	}
+	err = invoke(func(failure *uintptr) uint32 {
+		return c.requestOptionsFromJson(text(jsonText), &options, failure)
+	})
+	return options, err
+}
+
+func (c *functions) RequestOptionsOnProgress(options uintptr, callback uintptr, userData uintptr, destructor uintptr) error {
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.requestOptionsOnProgress(options, callback, userData, destructor)
+	})
+	return err
+}
+
+func (c *functions) RequestOptionsSetUserData(options uintptr, userData uintptr, destructor uintptr) error {
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.requestOptionsSetUserData(options, userData, destructor)
+	})
+	return err
+}
+
+func (c *functions) ServerAdd(server *owner, kind string, entry any, callback uintptr, userData uintptr, destructor uintptr) (uint64, error) {
+	var registration uint64
+	entryText, err := encode(entry)
+	if err != nil {
+		return registration, err
+	}
+	err = invoke(func(failure *uintptr) uint32 {
+		return c.serverAdd(server.object, text(kind), text(entryText), callback, userData, destructor, &registration, failure)
+	}, server)
+	return registration, err
+}
+
+func (c *functions) ServerCheckStore(server *owner) ([]byte, error) {
+	var findings uintptr
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.serverCheckStore(server.object, &findings, failure)
+	}, server)
+	return taken(findings), err
+}
+
+func (c *functions) ServerElicitationComplete(server *owner, id string) error {
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.serverElicitationComplete(server.object, text(id), failure)
+	}, server)
+	return err
+}
+
+func (c *functions) ServerHoldStdio(server *owner) error {
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.serverHoldStdio(server.object, failure)
+	}, server)
+	return err
+}
+
+func (c *functions) ServerListChanged(server *owner, category string) error {
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.serverListChanged(server.object, text(category), failure)
+	}, server)
+	return err
+}
+
+func (c *functions) ServerListenHttp(server *owner, options uintptr) (uintptr, error) {
+	var listener uintptr
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.serverListenHttp(server.object, options, &listener, failure)
+	}, server)
+	return listener, err
+}
+
+func (c *functions) ServerListenStdio(server *owner) (uintptr, error) {
+	var listener uintptr
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.serverListenStdio(server.object, &listener, failure)
+	}, server)
+	return listener, err
+}
+
+func (c *functions) ServerMount(server *owner, prefix string, other *owner) (uint64, error) {
+	var registration uint64
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.serverMount(server.object, text(prefix), other.object, &registration, failure)
+	}, server, other)
+	return registration, err
+}
+
+func (c *functions) ServerMountHttp(server *owner, options uintptr) (uintptr, error) {
+	var listener uintptr
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.serverMountHttp(server.object, options, &listener, failure)
+	}, server)
+	return listener, err
+}
+
+func (c *functions) ServerNewWith(name string, version string, options uintptr) (uintptr, error) {
+	var server uintptr
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.serverNewWith(text(name), text(version), options, &server, failure)
+	})
+	return server, err
+}
+
+func (c *functions) ServerOptionsFromJson(json any) (uintptr, error) {
+	var options uintptr
+	jsonText, err := encode(json)
+	if err != nil {
+		return options, err
+	}
+	err = invoke(func(failure *uintptr) uint32 {
+		return c.serverOptionsFromJson(text(jsonText), &options, failure)
+	})
+	return options, err
+}
+
+func (c *functions) ServerOptionsSetOwnStore(options uintptr, store unsafe.Pointer, userData uintptr, destructor uintptr) error {
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.serverOptionsSetOwnStore(options, store, userData, destructor)
+	})
+	return err
+}
+
+func (c *functions) ServerOptionsSetPort(options uintptr, port uintptr) error {
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.serverOptionsSetPort(options, port)
+	})
+	return err
+}
+
+func (c *functions) ServerProxy(server *owner, client *owner, prefix string, maxConnections uint32) (uint64, error) {
+	var registration uint64
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.serverProxy(server.object, client.object, text(prefix), maxConnections, &registration, failure)
+	}, server, client)
+	return registration, err
+}
+
+func (c *functions) ServerRemove(server *owner, registration uint64) error {
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.serverRemove(server.object, registration, failure)
+	}, server)
+	return err
+}
+
+func (c *functions) ServerResourceUpdated(server *owner, uri string) error {
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.serverResourceUpdated(server.object, text(uri), failure)
+	}, server)
+	return err
+}
+
+func (c *functions) ServerSetEnabled(server *owner, registration uint64, isEnabled bool) error {
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.serverSetEnabled(server.object, registration, isEnabled, failure)
+	}, server)
+	return err
+}
+
+func (c *functions) TraceContextSet(context uintptr, key string, value string) error {
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.traceContextSet(context, text(key), text(value))
+	})
+	return err
 }
 
 // register finds the functions in the loaded library.
 func register(library uintptr) {
-	purego.RegisterLibFunc(&c.CallCloseStream, library, "trunkline_call_close_stream")
+	purego.RegisterLibFunc(&c.callCloseStream, library, "trunkline_call_close_stream")
 	purego.RegisterLibFunc(&c.CallExchangeData, library, "trunkline_call_exchange_data")
-	purego.RegisterLibFunc(&c.CallFail, library, "trunkline_call_fail")
-	purego.RegisterLibFunc(&c.CallFailInvalid, library, "trunkline_call_fail_invalid")
-	purego.RegisterLibFunc(&c.CallFailProtocol, library, "trunkline_call_fail_protocol")
-	purego.RegisterLibFunc(&c.CallFailTool, library, "trunkline_call_fail_tool")
+	purego.RegisterLibFunc(&c.callFail, library, "trunkline_call_fail")
+	purego.RegisterLibFunc(&c.callFailInvalid, library, "trunkline_call_fail_invalid")
+	purego.RegisterLibFunc(&c.callFailProtocol, library, "trunkline_call_fail_protocol")
+	purego.RegisterLibFunc(&c.callFailTool, library, "trunkline_call_fail_tool")
 	purego.RegisterLibFunc(&c.CallFree, library, "trunkline_call_free")
-	purego.RegisterLibFunc(&c.CallInfo, library, "trunkline_call_info")
-	purego.RegisterLibFunc(&c.CallNext, library, "trunkline_call_next")
-	purego.RegisterLibFunc(&c.CallOnCancel, library, "trunkline_call_on_cancel")
-	purego.RegisterLibFunc(&c.CallOnce, library, "trunkline_call_once")
-	purego.RegisterLibFunc(&c.CallProgress, library, "trunkline_call_progress")
-	purego.RegisterLibFunc(&c.CallRequireInput, library, "trunkline_call_require_input")
+	purego.RegisterLibFunc(&c.callInfo, library, "trunkline_call_info")
+	purego.RegisterLibFunc(&c.callNext, library, "trunkline_call_next")
+	purego.RegisterLibFunc(&c.callOnCancel, library, "trunkline_call_on_cancel")
+	purego.RegisterLibFunc(&c.callOnce, library, "trunkline_call_once")
+	purego.RegisterLibFunc(&c.callProgress, library, "trunkline_call_progress")
+	purego.RegisterLibFunc(&c.callRequireInput, library, "trunkline_call_require_input")
 	purego.RegisterLibFunc(&c.CallRetain, library, "trunkline_call_retain")
-	purego.RegisterLibFunc(&c.CallReturnJson, library, "trunkline_call_return_json")
-	purego.RegisterLibFunc(&c.CallSetOnce, library, "trunkline_call_set_once")
-	purego.RegisterLibFunc(&c.CallSetTaskMessage, library, "trunkline_call_set_task_message")
-	purego.RegisterLibFunc(&c.CallSetVar, library, "trunkline_call_set_var")
-	purego.RegisterLibFunc(&c.CallStartRequest, library, "trunkline_call_start_request")
-	purego.RegisterLibFunc(&c.CallStartTask, library, "trunkline_call_start_task")
+	purego.RegisterLibFunc(&c.callReturnJson, library, "trunkline_call_return_json")
+	purego.RegisterLibFunc(&c.callSetOnce, library, "trunkline_call_set_once")
+	purego.RegisterLibFunc(&c.callSetTaskMessage, library, "trunkline_call_set_task_message")
+	purego.RegisterLibFunc(&c.callSetVar, library, "trunkline_call_set_var")
+	purego.RegisterLibFunc(&c.callStartRequest, library, "trunkline_call_start_request")
+	purego.RegisterLibFunc(&c.callStartTask, library, "trunkline_call_start_task")
 	purego.RegisterLibFunc(&c.CallVar, library, "trunkline_call_var")
-	purego.RegisterLibFunc(&c.ClientAsServer, library, "trunkline_client_as_server")
-	purego.RegisterLibFunc(&c.ClientCancel, library, "trunkline_client_cancel")
+	purego.RegisterLibFunc(&c.clientAsServer, library, "trunkline_client_as_server")
+	purego.RegisterLibFunc(&c.clientCancel, library, "trunkline_client_cancel")
 	purego.RegisterLibFunc(&c.ClientClosed, library, "trunkline_client_closed")
-	purego.RegisterLibFunc(&c.ClientConnectChannel, library, "trunkline_client_connect_channel")
-	purego.RegisterLibFunc(&c.ClientConnectChild, library, "trunkline_client_connect_child")
-	purego.RegisterLibFunc(&c.ClientConnectConfig, library, "trunkline_client_connect_config")
-	purego.RegisterLibFunc(&c.ClientConnectGroup, library, "trunkline_client_connect_group")
-	purego.RegisterLibFunc(&c.ClientConnectHttp, library, "trunkline_client_connect_http")
-	purego.RegisterLibFunc(&c.ClientConnectMemory, library, "trunkline_client_connect_memory")
-	purego.RegisterLibFunc(&c.ClientEnd, library, "trunkline_client_end")
+	purego.RegisterLibFunc(&c.clientConnectChannel, library, "trunkline_client_connect_channel")
+	purego.RegisterLibFunc(&c.clientConnectChild, library, "trunkline_client_connect_child")
+	purego.RegisterLibFunc(&c.clientConnectConfig, library, "trunkline_client_connect_config")
+	purego.RegisterLibFunc(&c.clientConnectGroup, library, "trunkline_client_connect_group")
+	purego.RegisterLibFunc(&c.clientConnectHttp, library, "trunkline_client_connect_http")
+	purego.RegisterLibFunc(&c.clientConnectMemory, library, "trunkline_client_connect_memory")
+	purego.RegisterLibFunc(&c.clientEnd, library, "trunkline_client_end")
 	purego.RegisterLibFunc(&c.ClientFree, library, "trunkline_client_free")
-	purego.RegisterLibFunc(&c.ClientInfo, library, "trunkline_client_info")
-	purego.RegisterLibFunc(&c.ClientNotify, library, "trunkline_client_notify")
+	purego.RegisterLibFunc(&c.clientInfo, library, "trunkline_client_info")
+	purego.RegisterLibFunc(&c.clientNotify, library, "trunkline_client_notify")
 	purego.RegisterLibFunc(&c.ClientOpened, library, "trunkline_client_opened")
 	purego.RegisterLibFunc(&c.ClientOptionsFree, library, "trunkline_client_options_free")
-	purego.RegisterLibFunc(&c.ClientOptionsNew, library, "trunkline_client_options_new")
-	purego.RegisterLibFunc(&c.ClientOptionsOnNotification, library, "trunkline_client_options_on_notification")
-	purego.RegisterLibFunc(&c.ClientOptionsSetAuth, library, "trunkline_client_options_set_auth")
-	purego.RegisterLibFunc(&c.ClientOptionsSetBackground, library, "trunkline_client_options_set_background")
-	purego.RegisterLibFunc(&c.ClientOptionsSetCa, library, "trunkline_client_options_set_ca")
-	purego.RegisterLibFunc(&c.ClientOptionsSetCache, library, "trunkline_client_options_set_cache")
-	purego.RegisterLibFunc(&c.ClientOptionsSetCapabilities, library, "trunkline_client_options_set_capabilities")
-	purego.RegisterLibFunc(&c.ClientOptionsSetClientCertificate, library, "trunkline_client_options_set_client_certificate")
-	purego.RegisterLibFunc(&c.ClientOptionsSetClientKey, library, "trunkline_client_options_set_client_key")
-	purego.RegisterLibFunc(&c.ClientOptionsSetCloseTimeoutMs, library, "trunkline_client_options_set_close_timeout_ms")
-	purego.RegisterLibFunc(&c.ClientOptionsSetConnectTimeoutMs, library, "trunkline_client_options_set_connect_timeout_ms")
-	purego.RegisterLibFunc(&c.ClientOptionsSetCwd, library, "trunkline_client_options_set_cwd")
-	purego.RegisterLibFunc(&c.ClientOptionsSetEnv, library, "trunkline_client_options_set_env")
-	purego.RegisterLibFunc(&c.ClientOptionsSetHeader, library, "trunkline_client_options_set_header")
-	purego.RegisterLibFunc(&c.ClientOptionsSetHostTaskTtlMs, library, "trunkline_client_options_set_host_task_ttl_ms")
-	purego.RegisterLibFunc(&c.ClientOptionsSetInfo, library, "trunkline_client_options_set_info")
-	purego.RegisterLibFunc(&c.ClientOptionsSetInheritEnv, library, "trunkline_client_options_set_inherit_env")
-	purego.RegisterLibFunc(&c.ClientOptionsSetInputTimeoutMs, library, "trunkline_client_options_set_input_timeout_ms")
-	purego.RegisterLibFunc(&c.ClientOptionsSetListen, library, "trunkline_client_options_set_listen")
-	purego.RegisterLibFunc(&c.ClientOptionsSetLogLevel, library, "trunkline_client_options_set_log_level")
-	purego.RegisterLibFunc(&c.ClientOptionsSetMaxCacheBytes, library, "trunkline_client_options_set_max_cache_bytes")
-	purego.RegisterLibFunc(&c.ClientOptionsSetMaxHostTaskBytes, library, "trunkline_client_options_set_max_host_task_bytes")
-	purego.RegisterLibFunc(&c.ClientOptionsSetMaxHostTasks, library, "trunkline_client_options_set_max_host_tasks")
-	purego.RegisterLibFunc(&c.ClientOptionsSetMaxInputRounds, library, "trunkline_client_options_set_max_input_rounds")
-	purego.RegisterLibFunc(&c.ClientOptionsSetMaxMessageBytes, library, "trunkline_client_options_set_max_message_bytes")
-	purego.RegisterLibFunc(&c.ClientOptionsSetMaxTimeoutMs, library, "trunkline_client_options_set_max_timeout_ms")
-	purego.RegisterLibFunc(&c.ClientOptionsSetMaxValues, library, "trunkline_client_options_set_max_values")
-	purego.RegisterLibFunc(&c.ClientOptionsSetPort, library, "trunkline_client_options_set_port")
-	purego.RegisterLibFunc(&c.ClientOptionsSetProbeTimeoutMs, library, "trunkline_client_options_set_probe_timeout_ms")
-	purego.RegisterLibFunc(&c.ClientOptionsSetProxy, library, "trunkline_client_options_set_proxy")
-	purego.RegisterLibFunc(&c.ClientOptionsSetReconnect, library, "trunkline_client_options_set_reconnect")
-	purego.RegisterLibFunc(&c.ClientOptionsSetRelatedRequestsOnly, library, "trunkline_client_options_set_related_requests_only")
-	purego.RegisterLibFunc(&c.ClientOptionsSetRevision, library, "trunkline_client_options_set_revision")
-	purego.RegisterLibFunc(&c.ClientOptionsSetRoots, library, "trunkline_client_options_set_roots")
-	purego.RegisterLibFunc(&c.ClientOptionsSetStderr, library, "trunkline_client_options_set_stderr")
-	purego.RegisterLibFunc(&c.ClientOptionsSetStderrFile, library, "trunkline_client_options_set_stderr_file")
-	purego.RegisterLibFunc(&c.ClientOptionsSetTelemetry, library, "trunkline_client_options_set_telemetry")
-	purego.RegisterLibFunc(&c.ClientOptionsSetTerminalForms, library, "trunkline_client_options_set_terminal_forms")
-	purego.RegisterLibFunc(&c.ClientOptionsSetTimeoutMs, library, "trunkline_client_options_set_timeout_ms")
-	purego.RegisterLibFunc(&c.ClientOptionsSetValidateResults, library, "trunkline_client_options_set_validate_results")
-	purego.RegisterLibFunc(&c.ClientOptionsSetVariable, library, "trunkline_client_options_set_variable")
-	purego.RegisterLibFunc(&c.ClientSetRoots, library, "trunkline_client_set_roots")
-	purego.RegisterLibFunc(&c.ClientStart, library, "trunkline_client_start")
-	purego.RegisterLibFunc(&c.ClientStartClose, library, "trunkline_client_start_close")
-	purego.RegisterLibFunc(&c.ClientStartNextChange, library, "trunkline_client_start_next_change")
-	purego.RegisterLibFunc(&c.ClientStartTaskRespond, library, "trunkline_client_start_task_respond")
-	purego.RegisterLibFunc(&c.ClientStartTaskResult, library, "trunkline_client_start_task_result")
-	purego.RegisterLibFunc(&c.ClientUnsubscribe, library, "trunkline_client_unsubscribe")
-	purego.RegisterLibFunc(&c.Dispatch, library, "trunkline_dispatch")
+	purego.RegisterLibFunc(&c.clientOptionsFromJson, library, "trunkline_client_options_from_json")
+	purego.RegisterLibFunc(&c.clientOptionsOnNotification, library, "trunkline_client_options_on_notification")
+	purego.RegisterLibFunc(&c.clientOptionsSetBackground, library, "trunkline_client_options_set_background")
+	purego.RegisterLibFunc(&c.clientOptionsSetPort, library, "trunkline_client_options_set_port")
+	purego.RegisterLibFunc(&c.clientSetRoots, library, "trunkline_client_set_roots")
+	purego.RegisterLibFunc(&c.clientStart, library, "trunkline_client_start")
+	purego.RegisterLibFunc(&c.clientStartClose, library, "trunkline_client_start_close")
+	purego.RegisterLibFunc(&c.clientStartNextChange, library, "trunkline_client_start_next_change")
+	purego.RegisterLibFunc(&c.clientStartTaskRespond, library, "trunkline_client_start_task_respond")
+	purego.RegisterLibFunc(&c.clientStartTaskResult, library, "trunkline_client_start_task_result")
+	purego.RegisterLibFunc(&c.clientUnsubscribe, library, "trunkline_client_unsubscribe")
+	purego.RegisterLibFunc(&c.dispatch, library, "trunkline_dispatch")
 	purego.RegisterLibFunc(&c.ErrorFree, library, "trunkline_error_free")
-	purego.RegisterLibFunc(&c.ErrorJson, library, "trunkline_error_json")
-	purego.RegisterLibFunc(&c.HttpBody, library, "trunkline_http_body")
-	purego.RegisterLibFunc(&c.HttpCancel, library, "trunkline_http_cancel")
-	purego.RegisterLibFunc(&c.HttpCredit, library, "trunkline_http_credit")
+	purego.RegisterLibFunc(&c.errorJson, library, "trunkline_error_json")
+	purego.RegisterLibFunc(&c.httpBody, library, "trunkline_http_body")
+	purego.RegisterLibFunc(&c.httpCancel, library, "trunkline_http_cancel")
+	purego.RegisterLibFunc(&c.httpCredit, library, "trunkline_http_credit")
 	purego.RegisterLibFunc(&c.HttpExchangeFree, library, "trunkline_http_exchange_free")
-	purego.RegisterLibFunc(&c.HttpOptionsAddTrustedProxy, library, "trunkline_http_options_add_trusted_proxy")
-	purego.RegisterLibFunc(&c.HttpOptionsAllowHost, library, "trunkline_http_options_allow_host")
-	purego.RegisterLibFunc(&c.HttpOptionsAllowOrigin, library, "trunkline_http_options_allow_origin")
 	purego.RegisterLibFunc(&c.HttpOptionsFree, library, "trunkline_http_options_free")
-	purego.RegisterLibFunc(&c.HttpOptionsNew, library, "trunkline_http_options_new")
-	purego.RegisterLibFunc(&c.HttpOptionsSetAuth, library, "trunkline_http_options_set_auth")
-	purego.RegisterLibFunc(&c.HttpOptionsSetHealth, library, "trunkline_http_options_set_health")
-	purego.RegisterLibFunc(&c.HttpOptionsSetHost, library, "trunkline_http_options_set_host")
-	purego.RegisterLibFunc(&c.HttpOptionsSetIdleTimeoutMs, library, "trunkline_http_options_set_idle_timeout_ms")
-	purego.RegisterLibFunc(&c.HttpOptionsSetJson, library, "trunkline_http_options_set_json")
-	purego.RegisterLibFunc(&c.HttpOptionsSetMaxBodyBytes, library, "trunkline_http_options_set_max_body_bytes")
-	purego.RegisterLibFunc(&c.HttpOptionsSetMaxConnections, library, "trunkline_http_options_set_max_connections")
-	purego.RegisterLibFunc(&c.HttpOptionsSetMaxConnectionsPerAddress, library, "trunkline_http_options_set_max_connections_per_address")
-	purego.RegisterLibFunc(&c.HttpOptionsSetMaxReplayBytes, library, "trunkline_http_options_set_max_replay_bytes")
-	purego.RegisterLibFunc(&c.HttpOptionsSetMaxRequests, library, "trunkline_http_options_set_max_requests")
-	purego.RegisterLibFunc(&c.HttpOptionsSetPath, library, "trunkline_http_options_set_path")
-	purego.RegisterLibFunc(&c.HttpOptionsSetPort, library, "trunkline_http_options_set_port")
-	purego.RegisterLibFunc(&c.HttpOptionsSetRateBurst, library, "trunkline_http_options_set_rate_burst")
-	purego.RegisterLibFunc(&c.HttpOptionsSetRateLimit, library, "trunkline_http_options_set_rate_limit")
-	purego.RegisterLibFunc(&c.HttpOptionsSetReplay, library, "trunkline_http_options_set_replay")
-	purego.RegisterLibFunc(&c.HttpOptionsSetRetryMs, library, "trunkline_http_options_set_retry_ms")
-	purego.RegisterLibFunc(&c.HttpOptionsSetSse, library, "trunkline_http_options_set_sse")
-	purego.RegisterLibFunc(&c.HttpOptionsSetStateless, library, "trunkline_http_options_set_stateless")
-	purego.RegisterLibFunc(&c.HttpOptionsSetUnix, library, "trunkline_http_options_set_unix")
-	purego.RegisterLibFunc(&c.HttpOptionsSetWriteTimeoutMs, library, "trunkline_http_options_set_write_timeout_ms")
-	purego.RegisterLibFunc(&c.HttpRequest, library, "trunkline_http_request")
+	purego.RegisterLibFunc(&c.httpOptionsFromJson, library, "trunkline_http_options_from_json")
+	purego.RegisterLibFunc(&c.httpRequest, library, "trunkline_http_request")
 	purego.RegisterLibFunc(&c.ListenerClosed, library, "trunkline_listener_closed")
-	purego.RegisterLibFunc(&c.ListenerEnd, library, "trunkline_listener_end")
+	purego.RegisterLibFunc(&c.listenerEnd, library, "trunkline_listener_end")
 	purego.RegisterLibFunc(&c.ListenerFree, library, "trunkline_listener_free")
-	purego.RegisterLibFunc(&c.ListenerStartClose, library, "trunkline_listener_start_close")
+	purego.RegisterLibFunc(&c.listenerStartClose, library, "trunkline_listener_start_close")
 	purego.RegisterLibFunc(&c.PlainCallArguments, library, "trunkline_plain_call_arguments")
 	purego.RegisterLibFunc(&c.PlainListenerUrl, library, "trunkline_plain_listener_url")
 	purego.RegisterLibFunc(&c.PlainText, library, "trunkline_plain_text")
 	purego.RegisterLibFunc(&c.PlainVersion, library, "trunkline_plain_version")
-	purego.RegisterLibFunc(&c.PortMeasurements, library, "trunkline_port_measurements")
-	purego.RegisterLibFunc(&c.PortNew, library, "trunkline_port_new")
-	purego.RegisterLibFunc(&c.PortOnLog, library, "trunkline_port_on_log")
-	purego.RegisterLibFunc(&c.PortOnTelemetry, library, "trunkline_port_on_telemetry")
+	purego.RegisterLibFunc(&c.portMeasurements, library, "trunkline_port_measurements")
+	purego.RegisterLibFunc(&c.portNewForGo, library, "trunkline_port_new_for_go")
+	purego.RegisterLibFunc(&c.portOnLog, library, "trunkline_port_on_log")
+	purego.RegisterLibFunc(&c.portOnTelemetry, library, "trunkline_port_on_telemetry")
 	purego.RegisterLibFunc(&c.RequestOptionsFree, library, "trunkline_request_options_free")
-	purego.RegisterLibFunc(&c.RequestOptionsNew, library, "trunkline_request_options_new")
-	purego.RegisterLibFunc(&c.RequestOptionsOnProgress, library, "trunkline_request_options_on_progress")
-	purego.RegisterLibFunc(&c.RequestOptionsSetAll, library, "trunkline_request_options_set_all")
-	purego.RegisterLibFunc(&c.RequestOptionsSetFresh, library, "trunkline_request_options_set_fresh")
-	purego.RegisterLibFunc(&c.RequestOptionsSetInputResponses, library, "trunkline_request_options_set_input_responses")
-	purego.RegisterLibFunc(&c.RequestOptionsSetKey, library, "trunkline_request_options_set_key")
-	purego.RegisterLibFunc(&c.RequestOptionsSetManualInput, library, "trunkline_request_options_set_manual_input")
-	purego.RegisterLibFunc(&c.RequestOptionsSetMaxTimeoutMs, library, "trunkline_request_options_set_max_timeout_ms")
-	purego.RegisterLibFunc(&c.RequestOptionsSetRequestState, library, "trunkline_request_options_set_request_state")
-	purego.RegisterLibFunc(&c.RequestOptionsSetTimeoutMs, library, "trunkline_request_options_set_timeout_ms")
-	purego.RegisterLibFunc(&c.RequestOptionsSetUserData, library, "trunkline_request_options_set_user_data")
-	purego.RegisterLibFunc(&c.ServerAdd, library, "trunkline_server_add")
-	purego.RegisterLibFunc(&c.ServerCheckStore, library, "trunkline_server_check_store")
-	purego.RegisterLibFunc(&c.ServerElicitationComplete, library, "trunkline_server_elicitation_complete")
+	purego.RegisterLibFunc(&c.requestOptionsFromJson, library, "trunkline_request_options_from_json")
+	purego.RegisterLibFunc(&c.requestOptionsOnProgress, library, "trunkline_request_options_on_progress")
+	purego.RegisterLibFunc(&c.requestOptionsSetUserData, library, "trunkline_request_options_set_user_data")
+	purego.RegisterLibFunc(&c.serverAdd, library, "trunkline_server_add")
+	purego.RegisterLibFunc(&c.serverCheckStore, library, "trunkline_server_check_store")
+	purego.RegisterLibFunc(&c.serverElicitationComplete, library, "trunkline_server_elicitation_complete")
 	purego.RegisterLibFunc(&c.ServerFree, library, "trunkline_server_free")
-	purego.RegisterLibFunc(&c.ServerHoldStdio, library, "trunkline_server_hold_stdio")
-	purego.RegisterLibFunc(&c.ServerListChanged, library, "trunkline_server_list_changed")
-	purego.RegisterLibFunc(&c.ServerListenHttp, library, "trunkline_server_listen_http")
-	purego.RegisterLibFunc(&c.ServerListenStdio, library, "trunkline_server_listen_stdio")
-	purego.RegisterLibFunc(&c.ServerMount, library, "trunkline_server_mount")
-	purego.RegisterLibFunc(&c.ServerMountHttp, library, "trunkline_server_mount_http")
-	purego.RegisterLibFunc(&c.ServerNewWith, library, "trunkline_server_new_with")
-	purego.RegisterLibFunc(&c.ServerOptionsAddStateKey, library, "trunkline_server_options_add_state_key")
+	purego.RegisterLibFunc(&c.serverHoldStdio, library, "trunkline_server_hold_stdio")
+	purego.RegisterLibFunc(&c.serverListChanged, library, "trunkline_server_list_changed")
+	purego.RegisterLibFunc(&c.serverListenHttp, library, "trunkline_server_listen_http")
+	purego.RegisterLibFunc(&c.serverListenStdio, library, "trunkline_server_listen_stdio")
+	purego.RegisterLibFunc(&c.serverMount, library, "trunkline_server_mount")
+	purego.RegisterLibFunc(&c.serverMountHttp, library, "trunkline_server_mount_http")
+	purego.RegisterLibFunc(&c.serverNewWith, library, "trunkline_server_new_with")
 	purego.RegisterLibFunc(&c.ServerOptionsFree, library, "trunkline_server_options_free")
-	purego.RegisterLibFunc(&c.ServerOptionsNew, library, "trunkline_server_options_new")
-	purego.RegisterLibFunc(&c.ServerOptionsSetCache, library, "trunkline_server_options_set_cache")
-	purego.RegisterLibFunc(&c.ServerOptionsSetClientRequestTasks, library, "trunkline_server_options_set_client_request_tasks")
-	purego.RegisterLibFunc(&c.ServerOptionsSetDebug, library, "trunkline_server_options_set_debug")
-	purego.RegisterLibFunc(&c.ServerOptionsSetDescription, library, "trunkline_server_options_set_description")
-	purego.RegisterLibFunc(&c.ServerOptionsSetExperimental, library, "trunkline_server_options_set_experimental")
-	purego.RegisterLibFunc(&c.ServerOptionsSetExtension, library, "trunkline_server_options_set_extension")
-	purego.RegisterLibFunc(&c.ServerOptionsSetIcons, library, "trunkline_server_options_set_icons")
-	purego.RegisterLibFunc(&c.ServerOptionsSetInstructions, library, "trunkline_server_options_set_instructions")
-	purego.RegisterLibFunc(&c.ServerOptionsSetLimit, library, "trunkline_server_options_set_limit")
-	purego.RegisterLibFunc(&c.ServerOptionsSetListOutOfScope, library, "trunkline_server_options_set_list_out_of_scope")
-	purego.RegisterLibFunc(&c.ServerOptionsSetOnDuplicate, library, "trunkline_server_options_set_on_duplicate")
-	purego.RegisterLibFunc(&c.ServerOptionsSetPort, library, "trunkline_server_options_set_port")
-	purego.RegisterLibFunc(&c.ServerOptionsSetRerunHandlers, library, "trunkline_server_options_set_rerun_handlers")
-	purego.RegisterLibFunc(&c.ServerOptionsSetStore, library, "trunkline_server_options_set_store")
-	purego.RegisterLibFunc(&c.ServerOptionsSetTelemetry, library, "trunkline_server_options_set_telemetry")
-	purego.RegisterLibFunc(&c.ServerOptionsSetTitle, library, "trunkline_server_options_set_title")
-	purego.RegisterLibFunc(&c.ServerOptionsSetWebsiteUrl, library, "trunkline_server_options_set_website_url")
-	purego.RegisterLibFunc(&c.ServerProxy, library, "trunkline_server_proxy")
-	purego.RegisterLibFunc(&c.ServerRemove, library, "trunkline_server_remove")
-	purego.RegisterLibFunc(&c.ServerResourceUpdated, library, "trunkline_server_resource_updated")
-	purego.RegisterLibFunc(&c.ServerSetEnabled, library, "trunkline_server_set_enabled")
+	purego.RegisterLibFunc(&c.serverOptionsFromJson, library, "trunkline_server_options_from_json")
+	purego.RegisterLibFunc(&c.serverOptionsSetOwnStore, library, "trunkline_server_options_set_own_store")
+	purego.RegisterLibFunc(&c.serverOptionsSetPort, library, "trunkline_server_options_set_port")
+	purego.RegisterLibFunc(&c.serverProxy, library, "trunkline_server_proxy")
+	purego.RegisterLibFunc(&c.serverRemove, library, "trunkline_server_remove")
+	purego.RegisterLibFunc(&c.serverResourceUpdated, library, "trunkline_server_resource_updated")
+	purego.RegisterLibFunc(&c.serverSetEnabled, library, "trunkline_server_set_enabled")
 	purego.RegisterLibFunc(&c.TextFree, library, "trunkline_text_free")
-	purego.RegisterLibFunc(&c.TraceContextSet, library, "trunkline_trace_context_set")
+	purego.RegisterLibFunc(&c.traceContextSet, library, "trunkline_trace_context_set")
 }

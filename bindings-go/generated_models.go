@@ -465,6 +465,25 @@ func (v AudioContent) MarshalJSON() ([]byte, error) {
 	}{"audio", plain(v)})
 }
 
+// EmbeddedResource is a resource with its contents.
+type EmbeddedResource struct {
+	// The contents.
+	Resource ResourceContents `json:"resource"`
+	// Hints for the client: audience, priority, time of the last change.
+	Annotations *Annotations `json:"annotations,omitempty"`
+	// Metadata, by reverse-domain name.
+	Meta map[string]any `json:"_meta,omitempty"`
+}
+
+// MarshalJSON adds the type.
+func (v EmbeddedResource) MarshalJSON() ([]byte, error) {
+	type plain EmbeddedResource
+	return json.Marshal(struct {
+		Type string `json:"type"`
+		plain
+	}{"resource", plain(v)})
+}
+
 // ResourceLink is a link to a resource that can be read.
 type ResourceLink struct {
 	// The URI of the resource.
@@ -672,6 +691,14 @@ type ListPromptsResult struct {
 	ResultType string `json:"resultType,omitempty"`
 	// Metadata, by reverse-domain name.
 	Meta any `json:"_meta,omitempty"`
+}
+
+// PromptMessage is a message of a prompt.
+type PromptMessage struct {
+	// Sender of the message.
+	Role Role `json:"role"`
+	// Content of the message.
+	Content ContentBlock `json:"content"`
 }
 
 // GetPromptResult is a filled-in prompt.

@@ -127,49 +127,6 @@ type ServerOptions struct {
 	Scope CacheScope `json:"cacheScope,omitempty"`
 }
 
-// applyTo sets the options that have a function of their own.
-func (options ServerOptions) applyTo(to *setting) {
-	to.text(c.ServerOptionsSetTitle, string(options.Title))
-	to.text(c.ServerOptionsSetDescription, string(options.Description))
-	to.text(c.ServerOptionsSetWebsiteUrl, string(options.WebsiteURL))
-	to.json(c.ServerOptionsSetIcons, options.Icons)
-	to.text(c.ServerOptionsSetInstructions, options.Instructions)
-	to.limit(1, int64(options.PageSize), 1)
-	to.text(c.ServerOptionsSetOnDuplicate, string(options.OnDuplicate))
-	to.flag(c.ServerOptionsSetListOutOfScope, options.ListOutOfScope)
-	to.flag(c.ServerOptionsSetDebug, options.Debug)
-	to.limit(6, int64(options.MaxSessions), 1)
-	to.limit(18, int64(options.MaxSessionsPerClient), 1)
-	to.limit(7, int64(options.SessionIdle), int64(time.Millisecond))
-	to.limit(8, int64(options.DrainDeadline), int64(time.Millisecond))
-	to.limit(9, int64(options.KeepAlive), int64(time.Millisecond))
-	to.each(c.ServerOptionsAddStateKey, options.StateKeys)
-	to.limit(10, int64(options.StateLifetime), int64(time.Millisecond))
-	to.limit(11, int64(options.MaxRounds), 1)
-	to.limit(12, int64(options.InputTimeout), int64(time.Millisecond))
-	to.flag(c.ServerOptionsSetClientRequestTasks, options.ClientRequestTasks)
-	to.flag(c.ServerOptionsSetRerunHandlers, options.RerunHandlers)
-	to.limit(13, int64(options.TaskTTL), int64(time.Millisecond))
-	to.limit(14, int64(options.TaskPollInterval), int64(time.Millisecond))
-	to.limit(15, int64(options.MaxTasks), 1)
-	to.limit(17, int64(options.MaxTasksPerClient), 1)
-	to.limit(20, int64(options.MaxTaskBytes), 1)
-	to.limit(21, int64(options.MaxTaskBytesPerClient), 1)
-	to.limit(23, int64(options.MaxSubscriptionBytes), 1)
-	to.text(c.ServerOptionsSetStore, string(options.Store))
-	to.limit(22, int64(options.StoreDeadline), int64(time.Millisecond))
-	pairs(to, c.ServerOptionsSetExtension, options.Extensions)
-	pairs(to, c.ServerOptionsSetExperimental, options.Experimental)
-	to.maybe(c.ServerOptionsSetTelemetry, options.Telemetry)
-	to.limit(4, int64(options.MaxMessageBytes), 1)
-	to.limit(5, int64(options.MaxNesting), 1)
-	to.limit(19, int64(options.MaxValues), 1)
-	to.limit(2, int64(options.MaxRunning), 1)
-	to.limit(3, int64(options.MaxWaiting), 1)
-	to.limit(16, int64(options.MaxWaitingBytes), 1)
-
-}
-
 // HTTPOptions: configures an HTTP endpoint. The zero value of a member means its default, and a
 // negative number means zero.
 type HTTPOptions struct {
@@ -263,31 +220,6 @@ type HTTPOptions struct {
 
 	// Auth configures the access tokens that requests need, if its resource is set.
 	Auth AuthOptions `json:"auth"`
-}
-
-// applyTo sets the options that have a function of their own.
-func (options HTTPOptions) applyTo(to *setting) {
-	to.text(c.HttpOptionsSetHost, string(options.Host))
-	to.number(c.HttpOptionsSetPort, int64(options.Port), 1)
-
-	to.text(c.HttpOptionsSetPath, string(options.Path))
-	to.flag(c.HttpOptionsSetHealth, options.Health)
-	to.flag(c.HttpOptionsSetStateless, options.Stateless)
-	to.flag(c.HttpOptionsSetJson, options.JSON)
-	to.each(c.HttpOptionsAllowHost, options.AllowedHosts)
-	to.each(c.HttpOptionsAllowOrigin, options.AllowedOrigins)
-
-	to.number(c.HttpOptionsSetMaxReplayBytes, int64(options.MaxReplayBytes), 1)
-	to.number(c.HttpOptionsSetRetryMs, int64(options.Retry), int64(time.Millisecond))
-	to.number(c.HttpOptionsSetMaxConnections, int64(options.MaxConnections), 1)
-	to.number(c.HttpOptionsSetMaxConnectionsPerAddress, int64(options.MaxConnectionsPerAddress), 1)
-	to.each(c.HttpOptionsAddTrustedProxy, options.TrustedProxies)
-	to.number(c.HttpOptionsSetIdleTimeoutMs, int64(options.IdleTimeout), int64(time.Millisecond))
-	to.number(c.HttpOptionsSetWriteTimeoutMs, int64(options.WriteTimeout), int64(time.Millisecond))
-	to.number(c.HttpOptionsSetMaxRequests, int64(options.MaxRequests), 1)
-	to.number(c.HttpOptionsSetMaxBodyBytes, int64(options.MaxBodyBytes), 1)
-	to.number(c.HttpOptionsSetRateLimit, int64(options.RateLimit), 1)
-	to.number(c.HttpOptionsSetRateBurst, int64(options.RateBurst), 1)
 }
 
 // ClientOptions: limits and behavior of a client. The zero value of a member means its default, and
@@ -413,45 +345,6 @@ type ClientOptions struct {
 	isMember bool
 }
 
-// applyTo sets the options that have a function of their own.
-func (options ClientOptions) applyTo(to *setting) {
-	to.json(c.ClientOptionsSetCapabilities, options.Capabilities)
-	to.json(c.ClientOptionsSetRoots, options.Roots)
-	pairs(to, c.ClientOptionsSetVariable, options.Variables)
-	to.text(c.ClientOptionsSetRevision, string(options.Revision))
-	to.flag(c.ClientOptionsSetListen, options.Listen)
-	to.number(c.ClientOptionsSetTimeoutMs, int64(options.Timeout), int64(time.Millisecond))
-	to.number(c.ClientOptionsSetMaxTimeoutMs, int64(options.MaxTimeout), int64(time.Millisecond))
-	to.number(c.ClientOptionsSetInputTimeoutMs, int64(options.InputTimeout), int64(time.Millisecond))
-	to.flag(c.ClientOptionsSetRelatedRequestsOnly, options.RelatedRequestsOnly)
-	to.number(c.ClientOptionsSetMaxHostTasks, int64(options.MaxHostTasks), 1)
-	to.number(c.ClientOptionsSetMaxHostTaskBytes, int64(options.MaxHostTaskBytes), 1)
-	to.number(c.ClientOptionsSetHostTaskTtlMs, int64(options.HostTaskTTL), int64(time.Millisecond))
-	to.flag(c.ClientOptionsSetTerminalForms, options.TerminalForms)
-	to.number(c.ClientOptionsSetMaxInputRounds, int64(options.MaxInputRounds), 1)
-	to.maybe(c.ClientOptionsSetCache, options.Cache)
-	to.number(c.ClientOptionsSetMaxCacheBytes, int64(options.MaxCacheBytes), 1)
-	to.maybe(c.ClientOptionsSetValidateResults, options.ValidateResults)
-	to.text(c.ClientOptionsSetLogLevel, string(options.LogLevel))
-	to.number(c.ClientOptionsSetConnectTimeoutMs, int64(options.ConnectTimeout), int64(time.Millisecond))
-	to.maybe(c.ClientOptionsSetReconnect, options.Reconnect)
-	to.number(c.ClientOptionsSetProbeTimeoutMs, int64(options.ProbeTimeout), int64(time.Millisecond))
-	to.number(c.ClientOptionsSetCloseTimeoutMs, int64(options.CloseTimeout), int64(time.Millisecond))
-	to.number(c.ClientOptionsSetMaxMessageBytes, int64(options.MaxMessageBytes), 1)
-	to.number(c.ClientOptionsSetMaxValues, int64(options.MaxValues), 1)
-	to.maybe(c.ClientOptionsSetTelemetry, options.Telemetry)
-	pairs(to, c.ClientOptionsSetHeader, options.Headers)
-	to.text(c.ClientOptionsSetCa, string(options.CA))
-	to.text(c.ClientOptionsSetClientCertificate, string(options.ClientCertificate))
-	to.text(c.ClientOptionsSetClientKey, string(options.ClientKey))
-	to.text(c.ClientOptionsSetProxy, string(options.Proxy))
-	pairs(to, c.ClientOptionsSetEnv, options.Env)
-	to.flag(c.ClientOptionsSetInheritEnv, options.InheritEnv)
-	to.text(c.ClientOptionsSetCwd, string(options.Cwd))
-	to.text(c.ClientOptionsSetStderr, string(options.Stderr))
-	to.text(c.ClientOptionsSetStderrFile, string(options.StderrFile))
-}
-
 // RequestOptions: options of one request. The zero value of a member means its default, and a
 // negative number means zero.
 type RequestOptions struct {
@@ -478,17 +371,6 @@ type RequestOptions struct {
 	OnProgress func(Progress) `json:"-"`
 	// Key matches a handler's request for input with its answer when the handler runs again.
 	Key string `json:"key,omitempty"`
-}
-
-// applyTo sets the options that have a function of their own.
-func (options RequestOptions) applyTo(to *setting) {
-	to.text(c.RequestOptionsSetKey, options.Key)
-	to.number(c.RequestOptionsSetTimeoutMs, int64(options.Timeout), int64(time.Millisecond))
-	to.number(c.RequestOptionsSetMaxTimeoutMs, int64(options.MaxTimeout), int64(time.Millisecond))
-	to.flag(c.RequestOptionsSetManualInput, options.ManualInput)
-
-	to.text(c.RequestOptionsSetRequestState, string(options.RequestState))
-	to.flag(c.RequestOptionsSetFresh, options.Fresh)
 }
 
 // AuthOptions: configures the access tokens that requests to an endpoint need (`auth` of a
@@ -545,7 +427,7 @@ type AuthOptions struct {
 	StrictType bool `json:"strictType,omitempty"`
 
 	// Verifier verifies access tokens instead of the built-in check of JWTs.
-	Verifier *Feature `json:"-"`
+	Verifier *Feature `json:"verifier,omitempty"`
 }
 
 // OAuthOptions: OAuth 2.1 authorization of a client, for servers over HTTP. Without options, the
@@ -647,9 +529,9 @@ type ToolOptions struct {
 	Timeout time.Duration `json:"timeoutMs,omitempty"`
 
 	// Visible decides who can see and call it: see AddVisibility.
-	Visible *Feature `json:"-"`
+	Visible *Feature `json:"visible,omitempty"`
 	// Replaces is the feature that this one takes the place of. Its running calls continue.
-	Replaces *Feature `json:"-"`
+	Replaces *Feature `json:"replaces,omitempty"`
 }
 
 // ResourceOptions: options of a resource template, in addition to its descriptor. The zero value of
@@ -674,9 +556,9 @@ type ResourceOptions struct {
 	Timeout time.Duration `json:"timeoutMs,omitempty"`
 
 	// Visible decides who can see and call it: see AddVisibility.
-	Visible *Feature `json:"-"`
+	Visible *Feature `json:"visible,omitempty"`
 	// Replaces is the feature that this one takes the place of. Its running calls continue.
-	Replaces *Feature `json:"-"`
+	Replaces *Feature `json:"replaces,omitempty"`
 }
 
 // PromptOptions: options of a prompt, in addition to its descriptor. The zero value of a member
@@ -692,9 +574,9 @@ type PromptOptions struct {
 	Timeout time.Duration `json:"timeoutMs,omitempty"`
 
 	// Visible decides who can see and call it: see AddVisibility.
-	Visible *Feature `json:"-"`
+	Visible *Feature `json:"visible,omitempty"`
 	// Replaces is the feature that this one takes the place of. Its running calls continue.
-	Replaces *Feature `json:"-"`
+	Replaces *Feature `json:"replaces,omitempty"`
 }
 
 // SkillOptions: options of an agent skill. The zero value of a member means its default, and a

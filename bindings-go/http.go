@@ -97,11 +97,8 @@ func (listener *Listener) start(request *http.Request, data handle) (uintptr, er
 	remote, _, _ := net.SplitHostPort(request.RemoteAddr)
 	// A link-local address has a zone.
 	remote, _, _ = strings.Cut(remote, "%")
-	return madeBy(listener.run, func(made, failure *uintptr) uint32 {
-		return c.HttpRequest(listener.listener, text(request.Method), text(request.URL.RequestURI()),
-			unsafe.SliceData(headers), uintptr(len(headers)), text(remote), request.Body == http.NoBody,
-			callbacks.head, callbacks.chunk, callbacks.ended, data, 0, made, failure)
-	})
+	return c.HttpRequest(&listener.owner, request.Method, request.URL.RequestURI(), unsafe.SliceData(headers), uintptr(len(headers)), remote,
+		request.Body == http.NoBody, callbacks.head, callbacks.chunk, callbacks.ended, data, 0)
 }
 
 // passOn passes on the body of a request.
@@ -109,7 +106,7 @@ func passOn(exchange uintptr, request *http.Request) error {
 	if request.Body == http.NoBody {
 		return nil
 	}
-	buffer, wanted := make([]byte, 32<<10), new(bool)
+	buffer := make([]byte, 32<<10)
 	for {
 		read, err := request.Body.Read(buffer)
 		end := errors.Is(err, io.EOF)
@@ -117,10 +114,8 @@ func passOn(exchange uintptr, request *http.Request) error {
 			c.HttpCancel(exchange)
 			return err
 		}
-		passed := invoke(func(failure *uintptr) uint32 {
-			return c.HttpBody(exchange, unsafe.SliceData(buffer), uintptr(read), end, wanted, failure)
-		})
-		if passed != nil || end || !*wanted {
+		wanted, refused := c.HttpBody(exchange, unsafe.SliceData(buffer), uintptr(read), end)
+		if refused != nil || end || !wanted {
 			return nil
 		}
 	}

@@ -56,6 +56,14 @@ func decode[T any](text []byte) (*T, error) {
 	return value, nil
 }
 
+// decoded decodes the JSON that a function returns.
+func decoded[T any](text []byte, err error) (*T, error) {
+	if err != nil {
+		return nil, err
+	}
+	return decode[T](text)
+}
+
 // RawContent is a block of content of a type that this package does not know.
 type RawContent json.RawMessage
 
@@ -133,42 +141,17 @@ func (v ResourceContents) MarshalJSON() ([]byte, error) {
 	}{plain: plain(v), Blob: v.Blob})
 }
 
-// EmbeddedResource is a resource with its contents.
-type EmbeddedResource struct {
-	Resource    ResourceContents `json:"resource"`
-	Annotations *Annotations     `json:"annotations,omitempty"`
-	Meta        map[string]any   `json:"_meta,omitempty"`
-}
-
-// MarshalJSON adds the type.
-func (v EmbeddedResource) MarshalJSON() ([]byte, error) {
-	type plain EmbeddedResource
-	return json.Marshal(struct {
-		Type string `json:"type"`
-		plain
-	}{"resource", plain(v)})
-}
-
-// PromptMessage is a message of a prompt.
-type PromptMessage struct {
-	Role    Role         `json:"role"`
-	Content ContentBlock `json:"content"`
-}
-
 // UnmarshalJSON reads the content by its type.
 func (v *PromptMessage) UnmarshalJSON(data []byte) error {
 	var read struct {
 		Role    Role
 		Content ContentBlocks
 	}
-	if err := json.Unmarshal(data, &read); err != nil {
-		return err
-	}
-	v.Role = read.Role
-	if len(read.Content) > 0 {
+	err := json.Unmarshal(data, &read)
+	if v.Role = read.Role; len(read.Content) > 0 {
 		v.Content = read.Content[0]
 	}
-	return nil
+	return err
 }
 
 func page(cursor string) any {
@@ -181,12 +164,10 @@ func page(cursor string) any {
 // pages iterates over the items of all pages.
 func pages[T any](fetch func(cursor string) ([]T, string, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		var none T
-		cursor := ""
-		for {
+		for cursor := ""; ; {
 			items, next, err := fetch(cursor)
 			if err != nil {
-				yield(none, err)
+				yield(*new(T), err)
 				return
 			}
 			for _, item := range items {
@@ -194,10 +175,9 @@ func pages[T any](fetch func(cursor string) ([]T, string, error)) iter.Seq2[T, e
 					return
 				}
 			}
-			if next == "" {
+			if cursor = next; cursor == "" {
 				return
 			}
-			cursor = next
 		}
 	}
 }

@@ -157,7 +157,7 @@ func (span *lifespan) unmount(number uint64) {
 
 // enter opens the lifespan of a server for a new user, unless the context ends before.
 func (server *Server) enter(ctx context.Context) (*user, error) {
-	if err := server.run(func(*uintptr) uint32 { return 0 }); err != nil {
+	if err := invoke(func(*uintptr) uint32 { return 0 }, &server.owner); err != nil {
 		return nil, err
 	}
 	user, entered := new(user), make(chan error, 1)

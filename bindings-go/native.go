@@ -30,13 +30,6 @@ func copied(data *byte, length uintptr) []byte {
 	return append([]byte(nil), unsafe.Slice(data, length)...)
 }
 
-// The types of functions that several others share.
-type (
-	withError     = func(object uintptr, failure *uintptr) uint32
-	withTextError = func(object uintptr, text str, failure *uintptr) uint32
-	creates       = func(made, failure *uintptr) uint32
-)
-
 // The library, once it is loaded, and why it is not.
 var library = sync.OnceValues(func() (uintptr, error) {
 	handle, path, err := load()
@@ -78,37 +71,34 @@ var logJSON = sync.OnceValue(func() func(call uintptr, level, logger, data str, 
 	}
 })
 
-// invoke runs a function of the library that has a place for its failure.
-func invoke(function func(failure *uintptr) uint32) error {
+// An owner has an object of the library, which is freed once nobody uses it.
+type owner struct {
+	// What it is, for messages.
+	what   string
+	object uintptr
+	lock   sync.Mutex
+	freed  bool
+	// Counted rather than locked: what runs may use the object again.
+	users sync.WaitGroup
+}
+
+// invoke runs a function of the library that has a place for its failure, while none of the objects
+// can be freed.
+func invoke(function func(failure *uintptr) uint32, objects ...*owner) error {
+	if len(objects) > 0 {
+		if !objects[0].enter() {
+			return &Error{Kind: ErrClosed, Message: "the " + objects[0].what + " was closed"}
+		}
+		defer objects[0].users.Done()
+		return invoke(function, objects[1:]...)
+	}
 	failure := new(uintptr)
 	result := function(failure)
-	if result == 0 {
-		return nil
-	}
 	if *failure == 0 {
 		return failed(result)
 	}
 	defer c.ErrorFree(*failure)
 	return errorOf(*failure)
-}
-
-// An owner is an object of the library that is freed once nobody uses it.
-type owner struct {
-	// What it is, for messages.
-	what  string
-	lock  sync.Mutex
-	freed bool
-	// Counted rather than locked: what runs may use the object again.
-	users sync.WaitGroup
-}
-
-// run is invoke, while the object cannot be freed.
-func (owner *owner) run(function func(failure *uintptr) uint32) error {
-	if !owner.enter() {
-		return &Error{Kind: ErrClosed, Message: "the " + owner.what + " was closed"}
-	}
-	defer owner.users.Done()
-	return invoke(function)
 }
 
 func (owner *owner) enter() bool {
@@ -120,27 +110,16 @@ func (owner *owner) enter() bool {
 	return !owner.freed
 }
 
-// with is run for an object that uses another one.
-func (owner *owner) with(other *owner) runner {
-	return func(function func(failure *uintptr) uint32) (err error) {
-		gone := other.run(func(*uintptr) uint32 {
-			err = owner.run(function)
-			return 0
-		})
-		return cmp.Or(gone, err)
-	}
-}
-
 // release waits until nobody uses the object, and then frees it. Functions of the program that run
 // meanwhile find it closed.
-func (owner *owner) release(free func()) {
+func (owner *owner) release(free func(object uintptr)) {
 	owner.lock.Lock()
 	freed := owner.freed
 	owner.freed = true
 	owner.lock.Unlock()
 	if !freed {
 		owner.users.Wait()
-		free()
+		free(owner.object)
 	}
 }
 
@@ -161,17 +140,12 @@ const resultDone = 102
 
 // errorOf reads an error of the library, which keeps it.
 func errorOf(failure uintptr) error {
-	var described str
-	c.ErrorJson(failure, &described)
-	return errorFrom(described.bytes())
-}
-
-func errorFrom(described []byte) error {
-	failure := new(Error)
-	if err := json.Unmarshal(described, failure); err != nil {
+	described, _ := c.ErrorJson(failure)
+	found := new(Error)
+	if err := json.Unmarshal(described, found); err != nil {
 		return errors.New(string(described))
 	}
-	return failure
+	return found
 }
 
 // taken reads a text of which the caller is the owner, and frees it.
@@ -180,25 +154,4 @@ func taken(owned uintptr) []byte {
 	data := c.PlainText(owned, length)
 	defer c.TextFree(owned)
 	return copied(data, *length)
-}
-
-// A runner is invoke, or the run of an owner.
-type runner = func(function func(failure *uintptr) uint32) error
-
-// described is the result of a function that returns a text.
-func described(run runner, function func(made, failure *uintptr) uint32) ([]byte, error) {
-	made := new(uintptr)
-	if err := run(func(failure *uintptr) uint32 { return function(made, failure) }); err != nil {
-		return nil, err
-	}
-	return taken(*made), nil
-}
-
-// made is the object that a function creates.
-func made(function creates) (uintptr, error) { return madeBy(invoke, function) }
-
-func madeBy(run runner, function creates) (uintptr, error) {
-	object := new(uintptr)
-	err := run(func(failure *uintptr) uint32 { return function(object, failure) })
-	return *object, err
 }

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -23,7 +24,7 @@ var port = sync.OnceValues(func() (uintptr, error) {
 	if _, err := library(); err != nil {
 		return 0, err
 	}
-	made, err := made(c.PortNew)
+	made, err := c.PortNewForGo()
 	if err != nil {
 		return 0, err
 	}
@@ -48,8 +49,7 @@ func dispatch(port uintptr) {
 	// The library keeps the last failure per thread.
 	runtime.LockOSThread()
 	for {
-		err := invoke(func(failure *uintptr) uint32 { return c.Dispatch(port, math.MaxUint64, nil, failure) })
-		if err != nil {
+		if _, err := c.Dispatch(port, math.MaxUint64); err != nil {
 			report(slog.LevelError, "trunkline: a callback failed", "error", err)
 			// A failure that lasts must not use up a processor.
 			time.Sleep(100 * time.Millisecond)
@@ -120,34 +120,23 @@ func together[T any](all []T, end func(T) error) error {
 // A handle is the number by which C knows a value of Go. C must not keep pointers of Go.
 type handle = uintptr
 
-var handles struct {
-	sync.RWMutex
-	last   handle
-	values map[handle]any
-}
+var (
+	handles    sync.Map
+	lastHandle atomic.Uintptr
+)
 
 func keep(value any) handle {
-	handles.Lock()
-	defer handles.Unlock()
-	if handles.values == nil {
-		handles.values = map[handle]any{}
-	}
-	handles.last++
-	handles.values[handles.last] = value
-	return handles.last
+	number := lastHandle.Add(1)
+	handles.Store(number, value)
+	return number
 }
 
-func forget(number handle) {
-	handles.Lock()
-	defer handles.Unlock()
-	delete(handles.values, number)
-}
+func forget(number handle) { handles.Delete(number) }
 
 // kept is the value of a handle, or the zero value when it was forgotten.
 func kept[T any](number handle) T {
-	handles.RLock()
-	defer handles.RUnlock()
-	value, _ := handles.values[number].(T)
+	found, _ := handles.Load(number)
+	value, _ := found.(T)
 	return value
 }
 
@@ -184,10 +173,9 @@ func registerCallbacks() {
 	})
 	callbacks.forget = purego.NewCallback(func(data uintptr) { forget(data) })
 	callbacks.notification = purego.NewCallback(func(method, params *str, data uintptr) {
-		if heard := kept[*queue[notification]](data); heard != nil {
-			if !heard.put(notification{string(method.bytes()), params.bytes()}) {
-				report(slog.LevelWarn, "trunkline: dropped a notification: they arrived faster than they were handled")
-			}
+		heard := kept[*queue[notification]](data)
+		if heard != nil && !heard.put(notification{string(method.bytes()), params.bytes()}) {
+			report(slog.LevelWarn, "trunkline: dropped a notification: they arrived faster than they were handled")
 		}
 	})
 	callbacks.progress = purego.NewCallback(func(progress, total float64, message *str, data uintptr) {
@@ -256,14 +244,17 @@ func recovered(run func() error) (err error) {
 }
 
 // await starts a request and waits for its outcome. When the context ends, it cancels the request.
-func await(ctx context.Context, request *prepared, run runner, cancel func(reason string), start func(data uintptr, failure *uintptr) uint32) ([]byte, error) {
+// With inMemory, the handlers of a server in this process get the values of the context.
+func await(ctx context.Context, inMemory, all bool, options []RequestOptions, start func(options uintptr, data handle) error, cancel func(reason string)) ([]byte, error) {
+	request, err := prepare(ctx, inMemory, all, options)
+	if err != nil {
+		return nil, err
+	}
+	defer request.free()
 	waiting := make(chan outcome, 1)
 	data := keep(waiting)
 	defer forget(data)
-	err := sending(ctx, func() error {
-		return run(func(failure *uintptr) uint32 { return start(data, failure) })
-	})
-	if err != nil {
+	if err := sending(ctx, func() error { return start(request.options, data) }); err != nil {
 		return nil, err
 	}
 	for {

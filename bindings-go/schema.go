@@ -27,31 +27,20 @@ type member struct {
 }
 
 func (m members) MarshalJSON() ([]byte, error) {
-	var written strings.Builder
-	written.WriteByte('{')
-	for i, member := range m {
-		if i > 0 {
-			written.WriteByte(',')
-		}
-		name, err := json.Marshal(member.name)
-		if err != nil {
-			return nil, err
-		}
+	var written []string
+	for _, member := range m {
+		name, _ := json.Marshal(member.name)
 		value, err := json.Marshal(member.value)
 		if err != nil {
 			return nil, err
 		}
-		written.Write(append(append(name, ':'), value...))
+		written = append(written, string(name)+":"+string(value))
 	}
-	written.WriteByte('}')
-	return []byte(written.String()), nil
+	return []byte("{" + strings.Join(written, ",") + "}"), nil
 }
 
 func (m members) encoded() json.RawMessage {
-	encoded, err := json.Marshal(m)
-	if err != nil {
-		return nil
-	}
+	encoded, _ := json.Marshal(m)
 	return encoded
 }
 

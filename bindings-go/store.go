@@ -3,7 +3,6 @@ package trunkline
 import (
 	"context"
 	"errors"
-	"unsafe"
 
 	"github.com/ebitengine/purego"
 )
@@ -37,12 +36,4 @@ func storing[In any](function func(ctx context.Context, given *In, result map[st
 		}
 		return &result, err
 	})
-}
-
-func setOwnStore(set uintptr, store Store) {
-	if store == nil {
-		return
-	}
-	functions := callbacks.store
-	named[func(options uintptr, functions unsafe.Pointer, data, destructor uintptr) uint32]("server_options_set_own_store")(set, unsafe.Pointer(&functions), keep(store), callbacks.forget)
 }

@@ -33,8 +33,8 @@ func ConnectCommand(ctx context.Context, command *exec.Cmd, options ClientOption
 	environment := environmentOf(command)
 	maps.Copy(environment, options.Env)
 	options.Env = environment
-	return connect(ctx, options, invoke, func(set uintptr, client, failure *uintptr) uint32 {
-		return c.ClientConnectChild(&words[0], uintptr(len(words)), set, client, failure)
+	return connect(ctx, options, func(set uintptr) (uintptr, error) {
+		return c.ClientConnectChild(&words[0], uintptr(len(words)), set)
 	})
 }
 
@@ -94,9 +94,7 @@ func checkCommand(command *exec.Cmd, isMember bool) error {
 // ConnectTransport connects to a server over a transport of the program's own.
 func ConnectTransport(ctx context.Context, transport Transport, options ClientOptions) (*Client, error) {
 	options.transport = transportFunctions(transport)
-	return connect(ctx, options, invoke, func(set uintptr, client, failure *uintptr) uint32 {
-		return c.ClientConnectChannel(set, client, failure)
-	})
+	return connect(ctx, options, c.ClientConnectChannel)
 }
 
 // ConnectGroup connects to many servers behind one client, which names their tools server__tool.
@@ -118,13 +116,7 @@ func ConnectGroup(ctx context.Context, servers map[string]any, options ClientOpt
 		}
 		targets[name] = found
 	}
-	encoded, err := encode(targets)
-	var group *Client
-	if err == nil {
-		group, err = connect(ctx, options, invoke, func(set uintptr, client, failure *uintptr) uint32 {
-			return c.ClientConnectGroup(text(encoded), set, client, failure)
-		})
-	}
+	group, err := connect(ctx, options, func(set uintptr) (uintptr, error) { return c.ClientConnectGroup(targets, set) })
 	if err != nil {
 		closeMembers()
 		return nil, err
@@ -153,8 +145,4 @@ func groupTarget(ctx context.Context, target any, options ClientOptions) (any, e
 }
 
 // MarshalJSON is the client as a server of a group, for ConnectGroup and AddServer.
-func (client *Client) MarshalJSON() ([]byte, error) {
-	return described(client.run, func(made, failure *uintptr) uint32 {
-		return c.ClientAsServer(client.client, made, failure)
-	})
-}
+func (client *Client) MarshalJSON() ([]byte, error) { return c.ClientAsServer(&client.owner) }

@@ -63,7 +63,7 @@ func reportTo(port uintptr, observer observe.Observer) error {
 			number = keep(span)
 			if trace != 0 {
 				for key, value := range observer.Inject(span) {
-					c.TraceContextSet(trace, text(key), text(value))
+					c.TraceContextSet(trace, key, value)
 				}
 			}
 		})
@@ -86,7 +86,7 @@ func reportTo(port uintptr, observer observe.Observer) error {
 			observer.End(span, record.bytes())
 		})
 	})
-	return failed(c.PortOnTelemetry(port, begin, scope, end, 0, 0))
+	return c.PortOnTelemetry(port, begin, scope, end, 0, 0)
 }
 
 // observeLoad reports the load of the servers of the port.
@@ -95,11 +95,8 @@ func observeLoad(port uintptr) {
 		return
 	}
 	observe.Installed.Observe(func() []byte {
-		found, err := described(invoke, func(made, failure *uintptr) uint32 { return c.PortMeasurements(port, made, failure) })
-		if err != nil {
-			// No server reports.
-			return nil
-		}
+		// It fails if no server reports.
+		found, _ := c.PortMeasurements(port)
 		return found
 	})
 }

@@ -46,7 +46,7 @@ type record struct {
 	part
 	Kind     string            `json:"kind"`
 	Context  map[string]string `json:"context"`
-	Metric   *measurement      `json:"metric"`
+	Metric   *instrument       `json:"metric"`
 	Requests []part            `json:"requests"`
 }
 
@@ -58,12 +58,14 @@ type part struct {
 	Error      *string        `json:"error"`
 }
 
-type measurement struct {
+type instrument struct {
 	Name        string         `json:"name"`
 	Description string         `json:"description"`
 	Value       float64        `json:"value"`
 	Attributes  map[string]any `json:"attributes"`
 	Boundaries  []float64      `json:"boundaries"`
+	Unit        string         `json:"unit"`
+	Monotonic   bool           `json:"monotonic"`
 }
 
 func (o *observer) Begin(parent context.Context, text []byte) context.Context {
@@ -122,7 +124,7 @@ func end(ctx context.Context, part *part) {
 	span.End(trace.WithTimestamp(time.UnixMicro(part.EndUs)))
 }
 
-func (o *observer) measure(ctx context.Context, given *measurement) {
+func (o *observer) measure(ctx context.Context, given *instrument) {
 	o.lock.Lock()
 	histogram, known := o.histograms[given.Name]
 	if !known {
@@ -142,13 +144,7 @@ func (o *observer) measure(ctx context.Context, given *measurement) {
 
 // load is the answer of trunkline_port_measurements.
 type load struct {
-	Measurements []struct {
-		Name        string `json:"name"`
-		Description string `json:"description"`
-		Unit        string `json:"unit"`
-		Monotonic   bool   `json:"monotonic"`
-		Value       int64  `json:"value"`
-	} `json:"measurements"`
+	Measurements []instrument `json:"measurements"`
 }
 
 func (o *observer) Observe(measurements func() []byte) {
@@ -162,7 +158,7 @@ func (o *observer) Observe(measurements func() []byte) {
 		report := func(_ context.Context, observer metric.Int64Observer) error {
 			for _, now := range decode[load](measurements()).Measurements {
 				if now.Name == one.Name {
-					observer.Observe(now.Value)
+					observer.Observe(int64(now.Value))
 				}
 			}
 			return nil

@@ -41,16 +41,14 @@ const WORDS: [(&str, &str); 14] = [
 ];
 
 /// Models that Go has in another form, or that only the library needs.
-const REPLACED: [&str; 11] = [
+const REPLACED: [&str; 9] = [
     "BlobResourceContents",
-    "EmbeddedResource",
     "FailKind",
     "GroupServers",
     "InputRequest",
     "Lane",
     "LogLevel",
     "Once",
-    "PromptMessage",
     "ResourceContents",
     "TextResourceContents",
 ];
@@ -65,13 +63,9 @@ pub(crate) fn render(workspace: &Workspace, printed: &Value, surface: &Surface, 
         "errorFacts": facts.into_values().collect::<Vec<_>>(),
     }));
     let environment = environment(workspace, surface)?;
-    let known = context! { ..own, ..printed.clone() };
-    let draft =
-        templates::render(&environment, PACKAGE, &context! { functions => Vec::<String>::new(), ..known.clone() })?;
-    let options = draft.iter().filter(|(path, _)| path.ends_with("_options.go")).map(|(_, text)| &**text);
-    let functions = library::functions(workspace, PACKAGE, options, &c::sources(workspace, library)?)?;
-    let functions = templates::value(functions);
-    let files = templates::render(&environment, PACKAGE, &context! { functions, ..known })?;
+    let functions = library::functions(workspace, PACKAGE, &c::sources(workspace, library)?)?;
+    let own = context! { functions => templates::value(functions), ..own };
+    let files = templates::render(&environment, PACKAGE, &context! { ..own, ..printed.clone() })?;
     Ok(files.into_iter().map(|(path, text)| (path, format!("{MARK}{text}"))).collect())
 }
 
@@ -83,8 +77,6 @@ fn environment(workspace: &Workspace, surface: &Surface) -> Result<Environment<'
     environment.add_filter("is", |doc: String, name: String| comment(&is(&doc, &name)));
     let objects = surface.models.iter().filter(|model| matches!(model, Model::Object(_)));
     let objects: BTreeSet<String> = objects.map(|model| model.name().to_owned()).collect();
-    let known = objects.clone();
-    environment.add_filter("setting", move |Serde(field): Serde<Field>, owner: String| setting(&known, &owner, &field));
     environment.add_filter("member", move |Serde(field): Serde<Field>, owner: String| member(&objects, &owner, &field));
     environment.add_filter("type_of", |Serde(field): Serde<Field>| type_of(&field.ty));
     Ok(environment)
@@ -112,51 +104,13 @@ fn comment(text: &str) -> String {
     prefixed(&wrapped(&text, WIDTH), "// ").trim_end().to_owned()
 }
 
-/// The functions that set several options together, which are called by hand.
-const TOGETHER: [&str; 6] = [
-    "server_options_set_cache",
-    "http_options_set_unix",
-    "http_options_set_replay",
-    "http_options_set_sse",
-    "client_options_set_info",
-    "request_options_set_input_responses",
-];
-
-/// The statement that sets an option, if it has a function of its own.
-fn setting(objects: &BTreeSet<String>, owner: &str, field: &Field) -> String {
-    let Some(setter) = c::option(owner, field).filter(|setter| !TOGETHER.contains(&&**setter)) else {
-        return String::new();
-    };
-    let (function, name) = (format!("c.{}", super::text::pascal(&setter)), exported(&field.name));
-    let is_name = match &field.ty {
-        Type::String | Type::Values(_) => true,
-        Type::Model(model) => !objects.contains(model),
-        _ => false,
-    };
-    let (kind, more) = match &*member_type(objects, owner, field) {
-        _ if is_name => return format!("to.text({function}, string(options.{name}))"),
-        "[]string" if !setter.contains("_set_") => ("each", ""),
-        "bool" => ("flag", ""),
-        "*bool" => ("maybe", ""),
-        "int" => ("number", "1"),
-        "time.Duration" => ("number", "int64(time.Millisecond)"),
-        map if map.starts_with("map[string]") => return format!("pairs(to, {function}, options.{name})"),
-        _ => ("json", ""),
-    };
-    match field.limit {
-        Some(limit) if kind == "number" => format!("to.limit({limit}, int64(options.{name}), {more})"),
-        _ if kind == "number" => format!("to.number({function}, int64(options.{name}), {more})"),
-        _ => format!("to.{kind}({function}, options.{name})"),
-    }
-}
-
 fn member_type(objects: &BTreeSet<String>, owner: &str, field: &Field) -> String {
     let is_option = owner.ends_with("Options");
     // The zero value is the default of all others.
     let has_other_default = field.default != Some(false.into());
     match (&field.ty, field.presence) {
         // A map has no order.
-        _ if field.json == "_meta" => "any".to_owned(),
+        _ if field.json == "_meta" && owner != "EmbeddedResource" => "any".to_owned(),
         _ if is_base64(owner, field) => "[]byte".to_owned(),
         (Type::Boolean, Presence::Optional) if !is_option || has_other_default => "*bool".to_owned(),
         (Type::Integer | Type::Number, Presence::Optional) if !is_option => format!("*{}", type_of(&field.ty)),

@@ -18,22 +18,35 @@ const GENERATED: &str = "generated_";
 pub(super) struct Function {
     /// Without `trunkline_`.
     name: String,
-    /// The member of Go's struct `c`.
+    /// The name of its method of Go's `c`, or of the member if it cannot fail.
     member: String,
-    params: Vec<String>,
+    params: Vec<Param>,
     /// Empty if there is none.
     result: &'static str,
+    can_fail: bool,
 }
 
-/// The functions that the package names as members of `c`, in the order of their names. Some of the
-/// generated files name more.
-pub(super) fn functions<'a>(
-    workspace: &Workspace,
-    package: &str,
-    generated: impl IntoIterator<Item = &'a str>,
-    declarations: &str,
-) -> Result<Vec<Function>> {
-    let mut members: BTreeSet<String> = generated.into_iter().flat_map(used).collect();
+#[derive(Serialize)]
+struct Param {
+    name: String,
+    /// The type in C, as Go writes it.
+    r#type: &'static str,
+    /// What the method makes of it; empty if it passes it on.
+    kind: &'static str,
+}
+
+/// The type of functions that can fail.
+const RESULT: &str = "trunkline_result";
+
+/// Objects that the package frees while others may use them.
+const OBJECTS: [&str; 4] = [" trunkline_call", " trunkline_client", " trunkline_listener", " trunkline_server"];
+
+/// Strings that are JSON: the end of the function's name, and the parameter.
+const JSON: [&str; 8] = [".data", ".entry", ".json", ".params", ".responses", ".roots", ".servers", "set_once.value"];
+
+/// The functions that the package names as members of `c`, in the order of their names.
+pub(super) fn functions(workspace: &Workspace, package: &str, declarations: &str) -> Result<Vec<Function>> {
+    let mut members = BTreeSet::new();
     for path in files_under(&workspace.path(package))? {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if name.ends_with(".go") && !name.starts_with(GENERATED) {
@@ -67,14 +80,30 @@ fn function(member: &str, declarations: &str) -> Result<Function> {
     let params: Vec<_> = params.split(',').filter_map(|param| param.trim().split_once(": ")).collect();
     // A string without a length ends with a zero byte.
     let has_length = params.iter().any(|(name, _)| *name == "len");
-    let result = match result.trim().strip_prefix("-> ") {
-        None => "",
-        Some("*const c_char") if !has_length => "string",
-        Some(result) => type_of(result)?,
+    let (can_fail, result) = match result.trim().strip_prefix("-> ") {
+        None => (false, ""),
+        Some("*const c_char") if !has_length => (false, "string"),
+        Some(result) => (result == RESULT, type_of(result)?),
     };
-    let param = |(name, ty): &(&str, &str)| Ok(format!("{} {}", camel(name), type_of(ty)?));
+    let param = |(param, ty): &(&str, &str)| {
+        Ok(Param { name: camel(param), r#type: type_of(ty)?, kind: kind_of(ty, &format!("{name}.{param}")) })
+    };
     let params = params.iter().map(param).collect::<Result<_>>()?;
-    Ok(Function { name, member: member.to_owned(), params, result })
+    Ok(Function { name, member: member.to_owned(), params, result, can_fail })
+}
+
+fn kind_of(ty: &str, path: &str) -> &'static str {
+    match ty {
+        "*mut *mut trunkline_error" => "failure",
+        "*mut *mut trunkline_text" => "text",
+        "*mut trunkline_str" => "lent",
+        "*mut bool" | "*mut u64" | "*mut usize" => "output",
+        _ if ty.starts_with("*mut *mut ") => "output",
+        "trunkline_str" if JSON.iter().any(|json| path.ends_with(json)) => "json",
+        "trunkline_str" => "string",
+        _ if OBJECTS.iter().any(|object| ty.ends_with(object)) => "object",
+        _ => "",
+    }
 }
 
 /// The type in Go of a type in Rust. Objects, callbacks and data of the caller are numbers, so that
@@ -85,11 +114,12 @@ fn type_of(ty: &str) -> Result<&'static str> {
         "f64" => "float64",
         "i32" => "int32",
         "i64" => "int64",
-        "u32" | "trunkline_result" => "uint32",
+        "u32" | RESULT => "uint32",
         "u64" => "uint64",
         "usize" => "uintptr",
         "trunkline_str" => "str",
         "*const trunkline_str" | "*mut trunkline_str" => "*str",
+        "*const trunkline_store" => "unsafe.Pointer",
         "*const trunkline_http_header" => "*header",
         "*const u8" | "*const c_char" | "*const c_void" => "*byte",
         "*mut bool" => "*bool",
@@ -109,11 +139,14 @@ mod tests {
 
     const DECLARATIONS: &str = "fn trunkline_plain_version() -> *const c_char {\n\
         fn trunkline_call_text(\n    call: *const trunkline_call,\n    name: trunkline_str,\n    len: *mut usize,\n) -> *const c_char {\n\
-        fn trunkline_text_free(text: *mut trunkline_text) {";
+        fn trunkline_text_free(text: *mut trunkline_text) {\n\
+        fn trunkline_server_add(server: *mut trunkline_server, kind: trunkline_str, entry: trunkline_str, \
+        data: *mut c_void, registration: *mut u64, error: *mut *mut trunkline_error) -> trunkline_result {";
 
     fn declared(member: &str) -> String {
-        let function = function(member, DECLARATIONS).unwrap();
-        format!("{}({}) {}", function.name, function.params.join(", "), function.result)
+        let Function { name, params, result, .. } = function(member, DECLARATIONS).unwrap();
+        let params: Vec<_> = params.iter().map(|param| format!("{} {}", param.name, param.r#type)).collect();
+        format!("{name}({}) {result}", params.join(", "))
     }
 
     #[test]
@@ -123,6 +156,13 @@ mod tests {
         assert_eq!(declared("TextFree"), "text_free(text uintptr) ");
         assert!(function("TextFold", DECLARATIONS).is_err());
         assert!(type_of("trunkline_thing").is_err());
+    }
+
+    #[test]
+    fn functions_that_can_fail_have_kinds_of_parameters() {
+        let function = function("ServerAdd", DECLARATIONS).unwrap();
+        let kinds: Vec<_> = function.params.iter().map(|param| param.kind).collect();
+        assert_eq!((function.can_fail, kinds), (true, vec!["object", "string", "json", "", "output", "failure"]));
     }
 
     #[test]
