@@ -608,17 +608,6 @@ typedef struct {
 } trunkline_store;
 
 /**
- * Opens what the calls of a server need. Return `false` on failure; the function that was about to
- * serve then fails.
- */
-typedef bool (*trunkline_lifespan_open_callback)(void *user_data);
-
-/**
- * Closes what was opened.
- */
-typedef void (*trunkline_lifespan_close_callback)(void *user_data);
-
-/**
  * A header of a request or response. Its value may contain any bytes that HTTP allows.
  */
 typedef struct {
@@ -674,6 +663,17 @@ typedef void (*trunkline_answer_callback)(trunkline_call *call,
                                           const trunkline_str *json,
                                           const trunkline_error *error,
                                           void *user_data);
+
+/**
+ * Opens what the calls of a server need. Return `false` on failure; the function that was about to
+ * serve then fails.
+ */
+typedef bool (*trunkline_lifespan_open_callback)(void *user_data);
+
+/**
+ * Closes what was opened.
+ */
+typedef void (*trunkline_lifespan_close_callback)(void *user_data);
 
 /**
  * Receives the outcome of a started request: `TRUNKLINE_OK` and the result as JSON, or the failure
@@ -745,8 +745,8 @@ trunkline_result trunkline_server_new_with(trunkline_str name,
  * when the last listener and the last in-memory client have ended, however they end, and by
  * `trunkline_server_free` at the latest. Both run like callbacks, alternately, each time the
  * server is served, with the same `user_data`; either may be NULL. The lifespan of a mounted
- * server opens and closes with the server it is mounted on. `TRUNKLINE_INVALID_ARGUMENT` while the
- * server is being served.
+ * server opens with the first call that reaches it, and closes with the server it is mounted on.
+ * `TRUNKLINE_INVALID_ARGUMENT` while the server is being served, and if it already has a lifespan.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -757,6 +757,22 @@ trunkline_result trunkline_server_set_lifespan(trunkline_server *server,
                                                void *user_data,
                                                trunkline_destructor destructor,
                                                trunkline_error **error);
+
+/**
+ * Like `trunkline_server_set_lifespan`, with calls, whose results are `{}`: complete them
+ * immediately or later, on any thread. `trunkline_server_free` does not run `close`: the program
+ * then closes what is still open. If an `open` can no longer be completed, it is not needed
+ * anymore: close what it has opened.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+trunkline_result trunkline_server_set_lifespan_calls(trunkline_server *server,
+                                                     trunkline_call_callback open,
+                                                     trunkline_call_callback close,
+                                                     void *user_data,
+                                                     trunkline_destructor destructor,
+                                                     trunkline_error **error);
 
 /**
  * Checks that a server's store, such as a custom one, fulfills its contract (`trunkline_store`).

@@ -41,9 +41,8 @@ pub(crate) fn connect(
     let given = options.opening.clone().with("client", options.given.clone().0);
     let given = given.with("transport", transport(options).0).with("wait", wait);
     let mut given = given.with("handlers", json!(options.handlers.lanes())).0;
-    let lifespan = Mutex::new(server.map(|server| server.inner.lifespan.enter(&port)).transpose()?);
     let (notification, handlers) = (options.notification.clone(), Mutex::new(options.handlers.clone()));
-    let open = Arc::new(OpenHandle { notification, handlers, lifespan, ..OpenHandle::default() });
+    let open = Arc::new(OpenHandle { notification, handlers, ..OpenHandle::default() });
     let observed = port.telemetry.get().filter(|_| options.is_observed());
     let span = observed.and_then(|telemetry| {
         let opening = Request::default().with_method(OPEN.to_owned());
@@ -75,10 +74,9 @@ pub(crate) fn connect(
     if let (Err(_), Some((telemetry, span))) = (&begun, &span) {
         telemetry.unsent(span.number);
     }
-    let leave = |_: &Failure| _ = port.run_as_callback(None, || drop(open.take_lifespan()));
-    let handle = begun.inspect_err(leave)?;
+    let handle = begun?;
     if let Some(connecting) = connecting {
-        port.wait_for(handle, None).inspect_err(leave)?;
+        port.wait_for(handle, None)?;
         client.put(give(connecting));
     }
     Ok(())
@@ -142,11 +140,7 @@ impl Drop for trunkline_client {
         if port.check_process().is_err() {
             return;
         }
-        match open.take_lifespan() {
-            // Calls of its handlers may run until then.
-            Some(lifespan) => _ = port.attach(*handle, lifespan),
-            None => port.detach(*handle),
-        }
+        port.detach(*handle);
         port.detach_all_of(*handle);
         // Threads that wait for the end still hold it.
         open.end(port, Err(Failure::of(ErrorKind::Closed, "the client was freed")));

@@ -54,7 +54,6 @@ impl trunkline_server {
         self.check_registration(registration)?;
         self.port().core.unregister(registration)?;
         self.port().detach(registration);
-        self.inner.lifespan.unmount(registration);
         self.names.lock().retain(|_, handle| *handle != registration);
         Ok(())
     }
@@ -219,15 +218,7 @@ pub unsafe extern "C" fn trunkline_server_mount(
         let (server, prefix, other) = (handle!(server), text!(prefix), handle!(other));
         let entry = SetMembers::default().with("prefix", prefix).with("mounted", other.handle());
         let entry = entry.with("port", other.port().core.number());
-        let (mut mount, registration) = (0, out_or_null!(registration));
-        let mounted = server.inner.lifespan.mount(&other.inner.lifespan, server.port(), || {
-            server.add("mount", entry, None, |handle| {
-                mount = handle;
-                registration(handle);
-            })?;
-            Ok(mount)
-        });
-        mounted.inspect_err(|_| _ = server.remove(mount))
+        server.add("mount", entry, None, out_or_null!(registration))
     })
 }
 

@@ -1,11 +1,18 @@
 //! The lifespan of a server: opened before its first call and closed after its last.
 
 use std::sync::Weak;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use trunkline_bridge::ErrorKind;
+use bytes::Bytes;
+use trunkline_bridge::message::{CLOSE, FailKind, OPEN};
+use trunkline_bridge::{Event, EventKind, Shape};
 
+use crate::calls::{failing, trunkline_call_callback};
 use crate::edge::prelude::*;
-use crate::port::Port;
+use crate::options::SetMembers;
+use crate::port::{EventReceiver, Port};
+use crate::server::trunkline_server;
+use crate::server_requests::ServerRequestHandlers;
 
 /// Opens what the calls of a server need. Return `false` on failure; the function that was about to
 /// serve then fails.
@@ -14,142 +21,121 @@ pub type trunkline_lifespan_open_callback = Option<unsafe extern "C" fn(user_dat
 /// Closes what was opened.
 pub type trunkline_lifespan_close_callback = Option<unsafe extern "C" fn(user_data: *mut c_void)>;
 
-pub(crate) struct LifespanCallbacks {
-    pub(crate) open: trunkline_lifespan_open_callback,
-    pub(crate) close: trunkline_lifespan_close_callback,
-    pub(crate) data: UserData,
-}
-
-/// The lifespan of one of the host's servers.
-#[derive(Default)]
+/// The lifespan of one of the host's servers, which closes it at the latest when it is freed.
 pub(crate) struct HostLifespan {
-    callbacks: Mutex<Option<Arc<LifespanCallbacks>>>,
-    /// The lifespans of mounted servers, by the registrations of their mounts.
-    mounted: Mutex<Vec<(u64, Weak<Self>)>>,
-    open: Mutex<Weak<OpenLifespan>>,
+    open: trunkline_lifespan_open_callback,
+    close: trunkline_lifespan_close_callback,
+    data: UserData,
+    is_open: AtomicBool,
 }
 
-/// A lifespan while it is open. The listeners and in-memory clients that use it share it; the last
-/// one closes it.
-#[derive(Default)]
-pub(crate) struct OpenLifespan {
-    callbacks: Mutex<Option<Arc<LifespanCallbacks>>>,
-    mounted: Mutex<Vec<Arc<Self>>>,
-}
-
-impl OpenLifespan {
-    /// Keeps the lifespan of a mounted server open as long as this one.
-    fn hold(&self, mounted: Arc<Self>) {
-        let mut held = self.mounted.lock();
-        if !held.iter().any(|other| Arc::ptr_eq(other, &mounted)) {
-            held.push(mounted);
-        }
+impl HostLifespan {
+    fn open(&self) -> bool {
+        // It may have been called off when it was already open.
+        self.close();
+        // SAFETY: the host's function with the host's data.
+        let opened = self.open.is_none_or(|open| unsafe { open(self.data.pointer()) });
+        self.is_open.store(opened, Ordering::SeqCst);
+        opened
     }
 
     fn close(&self) {
-        let callbacks = self.callbacks.lock().take();
-        if let Some(LifespanCallbacks { close: Some(close), data, .. }) = callbacks.as_deref() {
+        if let Some(close) = self.close.filter(|_| self.is_open.swap(false, Ordering::SeqCst)) {
             // SAFETY: the host's function with the host's data.
-            unsafe { close(data.pointer()) }
+            unsafe { close(self.data.pointer()) }
         }
-        let mounted = std::mem::take(&mut *self.mounted.lock());
-        drop(mounted);
     }
 }
 
-impl Drop for OpenLifespan {
+impl Drop for HostLifespan {
     fn drop(&mut self) {
         self.close();
     }
 }
 
-impl HostLifespan {
-    pub(crate) fn set(&self, callbacks: LifespanCallbacks) -> Result<(), Failure> {
-        if self.open.lock().strong_count() > 0 {
-            return Err(Failure::invalid("the server is in use: set its lifespan before listening"));
+/// Opens and closes the lifespan of a server until it is freed.
+struct LifespanReceiver(Weak<HostLifespan>);
+
+impl EventReceiver for LifespanReceiver {
+    fn receive(self: Arc<Self>, port: &Arc<Port>, event: Event) -> bool {
+        if event.kind != EventKind::Call {
+            return false;
         }
-        let before = self.callbacks.lock().replace(Arc::new(callbacks));
-        drop(before);
-        Ok(())
-    }
-
-    /// Opens the lifespan of a server that `add` mounts together with this one.
-    pub(crate) fn mount(
-        &self,
-        other: &Arc<Self>,
-        port: &Arc<Port>,
-        add: impl FnOnce() -> Result<u64, Failure>,
-    ) -> Result<(), Failure> {
-        // Its features may be called as soon as they are added.
-        self.enter_mounted(other, port)?;
-        let registration = add()?;
-        self.mounted.lock().push((registration, Arc::downgrade(other)));
-        // This one may have opened meanwhile.
-        self.enter_mounted(other, port)
-    }
-
-    fn enter_mounted(&self, other: &Self, port: &Arc<Port>) -> Result<(), Failure> {
-        let open = self.open.lock().upgrade();
-        if let Some(open) = open {
-            open.hold(other.enter(port)?);
-        }
-        Ok(())
-    }
-
-    /// The next time this one opens, that of the mounted server stays closed. If it is open, it
-    /// stays open as long as this one, because calls may still use it.
-    pub(crate) fn unmount(&self, registration: u64) {
-        self.mounted.lock().retain(|(mount, _)| *mount != registration);
-    }
-
-    /// Opens it for one more user, as a callback of the port.
-    pub(crate) fn enter(&self, port: &Arc<Port>) -> Result<Arc<OpenLifespan>, Failure> {
-        let mut open = self.open.lock();
-        let has_callbacks = self.callbacks.lock().is_some() || !self.mounted.lock().is_empty();
-        if let Some(used) = open.upgrade().or_else(|| (!has_callbacks).then(Arc::default)) {
-            *open = Arc::downgrade(&used);
-            return Ok(used);
-        }
-        drop(open);
-        let opened = port.run_as_callback(None, || self.open())?;
-        opened.unwrap_or_else(|| Err(Failure::internal("the wait for a turn ended early")))
-    }
-
-    fn open(&self) -> Result<Arc<OpenLifespan>, Failure> {
-        let open = self.open.lock().upgrade();
-        if let Some(open) = open {
-            return Ok(open);
-        }
-        let opened = Arc::new(OpenLifespan::default());
-        self.open_mounted(&opened)?;
-        let callbacks = self.callbacks.lock().clone();
-        if let Some(LifespanCallbacks { open: Some(open), data, .. }) = callbacks.as_deref() {
-            // SAFETY: the host's function with the host's data.
-            if !unsafe { open(data.pointer()) } {
-                let message = "the open callback of the server's lifespan returned false";
-                return Err(Failure::of(ErrorKind::Transport, message));
+        let lifespan = self.0.upgrade();
+        let is_done = match &lifespan {
+            Some(lifespan) if event.name == OPEN => lifespan.open(),
+            Some(lifespan) => {
+                lifespan.close();
+                true
             }
+            // Its server was freed, and closed it.
+            None => true,
+        };
+        if !is_done {
+            let failure = failing(FailKind::Internal, "its open callback returned false");
+            let _ = port.core.fail_message(event.ticket, failure);
+        } else if !port.core.complete(event.ticket, Shape::Result, Bytes::from_static(b"{}")).is_ok_and(|open| open) {
+            // What was about to serve needs it no longer, and nothing else closes it.
+            lifespan.inspect(|lifespan| lifespan.close());
         }
-        *opened.callbacks.lock() = callbacks;
-        *self.open.lock() = Arc::downgrade(&opened);
-        // What was mounted meanwhile found this one closed.
-        self.open_mounted(&opened)?;
-        Ok(opened)
+        true
     }
+}
 
-    fn open_mounted(&self, opened: &OpenLifespan) -> Result<(), Failure> {
-        let mounted = self.mounted.lock().clone();
-        for other in mounted.iter().filter_map(|(_, other)| other.upgrade()) {
-            opened.hold(other.open()?);
-        }
+impl trunkline_server {
+    fn set_lifespan(&self, receiver: Arc<dyn EventReceiver>) -> Result<(), Failure> {
+        let entry = SetMembers::default().with("server", self.handle());
+        self.port().make(receiver, |core| core.register("lifespan", entry.0), |_| ()).map(drop)
+    }
+}
+
+/// Sets the lifespan callbacks, which open something that calls need, such as a database, and close
+/// it again. `open` runs before the first call, inside the function that starts to listen or
+/// connects in memory, which fails with `TRUNKLINE_TRANSPORT` if it returns false. `close` runs
+/// when the last listener and the last in-memory client have ended, however they end, and by
+/// `trunkline_server_free` at the latest. Both run like callbacks, alternately, each time the
+/// server is served, with the same `user_data`; either may be NULL. The lifespan of a mounted
+/// server opens with the first call that reaches it, and closes with the server it is mounted on.
+/// `TRUNKLINE_INVALID_ARGUMENT` while the server is being served, and if it already has a lifespan.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_set_lifespan(
+    server: *mut trunkline_server,
+    open: trunkline_lifespan_open_callback,
+    close: trunkline_lifespan_close_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    let data = UserData::new(user_data, destructor);
+    guard(error, || {
+        let server = handle!(server);
+        let lifespan = Arc::new(HostLifespan { open, close, data, is_open: AtomicBool::new(false) });
+        server.set_lifespan(Arc::new(LifespanReceiver(Arc::downgrade(&lifespan))))?;
+        // The core refuses a second one.
+        let _ = server.lifespan.set(lifespan);
         Ok(())
-    }
+    })
+}
 
-    /// Closes it permanently: its server was freed.
-    pub(crate) fn end(&self) {
-        let open = self.open.lock().upgrade();
-        open.inspect(|open| open.close());
-        let callbacks = self.callbacks.lock().take();
-        drop(callbacks);
-    }
+/// Like `trunkline_server_set_lifespan`, with calls, whose results are `{}`: complete them
+/// immediately or later, on any thread. `trunkline_server_free` does not run `close`: the program
+/// then closes what is still open. If an `open` can no longer be completed, it is not needed
+/// anymore: close what it has opened.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_set_lifespan_calls(
+    server: *mut trunkline_server,
+    open: trunkline_call_callback,
+    close: trunkline_call_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    let data = Arc::new(UserData::new(user_data, destructor));
+    guard(error, || {
+        let mut functions = ServerRequestHandlers::default();
+        for (name, function) in [(OPEN, open), (CLOSE, close)] {
+            functions.put(name, Callback { function: required(function, name)?, data: data.share() });
+        }
+        handle!(server).set_lifespan(Arc::new(functions))
+    })
 }

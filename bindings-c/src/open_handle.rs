@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use trunkline_bridge::{ErrorKind, Event, EventKind};
 
 use crate::edge::prelude::*;
-use crate::lifespan::OpenLifespan;
 use crate::port::{EventReceiver, Port, deadline_after};
 use crate::server_requests::ServerRequestHandlers;
 
@@ -25,16 +24,9 @@ pub(crate) struct OpenHandle {
     pub(crate) end: OnceLock<Result<(), Failure>>,
     /// Whether an opening in the background has succeeded.
     pub(crate) opened: AtomicBool,
-    /// The lifespan of the server that it uses, which it keeps open until it ends.
-    pub(crate) lifespan: Mutex<Option<Arc<OpenLifespan>>>,
 }
 
 impl OpenHandle {
-    /// Release it in a callback of the port, because the host may have to close it now.
-    pub(crate) fn take_lifespan(&self) -> Option<Arc<OpenLifespan>> {
-        self.lifespan.lock().take()
-    }
-
     pub(crate) fn is_closed(&self) -> bool {
         self.end.get().is_some()
     }
@@ -74,19 +66,10 @@ impl EventReceiver for OpenHandle {
             }
             // A connection that was opened in the background and failed ends with a `Reply`.
             (EventKind::Closed | EventKind::Reply, _) => {
-                drop(self.take_lifespan());
                 self.end(port, event.body.into_outcome().map(drop).map_err(Failure::from));
             }
             _ => {}
         }
-        false
-    }
-}
-
-/// Keeps a lifespan open until a connection that its host has freed has ended: `Closed` is the last
-/// event, and releases the receiver in a callback.
-impl EventReceiver for OpenLifespan {
-    fn receive(self: Arc<Self>, _: &Arc<Port>, _: Event) -> bool {
         false
     }
 }
@@ -111,11 +94,6 @@ pub(crate) fn close(opened: &[Arc<Opened>], deadline_ms: u64) -> Result<(), Fail
     })?;
     if closed.is_some() {
         open.iter().for_each(|opened| drop(opened.open.end.set(Ok(()))));
-        // Their `Closed` events may not have arrived yet.
-        if open.iter().any(|opened| opened.open.lifespan.lock().is_some()) {
-            let limit = deadline_after(GRACE_MS);
-            port.run_as_callback(limit, || open.iter().for_each(|opened| drop(opened.open.take_lifespan())))?;
-        }
     }
     outcome.and(closed.ok_or_else(|| Failure::of(ErrorKind::Timeout, "the close did not finish in time")))
 }

@@ -317,21 +317,6 @@ impl Port {
         Ok(reply.ok_or_else(|| Failure::internal("the wait for a reply ended early"))??)
     }
 
-    /// Runs host code like a callback, once no other thread runs one. `None` if the deadline passes
-    /// first.
-    pub(crate) fn run_as_callback<T>(
-        self: &Arc<Self>,
-        deadline: Option<Instant>,
-        callback: impl FnOnce() -> T,
-    ) -> Result<Option<T>, Failure> {
-        let mut callback = Some(callback);
-        self.run_until(deadline, |look| {
-            let turn = if look.has_turn { None } else { self.take_turn_or_want_it() };
-            let callback = if look.has_turn || turn.is_some() { callback.take() } else { None };
-            callback.map(|callback| self.enter(callback))
-        })
-    }
-
     /// Fails if this thread is inside a callback of this port and therefore must not wait. Check
     /// this before sending anything.
     pub(crate) fn check_may_wait(&self) -> Result<(), Failure> {

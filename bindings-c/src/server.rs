@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::ffi::c_int;
 #[cfg(unix)]
 use std::os::fd::BorrowedFd;
-use std::sync::Weak;
 use std::sync::atomic::Ordering;
+use std::sync::{OnceLock, Weak};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -16,9 +16,7 @@ use crate::edge::prelude::*;
 use crate::edge::signals::with_sigpipe_blocked;
 use crate::foreground::SignalHandlers;
 use crate::generated::options::LIMITS;
-use crate::lifespan::{
-    HostLifespan, LifespanCallbacks, trunkline_lifespan_close_callback, trunkline_lifespan_open_callback,
-};
+use crate::lifespan::HostLifespan;
 use crate::listener::trunkline_listener;
 use crate::open_handle::{self, OpenHandle, Opened};
 use crate::options::{SetMembers, trunkline_http_options, trunkline_server_options};
@@ -31,6 +29,7 @@ pub struct trunkline_server {
     pub(crate) port: trunkline_port,
     /// The named features, by kind and name.
     pub(crate) names: Mutex<HashMap<(String, String), u64>>,
+    pub(crate) lifespan: OnceLock<Arc<HostLifespan>>,
     pub(crate) inner: Arc<Server>,
 }
 
@@ -41,7 +40,6 @@ pub(crate) struct Server {
     drain_deadline_ms: u64,
     stop: Stop,
     listeners: Mutex<Vec<Arc<Opened>>>,
-    pub(crate) lifespan: Arc<HostLifespan>,
     /// In-memory clients, which end with the server.
     clients: Mutex<Vec<Weak<Opened>>>,
 }
@@ -76,15 +74,9 @@ impl Server {
     ) -> Result<trunkline_listener, Failure> {
         let port = &self.port;
         port.check_may_wait()?;
-        let lifespan = Mutex::new(Some(self.lifespan.enter(port)?));
-        let open = Arc::new(OpenHandle { lifespan, ..OpenHandle::default() });
-        let begun = port.make(open.clone(), begin, |_| ()).and_then(|handle| {
-            let info = port.wait_for(handle, None).inspect_err(|_| port.detach(handle))?;
-            Ok((handle, info))
-        });
-        let (handle, info) = begun.inspect_err(|_| {
-            let _ = port.run_as_callback(None, || drop(open.take_lifespan()));
-        })?;
+        let open = Arc::<OpenHandle>::default();
+        let handle = port.make(open.clone(), begin, |_| ())?;
+        let info = port.wait_for(handle, None).inspect_err(|_| port.detach(handle))?;
         let info: Value = serde_json::from_slice(&info).unwrap_or_default();
         let url = Text::copy(info["url"].as_str().unwrap_or_default());
         let inner = Arc::new(Opened { port: port.clone(), handle, open });
@@ -102,12 +94,6 @@ impl Server {
 
     fn opening(&self, transport: SetMembers) -> SetMembers {
         SetMembers::default().with("server", self.handle).with("transport", transport.0).with("wait", true)
-    }
-
-    /// Output printed by the lifespan already goes to standard error.
-    fn hold_stdio(&self) -> Result<(), Failure> {
-        let note = NotifyPort { hold_stdio: true, ..NotifyPort::default() };
-        Ok(self.port.core.notify_message(0, Notification::Port(note))?)
     }
 
     /// Runs callbacks until the server is stopped or `listener` ends, then closes what is still
@@ -139,6 +125,7 @@ impl Drop for trunkline_server {
         // In a forked child there is nothing to close, and the locks may be held by threads that
         // don't exist there.
         if self.port().check_process().is_err() {
+            std::mem::forget(self.lifespan.take());
             return;
         }
         let clients: Vec<_> = self.inner.clients.lock().iter().filter_map(Weak::upgrade).collect();
@@ -150,7 +137,7 @@ impl Drop for trunkline_server {
         self.port().detach_all_of(self.handle());
         self.port().detach(self.handle());
         // No callback of the server is running anymore.
-        self.inner.lifespan.end();
+        drop(self.lifespan.take());
     }
 }
 
@@ -213,10 +200,14 @@ pub unsafe extern "C" fn trunkline_server_new_with(
             drain_deadline_ms: u64::try_from(port.core.close_deadline(handle)?.as_millis()).unwrap_or(u64::MAX),
             stop: Stop::new(port.waiting.clone()),
             listeners: Mutex::default(),
-            lifespan: Arc::default(),
             clients: Mutex::default(),
         });
-        server.finish(give(trunkline_server { port: trunkline_port { port }, names: Mutex::default(), inner }))
+        server.finish(give(trunkline_server {
+            port: trunkline_port { port },
+            names: Mutex::default(),
+            lifespan: OnceLock::new(),
+            inner,
+        }))
     })
 }
 
@@ -261,7 +252,6 @@ pub unsafe extern "C" fn trunkline_server_run_stdio(
         let given = server.opening(SetMembers::default().with("type", "stdio")).with("foreground", true);
         // Before the first call, which a signal with its default action would silently end.
         let signals = SignalHandlers::install(&server.stop);
-        server.hold_stdio()?;
         let listener = server.listen(|core| with_sigpipe_blocked(|| core.open(given.0)))?;
         server.run_until(signals, Some(&listener.inner))
     })
@@ -277,11 +267,7 @@ pub unsafe extern "C" fn trunkline_server_listen_stdio(
     listener: *mut *mut trunkline_listener,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    guard(error, || {
-        let (server, listener) = (handle!(server).inner.clone(), out!(listener));
-        server.hold_stdio()?;
-        server.open(SetMembers::default().with("type", "stdio"), listener)
-    })
+    guard(error, || handle!(server).inner.clone().open(SetMembers::default().with("type", "stdio"), out!(listener)))
 }
 
 /// Reserves stdin and stdout for the stdio listener that this server opens next: what the program
@@ -293,7 +279,10 @@ pub unsafe extern "C" fn trunkline_server_hold_stdio(
     server: *mut trunkline_server,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    guard(error, || handle!(server).inner.hold_stdio())
+    guard(error, || {
+        let note = NotifyPort { hold_stdio: true, ..NotifyPort::default() };
+        Ok(handle!(server).port().core.notify_message(0, Notification::Port(note))?)
+    })
 }
 
 /// Serves file descriptors, with one JSON message per line as on stdin and stdout: a socket (the
@@ -394,27 +383,6 @@ pub unsafe extern "C" fn trunkline_server_stop(server: *mut trunkline_server) ->
         handle!(server).inner.stop.request();
         Ok(())
     })
-}
-
-/// Sets the lifespan callbacks, which open something that calls need, such as a database, and close
-/// it again. `open` runs before the first call, inside the function that starts to listen or
-/// connects in memory, which fails with `TRUNKLINE_TRANSPORT` if it returns false. `close` runs
-/// when the last listener and the last in-memory client have ended, however they end, and by
-/// `trunkline_server_free` at the latest. Both run like callbacks, alternately, each time the
-/// server is served, with the same `user_data`; either may be NULL. The lifespan of a mounted
-/// server opens and closes with the server it is mounted on. `TRUNKLINE_INVALID_ARGUMENT` while the
-/// server is being served.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_server_set_lifespan(
-    server: *mut trunkline_server,
-    open: trunkline_lifespan_open_callback,
-    close: trunkline_lifespan_close_callback,
-    user_data: *mut c_void,
-    destructor: trunkline_destructor,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    let data = UserData::new(user_data, destructor);
-    guard(error, || handle!(server).inner.lifespan.set(LifespanCallbacks { open, close, data }))
 }
 
 /// The port of the server. Borrowed: valid until the server is freed. NULL for NULL.

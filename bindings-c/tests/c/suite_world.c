@@ -563,6 +563,11 @@ static void call_live(trunkline_client *client, const char *tool) {
   trunkline_text_free(result);
 }
 
+static void answer_life(trunkline_call *call, void *answered) {
+  ++*(int *)answered;
+  OK(trunkline_call_return_result(call, S("{}"), &error));
+}
+
 /* Served over a pipe by this very program, which writes down that the end was as it must be. */
 static void serve_life(const char *path) {
   trunkline_server *server = new_server();
@@ -587,8 +592,10 @@ static void lifespan(void) {
   trunkline_listener *listener = NULL;
   thread_task task = {raise_signal, NULL};
   thread raiser;
+  trunkline_text *result = NULL;
   life seen, other;
   uint64_t mount = 0;
+  int answered = 0;
   live(server, &seen);
   seen.can_open = false;
   FAILS(TRUNKLINE_TRANSPORT, "lifespan", trunkline_client_connect_memory(server, NULL, &one, &error));
@@ -631,7 +638,19 @@ static void lifespan(void) {
   CHECK(seen.closed == 4 && seen.freed == 1 && !seen.is_open);
   trunkline_listener_free(listener);
 
-  /* A server that another one shows lives with it, also if it was mounted while that one lived. */
+  /* With calls. */
+  server = new_server();
+  OK(trunkline_server_set_lifespan_calls(server, answer_life, answer_life, &answered, NULL, &error));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "already has a lifespan",
+        trunkline_server_set_lifespan(server, open_life, close_life, &other, NULL, &error));
+  one = in_memory(server);
+  CHECK(answered == 1);
+  OK(trunkline_client_close(one, 5000, &error));
+  CHECK(answered == 2);
+  trunkline_client_free(one);
+  trunkline_server_free(server);
+
+  /* A server that another one shows opens with the first call, and closes with the other. */
   server = new_server();
   live(server, &seen);
   OK(trunkline_server_options_new(&same_port, &error));
@@ -641,8 +660,9 @@ static void lifespan(void) {
   one = in_memory(outer);
   CHECK(other.opened == 1 && seen.opened == 0);
   OK(trunkline_server_mount(outer, S("in"), server, &mount, &error));
-  CHECK(seen.opened == 1);
+  CHECK(seen.opened == 0);
   call_live(one, "in__live");
+  CHECK(seen.opened == 1);
   OK(trunkline_server_remove(outer, mount, &error));
   CHECK(seen.closed == 0);
   OK(trunkline_client_close(one, 5000, &error));
@@ -652,28 +672,26 @@ static void lifespan(void) {
   /* One that is mounted while the other opens. */
   other.mounted = server, other.outer = outer;
   one = in_memory(outer);
-  CHECK(other.opened == 2 && seen.opened == 2);
+  CHECK(other.opened == 2 && seen.opened == 1);
   call_live(one, "in__live");
+  CHECK(seen.opened == 2);
   OK(trunkline_client_close(one, 5000, &error));
   CHECK(other.closed == 2 && seen.closed == 2);
   trunkline_client_free(one);
   OK(trunkline_server_remove(outer, other.mount, &error));
 
-  /* Once it has been removed, it stays closed, and a mount that cannot open it is undone. */
+  /* A call fails if it cannot be opened, and the next one tries again. */
   one = in_memory(outer);
+  OK(trunkline_server_mount(outer, S("in"), server, NULL, &error));
   CHECK(other.opened == 3 && seen.opened == 2);
   seen.can_open = false;
-  FAILS(TRUNKLINE_TRANSPORT, "lifespan", trunkline_server_mount(outer, S("in"), server, NULL, &error));
+  FAILS(TRUNKLINE_PROTOCOL, "", trunkline_client_call_tool(one, S("in__live"), NOTHING, NULL, &result, &error));
   seen.can_open = true;
-  OK(trunkline_server_mount(outer, S("in"), server, NULL, &error));
-  CHECK(seen.opened == 4);
   call_live(one, "in__live");
+  CHECK(seen.opened == 4);
   OK(trunkline_client_close(one, 5000, &error));
   CHECK(other.closed == 3 && seen.closed == 3);
   trunkline_client_free(one);
-  seen.can_open = false;
-  FAILS(TRUNKLINE_TRANSPORT, "lifespan", trunkline_client_connect_memory(outer, NULL, &one, &error));
-  CHECK(other.opened == 3);
   trunkline_server_options_free(same_port);
   trunkline_server_free(outer);
   trunkline_server_free(server);
