@@ -15,8 +15,8 @@ import (
 // use it.
 type Client struct {
 	owner
-	// memory is the use of a server in this process.
-	memory *user
+	// server is nil unless it is in this process.
+	server *Server
 	// patience is how long a child gets to exit, in milliseconds.
 	patience uint64
 	heard    *queue[notification]
@@ -47,16 +47,12 @@ func ConnectConfig(ctx context.Context, config string, options ClientOptions) (*
 // ConnectMemory connects to a server in this process. Its handlers get the values of the context of
 // each request.
 func ConnectMemory(ctx context.Context, server *Server, options ClientOptions) (*Client, error) {
-	user, err := server.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
 	client, err := connect(ctx, options, func(set uintptr) (uintptr, error) { return c.ClientConnectMemory(&server.owner, set) })
 	if err != nil {
-		user.end()
-		return nil, err
+		return nil, server.explained(err)
 	}
-	client.memory = user
+	client.server = server
+	server.users.Store(client, func(context.Context) error { return client.Close() })
 	return client, nil
 }
 
@@ -78,7 +74,7 @@ func connect(ctx context.Context, options ClientOptions, open func(options uintp
 	client.close = sync.OnceValue(client.end)
 	go client.hear(&options.ClientHandlers)
 	select {
-	case <-untilTrue(client.isDecided):
+	case <-untilTrue(func() bool { return client.is(c.ClientOpened) || client.is(c.ClientClosed) }):
 		if c.ClientOpened(client.object) {
 			return client, nil
 		}
@@ -92,16 +88,6 @@ func connect(ctx context.Context, options ClientOptions, open func(options uintp
 	}
 	_ = client.Close()
 	return nil, err
-}
-
-// isDecided says whether the connection is established, or has failed.
-func (client *Client) isDecided() bool {
-	isDecided := true
-	_ = invoke(func(*uintptr) uint32 {
-		isDecided = c.ClientOpened(client.object) || c.ClientClosed(client.object)
-		return 0
-	}, &client.owner)
-	return isDecided
 }
 
 func (client *Client) options(options ClientOptions) (uintptr, error) {
@@ -146,17 +132,13 @@ func (client *Client) hear(handlers *ClientHandlers) {
 func (client *Client) Close() error { return client.close() }
 
 func (client *Client) end() error {
-	err := c.ClientStartClose(&client.owner, client.patience)
-	ended := untilTrue(func() bool { return c.ClientClosed(client.object) })
-	late := client.closed(ended, client.patience, func() error {
-		client.release(c.ClientFree)
-		client.heard.close()
-		if client.memory != nil {
-			client.memory.end()
-		}
-		return nil
-	})
-	return errors.Join(err, late, together(client.members, (*Client).Close))
+	err := c.ClientClose(&client.owner, client.patience)
+	client.release(c.ClientFree)
+	client.heard.close()
+	if client.server != nil {
+		client.server.users.Delete(client)
+	}
+	return errors.Join(err, together(client.members, (*Client).Close))
 }
 
 // Info describes the server and the connection.
@@ -196,7 +178,7 @@ func CallTool[Out any](ctx context.Context, client *Client, name string, argumen
 }
 
 func (client *Client) start(ctx context.Context, ticket *uint64, method string, params any, all bool, options []RequestOptions) ([]byte, error) {
-	return client.await(ctx, ticket, client.memory != nil, all, options, func(options uintptr, data handle) (uint64, error) {
+	return client.await(ctx, ticket, client.server != nil, all, options, func(options uintptr, data handle) (uint64, error) {
 		return c.ClientStart(&client.owner, method, params, options, callbacks.reply, data, 0)
 	})
 }

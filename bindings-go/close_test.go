@@ -214,6 +214,12 @@ func TestALifespanOfAMountedServer(t *testing.T) {
 		connected(t, client, err)
 		return client
 	}
+	call := func(client *trunkline.Client) {
+		t.Helper()
+		if _, err := client.CallTool(t.Context(), "in__weather", map[string]any{"city": "Basel"}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	counts := func(when string, wantOpened, wantClosed int) {
 		t.Helper()
 		if opened != wantOpened || closed != wantClosed {
@@ -222,7 +228,9 @@ func TestALifespanOfAMountedServer(t *testing.T) {
 	}
 	client := connect()
 	feature := trunkline.Must(outer.Mount("in", inner))
-	counts("mounted while the outer server is used", 1, 0)
+	counts("mounted while the outer server is used", 0, 0)
+	call(client)
+	counts("called", 1, 0)
 	if err := inner.SetLifespan(nil, nil); !errors.Is(err, trunkline.ErrInvalidArgument) {
 		t.Fatal(err)
 	}
@@ -237,6 +245,7 @@ func TestALifespanOfAMountedServer(t *testing.T) {
 	counts("unmounted", 1, 1)
 	trunkline.Must(outer.Mount("in", inner))
 	client = connect()
+	call(client)
 	counts("mounted before", 2, 1)
 	_ = inner.Close(t.Context())
 	counts("its server was closed", 2, 2)
@@ -253,6 +262,9 @@ func TestALifespanOfAMountedServerEndsWithTheServersAroundIt(t *testing.T) {
 	trunkline.Must(outer.Mount("in", inner))
 	client, err := trunkline.ConnectMemory(t.Context(), outer, trunkline.ClientOptions{})
 	connected(t, client, err)
+	if _, err := client.CallTool(t.Context(), "in__weather", map[string]any{"city": "Basel"}); err != nil {
+		t.Fatal(err)
+	}
 	if err := outer.Close(t.Context()); err != nil || closed != 1 {
 		t.Fatal(err, closed)
 	}

@@ -52,8 +52,12 @@ func TestALifespanOpensAndCloses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{}); !errors.Is(err, trunkline.ErrTransport) {
-		t.Fatal(err)
+	_, inMemory := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	_, overHTTP := server.Listen(trunkline.HTTPOptions{Port: -1})
+	for _, err := range []error{inMemory, overHTTP} {
+		if !errors.Is(err, trunkline.ErrTransport) || !errors.Is(err, fails) {
+			t.Fatal(err)
+		}
 	}
 	fails = nil
 	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})

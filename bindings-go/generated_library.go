@@ -36,6 +36,7 @@ type functions struct {
 	CallVar                     func(call uintptr, name str) uintptr
 	clientAsServer              func(client uintptr, json *uintptr, error *uintptr) uint32
 	clientCancel                func(client uintptr, ticket uint64, reason str, error *uintptr) uint32
+	clientClose                 func(client uintptr, deadlineMs uint64, error *uintptr) uint32
 	ClientClosed                func(client uintptr) bool
 	clientConnectChannel        func(options uintptr, client *uintptr, error *uintptr) uint32
 	clientConnectChild          func(command *str, count uintptr, options uintptr, client *uintptr, error *uintptr) uint32
@@ -55,7 +56,6 @@ type functions struct {
 	clientOptionsSetPort        func(options uintptr, port uintptr) uint32
 	clientSetRoots              func(client uintptr, roots str, error *uintptr) uint32
 	clientStart                 func(client uintptr, method str, params str, options uintptr, callback uintptr, userData uintptr, destructor uintptr, ticket *uint64, error *uintptr) uint32
-	clientStartClose            func(client uintptr, deadlineMs uint64, error *uintptr) uint32
 	clientStartNextChange       func(client uintptr, subscription uint64, options uintptr, callback uintptr, userData uintptr, destructor uintptr, ticket *uint64, error *uintptr) uint32
 	clientStartTaskRespond      func(client uintptr, task uint64, responses str, options uintptr, callback uintptr, userData uintptr, destructor uintptr, ticket *uint64, error *uintptr) uint32
 	clientStartTaskResult       func(client uintptr, task uint64, options uintptr, callback uintptr, userData uintptr, destructor uintptr, ticket *uint64, error *uintptr) uint32
@@ -70,6 +70,7 @@ type functions struct {
 	HttpOptionsFree             func(options uintptr)
 	httpOptionsFromJson         func(json str, options *uintptr, error *uintptr) uint32
 	httpRequest                 func(listener uintptr, method str, target str, headers *header, headerCount uintptr, remoteAddress str, endOfRequest bool, head uintptr, chunk uintptr, end uintptr, userData uintptr, destructor uintptr, exchange *uintptr, error *uintptr) uint32
+	listenerClose               func(listener uintptr, deadlineMs uint64, error *uintptr) uint32
 	ListenerClosed              func(listener uintptr) bool
 	listenerEnd                 func(listener uintptr, error *uintptr) uint32
 	ListenerFree                func(listener uintptr)
@@ -90,7 +91,6 @@ type functions struct {
 	serverCheckStore            func(server uintptr, findings *uintptr, error *uintptr) uint32
 	serverElicitationComplete   func(server uintptr, id str, error *uintptr) uint32
 	ServerFree                  func(server uintptr)
-	serverHoldStdio             func(server uintptr, error *uintptr) uint32
 	serverListChanged           func(server uintptr, category str, error *uintptr) uint32
 	serverListenHttp            func(server uintptr, options uintptr, listener *uintptr, error *uintptr) uint32
 	serverListenStdio           func(server uintptr, listener *uintptr, error *uintptr) uint32
@@ -105,6 +105,7 @@ type functions struct {
 	serverRemove                func(server uintptr, registration uint64, error *uintptr) uint32
 	serverResourceUpdated       func(server uintptr, uri str, error *uintptr) uint32
 	serverSetEnabled            func(server uintptr, registration uint64, isEnabled bool, error *uintptr) uint32
+	serverSetLifespanCalls      func(server uintptr, open uintptr, close uintptr, userData uintptr, destructor uintptr, error *uintptr) uint32
 	TextFree                    func(text uintptr)
 	traceContextSet             func(context uintptr, key str, value str) uint32
 }
@@ -269,6 +270,13 @@ func (c *functions) ClientCancel(client *owner, ticket uint64, reason string) er
 	return err
 }
 
+func (c *functions) ClientClose(client *owner, deadlineMs uint64) error {
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.clientClose(client.object, deadlineMs, failure)
+	}, client)
+	return err
+}
+
 func (c *functions) ClientConnectChannel(options uintptr) (uintptr, error) {
 	var client uintptr
 	err := invoke(func(failure *uintptr) uint32 {
@@ -403,13 +411,6 @@ func (c *functions) ClientStart(client *owner, method string, params any, option
 	return ticket, err
 }
 
-func (c *functions) ClientStartClose(client *owner, deadlineMs uint64) error {
-	err := invoke(func(failure *uintptr) uint32 {
-		return c.clientStartClose(client.object, deadlineMs, failure)
-	}, client)
-	return err
-}
-
 func (c *functions) ClientStartNextChange(client *owner, subscription uint64, options uintptr, callback uintptr, userData uintptr, destructor uintptr) (uint64, error) {
 	var ticket uint64
 	err := invoke(func(failure *uintptr) uint32 {
@@ -501,6 +502,13 @@ func (c *functions) HttpRequest(listener *owner, method string, target string, h
 		return c.httpRequest(listener.object, text(method), text(target), headers, headerCount, text(remoteAddress), endOfRequest, head, chunk, end, userData, destructor, &exchange, failure)
 	}, listener)
 	return exchange, err
+}
+
+func (c *functions) ListenerClose(listener *owner, deadlineMs uint64) error {
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.listenerClose(listener.object, deadlineMs, failure)
+	}, listener)
+	return err
 }
 
 func (c *functions) ListenerEnd(listener *owner) error {
@@ -596,13 +604,6 @@ func (c *functions) ServerCheckStore(server *owner) ([]byte, error) {
 func (c *functions) ServerElicitationComplete(server *owner, id string) error {
 	err := invoke(func(failure *uintptr) uint32 {
 		return c.serverElicitationComplete(server.object, text(id), failure)
-	}, server)
-	return err
-}
-
-func (c *functions) ServerHoldStdio(server *owner) error {
-	err := invoke(func(failure *uintptr) uint32 {
-		return c.serverHoldStdio(server.object, failure)
 	}, server)
 	return err
 }
@@ -709,6 +710,13 @@ func (c *functions) ServerSetEnabled(server *owner, registration uint64, isEnabl
 	return err
 }
 
+func (c *functions) ServerSetLifespanCalls(server *owner, open uintptr, close uintptr, userData uintptr, destructor uintptr) error {
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.serverSetLifespanCalls(server.object, open, close, userData, destructor, failure)
+	}, server)
+	return err
+}
+
 func (c *functions) TraceContextSet(context uintptr, key string, value string) error {
 	err := invoke(func(failure *uintptr) uint32 {
 		return c.traceContextSet(context, text(key), text(value))
@@ -741,6 +749,7 @@ func register(library uintptr) {
 	purego.RegisterLibFunc(&c.CallVar, library, "trunkline_call_var")
 	purego.RegisterLibFunc(&c.clientAsServer, library, "trunkline_client_as_server")
 	purego.RegisterLibFunc(&c.clientCancel, library, "trunkline_client_cancel")
+	purego.RegisterLibFunc(&c.clientClose, library, "trunkline_client_close")
 	purego.RegisterLibFunc(&c.ClientClosed, library, "trunkline_client_closed")
 	purego.RegisterLibFunc(&c.clientConnectChannel, library, "trunkline_client_connect_channel")
 	purego.RegisterLibFunc(&c.clientConnectChild, library, "trunkline_client_connect_child")
@@ -760,7 +769,6 @@ func register(library uintptr) {
 	purego.RegisterLibFunc(&c.clientOptionsSetPort, library, "trunkline_client_options_set_port")
 	purego.RegisterLibFunc(&c.clientSetRoots, library, "trunkline_client_set_roots")
 	purego.RegisterLibFunc(&c.clientStart, library, "trunkline_client_start")
-	purego.RegisterLibFunc(&c.clientStartClose, library, "trunkline_client_start_close")
 	purego.RegisterLibFunc(&c.clientStartNextChange, library, "trunkline_client_start_next_change")
 	purego.RegisterLibFunc(&c.clientStartTaskRespond, library, "trunkline_client_start_task_respond")
 	purego.RegisterLibFunc(&c.clientStartTaskResult, library, "trunkline_client_start_task_result")
@@ -775,6 +783,7 @@ func register(library uintptr) {
 	purego.RegisterLibFunc(&c.HttpOptionsFree, library, "trunkline_http_options_free")
 	purego.RegisterLibFunc(&c.httpOptionsFromJson, library, "trunkline_http_options_from_json")
 	purego.RegisterLibFunc(&c.httpRequest, library, "trunkline_http_request")
+	purego.RegisterLibFunc(&c.listenerClose, library, "trunkline_listener_close")
 	purego.RegisterLibFunc(&c.ListenerClosed, library, "trunkline_listener_closed")
 	purego.RegisterLibFunc(&c.listenerEnd, library, "trunkline_listener_end")
 	purego.RegisterLibFunc(&c.ListenerFree, library, "trunkline_listener_free")
@@ -795,7 +804,6 @@ func register(library uintptr) {
 	purego.RegisterLibFunc(&c.serverCheckStore, library, "trunkline_server_check_store")
 	purego.RegisterLibFunc(&c.serverElicitationComplete, library, "trunkline_server_elicitation_complete")
 	purego.RegisterLibFunc(&c.ServerFree, library, "trunkline_server_free")
-	purego.RegisterLibFunc(&c.serverHoldStdio, library, "trunkline_server_hold_stdio")
 	purego.RegisterLibFunc(&c.serverListChanged, library, "trunkline_server_list_changed")
 	purego.RegisterLibFunc(&c.serverListenHttp, library, "trunkline_server_listen_http")
 	purego.RegisterLibFunc(&c.serverListenStdio, library, "trunkline_server_listen_stdio")
@@ -810,6 +818,7 @@ func register(library uintptr) {
 	purego.RegisterLibFunc(&c.serverRemove, library, "trunkline_server_remove")
 	purego.RegisterLibFunc(&c.serverResourceUpdated, library, "trunkline_server_resource_updated")
 	purego.RegisterLibFunc(&c.serverSetEnabled, library, "trunkline_server_set_enabled")
+	purego.RegisterLibFunc(&c.serverSetLifespanCalls, library, "trunkline_server_set_lifespan_calls")
 	purego.RegisterLibFunc(&c.TextFree, library, "trunkline_text_free")
 	purego.RegisterLibFunc(&c.traceContextSet, library, "trunkline_trace_context_set")
 }

@@ -110,6 +110,16 @@ func (owner *owner) enter() bool {
 	return !owner.freed
 }
 
+// is says whether the object has a state, or was freed.
+func (owner *owner) is(state func(object uintptr) bool) bool {
+	is := true
+	_ = invoke(func(*uintptr) uint32 {
+		is = state(owner.object)
+		return 0
+	}, owner)
+	return is
+}
+
 // release waits until nobody uses the object, and then frees it. Functions of the program that run
 // meanwhile find it closed.
 func (owner *owner) release(free func(object uintptr)) {

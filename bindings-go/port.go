@@ -86,26 +86,6 @@ func untilTrue(isTrue func() bool) <-chan struct{} {
 	return waiting
 }
 
-// endGrace is how long after a deadline the library may report an end.
-const endGrace = 10 * time.Second
-
-// closed waits for an end whose deadline, in milliseconds, has been given to the library, and frees
-// the object then, even if that is too late.
-func (owner *owner) closed(ended <-chan struct{}, deadline uint64, free func() error) error {
-	limit := time.NewTimer(time.Duration(min(deadline, math.MaxUint32))*time.Millisecond + endGrace)
-	defer limit.Stop()
-	select {
-	case <-ended:
-		return free()
-	case <-limit.C:
-		go func() {
-			<-ended
-			_ = free()
-		}()
-		return &Error{Kind: ErrTimeout, Message: "the close of the " + owner.what + " did not finish in time"}
-	}
-}
-
 // together closes all at the same time.
 func together[T any](all []T, end func(T) error) error {
 	failures := make([]error, len(all))
@@ -148,18 +128,18 @@ type outcome struct {
 
 // callbacks has one callback of each type, because there can only be a few thousand of them.
 var callbacks struct {
-	call, reply, answer, cancel, forget, notification, progress, log, head, chunk, ended uintptr
+	call, open, close, reply, answer, cancel, forget, notification, progress, log, head, chunk, ended uintptr
 
 	store [len(storeFunctions)]uintptr
 }
 
 func registerCallbacks() {
-	registerStore()
-	callbacks.call = purego.NewCallback(func(call, data uintptr) {
-		if run := kept[callFunc](data); run != nil {
-			serve(c.CallRetain(call), run)
-		}
-	})
+	callbacks.call = serving(func(run callFunc) callFunc { return run })
+	callbacks.open = serving(func(span *lifespan) callFunc { return span.begin })
+	callbacks.close = serving(func(span *lifespan) callFunc { return span.finish })
+	for i, function := range storeFunctions {
+		callbacks.store[i] = serving(function)
+	}
 	callbacks.reply = purego.NewCallback(func(result uint32, json *str, failure, data uintptr) {
 		replied(result, json, failure, data)
 	})
@@ -207,6 +187,15 @@ func registerCallbacks() {
 	callbacks.ended = purego.NewCallback(func(result uint32, _ uintptr, data uintptr) {
 		if exchange := kept[*exchange](data); exchange != nil {
 			exchange.end(result == 0)
+		}
+	})
+}
+
+// serving is a callback for calls, which a function of the kept value serves.
+func serving[T any](function func(kept T) callFunc) uintptr {
+	return purego.NewCallback(func(call, data uintptr) {
+		if found, isKept := handles.Load(data); isKept {
+			serve(c.CallRetain(call), function(found.(T)))
 		}
 	})
 }

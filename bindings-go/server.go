@@ -1,15 +1,13 @@
 package trunkline
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"maps"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 	"unsafe"
@@ -19,10 +17,9 @@ import (
 type Server struct {
 	owner
 	drain    uint64
-	lifespan lifespan
-
-	mine      sync.Mutex
-	listeners map[*Listener]struct{}
+	lifespan atomic.Pointer[lifespan]
+	// users are its listeners and clients in memory, and how they close.
+	users sync.Map
 }
 
 // NewServer creates a server.
@@ -47,21 +44,22 @@ func NewServer(name, version string, options ServerOptions) (*Server, error) {
 	drain := orDefault(options.DrainDeadline, 5*time.Second)
 	// The rest is for the failures of calls that have not completed: see DrainDeadline.
 	drain -= min(drain/5, 1000)
-	server := &Server{owner: owner{what: "server", object: made}, drain: drain, listeners: map[*Listener]struct{}{}}
-	server.lifespan = lifespan{users: map[*user]struct{}{}, mounted: map[uint64]*lifespan{}}
 	observeLoad(shared)
-	return server, nil
+	return &Server{owner: owner{what: "server", object: made}, drain: drain}, nil
 }
 
-// Close ends the listeners and frees the server. Calls in flight get until the context ends to
-// complete, but at most as long as the option DrainDeadline.
+// Close ends the listeners and the clients in memory, and frees the server. Calls in flight get until
+// the context ends to complete, but at most as long as the option DrainDeadline.
 func (server *Server) Close(ctx context.Context) error {
-	server.mine.Lock()
-	listeners := slices.Collect(maps.Keys(server.listeners))
-	server.mine.Unlock()
-	err := together(listeners, func(listener *Listener) error { return listener.Close(ctx) })
+	var ends []func(context.Context) error
+	for _, end := range server.users.Range {
+		ends = append(ends, end.(func(context.Context) error))
+	}
+	err := together(ends, func(end func(context.Context) error) error { return end(ctx) })
 	server.release(c.ServerFree)
-	server.lifespan.end()
+	if span := server.lifespan.Load(); span != nil {
+		span.end()
+	}
 	return err
 }
 
@@ -87,10 +85,6 @@ func (server *Server) CheckStore(ctx context.Context) ([]string, error) {
 // SIGTERM arrives, and then closes the server. A process can do this only once. From then on,
 // standard output is standard error.
 func (server *Server) ServeStdio(ctx context.Context) error {
-	// What its lifespan prints goes to standard error, too.
-	if err := c.ServerHoldStdio(&server.owner); err != nil {
-		return err
-	}
 	listener, err := server.listen(func() (uintptr, error) { return c.ServerListenStdio(&server.owner) })
 	if err != nil {
 		return err
@@ -154,27 +148,14 @@ type Listener struct {
 }
 
 func (server *Server) listen(open func() (uintptr, error)) (*Listener, error) {
-	user, err := server.enter(context.Background())
-	if err != nil {
-		return nil, err
-	}
 	made, err := open()
 	if err != nil {
-		user.end()
-		return nil, err
+		return nil, server.explained(err)
 	}
-	done := make(chan struct{})
-	listener := &Listener{owner: owner{what: "listener", object: made}, server: server, done: done, url: c.PlainListenerUrl(made)}
-	ended := untilTrue(func() bool { return c.ListenerClosed(made) })
-	go func() {
-		<-ended
-		user.end()
-		close(done)
-	}()
+	listener := &Listener{owner: owner{what: "listener", object: made}, server: server, url: c.PlainListenerUrl(made)}
+	listener.done = untilTrue(func() bool { return listener.is(c.ListenerClosed) })
 	listener.close = sync.OnceValue(listener.end)
-	server.mine.Lock()
-	defer server.mine.Unlock()
-	server.listeners[listener] = struct{}{}
+	server.users.Store(listener, listener.Close)
 	return listener, nil
 }
 
@@ -194,16 +175,14 @@ func (listener *Listener) Close(ctx context.Context) error {
 }
 
 func (listener *Listener) end() error {
-	server := listener.server
-	err := c.ListenerStartClose(&listener.owner, server.drain)
-	return cmp.Or(err, listener.closed(listener.done, server.drain, func() error {
-		err := c.ListenerEnd(&listener.owner)
-		listener.release(c.ListenerFree)
-		server.mine.Lock()
-		defer server.mine.Unlock()
-		delete(server.listeners, listener)
-		return err
-	}))
+	err := c.ListenerClose(&listener.owner, listener.server.drain)
+	if err == nil {
+		<-listener.done
+		err = c.ListenerEnd(&listener.owner)
+	}
+	listener.release(c.ListenerFree)
+	listener.server.users.Delete(listener)
+	return err
 }
 
 // Feature is something that was added to a server.
@@ -214,7 +193,6 @@ type Feature struct {
 
 // Remove removes the feature. Calls in flight go on.
 func (feature *Feature) Remove() error {
-	feature.server.lifespan.unmount(feature.number)
 	return c.ServerRemove(&feature.server.owner, feature.number)
 }
 
@@ -257,9 +235,7 @@ func first[T any](name string, descriptor any, options []T) map[string]any {
 
 // Mount offers the features of another server, with prefixed names.
 func (server *Server) Mount(prefix string, other *Server) (*Feature, error) {
-	return server.lifespan.mount(&other.lifespan, func() (*Feature, error) {
-		return server.feature(c.ServerMount(&server.owner, prefix, &other.owner))
-	})
+	return server.feature(c.ServerMount(&server.owner, prefix, &other.owner))
 }
 
 // Proxy offers the features of the server of a client.

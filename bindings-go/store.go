@@ -3,8 +3,6 @@ package trunkline
 import (
 	"context"
 	"errors"
-
-	"github.com/ebitengine/purego"
 )
 
 // StoreError is a failure of a store. Kind is "unavailable", "full", or "corrupt" if the store
@@ -12,17 +10,6 @@ import (
 type StoreError struct{ Kind, Message string }
 
 func (e *StoreError) Error() string { return e.Message }
-
-// registerStore makes the functions of stores known to C. They share the data, which is the store.
-func registerStore() {
-	for i, function := range storeFunctions {
-		callbacks.store[i] = purego.NewCallback(func(call, data uintptr) {
-			if store := kept[Store](data); store != nil {
-				serve(c.CallRetain(call), function(store))
-			}
-		})
-	}
-}
 
 // storing calls a function of a store, which puts the members of its result into the map.
 func storing[In any](function func(ctx context.Context, given *In, result map[string]any) error) callFunc {
