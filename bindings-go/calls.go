@@ -83,8 +83,8 @@ func cause(call uintptr) context.Context {
 	if exchange := kept[*exchange](number); exchange != nil {
 		return observed(exchange.ctx)
 	}
-	if ctx := kept[context.Context](number); ctx != nil {
-		return observed(ctx)
+	if request := kept[*pending](number); request != nil {
+		return observed(request.ctx)
 	}
 	return observed(context.Background())
 }

@@ -2,7 +2,6 @@ package trunkline
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"reflect"
 	"strings"
@@ -68,58 +67,31 @@ func orDefault(given, otherwise time.Duration) uint64 {
 	return plain(cmp.Or(given, otherwise)).(uint64)
 }
 
-// prepared are the options of a request in C.
-type prepared struct {
-	options uintptr
-	kept    []handle
-	// May be nil, as onProgress.
-	reports    chan Progress
-	onProgress func(Progress)
-}
-
-// noOptions is the most frequent case.
-var noOptions = &prepared{}
-
-func (p *prepared) free() {
-	if p.options != 0 {
-		c.RequestOptionsFree(p.options)
-	}
-	for _, number := range p.kept {
-		forget(number)
-	}
-}
-
-// prepare makes the options of a request.
-func prepare(ctx context.Context, inMemory, all bool, options []RequestOptions) (*prepared, error) {
+// prepare makes the options of a request; 0 is the most frequent case.
+func (request *pending) prepare(data handle, inMemory, all bool, options []RequestOptions) (uintptr, error) {
 	if len(options) > 1 {
-		return nil, &Error{Kind: ErrInvalidArgument, Message: fmt.Sprintf("there are %d options, at most one is possible", len(options))}
+		return 0, &Error{Kind: ErrInvalidArgument, Message: fmt.Sprintf("there are %d options, at most one is possible", len(options))}
 	}
 	if len(options) == 0 && !all && !inMemory {
-		return noOptions, nil
+		return 0, nil
 	}
-	made, members := &prepared{}, map[string]any{}
+	members := map[string]any{}
 	for _, given := range options {
-		members, made.onProgress = inJSON(given), given.OnProgress
+		members, request.onProgress = inJSON(given), given.OnProgress
 	}
 	if all {
 		members["all"] = true
 	}
-	object, err := c.RequestOptionsFromJson(members)
+	set, err := c.RequestOptionsFromJson(members)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	made.options = object
-	if made.onProgress != nil {
-		made.reports = make(chan Progress, 64)
-		c.RequestOptionsOnProgress(object, callbacks.progress, made.keep(made.reports), 0)
+	if request.onProgress != nil {
+		request.reports = make(chan Progress, 64)
+		c.RequestOptionsOnProgress(set, callbacks.progress, data, 0)
 	}
 	if inMemory {
-		c.RequestOptionsSetUserData(object, made.keep(ctx), 0)
+		c.RequestOptionsSetUserData(set, data, 0)
 	}
-	return made, nil
-}
-
-func (p *prepared) keep(value any) handle {
-	p.kept = append(p.kept, keep(value))
-	return p.kept[len(p.kept)-1]
+	return set, nil
 }

@@ -163,9 +163,9 @@ func registerCallbacks() {
 		if total > 0 {
 			said.Total = &total
 		}
-		if reports := kept[chan Progress](data); reports != nil {
+		if request := kept[*pending](data); request != nil {
 			select {
-			case reports <- said:
+			case request.reports <- said:
 			default:
 				// The request does not keep up: it gets a later report.
 			}
@@ -210,8 +210,8 @@ func replied(result uint32, json *str, failure, data uintptr) {
 	default:
 		end.err = failed(result)
 	}
-	if waiting := kept[chan outcome](data); waiting != nil {
-		waiting <- end
+	if request := kept[*pending](data); request != nil {
+		request.outcome <- end
 	}
 }
 
@@ -232,25 +232,36 @@ func recovered(run func() error) (err error) {
 	return run()
 }
 
+// A pending request, which the library knows by its handle.
+type pending struct {
+	ctx     context.Context
+	outcome chan outcome
+	// Both may be nil.
+	reports    chan Progress
+	onProgress func(Progress)
+}
+
 // await starts a request and waits for its outcome. When the context ends, it cancels the request.
 // With inMemory, the handlers of a server in this process get the values of the context.
 func await(ctx context.Context, inMemory, all bool, options []RequestOptions, start func(options uintptr, data handle) error, cancel func(reason string)) ([]byte, error) {
-	request, err := prepare(ctx, inMemory, all, options)
+	request := &pending{ctx: ctx, outcome: make(chan outcome, 1)}
+	data := keep(request)
+	defer forget(data)
+	set, err := request.prepare(data, inMemory, all, options)
 	if err != nil {
 		return nil, err
 	}
-	defer request.free()
-	waiting := make(chan outcome, 1)
-	data := keep(waiting)
-	defer forget(data)
-	if err := sending(ctx, func() error { return start(request.options, data) }); err != nil {
+	if set != 0 {
+		defer c.RequestOptionsFree(set)
+	}
+	if err := sending(ctx, func() error { return start(set, data) }); err != nil {
 		return nil, err
 	}
 	for {
 		select {
 		case said := <-request.reports:
 			contained(func() { request.onProgress(said) })
-		case end := <-waiting:
+		case end := <-request.outcome:
 			for len(request.reports) > 0 {
 				said := <-request.reports
 				contained(func() { request.onProgress(said) })
