@@ -16,7 +16,6 @@ use crate::edge::prelude::*;
 use crate::edge::signals::with_sigpipe_blocked;
 use crate::foreground::SignalHandlers;
 use crate::generated::options::LIMITS;
-use crate::lifespan::HostLifespan;
 use crate::listener::trunkline_listener;
 use crate::open_handle::{self, OpenHandle, Opened};
 use crate::options::{SetMembers, trunkline_http_options, trunkline_server_options};
@@ -29,7 +28,8 @@ pub struct trunkline_server {
     pub(crate) port: trunkline_port,
     /// The named features, by kind and name.
     pub(crate) names: Mutex<HashMap<(String, String), u64>>,
-    pub(crate) lifespan: OnceLock<Arc<HostLifespan>>,
+    /// Closes the lifespan when it is dropped, if it is open.
+    pub(crate) lifespan: OnceLock<Arc<dyn Send + Sync>>,
     pub(crate) inner: Arc<Server>,
 }
 
