@@ -176,20 +176,40 @@ export class Port {
       this.exchanges.receive(kind, ticket, ok, body);
       return;
     }
-    if (kind === EventKind.Call && name === waistMethod.explain) this.calls.explain(ticket, this.#callables.get(handle), body, cause);
-    else if (kind === EventKind.Call) this.calls.start(ticket, name === "" ? this.#callables.get(handle) : this.#named(handle, name), body, cause);
-    else if (kind === EventKind.Cancel) this.calls.cancel(ticket, body);
-    else if (kind === EventKind.Reply) this.requests.receiveReply(ticket, ok, body);
-    else if (kind === EventKind.Notification && ticket !== 0) this.requests.receiveProgress(ticket, body);
-    else if (kind === EventKind.Notification) this.#owners.get(handle)?.receiveNotification?.(name, body === "" ? {} : JSON.parse(body));
-    else if (kind === EventKind.Closed) {
-      const owner = this.#owners.get(handle);
-      this.#owners.delete(handle);
-      owner?.closed(ok ? undefined : errorOf(body));
-    } else if (kind === EventKind.Log) log(JSON.parse(body) as LogRecord[]);
-    else if (kind === EventKind.Handoff) this.#acceptPipe(handle);
-    else if (kind === EventKind.Freed) for (const map of [this.#callables, this.#servers, this.#hosted, this.#scopes]) map.delete(handle);
-    else if (kind === EventKind.Telemetry) this.#telemetry?.receive(JSON.parse(body) as object[]);
+    switch (kind) {
+      case EventKind.Call:
+        if (name === waistMethod.explain) this.calls.explain(ticket, this.#callables.get(handle), body, cause);
+        else this.calls.start(ticket, name === "" ? this.#callables.get(handle) : this.#named(handle, name), body, cause);
+        break;
+      case EventKind.Cancel:
+        this.calls.cancel(ticket, body);
+        break;
+      case EventKind.Reply:
+        this.requests.receiveReply(ticket, ok, body);
+        break;
+      case EventKind.Notification:
+        if (ticket !== 0) this.requests.receiveProgress(ticket, body);
+        else this.#owners.get(handle)?.receiveNotification?.(name, body === "" ? {} : JSON.parse(body));
+        break;
+      case EventKind.Closed: {
+        const owner = this.#owners.get(handle);
+        this.#owners.delete(handle);
+        owner?.closed(ok ? undefined : errorOf(body));
+        break;
+      }
+      case EventKind.Log:
+        log(JSON.parse(body) as LogRecord[]);
+        break;
+      case EventKind.Handoff:
+        this.#acceptPipe(handle);
+        break;
+      case EventKind.Freed:
+        for (const map of [this.#callables, this.#servers, this.#hosted, this.#scopes]) map.delete(handle);
+        break;
+      case EventKind.Telemetry:
+        this.#telemetry?.receive(JSON.parse(body) as object[]);
+        break;
+    }
   }
 
   /** Returns a handler of a connection, or a function of a store or a lifespan. */

@@ -269,8 +269,8 @@ export class Server {
       return opened.end;
     };
     const close = (signal: NodeJS.Signals): Promise<void> => {
-      // While the lifespan opens, there is nothing to drain.
-      if (opened.result === undefined) process.kill(process.pid, signal);
+      // While the lifespan opens, there is nothing to drain or to close.
+      if (opened.result === undefined && this.#lifespan.value === undefined) process.kill(process.pid, signal);
       return opened.close(this.#port.core.closeDeadlineMs(this.#known()));
     };
     const error = await endedBySignals(serve, close);
