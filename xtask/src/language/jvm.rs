@@ -15,8 +15,10 @@ pub(super) fn lint(workspace: &Workspace, goal: &str) -> Result<Count> {
     one(maven(workspace, &[goal]))
 }
 
-/// Runs the tests that the build has compiled.
-pub(super) fn tests(workspace: &Workspace, files: &str) -> Result<Count> {
-    let tests = maven(workspace, &["surefire:test", &format!("-Dsurefire.includes={files}")]);
+/// Runs the tests that the build has compiled. The other language's may run at the same time, and
+/// Maven deletes its temporary folder when it is done.
+pub(super) fn tests(workspace: &Workspace, language: &str, files: &str) -> Result<Count> {
+    let (files, folder) = (format!("-Dsurefire.includes={files}"), format!("-DtempDir=surefire-{language}"));
+    let tests = maven(workspace, &["surefire:test", &files, &folder]);
     Ok(of_maven(&run(tests, suites::DEADLINE)?))
 }
