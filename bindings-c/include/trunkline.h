@@ -749,7 +749,7 @@ trunkline_result trunkline_server_new_with(trunkline_str name,
  * `TRUNKLINE_INVALID_ARGUMENT` while the server is being served, and if it already has a lifespan.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
- * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
  */
 trunkline_result trunkline_server_set_lifespan(trunkline_server *server,
                                                trunkline_lifespan_open_callback open,
@@ -765,7 +765,7 @@ trunkline_result trunkline_server_set_lifespan(trunkline_server *server,
  * anymore: close what it has opened.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
- * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
  */
 trunkline_result trunkline_server_set_lifespan_calls(trunkline_server *server,
                                                      trunkline_call_callback open,

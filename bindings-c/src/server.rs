@@ -93,7 +93,8 @@ impl Server {
     }
 
     fn opening(&self, transport: SetMembers) -> SetMembers {
-        SetMembers::default().with("server", self.handle).with("transport", transport.0).with("wait", true)
+        let given = SetMembers::default().with("server", self.handle).with("transport", transport.0);
+        given.with("openLifespan", true).with("wait", true)
     }
 
     /// Runs callbacks until the server is stopped or `listener` ends, then closes what is still

@@ -96,7 +96,7 @@ pub static CHAPTERS: &[Chapter] = &[
         text: "Create a server, add features, then listen.",
         rows: &[
             row("trunkline_server_new*", PROMPT, OPTION),
-            row("trunkline_server_set_lifespan*", PROMPT, OPTION),
+            row("trunkline_server_set_lifespan*", PROMPT, REGISTERS),
             row(
                 "trunkline_server_check_store",
                 WAITS,
