@@ -79,12 +79,12 @@ func cause(call uintptr) context.Context {
 			return ctx
 		}
 	}
-	number := c.CallExchangeData(call)
-	if exchange := kept[*exchange](number); exchange != nil {
-		return observed(exchange.ctx)
-	}
-	if request := kept[*pending](number); request != nil {
-		return observed(request.ctx)
+	found, _ := handles.Load(c.CallExchangeData(call))
+	switch caused := found.(type) {
+	case *exchange:
+		return observed(caused.ctx)
+	case *pending:
+		return observed(caused.ctx)
 	}
 	return observed(context.Background())
 }

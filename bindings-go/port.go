@@ -38,12 +38,9 @@ var port = sync.OnceValues(func() (uintptr, error) {
 	return made, nil
 })
 
-// conditions are what others wait for: that a listener or a connection has ended, or was opened. They
-// only change while the port dispatches.
-var conditions struct {
-	sync.Mutex
-	waiting map[chan struct{}]func() bool
-}
+// conditions are what others wait for, by their channels: that a listener or a connection has ended, or
+// was opened. They only change while the port dispatches.
+var conditions sync.Map
 
 func dispatch(port uintptr) {
 	// The library keeps the last failure per thread.
@@ -60,12 +57,15 @@ func dispatch(port uintptr) {
 
 // settle ends the waits for what has become true.
 func settle() {
-	conditions.Lock()
-	defer conditions.Unlock()
-	for waiting, isTrue := range conditions.waiting {
-		if isTrue() {
+	for waiting, isTrue := range conditions.Range {
+		settleOne(waiting.(chan struct{}), isTrue.(func() bool))
+	}
+}
+
+func settleOne(waiting chan struct{}, isTrue func() bool) {
+	if isTrue() {
+		if _, isWaiting := conditions.LoadAndDelete(waiting); isWaiting {
 			close(waiting)
-			delete(conditions.waiting, waiting)
 		}
 	}
 }
@@ -73,16 +73,9 @@ func settle() {
 // untilTrue returns a channel that is closed when something has ended, or was opened.
 func untilTrue(isTrue func() bool) <-chan struct{} {
 	waiting := make(chan struct{})
-	conditions.Lock()
-	defer conditions.Unlock()
-	if isTrue() {
-		close(waiting)
-		return waiting
-	}
-	if conditions.waiting == nil {
-		conditions.waiting = map[chan struct{}]func() bool{}
-	}
-	conditions.waiting[waiting] = isTrue
+	conditions.Store(waiting, isTrue)
+	// It may have become true before.
+	settleOne(waiting, isTrue)
 	return waiting
 }
 
@@ -201,14 +194,9 @@ func serving[T any](function func(kept T) callFunc) uintptr {
 }
 
 func replied(result uint32, json *str, failure, data uintptr) {
-	var end outcome
-	switch {
-	case result == 0:
-		end.result = json.bytes()
-	case failure != 0:
+	end := outcome{json.bytes(), failed(result)}
+	if failure != 0 {
 		end.err = errorOf(failure)
-	default:
-		end.err = failed(result)
 	}
 	if request := kept[*pending](data); request != nil {
 		request.outcome <- end
