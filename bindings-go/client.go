@@ -132,7 +132,7 @@ func (client *Client) hear(handlers *ClientHandlers) {
 func (client *Client) Close() error { return client.close() }
 
 func (client *Client) end() error {
-	err := c.ClientClose(&client.owner, client.patience)
+	err := client.shut(client.patience, c.ClientStartClose, untilTrue(func() bool { return client.is(c.ClientClosed) }))
 	client.release(c.ClientFree)
 	client.heard.close()
 	if client.server != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"runtime/pprof"
 	"sync"
 	"testing"
 	"time"
@@ -165,6 +166,20 @@ func TestListenersShareTheDrainDeadline(t *testing.T) {
 	start := time.Now()
 	if err := server.Close(t.Context()); err != nil || time.Since(start) > 2*deadline {
 		t.Error(err, time.Since(start))
+	}
+}
+
+func TestClosingClientsNeedsNoThreadForEach(t *testing.T) {
+	server := newServer(t)
+	for range 500 {
+		client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+		connected(t, client, err)
+	}
+	threads := pprof.Lookup("threadcreate")
+	before := threads.Count()
+	returns(t, "Close", func() { _ = server.Close(t.Context()) })
+	if made := threads.Count() - before; made > 50 {
+		t.Error(made, "threads")
 	}
 }
 

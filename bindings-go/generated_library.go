@@ -36,7 +36,6 @@ type functions struct {
 	CallVar                     func(call uintptr, name str) uintptr
 	clientAsServer              func(client uintptr, json *uintptr, error *uintptr) uint32
 	clientCancel                func(client uintptr, ticket uint64, reason str, error *uintptr) uint32
-	clientClose                 func(client uintptr, deadlineMs uint64, error *uintptr) uint32
 	ClientClosed                func(client uintptr) bool
 	clientConnectChannel        func(options uintptr, client *uintptr, error *uintptr) uint32
 	clientConnectChild          func(command *str, count uintptr, options uintptr, client *uintptr, error *uintptr) uint32
@@ -56,6 +55,7 @@ type functions struct {
 	clientOptionsSetPort        func(options uintptr, port uintptr) uint32
 	clientSetRoots              func(client uintptr, roots str, error *uintptr) uint32
 	clientStart                 func(client uintptr, method str, params str, options uintptr, callback uintptr, userData uintptr, destructor uintptr, ticket *uint64, error *uintptr) uint32
+	clientStartClose            func(client uintptr, deadlineMs uint64, error *uintptr) uint32
 	clientStartNextChange       func(client uintptr, subscription uint64, options uintptr, callback uintptr, userData uintptr, destructor uintptr, ticket *uint64, error *uintptr) uint32
 	clientStartTaskRespond      func(client uintptr, task uint64, responses str, options uintptr, callback uintptr, userData uintptr, destructor uintptr, ticket *uint64, error *uintptr) uint32
 	clientStartTaskResult       func(client uintptr, task uint64, options uintptr, callback uintptr, userData uintptr, destructor uintptr, ticket *uint64, error *uintptr) uint32
@@ -70,7 +70,6 @@ type functions struct {
 	HttpOptionsFree             func(options uintptr)
 	httpOptionsFromJson         func(json str, options *uintptr, error *uintptr) uint32
 	httpRequest                 func(listener uintptr, method str, target str, headers *header, headerCount uintptr, remoteAddress str, endOfRequest bool, head uintptr, chunk uintptr, end uintptr, userData uintptr, destructor uintptr, exchange *uintptr, error *uintptr) uint32
-	listenerClose               func(listener uintptr, deadlineMs uint64, error *uintptr) uint32
 	ListenerClosed              func(listener uintptr) bool
 	listenerEnd                 func(listener uintptr, error *uintptr) uint32
 	ListenerFree                func(listener uintptr)
@@ -270,13 +269,6 @@ func (c *functions) ClientCancel(client *owner, ticket uint64, reason string) er
 	return err
 }
 
-func (c *functions) ClientClose(client *owner, deadlineMs uint64) error {
-	err := invoke(func(failure *uintptr) uint32 {
-		return c.clientClose(client.object, deadlineMs, failure)
-	}, client)
-	return err
-}
-
 func (c *functions) ClientConnectChannel(options uintptr) (uintptr, error) {
 	var client uintptr
 	err := invoke(func(failure *uintptr) uint32 {
@@ -411,6 +403,13 @@ func (c *functions) ClientStart(client *owner, method string, params any, option
 	return ticket, err
 }
 
+func (c *functions) ClientStartClose(client *owner, deadlineMs uint64) error {
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.clientStartClose(client.object, deadlineMs, failure)
+	}, client)
+	return err
+}
+
 func (c *functions) ClientStartNextChange(client *owner, subscription uint64, options uintptr, callback uintptr, userData uintptr, destructor uintptr) (uint64, error) {
 	var ticket uint64
 	err := invoke(func(failure *uintptr) uint32 {
@@ -502,13 +501,6 @@ func (c *functions) HttpRequest(listener *owner, method string, target string, h
 		return c.httpRequest(listener.object, text(method), text(target), headers, headerCount, text(remoteAddress), endOfRequest, head, chunk, end, userData, destructor, &exchange, failure)
 	}, listener)
 	return exchange, err
-}
-
-func (c *functions) ListenerClose(listener *owner, deadlineMs uint64) error {
-	err := invoke(func(failure *uintptr) uint32 {
-		return c.listenerClose(listener.object, deadlineMs, failure)
-	}, listener)
-	return err
 }
 
 func (c *functions) ListenerEnd(listener *owner) error {
@@ -749,7 +741,6 @@ func register(library uintptr) {
 	purego.RegisterLibFunc(&c.CallVar, library, "trunkline_call_var")
 	purego.RegisterLibFunc(&c.clientAsServer, library, "trunkline_client_as_server")
 	purego.RegisterLibFunc(&c.clientCancel, library, "trunkline_client_cancel")
-	purego.RegisterLibFunc(&c.clientClose, library, "trunkline_client_close")
 	purego.RegisterLibFunc(&c.ClientClosed, library, "trunkline_client_closed")
 	purego.RegisterLibFunc(&c.clientConnectChannel, library, "trunkline_client_connect_channel")
 	purego.RegisterLibFunc(&c.clientConnectChild, library, "trunkline_client_connect_child")
@@ -769,6 +760,7 @@ func register(library uintptr) {
 	purego.RegisterLibFunc(&c.clientOptionsSetPort, library, "trunkline_client_options_set_port")
 	purego.RegisterLibFunc(&c.clientSetRoots, library, "trunkline_client_set_roots")
 	purego.RegisterLibFunc(&c.clientStart, library, "trunkline_client_start")
+	purego.RegisterLibFunc(&c.clientStartClose, library, "trunkline_client_start_close")
 	purego.RegisterLibFunc(&c.clientStartNextChange, library, "trunkline_client_start_next_change")
 	purego.RegisterLibFunc(&c.clientStartTaskRespond, library, "trunkline_client_start_task_respond")
 	purego.RegisterLibFunc(&c.clientStartTaskResult, library, "trunkline_client_start_task_result")
@@ -783,7 +775,6 @@ func register(library uintptr) {
 	purego.RegisterLibFunc(&c.HttpOptionsFree, library, "trunkline_http_options_free")
 	purego.RegisterLibFunc(&c.httpOptionsFromJson, library, "trunkline_http_options_from_json")
 	purego.RegisterLibFunc(&c.httpRequest, library, "trunkline_http_request")
-	purego.RegisterLibFunc(&c.listenerClose, library, "trunkline_listener_close")
 	purego.RegisterLibFunc(&c.ListenerClosed, library, "trunkline_listener_closed")
 	purego.RegisterLibFunc(&c.listenerEnd, library, "trunkline_listener_end")
 	purego.RegisterLibFunc(&c.ListenerFree, library, "trunkline_listener_free")

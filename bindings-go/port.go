@@ -79,6 +79,23 @@ func untilTrue(isTrue func() bool) <-chan struct{} {
 	return waiting
 }
 
+// endGrace is how long after a deadline the library may report an end.
+const endGrace = 10 * time.Second
+
+// shut closes an object with a deadline in milliseconds, and waits for its end. The function of the
+// library that waits would keep a thread for each.
+func (owner *owner) shut(deadline uint64, start func(object *owner, deadline uint64) error, ended <-chan struct{}) error {
+	if err := start(owner, deadline); err != nil {
+		return err
+	}
+	select {
+	case <-ended:
+		return nil
+	case <-time.After(time.Duration(min(deadline, math.MaxUint32))*time.Millisecond + endGrace):
+		return &Error{Kind: ErrTimeout, Message: "the close of the " + owner.what + " did not finish in time"}
+	}
+}
+
 // together closes all at the same time.
 func together[T any](all []T, end func(T) error) error {
 	failures := make([]error, len(all))

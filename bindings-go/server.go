@@ -175,9 +175,8 @@ func (listener *Listener) Close(ctx context.Context) error {
 }
 
 func (listener *Listener) end() error {
-	err := c.ListenerClose(&listener.owner, listener.server.drain)
+	err := listener.shut(listener.server.drain, c.ListenerStartClose, listener.done)
 	if err == nil {
-		<-listener.done
 		err = c.ListenerEnd(&listener.owner)
 	}
 	listener.release(c.ListenerFree)
