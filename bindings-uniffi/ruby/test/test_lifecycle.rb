@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "socket"
 require_relative "helper"
 
 class TestLifecycle < TrunklineTest
@@ -174,6 +175,25 @@ class TestLifecycle < TrunklineTest
   ensure
     client&.close
     [outer, inner, failing].each { |server| server&.close }
+  end
+
+  def test_a_lifespan_that_could_not_open_once_is_not_blamed_for_other_failures
+    is_broken = true
+    inner = Trunkline::Server.new("inner", version: "1", lifespan: -> { raise "no database" if is_broken })
+    inner.tool("name") { "db" }
+    outer = Trunkline::Server.new("outer", version: "1")
+    outer.mount("in", inner)
+    logged do
+      Trunkline::Client.connect(server: outer) do |client|
+        assert_raises(Trunkline::ProtocolError) { client.call_tool("in__name") }
+      end
+    end
+    is_broken = false
+    TCPServer.open("127.0.0.1", 0) do |taken|
+      assert_raises(Trunkline::TransportError) { inner.listen(port: taken.addr[1]) }
+    end
+  ensure
+    [outer, inner].each { |server| server&.close }
   end
 
   def test_a_lifespan_that_cannot_close_or_a_logger_that_fails_hold_up_nobody

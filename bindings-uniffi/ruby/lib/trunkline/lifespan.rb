@@ -27,6 +27,7 @@ module Trunkline
     private
 
     def open(_, context)
+      @failure = nil
       @value = @open.call
       # What was about to serve may have been closed meanwhile.
       close if context.over?
