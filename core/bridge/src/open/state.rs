@@ -55,10 +55,12 @@ pub(crate) fn become_open<T: Openable>(state: &PortState, handle: u64, thing: T)
     Some(waiting)
 }
 
-/// Sets the task to abort if something is closed while it is opening.
+/// Sets the task to abort if something is closed while it is opening, which it may be already.
 pub(super) fn ends_with<T: Openable>(state: &PortState, handle: u64, opening: AbortHandle) {
-    if let Some(OpenState::Opening { task, .. }) = T::table(&mut state.tables.lock()).get_mut(handle) {
-        *task = Some(opening);
+    match T::table(&mut state.tables.lock()).get_mut(handle) {
+        Some(OpenState::Opening { task, .. }) => *task = Some(opening),
+        Some(OpenState::Open(_)) => {}
+        None => opening.abort(),
     }
 }
 
