@@ -263,8 +263,6 @@ export class Server {
   async serveStdio(): Promise<void> {
     const opened = new OpenHandle();
     const serve = async (signals: boolean): Promise<TrunklineError | undefined> => {
-      this.#handleToOpen();
-      this.#port.notify(0, { holdStdio: true });
       await this.#listen({ type: "stdio" }, { opened, foreground: true, signals });
       return opened.end;
     };

@@ -894,9 +894,9 @@ message! {
         /// The host uses OpenTelemetry: enables telemetry for all servers of the port, and for
         /// connections opened later, unless their option `telemetry` is `false`.
         telemetry: bool = "telemetry",
-        /// Reserves stdin and stdout for the next stdio listener, for hosts that open a lifespan
-        /// first. All other output of the process goes to stderr. If this fails, opening the
-        /// listener reports the error.
+        /// Reserves stdin and stdout for the next stdio listener, as opening it does, for programs
+        /// that print before. All other output of the process goes to stderr. If this fails,
+        /// opening the listener reports the error.
         hold_stdio: bool = "holdStdio",
     }
 }

@@ -121,7 +121,6 @@ public final class Server: Sendable {
     /// anything that the program prints goes to stderr.
     public func runStdio() async throws {
         let opened = OpenHandle(self)
-        try Port.shared.notify(none, ["holdStdio": true])
         try await endedBySignals({ try await opened.close() }) {
             let handle = try handle()
             _ = try await opened.open {

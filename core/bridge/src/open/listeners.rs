@@ -76,7 +76,11 @@ fn start(
     behavior: Behavior,
     wait: bool,
 ) -> Result<u64, BridgeError> {
-    let (process, server) = (state.process()?, state.server(server)?);
+    let (process, server, runtime) = (state.process()?, state.server(server)?, state.runtime()?);
+    if matches!(endpoint, Endpoint::Stdio) {
+        // What the program prints from now on, as its lifespan may, must not reach the client.
+        hold_stdio().map_err(|error| not_opened(&error))?;
+    }
     let opening = PendingOpen::enter(state, wait)?;
     let handle = opening.handle;
     // If it is not enabled, the thread always reads: it passes calls to the host with fewer hops
@@ -85,7 +89,7 @@ fn start(
     if behavior.host_driven_reads {
         host_reads::enable(&state.handoffs, &state.queue, handle, &handoff);
     }
-    let listening = state.spawn(&process, listener(server, state.runtime()?, endpoint, handoff));
+    let listening = state.spawn(&process, listener(server, runtime, endpoint, handoff));
     ends_with::<Arc<Listener>>(state, handle, listening.abort_handle());
     state.spawn(&process, listen(opening, listening, behavior));
     Ok(handle)
@@ -128,13 +132,8 @@ async fn listener(
     endpoint: Endpoint,
     handoff: Arc<ReadHandoff>,
 ) -> Result<(Listener, Value), BridgeError> {
-    let failed = |error: io::Error| BridgeError::new(ErrorKind::Transport, error.to_string());
-    if matches!(endpoint, Endpoint::Stdio) {
-        // What the lifespan prints must not reach the client.
-        hold_stdio().map_err(failed)?;
-    }
     // Until the listener uses it.
-    let _open = server.opened(&runtime).await.map_err(failed)?;
+    let _open = server.opened(&runtime).await.map_err(|error| not_opened(&error))?;
     let server = &server;
     let listener = match endpoint {
         Endpoint::Stdio => Listener::stdio(server, runtime, Some(handoff)),
@@ -152,5 +151,9 @@ async fn listener(
         #[cfg(feature = "http-server")]
         Endpoint::Mounted(path, options) => Ok(Listener::mounted(server, runtime, &options, path.as_deref())),
     };
-    Ok((listener.map_err(failed)?, json!({})))
+    Ok((listener.map_err(|error| not_opened(&error))?, json!({})))
+}
+
+fn not_opened(error: &io::Error) -> BridgeError {
+    BridgeError::new(ErrorKind::Transport, error.to_string())
 }

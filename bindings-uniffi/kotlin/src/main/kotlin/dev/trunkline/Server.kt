@@ -269,7 +269,6 @@ public class Server internal constructor(
      */
     public suspend fun serveStdio() {
         val opened = OpenHandle(this)
-        Port.notify(NONE, objectOf("holdStdio" to true))
         val error =
             endedBySignals({ opened.close() }) {
                 listen(opened, objectOf("type" to "stdio"), "foreground" to true, "signals" to true)
