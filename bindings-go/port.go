@@ -79,8 +79,9 @@ func untilTrue(isTrue func() bool) <-chan struct{} {
 	return waiting
 }
 
-// endGrace is how long after a deadline the library may report an end.
-const endGrace = 10 * time.Second
+// endGrace is how long after a deadline the library may report an end. It waits 30 seconds for a
+// lifespan to close.
+const endGrace = 40 * time.Second
 
 // shut closes an object with a deadline in milliseconds, and waits for its end. The function of the
 // library that waits would keep a thread for each.

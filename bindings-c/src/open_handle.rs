@@ -14,8 +14,9 @@ use crate::server_requests::ServerRequestHandlers;
 pub type trunkline_notification_callback =
     Option<unsafe extern "C" fn(method: *const trunkline_str, params: *const trunkline_str, user_data: *mut c_void)>;
 
-/// How long after a deadline the core may report the end.
-const GRACE_MS: u64 = 10_000;
+/// How long after a deadline the core may report the end. It waits 30 seconds for a lifespan to
+/// close.
+const GRACE_MS: u64 = 40_000;
 
 #[derive(Default)]
 pub(crate) struct OpenHandle {
