@@ -11,7 +11,7 @@ import (
 // Either may be nil. Open runs before the first call, while the server starts to listen or connects
 // in memory, which fails with ErrTransport if open returns an error. Close runs when the last
 // listener and the last client in memory have ended. They run alternately, each time the server is
-// served. The lifespan of a mounted server opens with the first call that reaches it, and closes
+// served. The lifespan of a mounted server opens with the first request that reaches it, and closes
 // with the server it is mounted on. A server has one lifespan at most.
 func (server *Server) SetLifespan(open func() error, close func()) error {
 	span := &lifespan{open: open, close: close}

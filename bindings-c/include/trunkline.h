@@ -745,8 +745,9 @@ trunkline_result trunkline_server_new_with(trunkline_str name,
  * when the last listener and the last in-memory client have ended, however they end, and by
  * `trunkline_server_free` at the latest. Both run like callbacks, alternately, each time the
  * server is served, with the same `user_data`; either may be NULL. The lifespan of a mounted
- * server opens with the first call that reaches it, and closes with the server it is mounted on.
- * `TRUNKLINE_INVALID_ARGUMENT` while the server is being served, and if it already has a lifespan.
+ * server opens with the first request that reaches it, and closes with the server it is mounted
+ * on. `TRUNKLINE_INVALID_ARGUMENT` while the server is being served, and if it already has a
+ * lifespan.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.

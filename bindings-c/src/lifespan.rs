@@ -95,8 +95,9 @@ impl trunkline_server {
 /// when the last listener and the last in-memory client have ended, however they end, and by
 /// `trunkline_server_free` at the latest. Both run like callbacks, alternately, each time the
 /// server is served, with the same `user_data`; either may be NULL. The lifespan of a mounted
-/// server opens with the first call that reaches it, and closes with the server it is mounted on.
-/// `TRUNKLINE_INVALID_ARGUMENT` while the server is being served, and if it already has a lifespan.
+/// server opens with the first request that reaches it, and closes with the server it is mounted
+/// on. `TRUNKLINE_INVALID_ARGUMENT` while the server is being served, and if it already has a
+/// lifespan.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_set_lifespan(
     server: *mut trunkline_server,

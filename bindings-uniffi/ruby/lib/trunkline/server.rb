@@ -27,7 +27,7 @@ module Trunkline
     #   gets a generic message
     # @param lifespan [#call] opens what calls need, before the first one; the value is `ctx.lifespan`,
     #   and its `close` is called when nothing serves or uses the server any more. That of a mounted
-    #   server opens with the first call that reaches it, and closes with the server it is mounted on
+    #   server opens with the first request that reaches it, and closes with the server it is mounted on
     # @param options the title and other members of {Implementation}, and {Options::SERVER}
     # @raise [InvalidArgumentError] if an option is unknown or invalid
     def initialize(name, version:, instructions: nil, store: nil, on_error: nil, lifespan: nil, **options)

@@ -245,7 +245,7 @@ public class Server internal constructor(
 
     /**
      * Adds the features of another server, named `prefix__name` and `prefix+uri`. Its lifespan opens with the first
-     * call that reaches it, and closes with this server.
+     * request that reaches it, and closes with this server.
      */
     public fun mount(prefix: String, other: Server): Registration =
         add("mount", prefix, objectOf("prefix" to prefix, "mounted" to other.handle))

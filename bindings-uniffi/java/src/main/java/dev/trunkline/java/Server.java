@@ -307,7 +307,7 @@ public final class Server implements AutoCloseable {
 
   /**
    * Adds the features of another server, named {@code prefix__name} and {@code prefix+uri}. Its
-   * lifespan opens with the first call that reaches it, and closes with this server.
+   * lifespan opens with the first request that reaches it, and closes with this server.
    */
   public Registration mount(String prefix, Server other) {
     return new Registration(jvm.mount(prefix, other.jvm));
