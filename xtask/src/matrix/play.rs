@@ -16,18 +16,15 @@ use crate::matrix::pairing::Pairing;
 use crate::process::{Process, tail};
 use crate::workspace::Workspace;
 
-/// Maximum wait for the line of a connection. The client and its server may have to import an SDK,
-/// on a busy machine.
-const CONNECT: Duration = Duration::from_secs(45);
-/// Maximum wait for the first response of a server, which may have to import an SDK on a busy
-/// machine.
-const PROBE: Duration = Duration::from_secs(15);
-/// Maximum wait for the line of an operation.
-const LINE: Duration = Duration::from_secs(15);
+/// Maximum wait for a line. The client and its server may have to import an SDK on a busy machine:
+/// before the connection, or, with a revision that needs no handshake, before the first operation.
+const LINE: Duration = Duration::from_secs(45);
+/// Maximum wait for the first response of a server, for the same reason.
+const PROBE: Duration = Duration::from_secs(30);
 /// Maximum wait for the client to exit after its last line.
 const END: Duration = Duration::from_secs(15);
 /// Maximum time of a pairing.
-const PAIRING: Duration = Duration::from_secs(150);
+const PAIRING: Duration = Duration::from_secs(300);
 /// The minimum log level that clients request.
 const LOG_LEVEL: &str = "error";
 /// Maximum number of characters of a line that a reason shows.
@@ -155,7 +152,7 @@ impl Player<'_> {
 
     /// Reads the line of a connection. Returns `None` if it could not be opened.
     fn open(&mut self, client: &mut Process, index: usize) -> Result<Option<()>, Stuck> {
-        let line = self.line(client, CONNECT, (index, 0))?;
+        let line = self.line(client, (index, 0))?;
         let speaks = self.wanted[index].speaks;
         if line.get("connected").is_none() {
             self.fail((index, 0), &shown(&line));
@@ -170,13 +167,13 @@ impl Player<'_> {
     fn feature(&mut self, client: &mut Process, slot: Slot) -> Result<Option<()>, Stuck> {
         let feature = self.wanted[slot.0].features[slot.1 - 1];
         let lines: Result<Vec<Value>, Stuck> =
-            feature.operations.iter().map(|_| self.line(client, LINE, slot)).collect();
+            feature.operations.iter().map(|_| self.line(client, slot)).collect();
         self.outcomes.insert(slot, judged(&feature.results, &lines?));
         Ok(Some(()))
     }
 
-    fn line(&self, client: &mut Process, limit: Duration, slot: Slot) -> Result<Value, Stuck> {
-        let until = self.until.min(Instant::now() + limit);
+    fn line(&self, client: &mut Process, slot: Slot) -> Result<Value, Stuck> {
+        let until = self.until.min(Instant::now() + LINE);
         while let Some(line) = client.stdout_line(until) {
             // SDKs may print other lines.
             if let Ok(line @ Value::Object(_)) = serde_json::from_str(&line) {
