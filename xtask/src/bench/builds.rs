@@ -112,7 +112,7 @@ pub(crate) fn our_java(workspace: &Workspace, role: &str) -> Result<Vec<PathBuf>
 
 /// The programs are compiled with the package.
 fn on_the_jvm(workspace: &Workspace, name: &str, class: &str) -> Result<Vec<PathBuf>> {
-    jvm::build(workspace)?;
+    jvm::compile(workspace)?;
     let options = home(workspace).join(format!("{name}.options"));
     jvm::write_bench_options(workspace, &options, class)?;
     Ok(vec!["java".into(), format!("@{}", options.display()).into()])

@@ -52,6 +52,17 @@ pub(super) const START: [&str; 6] = [
 const HOME: Home = Home("jvm");
 
 pub(crate) fn build(workspace: &Workspace) -> Result<()> {
+    place_library(workspace)?;
+    compile(workspace)?;
+    for language in LANGUAGES.iter().filter(|language| !HOME.archive(workspace, language).exists()) {
+        let [server, client] = ["server", "client"].map(|role| fixture(workspace, language, role));
+        HOME.write_archive(workspace, language, &[&client, "--auto", "--stdio", "java", &server])?;
+    }
+    Ok(())
+}
+
+/// Everything that needs no native library.
+pub(crate) fn compile(workspace: &Workspace) -> Result<()> {
     let package = workspace.path(PACKAGE);
     let mut stamp = Stamp::new(workspace, "jvm")
         .on(&START.join(" "))
@@ -67,13 +78,11 @@ pub(crate) fn build(workspace: &Workspace) -> Result<()> {
     for folder in ["docs/snippets", "tests/snippets"] {
         stamp = stamp.on_files(&workspace.path(folder))?;
     }
-    place_library(workspace)?;
-    stamp.unless_done(&HOME.archive(workspace, LANGUAGES[1]), || {
+    stamp.unless_done(&HOME.folder(workspace).join(DEPENDENCIES), || {
         HOME.compile(workspace, maven(workspace, &["process-test-classes"]))?;
         write_options(workspace)?;
         for language in LANGUAGES {
-            let [server, client] = ["server", "client"].map(|role| fixture(workspace, language, role));
-            HOME.write_archive(workspace, language, &[&client, "--auto", "--stdio", "java", &server])?;
+            let _ = std::fs::remove_file(HOME.archive(workspace, language));
         }
         Ok(())
     })

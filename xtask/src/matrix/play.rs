@@ -166,8 +166,7 @@ impl Player<'_> {
 
     fn feature(&mut self, client: &mut Process, slot: Slot) -> Result<Option<()>, Stuck> {
         let feature = self.wanted[slot.0].features[slot.1 - 1];
-        let lines: Result<Vec<Value>, Stuck> =
-            feature.operations.iter().map(|_| self.line(client, slot)).collect();
+        let lines: Result<Vec<Value>, Stuck> = feature.operations.iter().map(|_| self.line(client, slot)).collect();
         self.outcomes.insert(slot, judged(&feature.results, &lines?));
         Ok(Some(()))
     }
