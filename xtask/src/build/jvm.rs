@@ -26,8 +26,8 @@ const PROGRAMS: [(&str, &str, &str); 8] = [
     ("java", "scars-client", "fixture.java.scars.ScarsClient"),
 ];
 
-/// The languages, which are one package.
-const LANGUAGES: [&str; 2] = ["kotlin", "java"];
+/// The languages, which are one package, and the extensions of their sources.
+const LANGUAGES: [(&str, &str); 2] = [("kotlin", "kt"), ("java", "java")];
 
 /// Runs the snippets.
 const RUNNER: &str = "snippets.Run";
@@ -54,7 +54,7 @@ const HOME: Home = Home("jvm");
 pub(crate) fn build(workspace: &Workspace) -> Result<()> {
     place_library(workspace)?;
     compile(workspace)?;
-    for language in LANGUAGES.iter().filter(|language| !HOME.archive(workspace, language).exists()) {
+    for (language, _) in LANGUAGES.iter().filter(|(language, _)| !HOME.archive(workspace, language).exists()) {
         let [server, client] = ["server", "client"].map(|role| fixture(workspace, language, role));
         HOME.write_archive(workspace, language, &[&client, "--auto", "--stdio", "java", &server])?;
     }
@@ -70,9 +70,12 @@ pub(crate) fn compile(workspace: &Workspace) -> Result<()> {
         .on_files(&package.join("src"))?
         .on_files(&workspace.path("bindings-uniffi/java/src"))?
         .on_files(&workspace.path("bindings-uniffi/ktor/src"))?;
-    for language in LANGUAGES {
+    for (language, extension) in LANGUAGES {
         for folder in ["tests/fixtures", "examples", "benches"] {
-            stamp = stamp.on_files(&workspace.path(&format!("{folder}/{language}")))?;
+            // The launchers, which other steps write there, are no inputs.
+            for source in files_with(&workspace.path(&format!("{folder}/{language}")), extension)? {
+                stamp = stamp.on_files(&source)?;
+            }
         }
     }
     for folder in ["docs/snippets", "tests/snippets"] {
@@ -81,7 +84,7 @@ pub(crate) fn compile(workspace: &Workspace) -> Result<()> {
     stamp.unless_done(&HOME.folder(workspace).join(DEPENDENCIES), || {
         HOME.compile(workspace, maven(workspace, &["process-test-classes"]))?;
         write_options(workspace)?;
-        for language in LANGUAGES {
+        for (language, _) in LANGUAGES {
             let _ = std::fs::remove_file(HOME.archive(workspace, language));
         }
         Ok(())
