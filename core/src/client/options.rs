@@ -97,7 +97,8 @@ trunkline_proto::options! {
         /// decides: on 2026-07-28 it sends none.
         /// Deprecated in 2026-07-28: log to standard error or through OpenTelemetry instead.
         @into log_level: Option<LoggingLevel> => "logLevel" = None,
-        /// Maximum time to open the connection, for all attempts together.
+        /// Maximum time to open the connection, for all attempts together. In memory, this includes
+        /// opening the lifespan of the server.
         connect_timeout: Duration => "connectTimeoutMs" as Millis = Duration::from_secs(30),
         /// Reconnect on the next call if the connection was lost; calls in flight fail. Without it,
         /// the client ends with its connection.
