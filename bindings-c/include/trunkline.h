@@ -2193,17 +2193,6 @@ trunkline_result trunkline_server_run(trunkline_server *server, trunkline_error 
 trunkline_result trunkline_server_stop(trunkline_server *server);
 
 /**
- * Reserves stdin and stdout for the stdio listener that this server opens next: what the program
- * prints from now on goes to stderr. `trunkline_server_run_stdio` and
- * `trunkline_server_listen_stdio` do this before they open the lifespan; call it if the program
- * prepares more before that.
- *
- * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
- * TRUNKLINE_NULL, TRUNKLINE_FORKED.
- */
-trunkline_result trunkline_server_hold_stdio(trunkline_server *server, trunkline_error **error);
-
-/**
  * Opens stdin and stdout without running callbacks: for programs with their own loop. Blocks until
  * they are open; `TRUNKLINE_BLOCKING` inside a callback of the same port. The caller owns
  * `listener`; free it with `trunkline_listener_free`. Ends when stdin ends:

@@ -9,7 +9,7 @@ use std::sync::{OnceLock, Weak};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use trunkline_bridge::message::{Notification, NotifyListener, NotifyPort, Request};
+use trunkline_bridge::message::{Notification, NotifyListener, Request};
 use trunkline_bridge::{BridgeError, OptionNames};
 
 use crate::edge::prelude::*;
@@ -269,21 +269,6 @@ pub unsafe extern "C" fn trunkline_server_listen_stdio(
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     guard(error, || handle!(server).inner.clone().open(SetMembers::default().with("type", "stdio"), out!(listener)))
-}
-
-/// Reserves stdin and stdout for the stdio listener that this server opens next: what the program
-/// prints from now on goes to stderr. `trunkline_server_run_stdio` and
-/// `trunkline_server_listen_stdio` do this before they open the lifespan; call it if the program
-/// prepares more before that.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_server_hold_stdio(
-    server: *mut trunkline_server,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    guard(error, || {
-        let note = NotifyPort { hold_stdio: true, ..NotifyPort::default() };
-        Ok(handle!(server).port().core.notify_message(0, Notification::Port(note))?)
-    })
 }
 
 /// Serves file descriptors, with one JSON message per line as on stdin and stdout: a socket (the

@@ -192,7 +192,6 @@ pub static CHAPTERS: &[Chapter] = &[
             row("trunkline_server_run_stdio", WAITS, OPENS),
             row("trunkline_server_run", WAITS, OPENS),
             row("trunkline_server_stop", SIGNAL_SAFE, &["NULL"]),
-            row("trunkline_server_hold_stdio", PROMPT, &["NULL", "FORKED"]),
             row("trunkline_server_listen_*", WAITS, OPENS),
             row("trunkline_http_options_new", PROMPT, &["NULL"]),
             row("trunkline_http_options_from_json", PROMPT, OPTION),

@@ -439,8 +439,9 @@ message! {
     /// registered as `lifespan`. A `Call` has the name `open` or `close` and an empty object as its
     /// body. They alternate, and `close` follows only a successful `open`. Complete both with the
     /// shape `result` and an empty object. If `open` is failed, so is what was about to serve: the
-    /// open of a listener or a connection in memory, or a request. The next one tries again. A
-    /// server that is in use or has a lifespan refuses one.
+    /// open of a listener or a connection in memory, or a request. The next one tries again, also
+    /// if the first was cancelled but is still running: close what a cancelled `open` has opened.
+    /// A server that is in use or has a lifespan refuses one.
     pub struct RegisterLifespan {
         /// The server.
         server: u64 = "server",
@@ -612,8 +613,9 @@ message! {
         host_driven_reads: bool = "hostDrivenReads",
         /// The span that the host has started for opening a connection.
         span: Option<HostSpan> = "span",
-        /// The program ends with the listener. If the host has not drained its `Closed` event after
-        /// two seconds, because a handler blocks it, the process exits with status 1.
+        /// The program ends with the listener. If the host does not drain the `close` of a lifespan
+        /// or the `Closed` event for two seconds, because a handler blocks it, the process exits
+        /// with status 1.
         foreground: bool = "foreground",
         /// The host already handles SIGINT and SIGTERM. Has the effect of `foreground` of
         /// `NotifyListener`, but before the first call can block the host.
@@ -894,10 +896,6 @@ message! {
         /// The host uses OpenTelemetry: enables telemetry for all servers of the port, and for
         /// connections opened later, unless their option `telemetry` is `false`.
         telemetry: bool = "telemetry",
-        /// Reserves stdin and stdout for the next stdio listener, as opening it does, for programs
-        /// that print before. All other output of the process goes to stderr. If this fails,
-        /// opening the listener reports the error.
-        hold_stdio: bool = "holdStdio",
     }
 }
 

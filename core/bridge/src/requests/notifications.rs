@@ -13,7 +13,6 @@ use crate::{
 };
 use std::sync::Arc;
 use trunkline::{
-    bridge_support::hold_stdio,
     client::ClientError,
     protocol::RawJson,
     server::{CallInfo, Server},
@@ -72,9 +71,6 @@ fn of_port(state: &PortState, given: &NotifyPort) -> Result<(), BridgeError> {
     if given.telemetry {
         let servers: Vec<_> = state.tables.lock().servers.iter().map(|(_, server)| server.clone()).collect();
         state.telemetry.begin(&servers);
-    }
-    if given.hold_stdio {
-        let _ = hold_stdio();
     }
     Ok(())
 }
