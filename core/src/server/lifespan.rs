@@ -168,7 +168,10 @@ impl ServerLifespan {
         let (value, mounted) = {
             let mut state = self.state.lock();
             if state.users > 0 {
-                return;
+                let waiting = mem::take(&mut state.waiting);
+                drop(state);
+                // Those who wait for the end of their use.
+                return waiting.into_iter().for_each(Waker::wake);
             }
             let value = match mem::replace(&mut state.phase, Phase::Closing) {
                 Phase::Open(value) => Some(value),
@@ -196,15 +199,20 @@ impl ServerLifespan {
         }));
     }
 
-    /// Completes when the lifespan is not closing.
+    /// Completes when the lifespan has closed, or is open for other uses.
     async fn closed(&self) {
         poll_fn(|context| {
             let mut state = self.state.lock();
-            if matches!(state.phase, Phase::Closing) {
-                state.waiting.push(context.waker().clone());
-                return Poll::Pending;
+            let is_over = match state.phase {
+                Phase::Closed => true,
+                Phase::Opening | Phase::Open(_) => state.users > 0,
+                Phase::Closing => false,
+            };
+            if is_over {
+                return Poll::Ready(());
             }
-            Poll::Ready(())
+            state.waiting.push(context.waker().clone());
+            Poll::Pending
         })
         .await;
     }
@@ -247,6 +255,16 @@ impl LifespanUse {
     /// If the open function fails.
     pub(crate) async fn open(&self) -> Result<(), OpeningFailed> {
         self.lifespan.open(&self.runtime).await.map_err(OpeningFailed)
+    }
+
+    /// Holds this use until something else uses the lifespan. If that fails, waits until the lifespan
+    /// has closed.
+    pub async fn until_used<T, E>(self, using: impl Future<Output = Result<T, E>>) -> Result<T, E> {
+        let used = using.await;
+        if used.is_err() {
+            self.release().await;
+        }
+        used
     }
 
     /// Releases this use. If it was the last, waits until the lifespan has closed, but at most

@@ -133,8 +133,8 @@ impl Server {
     #[cfg(feature = "http-server")]
     pub async fn listen_with(&self, options: HttpOptions) -> io::Result<Listener> {
         let runtime = TokioRuntime::current();
-        let _open = self.opened(&runtime).await?;
-        Listener::http(self, runtime, options).await
+        let lifespan = self.opened(&runtime).await?;
+        lifespan.until_used(Listener::http(self, runtime, options)).await
     }
 
     /// Turns the server into a tower service, to mount in axum or any other tower stack. Requires a

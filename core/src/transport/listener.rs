@@ -153,6 +153,17 @@ impl Listener {
         BoundAddress::default()
     }
 
+    /// Completes when all calls are over. The lifespan of the server may still be closing.
+    #[doc(hidden)]
+    pub async fn served(&self) {
+        match &*self.kind {
+            #[cfg(feature = "stdio")]
+            ListenerKind::Pipe(pipe) => pipe.served().await,
+            #[cfg(feature = "http-server")]
+            ListenerKind::Http(_) | ListenerKind::Mounted(_) => self.closing.ended().await,
+        }
+    }
+
     /// Completes when the listener has ended: it was closed, or its standard input ended.
     pub async fn closed(&self) {
         match &*self.kind {

@@ -16,6 +16,7 @@ use std::{
     },
     time::Duration,
 };
+use tokio::sync::Notify;
 use trunkline::{
     CallError, Client, Context, HttpOptions, Server, ServerBuilder, ToolError,
     server::{Lifespan, MiddlewareDefinition, Next},
@@ -177,6 +178,45 @@ async fn what_cannot_be_opened_fails_where_it_is_served_and_is_tried_again() {
     let client = Client::connect(&server).await.unwrap();
     assert_eq!(query(&client, "value").await, "open");
     assert_eq!(query(&client, "other").await, "true");
+}
+
+#[tokio::test]
+async fn a_listener_that_cannot_bind_closes_it_before_it_fails() {
+    let (seen, server) = living();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let options = HttpOptions::default().with_port(taken.local_addr().unwrap().port());
+    let refused = server.build().listen_with(options).await.err().expect("the port is taken");
+    assert_eq!(refused.kind(), io::ErrorKind::AddrInUse, "{refused}");
+    assert_eq!(seen.take(), ["opened", "closed"]);
+}
+
+/// A client leaves while its call opens the lifespan of a mounted server.
+#[tokio::test]
+async fn closing_waits_for_one_that_a_call_still_opens() {
+    let (seen, begun) = (Seen::default(), Arc::new(Notify::new()));
+    let (opened, begins) = (seen.clone(), Arc::clone(&begun));
+    let open = move || {
+        let (seen, begun) = (opened.clone(), Arc::clone(&begins));
+        async move {
+            begun.notify_one();
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            seen.push("opened");
+            Ok::<_, io::Error>(seen)
+        }
+    };
+    let inner = Server::builder("inner", "1.0.0")
+        .lifespan(open, async |seen: Arc<Seen>| seen.push("closed"))
+        .tool("query", "Query the database.", async || "orders")
+        .build();
+    let outer = Server::builder("outer", "1.0.0").mount("in", &inner).build();
+    let client = Client::connect(&outer).await.unwrap();
+    let leaving = async {
+        begun.notified().await;
+        client.close().await;
+        assert_eq!(seen.take(), ["opened", "closed"]);
+    };
+    let (call, ()) = tokio::join!(client.call_tool("in__query", json!({})), leaving);
+    call.expect_err("its client has left");
 }
 
 /// A server in a process, one of whose calls has used its lifespan.

@@ -3,6 +3,7 @@
 use crate::{
     Bell, Body, Event, EventKind, Lane, LogRecord,
     events::backlog::Backlog,
+    message::CLOSE,
     process::sync::{
         Condvar, Mutex,
         atomic::{AtomicBool, Ordering},
@@ -141,10 +142,17 @@ impl EventQueue {
         found.and_then(|index| items.remove(index)).is_some()
     }
 
-    /// Returns whether the end of a listener or connection has not been drained yet.
-    pub(crate) fn holds_end_of(&self, handle: u64) -> bool {
-        let is_end = |item: &QueuedEvent| matches!(item, QueuedEvent::Event(event) if event.kind == EventKind::Closed && event.handle == handle);
-        self.lanes[Lane::Queue as usize].items.lock().iter().any(is_end)
+    /// What the host has to drain for a listener to end, if it is queued: the ticket of a call that
+    /// closes a lifespan, or 0 for the end itself.
+    pub(crate) fn end_of(&self, handle: u64) -> Option<u64> {
+        let end = |item: &QueuedEvent| match item {
+            QueuedEvent::Event(event) => {
+                let is_end = event.kind == EventKind::Closed && event.handle == handle;
+                (is_end || event.kind == EventKind::Call && event.name == CLOSE).then_some(event.ticket)
+            }
+            _ => None,
+        };
+        self.lanes[Lane::Queue as usize].items.lock().iter().find_map(end)
     }
 
     /// Adds a notification from a peer, unless too many are queued.

@@ -10,30 +10,28 @@ use std::{
     thread,
     time::Duration,
 };
-use trunkline::{
-    bridge_support::{BLOCKED_TIMEOUT, CUT_TIMEOUT, EndingSignals},
-    transport::Listener,
-};
+use trunkline::bridge_support::{CUT_TIMEOUT, EndingSignals};
 
 /// Time for the exit handlers of the process, which the blocked handler may block as well.
 const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Exits if the host does not drain the end of a listener in time.
-pub(crate) fn exit_if_blocked(state: &Arc<PortState>, handle: u64) {
-    let state = Arc::downgrade(state);
-    // If no thread can be started, the process exits when the handler returns.
-    let _ = thread::Builder::new().name("trunkline-exit".into()).spawn(move || {
-        thread::sleep(BLOCKED_TIMEOUT);
-        if is_blocked(&state, handle) {
-            exit_blocked();
+/// Exits if the host does not drain what ends a listener within the interval. Completes when it has
+/// drained the end.
+pub(crate) async fn exit_if_blocked(state: Weak<PortState>, handle: u64, interval: Duration) {
+    let mut before = (false, None);
+    // A port that no longer exists was closed by its host.
+    while let Some(state) = state.upgrade().filter(|state| state.queue.is_of_this_process()) {
+        let has_ended = state.tables.lock().listeners.get(handle).is_none();
+        let now = (has_ended, state.queue.end_of(handle));
+        match now {
+            (_, Some(_)) if now == before => exit_blocked(),
+            // The end is queued a moment after the listener has left the table.
+            (true, None) if now == before => return,
+            _ => before = now,
         }
-    });
-}
-
-/// Returns whether the host has not drained the end yet. A port that no longer exists was closed by
-/// its host.
-fn is_blocked(state: &Weak<PortState>, handle: u64) -> bool {
-    state.upgrade().is_some_and(|state| state.queue.is_of_this_process() && state.queue.holds_end_of(handle))
+        drop(state);
+        tokio::time::sleep(interval).await;
+    }
 }
 
 fn exit_blocked() -> ! {
@@ -72,20 +70,14 @@ pub(crate) fn end_by_signals(state: &Arc<PortState>, handle: u64) -> Result<(), 
         }
         tokio::select! {
             status = signals.next() => exit(status),
-            () = taken(&state, handle, &listener, deadline + CUT_TIMEOUT) => {}
+            () = exit_if_blocked_after(deadline + CUT_TIMEOUT, state.clone(), handle) => {}
         }
     };
     EndingSignals::take(task)
         .map_err(|error| BridgeError::new(ErrorKind::Internal, format!("could not install signal handlers: {error}")))
 }
 
-/// Completes when the host has drained the end of the listener. Exits if that takes too long.
-async fn taken(state: &Weak<PortState>, handle: u64, listener: &Listener, time: Duration) {
+async fn exit_if_blocked_after(time: Duration, state: Weak<PortState>, handle: u64) {
     tokio::time::sleep(time).await;
-    listener.closed().await;
-    // The end is queued a moment later.
-    tokio::time::sleep(CUT_TIMEOUT / 5).await;
-    if is_blocked(state, handle) {
-        exit_blocked();
-    }
+    exit_if_blocked(state, handle, CUT_TIMEOUT / 5).await;
 }

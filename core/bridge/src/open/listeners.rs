@@ -16,7 +16,7 @@ use std::os::fd::OwnedFd;
 use std::{io, sync::Arc, time::Duration};
 use tokio::task::JoinHandle;
 use trunkline::{
-    bridge_support::{ReadHandoff, hold_stdio},
+    bridge_support::{BLOCKED_TIMEOUT, ReadHandoff, hold_stdio},
     runtime::Runtime,
     server::Server,
     transport::{HttpOptions, Listener},
@@ -118,11 +118,13 @@ async fn listen(
         tracing::warn!(target: "trunkline::server::listener", %error, "a blocked process does not end by signals");
     }
     opening.opened(described);
+    listener.served().await;
+    if behavior.foreground {
+        // Looks twice.
+        tokio::spawn(foreground::exit_if_blocked(Arc::downgrade(state), handle, BLOCKED_TIMEOUT / 2));
+    }
     listener.closed().await;
     ended::<Arc<Listener>>(state, handle, None);
-    if behavior.foreground {
-        foreground::exit_if_blocked(state, handle);
-    }
 }
 
 /// A listener, with its description. Opens the lifespan of the server first.
@@ -133,8 +135,16 @@ async fn listener(
     handoff: Arc<ReadHandoff>,
 ) -> Result<(Listener, Value), BridgeError> {
     // Until the listener uses it.
-    let _open = server.opened(&runtime).await.map_err(|error| not_opened(&error))?;
-    let server = &server;
+    let lifespan = server.opened(&runtime).await.map_err(|error| not_opened(&error))?;
+    lifespan.until_used(serving(&server, runtime, endpoint, handoff)).await
+}
+
+async fn serving(
+    server: &Server,
+    runtime: Arc<dyn Runtime>,
+    endpoint: Endpoint,
+    handoff: Arc<ReadHandoff>,
+) -> Result<(Listener, Value), BridgeError> {
     let listener = match endpoint {
         Endpoint::Stdio => Listener::stdio(server, runtime, Some(handoff)),
         #[cfg(unix)]

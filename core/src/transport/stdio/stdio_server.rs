@@ -120,11 +120,12 @@ impl PipeServer {
 
     /// Completes when the server has ended: its input ended, its output broke, or it was closed.
     pub(in crate::transport) async fn ended(&self) {
-        self.pipe_ended().await;
+        self.served().await;
         self.lifespan.release().await;
     }
 
-    async fn pipe_ended(&self) {
+    /// Completes when the last response was written.
+    pub(in crate::transport) async fn served(&self) {
         let mut ended = self.ended.clone();
         // An error means that the writing thread has ended.
         let _ = ended.wait_for(|ended| *ended).await;
@@ -141,8 +142,8 @@ impl PipeServer {
             false => self.connection.interrupt(),
         }
         self.writer.finish();
-        if !deadline.allows(self.pipe_ended()).await {
-            let _ = tokio::time::timeout(LAST_ANSWERS_TIMEOUT, self.pipe_ended()).await;
+        if !deadline.allows(self.served()).await {
+            let _ = tokio::time::timeout(LAST_ANSWERS_TIMEOUT, self.served()).await;
         }
         if !is_exit {
             // Other processes find the final states of tasks in the store.

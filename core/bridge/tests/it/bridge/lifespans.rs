@@ -80,6 +80,19 @@ fn what_cannot_be_opened_fails_with_the_reason_and_is_tried_again() {
 }
 
 #[test]
+fn what_cannot_serve_closes_it_before_it_fails() {
+    let mut host = Host::new();
+    let server = host.server();
+    let (_, seen) = lifespan(&host, server, &always());
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let failure = host.failure(host.open(json!({"server": server, "transport": {"type": "http", "port": port}})));
+    assert_eq!(failure["kind"], "transport", "{failure}");
+    assert_eq!(take(&seen), ["open", "close"]);
+    host.stop(0);
+}
+
+#[test]
 fn one_that_never_opens_ends_when_its_listener_is_closed() {
     let mut host = Host::new();
     let server = host.server();
