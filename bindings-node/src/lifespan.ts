@@ -18,14 +18,18 @@ export class Lifespan {
   #failure: { thrown: unknown } | undefined;
 
   /** Throws what its disposal threw, for those who close the server. */
-  rethrow(): void {
+  rethrow(seen = new Set<Lifespan>()): void {
     if (this.#failure) throw this.#failure.thrown;
-    for (const mounted of this.mounted) mounted.rethrow();
+    // Servers may have been mounted on each other, one after the other.
+    seen.add(this);
+    for (const mounted of this.mounted) if (!seen.has(mounted)) mounted.rethrow(seen);
   }
 
   /** The functions that the core calls. */
   callables(open: OpenLifespan): ReadonlyMap<string, Callable> {
     const opening = async (_: never, { signal }: Context): Promise<void> => {
+      // It may have been called off when it was already open.
+      await closing();
       this.#failure = undefined;
       try {
         const value = await open();

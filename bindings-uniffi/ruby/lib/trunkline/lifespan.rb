@@ -27,18 +27,24 @@ module Trunkline
     private
 
     def open(_, context)
+      # It may have been called off when it was already open.
+      close
       @failure = nil
-      @value = @open.call
-      # What was about to serve may have been closed meanwhile.
-      close if context.over?
+      value = @open.call
+      # What was about to serve may have been closed meanwhile, and the next may be open.
+      context.over? ? dispose(value) : @value = value
     rescue Exception => e # rubocop:disable Lint/RescueException
-      @failure = e
+      @failure = e unless context.over?
       # Who listens or connects gets the message.
       raise ToolError, e.message
     end
 
     def close(*)
       value, @value = @value, nil
+      dispose(value)
+    end
+
+    def dispose(value)
       value.close if value.respond_to?(:close)
     rescue Exception => e # rubocop:disable Lint/RescueException
       Trunkline.log_error("the lifespan could not be closed", e)

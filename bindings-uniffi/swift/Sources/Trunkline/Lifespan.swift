@@ -16,30 +16,36 @@ public final class Lifespan: Sendable {
     func callables(_ opened: Opened) -> [String: Callable] {
         [
             WaistMethods.open: Callable(name: "the lifespan") { [self] context, _ in
+                // It may have been called off when it was already open.
+                await end(opened)
                 do {
                     let value = try await open()
                     guard context.isWaitedFor else {
-                        // What was about to serve was closed meanwhile.
+                        // What was about to serve was closed meanwhile, and the next may be open.
                         await close(value)
                         throw CancellationError()
                     }
                     opened.with { $0 = .success(value) }
                 } catch {
-                    opened.with { $0 = .failure(error) }
+                    if context.isWaitedFor { opened.with { $0 = .failure(error) } }
                     // Whoever listens or connects gets the message.
                     throw ToolError(describe(error))
                 }
                 return Answer(Shape.result, [:])
             },
             WaistMethods.close: Callable(name: "the lifespan") { [self] _, _ in
-                let value = opened.with { opened in
-                    defer { opened = nil }
-                    return try? opened?.get()
-                }
-                if let value { await close(value) }
+                await end(opened)
                 return Answer(Shape.result, [:])
             },
         ]
+    }
+
+    private func end(_ opened: Opened) async {
+        let value = opened.with { opened in
+            defer { opened = nil }
+            return try? opened?.get()
+        }
+        if let value { await close(value) }
     }
 }
 

@@ -46,8 +46,11 @@ class Lifespan:
         try:
             async with self._enter() as value:
                 self.value, self._closing = value, closing
-                port.native.complete(ticket, RESULT, {})
                 try:
+                    if not port.native.complete(ticket, RESULT, {}):
+                        # What was about to serve has been closed meanwhile.
+                        self._closing = None
+                        return
                     ticket = await closing
                 finally:
                     self.value = None

@@ -18,9 +18,11 @@ internal class Lifespan(private val open: suspend () -> Any?) {
     val functions: Map<String, Callable> =
         mapOf(
             WaistMethods.OPEN to Callable("the lifespan", OWNER) {
-                value = opening()
-                // Nobody waits for it any more.
-                if (!currentCoroutineContext().isActive) close()
+                // It may have been called off when it was already open.
+                close()
+                val opened = opening()
+                // What was about to serve may have been closed meanwhile, and the next may be open.
+                if (currentCoroutineContext().isActive) value = opened else dispose(opened)
                 Answer(Shape.RESULT, NOTHING)
             },
             WaistMethods.CLOSE to Callable("the lifespan", OWNER) {
@@ -38,15 +40,17 @@ internal class Lifespan(private val open: suspend () -> Any?) {
     } catch (cancelled: CallCancelled) {
         throw cancelled
     } catch (error: Throwable) {
-        thrown = error
+        if (currentCoroutineContext().isActive) thrown = error
         throw ToolException(messageOf(error), error)
     }
 
     private fun close() {
-        val closing = value as? AutoCloseable
+        val closing = value
         value = null
-        callBack("closing the lifespan") { closing?.close() }
+        dispose(closing)
     }
+
+    private fun dispose(opened: Any?) = callBack("closing the lifespan") { (opened as? AutoCloseable)?.close() }
 
     private companion object {
         val OWNER = Owner(callbacks, null, null)
