@@ -231,6 +231,7 @@ static trunkline_result make(trunkline_server **server, trunkline_error **error)
                                                 silence() < 60000 ? silence() / 4 : 15000);
   }
   if (!result) result = trunkline_server_new_with(S("scars"), S("1.0.0"), options, server, error);
+  if (!result) result = trunkline_server_set_lifespan(*server, NULL, NULL, NULL, NULL, error);
   trunkline_server_options_free(options);
   return result;
 }

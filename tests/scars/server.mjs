@@ -14,7 +14,7 @@ const thrower = (name) => () => {
   throw new Error(`thrown by ${name}`);
 };
 const options = { store: process.env.STORE, stateKeys: stateKey ? [stateKey] : [], keepAlive: Math.min(silence / 4, 15_000) };
-const server = new Server({ name: "scars", version: "1.0.0" }, { ...options, ...(throws && { onError: thrower("a hook") }) });
+const server = new Server({ name: "scars", version: "1.0.0" }, { lifespan: () => undefined, ...options, ...(throws && { onError: thrower("a hook") }) });
 if (throws) server.use("tools/call", (request, next) => (request.params.name === "touch" ? thrower("middleware")() : next()));
 const verifier = ({ token }) => (token === "good" ? { subject: "good" } : thrower("the verifier")());
 const auth = { resource: "http://127.0.0.1/mcp", authorizationServers: ["https://login.example.com"], verifier };

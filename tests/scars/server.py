@@ -1,11 +1,13 @@
 """The server of the scars in Python: server.py stdio | http | uvicorn | gunicorn"""
 
 import asyncio
+import contextlib
 import os
 import socket
 import subprocess
 import sys
 import time
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,9 +23,15 @@ THROWS = "THROWS" in os.environ
 # flood has no pauses.
 BURST = 50
 
+@contextlib.asynccontextmanager
+async def lifespan() -> AsyncIterator[None]:
+    yield
+
+
 server = Server(
     "scars",
     version="1.0.0",
+    lifespan=lifespan,
     store=os.environ.get("STORE"),
     state_keys=[os.environ["STATE_KEY"]] if "STATE_KEY" in os.environ else [],
     keep_alive=min(SILENCE / 4, 15),

@@ -18,7 +18,7 @@ BURST = 50
 HALF = "half of a character: \xED\xA0\xBD"
 
 raises = ->(*) { raise "thrown by a hook" } if THROWS
-SERVER = Trunkline::Server.new("scars", version: "1.0.0", store: ENV["STORE"], state_keys: [ENV["STATE_KEY"]].compact, keep_alive: [SILENCE / 4, 15].min, on_error: raises)
+SERVER = Trunkline::Server.new("scars", version: "1.0.0", lifespan: -> {}, store: ENV["STORE"], state_keys: [ENV["STATE_KEY"]].compact, keep_alive: [SILENCE / 4, 15].min, on_error: raises)
 
 SERVER.tool("echo", input: { message: String }) { |message:| message }
 slow = lambda do |ctx, ms:|
