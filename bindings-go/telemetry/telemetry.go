@@ -28,17 +28,11 @@ import (
 
 const name = "github.com/trunkline-mcp/trunkline/bindings-go"
 
-func init() {
-	observe.Installed = &observer{
-		histograms: map[string]metric.Float64Histogram{},
-		measured:   map[string]bool{},
-	}
-}
+func init() { observe.Installed = &observer{} }
 
 type observer struct {
-	lock       sync.Mutex
-	histograms map[string]metric.Float64Histogram
-	measured   map[string]bool
+	// The names of the instruments that report the load.
+	measured sync.Map
 }
 
 // A record of trunkline_port_on_telemetry.
@@ -104,7 +98,7 @@ func (o *observer) End(ctx context.Context, text []byte) {
 	}
 	end(ctx, &record.part)
 	if record.Metric != nil {
-		o.measure(ctx, record.Metric)
+		measure(ctx, record.Metric)
 	}
 }
 
@@ -124,22 +118,15 @@ func end(ctx context.Context, part *part) {
 	span.End(trace.WithTimestamp(time.UnixMicro(part.EndUs)))
 }
 
-func (o *observer) measure(ctx context.Context, given *instrument) {
-	o.lock.Lock()
-	histogram, known := o.histograms[given.Name]
-	if !known {
-		made, err := otel.Meter(name).Float64Histogram(given.Name, metric.WithDescription(given.Description),
-			metric.WithUnit("s"), metric.WithExplicitBucketBoundaries(given.Boundaries...))
-		if err != nil {
-			otel.Handle(err)
-		}
-		histogram = made
-		o.histograms[given.Name] = made
+// measure records a value. Meters keep the instruments that they have made.
+func measure(ctx context.Context, given *instrument) {
+	histogram, err := otel.Meter(name).Float64Histogram(given.Name, metric.WithDescription(given.Description),
+		metric.WithUnit("s"), metric.WithExplicitBucketBoundaries(given.Boundaries...))
+	if err != nil {
+		otel.Handle(err)
+		return
 	}
-	o.lock.Unlock()
-	if histogram != nil {
-		histogram.Record(ctx, given.Value, metric.WithAttributes(attributes(given.Attributes)...))
-	}
+	histogram.Record(ctx, given.Value, metric.WithAttributes(attributes(given.Attributes)...))
 }
 
 // load is the answer of trunkline_port_measurements.
@@ -148,13 +135,10 @@ type load struct {
 }
 
 func (o *observer) Observe(measurements func() []byte) {
-	o.lock.Lock()
-	defer o.lock.Unlock()
 	for _, one := range decode[load](measurements()).Measurements {
-		if o.measured[one.Name] {
+		if _, isMeasured := o.measured.LoadOrStore(one.Name, true); isMeasured {
 			continue
 		}
-		o.measured[one.Name] = true
 		report := func(_ context.Context, observer metric.Int64Observer) error {
 			for _, now := range decode[load](measurements()).Measurements {
 				if now.Name == one.Name {
