@@ -1,6 +1,7 @@
 package trunkline
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -19,23 +20,19 @@ import (
 //
 // A *ToolError reports a failure to the model. The text of other errors is hidden from the caller.
 func AddTool[In, Out any](server *Server, tool Tool, handle func(context.Context, *Call, In) (Out, error), options ...ToolOptions) (*Feature, error) {
-	entry := first("tool", &tool, options)
+	var ofInput, ofOutput error
 	if tool.InputSchema == nil {
-		schema, err := inputSchema(reflect.TypeFor[In]())
-		if err != nil {
-			return nil, err
-		}
-		tool.InputSchema = schema
+		tool.InputSchema, ofInput = inputSchema(reflect.TypeFor[In]())
 	}
 	isWrapped := false
 	if tool.OutputSchema == nil {
-		schema, wrapped, err := outputSchema(reflect.TypeFor[Out]())
-		if err != nil {
-			return nil, err
-		}
-		tool.OutputSchema, isWrapped = schema, wrapped
-		entry["wrapOutput"] = wrapped
+		tool.OutputSchema, isWrapped, ofOutput = outputSchema(reflect.TypeFor[Out]())
 	}
+	if err := cmp.Or(ofInput, ofOutput); err != nil {
+		return nil, err
+	}
+	entry := first("tool", tool, options)
+	entry["wrapOutput"] = isWrapped
 	return server.add("tool", entry, taking(func(ctx context.Context, call *Call, given *In) (any, error) {
 		result, err := handle(ctx, call, *given)
 		if isWrapped {

@@ -50,15 +50,18 @@ func (f *filler) fill(value reflect.Value) {
 			f.fill(made.Elem())
 			value.Set(made)
 		}
-	case reflect.Slice:
-		if value.IsNil() || holdsLists(of.Elem()) {
+	case reflect.Slice, reflect.Array:
+		haveLists := holdsLists(of.Elem())
+		if of.Kind() == reflect.Slice && (haveLists || value.IsNil()) {
 			made := reflect.MakeSlice(of, value.Len(), value.Len())
 			reflect.Copy(made, value)
 			value.Set(made)
 		}
-		f.fillItems(value)
-	case reflect.Array:
-		f.fillItems(value)
+		if haveLists {
+			for i := range value.Len() {
+				f.fill(value.Index(i))
+			}
+		}
 	case reflect.Map:
 		if value.IsNil() || holdsLists(of.Elem()) {
 			made := reflect.MakeMapWithSize(of, value.Len())
@@ -77,14 +80,6 @@ func (f *filler) fill(value reflect.Value) {
 			if _, options, _ := strings.Cut(field.Tag.Get("json"), ","); isWritten(field) && !strings.Contains(options, "omitzero") {
 				f.fill(value.Field(i))
 			}
-		}
-	}
-}
-
-func (f *filler) fillItems(value reflect.Value) {
-	if holdsLists(value.Type().Elem()) {
-		for i := range value.Len() {
-			f.fill(value.Index(i))
 		}
 	}
 }

@@ -56,16 +56,21 @@ var (
 
 // known are the schemas of types that write themselves as JSON.
 var known = map[reflect.Type]members{
-	rawType:                        {},
 	reflect.TypeFor[json.Number](): {{"type", "number"}},
 	reflect.TypeFor[time.Time]():   {{"type", "string"}, {"format", "date-time"}},
 	reflect.TypeFor[big.Int]():     {{"type", "integer"}},
 }
 
-func inputSchema(in reflect.Type) (json.RawMessage, error) {
-	if in.Kind() == reflect.Pointer {
-		in = in.Elem()
+// pointed is the type that a pointer points to, or the type itself.
+func pointed(of reflect.Type) reflect.Type {
+	if of.Kind() == reflect.Pointer {
+		return of.Elem()
 	}
+	return of
+}
+
+func inputSchema(in reflect.Type) (json.RawMessage, error) {
+	in = pointed(in)
 	if in.Kind() == reflect.Interface || in == rawType {
 		return emptyObject, nil
 	}
@@ -82,9 +87,7 @@ func inputSchema(in reflect.Type) (json.RawMessage, error) {
 // outputSchema is the schema of a tool's structured content, which is an object: other values are
 // wrapped in one.
 func outputSchema(out reflect.Type) (schema json.RawMessage, wrapped bool, err error) {
-	if out.Kind() == reflect.Pointer {
-		out = out.Elem()
-	}
+	out = pointed(out)
 	isContent := out == resultType || out.Implements(blockType) || reflect.PointerTo(out).Implements(blockType) || out.ConvertibleTo(blocksType)
 	if isContent || out.Kind() == reflect.Interface || out.Kind() == reflect.String || out == rawType {
 		return nil, false, nil
@@ -194,8 +197,8 @@ func structSchema(of reflect.Type, derivation *derivation) (members, error) {
 	properties, required := members{}, []string{}
 	for _, field := range jsonFields(of) {
 		of := field.Type
-		if field.mayBeAbsent && of.Kind() == reflect.Pointer {
-			of = of.Elem()
+		if field.mayBeAbsent {
+			of = pointed(of)
 		}
 		schema, err := schemaOf(of, derivation)
 		if err != nil {
@@ -252,16 +255,13 @@ func embeddedFields(of reflect.Type, index []int, mayBeAbsent bool) []jsonField 
 		tag := field.Tag.Get("json")
 		name, options, _ := strings.Cut(tag, ",")
 		field.Index = append(slices.Clone(index), i)
-		inner, isPointer := field.Type, field.Type.Kind() == reflect.Pointer
-		if isPointer {
-			inner = inner.Elem()
-		}
+		inner := pointed(field.Type)
 		switch {
 		case tag == "-":
 		case field.Anonymous && name == "" && inner.Kind() == reflect.Struct:
 			// A struct that embeds a pointer to itself ends here, long before encoding/json does.
 			if len(index) < 10 {
-				found = append(found, embeddedFields(inner, field.Index, mayBeAbsent || isPointer)...)
+				found = append(found, embeddedFields(inner, field.Index, mayBeAbsent || inner != field.Type)...)
 			}
 		case field.IsExported():
 			has := func(option string) bool { return slices.Contains(strings.Split(options, ","), option) }
