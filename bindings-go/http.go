@@ -86,12 +86,10 @@ func (listener *Listener) serve(writer http.ResponseWriter, request *http.Reques
 }
 
 func (listener *Listener) start(request *http.Request, data handle) (uintptr, error) {
-	headers := make([]header, 0, len(request.Header)+1)
-	add := func(name, value string) { headers = append(headers, header{text(name), text(value)}) }
-	add("host", request.Host)
+	headers := []header{{text("host"), text(request.Host)}}
 	for name, values := range request.Header {
 		for _, value := range values {
-			add(name, value)
+			headers = append(headers, header{text(name), text(value)})
 		}
 	}
 	remote, _, _ := net.SplitHostPort(request.RemoteAddr)

@@ -4,18 +4,18 @@ import (
 	"bytes"
 	"encoding/json"
 	"iter"
+	"maps"
 )
 
 // encode writes JSON as the protocol needs it: without escapes for HTML.
 func encode(value any) (string, error) {
-	if raw, isRaw := value.(json.RawMessage); isRaw {
-		return string(raw), nil
-	}
-	if members, isMap := value.(map[string]any); isMap {
-		value = present(members)
-	}
-	if value == nil {
+	switch given := value.(type) {
+	case nil:
 		return "", nil
+	case json.RawMessage:
+		return string(given), nil
+	case map[string]any:
+		value = present(given)
 	}
 	var written bytes.Buffer
 	encoder := json.NewEncoder(&written)
@@ -28,12 +28,9 @@ func encode(value any) (string, error) {
 
 // present leaves out parameters that are absent.
 func present(members map[string]any) map[string]any {
-	found := make(map[string]any, len(members))
-	for name, value := range members {
-		if value != nil {
-			found[name] = value
-		}
-	}
+	found := map[string]any{}
+	maps.Copy(found, members)
+	maps.DeleteFunc(found, func(_ string, value any) bool { return value == nil })
 	return found
 }
 
@@ -124,7 +121,7 @@ type ResourceContents struct {
 	URI      string `json:"uri,omitempty"`
 	MIMEType string `json:"mimeType,omitempty"`
 	Text     string `json:"text"`
-	Blob     []byte `json:"blob,omitempty"`
+	Blob     []byte `json:"blob,omitzero"`
 	Meta     any    `json:"_meta,omitempty"`
 }
 
@@ -137,8 +134,7 @@ func (v ResourceContents) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		plain
 		Text *string `json:"text,omitempty"`
-		Blob []byte  `json:"blob"`
-	}{plain: plain(v), Blob: v.Blob})
+	}{plain: plain(v)})
 }
 
 // UnmarshalJSON reads the content by its type.
@@ -154,12 +150,8 @@ func (v *PromptMessage) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-func page(cursor string) any {
-	if cursor == "" {
-		return nil
-	}
-	return map[string]any{"cursor": cursor}
-}
+// page are the parameters for a page. The first has none.
+func page(cursor string) any { return optional(present(map[string]any{"cursor": optional(cursor)})) }
 
 // pages iterates over the items of all pages.
 func pages[T any](fetch func(cursor string) ([]T, string, error)) iter.Seq2[T, error] {

@@ -37,29 +37,25 @@ func inJSON(options any) map[string]any {
 	return members
 }
 
-// plain is a value as the library takes it: durations are milliseconds, a negative number means
-// zero.
+// plain is a value as the library takes it: durations are milliseconds, rounded up, and a negative
+// number means zero.
 func plain(value any) any {
 	switch value := value.(type) {
 	case time.Duration:
-		return units(int64(value), int64(time.Millisecond))
+		whole := value.Milliseconds()
+		if value > time.Duration(whole)*time.Millisecond {
+			// Zero often means that there is no limit.
+			whole++
+		}
+		return uint64(max(whole, 0))
 	case int:
-		return units(int64(value), 1)
+		return max(value, 0)
 	case *Feature:
 		return value.number
 	case OAuthOptions, AuthOptions:
 		return optional(inJSON(value))
 	}
 	return value
-}
-
-// units rounds up, because zero often means that there is no limit.
-func units(value, unit int64) uint64 {
-	count := value / unit
-	if value%unit > 0 {
-		count++
-	}
-	return uint64(max(count, 0))
 }
 
 // orDefault is an option in milliseconds that the package itself reads.
@@ -79,9 +75,7 @@ func (request *pending) prepare(data handle, inMemory, all bool, options []Reque
 	for _, given := range options {
 		members, request.onProgress = inJSON(given), given.OnProgress
 	}
-	if all {
-		members["all"] = true
-	}
+	members["all"] = all
 	set, err := c.RequestOptionsFromJson(members)
 	if err != nil {
 		return 0, err

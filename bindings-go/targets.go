@@ -1,6 +1,7 @@
 package trunkline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,9 +25,7 @@ func ConnectCommand(ctx context.Context, command *exec.Cmd, options ClientOption
 	for _, word := range commandWords(command) {
 		words = append(words, text(word))
 	}
-	if command.Dir != "" {
-		options.Cwd = command.Dir
-	}
+	options.Cwd = cmp.Or(command.Dir, options.Cwd)
 	if file, isFile := command.Stderr.(*os.File); isFile && file != os.Stderr {
 		options.StderrFile = stderrPath(file)
 	}
