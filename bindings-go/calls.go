@@ -33,33 +33,26 @@ var errNothing = errors.New("the call is completed")
 // serve runs a handler in its own goroutine. The call is retained.
 func serve(retained uintptr, run callFunc) {
 	length := new(uintptr)
-	call := &Call{owner: owner{what: "call", object: retained}}
 	arguments := c.PlainCallArguments(retained, length)
-	call.arguments = copied(arguments, *length)
+	call := &Call{owner: owner{what: "call", object: retained}, arguments: copied(arguments, *length)}
 	// The call has its own end: a task outlives the request that started it.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(cause(retained)))
 	c.CallOnCancel(&call.owner, callbacks.cancel, keep(cancel), callbacks.forget)
 	go func() {
 		defer call.release(c.CallFree)
 		defer cancel(nil)
-		var (
-			form    shape
-			encoded string
-		)
 		err := recovered(func() error {
 			result, err := run(ctx, call)
-			if err == nil {
-				form, encoded, err = returned(result)
+			if err != nil {
+				return err
 			}
-			return err
+			form, encoded, err := returned(result)
+			if err != nil {
+				return err
+			}
+			return unlessEnded(c.CallReturnJson(&call.owner, uint32(form), json.RawMessage(encoded)))
 		})
-		if err != nil && ctx.Err() != nil {
-			err = errNothing
-		}
-		if err == nil {
-			err = unlessEnded(c.CallReturnJson(&call.owner, uint32(form), json.RawMessage(encoded)))
-		}
-		if err != nil {
+		if err != nil && ctx.Err() == nil {
 			call.fail(err)
 		}
 	}()
@@ -214,9 +207,7 @@ func abandon(string) {}
 
 // ask sends a request to the client of a call.
 func ask[T any](ctx context.Context, call *Call, method string, params any, options []RequestOptions) (*T, error) {
-	return decoded[T](await(ctx, false, false, options, func(options uintptr, data handle) error {
-		return c.CallStartRequest(&call.owner, method, params, options, callbacks.answer, data, 0)
-	}, abandon))
+	return decoded[T](call.Request(ctx, method, params, options...))
 }
 
 // Elicit asks the user to fill in a form whose fields are those of T, which has a JSON Schema as the
@@ -240,11 +231,9 @@ func Elicit[T any](ctx context.Context, call *Call, message string, options ...R
 
 // Request sends any request to the client of the call.
 func (call *Call) Request(ctx context.Context, method string, params any, options ...RequestOptions) (json.RawMessage, error) {
-	result, err := ask[json.RawMessage](ctx, call, method, params, options)
-	if err != nil {
-		return nil, err
-	}
-	return *result, nil
+	return await(ctx, new(uint64), false, false, options, func(options uintptr, data handle) (uint64, error) {
+		return 0, c.CallStartRequest(&call.owner, method, params, options, callbacks.answer, data, 0)
+	}, abandon)
 }
 
 // Next runs the rest of a request in middleware: the next middleware, or the handler. The params may
@@ -256,8 +245,8 @@ func (call *Call) Next(ctx context.Context, params any) (json.RawMessage, error)
 		forget(passed)
 		return nil, err
 	}
-	return await(ctx, false, false, nil, func(_ uintptr, data handle) error {
-		return c.CallNext(&call.owner, params, callbacks.answer, data, 0)
+	return await(ctx, new(uint64), false, false, nil, func(_ uintptr, data handle) (uint64, error) {
+		return 0, c.CallNext(&call.owner, params, callbacks.answer, data, 0)
 	}, abandon)
 }
 

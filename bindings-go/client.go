@@ -64,17 +64,14 @@ func connect(ctx context.Context, options ClientOptions, open func(options uintp
 		return nil, err
 	}
 	defer c.ClientOptionsFree(set)
-	err = sending(ctx, func() (err error) {
-		client.object, err = open(set)
-		return err
-	})
+	client.object, err = sending(ctx, func() (uintptr, error) { return open(set) })
 	if err != nil {
 		return nil, err
 	}
 	client.close = sync.OnceValue(client.end)
 	go client.hear(&options.ClientHandlers)
 	select {
-	case <-untilTrue(func() bool { return client.is(c.ClientOpened) || client.is(c.ClientClosed) }):
+	case <-client.until(c.ClientOpened, c.ClientClosed):
 		if c.ClientOpened(client.object) {
 			return client, nil
 		}
@@ -132,7 +129,7 @@ func (client *Client) hear(handlers *ClientHandlers) {
 func (client *Client) Close() error { return client.close() }
 
 func (client *Client) end() error {
-	err := client.shut(client.patience, c.ClientStartClose, untilTrue(func() bool { return client.is(c.ClientClosed) }))
+	err := client.shut(client.patience, c.ClientStartClose, client.until(c.ClientClosed))
 	client.release(c.ClientFree)
 	client.heard.close()
 	if client.server != nil {
@@ -184,10 +181,7 @@ func (client *Client) start(ctx context.Context, ticket *uint64, method string, 
 }
 
 func (client *Client) await(ctx context.Context, ticket *uint64, inMemory, all bool, options []RequestOptions, start func(options uintptr, data handle) (uint64, error)) ([]byte, error) {
-	return await(ctx, inMemory, all, options, func(options uintptr, data handle) (err error) {
-		*ticket, err = start(options, data)
-		return err
-	}, func(reason string) { _ = c.ClientCancel(&client.owner, *ticket, reason) })
+	return await(ctx, ticket, inMemory, all, options, start, func(reason string) { _ = c.ClientCancel(&client.owner, *ticket, reason) })
 }
 
 // A stream is a subscription or a task: a request whose ticket stays valid until it is closed.

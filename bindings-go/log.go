@@ -3,7 +3,6 @@ package trunkline
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"time"
 )
 
@@ -14,41 +13,39 @@ const (
 	flushTime = 100 * time.Millisecond
 )
 
-// logQueue has what slog will write. A goroutine writes it, because writing to a standard error that
-// nobody reads never returns.
-var logQueue = sync.OnceValue(func() chan func() {
-	queue := make(chan func(), mostRecords)
-	go func() {
-		for write := range queue {
-			write()
-		}
-	}()
-	return queue
-})
+// logQueue has what slog will write.
+var logQueue = make(chan func(), mostRecords)
+
+// writeLog runs in a goroutine of its own, because writing to a standard error that nobody reads
+// never returns.
+func writeLog() {
+	for write := range logQueue {
+		write()
+	}
+}
 
 // report logs with slog, and never waits.
 func report(level slog.Level, message string, args ...any) {
 	select {
-	case logQueue() <- func() { slog.Log(context.Background(), level, message, args...) }:
+	case logQueue <- func() { slog.Log(context.Background(), level, message, args...) }:
 	default:
 	}
 }
 
-func logged(level, target, message string) {
-	levels := map[string]slog.Level{"error": slog.LevelError, "warn": slog.LevelWarn, "info": slog.LevelInfo, "debug": slog.LevelDebug}
-	report(levels[level], message, "target", target)
+func logged(level, target, message *str, _ uintptr) {
+	var severity slog.Level
+	// The library and slog name levels alike.
+	_ = severity.UnmarshalText(level.bytes())
+	report(severity, string(message.bytes()), "target", string(target.bytes()))
 }
 
 // flushLog waits until earlier records are written.
 func flushLog() {
-	written, deadline := make(chan struct{}), time.After(flushTime)
+	ctx, cancel := context.WithTimeout(context.Background(), flushTime)
+	defer cancel()
 	select {
-	case logQueue() <- func() { close(written) }:
-	case <-deadline:
-		return
+	case logQueue <- cancel:
+	case <-ctx.Done():
 	}
-	select {
-	case <-written:
-	case <-deadline:
-	}
+	<-ctx.Done()
 }

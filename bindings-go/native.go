@@ -24,9 +24,6 @@ func (s *str) bytes() []byte { return copied(s.data, s.len) }
 
 // copied copies memory of C.
 func copied(data *byte, length uintptr) []byte {
-	if length == 0 {
-		return nil
-	}
 	return append([]byte(nil), unsafe.Slice(data, length)...)
 }
 
@@ -85,12 +82,11 @@ type owner struct {
 // invoke runs a function of the library that has a place for its failure, while none of the objects
 // can be freed.
 func invoke(function func(failure *uintptr) uint32, objects ...*owner) error {
-	if len(objects) > 0 {
-		if !objects[0].enter() {
-			return &Error{Kind: ErrClosed, Message: "the " + objects[0].what + " was closed"}
+	for _, object := range objects {
+		if !object.enter() {
+			return &Error{Kind: ErrClosed, Message: "the " + object.what + " was closed"}
 		}
-		defer objects[0].users.Done()
-		return invoke(function, objects[1:]...)
+		defer object.users.Done()
 	}
 	failure := new(uintptr)
 	result := function(failure)
@@ -108,16 +104,6 @@ func (owner *owner) enter() bool {
 		owner.users.Add(1)
 	}
 	return !owner.freed
-}
-
-// is says whether the object has a state, or was freed.
-func (owner *owner) is(state func(object uintptr) bool) bool {
-	is := true
-	_ = invoke(func(*uintptr) uint32 {
-		is = state(owner.object)
-		return 0
-	}, owner)
-	return is
 }
 
 // release waits until nobody uses the object, and then frees it. Functions of the program that run

@@ -8,6 +8,7 @@ import (
 	"math"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,6 +35,7 @@ var port = sync.OnceValues(func() (uintptr, error) {
 			return 0, err
 		}
 	}
+	go writeLog()
 	go dispatch(made)
 	return made, nil
 })
@@ -58,24 +60,26 @@ func dispatch(port uintptr) {
 // settle ends the waits for what has become true.
 func settle() {
 	for waiting, isTrue := range conditions.Range {
-		settleOne(waiting.(chan struct{}), isTrue.(func() bool))
-	}
-}
-
-func settleOne(waiting chan struct{}, isTrue func() bool) {
-	if isTrue() {
-		if _, isWaiting := conditions.LoadAndDelete(waiting); isWaiting {
-			close(waiting)
+		if isTrue.(func() bool)() {
+			if _, isWaiting := conditions.LoadAndDelete(waiting); isWaiting {
+				close(waiting.(chan struct{}))
+			}
 		}
 	}
 }
 
-// untilTrue returns a channel that is closed when something has ended, or was opened.
-func untilTrue(isTrue func() bool) <-chan struct{} {
+// until returns a channel that is closed when the object is in one of the states, or was freed.
+func (owner *owner) until(states ...func(object uintptr) bool) <-chan struct{} {
 	waiting := make(chan struct{})
-	conditions.Store(waiting, isTrue)
-	// It may have become true before.
-	settleOne(waiting, isTrue)
+	conditions.Store(waiting, func() bool {
+		if !owner.enter() {
+			return true
+		}
+		defer owner.users.Done()
+		return slices.ContainsFunc(states, func(isIn func(object uintptr) bool) bool { return isIn(owner.object) })
+	})
+	// It may be in one already.
+	settle()
 	return waiting
 }
 
@@ -131,12 +135,6 @@ func kept[T any](number handle) T {
 	return value
 }
 
-// An outcome is the end of a request.
-type outcome struct {
-	result []byte
-	err    error
-}
-
 // callbacks has one callback of each type, because there can only be a few thousand of them.
 var callbacks struct {
 	call, open, close, reply, answer, cancel, forget, notification, progress, log, head, chunk, ended uintptr
@@ -151,9 +149,7 @@ func registerCallbacks() {
 	for i, function := range storeFunctions {
 		callbacks.store[i] = serving(function)
 	}
-	callbacks.reply = purego.NewCallback(func(result uint32, json *str, failure, data uintptr) {
-		replied(result, json, failure, data)
-	})
+	callbacks.reply = purego.NewCallback(replied)
 	callbacks.answer = purego.NewCallback(func(_ uintptr, result uint32, json *str, failure, data uintptr) {
 		replied(result, json, failure, data)
 	})
@@ -162,7 +158,7 @@ func registerCallbacks() {
 			cancel(&Error{Kind: ErrCancelled, Message: string(reason.bytes())})
 		}
 	})
-	callbacks.forget = purego.NewCallback(func(data uintptr) { forget(data) })
+	callbacks.forget = purego.NewCallback(forget)
 	callbacks.notification = purego.NewCallback(func(method, params *str, data uintptr) {
 		heard := kept[*queue[notification]](data)
 		if heard != nil && !heard.put(notification{string(method.bytes()), params.bytes()}) {
@@ -182,9 +178,7 @@ func registerCallbacks() {
 			}
 		}
 	})
-	callbacks.log = purego.NewCallback(func(level, target, message *str, _ uintptr) {
-		logged(string(level.bytes()), string(target.bytes()), string(message.bytes()))
-	})
+	callbacks.log = purego.NewCallback(logged)
 	callbacks.head = purego.NewCallback(func(status uint16, headers *header, count, data uintptr) {
 		if exchange := kept[*exchange](data); exchange != nil {
 			exchange.begin(int(status), unsafe.Slice(headers, count))
@@ -211,14 +205,17 @@ func serving[T any](function func(kept T) callFunc) uintptr {
 	})
 }
 
+// replied ends a request, of which nothing is reported afterwards.
 func replied(result uint32, json *str, failure, data uintptr) {
-	end := outcome{json.bytes(), failed(result)}
+	request := kept[*pending](data)
+	if request == nil {
+		return
+	}
+	request.result, request.err = json.bytes(), failed(result)
 	if failure != 0 {
-		end.err = errorOf(failure)
+		request.err = errorOf(failure)
 	}
-	if request := kept[*pending](data); request != nil {
-		request.outcome <- end
-	}
+	close(request.reports)
 }
 
 // contained runs a function of the program, and logs a panic.
@@ -240,17 +237,20 @@ func recovered(run func() error) (err error) {
 
 // A pending request, which the library knows by its handle.
 type pending struct {
-	ctx     context.Context
-	outcome chan outcome
-	// Both may be nil.
-	reports    chan Progress
+	ctx context.Context
+	// It may be nil.
 	onProgress func(Progress)
+	// It is closed when the request has ended, with a result or an error.
+	reports chan Progress
+	result  []byte
+	err     error
 }
 
-// await starts a request and waits for its outcome. When the context ends, it cancels the request.
-// With inMemory, the handlers of a server in this process get the values of the context.
-func await(ctx context.Context, inMemory, all bool, options []RequestOptions, start func(options uintptr, data handle) error, cancel func(reason string)) ([]byte, error) {
-	request := &pending{ctx: ctx, outcome: make(chan outcome, 1)}
+// await starts a request, whose ticket it sets, and waits for its end. When the context ends, it
+// cancels the request. With inMemory, the handlers of a server in this process get the values of
+// the context.
+func await(ctx context.Context, ticket *uint64, inMemory, all bool, options []RequestOptions, start func(options uintptr, data handle) (uint64, error), cancel func(reason string)) ([]byte, error) {
+	request := &pending{ctx: ctx, reports: make(chan Progress)}
 	data := keep(request)
 	defer forget(data)
 	set, err := request.prepare(data, inMemory, all, options)
@@ -260,19 +260,17 @@ func await(ctx context.Context, inMemory, all bool, options []RequestOptions, st
 	if set != 0 {
 		defer c.RequestOptionsFree(set)
 	}
-	if err := sending(ctx, func() error { return start(set, data) }); err != nil {
+	*ticket, err = sending(ctx, func() (uint64, error) { return start(set, data) })
+	if err != nil {
 		return nil, err
 	}
 	for {
 		select {
-		case said := <-request.reports:
-			contained(func() { request.onProgress(said) })
-		case end := <-request.outcome:
-			for len(request.reports) > 0 {
-				said := <-request.reports
-				contained(func() { request.onProgress(said) })
+		case said, isOpen := <-request.reports:
+			if !isOpen {
+				return request.result, request.err
 			}
-			return end.result, end.err
+			contained(func() { request.onProgress(said) })
 		case <-ctx.Done():
 			cancel(context.Cause(ctx).Error())
 			return nil, cancelled(ctx)

@@ -4,7 +4,6 @@ import "sync"
 
 // A queue keeps items until they are taken. Putting never waits, because callbacks must not.
 type queue[T any] struct {
-	lock   sync.Mutex
 	change *sync.Cond
 	items  []T
 	limit  int
@@ -12,15 +11,13 @@ type queue[T any] struct {
 }
 
 func newQueue[T any](limit int) *queue[T] {
-	made := &queue[T]{limit: limit}
-	made.change = sync.NewCond(&made.lock)
-	return made
+	return &queue[T]{change: sync.NewCond(new(sync.Mutex)), limit: limit}
 }
 
 // put adds an item, unless the queue is full.
 func (queue *queue[T]) put(item T) bool {
-	queue.lock.Lock()
-	defer queue.lock.Unlock()
+	queue.change.L.Lock()
+	defer queue.change.L.Unlock()
 	if len(queue.items) >= queue.limit {
 		return false
 	}
@@ -30,16 +27,16 @@ func (queue *queue[T]) put(item T) bool {
 }
 
 func (queue *queue[T]) close() {
-	queue.lock.Lock()
+	queue.change.L.Lock()
 	queue.closed = true
-	queue.lock.Unlock()
+	queue.change.L.Unlock()
 	queue.change.Broadcast()
 }
 
 // get takes the next item. At the end, it returns false.
 func (queue *queue[T]) get() (T, bool) {
-	queue.lock.Lock()
-	defer queue.lock.Unlock()
+	queue.change.L.Lock()
+	defer queue.change.L.Unlock()
 	var item T
 	for len(queue.items) == 0 {
 		if queue.closed {

@@ -68,10 +68,9 @@ func (server *Server) Close(ctx context.Context) error {
 func (server *Server) CheckStore(ctx context.Context) ([]string, error) {
 	found, done := []byte(nil), make(chan error, 1)
 	go func() {
-		done <- sending(ctx, func() (err error) {
-			found, err = c.ServerCheckStore(&server.owner)
-			return err
-		})
+		var err error
+		found, err = sending(ctx, func() ([]byte, error) { return c.ServerCheckStore(&server.owner) })
+		done <- err
 	}()
 	select {
 	case err := <-done:
@@ -85,24 +84,21 @@ func (server *Server) CheckStore(ctx context.Context) ([]string, error) {
 // SIGTERM arrives, and then closes the server. A process can do this only once. From then on,
 // standard output is standard error.
 func (server *Server) ServeStdio(ctx context.Context) error {
-	listener, err := server.listen(func() (uintptr, error) { return c.ServerListenStdio(&server.owner) })
-	if err != nil {
-		return err
-	}
-	return server.serve(ctx, listener)
+	listener, err := server.listener(c.ServerListenStdio(&server.owner))
+	return server.serve(ctx, listener, err)
 }
 
 // ListenAndServe listens and serves until the context ends, or SIGINT or SIGTERM arrives, and then
 // closes the server.
 func (server *Server) ListenAndServe(ctx context.Context, options HTTPOptions) error {
 	listener, err := server.Listen(options)
+	return server.serve(ctx, listener, err)
+}
+
+func (server *Server) serve(ctx context.Context, listener *Listener, err error) error {
 	if err != nil {
 		return err
 	}
-	return server.serve(ctx, listener)
-}
-
-func (server *Server) serve(ctx context.Context, listener *Listener) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	select {
 	case <-listener.Done():
@@ -135,7 +131,7 @@ func (server *Server) endpoint(options HTTPOptions, open func(server *owner, opt
 		return nil, err
 	}
 	defer c.HttpOptionsFree(set)
-	return server.listen(func() (uintptr, error) { return open(&server.owner, set) })
+	return server.listener(open(&server.owner, set))
 }
 
 // Listener is an endpoint of a server.
@@ -147,13 +143,12 @@ type Listener struct {
 	close  func() error
 }
 
-func (server *Server) listen(open func() (uintptr, error)) (*Listener, error) {
-	made, err := open()
+func (server *Server) listener(made uintptr, err error) (*Listener, error) {
 	if err != nil {
 		return nil, server.explained(err)
 	}
 	listener := &Listener{owner: owner{what: "listener", object: made}, server: server, url: c.PlainListenerUrl(made)}
-	listener.done = untilTrue(func() bool { return listener.is(c.ListenerClosed) })
+	listener.done = listener.until(c.ListenerClosed)
 	listener.close = sync.OnceValue(listener.end)
 	server.users.Store(listener, listener.Close)
 	return listener, nil
@@ -261,11 +256,7 @@ func (server *Server) ElicitationComplete(id string) error {
 // result as JSON.
 func (server *Server) Use(handle func(ctx context.Context, call *Call, method string, params json.RawMessage) (json.RawMessage, error), methods ...string) (*Feature, error) {
 	hasMiddleware.Store(true)
-	entry := map[string]any{}
-	if len(methods) > 0 {
-		entry["methods"] = methods
-	}
-	return server.add("middleware", entry, taking(func(ctx context.Context, call *Call, given *struct {
+	return server.add("middleware", map[string]any{"methods": optional(methods)}, taking(func(ctx context.Context, call *Call, given *struct {
 		Method string
 		Params json.RawMessage
 	}) (any, error) {

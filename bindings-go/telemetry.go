@@ -15,9 +15,9 @@ import (
 var senders sync.Map
 
 // sending runs a function of the library that sends a request with a context.
-func sending(ctx context.Context, function func() error) error {
+func sending[T any](ctx context.Context, function func() (T, error)) (T, error) {
 	if ctx.Err() != nil {
-		return cancelled(ctx)
+		return *new(T), cancelled(ctx)
 	}
 	if observe.Installed == nil {
 		return function()
@@ -42,14 +42,12 @@ func sender() context.Context {
 var served sync.Map
 
 func observed(ctx context.Context) context.Context {
-	if observe.Installed == nil {
-		return ctx
+	if observe.Installed != nil {
+		if span, known := served.Load(threadID()); known {
+			return observe.Installed.Enter(ctx, span.(context.Context))
+		}
 	}
-	span, known := served.Load(threadID())
-	if !known {
-		return ctx
-	}
-	return observe.Installed.Enter(ctx, span.(context.Context))
+	return ctx
 }
 
 func reportTo(port uintptr, observer observe.Observer) error {
@@ -82,21 +80,18 @@ func reportTo(port uintptr, observer observe.Observer) error {
 		if span == nil {
 			span = context.Background()
 		}
-		contained(func() {
-			observer.End(span, record.bytes())
-		})
+		contained(func() { observer.End(span, record.bytes()) })
 	})
 	return c.PortOnTelemetry(port, begin, scope, end, 0, 0)
 }
 
 // observeLoad reports the load of the servers of the port.
 func observeLoad(port uintptr) {
-	if observe.Installed == nil {
-		return
+	if observe.Installed != nil {
+		observe.Installed.Observe(func() []byte {
+			// It fails if no server reports.
+			found, _ := c.PortMeasurements(port)
+			return found
+		})
 	}
-	observe.Installed.Observe(func() []byte {
-		// It fails if no server reports.
-		found, _ := c.PortMeasurements(port)
-		return found
-	})
 }
