@@ -99,10 +99,7 @@ struct CancellationReceiver(Weak<trunkline_call>);
 impl EventReceiver for CancellationReceiver {
     fn receive(self: Arc<Self>, _: &Arc<Port>, event: Event) -> bool {
         let call = self.0.upgrade().filter(|_| event.kind == EventKind::Cancel);
-        if let Some(call) = &call {
-            call.cancelled(event.body.into_bytes());
-        }
-        call.is_some()
+        call.inspect(|call| call.cancelled(event.body.into_bytes())).is_some()
     }
 }
 

@@ -50,8 +50,8 @@ impl trunkline_call {
         callback: Option<Callback<trunkline_answer_callback>>,
     ) -> Result<(), Failure> {
         let callback = required(callback, "callback")?;
-        let options = Some(&trunkline_request_options::with_key(key));
-        let request = PreparedRequest::new(method, raw("params", params)?, options);
+        let mut request = PreparedRequest::new(method, raw("params", params)?, None);
+        request.message.key = (!key.is_empty()).then(|| key.to_owned());
         request.start_for_call(self, self.answer_with(Some(callback)))
     }
 

@@ -49,14 +49,6 @@ pub struct trunkline_request_options {
     pub(crate) wrong: OnceLock<Failure>,
 }
 
-impl trunkline_request_options {
-    /// Options with only a key, if it is not empty.
-    pub(crate) fn with_key(key: &str) -> Self {
-        let key = (!key.is_empty()).then(|| key.to_owned());
-        Self { message: message::Request::default().with_key(key), ..Self::default() }
-    }
-}
-
 /// A request that is ready to be sent. It doesn't refer to the host's options, which a callback may
 /// free while the request waits.
 pub(crate) struct PreparedRequest {

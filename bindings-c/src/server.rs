@@ -7,7 +7,6 @@ use std::os::fd::BorrowedFd;
 use std::sync::atomic::Ordering;
 use std::sync::{OnceLock, Weak};
 
-use serde::Deserialize;
 use serde_json::{Value, json};
 use trunkline_bridge::message::{Notification, NotifyListener, Request};
 use trunkline_bridge::{BridgeError, OptionNames};
@@ -16,6 +15,7 @@ use crate::edge::prelude::*;
 use crate::edge::signals::with_sigpipe_blocked;
 use crate::foreground::SignalHandlers;
 use crate::generated::options::LIMITS;
+use crate::json::typed;
 use crate::listener::trunkline_listener;
 use crate::open_handle::{self, OpenHandle, Opened};
 use crate::options::{SetMembers, trunkline_http_options, trunkline_server_options};
@@ -42,12 +42,6 @@ pub(crate) struct Server {
     listeners: Mutex<Vec<Arc<Opened>>>,
     /// In-memory clients, which end with the server.
     clients: Mutex<Vec<Weak<Opened>>>,
-}
-
-/// The reply of a store check.
-#[derive(Deserialize)]
-struct StoreCheck {
-    findings: Vec<String>,
 }
 
 impl trunkline_server {
@@ -229,7 +223,7 @@ pub unsafe extern "C" fn trunkline_server_check_store(
         port.check_may_wait()?;
         let request = Request::default().with_method("checkStore".to_owned()).with_wait(true);
         let reply = port.wait_for(port.core.request_message(server, request)?, None)?;
-        let StoreCheck { findings } = serde_json::from_slice(&reply).map_err(Failure::internal)?;
+        let findings: Vec<String> = typed(Text::copy(reply).as_str()?, "/findings", "a list of strings")?;
         let lines: Vec<_> = findings.iter().map(|finding| finding.replace('\n', " ")).collect();
         output.finish(Text::copy(lines.join("\n")).give())
     })
@@ -310,6 +304,11 @@ pub unsafe extern "C" fn trunkline_server_listen_fd(
     })
 }
 
+/// The transport of a listener for HTTP.
+fn http(options: Option<&trunkline_http_options>) -> SetMembers {
+    options.map(|options| options.given.clone()).unwrap_or_default().with("type", "http")
+}
+
 /// Listens for HTTP (options may be NULL). Blocks until the address is bound; `TRUNKLINE_BLOCKING`
 /// inside a callback of the same port. Calls run inside `trunkline_server_run` or
 /// `trunkline_dispatch`. The caller owns `listener`; free it with `trunkline_listener_free`.
@@ -320,10 +319,7 @@ pub unsafe extern "C" fn trunkline_server_listen_http(
     listener: *mut *mut trunkline_listener,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    guard(error, || {
-        let transport = settled!(options).map(|options| options.given.clone()).unwrap_or_default();
-        handle!(server).inner.clone().open(transport.with("type", "http"), out!(listener))
-    })
+    guard(error, || handle!(server).inner.clone().open(http(settled!(options)), out!(listener)))
 }
 
 /// Mounts the server in your own web server: no socket is opened; pass requests to it with
@@ -340,10 +336,7 @@ pub unsafe extern "C" fn trunkline_server_mount_http(
     listener: *mut *mut trunkline_listener,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    guard(error, || {
-        let transport = settled!(options).map(|options| options.given.clone()).unwrap_or_default();
-        handle!(server).inner.clone().open(transport.with("type", "http").with("mounted", true), out!(listener))
-    })
+    guard(error, || handle!(server).inner.clone().open(http(settled!(options)).with("mounted", true), out!(listener)))
 }
 
 /// Blocks and runs callbacks until `trunkline_server_stop`; then closes the server's listeners
