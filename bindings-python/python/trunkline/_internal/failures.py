@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from .errors import ProtocolError, Suspended, ToolError, TrunklineError
@@ -9,13 +10,13 @@ from .port.log import logger
 from .schema.jsonable import jsonable
 
 if TYPE_CHECKING:
-    import logging
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Generator
     from types import TracebackType
 
     from .calls import Call
 
 _PACKAGE: Final = __name__.partition(".")[0]
+_HOOK: Final = "an on_error callback"
 
 
 class InvalidArguments(ValueError):
@@ -73,20 +74,29 @@ def report(context: Call, error: BaseException, subject: str, otherwise: str) ->
         named = {}
     log.error("%s failed", " ".join(named.values()) or otherwise, exc_info=where, extra=named)
     for hook in context._port.error_hooks:
-        try:
+        with logged(subject, _HOOK, (BaseException,)):  # the caller must get a response
             told = hook(error, context)
-        except BaseException:  # including SystemExit: the caller must get a response
-            log.exception("an on_error callback failed")
-        else:
             if hasattr(told, "__await__"):
-                context._port.finish(_finished(cast("Awaitable[object]", told), log))
+                context._port.finish(finished(cast("Awaitable[object]", told), subject, _HOOK))
 
 
-async def _finished(told: Awaitable[object], log: logging.Logger) -> None:
+@contextmanager
+def logged(
+    subject: str, what: str, kinds: tuple[type[BaseException], ...] = (Exception, SystemExit)
+) -> Generator[None]:
+    """Log exceptions of the program's callbacks, so that they affect neither the waiting call nor
+    other events.
+    """
     try:
-        await told
-    except (Exception, SystemExit):
-        log.exception("an on_error callback failed")
+        yield
+    except kinds as error:
+        logger(f"{_PACKAGE}.{subject}").error("%s failed", what, exc_info=error)
+
+
+async def finished(callback: Awaitable[object], subject: str, what: str) -> None:
+    """Wait for an asynchronous callback, and log its exception."""
+    with logged(subject, what):
+        await callback
 
 
 def is_suspension(error: BaseException) -> bool:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import trunkline
 
 from ..errors import ClosedError, InvalidArgumentError, ProtocolError
+from ..failures import finished, logged
 from ..options import Unpack
 from ..port.lifecycle import close_deadline, current_loop
 from ..port.port import Port
 from ..requests import OnProgress
 from ._async._generated.operations import AsyncOperations
-from .connection import Connected, Target, callback_errors
+from .connection import Connected, Target
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Task
@@ -54,12 +55,12 @@ class Client(Connected, AsyncOperations):
             TimeoutError: If connecting exceeds the connect timeout.
         """
         if self._port is not None:
-            if self._connection.info is None or self.is_connected:
+            if self._info is None or self.is_connected:
                 raise InvalidArgumentError("the client is already connected or connecting")
             await self.close(0)
         self._loop = loop = current_loop()
         place: dict[str, int] = {}
-        if (server := self._connection.server) is None:
+        if (server := self._server) is None:
             port = Port()
             port.attach(loop)
         else:
@@ -67,13 +68,12 @@ class Client(Connected, AsyncOperations):
             port, place["server"] = server._acquire(loop)
         self._port, self._handle = port, 0
         try:
-            receive = self._connection.listen(self._run, self._progress)
-            with self._connection.opening(port, place) as json:
-                self._handle = port.open(json, receive, self._connection.handlers)
+            with self._opening(port, place) as json:
+                self._handle = port.open(json, self._receiver(self._run), self._handlers)
             facts = await port.opened(self._handle)
             if self._port is not port:
                 raise ClosedError("the client was closed while it was connecting")
-            self._connection.info, self._connection.place = facts, (port.native, self._handle)
+            self._info = facts
         except BaseException:
             if self._port is port:  # otherwise `close` ends it
                 self._port = None
@@ -91,8 +91,7 @@ class Client(Connected, AsyncOperations):
         port = self._port
         if port is not None:
             deadline = close_deadline(port.native, self._handle, deadline)
-            self._port = None
-            self._connection.info = None
+            self._port = self._info = None
             await self._end(port, self._handle, deadline)
 
     async def __aenter__(self) -> Self:
@@ -107,20 +106,20 @@ class Client(Connected, AsyncOperations):
     ) -> tuple[int, Any]:
         """Send a request to the server or about a subscription. Return its ticket and result."""
         port = self._connected_port()
-        scope = self._connection.scope()
+        scope = self._scope()
         handle = self._handle if target is None else target
-        with self._connection.span(port.native, handle, json) as span:
+        with port.span(handle, json) as span:
             ticket = span.ticket = port.request(handle, json, scope)
             if on_progress is not None:
                 self._progress[ticket] = on_progress
             try:
                 result = await port.answer(ticket)
             except ProtocolError:
-                self._connection.raise_exception(scope)
+                self._raise_exception(scope)
                 raise
             finally:
                 self._progress.pop(ticket, None)
-            self._connection.raise_exception(scope)
+            self._raise_exception(scope)
             return ticket, result
 
     def _connected_port(self) -> Port:
@@ -129,25 +128,20 @@ class Client(Connected, AsyncOperations):
         return self._port
 
     async def _end(self, port: Port, handle: int, deadline: float) -> None:
-        if self._connection.server is None:
+        if self._server is None:
             await port.stop(deadline)
             return
         try:
             await port.close(handle, deadline)
         finally:
-            await self._connection.server._release(port, self._loop, deadline)
+            await self._server._release(port, self._loop, deadline)
 
     def _run(self, callback: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
         import asyncio
 
-        with callback_errors():
+        with logged("client", "a callback"):
             result = callback(*arguments)
             if asyncio.iscoroutine(result):
-                task: Task[None] = asyncio.ensure_future(_logged(result))
+                task: Task[None] = asyncio.ensure_future(finished(result, "client", "a callback"))
                 self._callbacks.add(task)
                 task.add_done_callback(self._callbacks.discard)
-
-
-async def _logged(callback: Coroutine[Any, Any, None]) -> None:
-    with callback_errors():
-        await callback

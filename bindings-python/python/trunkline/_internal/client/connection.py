@@ -1,4 +1,4 @@
-"""The parts that both clients share: the target and the options."""
+"""The part that both clients share."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from ..failures import reaches_caller
 from ..features.handler import Handler
 from ..model.base import present
 from ..options import encoded, snake_case
-from ..port.log import logger
-from ..port.scope import NO_SPAN, CallScope, telemetry_of
+from ..port.scope import CallScope, telemetry_of
 from ..requests import OnProgress, read_answer
 from ..schema.jsonable import jsonable
 from ._generated.server_requests import HostHandlers
@@ -30,11 +29,10 @@ from .server_requests import ServerRequestHandler
 from .transport import transport_handlers
 
 if TYPE_CHECKING:
+    from ..port.events import Receive
     from ..port.port import Port
-    from ..port.scope import NoSpan
-    from ..telemetry import SentSpan, Telemetry
     from ._generated.server_requests import Read
-    from .connect_options import ConnectOptions, OnNotification
+    from .connect_options import OnNotification
 
 Target: TypeAlias = Union[
     str, os.PathLike[str], Sequence[str | os.PathLike[str]], Mapping[str, Any], "trunkline.Server", Transport
@@ -47,21 +45,13 @@ of its file.
 _LISTS_CHANGED: Final = (methods.TOOLS_CHANGED, methods.RESOURCES_CHANGED, methods.PROMPTS_CHANGED)
 
 
-@contextmanager
-def callback_errors() -> Generator[None]:
-    """Log exceptions of the program's callbacks, so that they affect neither the waiting call nor
-    other events.
-    """
-    try:
-        yield
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - it is logged
-        logger("trunkline.client").error("a callback failed", exc_info=error)
+class Connected(HostHandlers, ConnectionDescription):
+    """A client: its options, its handlers, and what is known about its server."""
 
+    _port: Any = None
+    _handle = 0
 
-class Connection:
-    """The settings of a connection, and the server's response to opening it."""
-
-    def __init__(self, target: Target, options: ConnectOptions, *, blocking: bool) -> None:
+    def __init__(self, target: Target, options: trunkline.ConnectOptions, *, blocking: bool) -> None:
         given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
         on_notification, on_tools_changed = given.pop("on_notification", None), given.pop("on_tools_changed", None)
         name, version, auth = given.pop("name", None), given.pop("version", None), given.pop("auth", None)
@@ -71,52 +61,80 @@ class Connection:
         self._auth = {} if auth is None else {"auth": encoded(OAUTH, auth)}
         endpoint = {name: given.pop(name) for name in ENDPOINT_OPTIONS if name in given}
         child = {name: given.pop(name) for name in CHILD_OPTIONS if name in given}
-        self.target = target
-        self.server: trunkline.Server | None = None
-        self.blocking = blocking
-        self.handlers: dict[str, Handler] = {}
-        self.transport = self._describe(target, encoded(ENDPOINT_OPTIONS, endpoint), encoded(CHILD_OPTIONS, child))
-        if self._raises and self.server is None:
+        self._target = target
+        # The target, if it is in this process.
+        self._server: trunkline.Server | None = None
+        self._blocking = blocking
+        # For requests of the server, and for calls of a custom transport.
+        self._handlers: dict[str, Handler] = {}
+        self._transport = self._describe(target, encoded(ENDPOINT_OPTIONS, endpoint), encoded(CHILD_OPTIONS, child))
+        if self._raises and self._server is None:
             raise InvalidArgumentError(
                 "raise_exceptions needs a Server in this process: exceptions cannot cross process boundaries"
             )
         if (name is None) != (version is None):
             raise InvalidArgumentError("a client needs both a name and a version, or neither")
-        revision = given.pop("revision", None)
-        self._client = present(
+        self._settings = present(
             info={"name": name or "trunkline-python", "version": version or _native.VERSION},
-            revision=revision,
-            options=encoded(CLIENT_OPTIONS, jsonable(given) if "roots" in given else given) or None,
+            revision=given.pop("revision", None),
+            options=encoded(CLIENT_OPTIONS, jsonable(given) if "roots" in given else given),
         )
-        self.on_notification: OnNotification | None = on_notification
+        self._on_notification: OnNotification | None = on_notification
         # By method: the callback, and the reader of its params.
-        self.listeners: dict[str, tuple[Callable[..., Any], Read | None]] = {}
+        self._listeners: dict[str, tuple[Callable[..., Any], Read | None]] = {}
         if on_tools_changed is not None:
-            self.listeners[methods.TOOLS_CHANGED] = (on_tools_changed, None)
-        # What is known about the server once the connection is open, and the place of the latter.
-        self.info: dict[str, Any] | None = None
-        self.place: tuple[_native.Port, int]
-        self._observed: bool | None = given.get("telemetry")
-        self.telemetry: Telemetry | None = None
+            self._listeners[methods.TOOLS_CHANGED] = (on_tools_changed, None)
+        # What is known about the server once the connection is open.
+        self._info: dict[str, Any] | None = None
+        # By ticket.
+        self._progress: dict[int, OnProgress] = {}
+
+    @property
+    def is_connected(self) -> bool:
+        """True from `connect` until the client is closed or loses a server that it cannot reach
+        again. You can then call `connect` again.
+        """
+        return self._info is not None and self._described() is not None
+
+    def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
+        """Send a notification without a dedicated method to the server."""
+        self._note({"method": method, "params": jsonable(params or {})})
+
+    def set_roots(self, roots: Sequence[Root | Mapping[str, Any]]) -> None:
+        """Change the roots. Servers of older revisions are notified; newer ones request the roots
+        when needed.
+
+        Raises:
+            InvalidArgumentError: If a URI does not begin with `file://`, or the client connected
+                without roots to a server of an older revision.
+
+        .. deprecated:: 2026-07-28
+            Use tool arguments, resource URIs or configuration instead.
+        """
+        self._note({"roots": jsonable(roots)})
+
+    def __repr__(self) -> str:
+        revision = f", revision={self._info['revision']!r}" if self._info else ""
+        return f"{type(self).__name__}({self._target!r}{revision})"
 
     @contextmanager
-    def opening(self, port: Port, place: Mapping[str, int]) -> Generator[dict[str, Any]]:
+    def _opening(self, port: Port, place: Mapping[str, int]) -> Generator[dict[str, Any]]:
         """Yield the message that opens the connection, whose span is dropped if that fails at once.
         `place` is that of a server in this process.
         """
-        self.telemetry = telemetry = telemetry_of(self._observed)
+        options = self._settings["options"]
+        telemetry = telemetry_of(options.get("telemetry"))
         if telemetry is not None:
-            self.telemetry = telemetry = port.telemetry = port.telemetry or telemetry
-        transport = {**self.transport, **place}
-        if isinstance(self.target, ServersOf):
-            transport = {**transport, "servers": self.target.json()}
-        # Newer servers only send notifications that the client requests when it connects.
-        listen = {"listen": True} if self.listens else {}
-        observed = {"options": {**self._client.get("options", {}), "telemetry": telemetry is not None}}
+            port.telemetry = telemetry = port.telemetry or telemetry
+        transport = {**self._transport, **place}
+        if isinstance(self._target, ServersOf):
+            transport = {**transport, "servers": self._target.json()}
+        options = {**options, "telemetry": telemetry is not None}
         json: dict[str, Any] = {
-            "client": {**self._client, **listen, **observed},
+            # Newer servers only send notifications that the client requests when it connects.
+            "client": {**self._settings, "listen": self._listens, "options": options},
             "transport": transport,
-            "handlers": self.lanes(),
+            "handlers": self._lanes(),
             **self._auth,
             **({} if telemetry is None else telemetry.starting(port.native, 0, {"method": "open"})),
         }
@@ -128,81 +146,117 @@ class Connection:
             raise
 
     @property
-    def listens(self) -> bool:
+    def _listens(self) -> bool:
         """True if the client wants list changes."""
-        return self.on_notification is not None or any(method in _LISTS_CHANGED for method in self.listeners)
+        return self._on_notification is not None or any(method in _LISTS_CHANGED for method in self._listeners)
 
-    def lanes(self) -> dict[str, str]:
+    def _lanes(self) -> dict[str, str]:
         """The server requests that have handlers, each with the handler's lane. A blocking client
         only has pool threads for its transport and for a server in this process.
         """
         lanes: dict[str, str] = {}
-        for name, handler in self.handlers.items():
-            has_pool = not self.blocking or self.server is not None or name in FUNCTIONS
+        for name, handler in self._handlers.items():
+            has_pool = not self._blocking or self._server is not None or name in FUNCTIONS
             lanes[name] = "pool" if handler.in_thread and has_pool else "queue"
         return lanes
 
-    def span(self, native: _native.Port, target: int, json: dict[str, Any]) -> SentSpan | NoSpan:
-        """Return the span of a request."""
-        return NO_SPAN if self.telemetry is None else self.telemetry.sending(native, target, json) or NO_SPAN
-
-    def scope(self) -> CallScope | None:
+    def _scope(self) -> CallScope | None:
         """Return the scope of the calls that a request causes, if the server is in this process."""
-        return None if self.server is None else CallScope()
+        return None if self._server is None else CallScope()
 
-    def raise_exception(self, scope: CallScope | None) -> None:
+    def _raise_exception(self, scope: CallScope | None) -> None:
         """Raise the handler's exception, if the client wants it and the caller doesn't see it
         otherwise.
         """
         if self._raises and scope is not None and (error := scope.error) is not None and not reaches_caller(error):
             raise error
 
-    def describe(self, name: str) -> Any:
-        """Return a fact about the server."""
-        if (info := self.info) is None:
+    def _fact(self, name: str) -> Any:
+        if (info := self._info) is None:
             raise ClosedError("the client is not connected: use it in a `with` block, or call connect() first")
         if name == "pid":  # it changes when the server is restarted
-            return (self.described() or {}).get(name)
+            return (self._described() or {}).get(name)
         if "serverInfo" not in info:
-            info.update(self.described() or {})
+            info.update(self._described() or {})
         return info.get(name)
 
-    def described(self) -> dict[str, Any] | None:
+    def _described(self) -> dict[str, Any] | None:
         """Return what is known about the server now; None if the connection has ended."""
-        native, handle = self.place
+        port = self._port
         try:
-            return native.describe(handle)
+            return None if port is None else port.native.describe(self._handle)
         except TrunklineError:
             return None
 
-    def listen(
-        self, run: Callable[[Callable[..., Any], tuple[Any, ...]], None], progress: Mapping[int, OnProgress]
-    ) -> Callable[[str, Any, int], None]:
-        """Return the receiver of the connection's notifications. `run` calls a callback of the
-        user.
+    def _shared(self) -> dict[str, int]:
+        """Return the connection for a group or proxy that shares it."""
+        self._fact("revision")  # raises unless the connection is open
+        return {"connection": self._handle, "port": self._port.native.describe(0)["number"]}
+
+    def _receiver(self, run: Callable[[Callable[..., Any], tuple[Any, ...]], None]) -> Receive:
+        """Return the receiver of the connection's notifications, which doesn't keep the client
+        alive. `run` calls a callback of the user.
         """
+        listeners, progress, on_notification = self._listeners, self._progress, self._on_notification
 
         def receive(method: str, params: Any, ticket: int) -> None:
             if ticket and method == methods.PROGRESS:
                 if (on_progress := progress.get(ticket)) is not None:
                     run(on_progress, (params.get("progress", 0), params.get("total"), params.get("message")))
                 return
-            if (listener := self.listeners.get(method)) is not None:
+            if (listener := listeners.get(method)) is not None:
                 function, read = listener
                 run(function, () if read is None else (read_answer(method, read, params),))
-            if self.on_notification is not None:
-                run(self.on_notification, (method, params))
+            if on_notification is not None:
+                run(on_notification, (method, params))
 
         return receive
+
+    def _cancel(self, ticket: int) -> None:
+        if self._port is not None:
+            self._port.cancel(ticket, "")
+
+    def _note(self, json: dict[str, Any]) -> None:
+        port = self._connected_port()
+        if port.telemetry is not None and "method" in json:
+            sent = {"method": json["method"], "params": json.get("params"), "notification": True}
+            json.update(port.telemetry.starting(port.native, self._handle, sent))
+        port.notify(self._handle, json)
+
+    def _connected_port(self) -> Port:
+        raise NotImplementedError
+
+    def _answer(self, operation: str, function: Callable[..., Any], read: Read) -> None:
+        handler = ServerRequestHandler(operation, function, read)
+        if self._blocking and not handler.in_thread:
+            raise InvalidArgumentError("handlers of a SyncClient must be ordinary functions, not async ones")
+        before = self._handlers.get(operation)
+        self._handlers[operation] = handler
+        if self._info is not None:
+            try:
+                self._note({"handlers": self._lanes()})
+            except BaseException:
+                self._handlers.pop(operation)
+                if before is not None:
+                    self._handlers[operation] = before
+                raise
+
+    def _listen(self, method: str, function: Callable[..., Any], read: Read | None) -> None:
+        if self._info is not None and method in _LISTS_CHANGED and not self._listens:
+            raise InvalidArgumentError(
+                "register handlers for list changes before connecting: newer servers notify only clients that "
+                "subscribed when they connected"
+            )
+        self._listeners[method] = (function, read)
 
     def _describe(self, target: Target, http: dict[str, Any], child: dict[str, Any]) -> dict[str, Any]:
         from ..server.server import Server
 
         if isinstance(target, Server):
-            self.server = target
+            self._server = target
             return _only({"type": "memory"}, {}, http, child)
         if isinstance(target, Transport):
-            self.handlers = transport_handlers(target, blocking=self.blocking)
+            self._handlers = transport_handlers(target, blocking=self._blocking)
             return _only({"type": "channel"}, {}, http, child)
         if isinstance(target, ServersOf):
             return {"type": "group", "defaults": {**http, **child}}
@@ -237,87 +291,3 @@ def _only(transport: dict[str, Any], allowed: dict[str, Any], *others: dict[str,
             names = ", ".join(snake_case(name) for name in other)
             raise InvalidArgumentError(f"{names}: not supported for this kind of target")
     return {**transport, **allowed}
-
-
-class Connected(HostHandlers, ConnectionDescription):
-    """A client with a connection."""
-
-    _port: Any = None
-    _handle = 0
-
-    def __init__(self, target: Target, options: trunkline.ConnectOptions, *, blocking: bool) -> None:
-        self._connection = Connection(target, options, blocking=blocking)
-        # By ticket.
-        self._progress: dict[int, OnProgress] = {}
-
-    @property
-    def is_connected(self) -> bool:
-        """True from `connect` until the client is closed or loses a server that it cannot reach
-        again. You can then call `connect` again.
-        """
-        return self._connection.info is not None and self._connection.described() is not None
-
-    def __repr__(self) -> str:
-        connection = self._connection
-        revision = f", revision={connection.info['revision']!r}" if connection.info else ""
-        return f"{type(self).__name__}({connection.target!r}{revision})"
-
-    def _shared(self) -> dict[str, int]:
-        """Return the connection for a group or proxy that shares it."""
-        self._connection.describe("revision")  # raises unless the connection is open
-        native, handle = self._connection.place
-        return {"connection": handle, "port": native.describe(0)["number"]}
-
-    def set_roots(self, roots: Sequence[Root | Mapping[str, Any]]) -> None:
-        """Change the roots. Servers of older revisions are notified; newer ones request the roots
-        when needed.
-
-        Raises:
-            InvalidArgumentError: If a URI does not begin with `file://`, or the client connected
-                without roots to a server of an older revision.
-
-        .. deprecated:: 2026-07-28
-            Use tool arguments, resource URIs or configuration instead.
-        """
-        self._note({"roots": jsonable(roots)})
-
-    def _cancel(self, ticket: int) -> None:
-        if self._port is not None:
-            self._port.cancel(ticket, "")
-
-    def _note(self, json: dict[str, Any]) -> None:
-        port = self._connected_port()
-        if (telemetry := self._connection.telemetry) is not None and "method" in json:
-            sent = {"method": json["method"], "params": json.get("params"), "notification": True}
-            json.update(telemetry.starting(port.native, self._handle, sent))
-        port.notify(self._handle, json)
-
-    def _connected_port(self) -> Port:
-        raise NotImplementedError
-
-    def _answer(self, operation: str, function: Callable[..., Any], read: Read) -> None:
-        connection, handler = self._connection, ServerRequestHandler(operation, function, read)
-        if connection.blocking and not handler.in_thread:
-            raise InvalidArgumentError("handlers of a SyncClient must be ordinary functions, not async ones")
-        before = connection.handlers.get(operation)
-        connection.handlers[operation] = handler
-        if connection.info is not None:
-            try:
-                self._note({"handlers": connection.lanes()})
-            except BaseException:
-                connection.handlers.pop(operation)
-                if before is not None:
-                    connection.handlers[operation] = before
-                raise
-
-    def _listen(self, method: str, function: Callable[..., Any], read: Read | None) -> None:
-        connection = self._connection
-        if connection.info is not None and method in _LISTS_CHANGED and not connection.listens:
-            raise InvalidArgumentError(
-                "register handlers for list changes before connecting: newer servers notify only clients that "
-                "subscribed when they connected"
-            )
-        connection.listeners[method] = (function, read)
-
-    def _fact(self, name: str) -> Any:
-        return self._connection.describe(name)

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 import trunkline
 
 from ..errors import BlockingError, ClosedError, InvalidArgumentError, ProtocolError, result_of
+from ..failures import logged
 from ..options import Unpack
 from ..port.blocking import BlockingPort
 from ..port.lifecycle import close_deadline
 from ..requests import OnProgress
 from ._sync._generated.operations import SyncOperations
-from .connection import Connected, Target, callback_errors
+from .connection import Connected, Target
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -58,7 +59,7 @@ class SyncClient(Connected, SyncOperations):
             TimeoutError: If connecting exceeds the connect timeout.
         """
         self._refuse_deadlock()
-        if self._connection.info is not None and not self.is_connected:
+        if self._info is not None and not self.is_connected:
             self.close(0)
         with self._state:
             if self._port is not None:
@@ -69,7 +70,7 @@ class SyncClient(Connected, SyncOperations):
             with self._state:
                 if self._port is not port:
                     raise ClosedError("the client was closed while it was connecting")
-                self._connection.info, self._connection.place = facts, (port.native, self._handle)
+                self._info = facts
         except BaseException:
             if self._taken(port):  # otherwise `close` ends it
                 self._end(port, 0)
@@ -98,10 +99,9 @@ class SyncClient(Connected, SyncOperations):
 
     def _ask(self, target: int | None, json: dict[str, Any], on_progress: OnProgress | None = None) -> tuple[int, Any]:
         """Send a request to the server or about a subscription. Return its ticket and result."""
-        port, connection = self._connected_port(), self._connection
+        port, scope = self._connected_port(), self._scope()
         handle = self._handle if target is None else target
-        with connection.span(port.native, handle, json) as span:
-            scope = connection.scope()
+        with port.span(handle, json) as span:
             # Progress must not arrive before its callback is known.
             with nullcontext() if on_progress is None else self._draining:
                 ticket = span.ticket = port.send(handle, {**json, "wait": True}, scope)
@@ -110,11 +110,11 @@ class SyncClient(Connected, SyncOperations):
             try:
                 result = self._wait(port, ticket, on_progress is not None)
             except ProtocolError:
-                connection.raise_exception(scope)
+                self._raise_exception(scope)
                 raise
             finally:
                 self._progress.pop(ticket, None)
-            connection.raise_exception(scope)
+            self._raise_exception(scope)
             return ticket, result
 
     def _connected_port(self) -> BlockingPort:
@@ -122,14 +122,13 @@ class SyncClient(Connected, SyncOperations):
         if port is None:
             raise ClosedError("the client is not connected: use `with`, or call connect() first")
         self._refuse_deadlock()
-        if (server := self._connection.server) is not None and self._server_port is not None:
+        if (server := self._server) is not None and self._server_port is not None:
             server._keep_served(self._server_port)
         return port
 
     def _wait(self, port: BlockingPort, ticket: int, with_progress: bool = False) -> Any:
         """Return the result of a request or an open, delivering events while waiting."""
-        connection = self._connection
-        has_callbacks = with_progress or connection.on_notification or connection.listeners or connection.handlers
+        has_callbacks = with_progress or self._on_notification or self._listeners or self._handlers
         look_ms = _CALLBACK_MS if has_callbacks else _WAIT_MS
         try:
             while (reply := port.native.wait(ticket, look_ms)) is None:
@@ -153,13 +152,12 @@ class SyncClient(Connected, SyncOperations):
     def _open(self) -> BlockingPort:
         """Start to connect, and return the port that the connection is on."""
         port, place = BlockingPort(), dict[str, int]()
-        receive = self._connection.listen(_run, self._progress)
         try:
-            if (server := self._connection.server) is not None:
+            if (server := self._server) is not None:
                 self._server_port, handle = server._acquire(None)
                 place = {"server": handle, "port": self._server_port.native.describe(0)["number"]}
-            with self._connection.opening(port, place) as json:
-                self._handle = port.open({**json, "wait": True}, receive, self._connection.handlers)
+            with self._opening(port, place) as json:
+                self._handle = port.open({**json, "wait": True}, self._receiver(_run), self._handlers)
         except BaseException:
             self._end(port, 0)
             raise
@@ -170,18 +168,18 @@ class SyncClient(Connected, SyncOperations):
         with self._state:
             if self._port is not port:
                 return False
-            self._port = self._connection.info = None
+            self._port = self._info = None
             return True
 
     def _refuse_deadlock(self) -> None:
         from ..features.registry import running_loop
 
-        server = self._connection.server
+        server = self._server
         if server is not None and (here := running_loop()) is not None and server._serving_loop() is here:
             raise BlockingError("the server runs on this thread's event loop, which this call blocks: use Client")
 
     def _end(self, port: BlockingPort, deadline: float) -> None:
-        server, server_port, self._server_port = self._connection.server, self._server_port, None
+        server, server_port, self._server_port = self._server, self._server_port, None
         if server is not None and server_port is not None:
             server._keep_served(server_port)  # the end of the connection waits for that of the lifespan
         port.end_blocking(deadline if server is None else 0)
@@ -191,7 +189,7 @@ class SyncClient(Connected, SyncOperations):
 
 def _run(callback: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     result = None
-    with callback_errors():
+    with logged("client", "a callback"):
         result = callback(*arguments)
     if hasattr(result, "__await__"):
         if hasattr(result, "close"):

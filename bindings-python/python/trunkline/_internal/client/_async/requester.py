@@ -47,18 +47,8 @@ class AsyncRequester(AsyncStreamClient):
         """
         given, progress = None if params is None else dict(params), on_progress is not None
         json = request_json(method, given, timeout, max_timeout, progress=progress, manual_input=manual_input)
-        if input_responses is not None:
-            json["inputResponses"] = jsonable(input_responses)
-        if request_state is not None:
-            json["requestState"] = request_state
+        json |= present(inputResponses=jsonable(input_responses), requestState=request_state)
         return (await self._ask(None, json, on_progress))[1]
-
-    def _note(self, json: dict[str, Any]) -> None:
-        raise NotImplementedError
-
-    def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
-        """Send a notification without a dedicated method to the server."""
-        self._note({"method": method, "params": jsonable(params or {})})
 
     async def start_task(
         self,

@@ -37,4 +37,4 @@ class ClientGroup(AsyncGroupOperations, Client):
         super().__init__(target, **options)
 
     def __repr__(self) -> str:
-        return f"ClientGroup({self._connection.target!r})"
+        return f"ClientGroup({self._target!r})"

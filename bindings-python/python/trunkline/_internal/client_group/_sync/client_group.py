@@ -38,4 +38,4 @@ class SyncClientGroup(SyncGroupOperations, SyncClient):
         super().__init__(target, **options)
 
     def __repr__(self) -> str:
-        return f"SyncClientGroup({self._connection.target!r})"
+        return f"SyncClientGroup({self._target!r})"
