@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias, TypeVar
 
 from .errors import TransportError
+from .model.base import present
 from .options import in_ms
 
 T = TypeVar("T")
@@ -29,18 +30,9 @@ def request_json(
     manual_input: bool = False,
 ) -> dict[str, Any]:
     """Return a request in the core's form."""
-    json: dict[str, Any] = {"method": method}
-    if params is not None:
-        json["params"] = params
-    if timeout is not None or max_timeout is not None:
-        json |= in_ms(timeoutMs=timeout, maxTimeoutMs=max_timeout)
-    if progress:
-        json["progress"] = True
-    if all_pages:
-        json["all"] = True
-    if manual_input:
-        json["manualInput"] = True
-    return json
+    times = in_ms(timeoutMs=timeout, maxTimeoutMs=max_timeout)
+    flags = {"progress": progress or None, "all": all_pages or None, "manualInput": manual_input or None}
+    return present(method=method, params=params, **times, **flags)
 
 
 def read_answer(method: str, read: Callable[[Any], T], answer: Any) -> T:

@@ -13,8 +13,8 @@ from .client_requests.input_request import InputRequired
 from .messages import Message
 from .model.base import Block, Model
 from .model.resource_contents import ResourceContents
-from .schema.builder import MAPPINGS, MISSING, Builder, is_typed_dict
-from .schema.foreign import is_msgspec, is_pydantic, of_pydantic
+from .schema.builder import MISSING, Builder
+from .schema.foreign import of_pydantic
 from .schema.jsonable import jsonable, model_json
 from .schema.node import Schema
 
@@ -33,6 +33,7 @@ class Returns(NamedTuple):
     """The shape of a tool's results, determined by its return annotation or by each value."""
 
     schema: Schema | None
+    # None: that of each value.
     shape: int | None
     # True if the core wraps the values, as `{"result": value}`.
     wrap: bool = False
@@ -76,23 +77,16 @@ class Returns(NamedTuple):
             return RESULT, jsonable(model_json(value))
         if self.shape is not None and self.plain:
             return self.shape, value
-        shape = self._shape_of(value) if self.shape is None else self.shape
-        if shape == CONTENT:
-            return CONTENT, _blocks(value) if _is_list(value) else jsonable(value)
-        if shape == VALUE and self.schema is None and isinstance(value, (bytes, bytearray, memoryview)):
-            raise TypeError("bytes have no media type: return ImageContent, AudioContent or EmbeddedResource")
-        json = self.write(value) if self.shape is not None else jsonable(value)
+        if self.shape is None:
+            if isinstance(value, Block):
+                return CONTENT, jsonable(value)
+            if _is_list(value) and any(isinstance(item, Block) for item in value):
+                return CONTENT, _blocks(value)
+            if self.schema is None and isinstance(value, (bytes, bytearray, memoryview)):
+                raise TypeError("bytes have no media type: return ImageContent, AudioContent or EmbeddedResource")
+        json = jsonable(value) if self.shape is None else self.write(value)
+        shape = self.shape or (OBJECT if isinstance(json, dict) else VALUE)
         return (TEXT if type(json) is str and shape == VALUE else shape), json
-
-    def _shape_of(self, value: Any) -> int:
-        if isinstance(value, Block):
-            return CONTENT
-        if _is_list(value):
-            return CONTENT if any(isinstance(item, Block) for item in value) else VALUE
-        if isinstance(value, dict) and self.schema is not None:
-            return OBJECT
-        cls: Any = type(cast("object", value))
-        return OBJECT if _is_object(cls) and not isinstance(value, dict) else VALUE
 
 
 _UNDECLARED: list[Any] = [MISSING, Any, object, None, type(None), str]
@@ -143,20 +137,6 @@ def _is_content(annotation: Any) -> bool:
     return False
 
 
-def _is_object(cls: type[Any]) -> bool:
-    """Return True if values of the class are JSON objects, as structured content must be. Other
-    values are wrapped.
-    """
-    return (
-        cls in MAPPINGS
-        or hasattr(cls, "__dataclass_fields__")
-        or hasattr(cls, "__attrs_attrs__")
-        or is_typed_dict(cls)
-        or is_pydantic(cls)
-        or is_msgspec(cls)
-    )
-
-
 def render_messages(value: Any) -> Answer:
     """Return the shape of a prompt's messages."""
     refused = "a list of messages can contain only messages, content and strings"
@@ -186,10 +166,9 @@ def _render(
         return INPUT, value.to_json()
     if isinstance(value, (*parts, whole)):
         return RESULT if isinstance(value, whole) else CONTENT, jsonable(model_json(value))
-    if isinstance(value, (list, tuple)):
-        given = cast("list[Any]", value)
-        if given and all(isinstance(item, items) for item in given):
-            return CONTENT, [item if isinstance(item, str) else jsonable(model_json(item)) for item in given]
-        if any(isinstance(item, parts) for item in given):
+    if _is_list(value):
+        if value and all(isinstance(item, items) for item in value):
+            return CONTENT, [item if isinstance(item, str) else jsonable(model_json(item)) for item in value]
+        if any(isinstance(item, parts) for item in value):
             raise TypeError(refused)
     return VALUE, jsonable(value)

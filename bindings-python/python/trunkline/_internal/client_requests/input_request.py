@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
 from .._generated.models import ElicitAction
+from ..model.base import present
 from ..schema.elicitation_forms import Form
 from ..schema.jsonable import jsonable
 
@@ -19,13 +20,13 @@ class InputRequest(Generic[T]):
 
     def __init__(self, method: str, params: dict[str, Any] | None, read: Callable[[Any], T]) -> None:
         self.method: str = method
-        self.params: dict[str, Any] | None = None if params is None else jsonable(params)
+        self.params: dict[str, Any] | None = jsonable(params)
         # Reads the client's result.
         self.read: Callable[[Any], T] = read
 
     def to_json(self) -> dict[str, Any]:
         """Return the request in protocol form."""
-        return {"method": self.method} if self.params is None else {"method": self.method, "params": self.params}
+        return present(method=self.method, params=self.params)
 
     def __repr__(self) -> str:
         return f"InputRequest({self.method!r}, {self.params!r})"
@@ -50,8 +51,8 @@ class InputRequired:
 
     def to_json(self) -> dict[str, Any]:
         """Return the form that the core accepts in place of a result."""
-        json: dict[str, Any] = {"inputRequests": {key: request.to_json() for key, request in self.requests.items()}}
-        return json if self.state is None else {**json, "state": jsonable(self.state)}
+        requests = {key: request.to_json() for key, request in self.requests.items()}
+        return present(inputRequests=requests, state=jsonable(self.state))
 
     def __repr__(self) -> str:
         return f"InputRequired({self.requests!r}, state={self.state!r})"
@@ -68,8 +69,7 @@ class ElicitResult(Generic[T]):
 
     def to_json(self) -> dict[str, Any]:
         """Return the response in protocol form."""
-        json: dict[str, Any] = {"action": self.action}
-        return json if self.content is None else {**json, "content": jsonable(self.content)}
+        return present(action=self.action, content=jsonable(self.content))
 
     def __repr__(self) -> str:
         return f"ElicitResult({self.action!r}, {self.content!r})"

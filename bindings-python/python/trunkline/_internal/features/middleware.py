@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, TypeAlias, TypeVar, cast, overload
+from typing import Any, TypeAlias, TypeVar, overload
 
 from .._generated.methods import CALL_TOOL, NEXT
 from .._generated.waist import INPUT, RESULT
 from ..client_requests.input_request import InputRequired
 from ..context._async.context import Context
 from ..errors import InvalidArgumentError, ProtocolError
-from ..model.base import Model
+from ..model.base import Model, present
 from ..port.port import Port
 from ..port.scope import CallScope
 from ..returns import Answer
@@ -65,9 +65,7 @@ class MiddlewareHandler(Handler):
         raised: list[tuple[BaseException, dict[str, Any] | ProtocolError]] = []
 
         async def proceed(params: Mapping[str, Any] | None = None) -> dict[str, Any]:
-            rest: dict[str, Any] = {"method": NEXT}
-            if params is not None:
-                rest["params"] = params
+            rest = present(method=NEXT, params=params)
             within = CallScope(context.vars)
             told: dict[str, Any] | ProtocolError
             try:
@@ -128,9 +126,7 @@ class Middlewares(Registry):
         `@server.middleware("tools/call")`. See `add_middleware`.
         """
         if len(given) == 1 and callable(given[0]):
-            self.add_middleware(cast("Middleware", given[0]))
-            return given[0]
-
+            return decorator("middleware", self.add_middleware, given[0])
         return decorator("middleware", lambda function: self.add_middleware(function, *given))
 
     def add_middleware(self, function: Middleware, *methods: str) -> None:

@@ -10,6 +10,7 @@ from .._generated.waist import VALUE
 from ..context._async.context import Context
 from ..context._sync.context import SyncContext
 from ..errors import InvalidArgumentError
+from ..model.base import present
 from ..port.port import Port
 from ..port.scope import CallScope
 from ..returns import Answer, Returns, render_contents, render_messages
@@ -127,8 +128,7 @@ def _method(provider: Any, name: str, where: str) -> Callable[..., Any]:
 
 def _page(given: Any) -> Answer:
     items, cursor = cast("tuple[Any, Any]", given) if isinstance(given, tuple) else (given, None)
-    page: dict[str, Any] = {"items": jsonable([*items])}
-    return VALUE, page if cursor is None else {**page, "nextCursor": cursor}
+    return VALUE, present(items=jsonable([*items]), nextCursor=cursor)
 
 
 P = TypeVar("P")

@@ -87,15 +87,9 @@ class Server(Tools, Resources, Prompts, Completions, Skills, Providers, Middlewa
         )
         self.name = name
         self.version = version
-        super().__init__(
-            present(
-                info=info, instructions=instructions, options=encoded(SERVER_OPTIONS, options), store=lanes or None
-            ),
-            max_threads,
-            lifespan,
-            dependencies,
-            handlers,
-        )
+        given = encoded(SERVER_OPTIONS, options)
+        json = present(info=info, instructions=instructions, options=given, store=lanes or None)
+        super().__init__(json, max_threads, lifespan, dependencies, handlers)
 
     def __repr__(self) -> str:
         shown = [repr(self.name), f"version={self.version!r}"]
