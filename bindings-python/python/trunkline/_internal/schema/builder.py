@@ -92,7 +92,7 @@ class Builder:
         needed: set[str] = set()
         waiting = [schema]
         while waiting:
-            found = {name for name in _references(waiting.pop()) if name in self.defs} - needed
+            found = {_def_of(part["$ref"]) for part in _references(waiting.pop())} & self.defs.keys() - needed
             needed |= found
             waiting += (self.defs[name] for name in found)
         defs = {name: definition for name, definition in self.defs.items() if name in needed}
@@ -198,7 +198,7 @@ class Builder:
             return self._array(args, list, is_lazy=True)
         if origin in _SETS:
             return self._array(args, frozenset if origin is frozenset else set, uniqueItems=True)
-        if origin in MAPPINGS:
+        if origin in _MAPPINGS:
             return self._mapping(tp, args)
         if origin is OrderedDict or (origin is defaultdict and self.mode == "output"):
             return self._mapping(tp, args, OrderedDict)
@@ -260,7 +260,7 @@ class Builder:
                 return self._defined(tp, name, lambda node: self._fill_class(node, origin, args, _of_dataclass(origin)))
             if hasattr(origin, "__attrs_attrs__"):
                 return self._defined(tp, name, lambda node: self._fill_class(node, origin, args, _of_attrs(origin)))
-            if is_typed_dict(origin):
+            if _is_typed_dict(origin):
                 return self._defined(tp, name, lambda node: self._fill_typed_dict(node, origin, args))
             if tuple in origin.__mro__ and hasattr(origin, "_fields"):
                 return self._named_tuple(origin)
@@ -319,12 +319,9 @@ class Builder:
             if isinstance(member.description, str):
                 inner = inner.with_schema({**inner.schema, "description": member.description})
             fields[member.key] = ObjectField(inner, self.mode == "output" or not member.has_default, member.default)
-        converters = {name: inner.convert for name, (inner, _, _) in fields.items()}
 
         def build(items: Iterator[tuple[str, Any]]) -> dict[str, Any]:
-            return {
-                name: one if (c := converters[name]) is None else c(one) for name, one in items if name in converters
-            }
+            return {name: fields[name].node.build(one) for name, one in items if name in fields}
 
         def convert(value: dict[str, Any]) -> Any:
             return cls(**each(value, build))
@@ -336,14 +333,13 @@ class Builder:
         fields: dict[str, ObjectField] = {}
         for name, hint in self._hints(cls, args).items():
             fields[name] = ObjectField(self._member(cls, name, hint), _is_required(cls, name, hint), MISSING)
-        converters = {name: inner.convert for name, (inner, _, _) in fields.items() if inner.convert is not None}
-        node.convert, node.plain = None, all(field.node.plain for field in fields.values())
+        node.plain = all(field.node.plain for field in fields.values())
         self.defs[_def_of(node.schema["$ref"])] = self.object_schema(fields, _description(cls))
 
         def build(items: Iterator[tuple[str, Any]]) -> dict[str, Any]:
-            return {name: converters[name](one) if name in converters else one for name, one in items}
+            return {name: fields[name].node.build(one) if name in fields else one for name, one in items}
 
-        if converters:
+        if any(field.node.convert is not None for field in fields.values()):
             node.convert = partial(each, build=build)
 
     def _named_tuple(self, cls: Any) -> Node:
@@ -382,11 +378,9 @@ class Builder:
             unique = self._unique(name, definition)
             renamed[f"{_DEFS}{name}"] = f"{_DEFS}{unique}"
             self.defs[unique] = definition
-        if all(old == new for old, new in renamed.items()):
-            return schema
-        for name in map(_def_of, renamed.values()):
-            self.defs[name] = _with_references(self.defs[name], renamed)
-        return _with_references(schema, renamed)
+        for part in _references([schema, *defs.values()]):
+            part["$ref"] = renamed.get(part["$ref"], part["$ref"])
+        return schema
 
     def _unique(self, name: str, definition: Schema | None = None) -> str:
         """Return the name, with a number if a different definition has it."""
@@ -451,7 +445,7 @@ _LISTS = frozenset({list, abc.Sequence, abc.MutableSequence})
 _ITERABLES = frozenset({abc.Iterable, abc.Collection})
 _ITERATORS = frozenset({abc.Iterator, abc.Generator})
 _SETS = frozenset({set, frozenset, abc.Set, abc.MutableSet})
-MAPPINGS = frozenset({dict, abc.Mapping, abc.MutableMapping})
+_MAPPINGS = frozenset({dict, abc.Mapping, abc.MutableMapping})
 
 
 def with_default(schema: Schema, default: Any) -> Schema:
@@ -464,8 +458,8 @@ def with_default(schema: Schema, default: Any) -> Schema:
         return schema
 
 
-def is_typed_dict(tp: Any) -> bool:
-    """Return True if the class is a TypedDict, from typing or typing_extensions."""
+def _is_typed_dict(tp: Any) -> bool:
+    # From typing or typing_extensions.
     return dict in getattr(tp, "__mro__", ()) and hasattr(tp, "__required_keys__")
 
 
@@ -491,31 +485,16 @@ def _substitute(hint: Any, known: Mapping[Any, Any]) -> Any:
     return hint
 
 
-def _references(schema: Any) -> Iterator[str]:
-    """Yield the names of the definitions that a schema refers to directly."""
+def _references(schema: Any) -> Iterator[Schema]:
+    """Yield the parts of a schema that are references."""
     if isinstance(schema, dict):
-        for key, value in cast("dict[str, Any]", schema).items():
-            if key == "$ref" and isinstance(value, str):
-                yield _def_of(value)
-            else:
-                yield from _references(value)
-    elif isinstance(schema, list):
-        for value in cast("list[Any]", schema):
-            yield from _references(value)
-
-
-def _with_references(schema: Any, renamed: Mapping[str, str]) -> Any:
-    if isinstance(schema, dict):
-        items = cast("dict[str, Any]", schema).items()
-        return {
-            key: renamed.get(value, value)
-            if key == "$ref" and isinstance(value, str)
-            else _with_references(value, renamed)
-            for key, value in items
-        }
+        members = cast("Schema", schema)
+        if isinstance(members.get("$ref"), str):
+            yield members
+        schema = [*members.values()]
     if isinstance(schema, list):
-        return [_with_references(value, renamed) for value in cast("list[Any]", schema)]
-    return schema
+        for part in cast("list[Any]", schema):
+            yield from _references(part)
 
 
 def _description(cls: Any) -> Schema:

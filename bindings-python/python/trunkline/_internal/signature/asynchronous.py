@@ -29,8 +29,3 @@ def innermost(function: Any) -> Any:
     while callable(inner := getattr(function, "func", None)):
         function = unwrap(inner)
     return function
-
-
-def is_awaitable(value: Any) -> bool:
-    """Return True if the value can be awaited."""
-    return hasattr(value, "__await__")

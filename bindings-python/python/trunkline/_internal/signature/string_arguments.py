@@ -10,10 +10,10 @@ from .. import _native
 from ..errors import InvalidArgumentError
 from ..failures import InvalidArguments
 from ..schema.builder import Builder
-from ..schema.node import Node, Schema
+from ..schema.node import Schema
 from ..schema.refusals import REFUSALS, refusal
 from ..schema.unsupported import refusing
-from .parameters import Given, Parameters
+from .parameters import Parameters
 
 if TYPE_CHECKING:
     from inspect import Parameter
@@ -22,20 +22,29 @@ if TYPE_CHECKING:
 class TextArgument:
     """A parameter that is filled from a string, or from a list of strings."""
 
-    def __init__(self, parameter: str, node: Node, schema: Schema, given: Given, *, is_list: bool) -> None:
-        """`node` and `schema`, which is complete, describe the value, or each item of the list."""
+    def __init__(self, parameters: Parameters, parameter: Parameter, lists: frozenset[str] | None) -> None:
+        where = f"{parameters.where}: parameter {parameter.name!r}"
+        given = parameters.read(parameter)
         self.name = given.name
-        self._parameter = parameter
-        self._is_list = is_list
+        self._parameter = parameter.name
+        annotation, self._is_list = given.annotation, given.name in (lists or ())
+        if self._is_list and (annotation := _item(annotation)) is None:
+            raise InvalidArgumentError(f"{where}: its value is a list of strings, so its type must be list[...]")
+        builder = Builder("input")
+        with refusing(where):
+            # Of the value, or of each item of the list.
+            self._node = builder.node(annotation)
+        self._schema = schema = builder.finish(parameters.about(parameter, builder.resolve(self._node.schema)))
+        structures = _types(schema) & _STRUCTURES
+        if lists is not None and structures:
+            raise InvalidArgumentError(f"{where}: its value is a string, which cannot be an {structures.pop()}")
         self.title: str | None = schema.get("title")
         self.description: str | None = schema.get("description")
-        if _types(schema) & _STRUCTURES:
+        if structures:
             form = _native.to_json({key: value for key, value in schema.items() if key not in _ABOUT}).decode()
             self.description = f"{self.description or ''} As JSON: {form}".lstrip()
         self.is_required = given.is_required
         self._make = given.make
-        self._node = node
-        self._schema = schema
         # The core has only seen strings.
         self._checks = _native.Schema(schema)
 
@@ -72,8 +81,7 @@ class TextSignature:
 
     def __init__(self, function: Callable[..., Any], noun: str, lists: frozenset[str] | None = None) -> None:
         self.parameters = Parameters(function, noun)
-        self._lists = lists
-        self.arguments = [self._argument(parameter) for parameter in self.parameters.named]
+        self.arguments = [TextArgument(self.parameters, parameter, lists) for parameter in self.parameters.named]
 
     def bind(self, texts: dict[str, Any]) -> dict[str, Any]:
         """Return keyword arguments for the function, without names that it doesn't have.
@@ -85,20 +93,6 @@ class TextSignature:
         for argument in self.arguments:
             argument.fill(texts, arguments)
         return arguments
-
-    def _argument(self, parameter: Parameter) -> TextArgument:
-        given = self.parameters.read(parameter)
-        where = f"{self.parameters.where}: parameter {parameter.name!r}"
-        annotation, is_list = given.annotation, given.name in (self._lists or ())
-        if is_list and (annotation := _item(annotation)) is None:
-            raise InvalidArgumentError(f"{where}: its value is a list of strings, so its type must be list[...]")
-        builder = Builder("input")
-        with refusing(where):
-            node = builder.node(annotation)
-        schema = builder.finish(self.parameters.about(parameter, builder.resolve(node.schema)))
-        if self._lists is not None and (found := _types(schema) & _STRUCTURES):
-            raise InvalidArgumentError(f"{where}: its value is a string, which cannot be an {found.pop()}")
-        return TextArgument(parameter.name, node, schema, given, is_list=is_list)
 
 
 def _item(annotation: Any) -> Any:

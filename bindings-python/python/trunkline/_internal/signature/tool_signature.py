@@ -9,7 +9,7 @@ from .. import _native
 from ..failures import InvalidArguments
 from ..returns import Returns
 from ..schema.builder import MISSING, Builder, ObjectField
-from ..schema.node import Schema
+from ..schema.node import Node, Schema
 from ..schema.refusals import REFUSALS, refusal
 from ..schema.unsupported import refusing
 from .parameters import Parameters
@@ -27,11 +27,10 @@ class Signature:
         output_schema: Mapping[str, Any] | None = None,
     ) -> None:
         self.parameters = parameters = Parameters(function, noun)
-        self._all = parameters.takes_all
         self._names = frozenset(parameter.name for parameter in parameters.named)
-        self._converters: list[tuple[str, Callable[[Any], Any]]] = []
-        self._foreign: list[tuple[str, Callable[[Any], Any]]] = []
-        self._factories: list[tuple[str, Callable[[], Any]]] = []
+        # The arguments to convert.
+        self._converted: dict[str, Node] = {}
+        self._factories: dict[str, Callable[[], Any]] = {}
         # Arguments whose name differs from their parameter's.
         self._aliases: dict[str, str] = {}
         # Matches arguments that may be accepted although the schema rejects them.
@@ -53,14 +52,14 @@ class Signature:
             InvalidArguments: If a value matches the schema but not the type, such as the date
                 2024-02-31.
         """
-        for name, convert in self._converters:
+        for name, node in self._converted.items():
             if name in arguments:
-                arguments[name] = _convert(name, convert, arguments[name])
+                arguments[name] = _convert(name, node, arguments[name])
         if self._aliases:
             arguments = {self._aliases.get(name, name): value for name, value in arguments.items()}
-        if not self._all and not self._names.issuperset(arguments):
+        if not self.parameters.takes_all and not self._names.issuperset(arguments):
             arguments = {name: value for name, value in arguments.items() if name in self._names}
-        for name, make in self._factories:
+        for name, make in self._factories.items():
             if name not in arguments:
                 arguments[name] = make()
         return arguments
@@ -70,15 +69,15 @@ class Signature:
         """True if a library has its own messages for arguments that the schema rejects, or may
         accept them.
         """
-        return bool(self._foreign)
+        return any(node.is_foreign for node in self._converted.values())
 
     def explain(self, arguments: dict[str, Any]) -> bool:
         """Return True if the library accepts the arguments. If it rejects one, raise
         InvalidArguments with the library's message.
         """
-        for name, convert in self._foreign:
-            if name in arguments:
-                _convert(name, convert, arguments[name])
+        for name, node in self._converted.items():
+            if node.is_foreign and name in arguments:
+                _convert(name, node, arguments[name])
         if self._accepted is None or self._accepted.problem(arguments) is not None:
             return False
         self.bind({**arguments})
@@ -92,8 +91,6 @@ class Signature:
         return schema
 
     def _schema(self, builder: Builder) -> Schema:
-        for made in (self._converters, self._foreign, self._factories):
-            made.clear()
         fields: dict[str, ObjectField] = {}
         for parameter in self.parameters.named:
             given = self.parameters.read(parameter)
@@ -101,21 +98,19 @@ class Signature:
             if name != parameter.name:
                 self._aliases[name] = parameter.name
             if given.make is not None:
-                self._factories.append((parameter.name, given.make))
+                self._factories[parameter.name] = given.make
             with refusing(f"{self.parameters.where}: parameter {parameter.name!r}"):
                 node = builder.node(given.annotation)
             described = node.with_schema(self.parameters.about(parameter, node.schema))
             fields[name] = ObjectField(described, given.is_required, given.default)
             if node.convert is not None:
-                self._converters.append((name, node.convert))
-                if node.is_foreign:
-                    self._foreign.append((name, node.convert))
-        schema = builder.object_schema(fields)
-        return builder.finish(schema if self._all else {**schema, "additionalProperties": False})
+                self._converted[name] = node
+        closed = {} if self.parameters.takes_all else {"additionalProperties": False}
+        return builder.finish({**builder.object_schema(fields), **closed})
 
 
-def _convert(name: str, convert: Callable[[Any], Any], value: Any) -> Any:
+def _convert(name: str, node: Node, value: Any) -> Any:
     try:
-        return convert(value)
+        return node.build(value)
     except REFUSALS as error:
         raise InvalidArguments(*refusal(error, value, name)) from error
