@@ -7,8 +7,7 @@ from functools import partial
 from typing import Any
 
 from ..errors import InvalidArgumentError
-from .completer import completer
-from .function import FunctionHandler
+from .function import FunctionHandler, completer
 from .registry import F, Registry, decorator
 
 
@@ -52,11 +51,8 @@ class Completions(Registry):
         if isinstance(of, str):
             return _reference_to("resourceTemplate" if "{" in of else "prompt", of), of
         for (kind, key), handler in self._things.items():
-            if (
-                kind in ("prompt", "resourceTemplate")
-                and isinstance(handler, FunctionHandler)
-                and handler.function is of
-            ):
+            is_meant = isinstance(handler, FunctionHandler) and handler.function is of
+            if is_meant and kind in ("prompt", "resourceTemplate"):
                 return _reference_to(kind, str(key)), str(key)
         raise InvalidArgumentError(f"{of!r} is not registered as a prompt or as a resource template")
 

@@ -1,10 +1,13 @@
-"""Handlers that call one function, with its arguments, context and dependencies."""
+"""Handlers that call one function, with its arguments, context and dependencies: those of features,
+and those that decide who sees them or suggest values for their arguments.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from typing import Any
 
+from .._generated.models import Completion
 from .._generated.waist import VALUE
 from ..context._async.context import Context
 from ..context._sync.context import SyncContext
@@ -12,7 +15,7 @@ from ..errors import InvalidArgumentError
 from ..port.port import Port
 from ..port.scope import CallScope
 from ..returns import Answer
-from ..signature.asynchronous import is_awaitable
+from ..schema.jsonable import jsonable
 from ..signature.dependencies import Depends, RequestScope, completed
 from ..signature.parameters import Parameters, Planner, name_of
 from .handler import Handler, place_of
@@ -58,7 +61,7 @@ class FunctionHandler(Handler):
         if self._context_name is not None:
             arguments[self._context_name] = Context(port, ticket, scope)
         value = self.function(**arguments)
-        return self._rendered(self._render, await value if is_awaitable(value) else value)
+        return self._rendered(self._render, await value if hasattr(value, "__await__") else value)
 
     def run_in_thread(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:
         arguments = self._bind(body)
@@ -68,7 +71,7 @@ class FunctionHandler(Handler):
             if self._context_name is not None:
                 arguments[self._context_name] = SyncContext(port, ticket, scope)
             value = self.function(**arguments)
-        if is_awaitable(value):
+        if hasattr(value, "__await__"):
             value = _awaited(port, ticket, value)
         return self._rendered(self._render, value)
 
@@ -85,7 +88,7 @@ class FunctionHandler(Handler):
             if self._context_name is not None:
                 arguments[self._context_name] = context
             value = self.function(**arguments)
-            return await value if is_awaitable(value) and not self.in_thread else value
+            return await value if hasattr(value, "__await__") and not self.in_thread else value
 
 
 def _awaited(port: Port, ticket: int, value: Awaitable[Any]) -> Any:
@@ -115,3 +118,31 @@ def _decision(value: Any) -> Answer:
     if not isinstance(value, bool):
         raise TypeError(f"visible returned {value!r}, not True or False")
     return VALUE, value
+
+
+def completer(
+    kind: str, key: Hashable, function: Callable[..., Any], registration: dict[str, Any] | None = None
+) -> FunctionHandler:
+    """Return the handler of a function that gets the value typed so far and, if it accepts them,
+    the other arguments.
+    """
+    parameters = Parameters(function, "a completion")
+    names = [parameter.name for parameter in parameters.named]
+    if not 1 <= len(names) <= 2:
+        raise InvalidArgumentError(
+            f"{parameters.where}: a completion takes the text so far, and optionally the other arguments,"
+            f" but this one takes {len(names)} parameters"
+        )
+
+    def bind(body: Any) -> dict[str, Any]:
+        context: dict[str, Any] = body.get("context") or {}
+        given: list[Any] = [body["argument"]["value"], context.get("arguments") or {}]
+        return dict(zip(names, given, strict=False))
+
+    return FunctionHandler(kind, key, parameters, registration or {}, bind, _suggestions)
+
+
+def _suggestions(value: Any) -> Answer:
+    if isinstance(value, str):
+        raise TypeError("a completion must return a list of strings, not a single string")
+    return VALUE, jsonable(value.to_json() if isinstance(value, Completion) else value)

@@ -42,8 +42,8 @@ class Handler:
         self.visible: Handler | None = None
         # Suggest values for arguments.
         self.completers: dict[str, Handler] = {}
-        # Explains why arguments were rejected.
-        self.explainer: Handler | None = None
+        # Functions that are called with its handle, by name.
+        self.functions: dict[str, Handler] = {}
         self.task_name = f"trunkline {self.kind} {key}"
 
     def prepare(self) -> bool:

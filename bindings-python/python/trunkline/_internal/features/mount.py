@@ -26,14 +26,13 @@ class MountHandler(Handler):
     """
 
     def __init__(self, kind: str, prefix: str, given: dict[str, Any], place: Callable[[], dict[str, int]]) -> None:
-        self._given = {"prefix": prefix, **given}
+        super().__init__(kind, prefix, {"prefix": prefix, **given})
         self._place = place
         self.mounted: Registry | None = None
-        super().__init__(kind, prefix, self._given)
 
     def prepare(self) -> bool:
         before = self.registration
-        self.registration = {"lane": "queue", **self._given, **self._place()}
+        self.registration = {**before, **self._place()}
         return self.registration != before
 
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from .._generated.methods import CLOSE, OPEN
 from ..errors import InvalidArgumentError, TrunklineError
+from ..model.base import present
 from ..port.lifecycle import run_on
 from ..port.lifespan import Lifespan
 from ..port.port import Port
 from ..port.scope import telemetry_of
 from ..signature.dependencies import Dependency, Depends, key_of
 from ..signature.parameters import Parameters, Planner, name_of
-from .completer import completer
-from .function import FunctionHandler, visibility
+from .function import FunctionHandler, completer, visibility
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -366,9 +366,7 @@ class Registry:
 
     def _register(self, port: Port, handler: Handler, replaces: int | None = None) -> None:
         handler.prepare()
-        json: dict[str, Any] = {"server": self._handle, **handler.registration}
-        if replaces is not None:
-            json["replaces"] = replaces
+        json = present(server=self._handle, replaces=replaces, **handler.registration)
         hooks: list[int] = []
 
         def hooked(hook: Handler) -> int:
@@ -380,7 +378,9 @@ class Registry:
                 json["visible"] = hooked(handler.visible)
             if handler.completers:
                 json["complete"] = {name: hooked(completer) for name, completer in handler.completers.items()}
-            handler.handle = port.register(handler.kind, json, handler)
+            with port._lock:  # no call may look for the functions in between
+                handler.handle = port.register(handler.kind, json, handler)
+                port.hosts[handler.handle] = handler.functions
         finally:
             for hook in hooks:
                 port.native.unregister(hook)  # the feature keeps it alive
@@ -477,13 +477,10 @@ def described(
     and description default to those of the function.
     """
     beside = {name: options.pop(name) for name in registration if name in options}
-    name = options.pop("name", None)
-    if name is None:
-        name = getattr(parameters.function, "__name__", None)
+    name = options.pop("name", getattr(parameters.function, "__name__", None))
     if name is None or name == "<lambda>":
         raise InvalidArgumentError(f"{parameters.function!r} has no name: pass name=")
-    if options.get("description") is None:
-        options["description"] = parameters.description or None
+    options.setdefault("description", parameters.description or None)
     given = {option: value for option, value in options.items() if option == "_meta" or value not in (None, {})}
     return {"name": name, **given}, beside
 

@@ -8,6 +8,7 @@ from typing import Any, overload
 
 import trunkline
 
+from .._generated.methods import EXPLAIN
 from .._generated.option_names import TOOL_OPTIONS, TOOL_REGISTRATION
 from .._generated.waist import VALUE
 from ..model.base import present
@@ -96,5 +97,5 @@ def _tool(function: Callable[..., Any], options: Mapping[str, Any]) -> FunctionH
     registration |= present(tool=tool, wrapOutput=returns.wrap or None, explains=explains)
     handler = FunctionHandler("tool", tool["name"], signature.parameters, registration, signature.bind, returns.render)
     if explains:
-        handler.explainer = Explainer(handler, signature.explain)
+        handler.functions[EXPLAIN] = Explainer(handler, signature.explain)
     return handler

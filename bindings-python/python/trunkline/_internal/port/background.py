@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import threading
 
 
@@ -13,17 +12,12 @@ class BackgroundLoop:
     """
 
     def __init__(self) -> None:
-        self.pid: int = os.getpid()
         self.loop: asyncio.AbstractEventLoop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="trunkline-loop", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """End the loop and its thread. In a forked child the thread doesn't exist, and the loop
-        belongs to the parent.
-        """
-        if os.getpid() != self.pid:
-            return
+        """End the loop and its thread."""
         self.loop.call_soon_threadsafe(self.loop.stop)
         self._thread.join()
         self.loop.close()

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, cast
 
 from .. import _native
 from .._generated import waist
-from .._generated.methods import EXPLAIN
 from ..errors import TrunklineError
 from .handoff import ReadHandoff
 from .log import write_logs
@@ -46,11 +45,6 @@ class Handler(Protocol):
     # The name of the tasks that answer its calls.
     task_name: str
 
-    @property
-    def explainer(self) -> Handler | None:
-        """The handler that explains why arguments were rejected."""
-        ...
-
     async def answer(self, port: Any, ticket: int, body: Any, scope: CallScope | None) -> None:
         """Answer a call on the event loop."""
 
@@ -77,8 +71,8 @@ class Events:
         # The context in which the server was started, for work outside of requests.
         self.context: ContextVars = ContextVars()
         self.handlers: dict[int, Handler] = {}
-        # Connection -> the handlers for requests of its server, by operation. Server -> the
-        # functions of its store.
+        # Functions by name: connection -> the handlers for requests of its server, server -> the
+        # functions of its store, lifespan -> how to open and close it, tool -> its explainer.
         self.hosts: dict[int, Mapping[str, Handler]] = {}
         # Connection -> its loop, and the receiver of its notifications on that loop; without a
         # loop, on any thread.
@@ -99,12 +93,14 @@ class Events:
         self._running_loop: Callable[[], AbstractEventLoop | None]
         _ports[native.describe(0)["number"]] = self
 
-    def drain(self) -> None:
-        """Handle the pending events. Must run on the loop. If there are many, other tasks get to
-        run in between.
+    def drain(self, done: Callable[[], object] | None = None) -> None:
+        """Handle the pending events, and then call `done`. Must run on the loop. If there are many,
+        other tasks get to run in between.
         """
         if self._take() and (loop := self.loop) is not None:
-            loop.call_soon(self.drain)  # the bell only rings when the queue was empty before
+            loop.call_soon(self.drain, done)  # the bell only rings when the queue was empty before
+        elif done is not None:
+            done()
 
     def drain_elsewhere(self, done: Callable[[], object]) -> None:
         """Let the loop, if there is one, handle the pending events and then call `done`. Callable
@@ -112,13 +108,7 @@ class Events:
         """
         if (loop := self.loop) is not None:
             with suppress(RuntimeError):  # it is closed: the next loop takes the pending events
-                loop.call_soon_threadsafe(self._drain_all, done)
-
-    def _drain_all(self, done: Callable[[], object]) -> None:
-        if self._take() and (loop := self.loop) is not None:
-            loop.call_soon(self._drain_all, done)
-        else:
-            done()
+                loop.call_soon_threadsafe(self.drain, done)
 
     def _take(self) -> bool:
         """Handle some events, if this is still their loop. Return True if there may be more."""
@@ -252,11 +242,8 @@ class Events:
         return None if known is None else known._known(known._scopes, cause)
 
     def handler(self, handle: int, name: str) -> Handler | None:
-        """Return the receiver of calls of `handle`; for a connection, of the operation `name`."""
-        if name and name != EXPLAIN:
-            return (self._known(self.hosts, handle) or {}).get(name)
-        found = self._known(self.handlers, handle)
-        return found.explainer if found is not None and name else found
+        """Return the receiver of calls of `handle`, or of its function `name`."""
+        return (self._known(self.hosts, handle) or {}).get(name) if name else self._known(self.handlers, handle)
 
     def _known(self, table: dict[int, _T], number: int) -> _T | None:
         found = table.get(number)

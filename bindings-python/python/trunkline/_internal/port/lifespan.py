@@ -19,7 +19,6 @@ class Lifespan:
     """
 
     in_thread = False
-    explainer = None
     task_name = "trunkline lifespan"
 
     def __init__(self, enter: Callable[[], AbstractAsyncContextManager[Any]]) -> None:

@@ -39,7 +39,9 @@ class Port(Lifecycle):
         """Remove a feature. Calls that have begun continue, including those still queued."""
         self.native.unregister(handle)
         if self.loop is None:
-            self.handlers.pop(handle, None)  # otherwise the core reports when its last call ends
+            # Otherwise the core reports when its last call ends.
+            self.handlers.pop(handle, None)
+            self.hosts.pop(handle, None)
 
     def open(
         self, json: dict[str, Any], receive: Receive | None = None, handlers: Mapping[str, Handler] | None = None
