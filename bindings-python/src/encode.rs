@@ -70,14 +70,11 @@ fn write(out: &mut Vec<u8>, value: &Bound<'_, PyAny>, depth: usize) -> Result<()
     } else if let Ok(float) = value.cast::<PyFloat>() {
         write_float(out, float.value())?;
     } else if let Ok(object) = value.cast::<PyDict>() {
-        check_depth(depth)?;
         // Without the GIL, other threads could modify it concurrently.
         with_critical_section(object, || write_members(out, object, depth))?;
     } else if let Ok(list) = value.cast::<PyList>() {
-        check_depth(depth)?;
         write_array(out, list.iter(), depth)?;
     } else if let Ok(tuple) = value.cast::<PyTuple>() {
-        check_depth(depth)?;
         write_array(out, tuple.iter(), depth)?;
     } else {
         let message = format!("a value of type {} cannot be written as JSON", type_name(value));
@@ -87,6 +84,7 @@ fn write(out: &mut Vec<u8>, value: &Bound<'_, PyAny>, depth: usize) -> Result<()
 }
 
 fn write_members(out: &mut Vec<u8>, object: &Bound<'_, PyDict>, depth: usize) -> Result<(), Wrong> {
+    check_depth(depth)?;
     out.push(b'{');
     for (position, (key, value)) in object.iter().enumerate() {
         if position > 0 {
@@ -108,6 +106,7 @@ fn write_array<'py>(
     items: impl Iterator<Item = Bound<'py, PyAny>>,
     depth: usize,
 ) -> Result<(), Wrong> {
+    check_depth(depth)?;
     out.push(b'[');
     for (position, item) in items.enumerate() {
         if position > 0 {
