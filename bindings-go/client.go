@@ -52,7 +52,7 @@ func ConnectMemory(ctx context.Context, server *Server, options ClientOptions) (
 		return nil, server.explained(err)
 	}
 	client.server = server
-	server.users.Store(client, func(context.Context) error { return client.Close() })
+	server.clients.Store(client, nil)
 	return client, nil
 }
 
@@ -133,7 +133,7 @@ func (client *Client) end() error {
 	client.release(c.ClientFree)
 	client.heard.close()
 	if client.server != nil {
-		client.server.users.Delete(client)
+		client.server.clients.Delete(client)
 	}
 	return errors.Join(err, together(client.members, (*Client).Close))
 }

@@ -146,6 +146,41 @@ func TestClosingAServerWaitsForAListenerThatCloses(t *testing.T) {
 	}
 }
 
+// A handler may call its own server, as a bystander in the same process would.
+func TestClosingAServerKeepsItsClientsWhileCallsUseThem(t *testing.T) {
+	server := trunkline.Must(trunkline.NewServer("server", "1.0.0", trunkline.ServerOptions{}))
+	inside, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	connected(t, inside, err)
+	begun := make(chan struct{})
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "inner"}, func(context.Context, *trunkline.Call, struct{}) (string, error) {
+		close(begun)
+		time.Sleep(200 * time.Millisecond)
+		return "done", nil
+	}))
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "outer"}, func(ctx context.Context, _ *trunkline.Call, _ struct{}) (string, error) {
+		result, err := inside.CallTool(ctx, "inner", nil)
+		if err != nil {
+			return "", err
+		}
+		return result.Content.Text(), nil
+	}))
+	listener := trunkline.Must(server.Listen(trunkline.HTTPOptions{Port: -1}))
+	outside, err := trunkline.Connect(t.Context(), listener.URL(), trunkline.ClientOptions{})
+	connected(t, outside, err)
+	ended := make(chan error, 1)
+	go func() {
+		result, err := outside.CallTool(t.Context(), "outer", nil)
+		if err == nil && result.Content.Text() != "done" {
+			err = errors.New(result.Content.Text())
+		}
+		ended <- err
+	}()
+	<-begun
+	if err := errors.Join(server.Close(t.Context()), <-ended); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestTheContextOfASecondCloseCounts(t *testing.T) {
 	server, opened, _, _ := held(t, 1, 20*time.Second)
 	atOnce, cancel := context.WithCancel(t.Context())

@@ -3,6 +3,7 @@ package trunkline
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/signal"
 	"strings"
@@ -18,8 +19,8 @@ type Server struct {
 	owner
 	drain    uint64
 	lifespan atomic.Pointer[lifespan]
-	// users are its listeners and clients in memory, and how they close.
-	users sync.Map
+	// Those that are open; the clients are those in memory.
+	listeners, clients sync.Map
 }
 
 // NewServer creates a server.
@@ -48,19 +49,35 @@ func NewServer(name, version string, options ServerOptions) (*Server, error) {
 	return &Server{owner: owner{what: "server", object: made}, drain: drain}, nil
 }
 
-// Close ends the listeners and the clients in memory, and frees the server. Calls in flight get until
-// the context ends to complete, but at most as long as the option DrainDeadline.
+// Close ends the listeners, then the clients in memory, which their calls may use, and frees the
+// server. Calls of listeners get until the context ends to complete, but at most as long as the option
+// DrainDeadline.
 func (server *Server) Close(ctx context.Context) error {
-	var ends []func(context.Context) error
-	for _, end := range server.users.Range {
-		ends = append(ends, end.(func(context.Context) error))
+	err := errors.Join(
+		together(keys[*Listener](&server.listeners), func(listener *Listener) error { return listener.Close(ctx) }),
+		together(keys[*Client](&server.clients), (*Client).Close),
+	)
+	freed := make(chan struct{})
+	go func() {
+		defer close(freed)
+		server.release(c.ServerFree)
+		if span := server.lifespan.Load(); span != nil {
+			span.end()
+		}
+	}()
+	select {
+	case <-freed:
+		return err
+	case <-time.After(endGrace):
+		return errors.Join(err, &Error{Kind: ErrTimeout, Message: "the lifespan of the server does not return"})
 	}
-	err := together(ends, func(end func(context.Context) error) error { return end(ctx) })
-	server.release(c.ServerFree)
-	if span := server.lifespan.Load(); span != nil {
-		span.end()
+}
+
+func keys[T any](all *sync.Map) (found []T) {
+	for key := range all.Range {
+		found = append(found, key.(T))
 	}
-	return err
+	return found
 }
 
 // CheckStore checks whether the store of the server keeps its contract, and returns what it found to
@@ -150,7 +167,7 @@ func (server *Server) listener(made uintptr, err error) (*Listener, error) {
 	listener := &Listener{owner: owner{what: "listener", object: made}, server: server, url: c.PlainListenerUrl(made)}
 	listener.done = listener.until(c.ListenerClosed)
 	listener.close = sync.OnceValue(listener.end)
-	server.users.Store(listener, listener.Close)
+	server.listeners.Store(listener, nil)
 	return listener, nil
 }
 
@@ -175,7 +192,7 @@ func (listener *Listener) end() error {
 		err = c.ListenerEnd(&listener.owner)
 	}
 	listener.release(c.ListenerFree)
-	listener.server.users.Delete(listener)
+	listener.server.listeners.Delete(listener)
 	return err
 }
 
