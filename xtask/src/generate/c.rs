@@ -1,7 +1,8 @@
 //! Generates the files of the C library from the surface: result codes, options, operations. The
 //! templates next to this file contain their text, and their comments become the header's.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use anyhow::{Result, bail};
 use minijinja::value::{Serde, Value};
@@ -9,7 +10,7 @@ use minijinja::{Environment, context};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use super::surface::{ErrorKind, Field, Model, Operation, Presence, Surface, Type, Unit};
+use super::surface::{Field, Surface, Type, Unit};
 use super::text::{lowered, marked, prefixed, snake, wrapped};
 use super::{File, MARK, templates};
 use crate::stamp::files_under;
@@ -31,18 +32,10 @@ pub(crate) fn render(workspace: &Workspace, printed: &Value, surface: &Surface) 
     for (number, field) in limits.iter().filter_map(|field| Some((field.limit?, field))) {
         names[number - 1] = &field.json;
     }
-    let hooks = HOOKS.map(|(name, record)| json!({ "name": name, "fields": hook_fields(fields(surface, record)) }));
     let rows = surface.operations.iter().filter(|row| row.fixed.is_empty());
     let methods: BTreeMap<String, &str> = rows.map(|row| (row.name.to_uppercase(), &*row.method)).collect();
     let own = templates::value(json!({
         "methods": methods,
-        "version": env!("CARGO_PKG_VERSION"),
-        "results": results(&surface.errors),
-        "groupServer": fields(surface, "GroupServer"),
-        "notifyCall": fields(surface, "NotifyCall"),
-        "notifyServer": hook_fields(fields(surface, "NotifyServer")),
-        "hooks": hooks,
-        "failures": failures(surface),
         "limitNames": names,
         "limits": numbered(&limits)?,
         "optionObjects": objects,
@@ -83,19 +76,15 @@ fn environment(workspace: &Workspace) -> Result<Environment<'static>> {
     let lines = |doc: &str| wrapped(&marked(doc, DEPRECATED), WIDTH).join("\n * ").replace(" \n", "\n");
     environment.add_filter("lines", move |doc: String| lines(&doc));
     environment.add_filter("sets", |doc: String| sets(&doc));
+    environment.add_filter("sets_whether", |doc: String| sets_whether(&doc));
+    environment.add_filter("adds", |doc: String| adds(&doc));
+    environment.add_filter("with_default", |doc: String, Serde(field): Serde<Field>| with_default(&field, &doc));
     environment.add_filter("lowered", |doc: String| lowered(&doc));
-    environment.add_filter("described", |Serde(field): Serde<Field>| format!("- `{}`: {}", field.json, field.doc));
-    environment.add_filter("documented_params", |Serde(row): Serde<Params>| documented(&row));
-    environment.add_filter("built", |Serde(row): Serde<Params>| built(&row));
-    environment.add_filter("needed", |Serde(row): Serde<Params>| needed(&row));
-    environment.add_filter("fixed_members", |Serde(row): Serde<Operation>| fixed(&row));
+    environment.add_filter("singular", |member: String| singular_of(&member));
+    environment.add_filter("given_by", |Serde(field): Serde<Field>| given_by(&field));
+    environment.add_filter("setter_name", |Serde(field): Serde<Field>| setter_name(&field));
+    environment.add_filter("result_name", |kind: String| result_name(&kind));
     Ok(environment)
-}
-
-/// The parameters of an operation.
-#[derive(Deserialize)]
-struct Params {
-    params: Vec<Field>,
 }
 
 /// Converts a Rust doc comment to a C comment. List items begin with a hyphen.
@@ -110,284 +99,98 @@ fn comment(text: &str, indent: usize) -> String {
     prefixed(&lines, &format!("{}/// ", " ".repeat(indent))).trim_end().to_owned()
 }
 
-/// The results that only C has, in addition to the error kinds: number, name and documentation.
-const OWN_RESULTS: [(u8, &str, &str); 6] = [
-    (0, "ok", "The function succeeded."),
-    (100, "null", "A required pointer is NULL."),
-    (101, "panic", "The library panicked; the panic was contained, and the process continues."),
-    (102, "done", "The call is already completed, was cancelled, or its connection has ended."),
-    (103, "notFound", "There is no such value, or it has another type."),
-    (104, "toolFailed", "The tool reported a failure (`isError`); the message is its text."),
-];
-
-/// Every result by its number.
-fn results(kinds: &[ErrorKind]) -> Vec<Json> {
-    let own = OWN_RESULTS.iter().map(|(number, name, doc)| (*number, *name, (*doc).to_owned()));
-    let shared = kinds.iter().map(|kind| (kind.c_code, kind.kind.as_str(), doc_of(kind)));
-    let mut results: Vec<_> = own.chain(shared).collect();
-    results.sort_by_key(|(number, ..)| *number);
-    let named = |(number, kind, doc)| json!({ "number": number, "kind": kind, "name": result_name(kind), "doc": doc });
-    results.into_iter().map(named).collect()
-}
-
-fn doc_of(kind: &ErrorKind) -> String {
-    let more = match kind.kind.as_str() {
-        "protocol" => " See `trunkline_error_code`.",
-        "transport" => " See `trunkline_error_json`.",
-        "suspended" => " See `trunkline_answer_callback`.",
-        _ => "",
-    };
-    format!("{}{more}", kind.doc)
-}
-
 pub(super) fn result_name(kind: &str) -> String {
     let name = if kind == "version" { "version_mismatch".to_owned() } else { snake(kind) };
     format!("TRUNKLINE_{}", name.to_uppercase())
 }
 
-/// The constant members, such as `"mode": "url"`.
-fn fixed(operation: &Operation) -> String {
-    let members: Vec<_> = operation.fixed.iter().map(|(name, value)| format!("`\"{name}\": {value}`")).collect();
-    members.join(", ")
-}
-
-/// The required members.
-fn needed(operation: &Params) -> String {
-    let needed = operation.params.iter().filter(|field| matches!(field.presence, Presence::Required | Presence::List));
-    needed.map(|field| format!("`{}`", field.json)).collect::<Vec<_>>().join(" and ")
-}
-
-/// The documentation of the parameters, one item each.
-fn documented(operation: &Params) -> String {
-    let lines = operation.params.iter().map(|field| {
-        let form = match (is_text(field), field.presence) {
-            (true, _) => String::new(),
-            (false, Presence::Required) => " JSON.".to_owned(),
-            (false, _) => " JSON, or empty for none.".to_owned(),
-        };
-        format!("- `{}`: {}{form}\n", field.name, field.doc)
-    });
-    let lines: String = lines.collect();
-    if lines.is_empty() { lines } else { lines + "\n" }
-}
-
-fn is_text(field: &Field) -> bool {
-    field.ty == Type::String
-}
-
-/// The expression that builds the params from arguments.
-fn built(operation: &Params) -> String {
-    let members = operation.params.iter().map(|Field { name, json, presence, .. }| (name, json, *presence));
-    let calls: String = members
-        .zip(&operation.params)
-        .map(|((name, json, presence), field)| match (is_text(field), presence == Presence::Required) {
-            (true, _) => format!(".text(\"{json}\", text!({name}))"),
-            (false, true) => format!(".required(\"{json}\", \"{name}\", text!({name}))?"),
-            (false, false) => format!(".optional(\"{json}\", \"{name}\", text!({name}))?"),
-        })
-        .collect();
-    format!("ParamsBuilder::default(){calls}")
+/// How C sets the options: `c/options.json`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Options {
+    objects: Vec<Object>,
+    /// Options that functions in `options.rs` set, with those functions.
+    by_hand: BTreeMap<String, String>,
 }
 
 /// An options object of C: its name, and where its members are declared.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Object {
-    name: &'static str,
-    sources: &'static [Source],
+    name: String,
+    sources: Vec<Source>,
+    #[serde(default)]
+    together: Vec<Together>,
 }
 
 /// Members generated from a declaration.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Source {
     /// The name of the options, message or model.
-    record: &'static str,
+    record: String,
     /// The member of the Rust struct that stores them.
-    place: &'static str,
+    place: String,
     /// Members without a generated setter: they are passed as other arguments, or several are set
-    /// by one function in `options.rs`.
-    except: &'static [&'static str],
+    /// by one function.
+    #[serde(default)]
+    except: BTreeSet<String>,
     /// Numeric members are limits, set by one function.
+    #[serde(default)]
     limits: bool,
     /// Appended to each comment.
-    note: &'static str,
+    #[serde(default)]
+    note: String,
 }
-
-const OBJECTS: [Object; 5] = [
-    Object {
-        name: "server",
-        sources: &[
-            Source { record: "Implementation", place: "info", except: &["name", "version"], limits: false, note: "" },
-            Source {
-                record: "RegisterServer",
-                place: "registration",
-                except: &["info", "options", "store"],
-                limits: false,
-                note: "",
-            },
-            Source {
-                record: "ServerOptions",
-                place: "given",
-                except: &["ttlMs", "cacheScope"],
-                limits: true,
-                note: "",
-            },
-        ],
-    },
-    Object {
-        name: "tool",
-        sources: &[
-            Source {
-                record: "RegisterTool",
-                place: "given",
-                except: &["server", "tool", "lane", "replaces", "explains"],
-                limits: false,
-                note: "",
-            },
-            Source { record: "ToolOptions", place: "given", except: &[], limits: false, note: "" },
-        ],
-    },
-    Object {
-        name: "http",
-        sources: &[Source {
-            record: "HttpOptions",
-            place: "given",
-            except: &["unix", "unixMode", "sse", "messages", "replayEvents", "replayBytes"],
-            limits: false,
-            note: "",
-        }],
-    },
-    Object {
-        name: "client",
-        sources: &[
-            Source { record: "ClientOptions", place: "given", except: &["info"], limits: false, note: "" },
-            Source {
-                record: "EndpointOptions",
-                place: "endpoint",
-                except: &["url"],
-                limits: false,
-                note: " For HTTP; in a configuration or a group, the default for its servers.",
-            },
-            Source {
-                record: "ChildOptions",
-                place: "child",
-                except: &["command"],
-                limits: false,
-                note: " For child processes; in a configuration or a group, the default for its servers.",
-            },
-        ],
-    },
-    Object {
-        name: "request",
-        sources: &[
-            Source {
-                record: "Request",
-                place: "message",
-                except: &["method", "params", "progress", "wait", "causes", "trace", "notification", "wrapResult"],
-                limits: false,
-                note: "",
-            },
-            Source { record: "RequestOptions", place: "message.options", except: &[], limits: false, note: "" },
-            Source {
-                record: "InputOptions",
-                place: "message.options",
-                except: &["inputResponses", "requestState"],
-                limits: false,
-                note: "",
-            },
-            Source {
-                record: "InputOptions",
-                place: "message.options.input_responses",
-                except: &["manualInput"],
-                limits: false,
-                note: "",
-            },
-            Source { record: "CacheOptions", place: "message.options", except: &[], limits: false, note: "" },
-        ],
-    },
-];
 
 /// Options set by one function, because one is of little use without the others.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Together {
-    object: &'static str,
     /// The record that declares the options.
-    record: &'static str,
-    members: &'static [&'static str],
+    record: String,
+    members: Vec<String>,
     /// The name after `set_`.
-    name: &'static str,
-    doc: &'static str,
+    name: String,
+    doc: String,
 }
 
-const TOGETHER: [Together; 3] = [
-    Together {
-        object: "server",
-        record: "ServerOptions",
-        members: &["ttlMs", "cacheScope"],
-        name: "cache",
-        doc: "Sets how long clients may cache lists and the server's description of itself. Resources have their own \
-              settings: `trunkline_server_add`.",
-    },
-    Together {
-        object: "http",
-        record: "HttpOptions",
-        members: &["unix", "unixMode"],
-        name: "unix",
-        doc: "Listens on a Unix socket instead of an address.",
-    },
-    Together {
-        object: "http",
-        record: "HttpOptions",
-        members: &["replayEvents", "replayBytes"],
-        name: "replay",
-        doc: "Sets how many events each session keeps for reconnecting clients; 0 keeps none.",
-    },
-];
-
-/// The option that is a number in C, as for `chmod`, and octal digits in JSON.
-const FILE_MODE: &str = "unixMode";
-
-/// The prefix of paths in a message with typed members; other members are JSON.
-const TYPED: &str = "message";
-
-/// Options of which several are set by one function in `options.rs`.
-const BY_HAND: [(&[&str], &str); 2] =
-    [(&["sse", "messages"], "http_options_set_sse"), (&["info"], "client_options_set_info")];
+static OPTIONS: LazyLock<Options> =
+    LazyLock::new(|| serde_json::from_str(include_str!("c/options.json")).expect("c/options.json has options"));
 
 /// Lists that are passed as a whole, as a JSON array.
 const WHOLE_LISTS: [&str; 1] = ["scopes"];
 
-/// The objects of options with their setters, and the limits of servers.
+/// The objects of options with their members, and the limits of servers.
 fn option_objects(surface: &Surface) -> (Vec<Json>, Vec<&Field>) {
     let (mut objects, mut limits) = (Vec::new(), Vec::new());
-    for Object { name, sources } in &OBJECTS {
-        let (mut setters, mut places) = (Vec::new(), BTreeMap::new());
+    for Object { name, sources, together } in &OPTIONS.objects {
+        let mut set = Vec::new();
         for (number, source) in sources.iter().enumerate() {
             // A message also has the fields of its options.
             let follows = |field: &Field| {
-                let mut later = sources[number + 1..].iter().flat_map(|later| fields(surface, later.record));
-                ["Request", "RegisterTool"].contains(&source.record) && later.any(|other| other.json == field.json)
+                let mut later = sources[number + 1..].iter().flat_map(|later| fields(surface, &later.record));
+                ["Request", "RegisterTool"].contains(&&*source.record) && later.any(|other| other.json == field.json)
             };
-            let given = fields(surface, source.record).iter();
-            let given = given.filter(|field| !source.except.contains(&&*field.json) && !follows(field));
-            places.insert(source.place, given.clone().map(|field| &field.json).collect::<Vec<_>>());
+            let given = fields(surface, &source.record).iter();
+            let given = given.filter(|field| !source.except.contains(&field.json) && !follows(field));
             let (numbers, others): (Vec<_>, Vec<_>) = given.partition(|field| source.limits && is_number(field));
             limits.extend(numbers);
-            setters.extend(others.into_iter().map(|field| setter(source, field)));
+            set.push(json!({ "place": source.place, "note": source.note, "fields": others }));
         }
-        setters.extend(
-            TOGETHER.iter().filter(|options| options.object == *name).map(|options| together(surface, options)),
-        );
-        objects.push(json!({ "name": name, "setters": setters, "places": places }));
+        let together = together.iter().map(|Together { record, members, name, doc }| {
+            let of = |json: &String| fields(surface, record).iter().find(|field| field.json == *json);
+            let fields: Vec<_> = members.iter().map(|json| of(json).expect("the option is declared")).collect();
+            json!({ "name": name, "doc": doc, "fields": fields })
+        });
+        objects.push(json!({ "name": name, "sources": set, "together": together.collect::<Vec<_>>() }));
     }
     (objects, limits)
 }
 
 fn fields<'a>(surface: &'a Surface, name: &str) -> &'a [Field] {
-    let mut records = surface.options.iter().chain(&surface.messages);
-    let models = || {
-        surface.models.iter().find_map(|model| match model {
-            Model::Object(object) if object.name == name => Some(&*object.fields),
-            _ => None,
-        })
-    };
-    let found = records.find(|record| record.name == name).map(|record| &*record.fields).or_else(models);
+    let record = surface.options.iter().chain(&surface.messages).find(|record| record.name == name);
+    let found = record.map(|record| &record.fields).or_else(|| surface.object(name).map(|object| &object.fields));
     found.unwrap_or_else(|| panic!("the surface has no {name}"))
 }
 
@@ -412,24 +215,36 @@ fn numbered(limits: &[&Field]) -> Result<Vec<Json>> {
 
 /// The function that sets an option, without `trunkline_`, or its limit, if C has one.
 pub(crate) fn option(record: &str, field: &Field) -> Option<String> {
-    let name = &field.json.as_str();
-    if let Some(together) = TOGETHER.iter().find(|row| row.record == record && row.members.contains(name)) {
-        return Some(format!("{}_options_set_{}", together.object, together.name));
+    let name = &field.json;
+    for object in &OPTIONS.objects {
+        if let Some(row) = object.together.iter().find(|row| row.record == record && row.members.contains(name)) {
+            return Some(format!("{}_options_set_{}", object.name, row.name));
+        }
     }
     let message = record.strip_suffix("Options").unwrap_or(record);
-    let (object, source) = OBJECTS.iter().find_map(|object| {
-        let mut sources = object.sources.iter().filter(|source| [record, message].contains(&source.record));
+    let (object, source) = OPTIONS.objects.iter().find_map(|object| {
+        let mut sources = object.sources.iter().filter(|source| [record, message].contains(&&*source.record));
         let source = sources.clone().find(|source| !source.except.contains(name)).or_else(|| sources.next())?;
-        Some((object.name, source))
+        Some((&object.name, source))
     })?;
-    match source {
-        Source { limits: true, .. } if is_number(field) => {
-            Some(format!("TRUNKLINE_LIMIT_{}", snake(name).to_uppercase()))
-        }
-        Source { except, .. } if except.contains(name) => {
-            BY_HAND.iter().find(|(options, ..)| options.contains(name)).map(|(_, function)| (*function).to_owned())
-        }
-        _ => Some(format!("{object}_options_{}", setter_name(field))),
+    if source.limits && is_number(field) {
+        Some(format!("TRUNKLINE_LIMIT_{}", snake(name).to_uppercase()))
+    } else if source.except.contains(name) {
+        OPTIONS.by_hand.get(name).cloned()
+    } else {
+        Some(format!("{object}_options_{}", setter_name(field)))
+    }
+}
+
+/// What the setter of an option takes: one of several items, members by name, or the whole value.
+fn given_by(field: &Field) -> &'static str {
+    match &field.ty {
+        Type::List(items) if **items == Type::String && !WHOLE_LISTS.contains(&&*field.json) => "item",
+        // Input responses are passed together.
+        Type::Map(_) if field.json != "inputResponses" => "name",
+        // Empty by default.
+        Type::Object if field.default.as_ref().is_some_and(Json::is_object) => "name",
+        _ => "value",
     }
 }
 
@@ -437,14 +252,10 @@ pub(crate) fn option(record: &str, field: &Field) -> Option<String> {
 fn setter_name(field: &Field) -> String {
     let member = snake(&field.json);
     let singular = singular_of(&member);
-    match &field.ty {
-        Type::List(_) if is_one_by_one(field) => match singular.strip_prefix("allowed_") {
-            Some(allowed) => format!("allow_{allowed}"),
-            None => format!("add_{singular}"),
-        },
-        // Input responses are passed together.
-        Type::Map(_) if field.json == "inputResponses" => format!("set_{member}"),
-        Type::Map(_) | Type::Object if is_by_name(field) => format!("set_{singular}"),
+    match (given_by(field), singular.strip_prefix("allowed_")) {
+        ("item", Some(allowed)) => format!("allow_{allowed}"),
+        ("item", None) => format!("add_{singular}"),
+        ("name", _) => format!("set_{singular}"),
         _ => format!("set_{member}"),
     }
 }
@@ -457,135 +268,14 @@ fn singular_of(member: &str) -> String {
     }
 }
 
-/// Returns whether the option is a list of strings to which a function adds one.
-fn is_one_by_one(field: &Field) -> bool {
-    matches!(&field.ty, Type::List(items) if **items == Type::String) && !WHOLE_LISTS.contains(&&*field.json)
-}
-
-/// The setter of an option: its name without that of its object, comment, arguments and effect.
-fn setter(source: &Source, field: &Field) -> Json {
-    let Source { place, note, .. } = source;
-    let member = match field.json.as_str() {
-        // `stderr` is a macro in stdio.h.
-        "stderr" => "destination".to_owned(),
-        // `requires` is a keyword since C++20.
-        "requires" => "capabilities".to_owned(),
-        json => snake(json),
-    };
-    let (doc, arguments, change) = match place.starts_with(TYPED) {
-        true => typed_setter(field, &member),
-        false => json_setter(field, &member),
-    };
-    let change = format!("options.{place}.{change}");
-    json!({ "function": setter_name(field), "doc": doc + note, "arguments": arguments, "change": change })
-}
-
-/// The comment, the arguments and the effect on a typed member of a message.
-fn typed_setter(field: &Field, member: &str) -> (String, String, String) {
-    let (doc, ty, value) = match &field.ty {
-        Type::Boolean => (sets_whether(field), "bool", member.to_owned()),
-        Type::Duration => {
-            (with_default(field, &sets(&field.doc)), "u64", format!("Some(Time::from_millis({member}).0)"))
-        }
-        Type::Json => {
-            let value = format!("Some(parsed(\"{member}\", text!({member}))?)");
-            (format!("{} JSON.", sets(&field.doc)), "trunkline_str", value)
-        }
-        Type::Map(_) => {
-            let value = format!("Some(read(\"{member}\", text!({member}))?)");
-            (format!("{} A JSON object.", sets(&field.doc)), "trunkline_str", value)
-        }
-        _ => (sets(&field.doc), "trunkline_str", format!("Some(text!({member}).into())")),
-    };
-    (doc, format!("{member}: {ty},"), format!("{} = {value}", field.name))
-}
-
-/// The comment, the arguments and the effect on an object of JSON.
-fn json_setter(field: &Field, member: &str) -> (String, String, String) {
-    let Field { json, doc, ty, .. } = field;
-    let put = |ty: &str, value: &str| (format!("{member}: {ty},"), format!("put(\"{json}\", {value})"));
-    let (doc, (arguments, change)) = match ty {
-        Type::Boolean => (sets_whether(field), put("bool", member)),
-        Type::Integer | Type::Duration => (with_default(field, &sets(doc)), put("u64", member)),
-        Type::List(_) if is_one_by_one(field) => {
-            let singular = singular_of(member);
-            let change = format!("push(\"{json}\", text!({singular}))");
-            (adds(doc), (format!("{singular}: trunkline_str,"), change))
-        }
-        // Settings by name.
-        Type::Map(values) if **values == Type::String => {
-            let change = format!("put_in(\"{json}\", text!(name), text!(value))");
-            (adds(doc), ("name: trunkline_str, value: trunkline_str,".to_owned(), change))
-        }
-        Type::Map(_) | Type::Object if is_by_name(field) => {
-            let change = format!("put_in(\"{json}\", text!(name), parsed(\"settings\", text!(settings))?)");
-            let doc = format!("{} The settings are a JSON object.", adds(doc));
-            (doc, ("name: trunkline_str, settings: trunkline_str,".to_owned(), change))
-        }
-        ty if matches!(ty, Type::String | Type::Values(_)) || is_text_model(field) => {
-            (with_default(field, &sets(doc)), put("trunkline_str", &format!("text!({member})")))
-        }
-        ty => {
-            let form = if matches!(ty, Type::List(_)) { "A JSON array." } else { "JSON." };
-            let value = format!("parsed(\"{member}\", text!({member}))?");
-            (format!("{} {form}", sets(doc)), put("trunkline_str", &value))
-        }
-    };
-    (doc, arguments, change)
-}
-
 /// The comment of a boolean option.
-fn sets_whether(field: &Field) -> String {
-    let doc = &field.doc;
+fn sets_whether(doc: &str) -> String {
     let sentence = match ["Whether ", "`true` if ", "`true` "].iter().find_map(|start| doc.strip_prefix(start)) {
         Some(rest) => rest.to_owned(),
         None if doc.starts_with("The ") || doc.starts_with("On ") => lowered(doc),
         None => format!("to {}", lowered(doc)),
     };
-    with_default(field, &format!("Sets whether {sentence}"))
-}
-
-/// The setter of options that are set together. Empty strings leave the defaults.
-fn together(surface: &Surface, Together { record, members, name, doc, .. }: &Together) -> Json {
-    let (mut documented, mut declared, mut changes) = (String::new(), String::new(), String::new());
-    for json in *members {
-        let field = fields(surface, record).iter().find(|field| field.json == *json).expect("the option is declared");
-        let member = snake(json);
-        let argument = argument(&member);
-        let described = with_default(field, &field.doc);
-        let (ty, doc, change) = if *json == FILE_MODE {
-            let (permissions, _) = field.doc.split_once(';').expect("the form in JSON is behind it");
-            (
-                "u32",
-                format!("{permissions}, such as 0660. 0: 0600."),
-                format!("if {argument} != 0 {{ options.given.put(\"{json}\", format!(\"{{{argument}:o}}\")); }}\n"),
-            )
-        } else if is_number(field) {
-            ("u64", described, format!("options.given.put(\"{json}\", {argument});\n"))
-        } else {
-            (
-                "trunkline_str",
-                described + if field.default.is_some() { " Empty: the default." } else { "" },
-                format!("options.given.put_unless_empty(\"{json}\", text!({argument}));\n"),
-            )
-        };
-        documented += &format!("\n- `{argument}`: {doc}");
-        declared += &format!("{argument}: {ty},\n");
-        changes += &change;
-    }
-    let doc = format!("{doc}\n{documented}");
-    json!({ "function": format!("set_{name}"), "doc": doc, "arguments": declared, "change": format!("{{ {changes} }}") })
-}
-
-/// Returns whether members are set one by one: those of a map, or of an object that is empty by
-/// default.
-fn is_by_name(field: &Field) -> bool {
-    matches!(field.ty, Type::Map(_)) || field.default.as_ref().is_some_and(serde_json::Value::is_object)
-}
-
-/// Returns whether the type is a model with a few string values.
-fn is_text_model(field: &Field) -> bool {
-    ["logLevel", "onDuplicate", "revision", "stderr"].contains(&field.json.as_str())
+    format!("Sets whether {sentence}")
 }
 
 fn sets(doc: &str) -> String {
@@ -608,112 +298,10 @@ fn with_default(field: &Field, doc: &str) -> String {
         None => "",
     };
     let default = match &field.default {
-        None | Some(serde_json::Value::Null) => String::new(),
+        None | Some(Json::Null) => String::new(),
         Some(default) => format!(" Default {default}."),
     };
     format!("{doc}{unit}{default}")
-}
-
-/// The error kinds whose functions take more than a message: the members before the message and
-/// those after it.
-const FAILURE_MEMBERS: [(&str, &[&str], &[&str]); 2] =
-    [("invalid", &["path"], &[]), ("protocol", &["code"], &["data"])];
-
-/// The functions that fail a call, one for each error kind.
-fn failures(surface: &Surface) -> Vec<Json> {
-    let kinds = surface.models.iter().find_map(|model| match model {
-        Model::Values(values) if values.name == "FailKind" => Some(values),
-        _ => None,
-    });
-    let kinds = kinds.expect("the surface has the kinds of failures");
-    kinds.values.iter().map(|kind| failure(kind, &kinds.value_docs[kind], fields(surface, "Fail"))).collect()
-}
-
-fn failure(kind: &str, doc: &Json, members: &[Field]) -> Json {
-    let (before, behind) = FAILURE_MEMBERS
-        .iter()
-        .find(|(name, ..)| *name == kind)
-        .map_or((&[][..], &[][..]), |(_, before, behind)| (*before, *behind));
-    let names = before.iter().chain(&["message"]).chain(behind);
-    let found: Vec<&Field> = names
-        .map(|name| members.iter().find(|field| field.name == *name).expect("failures have that member"))
-        .collect();
-    json!({
-        "kind": kind,
-        "doc": doc,
-        "canBeWrong": found.iter().any(|field| field.ty == Type::Json),
-        "declared": found.iter().map(|field| format!("{}: {}, ", field.name, failure_type(field))).collect::<String>(),
-        "members": found.into_iter().map(failure_member).collect::<Vec<_>>(),
-    })
-}
-
-fn failure_type(field: &Field) -> &'static str {
-    if field.ty == Type::Integer { "i64" } else { "trunkline_str" }
-}
-
-/// A member of an error, and the expression of its value unless it is the message.
-fn failure_member(field: &Field) -> Json {
-    let name = &field.name;
-    let doc = capitalized(field.doc.split_once(": ").map_or(&*field.doc, |(_, doc)| doc));
-    let (form, value) = match (&field.ty, field.presence) {
-        (Type::Integer, _) => ("", format!("Some({name})")),
-        (Type::Json, _) => (" JSON, or empty for none.", format!("parsed_or_none(\"{name}\", text!({name}))?")),
-        (_, Presence::Required) => ("", String::new()),
-        _ => (
-            " Example: \"/city\". Empty if all of them are invalid.",
-            format!("Some(text!({name}).to_owned()).filter(|{name}| !{name}.is_empty())"),
-        ),
-    };
-    json!({ "name": name, "doc": format!("{doc}{form}"), "value": value })
-}
-
-fn capitalized(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}
-
-/// A feature or hook whose registration has additional members, and its message.
-const HOOKS: [(&str, &str); 4] = [
-    ("completion", "RegisterCompletion"),
-    ("provider", "RegisterProvider"),
-    ("middleware", "RegisterMiddleware"),
-    ("requestHandler", "RegisterRequestHandler"),
-];
-
-/// Members of registrations that are not arguments: the common ones, and those that
-/// `trunkline_server_add` takes.
-const IMPLIED: [&str; 4] = ["server", "lane", "scopes", "timeoutMs"];
-
-/// Members whose names are not suitable as argument names in C.
-const ARGUMENTS: [(&str, &str); 6] = [
-    ("of", "category"),
-    ("list_changed", "category"),
-    ("resource_updated", "uri"),
-    ("elicitation_complete", "id"),
-    // GNU C defines a macro `unix`.
-    ("unix", "path"),
-    ("unix_mode", "mode"),
-];
-
-fn argument(name: &str) -> &str {
-    let named = ARGUMENTS.iter().find(|(member, _)| *member == name);
-    named.map_or(name, |(_, argument)| argument)
-}
-
-/// The members that are arguments in C.
-fn hook_fields(fields: &[Field]) -> Vec<Json> {
-    let given = fields.iter().filter(|field| !IMPLIED.contains(&&*field.json));
-    let argued = |field: &Field| {
-        json!({
-            "name": field.name,
-            "json": field.json,
-            "doc": field.doc,
-            "argument": argument(&field.name),
-            "text": is_text(field),
-            "required": field.presence == Presence::Required,
-        })
-    };
-    given.map(argued).collect()
 }
 
 #[cfg(test)]

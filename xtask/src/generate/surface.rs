@@ -20,12 +20,7 @@ pub(crate) struct Surface {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub(crate) struct ErrorKind {
-    /// The code on the bridge, such as `timeout`.
-    pub(crate) kind: String,
-    pub(crate) c_code: u8,
-    pub(crate) doc: String,
     /// The members that the library sets in its `data`.
     pub(crate) facts: Vec<Field>,
 }
