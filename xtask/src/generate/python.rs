@@ -4,13 +4,14 @@
 
 mod unasync;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use anyhow::Result;
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, context};
-use serde::Serialize;
-use serde_json::json;
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
 
 use super::surface::{Caller, Field, Model, ObjectModel, Operation, Presence, Surface, Type, Unit};
 use super::text::{marked, pascal, snake, wrapped};
@@ -18,20 +19,6 @@ use super::{File, MARK, templates};
 use crate::workspace::Workspace;
 
 const PACKAGE: &str = "bindings-python/python/trunkline/_internal";
-
-/// Directories in which every file is generated.
-const FOLDERS: [&str; 10] = [
-    "bindings-python/python/trunkline/_internal/_generated",
-    "bindings-python/python/trunkline/_internal/client/_async/_generated",
-    "bindings-python/python/trunkline/_internal/client/_generated",
-    "bindings-python/python/trunkline/_internal/client/_sync",
-    "bindings-python/python/trunkline/_internal/client_group/_async/_generated",
-    "bindings-python/python/trunkline/_internal/client_group/_generated",
-    "bindings-python/python/trunkline/_internal/client_group/_sync",
-    "bindings-python/python/trunkline/_internal/client_requests/_generated",
-    "bindings-python/python/trunkline/_internal/context/_async/_generated",
-    "bindings-python/python/trunkline/_internal/context/_sync",
-];
 
 /// The model that Python creates from a class or a JSON Schema.
 const FORM: &str = "FormSchema";
@@ -43,137 +30,58 @@ const PROMPT_RESULT: &str = "GetPromptResult";
 /// Line width of prose in docstrings, without the quotes.
 const PROSE: usize = 94;
 
-/// Models that users write as literals: they are `TypedDict`s with the names of the protocol.
-const DICTS: [&str; 11] = [
-    "Annotations",
-    "CompleteArgument",
-    "CompleteContext",
-    "Icon",
-    "ModelHint",
-    "ModelPreferences",
-    "PromptReference",
-    "ResourceTemplateReference",
-    "ToolAnnotations",
-    "ToolChoice",
-    "ToolExecution",
-];
-
-/// Models with hand-written, idiomatic Python classes, and the one in a module of its own.
-const BY_HAND: [&str; 4] = ["ElicitResult", "EmbeddedResource", PROMPT_RESULT, "ResourceContents"];
-
-/// Models without a Python class: parts of those above, of forms, and of a group, which has its
-/// own.
-const WITHOUT_CLASS: [&str; 12] = [
-    "BlobResourceContents",
-    "Choice",
-    "Choices",
-    "Field",
-    "FormSchema",
-    "GroupServer",
-    "GroupServers",
-    "PromptMessage",
-    "SamplingMessage",
-    "TextResourceContents",
-    "ToolResultContent",
-    "ToolUseContent",
-];
-
-/// Models that are internal to the bridge, and choices for which Python accepts any string; nothing
-/// here imports them.
-const NOT_IN_PYTHON: [&str; 6] = ["FailKind", "InputRequest", "Lane", "Once", "RevisionChoice", "SkillFile"];
-
-/// Unions without a Python alias.
-const WITHOUT_ALIAS: [&str; 2] = ["ResourceContents", "SamplingBlock"];
-
-/// Base classes that add more than fields.
-const BASES: [(&str, &str); 5] = [
-    ("AccessToken", "HasToken"),
-    ("AudioContent", "HasData"),
-    ("CallToolResult", "HasText"),
-    ("CreateMessageResult", "HasText"),
-    ("ImageContent", "HasData"),
-];
-
 /// Optional members that are positional parameters.
 const BY_PLACE: [(&str, &str); 1] = [("Identity", "subject")];
-
-/// A `TypedDict` of options: its name, its record, and the options that it omits because Python
-/// passes them differently.
-const OPTIONS: [(&str, &str, &[&str]); 11] = [
-    ("AuthOptions", "AuthOptions", &["resource", "verifier"]),
-    ("ChildOptions", "ChildOptions", &["command"]),
-    ("ClientOptions", "ClientOptions", &["info", "listen"]),
-    ("DirectoryOptions", "DirectoryOptions", &[]),
-    ("EndpointOptions", "EndpointOptions", &["url"]),
-    ("HttpOptions", "HttpOptions", &[]),
-    ("OAuth", "OAuthOptions", &[]),
-    ("ProxyOptions", "ProxyOptions", &[]),
-    ("RequestHandlerOptions", "RequestHandlerOptions", &[]),
-    ("SkillOptions", "SkillOptions", &[]),
-    ("MountOptions", "HttpOptions", &["host", "port", "unix", "unix_mode", "max_connections"]),
-];
-
-/// The options of servers are separate because of line width.
-const SERVER_OPTIONS: (&str, &str, &[&str]) = ("ServerOptions", "ServerOptions", &[]);
-
-/// Options of a feature: their name, the descriptor, the registration, and the members of the
-/// descriptor that are not options, because they are required or taken from functions.
-const FEATURE_OPTIONS: [(&str, &str, &str, &[&str]); 3] = [
-    ("PromptOptions", "Prompt", "RegisterPrompt", &["arguments"]),
-    // Resources and templates are added by one method.
-    ("ResourceOptions", "Resource", "RegisterResourceTemplate", &["uri"]),
-    ("ToolOptions", "Tool", "RegisterTool", &["execution"]),
-];
 
 /// Members of registrations that users do not set.
 const INTERNAL: [&str; 9] =
     ["server", "lane", "wrap_output", "explains", "tool", "resource", "resource_template", "prompt", "replaces"];
 
-/// Options of features with a different default, meaning or type than in the core.
-const FEATURE_DOCS: [(&str, &str); 7] = [
-    (
-        "complete",
-        "Functions that suggest values while a user types, by the arguments or variables. Each takes the text so far and, if it has a second parameter, the other arguments; it returns texts, or a `Completion`.",
-    ),
-    ("name", "The name for programs. Default: that of the function."),
-    ("description", "The purpose. Default: the docstring."),
-    (
-        "input_schema",
-        "Replaces the schema made from the parameters, which is the default; arguments are then passed as JSON has them.",
-    ),
-    ("output_schema", "Replaces the schema made from the return annotation, which is the default."),
-    ("size", "The size in bytes. Not for templates."),
-    (
-        "visible",
-        "Decides who sees and calls it, for each request: a function of the context and dependencies that returns a `bool`. For others it is not there; an exception, which is logged, counts as False. Default: everybody.",
-    ),
-];
+/// What Python does differently from the declaration: `python/tables.json`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Tables {
+    /// Models that users write as literals: they are `TypedDict`s with the names of the protocol.
+    dicts: BTreeSet<String>,
+    /// Models without a generated class: those with hand-written, idiomatic ones, the one in a
+    /// module of its own, and the parts of these, of forms, and of a group.
+    without_class: BTreeSet<String>,
+    /// Models that are internal to the bridge, and choices for which Python accepts any string;
+    /// nothing here imports them.
+    not_in_python: BTreeSet<String>,
+    /// Unions without a Python alias.
+    without_alias: BTreeSet<String>,
+    /// Base classes that add more than fields.
+    bases: BTreeMap<String, String>,
+    /// The options that Python does not pass differently.
+    options: Vec<Options>,
+    /// Options of features. Resources and templates are added by one method.
+    feature_options: Vec<Options>,
+    /// Options of features with a different default, meaning or type than in the core.
+    feature_docs: BTreeMap<String, String>,
+    /// Defaults of a mounted endpoint, whose path is chosen by a framework.
+    mount_defaults: BTreeMap<String, String>,
+    /// Options whose Python type is more precise, or more permissive, than that of the core.
+    option_types: BTreeMap<String, String>,
+}
 
-/// Defaults of a mounted endpoint, whose path is chosen by a framework.
-const MOUNT_DEFAULTS: [(&str, &str); 3] = [
-    ("path", "every path that the framework gives to the server"),
-    ("sse", "every path that ends with `/sse`"),
-    ("messages", "every path that ends with `/messages`"),
-];
+/// A `TypedDict` of options.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Options {
+    name: String,
+    /// The options of the core, or the descriptor of a feature.
+    record: String,
+    /// The message with further options of a feature.
+    #[serde(default)]
+    registration: String,
+    /// Members that are passed differently, or that are not options.
+    #[serde(default)]
+    without: BTreeSet<String>,
+}
 
-/// Options whose Python type is more precise, or more permissive, than that of the core.
-const OPTION_TYPES: [(&str, &str); 15] = [
-    ("capabilities", "Mapping[str, Any]"),
-    ("complete", "Mapping[str, Callable[..., Any]]"),
-    ("visible", "Callable[..., bool | Awaitable[bool]]"),
-    ("cwd", "str | os.PathLike[str]"),
-    ("dpop_nonce", "bool | bytes | str"),
-    ("input_schema", "Mapping[str, Any]"),
-    ("jwks", "Mapping[str, Any]"),
-    ("output_schema", "Mapping[str, Any]"),
-    ("params_schema", "Mapping[str, Any]"),
-    ("requires", "Mapping[str, Any]"),
-    ("revision", "str"),
-    ("stderr_file", "str | os.PathLike[str]"),
-    ("store", "str | os.PathLike[str]"),
-    ("state_keys", "Sequence[bytes | str]"),
-    ("unix", "str | os.PathLike[str]"),
-];
+static TABLES: LazyLock<Tables> =
+    LazyLock::new(|| serde_json::from_str(include_str!("python/tables.json")).expect("python/tables.json has tables"));
 
 pub(crate) fn render(workspace: &Workspace, printed: &Value, surface: &Surface) -> Result<Vec<File>> {
     let environment = environment(workspace, surface)?;
@@ -189,7 +97,7 @@ pub(crate) fn render(workspace: &Workspace, printed: &Value, surface: &Surface) 
         "classes": classes,
         "public": names.iter().map(|name| aliased(name)).collect::<Vec<_>>(),
         "hidden": surface.models.iter().map(Model::name).filter(|name| !names.contains(name)).collect::<Vec<_>>(),
-        "dicts": DICTS,
+        "dicts": TABLES.dicts,
         "hostParams": params.map(request_model).collect::<Vec<_>>(),
         "promptResult": surface.object(PROMPT_RESULT).map(request_model),
         "optionDicts": option_dicts(surface),
@@ -197,8 +105,8 @@ pub(crate) fn render(workspace: &Workspace, printed: &Value, surface: &Surface) 
     }));
     let context = context! { ..own, ..printed.clone() };
     let mut files = templates::render(&environment, PACKAGE, &context)?;
-    let folders = FOLDERS.iter().filter(|folder| !folder.ends_with("_sync"));
-    files.extend(folders.map(|folder| (format!("{folder}/__init__.py"), String::new())));
+    let folders: BTreeSet<_> = files.iter().filter_map(|(path, _)| Some(path.rsplit_once('/')?.0.to_owned())).collect();
+    files.extend(folders.into_iter().map(|folder| (format!("{folder}/__init__.py"), String::new())));
     files.extend(unasync::twins(workspace, PACKAGE, &files)?);
     Ok(files.into_iter().map(|(path, text)| (path, format!("# {MARK}\n{text}"))).collect())
 }
@@ -211,7 +119,7 @@ fn environment(workspace: &Workspace, surface: &Surface) -> Result<Environment<'
     environment.add_filter("imperative", |text: String| imperative(&text));
     environment.add_filter("arguments", |rows: Vec<Vec<String>>, indent: usize| arguments(indent, &rows));
     let values = surface.models.iter().filter(|model| matches!(model, Model::Values(_))).map(Model::name);
-    let plain: BTreeSet<String> = values.chain(DICTS).map(str::to_owned).collect();
+    let plain: BTreeSet<String> = values.map(str::to_owned).chain(TABLES.dicts.iter().cloned()).collect();
     environment
         .add_filter("members", move |Serde(object): Serde<ObjectModel>| templates::value(members(&object, &plain)));
     environment.add_filter("bases", |name: String, tag: Option<String>| bases(&name, tag.is_some()));
@@ -224,17 +132,18 @@ fn environment(workspace: &Workspace, surface: &Surface) -> Result<Environment<'
 /// Returns whether programs may import a model or an alias of one.
 fn is_public(surface: &Surface, name: &str) -> bool {
     match surface.models.iter().find(|model| model.name() == name) {
-        Some(Model::Values(_)) => !NOT_IN_PYTHON.contains(&name),
+        Some(Model::Values(_)) => !TABLES.not_in_python.contains(name),
         Some(Model::Object(_)) => {
-            surface.host.iter().all(|row| row.params != name) && (DICTS.contains(&name) || has_class(name))
+            surface.host.iter().all(|row| row.params != name) && (TABLES.dicts.contains(name) || has_class(name))
         }
-        Some(Model::Union(_)) => !WITHOUT_ALIAS.contains(&name),
+        Some(Model::Union(_)) => !TABLES.without_alias.contains(name),
         None => false,
     }
 }
 
 fn has_class(name: &str) -> bool {
-    ![&WITHOUT_CLASS[..], &NOT_IN_PYTHON].concat().contains(&name) && !DICTS.contains(&name) && !BY_HAND.contains(&name)
+    let Tables { dicts, without_class, not_in_python, .. } = &*TABLES;
+    [dicts, without_class, not_in_python].iter().all(|others| !others.contains(name))
 }
 
 /// The directive for documentation of deprecated items; its continuation lines are indented.
@@ -306,45 +215,17 @@ fn or_none(field: &Field) -> String {
 /// The base classes of a model's class.
 fn bases(name: &str, has_tag: bool) -> String {
     let base = if has_tag { "Block" } else { "Model" };
-    let first = BASES.iter().find(|(class, _)| *class == name);
-    first.map_or_else(|| base.to_owned(), |(_, first)| format!("{first}, {base}"))
-}
-
-/// A field of a class.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Member {
-    name: String,
-    json: String,
-    #[serde(rename = "type")]
-    ty: String,
-    doc: String,
-    presence: Presence,
-    /// Whether it is a positional parameter; required ones come first.
-    by_place: bool,
-    order: u8,
-    /// The function that converts it, or its items, from JSON.
-    reader: Option<String>,
-    is_dict: bool,
-    is_list: bool,
-    is_one_or_list: bool,
-    is_string: bool,
-    is_time: bool,
-    is_base64: bool,
-    /// Whether items may be strings.
-    takes_text: bool,
-    /// Whether an absent list is an error by the peer.
-    is_needed: bool,
+    TABLES.bases.get(name).map_or_else(|| base.to_owned(), |first| format!("{first}, {base}"))
 }
 
 /// The members of a model; values of `plain` models stay JSON.
-fn members(object: &ObjectModel, plain: &BTreeSet<String>) -> Vec<Member> {
+fn members(object: &ObjectModel, plain: &BTreeSet<String>) -> Vec<Json> {
     // Set by the core, and of no interest to users.
     let fields = object.fields.iter().filter(|field| field.name != "result_type");
     fields.map(|field| member(object, field, plain)).collect()
 }
 
-fn member(object: &ObjectModel, field: &Field, plain: &BTreeSet<String>) -> Member {
+fn member(object: &ObjectModel, field: &Field, plain: &BTreeSet<String>) -> Json {
     // Times are in seconds in Python.
     let time = field.name.strip_suffix("_ms").filter(|_| field.ty == Type::Integer);
     let is_time = time.is_some() || field.unit == Some(Unit::Ms);
@@ -359,57 +240,42 @@ fn member(object: &ObjectModel, field: &Field, plain: &BTreeSet<String>) -> Memb
         Type::List(inner) | Type::OneOrList(inner) => inner.model(),
         ty => ty.model(),
     };
-    let name = time.unwrap_or(&field.name).to_owned();
+    let name = time.unwrap_or(&field.name);
     let presence = field.presence;
-    Member {
-        by_place: matches!(presence, Presence::Required | Presence::List)
-            || BY_PLACE.contains(&(object.name.as_str(), &*name)),
-        order: u8::from(presence != Presence::Required),
-        is_base64: name == "data" && BASES.contains(&(object.name.as_str(), "HasData")),
-        takes_text: object.name == PROMPT_RESULT && name == "messages",
-        name,
-        json: field.json.clone(),
-        ty,
-        doc: if is_time { field.doc.replace("milliseconds", "seconds") } else { field.doc.clone() },
-        presence,
-        is_dict: model.is_some_and(|name| DICTS.contains(&name)),
-        reader: model.and_then(|name| match name {
+    json!({
+        "name": name,
+        "json": field.json,
+        "type": ty,
+        "doc": if is_time { field.doc.replace("milliseconds", "seconds") } else { field.doc.clone() },
+        "presence": presence,
+        // Whether it is a positional parameter; required ones come first.
+        "byPlace": matches!(presence, Presence::Required | Presence::List)
+            || BY_PLACE.contains(&(object.name.as_str(), name)),
+        "order": u8::from(presence != Presence::Required),
+        // The function that converts it, or its items, from JSON.
+        "reader": model.and_then(|name| match name {
             "ContentBlock" | "SamplingBlock" => Some("content_from_json".to_owned()),
             name => (!plain.contains(name)).then(|| format!("{name}.from_json")),
         }),
-        is_list: matches!(field.ty, Type::List(_)),
-        is_one_or_list: matches!(field.ty, Type::OneOrList(_)),
-        is_string: field.ty == Type::String,
-        is_time,
-        // Early servers returned tool results without content; the lists of other results are
-        // essential.
-        is_needed: presence == Presence::List && object.name != "CallToolResult",
-    }
-}
-/// A `TypedDict` of options.
-#[derive(Serialize)]
-struct OptionDict {
-    name: String,
-    doc: String,
-    fields: Vec<OptionField>,
-    /// JSON names of members of the registration; the others belong to the descriptor.
-    registration: Vec<String>,
+        "isDict": model.is_some_and(|name| TABLES.dicts.contains(name)),
+        "isList": matches!(field.ty, Type::List(_)),
+        "isOneOrList": matches!(field.ty, Type::OneOrList(_)),
+        "isString": field.ty == Type::String,
+        "isTime": is_time,
+        "isBase64": name == "data" && TABLES.bases.get(&object.name).is_some_and(|base| base == "HasData"),
+        // Whether items may be strings.
+        "takesText": object.name == PROMPT_RESULT && name == "messages",
+        // Whether an absent list is an error by the peer. Early servers returned tool results
+        // without content; the lists of other results are essential.
+        "isNeeded": presence == Presence::List && object.name != "CallToolResult",
+    })
 }
 
-#[derive(Serialize)]
-struct OptionField {
-    name: String,
-    json: String,
-    #[serde(rename = "type")]
-    ty: String,
-    doc: String,
-}
-
-fn option_dicts(surface: &Surface) -> Vec<OptionDict> {
+fn option_dicts(surface: &Surface) -> Vec<Json> {
     let mut dicts = Vec::new();
-    for (name, record, without) in OPTIONS.into_iter().chain([SERVER_OPTIONS]) {
-        let Some(record) = surface.options.iter().find(|found| found.name == record) else { continue };
-        let fields = record.fields.iter().filter(|field| !without.contains(&field.name.as_str()));
+    for Options { name, record, without, .. } in &TABLES.options {
+        let Some(record) = surface.options.iter().find(|found| found.name == *record) else { continue };
+        let fields = record.fields.iter().filter(|field| !without.contains(&field.name));
         dicts.push(option_dict(name, &record.doc, fields));
     }
     for operation in surface.operations.iter().filter(|operation| operation.name == "sample") {
@@ -418,7 +284,7 @@ fn option_dicts(surface: &Surface) -> Vec<OptionDict> {
         let doc = format!("Options of `{}`. {}", operation.name, operation.doc);
         dicts.push(option_dict(&options_name(operation), &doc, fields));
     }
-    dicts.extend(FEATURE_OPTIONS.iter().filter_map(|feature| feature_options(surface, *feature)));
+    dicts.extend(TABLES.feature_options.iter().filter_map(|feature| feature_options(surface, feature)));
     dicts
 }
 
@@ -427,14 +293,11 @@ fn options_name(operation: &Operation) -> String {
 }
 
 /// The options of a feature.
-fn feature_options(
-    surface: &Surface,
-    (name, descriptor, registration, without): (&str, &str, &str, &[&str]),
-) -> Option<OptionDict> {
-    let descriptor = surface.object(descriptor)?;
-    let registration = surface.messages.iter().find(|record| record.name == registration)?;
+fn feature_options(surface: &Surface, feature: &Options) -> Option<Json> {
+    let descriptor = surface.object(&feature.record)?;
+    let registration = surface.messages.iter().find(|record| record.name == feature.registration)?;
     let mut fields: Vec<Field> =
-        descriptor.fields.iter().filter(|field| !without.contains(&field.name.as_str())).cloned().collect();
+        descriptor.fields.iter().filter(|field| !feature.without.contains(&field.name)).cloned().collect();
     for field in &registration.fields {
         let is_new = fields.iter().all(|known| known.name != field.name);
         if is_new && !INTERNAL.contains(&field.name.as_str()) {
@@ -442,37 +305,39 @@ fn feature_options(
         }
     }
     for field in &mut fields {
-        if let Some((_, doc)) = FEATURE_DOCS.iter().find(|(name, _)| *name == field.name) {
-            field.doc = (*doc).into();
+        if let Some(doc) = TABLES.feature_docs.get(&field.name) {
+            field.doc.clone_from(doc);
         }
     }
     let doc = format!("Options of `add_{}`. {}", snake(&descriptor.name), descriptor.doc);
-    let options = surface.options.iter().filter(|record| record.name == name).flat_map(|record| &record.fields);
-    let registration = options.map(|field| field.json.clone()).collect();
-    Some(OptionDict { registration, ..option_dict(name, &doc, fields.iter()) })
+    let mut dict = option_dict(&feature.name, &doc, fields.iter());
+    // JSON names of members of the registration; the others belong to the descriptor.
+    let options = surface.options.iter().filter(|record| record.name == feature.name);
+    dict["registration"] = options.flat_map(|record| &record.fields).map(|field| field.json.as_str()).collect();
+    Some(dict)
 }
 
-fn option_dict<'a>(name: &str, doc: &str, fields: impl Iterator<Item = &'a Field>) -> OptionDict {
-    let fields = fields.map(|field| option_field(name, field)).collect();
-    OptionDict { name: name.to_owned(), doc: doc.to_owned(), fields, registration: Vec::new() }
+fn option_dict<'a>(name: &str, doc: &str, fields: impl Iterator<Item = &'a Field>) -> Json {
+    let fields: Vec<_> = fields.map(|field| option_field(name, field)).collect();
+    json!({ "name": name, "doc": doc, "fields": fields, "registration": [] })
 }
 
-fn option_field(dict: &str, field: &Field) -> OptionField {
+fn option_field(dict: &str, field: &Field) -> Json {
     let name = match field.json.as_str() {
         "_meta" => "meta".into(),
         json => snake(json.strip_suffix("Ms").unwrap_or(json)),
     };
-    let ty = OPTION_TYPES.iter().find(|(option, _)| *option == name).map(|(_, ty)| (*ty).to_owned());
+    let ty = TABLES.option_types.get(&name).cloned();
     let ty = ty.unwrap_or_else(|| given(&field.ty).replace("[Tool]", "[Tool | Mapping[str, Any]]"));
     let ty = if (dict, &*name) == ("ServerOptions", "store") { format!("{ty} | Store") } else { ty };
     let none = if ty == "Any" { "" } else { " | None" };
-    let default = match MOUNT_DEFAULTS.iter().find(|(option, _)| (dict, *option) == ("MountOptions", &*name)) {
-        Some((_, default)) => format!(" Default: {default}."),
+    let default = match TABLES.mount_defaults.get(&name).filter(|_| dict == "MountOptions") {
+        Some(default) => format!(" Default: {default}."),
         None => field.default.as_ref().and_then(|value| default(field, value)).unwrap_or_else(|| absent(field)),
     };
     let seconds = if field.unit == Some(Unit::Ms) { " In seconds." } else { "" };
     let doc = format!("{}{seconds}{default}", field.doc);
-    OptionField { name, json: field.json.clone(), ty: format!("{ty}{none}"), doc }
+    json!({ "name": name, "json": field.json, "type": format!("{ty}{none}"), "doc": doc })
 }
 
 /// The default of an option without a value, unless its description mentions it.
@@ -486,8 +351,8 @@ fn absent(field: &Field) -> String {
 }
 
 /// The default in human-readable form, unless it is obvious.
-fn default(field: &Field, value: &serde_json::Value) -> Option<String> {
-    use serde_json::Value::{Array, Bool, Null, Number, Object, String};
+fn default(field: &Field, value: &Json) -> Option<String> {
+    use Json::{Array, Bool, Null, Number, Object, String};
 
     let shown = match (field.unit, value) {
         (_, Null | Object(_)) => return None,
@@ -524,7 +389,7 @@ fn is_message(item: &Type) -> bool {
 
 /// The requests of handlers to their client. If there are many optional parameters, they are
 /// keywords in a `TypedDict`.
-fn handler_requests(surface: &Surface) -> Vec<serde_json::Value> {
+fn handler_requests(surface: &Surface) -> Vec<Json> {
     let rows = surface.operations.iter().filter(|row| row.caller == Caller::Handler);
     let request = |row: &Operation| {
         let many = row.params.len() > 3;
@@ -545,7 +410,7 @@ fn handler_requests(surface: &Surface) -> Vec<serde_json::Value> {
     rows.map(request).collect()
 }
 
-fn request_param(field: &Field, by_keyword: bool) -> serde_json::Value {
+fn request_param(field: &Field, by_keyword: bool) -> Json {
     let (kind, ty, more) = match &field.ty {
         ty if ty.model() == Some(FORM) => {
             ("form", None, " A dataclass, TypedDict or pydantic model, or a JSON Schema.")
