@@ -28,7 +28,6 @@ pub(crate) fn render(workspace: &Workspace, printed: &Value, surface: &Surface) 
         typed(&ty, &texts, ["bool", "untyped", "[", "]", "[", ", ", "]", " | "])
     });
     environment.add_filter("comment", |text: String, indent: usize| comment(&text, indent));
-    environment.add_global("version", env!("CARGO_PKG_VERSION"));
     let files = templates::render(&environment, PACKAGE, printed)?;
     let head = |path: &str| if path.ends_with(".rb") { "# frozen_string_literal: true\n\n" } else { "" };
     Ok(files.into_iter().map(|(path, text)| (path.clone(), format!("{}# {MARK}\n{text}", head(&path)))).collect())

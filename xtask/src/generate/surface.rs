@@ -5,9 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub(crate) struct Surface {
-    pub(crate) errors: Vec<ErrorKind>,
     pub(crate) options: Vec<Record>,
     pub(crate) messages: Vec<Record>,
     /// In dependency order.
@@ -17,12 +15,6 @@ pub(crate) struct Surface {
     pub(crate) host: Vec<HostOperation>,
     /// The functions of a custom store of the host.
     pub(crate) store: Vec<ChannelFunction>,
-}
-
-#[derive(Debug, Deserialize)]
-pub(crate) struct ErrorKind {
-    /// The members that the library sets in its `data`.
-    pub(crate) facts: Vec<Field>,
 }
 
 /// An object of options, or a message of the bridge.
