@@ -10,7 +10,7 @@ use minijinja::{Environment, context};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use super::surface::{Field, Surface, Type, Unit};
+use super::surface::{Field, Model, Surface, Type, Unit};
 use super::text::{lowered, marked, prefixed, snake, wrapped};
 use super::{File, MARK, templates};
 use crate::stamp::files_under;
@@ -190,7 +190,7 @@ fn option_objects(surface: &Surface) -> (Vec<Json>, Vec<&Field>) {
 
 fn fields<'a>(surface: &'a Surface, name: &str) -> &'a [Field] {
     let record = surface.options.iter().chain(&surface.messages).find(|record| record.name == name);
-    let found = record.map(|record| &record.fields).or_else(|| surface.object(name).map(|object| &object.fields));
+    let found = record.map(|record| &*record.fields).or_else(|| surface.object(name).map(Model::fields));
     found.unwrap_or_else(|| panic!("the surface has no {name}"))
 }
 

@@ -9,7 +9,7 @@ use anyhow::Result;
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, context};
 
-use super::surface::{Field, Model, Presence, Surface, Type};
+use super::surface::{Field, Presence, Surface, Type};
 use super::text::{lowered, marked, pascal, prefixed, snake, wrapped};
 use super::{File, c, templates};
 use crate::workspace::Workspace;
@@ -39,8 +39,8 @@ fn environment(workspace: &Workspace, surface: &Surface) -> Result<Environment<'
     environment.add_filter("comment", |text: String| comment(&text));
     environment.add_filter("does", |doc: String, name: String| comment(&format!("{name} {}", lowered(&doc))));
     environment.add_filter("is", |doc: String, name: String| comment(&is(&doc, &name)));
-    let objects = surface.models.iter().filter(|model| matches!(model, Model::Object(_)));
-    let objects: BTreeSet<String> = objects.map(|model| model.name().to_owned()).collect();
+    let objects = surface.models.iter().filter(|model| model.fields.is_some());
+    let objects: BTreeSet<String> = objects.map(|model| model.name.clone()).collect();
     environment.add_filter("member", move |Serde(field): Serde<Field>, owner: String| member(&objects, &owner, &field));
     environment.add_filter("type_of", |Serde(field): Serde<Field>| type_of(&field.ty));
     Ok(environment)

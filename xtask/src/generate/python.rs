@@ -13,7 +13,7 @@ use minijinja::{Environment, context};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use super::surface::{Caller, Field, Model, ObjectModel, Operation, Presence, Surface, Type, Unit};
+use super::surface::{Caller, Field, Model, Operation, Presence, Surface, Type, Unit};
 use super::text::{marked, pascal, snake, wrapped};
 use super::{File, MARK, templates};
 use crate::workspace::Workspace;
@@ -85,18 +85,19 @@ static TABLES: LazyLock<Tables> =
 
 pub(crate) fn render(workspace: &Workspace, printed: &Value, surface: &Surface) -> Result<Vec<File>> {
     let environment = environment(workspace, surface)?;
-    let host: Vec<_> = surface.host.iter().map(|row| row.params.as_str()).collect();
-    let names: Vec<_> = surface.models.iter().map(Model::name).filter(|name| is_public(surface, name)).collect();
-    let classes = surface.models.iter().filter(|model| matches!(model, Model::Object(_)));
-    let classes: Vec<_> = classes.map(Model::name).filter(|name| has_class(name)).collect();
+    let name = |model: &Model| model.name.clone();
+    let (public, hidden): (Vec<_>, Vec<_>) = surface.models.iter().partition(|model| is_public(surface, model));
+    let names: Vec<_> = public.into_iter().map(name).collect();
+    let classes = surface.models.iter().filter(|model| model.fields.is_some() && has_class(&model.name));
     let mut known = BTreeSet::new();
-    let params = host.iter().filter(|name| known.insert(**name)).filter_map(|name| surface.object(name));
+    let params = surface.host.iter().filter(|row| known.insert(&row.params));
+    let params = params.filter_map(|row| surface.object(&row.params));
     let aliased = |name: &str| if name == "ContentBlock" { "Content".to_owned() } else { name.to_owned() };
     let own = templates::value(json!({
         "names": names,
-        "classes": classes,
+        "classes": classes.map(name).collect::<Vec<_>>(),
         "public": names.iter().map(|name| aliased(name)).collect::<Vec<_>>(),
-        "hidden": surface.models.iter().map(Model::name).filter(|name| !names.contains(name)).collect::<Vec<_>>(),
+        "hidden": hidden.into_iter().map(name).collect::<Vec<_>>(),
         "dicts": TABLES.dicts,
         "hostParams": params.map(request_model).collect::<Vec<_>>(),
         "promptResult": surface.object(PROMPT_RESULT).map(request_model),
@@ -118,10 +119,9 @@ fn environment(workspace: &Workspace, surface: &Surface) -> Result<Environment<'
     environment.add_filter("open_docstring", |text: String, indent: usize| open_docstring(indent, &text));
     environment.add_filter("imperative", |text: String| imperative(&text));
     environment.add_filter("arguments", |rows: Vec<Vec<String>>, indent: usize| arguments(indent, &rows));
-    let values = surface.models.iter().filter(|model| matches!(model, Model::Values(_))).map(Model::name);
-    let plain: BTreeSet<String> = values.map(str::to_owned).chain(TABLES.dicts.iter().cloned()).collect();
-    environment
-        .add_filter("members", move |Serde(object): Serde<ObjectModel>| templates::value(members(&object, &plain)));
+    let values = surface.models.iter().filter(|model| model.values.is_some()).map(|model| &model.name);
+    let plain: BTreeSet<String> = values.chain(&TABLES.dicts).cloned().collect();
+    environment.add_filter("members", move |Serde(object): Serde<Model>| templates::value(members(&object, &plain)));
     environment.add_filter("bases", |name: String, tag: Option<String>| bases(&name, tag.is_some()));
     environment.add_filter("argument", |Serde(field): Serde<Field>| vec![field.name, field.doc]);
     environment.add_filter("fact_type", |Serde(field): Serde<Field>| or_none(&field));
@@ -130,14 +130,13 @@ fn environment(workspace: &Workspace, surface: &Surface) -> Result<Environment<'
 }
 
 /// Returns whether programs may import a model or an alias of one.
-fn is_public(surface: &Surface, name: &str) -> bool {
-    match surface.models.iter().find(|model| model.name() == name) {
-        Some(Model::Values(_)) => !TABLES.not_in_python.contains(name),
-        Some(Model::Object(_)) => {
-            surface.host.iter().all(|row| row.params != name) && (TABLES.dicts.contains(name) || has_class(name))
-        }
-        Some(Model::Union(_)) => !TABLES.without_alias.contains(name),
-        None => false,
+fn is_public(surface: &Surface, Model { name, fields, values, .. }: &Model) -> bool {
+    if values.is_some() {
+        !TABLES.not_in_python.contains(name)
+    } else if fields.is_some() {
+        surface.host.iter().all(|row| row.params != *name) && (TABLES.dicts.contains(name) || has_class(name))
+    } else {
+        !TABLES.without_alias.contains(name)
     }
 }
 
@@ -219,13 +218,13 @@ fn bases(name: &str, has_tag: bool) -> String {
 }
 
 /// The members of a model; values of `plain` models stay JSON.
-fn members(object: &ObjectModel, plain: &BTreeSet<String>) -> Vec<Json> {
+fn members(object: &Model, plain: &BTreeSet<String>) -> Vec<Json> {
     // Set by the core, and of no interest to users.
-    let fields = object.fields.iter().filter(|field| field.name != "result_type");
+    let fields = object.fields().iter().filter(|field| field.name != "result_type");
     fields.map(|field| member(object, field, plain)).collect()
 }
 
-fn member(object: &ObjectModel, field: &Field, plain: &BTreeSet<String>) -> Json {
+fn member(object: &Model, field: &Field, plain: &BTreeSet<String>) -> Json {
     // Times are in seconds in Python.
     let time = field.name.strip_suffix("_ms").filter(|_| field.ty == Type::Integer);
     let is_time = time.is_some() || field.unit == Some(Unit::Ms);
@@ -297,7 +296,7 @@ fn feature_options(surface: &Surface, feature: &Options) -> Option<Json> {
     let descriptor = surface.object(&feature.record)?;
     let registration = surface.messages.iter().find(|record| record.name == feature.registration)?;
     let mut fields: Vec<Field> =
-        descriptor.fields.iter().filter(|field| !feature.without.contains(&field.name)).cloned().collect();
+        descriptor.fields().iter().filter(|field| !feature.without.contains(&field.name)).cloned().collect();
     for field in &registration.fields {
         let is_new = fields.iter().all(|known| known.name != field.name);
         if is_new && !INTERNAL.contains(&field.name.as_str()) {
@@ -369,8 +368,8 @@ fn default(field: &Field, value: &Json) -> Option<String> {
 }
 
 /// The parameters of a server's request, as passed to a Python handler, or a result with messages.
-fn request_model(params: &ObjectModel) -> ObjectModel {
-    let fields = params.fields.iter().filter(|field| field.name != "mode").map(|field| Field {
+fn request_model(params: &Model) -> Model {
+    let fields = params.fields().iter().filter(|field| field.name != "mode").map(|field| Field {
         ty: match &field.ty {
             ty if ty.model() == Some(FORM) => Type::Object,
             Type::List(item) if is_message(item) => Type::List(Box::new(Type::Model("Message".into()))),
@@ -380,7 +379,8 @@ fn request_model(params: &ObjectModel) -> ObjectModel {
         presence: if field.name == "messages" { Presence::List } else { field.presence },
         ..field.clone()
     });
-    ObjectModel { name: params.name.clone(), doc: params.doc.clone(), tag: None, fields: fields.collect() }
+    let (name, doc) = (params.name.clone(), params.doc.clone());
+    Model { name, doc, tag: None, fields: Some(fields.collect()), values: None }
 }
 
 fn is_message(item: &Type) -> bool {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 use minijinja::value::{Serde, Value};
 
-use super::surface::{Model, Surface, Type};
+use super::surface::{Surface, Type};
 use super::text::{marked, prefixed, wrapped};
 use super::{File, MARK, templates};
 use crate::workspace::Workspace;
@@ -18,8 +18,8 @@ const WIDTH: usize = 100;
 
 pub(crate) fn render(workspace: &Workspace, printed: &Value, surface: &Surface) -> Result<Vec<File>> {
     let mut environment = templates::environment(&workspace.path("xtask/src/generate/ruby"))?;
-    let values = surface.models.iter().filter(|model| matches!(model, Model::Values(_))).map(Model::name);
-    let texts: BTreeSet<String> = values.map(str::to_owned).collect();
+    let values = surface.models.iter().filter(|model| model.values.is_some());
+    let texts: BTreeSet<String> = values.map(|model| model.name.clone()).collect();
     let known = texts.clone();
     environment.add_filter("yard", move |Serde(ty): Serde<Type>| {
         typed(&ty, &known, ["Boolean", "Object", "<", ">", "{", " => ", "}", ", "])

@@ -13,8 +13,6 @@ pub(crate) struct Surface {
     pub(crate) operations: Vec<Operation>,
     /// The server requests that a host answers.
     pub(crate) host: Vec<HostOperation>,
-    /// The functions of a custom store of the host.
-    pub(crate) store: Vec<ChannelFunction>,
 }
 
 /// An object of options, or a message of the bridge.
@@ -25,33 +23,30 @@ pub(crate) struct Record {
     pub(crate) fields: Vec<Field>,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-pub(crate) enum Model {
-    Object(ObjectModel),
-    Values(ValuesModel),
-    Union(UnionModel),
-}
-
+/// An object, one of a few strings, or one of several objects.
 #[derive(Debug, Deserialize, Serialize)]
-pub(crate) struct ObjectModel {
+pub(crate) struct Model {
     pub(crate) name: String,
     pub(crate) doc: String,
-    /// The constant member `type`.
+    /// The constant member `type` of an object.
     #[serde(rename = "type")]
     pub(crate) tag: Option<String>,
-    pub(crate) fields: Vec<Field>,
+    /// The members of an object.
+    pub(crate) fields: Option<Vec<Field>>,
+    /// The strings, if it is one of them.
+    pub(crate) values: Option<Vec<String>>,
 }
 
-impl ObjectModel {
+impl Model {
+    pub(crate) fn fields(&self) -> &[Field] {
+        self.fields.as_deref().unwrap_or_default()
+    }
+
     /// Its only member other than metadata, if that is a list: its name and the model of its items.
     pub(crate) fn only_list(&self) -> Option<(&str, &str)> {
-        let mut members = self.fields.iter().filter(|field| field.name != "meta" && field.name != "result_type");
+        let mut members = self.fields().iter().filter(|field| field.name != "meta" && field.name != "result_type");
         match (members.next(), members.next()) {
-            (Some(Field { name, ty: Type::List(item), .. }), None) => match &**item {
-                Type::Model(item) => Some((name, item)),
-                _ => None,
-            },
+            (Some(Field { name, ty: Type::List(item), .. }), None) => Some((name, item.model()?)),
             _ => None,
         }
     }
@@ -59,30 +54,9 @@ impl ObjectModel {
 
 impl Surface {
     /// The object with that name.
-    pub(crate) fn object(&self, name: &str) -> Option<&ObjectModel> {
-        self.models.iter().find_map(|model| match model {
-            Model::Object(object) if object.name == name => Some(object),
-            _ => None,
-        })
+    pub(crate) fn object(&self, name: &str) -> Option<&Model> {
+        self.models.iter().find(|model| model.name == name && model.fields.is_some())
     }
-}
-
-/// One of a few strings.
-#[derive(Debug, Deserialize, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct ValuesModel {
-    pub(crate) name: String,
-    pub(crate) doc: String,
-    pub(crate) values: Vec<String>,
-    pub(crate) value_docs: Map<String, Value>,
-    /// Whether other strings are allowed.
-    pub(crate) open: bool,
-}
-
-/// One of several objects.
-#[derive(Debug, Deserialize)]
-pub(crate) struct UnionModel {
-    pub(crate) name: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -105,12 +79,6 @@ pub(crate) struct Operation {
 pub(crate) struct HostOperation {
     /// The model of the parameters.
     pub(crate) params: String,
-}
-
-/// A function of a custom transport or store of the host.
-#[derive(Debug, Deserialize)]
-pub(crate) struct ChannelFunction {
-    pub(crate) params: Vec<Field>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -185,16 +153,6 @@ impl Type {
         match self {
             Self::Model(name) => Some(name),
             _ => None,
-        }
-    }
-}
-
-impl Model {
-    pub(crate) fn name(&self) -> &str {
-        match self {
-            Self::Object(model) => &model.name,
-            Self::Values(model) => &model.name,
-            Self::Union(model) => &model.name,
         }
     }
 }

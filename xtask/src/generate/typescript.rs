@@ -8,8 +8,8 @@ use minijinja::value::{Serde, Value};
 use minijinja::{Environment, context};
 use serde_json::json;
 
-use super::surface::{Caller, Field, Model, Operation, Presence, Record, Surface, Type, Unit, ValuesModel};
-use super::text::{camel, commented, documented, pascal};
+use super::surface::{Caller, Field, Operation, Presence, Record, Surface, Type, Unit};
+use super::text::{camel, commented, pascal};
 use super::{File, MARK, docs, templates};
 use crate::workspace::Workspace;
 
@@ -53,16 +53,9 @@ const OMITTED: [(&str, &str); 4] =
 
 pub(crate) fn render(workspace: &Workspace, printed: &Value, surface: &Surface) -> Result<Vec<File>> {
     let environment = environment(workspace, surface)?;
-    let mut members: Vec<&Field> = Vec::new();
-    for field in surface.store.iter().flat_map(|row| &row.params) {
-        if members.iter().all(|known| known.json != field.json) {
-            members.push(field);
-        }
-    }
     let requests = surface.operations.iter().filter(|row| row.caller == Caller::Handler);
     let own = templates::value(json!({
         "replaced": REPLACED,
-        "storeMembers": members,
         "handlerRequests": requests.map(|row| handler_request(surface, row)).collect::<Vec<_>>(),
     }));
     let context = context! { ..own, ..printed.clone() };
@@ -77,18 +70,16 @@ fn environment(workspace: &Workspace, surface: &Surface) -> Result<Environment<'
     environment.add_filter("type_of", |Serde(ty): Serde<Type>| type_of(&ty));
     environment.add_filter("typed", |Serde(field): Serde<Field>, owner: String| typed(&owner, &field));
     environment.add_filter("fact_type", |Serde(field): Serde<Field>| typed("facts", &field));
-    environment.add_filter("member", |Serde(field): Serde<Field>, owner: String| member(&owner, &field));
     environment.add_filter("default_of", |Serde(field): Serde<Field>| default_of(&field));
     environment.add_filter("given_options", |Serde(record): Serde<Record>| templates::value(given_options(record)));
     environment.add_filter("user_name", |Serde(field): Serde<Field>| user_name(&field).to_owned());
     environment.add_filter("readonly", |ty: String| readonly(&ty));
     environment.add_filter("param_doc", |Serde(field): Serde<Field>| param_doc(&field, argument(&field), ""));
-    environment.add_filter("value_docs", |Serde(model): Serde<ValuesModel>| value_docs(&model));
     environment.add_filter("handler", |name: String| camel(&format!("on_{name}")));
     let params = surface.operations.iter().filter(|row| in_object(row)).map(params_name);
     // The operations define their own `InputRequest`.
-    let is_imported = |name: &&str| !REPLACED.contains(name) && *name != "InputRequest";
-    let names = surface.models.iter().map(Model::name).filter(is_imported).map(str::to_owned);
+    let is_imported = |name: &String| !REPLACED.contains(&name.as_str()) && name != "InputRequest";
+    let names = surface.models.iter().map(|model| model.name.clone()).filter(is_imported);
     let known: BTreeSet<String> = names.chain(["JsonObject".to_owned()]).chain(params).collect();
     environment.add_filter("models", move |text: String| {
         let code = text.lines().filter(|line| !line.trim_start().starts_with(['*', '/']));
@@ -96,22 +87,6 @@ fn environment(workspace: &Workspace, surface: &Surface) -> Result<Environment<'
         known.iter().filter(|name| words.contains(name.as_str())).cloned().collect::<Vec<_>>()
     });
     Ok(environment)
-}
-
-/// The documentation of a string type, including its values.
-fn value_docs(values: &ValuesModel) -> Vec<String> {
-    let docs = values.value_docs.iter().filter_map(|(value, doc)| Some((value, doc.as_str()?)));
-    let docs = docs.filter(|(_, doc)| !doc.is_empty()).map(|(value, doc)| format!("- `{value}`: {doc}"));
-    std::iter::once(values.doc.clone()).chain(docs).collect()
-}
-
-/// A member of an interface with its comment.
-fn member(owner: &str, field: &Field) -> String {
-    let optional = matches!(field.presence, Presence::Optional | Presence::Flag);
-    let (mark, ty) = (if optional { "?" } else { "" }, typed(owner, field));
-    // `unknown` includes undefined.
-    let or_undefined = if optional && ty != "unknown" { " | undefined" } else { "" };
-    format!("{}\n  {}{mark}: {ty}{or_undefined};", commented(2, &[documented(field)], DEPRECATED), field.json)
 }
 
 pub(super) fn param_doc(field: &Field, argument: &str, more: &str) -> String {
