@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use super::role::Role;
 use super::runner::{Loaded, Runner};
 use super::suite::{Scenario, Suite};
-use super::verdict;
+use super::verdict::{self, Verdict};
 use super::{RESULTS, RUNS_AT_ONCE, chosen, count_of, write_report};
 use crate::console;
 use crate::language::Language;
@@ -59,9 +59,10 @@ fn run_jobs(workspace: &Workspace, languages: &[Language], suites: &[Suite]) -> 
         workers::run(
             at_once,
             &jobs,
-            |(suite, scenario, language)| {
-                let faults = faults(workspace, &runners, suite, scenario, *language);
-                suite.verdict(*language, scenario, faults.unwrap_or_else(|error| vec![format!("{error:#}")]))
+            |&(suite, scenario, language)| {
+                let faults = faults(workspace, &runners, suite, scenario, language);
+                let faults = faults.unwrap_or_else(|error| vec![format!("{error:#}")]);
+                Verdict { language, suite, scenario, faults }
             },
             |index, verdict| {
                 let (_, scenario, language) = jobs[index];

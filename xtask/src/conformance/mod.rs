@@ -77,13 +77,19 @@ fn chosen(workspace: &Workspace, role: Role, only: &[String]) -> Result<Vec<Suit
 }
 
 /// The verdicts as a table.
-fn count_of(role: Role, languages: &[Language], suites: &[Suite], verdicts: &[Verdict]) -> Count {
+fn count_of(role: Role, languages: &[Language], suites: &[Suite], verdicts: &[Verdict<'_>]) -> Count {
     let failed = verdicts.iter().filter(|verdict| !verdict.is_green()).count();
     let said = table::draw(role, languages, suites, verdicts);
     Count { passed: verdicts.len() - failed, failed, said, note: String::new() }
 }
 
-fn write_report(workspace: &Workspace, role: Role, verdicts: &[Verdict], count: &Count, start: Instant) -> Result<()> {
+fn write_report(
+    workspace: &Workspace,
+    role: Role,
+    verdicts: &[Verdict<'_>],
+    count: &Count,
+    start: Instant,
+) -> Result<()> {
     report::write(
         workspace,
         &format!("conformance-{}", role.word()),

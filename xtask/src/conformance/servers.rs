@@ -7,7 +7,7 @@ use anyhow::{Context, Result, anyhow, bail};
 
 use super::role::Role;
 use super::runner::DEADLINE;
-use super::suite::{Suite, Taken};
+use super::suite::{Scenario, Suite, Taken};
 use super::verdict::{self, Verdict};
 use super::{RESULTS, RUNS_AT_ONCE, chosen, count_of, write_report};
 use crate::console;
@@ -34,12 +34,12 @@ pub(crate) fn servers(workspace: &Workspace, languages: &[Language], only: &[Str
     // Neighbours in this list run concurrently, so they should be of different languages.
     let jobs: Vec<(&Suite, Language)> =
         suites.iter().flat_map(|suite| languages.iter().map(move |language| (suite, *language))).collect();
-    let mut verdicts: Vec<Verdict> = Vec::new();
+    let mut verdicts: Vec<Verdict<'_>> = Vec::new();
     let mut done = 0;
     workers::run(
         RUNS_AT_ONCE,
         &jobs,
-        |(suite, language)| judge(suite, workspace, *language, urls.of(language.name)),
+        |&(suite, language)| judge(suite, workspace, language, urls.of(language.name)),
         |index, found| {
             let (suite, language) = jobs[index];
             done += 1;
@@ -55,22 +55,22 @@ pub(crate) fn servers(workspace: &Workspace, languages: &[Language], only: &[Str
 }
 
 /// Runs a suite against the server of a language.
-fn judge(suite: &Suite, workspace: &Workspace, language: Language, url: Result<&str, String>) -> Vec<Verdict> {
-    let all_red = |why: &str| {
-        suite.scenarios.iter().map(|one| suite.verdict(language, one, vec![why.to_owned()])).collect::<Vec<_>>()
-    };
+fn judge<'a>(
+    suite: &'a Suite,
+    workspace: &Workspace,
+    language: Language,
+    url: Result<&str, String>,
+) -> Vec<Verdict<'a>> {
     let results = workspace.target.join(RESULTS).join(language.name).join(suite.name().replace(' ', "-"));
-    let ending = match url.map_err(|error| anyhow!(error)).and_then(|url| run_suite(suite, workspace, url, &results)) {
-        Ok(ending) => ending,
-        Err(error) => return all_red(&format!("{error:#}")),
-    };
-    let scenarios = suite.scenarios.iter().map(|scenario| {
-        let faults = checks_of(&results, &scenario.name)
+    let ended = url.map_err(|error| anyhow!(error)).and_then(|url| run_suite(suite, workspace, url, &results));
+    let faults = |scenario: &Scenario| match &ended {
+        Ok(ending) => checks_of(&results, &scenario.name)
             .and_then(|file| verdict::faults_in(&scenario.name, &file))
-            .unwrap_or_else(|error| vec![format!("{error:#}; {ending}")]);
-        suite.verdict(language, scenario, faults)
-    });
-    scenarios.collect()
+            .unwrap_or_else(|error| vec![format!("{error:#}; {ending}")]),
+        Err(error) => vec![format!("{error:#}")],
+    };
+    let judged = |scenario| Verdict { language, suite, scenario, faults: faults(scenario) };
+    suite.scenarios.iter().map(judged).collect()
 }
 
 /// Describes how the runner ended. Failed checks are in its results.

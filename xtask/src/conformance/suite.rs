@@ -4,8 +4,6 @@ use anyhow::{Result, bail};
 
 use super::role::Role;
 use super::runner::Runner;
-use super::verdict::Verdict;
-use crate::language::Language;
 use crate::workspace::Workspace;
 
 #[derive(Clone, PartialEq, Eq)]
@@ -105,17 +103,6 @@ impl Suite {
             (Some(revision), _) => revision,
             (None, Runner::Stable) => "all",
             (None, Runner::Newest) => "other extensions",
-        }
-    }
-
-    pub(super) fn verdict(&self, language: Language, scenario: &Scenario, faults: Vec<String>) -> Verdict {
-        Verdict {
-            language,
-            runner: self.runner.version(),
-            part: self.part(),
-            scenario: scenario.name.clone(),
-            scored: scenario.scored,
-            faults,
         }
     }
 }

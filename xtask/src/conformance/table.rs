@@ -8,7 +8,7 @@ use crate::conformance::verdict::Verdict;
 use crate::language::Language;
 use crate::table::Table;
 
-pub(super) fn draw(role: Role, languages: &[Language], suites: &[Suite], verdicts: &[Verdict]) -> String {
+pub(super) fn draw(role: Role, languages: &[Language], suites: &[Suite], verdicts: &[Verdict<'_>]) -> String {
     let mut columns = Vec::new();
     for suite in suites {
         for scored in [true, false] {
@@ -19,9 +19,8 @@ pub(super) fn draw(role: Role, languages: &[Language], suites: &[Suite], verdict
         }
     }
     let cell = |language: &Language, suite: &Suite, scored: bool| {
-        let is_in = |one: &&Verdict| {
-            let of = (one.language, one.runner, one.part, one.scored);
-            of == (*language, suite.runner.version(), suite.part(), scored)
+        let is_in = |one: &&Verdict<'_>| {
+            one.language == *language && std::ptr::eq(one.suite, suite) && one.scenario.scored == scored
         };
         let found = || verdicts.iter().filter(is_in);
         format!("{}/{}", found().filter(|one| one.is_green()).count(), found().count())
@@ -37,12 +36,13 @@ pub(super) fn draw(role: Role, languages: &[Language], suites: &[Suite], verdict
 }
 
 /// Each failed scenario once, with the languages in which it failed for the same reasons.
-fn red(verdicts: &[Verdict]) -> Vec<String> {
+fn red(verdicts: &[Verdict<'_>]) -> Vec<String> {
     let mut alike: BTreeMap<(&str, &str, &str, String), Vec<&str>> = BTreeMap::new();
     for verdict in verdicts.iter().filter(|verdict| !verdict.is_green()) {
         let faults: String =
             verdict.faults.iter().map(|fault| format!("\n    {}", fault.replace('\n', "\n      "))).collect();
-        let key = (verdict.part, verdict.scenario.as_str(), verdict.runner, faults);
+        let (suite, scenario) = (verdict.suite, verdict.scenario.name.as_str());
+        let key = (suite.part(), scenario, suite.runner.version(), faults);
         alike.entry(key).or_default().push(verdict.language.name);
     }
     let line = |((part, scenario, runner, faults), mut languages): ((&str, &str, &str, String), Vec<&str>)| {

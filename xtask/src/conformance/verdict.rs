@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
+use super::suite::{Scenario, Suite};
 use crate::language::Language;
 
 /// Checks that the runners add to every scenario. That our messages are valid does not prove the
@@ -23,26 +24,25 @@ const LEFT_OUT_BY_THE_RUNNER: [(&str, &str); 3] = [
 /// Recorded traffic, which the runners store among the checks.
 const TRAFFIC: [&str; 4] = ["outgoing-request", "incoming-response", "incoming-request", "outgoing-response"];
 
-pub(super) struct Verdict {
+/// How the program of a language did in a scenario of a suite.
+pub(super) struct Verdict<'a> {
     pub(super) language: Language,
-    pub(super) runner: &'static str,
-    pub(super) part: &'static str,
-    pub(super) scenario: String,
-    pub(super) scored: bool,
+    pub(super) suite: &'a Suite,
+    pub(super) scenario: &'a Scenario,
     /// Why it failed.
     pub(super) faults: Vec<String>,
 }
 
-impl Verdict {
+impl Verdict<'_> {
     pub(super) fn is_green(&self) -> bool {
         self.faults.is_empty()
     }
 
     pub(super) fn to_json(&self) -> Value {
+        let Self { language, suite, scenario, faults } = self;
         json!({
-            "language": self.language.name, "runner": self.runner, "part": self.part, "scenario": self.scenario,
-            "scored": self.scored, "ok": self.is_green(),
-            "faults": self.faults,
+            "language": language.name, "runner": suite.runner.version(), "part": suite.part(),
+            "scenario": scenario.name, "scored": scenario.scored, "ok": self.is_green(), "faults": faults,
         })
     }
 }
