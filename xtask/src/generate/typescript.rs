@@ -1,14 +1,14 @@
 //! Generates the files of the Node package from the surface: models, errors, options and
 //! operations. The templates next to this file contain their text.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, context};
 use serde_json::json;
 
-use super::surface::{Caller, Field, Operation, Presence, Record, Surface, Type, Unit};
+use super::surface::{Field, Operation, Record, Surface, Type, Unit};
 use super::text::{camel, commented, pascal};
 use super::{File, MARK, docs, templates};
 use crate::workspace::Workspace;
@@ -53,11 +53,8 @@ const OMITTED: [(&str, &str); 4] =
 
 pub(crate) fn render(workspace: &Workspace, printed: &Value, surface: &Surface) -> Result<Vec<File>> {
     let environment = environment(workspace, surface)?;
-    let requests = surface.operations.iter().filter(|row| row.caller == Caller::Handler);
-    let own = templates::value(json!({
-        "replaced": REPLACED,
-        "handlerRequests": requests.map(|row| handler_request(surface, row)).collect::<Vec<_>>(),
-    }));
+    let lists = surface.models.iter().filter_map(|model| Some((&model.name, model.only_list()?)));
+    let own = templates::value(json!({ "replaced": REPLACED, "onlyLists": lists.collect::<BTreeMap<_, _>>() }));
     let context = context! { ..own, ..printed.clone() };
     let files = templates::render(&environment, PACKAGE, &context)?;
     Ok(files.into_iter().map(|(path, text)| (path, format!("// {MARK}\n{text}"))).collect())
@@ -75,6 +72,9 @@ fn environment(workspace: &Workspace, surface: &Surface) -> Result<Environment<'
     environment.add_filter("user_name", |Serde(field): Serde<Field>| user_name(&field).to_owned());
     environment.add_filter("readonly", |ty: String| readonly(&ty));
     environment.add_filter("param_doc", |Serde(field): Serde<Field>| param_doc(&field, argument(&field), ""));
+    environment.add_filter("request_argument", |Serde(field): Serde<Field>, owner: String| {
+        templates::value(request_argument(&field, &owner))
+    });
     environment.add_filter("handler", |name: String| camel(&format!("on_{name}")));
     let params = surface.operations.iter().filter(|row| in_object(row)).map(params_name);
     // The operations define their own `InputRequest`.
@@ -102,72 +102,23 @@ fn params_name(row: &Operation) -> String {
     format!("{}Params", pascal(&row.name))
 }
 
-/// A handler's request to its client: the parts of its function and of its method.
-fn handler_request(surface: &Surface, row: &Operation) -> serde_json::Value {
-    let first = if in_object(row) { 1 } else { usize::MAX };
-    let optional = |field: &&Field| field.presence == Presence::Optional && !in_object(row);
-    let params: Vec<_> = row.params.iter().take(first).filter(|field| field.presence != Presence::Optional).collect();
-    let options: Vec<_> = row.params.iter().filter(optional).collect();
-    let typed_options: Vec<_> =
-        options.iter().map(|field| format!("{}?: {} | undefined", field.json, typed(&row.name, field))).collect();
-    let typed_options = typed_options.join("; ");
-    let form = params.iter().any(|field| field.ty.model() == Some(FORM));
-    let list = row.result.as_deref().and_then(|name| surface.object(name)?.only_list());
-    let result = row.result.as_deref().unwrap_or("void");
-    let answer = match (result, list) {
-        (_, Some((_, item))) => format!("{item}[]"),
-        ("ElicitResult", _) if !form => format!("{}Result", pascal(&row.name)),
-        _ => result.to_owned(),
-    };
-    let article = if answer.starts_with('E') { "an" } else { "a" };
-    let response = if list.is_some() { format!("a `{result}`") } else { format!("{article} {{@link {answer}}}") };
-    let object = in_object(row);
-    let names: Vec<_> = options.iter().map(|field| field.json.as_str()).collect();
-    let mut arguments: Vec<_> = params.iter().map(|field| request_argument(field).0.to_owned()).collect();
-    arguments.extend(object.then(|| "params".to_owned()));
-    arguments.extend((!options.is_empty()).then(|| "options".to_owned()));
-    json!({
-        "name": camel(&row.name),
-        "doc": row.doc,
-        "docs": params.iter().map(|field| param_doc(field, request_argument(field).0, request_argument(field).3)).collect::<Vec<_>>(),
-        "response": response,
-        "answer": answer,
-        "onlyList": list,
-        "hasForm": form,
-        "members": object.then(|| "...params".to_owned()).into_iter()
-            .chain(row.fixed.iter().map(|(name, value)| format!("{name}: {value}")))
-            .chain(params.iter().map(|field| request_member(field)))
-            .chain(names.iter().map(|name| format!("...({name} !== undefined && {{ {name} }})"))).collect::<Vec<_>>(),
-        "signature": params.iter().map(|field| {
-            let (argument, ty, ..) = request_argument(field);
-            format!("{argument}: {}, ", ty.map_or_else(|| readonly(&typed(&row.name, field)), str::to_owned))
-        }).collect::<String>(),
-        "objectParam": if object { format!("params: {}, ", params_name(row)) } else { String::new() },
-        "optionalParam": if names.is_empty() { String::new() } else { format!("{{ {} }}: {{ {typed_options} }} = {{}}", names.join(", ")) },
-        "moreOptions": if names.is_empty() { String::new() } else { format!(" & {{ {typed_options} }}") },
-        "arguments": arguments,
-    })
-}
-
-/// A parameter of a request: its name, its type if it differs from the core's, the expression of
-/// its value, and a suffix for its documentation.
-fn request_argument(field: &Field) -> (&str, Option<&'static str>, String, &'static str) {
-    match &field.ty {
+/// A parameter of a handler's request: its name, type and documentation, and the member that it
+/// becomes. A form has the type `<form>`.
+fn request_argument(field: &Field, owner: &str) -> serde_json::Value {
+    let plain = argument(field);
+    let (name, ty, value, more) = match &field.ty {
         ty if ty.model() == Some(FORM) => {
-            ("schema", Some("<form>"), "formSchema(schema)".into(), " A JSON Schema or a Standard Schema.")
+            ("schema", "<form>".into(), "formSchema(schema)".into(), " A JSON Schema or a Standard Schema.")
         }
         Type::List(item) if item.model() == Some(MESSAGE) => {
-            let ty = "string | SamplingMessage | readonly SamplingMessage[]";
-            (&field.json, Some(ty), format!("conversation({})", field.json), " A string is a user message.")
+            let ty = "string | SamplingMessage | readonly SamplingMessage[]".into();
+            (plain, ty, format!("conversation({plain})"), " A string is a user message.")
         }
-        _ if field.json == "url" => ("url", Some("string | URL"), "String(url)".into(), ""),
-        _ => (argument(field), None, argument(field).into(), ""),
-    }
-}
-
-fn request_member(field: &Field) -> String {
-    let (_, _, value, _) = request_argument(field);
-    if value == field.json { value } else { format!("{}: {value}", field.json) }
+        _ if field.json == "url" => ("url", "string | URL".into(), "String(url)".into(), ""),
+        _ => (plain, readonly(&typed(owner, field)), plain.to_owned(), ""),
+    };
+    let member = if value == field.json { value } else { format!("{}: {value}", field.json) };
+    json!({ "name": name, "type": ty, "doc": param_doc(field, name, more), "member": member })
 }
 
 /// The options of a record that this package uses unchanged.
