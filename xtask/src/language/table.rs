@@ -24,14 +24,15 @@ const PLAIN: Entry = Entry {
     build: |_| Ok(()),
     install_tools: |_| Ok(()),
     bench: |_, _| bail!("there are no benchmarks in this language"),
-    bench_crate: "",
+    bench_crate: "trunkline-uniffi",
     program: |_, _, source| vec![source.to_owned()],
     start: |_, source| bail!("{} cannot be started", source.display()),
     snippets: Snippets::Alone(|_, source| bail!("{} cannot be started", source.display())),
     snippet_ending: "",
     example_endings: &[],
     login: None,
-    container_command: &[],
+    // Of a compiled program.
+    container_command: &["server"],
 };
 
 /// Tests are whole files.
@@ -76,7 +77,6 @@ pub(super) static RUST: Entry = Entry {
     snippets: Snippets::Alone(rust::start_snippet),
     snippet_ending: "rs",
     example_endings: &["rs"],
-    container_command: &["server"],
     ..PLAIN
 };
 
@@ -191,7 +191,6 @@ pub(super) static C: Entry = Entry {
     snippets: Snippets::Alone(c::start),
     snippet_ending: "c",
     example_endings: &["c", "lua", "go"],
-    container_command: &["server"],
     ..PLAIN
 };
 
@@ -228,7 +227,6 @@ pub(super) static GO: Entry = Entry {
     snippets: Snippets::Alone(go::start),
     snippet_ending: "go",
     example_endings: &["go"],
-    container_command: &["server"],
     ..PLAIN
 };
 
@@ -260,7 +258,6 @@ pub(super) static KOTLIN: Entry = Entry {
     toolchain: || system::maven().map(drop),
     build: build::jvm::build,
     bench: builds::our_kotlin,
-    bench_crate: "trunkline-uniffi",
     program: |workspace, name, _| build::jvm::program(workspace, "kotlin", name),
     start: build::jvm::start,
     snippets: Snippets::Together(|workspace| Ok(build::jvm::snippets(workspace, "kotlin"))),
@@ -298,7 +295,6 @@ pub(super) static JAVA: Entry = Entry {
     toolchain: || system::maven().map(drop),
     build: build::jvm::build,
     bench: builds::our_java,
-    bench_crate: "trunkline-uniffi",
     program: |workspace, name, _| build::jvm::program(workspace, "java", name),
     start: build::jvm::start,
     snippets: Snippets::Together(|workspace| Ok(build::jvm::snippets(workspace, "java"))),
@@ -328,7 +324,6 @@ pub(super) static RUBY: Entry = Entry {
     toolchain: system::ruby,
     build: ruby::build,
     bench: builds::our_ruby,
-    bench_crate: "trunkline-uniffi",
     program: |workspace, _, source| {
         vec!["ruby".into(), "-I".into(), workspace.path(ruby::LIBRARY), source.with_extension("rb")]
     },
