@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::docs::with_part;
+use super::text::grouped;
 use super::{File, templates};
 use crate::workspace::Workspace;
 
@@ -123,10 +124,7 @@ fn number(value: f64) -> String {
     if value < 100.0 {
         return if value < 10.0 { format!("{value:.2}") } else { format!("{value:.1}") };
     }
-    let digits = format!("{value:.0}");
-    let groups: Vec<&str> =
-        digits.as_bytes().rchunks(3).rev().filter_map(|group| std::str::from_utf8(group).ok()).collect();
-    groups.join(",")
+    grouped(&format!("{value:.0}"))
 }
 
 #[cfg(test)]

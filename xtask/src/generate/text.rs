@@ -31,6 +31,12 @@ pub(crate) fn snake(camel: &str) -> String {
     text
 }
 
+/// Digits with thousands separators.
+pub(crate) fn grouped(digits: &str) -> String {
+    let groups = digits.as_bytes().rchunks(3).rev().filter_map(|group| std::str::from_utf8(group).ok());
+    groups.collect::<Vec<_>>().join(",")
+}
+
 fn capital(word: &str) -> String {
     let mut letters = word.chars();
     letters.next().map(|first| first.to_ascii_uppercase().to_string() + letters.as_str()).unwrap_or_default()

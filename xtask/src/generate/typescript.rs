@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::surface::{Field, Operation, Record, Surface, Type, Unit};
 use super::text::{camel, commented, pascal};
-use super::{File, MARK, docs, templates};
+use super::{File, MARK, docs, templates, text};
 use crate::workspace::Workspace;
 
 const PACKAGE: &str = "bindings-node/src";
@@ -155,17 +155,7 @@ fn in_unit(number: u64, unit: Unit) -> String {
 /// A number with thousands separators, if it has five digits or more.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
-    if digits.len() < 5 {
-        return digits;
-    }
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    if digits.len() < 5 { digits } else { text::grouped(&digits) }
 }
 
 /// The name for users, who pass times as numbers of milliseconds.
