@@ -19,7 +19,6 @@ const PAGES: [(&str, &[&str]); 2] = [
 pub(crate) fn render(workspace: &Workspace, printed: &Value) -> Result<Vec<File>> {
     let mut environment = templates::environment(&workspace.path("xtask/src/generate/docs"))?;
     environment.add_filter("typed", |Serde(field): Serde<Field>| typed(&field));
-    environment.add_filter("default_of", |Serde(field): Serde<Field>| default(&field));
     environment.add_filter("user_name", |Serde(field): Serde<Field>| typescript::user_name(&field).to_owned());
     environment.add_filter("in_c", |Serde(field): Serde<Field>, record: String| c::option(&record, &field));
     environment.add_filter("result_name", |kind: String| c::result_name(&kind));

@@ -6,7 +6,7 @@ use minijinja::value::{Serde, Value};
 
 use super::surface::Field;
 use super::text::{camel, commented, documented};
-use super::{File, MARK, docs, kotlin, templates};
+use super::{File, MARK, kotlin, templates};
 use crate::workspace::Workspace;
 
 const FOLDER: &str = "bindings-uniffi/java/src/generated/java/dev/trunkline/java";
@@ -39,7 +39,6 @@ pub(crate) fn render(workspace: &Workspace, printed: &Value) -> Result<Vec<File>
     environment.add_filter("component", |Serde(field): Serde<Field>| {
         tag(&field.name, &documented(&field).replace(", in milliseconds", ""))
     });
-    environment.add_filter("default_of", |Serde(field): Serde<Field>| docs::default(&field));
     environment.add_filter("constant", |value: String| kotlin::constant(&value));
     let mut files = Vec::new();
     for (template, text) in templates::render(&environment, FOLDER, printed)? {

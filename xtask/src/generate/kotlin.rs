@@ -6,7 +6,7 @@ use minijinja::value::{Serde, Value};
 
 use super::surface::Field;
 use super::text::{camel, commented, snake};
-use super::{DEADLINE, File, MARK, docs, templates, typescript};
+use super::{DEADLINE, File, MARK, templates, typescript};
 use crate::build::rust;
 use crate::process::must;
 use crate::stamp::files_under;
@@ -27,7 +27,6 @@ pub(crate) fn render(workspace: &Workspace, printed: &Value) -> Result<Vec<File>
     environment.add_filter("tagged", |docs: Vec<String>, indent: usize| commented(indent, &docs, DEPRECATED));
     environment
         .add_filter("param", |Serde(field): Serde<Field>| typescript::param_doc(&field, &camel(&field.name), ""));
-    environment.add_filter("default_of", |Serde(field): Serde<Field>| docs::default(&field));
     environment.add_filter("constant", |value: String| constant(&value));
     let files = templates::render(&environment, FOLDER, printed)?;
     let files = files.into_iter().map(|(path, text)| (path, format!("// {MARK}\n{text}")));

@@ -7,7 +7,7 @@ use minijinja::value::{Serde, Value};
 
 use super::surface::Field;
 use super::text::{camel, marked, prefixed, snake, wrapped};
-use super::{File, MARK, docs, kotlin, templates};
+use super::{File, MARK, kotlin, templates};
 use crate::workspace::Workspace;
 
 const SOURCES: &str = "bindings-uniffi/swift/Sources";
@@ -31,7 +31,6 @@ pub(crate) fn render(workspace: &Workspace, printed: &Value) -> Result<Vec<File>
     environment.add_filter("param", |Serde(field): Serde<Field>| {
         format!("- Parameter {}: {}", identifier(&field.name), field.doc)
     });
-    environment.add_filter("default_of", |Serde(field): Serde<Field>| docs::default(&field));
     environment.add_filter("identifier", |name: String| identifier(&name));
     environment.add_filter("constant", |value: String| constant(&value));
     let files = templates::render(&environment, SOURCES, printed)?;
