@@ -1,41 +1,24 @@
 //! The site for language models (llmstxt.org): `llms.txt` lists the pages, and `llms-full.txt` has
-//! the text of the guides.
+//! the text of the guides. The templates next to this file contain their form.
+
+use anyhow::Result;
+use serde_json::{Value, json};
 
 use super::{Entry, SITE};
+use crate::generate::templates;
+use crate::workspace::Workspace;
 
-const SUMMARY: &str = "Servers and clients for the Model Context Protocol in Rust, Python, Node.js, C, Go, Kotlin, Java and Ruby, over one core. \
-                       Every revision of the protocol, over stdio and HTTP.";
+pub(super) const FILES: [&str; 2] = ["llms.txt", "llms-full.txt"];
 
-/// Pages about the project itself, for its contributors.
-const OF_CONTRIBUTORS: &str = "Internals";
-
-pub(super) fn index(pages: &[(Entry, String)]) -> String {
-    let mut text = format!("# Trunkline\n\n> {SUMMARY}\n\nThe whole text: {SITE}llms-full.txt\n");
-    let mut section = "";
-    for (entry, page) in pages {
-        let heading = if entry.section.is_empty() { "Start" } else { &entry.section };
-        if heading != section {
-            section = heading;
-            // By convention, pages under "Optional" can be omitted if context is short.
-            let heading = if section == OF_CONTRIBUTORS { "Optional" } else { section };
-            text.push_str(&format!("\n## {heading}\n\n"));
-        }
-        let about = first_sentence(page);
-        text.push_str(&format!(
-            "- [{}]({}){}{about}\n",
-            entry.title,
-            address(&entry.page),
-            if about.is_empty() { "" } else { ": " }
-        ));
-    }
-    text
-}
-
-pub(super) fn full(pages: &[(Entry, String)]) -> String {
-    let taught = pages.iter().filter(|(entry, _)| entry.section != OF_CONTRIBUTORS);
-    let texts: Vec<_> =
-        taught.map(|(entry, page)| format!("<!-- {} -->\n\n{}", address(&entry.page), page.trim())).collect();
-    format!("{}\n", texts.join("\n\n"))
+pub(super) fn file(workspace: &Workspace, name: &str, pages: &[(Entry, String)]) -> Result<String> {
+    let page = |(Entry { section, title, page }, text): &(Entry, String)| {
+        let (address, about) = (address(page), first_sentence(text));
+        json!({ "section": section, "title": title, "address": address, "about": about, "text": text.trim() })
+    };
+    let pages: Vec<Value> = pages.iter().map(page).collect();
+    let environment = templates::environment(&workspace.path("xtask/src/pages"))?;
+    let template = environment.get_template(&format!("{name}.j2"))?;
+    Ok(template.render(templates::value(json!({ "site": SITE, "pages": pages })))?)
 }
 
 fn address(page: &str) -> String {
@@ -64,15 +47,16 @@ mod tests {
     fn pages_are_listed_with_their_first_sentence() {
         let pages = [
             page("Tasks", "tools.md", "# Tools\n\nA tool\nis one. Two.\n"),
-            page(OF_CONTRIBUTORS, "bridge.md", "# Bridge\n"),
+            page("Internals", "bridge.md", "# Bridge\n"),
         ];
-        let index = index(&pages);
+        let workspace = Workspace::find().unwrap();
+        let [index, full] = FILES.map(|name| file(&workspace, name, &pages).unwrap());
         assert!(
             index.ends_with(&format!(
                 "\n## Tasks\n\n- [A page]({SITE}tools/): A tool is one.\n\n## Optional\n\n- [A page]({SITE}bridge/)\n"
             )),
             "{index}"
         );
-        assert_eq!(full(&pages), format!("<!-- {SITE}tools/ -->\n\n# Tools\n\nA tool\nis one. Two.\n"));
+        assert_eq!(full, format!("<!-- {SITE}tools/ -->\n\n# Tools\n\nA tool\nis one. Two.\n"));
     }
 }

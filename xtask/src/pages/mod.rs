@@ -71,8 +71,9 @@ pub(crate) fn build(workspace: &Workspace) -> Result<PathBuf> {
         let text = if entry.page == list { listed.clone() } else { workspace.text(format!("docs/{}", entry.page))? };
         pages.push((entry, text));
     }
-    write_if_changed(&sources.join("llms.txt"), llms::index(&pages).as_bytes())?;
-    write_if_changed(&sources.join("llms-full.txt"), llms::full(&pages).as_bytes())?;
+    for name in llms::FILES {
+        write_if_changed(&sources.join(name), llms::file(workspace, name, &pages)?.as_bytes())?;
+    }
     for image in files_under(&workspace.path(IMAGES))? {
         let name = image.strip_prefix(workspace.path("docs"))?;
         write_if_changed(&sources.join(name), &std::fs::read(&image)?)?;
