@@ -10,7 +10,7 @@ use crate::build::{DEADLINE, jvm, launchers, node, python, step};
 use crate::generate::text::pascal;
 use crate::language::{Language, go};
 use crate::process::must;
-use crate::stamp::{Stamp, copy_if_changed, copy_tree, files_with, write_if_changed};
+use crate::stamp::{copy_if_changed, copy_tree, files_with, write_if_changed};
 use crate::workspace::Workspace;
 
 const OUR_VENV: &str = "bench-ours";
@@ -144,9 +144,8 @@ fn peers_python(workspace: &Workspace) -> Result<()> {
 
 fn peers_java(workspace: &Workspace) -> Result<()> {
     let folder = home(workspace).join("peer-java");
-    let mut maven = workspace.command("mvn");
+    let mut maven = jvm::maven(workspace, &["--quiet", "process-classes"]);
     maven.current_dir(workspace.path("benches/peers/java"));
-    maven.args(["--batch-mode", "--no-transfer-progress", "--quiet", "process-classes"]);
     maven.arg(format!("-Doutput={}", folder.display()));
     must(maven, DEADLINE)?;
     let places = std::env::join_paths([folder.join("classes"), folder.join("dependency/*")])?;
@@ -162,14 +161,7 @@ fn peers_node(workspace: &Workspace) -> Result<()> {
     for file in files_with(&workspace.path("benches/peers"), "mjs")? {
         copy_if_changed(&file, &folder.join(file.file_name().unwrap_or_default()))?;
     }
-    Stamp::new(workspace, "bench-npm").on_files(&folder.join("package-lock.json"))?.unless_done(
-        &folder.join("node_modules"),
-        || {
-            let mut npm = workspace.npm("benches");
-            npm.current_dir(&folder).args(["ci", "--no-audit", "--no-fund", "--loglevel=error"]);
-            must(npm, DEADLINE).map(drop)
-        },
-    )
+    node::install(workspace, &folder.to_string_lossy())
 }
 
 fn bin(workspace: &Workspace, name: &str) -> PathBuf {

@@ -75,7 +75,7 @@ pub(crate) fn compiled(workspace: &Workspace, sources: &Path) -> Result<PathBuf>
     Ok(folder)
 }
 
-/// Runs `npm ci` in a directory of the tree, unless its lock file is already installed.
+/// Runs `npm ci` in a directory, unless its lock file is already installed.
 pub(crate) fn install(workspace: &Workspace, package: &str) -> Result<()> {
     let version = system::node()?;
     let folder = workspace.path(package);
