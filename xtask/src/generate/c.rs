@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use super::surface::{Field, Model, Surface, Type, Unit};
-use super::text::{lowered, marked, prefixed, snake, wrapped};
+use super::text::{lowered, marked, prefixed, snake, wrapped, wrapped_items};
 use super::{File, MARK, templates};
 use crate::stamp::files_under;
 use crate::workspace::Workspace;
@@ -89,13 +89,7 @@ fn environment(workspace: &Workspace) -> Result<Environment<'static>> {
 
 /// Converts a Rust doc comment to a C comment. List items begin with a hyphen.
 fn comment(text: &str, indent: usize) -> String {
-    let mut lines = Vec::new();
-    for line in marked(text, DEPRECATED).split('\n') {
-        let item = line.starts_with("- ");
-        for (index, line) in wrapped(line, WIDTH - indent).into_iter().enumerate() {
-            lines.push(if item && index > 0 { format!("  {line}") } else { line });
-        }
-    }
+    let lines = wrapped_items(&marked(text, DEPRECATED), WIDTH - indent, &["- "]);
     prefixed(&lines, &format!("{}/// ", " ".repeat(indent))).trim_end().to_owned()
 }
 

@@ -7,7 +7,7 @@ use anyhow::Result;
 use minijinja::value::{Serde, Value};
 
 use super::surface::{Surface, Type};
-use super::text::{marked, prefixed, wrapped};
+use super::text::{marked, prefixed, wrapped_items};
 use super::{File, MARK, templates};
 use crate::workspace::Workspace;
 
@@ -54,14 +54,7 @@ fn typed(ty: &Type, texts: &BTreeSet<String>, words: [&str; 8]) -> String {
 
 /// Comment lines of a YARD text; continuation lines of a tag are indented.
 fn comment(text: &str, indent: usize) -> String {
-    let margin = " ".repeat(indent);
-    let lines = marked(text, "@deprecated Since 2026-07-28: ").split('\n').fold(Vec::new(), |mut lines, line| {
-        let more = if line.starts_with('@') || line.starts_with("- ") { "  " } else { "" };
-        let found = wrapped(line, WIDTH - indent - 4);
-        lines.extend(
-            found.iter().enumerate().map(|(at, line)| if at == 0 { line.clone() } else { format!("{more}{line}") }),
-        );
-        lines
-    });
-    prefixed(&lines, &format!("{margin}# ")).trim_end().to_owned()
+    let text = marked(text, "@deprecated Since 2026-07-28: ");
+    let lines = wrapped_items(&text, WIDTH - indent - 4, &["@", "- "]);
+    prefixed(&lines, &format!("{}# ", " ".repeat(indent))).trim_end().to_owned()
 }

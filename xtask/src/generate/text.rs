@@ -76,6 +76,18 @@ pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// Wraps each line. Those that continue an item, which starts with one of the marks, are indented.
+pub(crate) fn wrapped_items(text: &str, width: usize, marks: &[&str]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for line in text.split('\n') {
+        let is_item = marks.iter().any(|mark| line.starts_with(mark));
+        for (index, part) in wrapped(line, width).into_iter().enumerate() {
+            lines.push(if is_item && index > 0 { format!("  {part}") } else { part });
+        }
+    }
+    lines
+}
+
 /// The prefix of deprecation notices in the declaration.
 const DEPRECATED: &str = "Deprecated in 2026-07-28: ";
 
