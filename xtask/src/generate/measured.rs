@@ -5,8 +5,8 @@
 use anyhow::{Context, Result};
 use minijinja::value::Serde;
 use minijinja::{Environment, Error, ErrorKind, context};
-use serde::{Deserialize, Serialize};
-use serde_json::Value as Json;
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
 
 use super::docs::with_part;
 use super::text::grouped;
@@ -69,17 +69,10 @@ struct Panel {
     unit: f64,
 }
 
-#[derive(Serialize)]
-struct Bar {
-    name: &'static str,
-    ours: bool,
-    value: f64,
-}
-
-fn bars(medians: &Json, panel: &Panel) -> Vec<Bar> {
+fn bars(medians: &Json, panel: &Panel) -> Vec<Json> {
     let bars = SERVERS.iter().filter_map(|(name, servers)| {
-        let value = best(medians, &panel.work, servers.iter().copied(), &panel.key)?;
-        Some(Bar { name, ours: servers[0].starts_with("ours"), value: value / panel.unit })
+        let value = best(medians, &panel.work, servers.iter().copied(), &panel.key)? / panel.unit;
+        Some(json!({ "name": name, "ours": servers[0].starts_with("ours"), "value": value }))
     });
     bars.collect()
 }
@@ -90,19 +83,13 @@ fn best<'a>(medians: &Json, work: &str, servers: impl Iterator<Item = &'a str>, 
     servers.filter_map(|server| of(server)?[key].as_f64()).reduce(f64::max)
 }
 
-/// A table of `docs/matrix.md`.
-#[derive(Serialize)]
-struct Table<'a> {
-    title: &'a str,
-    heads: Vec<&'a str>,
-    features: Vec<Vec<&'a str>>,
-}
-
-fn tables(page: &str) -> Vec<Table<'_>> {
+/// The tables of `docs/matrix.md`.
+fn tables(page: &str) -> Vec<Json> {
     let tables = page.split("\n## ").skip(1).filter_map(|section| {
         let (title, table) = section.split_once('\n')?;
-        let mut rows = table.lines().filter_map(cells);
-        Some(Table { title, heads: rows.next()?, features: rows.skip(1).collect() })
+        let rows: Vec<_> = table.lines().filter_map(cells).collect();
+        let (heads, features) = (rows.first()?, rows.get(2..)?);
+        Some(json!({ "title": title, "heads": heads, "features": features }))
     });
     tables.collect()
 }
@@ -155,8 +142,8 @@ mod tests {
 
     #[test]
     fn the_longest_bar_is_the_largest_value() {
-        let row = |server, value: f64| serde_json::json!({"workload": "a", "server": server, "calls_s": value});
-        let medians = serde_json::json!([row("ours-rust", 50.0), row("rmcp", 100.0), row("rmcp-nodelay", 200.0)]);
+        let row = |server, value: f64| json!({"workload": "a", "server": server, "calls_s": value});
+        let medians = json!([row("ours-rust", 50.0), row("rmcp", 100.0), row("rmcp-nodelay", 200.0)]);
         let mut drawn = drawn("calls.svg.j2", medians, &context! {});
         drawn.truncate(drawn.find("64 calls").unwrap());
         assert!(drawn.contains("width=\"53.8\"") && drawn.contains("width=\"215.0\""), "{drawn}");
