@@ -135,12 +135,10 @@ impl Player<'_> {
         let file = self.write(slots).map_err(|error| stuck(format!("the operations cannot be written: {error}")))?;
         let command = self.pairing.client_command(self.workspace, &file, self.urls).map_err(stuck)?;
         let mut client = Process::start(command).map_err(|error| stuck(format!("{error:#}")))?;
-        let mut lost = None;
-        for (index, opening) in openings(slots) {
-            if opening || lost != Some(index.0) {
-                let played = if opening { self.open(&mut client, index.0) } else { self.feature(&mut client, index) };
-                if played?.is_none() {
-                    lost = Some(index.0);
+        for (connection, features) in connections(slots) {
+            if self.open(&mut client, connection)? {
+                for feature in features {
+                    self.feature(&mut client, connection, feature)?;
                 }
             }
         }
@@ -150,25 +148,25 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// Reads the line of a connection. Returns `None` if it could not be opened.
-    fn open(&mut self, client: &mut Process, index: usize) -> Result<Option<()>, Stuck> {
+    /// Reads the line of a connection. Returns whether it could be opened.
+    fn open(&mut self, client: &mut Process, index: usize) -> Result<bool, Stuck> {
         let line = self.line(client, (index, 0))?;
         let speaks = self.wanted[index].speaks;
         if line.get("connected").is_none() {
             self.fail((index, 0), &shown(&line));
-            return Ok(None);
+            return Ok(false);
         }
         // Only the first opening of a connection counts; a later one is for the retry of a feature.
         let outcome = judged(&[json!({"connected": speaks})], &[line]);
         self.outcomes.entry((index, 0)).or_insert(outcome);
-        Ok(Some(()))
+        Ok(true)
     }
 
-    fn feature(&mut self, client: &mut Process, slot: Slot) -> Result<Option<()>, Stuck> {
-        let feature = self.wanted[slot.0].features[slot.1 - 1];
+    fn feature(&mut self, client: &mut Process, connection: usize, index: usize) -> Result<(), Stuck> {
+        let (feature, slot) = (self.wanted[connection].features[index], (connection, index + 1));
         let lines: Result<Vec<Value>, Stuck> = feature.operations.iter().map(|_| self.line(client, slot)).collect();
         self.outcomes.insert(slot, judged(&feature.results, &lines?));
-        Ok(Some(()))
+        Ok(())
     }
 
     fn line(&self, client: &mut Process, slot: Slot) -> Result<Value, Stuck> {
@@ -192,17 +190,9 @@ impl Player<'_> {
         let folder = self.workspace.target.join("matrix");
         std::fs::create_dir_all(&folder)?;
         let file = folder.join(format!("{}.json", NUMBER.fetch_add(1, Ordering::Relaxed)));
-        let mut plays: Vec<(usize, Vec<&Value>)> = Vec::new();
-        for &(connection, slot) in slots {
-            if plays.last().is_none_or(|(last, _)| *last != connection) {
-                plays.push((connection, Vec::new()));
-            }
-            if let (Some((_, operations)), 1..) = (plays.last_mut(), slot) {
-                operations.extend(&self.wanted[connection].features[slot - 1].operations);
-            }
-        }
-        let play = |(connection, operations): (usize, Vec<&Value>)| {
-            let asked = self.wanted[connection].asked;
+        let play = |(connection, features): (usize, Vec<usize>)| {
+            let Wanted { asked, features: all, .. } = &self.wanted[connection];
+            let operations: Vec<&Value> = features.into_iter().flat_map(|feature| &all[feature].operations).collect();
             let probe = PROBE.as_millis();
             let mut play = json!({"revision": asked, "host": true, "logLevel": LOG_LEVEL, "probeTimeoutMs": probe, "do": operations});
             if let Some(token) = self.token {
@@ -210,7 +200,7 @@ impl Player<'_> {
             }
             play
         };
-        let plays: Vec<Value> = plays.into_iter().map(play).collect();
+        let plays: Vec<Value> = connections(slots).into_iter().map(play).collect();
         std::fs::write(&file, json!({"plays": plays}).to_string())?;
         Ok(file)
     }
@@ -224,18 +214,10 @@ impl Player<'_> {
     }
 }
 
-/// The slots in order, each connection preceded by its opening, which is marked `true`.
-fn openings(slots: &[Slot]) -> Vec<(Slot, bool)> {
-    let mut steps: Vec<(Slot, bool)> = Vec::new();
-    for &slot in slots {
-        if steps.last().is_none_or(|((connection, _), _)| *connection != slot.0) {
-            steps.push(((slot.0, 0), true));
-        }
-        if slot.1 > 0 {
-            steps.push((slot, false));
-        }
-    }
-    steps
+/// The connections of the slots, each with the indexes of its features.
+fn connections(slots: &[Slot]) -> Vec<(usize, Vec<usize>)> {
+    let features = |slots: &[Slot]| slots.iter().filter_map(|(_, slot)| slot.checked_sub(1)).collect();
+    slots.chunk_by(|one, next| one.0 == next.0).map(|slots| (slots[0].0, features(slots))).collect()
 }
 
 /// Matches the lines of a feature with their patterns, which may refer to values in earlier lines.
@@ -271,10 +253,8 @@ mod tests {
 
     #[test]
     fn every_connection_is_opened_before_its_features() {
-        let steps = openings(&[(0, 0), (0, 1), (0, 2), (1, 0), (2, 3)]);
-        let expected =
-            [((0, 0), true), ((0, 1), false), ((0, 2), false), ((1, 0), true), ((2, 0), true), ((2, 3), false)];
-        assert_eq!(steps, expected);
+        let connections = connections(&[(0, 0), (0, 1), (0, 2), (1, 0), (2, 3)]);
+        assert_eq!(connections, [(0, vec![0, 1]), (1, vec![]), (2, vec![2])]);
     }
 
     #[test]
