@@ -19,14 +19,11 @@ pub(crate) fn start(commands: impl IntoIterator<Item = (String, Command)>) -> (H
     let until = Instant::now() + START;
     let (mut servers, mut urls) = (HttpServers(Vec::new()), Urls(Vec::new()));
     for (name, process) in started {
-        let url = match process {
-            Ok(mut process) => {
-                let url = wait_for_url(&mut process, until);
-                servers.0.push((name.clone(), process));
-                url
-            }
-            Err(error) => Err(format!("{error:#}")),
-        };
+        let url = process.map_err(|error| format!("{error:#}")).and_then(|mut process| {
+            let url = wait_for_url(&mut process, until);
+            servers.0.push((name.clone(), process));
+            url
+        });
         urls.0.push((name, url));
     }
     (servers, urls)
