@@ -61,12 +61,18 @@ pub(super) fn sources(workspace: &Workspace, generated: &[File]) -> Result<Strin
     Ok(sources)
 }
 
-/// The parameters of an exported function, each with its type, and the type of its result.
+/// The parameters of an exported function, each with its type, and the type of its result, if it
+/// has one.
+pub(super) fn declaration<'a>(sources: &'a str, name: &str) -> Option<(Vec<(&'a str, &'a str)>, Option<&'a str>)> {
+    let (_, rest) = sources.split_once(&format!("fn trunkline_{name}("))?;
+    let (params, rest) = rest.split_once(')')?;
+    let (result, _) = rest.split_once('{')?;
+    let params = params.split(',').filter_map(|param| param.trim().split_once(": ")).collect();
+    Some((params, result.trim().strip_prefix("-> ")))
+}
+
 fn signature(sources: &str, name: &str) -> Value {
-    let (_, rest) = sources.split_once(&format!("fn trunkline_{name}(")).expect("the function is exported");
-    let (params, rest) = rest.split_once(") -> ").expect("the function has a result");
-    let (result, _) = rest.split_once(" {").expect("the function has a body");
-    let params: Vec<_> = params.split(',').filter_map(|param| param.trim().split_once(": ")).collect();
+    let (params, result) = declaration(sources, name).expect("the function is exported");
     templates::value(json!({ "params": params, "result": result }))
 }
 

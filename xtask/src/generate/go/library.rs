@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 
+use super::super::c;
 use super::super::text::{camel, snake};
 use crate::stamp::files_under;
 use crate::workspace::Workspace;
@@ -73,14 +74,10 @@ fn used(source: &str) -> Vec<String> {
 
 fn function(member: &str, declarations: &str) -> Result<Function> {
     let name = snake(member);
-    let start = format!("fn trunkline_{name}(");
-    let (_, declared) = declarations.split_once(&start).context("the C library has no such function")?;
-    let (params, rest) = declared.split_once(')').context("its parameters end")?;
-    let (result, _) = rest.split_once('{').context("it has a body")?;
-    let params: Vec<_> = params.split(',').filter_map(|param| param.trim().split_once(": ")).collect();
+    let (params, result) = c::declaration(declarations, &name).context("the C library has no such function")?;
     // A string without a length ends with a zero byte.
     let has_length = params.iter().any(|(name, _)| *name == "len");
-    let (can_fail, result) = match result.trim().strip_prefix("-> ") {
+    let (can_fail, result) = match result {
         None => (false, ""),
         Some("*const c_char") if !has_length => (false, "string"),
         Some(result) => (result == RESULT, type_of(result)?),
