@@ -90,10 +90,8 @@ pub(crate) fn copy_if_changed(from: &Path, to: &Path) -> Result<()> {
 /// Copies sources without build artifacts, such as extensions for tests, and caches.
 pub(crate) fn copy_tree(from: &Path, to: &Path) -> Result<()> {
     for file in files_under(from)? {
-        let built = file
-            .extension()
-            .is_some_and(|extension| ["so", "pyd", "node", "map"].iter().any(|built| extension == *built));
-        if !built {
+        let ending = file.extension().and_then(|ending| ending.to_str());
+        if !matches!(ending, Some("so" | "pyd" | "node" | "map")) {
             copy_if_changed(&file, &to.join(file.strip_prefix(from)?))?;
         }
     }
