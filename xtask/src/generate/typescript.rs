@@ -2,10 +2,12 @@
 //! operations. The templates next to this file contain their text.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use anyhow::Result;
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, context};
+use serde::Deserialize;
 use serde_json::json;
 
 use super::surface::{Field, Operation, Record, Surface, Type, Unit};
@@ -22,39 +24,28 @@ const DEPRECATED: &str = "@deprecated Since 2026-07-28: ";
 const FORM: &str = "FormSchema";
 const MESSAGE: &str = "SamplingMessage";
 
-/// Models that this package replaces: a form is a schema of the user's library, its result is
-/// generic over that schema, and a server of a group has an error class of this package.
-const REPLACED: [&str; 8] =
-    ["Choice", "Choices", "ElicitAction", "ElicitResult", "Field", "FormSchema", "GroupServer", "GroupServers"];
+/// What this package does differently from the declaration: `typescript/tables.json`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Tables {
+    /// Models that this package replaces: a form is a schema of the user's library, its result is
+    /// generic over that schema, and a server of a group has an error class of this package.
+    replaced: BTreeSet<String>,
+    /// Types of members, by their owners, that differ from the core's: narrower if the core keeps
+    /// unknown strings, or a JavaScript type.
+    types: BTreeMap<String, BTreeMap<String, String>>,
+    /// Options that this package represents differently.
+    omitted: BTreeMap<String, BTreeSet<String>>,
+}
 
-/// Members whose type differs from the core's: narrower if the core keeps unknown strings, or a
-/// JavaScript type.
-const TYPES: [(&str, &str, &str); 15] = [
-    ("call_tool", "arguments", "object"),
-    ("ElicitRequest", "requestedSchema", "JsonObject"),
-    ("SampleParams", "metadata", "JsonObject"),
-    ("Tool", "inputSchema", "JsonObject"),
-    ("Tool", "outputSchema", "JsonObject"),
-    ("complete", "ref", "CompletionReference"),
-    ("ServerOptions", "extensions", "Record<string, JsonObject>"),
-    ("ServerOptions", "experimental", "Record<string, JsonObject>"),
-    ("ServerOptions", "stateKeys", "(string | Uint8Array)[]"),
-    ("AuthOptions", "jwks", "JsonObject"),
-    ("AuthOptions", "dpopNonce", "boolean | string"),
-    ("RequestHandlerOptions", "paramsSchema", "JsonObject"),
-    ("ToolOptions", "requires", "JsonObject"),
-    ("*", "cacheScope", "CacheScope"),
-    ("facts", "inputResponses", "Readonly<Record<string, JsonObject>>"),
-];
-
-/// Options that this package represents differently.
-const OMITTED: [(&str, &str); 4] =
-    [("AuthOptions", "verifier"), ("ChildOptions", "command"), ("ClientOptions", "listen"), ("EndpointOptions", "url")];
+static TABLES: LazyLock<Tables> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("typescript/tables.json")).expect("typescript/tables.json has tables")
+});
 
 pub(crate) fn render(workspace: &Workspace, printed: &Value, surface: &Surface) -> Result<Vec<File>> {
     let environment = environment(workspace, surface)?;
     let lists = surface.models.iter().filter_map(|model| Some((&model.name, model.only_list()?)));
-    let own = templates::value(json!({ "replaced": REPLACED, "onlyLists": lists.collect::<BTreeMap<_, _>>() }));
+    let own = templates::value(json!({ "replaced": TABLES.replaced, "onlyLists": lists.collect::<BTreeMap<_, _>>() }));
     let context = context! { ..own, ..printed.clone() };
     let files = templates::render(&environment, PACKAGE, &context)?;
     Ok(files.into_iter().map(|(path, text)| (path, format!("// {MARK}\n{text}"))).collect())
@@ -78,7 +69,7 @@ fn environment(workspace: &Workspace, surface: &Surface) -> Result<Environment<'
     environment.add_filter("handler", |name: String| camel(&format!("on_{name}")));
     let params = surface.operations.iter().filter(|row| in_object(row)).map(params_name);
     // The operations define their own `InputRequest`.
-    let is_imported = |name: &String| !REPLACED.contains(&name.as_str()) && name != "InputRequest";
+    let is_imported = |name: &String| !TABLES.replaced.contains(name) && name != "InputRequest";
     let names = surface.models.iter().map(|model| model.name.clone()).filter(is_imported);
     let known: BTreeSet<String> = names.chain(["JsonObject".to_owned()]).chain(params).collect();
     environment.add_filter("models", move |text: String| {
@@ -123,8 +114,8 @@ fn request_argument(field: &Field, owner: &str) -> serde_json::Value {
 
 /// The options of a record that this package uses unchanged.
 fn given_options(record: Record) -> Vec<Field> {
-    let is_given = |field: &Field| !OMITTED.contains(&(&record.name, &field.json));
-    record.fields.into_iter().filter(is_given).collect()
+    let omitted = TABLES.omitted.get(&record.name);
+    record.fields.into_iter().filter(|field| omitted.is_none_or(|names| !names.contains(&field.json))).collect()
 }
 
 /// The default, unless it is obvious.
@@ -182,8 +173,8 @@ fn argument(field: &Field) -> &str {
 }
 
 fn typed(owner: &str, field: &Field) -> String {
-    let row = TYPES.iter().find(|(model, member, _)| (*model == owner || *model == "*") && *member == field.json);
-    row.map_or_else(|| type_of(&field.ty), |(_, _, ty)| (*ty).to_owned())
+    let ty = [owner, "*"].iter().find_map(|owner| TABLES.types.get(*owner)?.get(&field.json));
+    ty.cloned().unwrap_or_else(|| type_of(&field.ty))
 }
 
 fn type_of(ty: &Type) -> String {
