@@ -52,7 +52,7 @@ func ConnectMemory(ctx context.Context, server *Server, options ClientOptions) (
 		return nil, server.explained(err)
 	}
 	client.server = server
-	server.clients.Store(client, nil)
+	server.clients.Store(client, func(context.Context) error { return client.Close() })
 	return client, nil
 }
 

@@ -19,7 +19,7 @@ type Server struct {
 	owner
 	drain    uint64
 	lifespan atomic.Pointer[lifespan]
-	// Those that are open; the clients are those in memory.
+	// Those that are open, with how they close; the clients are those in memory.
 	listeners, clients sync.Map
 }
 
@@ -53,31 +53,26 @@ func NewServer(name, version string, options ServerOptions) (*Server, error) {
 // server. Calls of listeners get until the context ends to complete, but at most as long as the option
 // DrainDeadline.
 func (server *Server) Close(ctx context.Context) error {
-	err := errors.Join(
-		together(keys[*Listener](&server.listeners), func(listener *Listener) error { return listener.Close(ctx) }),
-		together(keys[*Client](&server.clients), (*Client).Close),
-	)
-	freed := make(chan struct{})
+	var err error
+	for _, users := range []*sync.Map{&server.listeners, &server.clients} {
+		var ends []func(context.Context) error
+		for _, end := range users.Range {
+			ends = append(ends, end.(func(context.Context) error))
+		}
+		err = errors.Join(err, together(ends, func(end func(context.Context) error) error { return end(ctx) }))
+	}
+	freeing, freed := context.WithTimeout(context.Background(), endGrace)
 	go func() {
-		defer close(freed)
+		defer freed()
 		server.release(c.ServerFree)
 		if span := server.lifespan.Load(); span != nil {
 			span.end()
 		}
 	}()
-	select {
-	case <-freed:
-		return err
-	case <-time.After(endGrace):
-		return errors.Join(err, &Error{Kind: ErrTimeout, Message: "the lifespan of the server does not return"})
+	if <-freeing.Done(); freeing.Err() == context.DeadlineExceeded {
+		err = errors.Join(err, &Error{Kind: ErrTimeout, Message: "the lifespan of the server does not return"})
 	}
-}
-
-func keys[T any](all *sync.Map) (found []T) {
-	for key := range all.Range {
-		found = append(found, key.(T))
-	}
-	return found
+	return err
 }
 
 // CheckStore checks whether the store of the server keeps its contract, and returns what it found to
@@ -167,7 +162,7 @@ func (server *Server) listener(made uintptr, err error) (*Listener, error) {
 	listener := &Listener{owner: owner{what: "listener", object: made}, server: server, url: c.PlainListenerUrl(made)}
 	listener.done = listener.until(c.ListenerClosed)
 	listener.close = sync.OnceValue(listener.end)
-	server.listeners.Store(listener, nil)
+	server.listeners.Store(listener, listener.Close)
 	return listener, nil
 }
 

@@ -44,11 +44,7 @@ internal class Lifespan(private val open: suspend () -> Any?) {
         throw ToolException(messageOf(error), error)
     }
 
-    private fun close() {
-        val closing = value
-        value = null
-        dispose(closing)
-    }
+    private fun close() = dispose(value.also { value = null })
 
     private fun dispose(opened: Any?) = callBack("closing the lifespan") { (opened as? AutoCloseable)?.close() }
 
