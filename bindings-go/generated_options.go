@@ -284,7 +284,8 @@ type ClientOptions struct {
 	//
 	// Deprecated: log to standard error or through OpenTelemetry instead.
 	LogLevel LoggingLevel `json:"logLevel,omitempty"`
-	// Maximum time to open the connection, for all attempts together. The default is 30000 ms.
+	// Maximum time to open the connection, for all attempts together. In memory, this includes opening
+	// the lifespan of the server. The default is 30000 ms.
 	ConnectTimeout time.Duration `json:"connectTimeoutMs,omitempty"`
 	// Reconnect on the next call if the connection was lost; calls in flight fail. Without it, the
 	// client ends with its connection. The default is true.

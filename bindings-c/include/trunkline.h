@@ -3275,8 +3275,8 @@ trunkline_result trunkline_client_options_set_log_level(trunkline_client_options
                                                         trunkline_str log_level);
 
 /**
- * Sets the maximum time to open the connection, for all attempts together. In milliseconds.
- * Default 30000.
+ * Sets the maximum time to open the connection, for all attempts together. In memory, this
+ * includes opening the lifespan of the server. In milliseconds. Default 30000.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.

@@ -986,8 +986,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_log_level(
     set!(options, options.given.put("logLevel", text!(log_level)))
 }
 
-/// Sets the maximum time to open the connection, for all attempts together. In milliseconds.
-/// Default 30000.
+/// Sets the maximum time to open the connection, for all attempts together. In memory, this
+/// includes opening the lifespan of the server. In milliseconds. Default 30000.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_connect_timeout_ms(
     options: *mut trunkline_client_options,

@@ -377,7 +377,10 @@ export interface ClientOptions {
    * @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead.
    */
   logLevel?: LoggingLevel | undefined;
-  /** Maximum time to open the connection, for all attempts together. Default: 30,000 (30 s). */
+  /**
+   * Maximum time to open the connection, for all attempts together. In memory, this includes
+   * opening the lifespan of the server. Default: 30,000 (30 s).
+   */
   connectTimeout?: number | undefined;
   /**
    * Reconnect on the next call if the connection was lost; calls in flight fail. Without it, the

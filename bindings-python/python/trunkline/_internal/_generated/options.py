@@ -253,7 +253,9 @@ class ClientOptions(TypedDict, total=False):
     """
 
     connect_timeout: float | None
-    """Maximum time to open the connection, for all attempts together. In seconds. Default: 30."""
+    """Maximum time to open the connection, for all attempts together. In memory, this includes
+    opening the lifespan of the server. In seconds. Default: 30.
+    """
 
     reconnect: bool | None
     """Reconnect on the next call if the connection was lost; calls in flight fail. Without it,

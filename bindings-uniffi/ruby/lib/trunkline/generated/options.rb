@@ -269,7 +269,7 @@ module Trunkline
     #   default, the server decides: on 2026-07-28 it sends none. Deprecated in 2026-07-28: log to
     #   standard error or through OpenTelemetry instead.
     # - `connect_timeout` (Numeric): Maximum time to open the connection, for all attempts
-    #   together.
+    #   together. In memory, this includes opening the lifespan of the server.
     # - `reconnect` (Boolean): Reconnect on the next call if the connection was lost; calls in
     #   flight fail. Without it, the client ends with its connection.
     # - `probe_timeout` (Numeric): Maximum silence of a server on a pipe before it is treated as

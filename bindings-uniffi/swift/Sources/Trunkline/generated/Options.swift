@@ -461,7 +461,8 @@ public struct ClientOptions: Codable, Sendable {
     ///
     /// Deprecated since 2026-07-28: log to standard error or through OpenTelemetry instead.
     public var logLevel: LoggingLevel?
-    /// Maximum time to open the connection, for all attempts together. Default: 30 s.
+    /// Maximum time to open the connection, for all attempts together. In memory, this includes
+    /// opening the lifespan of the server. Default: 30 s.
     public var connectTimeout: Duration?
     /// Reconnect on the next call if the connection was lost; calls in flight fail. Without it,
     /// the client ends with its connection. Default: `true`.

@@ -146,7 +146,10 @@ public final class ClientOptions extends ClientHandlers<ClientOptions> {
     return set("logLevel", logLevel);
   }
 
-  /** Maximum time to open the connection, for all attempts together. Default: 30 s. */
+  /**
+   * Maximum time to open the connection, for all attempts together. In memory, this includes
+   * opening the lifespan of the server. Default: 30 s.
+   */
   public ClientOptions connectTimeout(Duration connectTimeout) {
     return set("connectTimeoutMs", connectTimeout);
   }

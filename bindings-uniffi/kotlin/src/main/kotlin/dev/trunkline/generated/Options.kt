@@ -490,7 +490,10 @@ public class ClientOptions : ClientHandlers() {
      */
     public var logLevel: LoggingLevel? = null
 
-    /** Maximum time to open the connection, for all attempts together. Default: 30 s. */
+    /**
+     * Maximum time to open the connection, for all attempts together. In memory, this includes
+     * opening the lifespan of the server. Default: 30 s.
+     */
     @SerialName("connectTimeoutMs")
     @Serializable(with = MillisecondsSerializer::class)
     public var connectTimeout: Duration? = null
