@@ -23,6 +23,7 @@ THROWS = "THROWS" in os.environ
 # flood has no pauses.
 BURST = 50
 
+
 @contextlib.asynccontextmanager
 async def lifespan() -> AsyncIterator[None]:
     yield

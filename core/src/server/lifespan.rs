@@ -257,8 +257,8 @@ impl LifespanUse {
         self.lifespan.open(&self.runtime).await.map_err(OpeningFailed)
     }
 
-    /// Holds this use until something else uses the lifespan. If that fails, waits until the lifespan
-    /// has closed.
+    /// Holds this use until something else uses the lifespan. If that fails, waits until the
+    /// lifespan has closed.
     pub async fn until_used<T, E>(self, using: impl Future<Output = Result<T, E>>) -> Result<T, E> {
         let used = using.await;
         if used.is_err() {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import weakref
 from contextlib import suppress
+from contextvars import Context as ContextVars
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Final
 
@@ -74,7 +75,7 @@ class Lifecycle(Events):
             self._running_loop = _get_running_loop
             if self.loop is not None and (self.loop is loop or self.loop.is_running()):
                 return
-            self.context = copy_context()
+            self.context: ContextVars = copy_context()
             hosted = [handler for handlers in [*self.hosts.values()] for handler in handlers.values()]
             if any(handler.in_thread for handler in [*self.handlers.values(), *hosted]):
                 self.pool.start()
