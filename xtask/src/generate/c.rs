@@ -61,9 +61,11 @@ pub(super) fn sources(workspace: &Workspace, generated: &[File]) -> Result<Strin
     Ok(sources)
 }
 
-/// The parameters of an exported function, each with its type, and the type of its result, if it
-/// has one.
-pub(super) fn declaration<'a>(sources: &'a str, name: &str) -> Option<(Vec<(&'a str, &'a str)>, Option<&'a str>)> {
+/// The parameters of an exported function, each with its type.
+type Params<'a> = Vec<(&'a str, &'a str)>;
+
+/// The parameters of an exported function, and the type of its result, if it has one.
+pub(super) fn declaration<'a>(sources: &'a str, name: &str) -> Option<(Params<'a>, Option<&'a str>)> {
     let (_, rest) = sources.split_once(&format!("fn trunkline_{name}("))?;
     let (params, rest) = rest.split_once(')')?;
     let (result, _) = rest.split_once('{')?;
