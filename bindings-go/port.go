@@ -59,27 +59,28 @@ func dispatch(port uintptr) {
 
 // settle ends the waits for what has become true.
 func settle() {
-	for waiting, isTrue := range conditions.Range {
-		if isTrue.(func() bool)() {
-			if _, isWaiting := conditions.LoadAndDelete(waiting); isWaiting {
-				close(waiting.(chan struct{}))
-			}
-		}
+	for _, look := range conditions.Range {
+		look.(func())()
 	}
 }
 
 // until returns a channel that is closed when the object is in one of the states, or was freed.
 func (owner *owner) until(states ...func(object uintptr) bool) <-chan struct{} {
 	waiting := make(chan struct{})
-	conditions.Store(waiting, func() bool {
-		if !owner.enter() {
-			return true
+	look := func() {
+		if owner.enter() {
+			defer owner.users.Done()
+			if !slices.ContainsFunc(states, func(isIn func(object uintptr) bool) bool { return isIn(owner.object) }) {
+				return
+			}
 		}
-		defer owner.users.Done()
-		return slices.ContainsFunc(states, func(isIn func(object uintptr) bool) bool { return isIn(owner.object) })
-	})
+		if _, isWaiting := conditions.LoadAndDelete(waiting); isWaiting {
+			close(waiting)
+		}
+	}
+	conditions.Store(waiting, look)
 	// It may be in one already.
-	settle()
+	look()
 	return waiting
 }
 

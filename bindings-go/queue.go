@@ -34,10 +34,9 @@ func (queue *queue[T]) close() {
 }
 
 // get takes the next item. At the end, it returns false.
-func (queue *queue[T]) get() (T, bool) {
+func (queue *queue[T]) get() (item T, isOpen bool) {
 	queue.change.L.Lock()
 	defer queue.change.L.Unlock()
-	var item T
 	for len(queue.items) == 0 {
 		if queue.closed {
 			return item, false

@@ -52,8 +52,7 @@ func NewServer(name, version string, options ServerOptions) (*Server, error) {
 // Close ends the listeners, then the clients in memory, which their calls may use, and frees the
 // server. Calls of listeners get until the context ends to complete, but at most as long as the option
 // DrainDeadline.
-func (server *Server) Close(ctx context.Context) error {
-	var err error
+func (server *Server) Close(ctx context.Context) (err error) {
 	for _, users := range []*sync.Map{&server.listeners, &server.clients} {
 		var ends []func(context.Context) error
 		for _, end := range users.Range {
@@ -78,14 +77,13 @@ func (server *Server) Close(ctx context.Context) error {
 // CheckStore checks whether the store of the server keeps its contract, and returns what it found to
 // be wrong. It uses keys below "check/", which it removes.
 func (server *Server) CheckStore(ctx context.Context) ([]string, error) {
-	found, done := []byte(nil), make(chan error, 1)
+	found, err, done := []byte(nil), error(nil), make(chan struct{})
 	go func() {
-		var err error
+		defer close(done)
 		found, err = sending(ctx, func() ([]byte, error) { return c.ServerCheckStore(&server.owner) })
-		done <- err
 	}()
 	select {
-	case err := <-done:
+	case <-done:
 		return strings.FieldsFunc(string(found), func(letter rune) bool { return letter == '\n' }), err
 	case <-ctx.Done():
 		return nil, cancelled(ctx)
