@@ -375,3 +375,13 @@ func TestAShortTimeIsNotZero(t *testing.T) {
 		t.Error(string(result), err)
 	}
 }
+
+// A server with half of the options must not be open to everyone.
+func TestAuthWithoutAResourceIsRefused(t *testing.T) {
+	server := trunkline.Must(trunkline.NewServer("server", "1.0.0", trunkline.ServerOptions{}))
+	defer server.Close(t.Context())
+	_, err := server.Listen(trunkline.HTTPOptions{Port: -1, Auth: trunkline.AuthOptions{Scopes: []string{"read"}}})
+	if !errors.Is(err, trunkline.ErrInvalidArgument) || !strings.Contains(err.Error(), "Resource is missing") {
+		t.Error(err)
+	}
+}

@@ -218,7 +218,7 @@ type HTTPOptions struct {
 	// Burst of requests that a caller may send before that limit applies. The default is 20.
 	RateBurst int `json:"rateBurst,omitempty"`
 
-	// Auth configures the access tokens that requests need, if its resource is set.
+	// Auth configures the access tokens that requests need. Without it, they need none.
 	Auth AuthOptions `json:"auth"`
 }
 

@@ -133,9 +133,6 @@ func (server *Server) endpoint(options HTTPOptions, open func(server *owner, opt
 	if options.SSE == NoSSE {
 		members["sse"] = false
 	}
-	if options.Auth.Resource == "" {
-		delete(members, "auth")
-	}
 	set, err := c.HttpOptionsFromJson(members)
 	if err != nil {
 		return nil, err
