@@ -25,7 +25,7 @@ BURST = 50
 
 
 @contextlib.asynccontextmanager
-async def lifespan() -> AsyncIterator[None]:
+async def lifespan(_: Server) -> AsyncIterator[None]:
     yield
 
 
