@@ -107,7 +107,8 @@ type ErrorFacts struct {
 	ErrorDescription string `json:"errorDescription,omitempty"`
 	// Exit status of the server process.
 	ExitCode *int `json:"exitCode,omitempty"`
-	// HTTP status of the response.
+	// HTTP status of the refusal: 401, or 403 if the access token does not suffice. Absent if no
+	// credentials could be obtained and sent.
 	HTTPStatus *int `json:"httpStatus,omitempty"`
 	// Requests, `{"method", "params"}`, by the keys of their responses. If absent, repeat the call
 	// unchanged.
