@@ -13,6 +13,14 @@ class TestThreads < TrunklineTest
     assert_equal ["met"] * 8, threads.map(&:value)
   end
 
+  # The thread of the port may run between the request and the wait, as it does beside many others.
+  def test_a_reply_may_arrive_before_anyone_waits_for_it
+    requests = Trunkline::Requests.new(nil, Struct.new(:size) { def waiting = yield }.new)
+    pending = requests.start { 7 }
+    requests.receive_reply(7, true, +"[1]")
+    assert_equal [1], Timeout.timeout(10) { requests.wait(pending) }
+  end
+
   def test_handlers_that_wait_for_handlers_do_not_use_up_the_threads
     client = nil
     client = connected do |server|

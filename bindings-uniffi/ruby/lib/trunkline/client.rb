@@ -174,8 +174,8 @@ module Trunkline
     # The ticket of a request that opens a stream, and its first reply.
     def opened_stream(method, params, options)
       request = { "method" => method, "params" => Model.plain(params).compact, **Options.encode(Requests::TABLE, options) }
-      ticket = @requests.start { @port.native.request(handle, Requests.json(request)) }
-      [ticket, @requests.wait(ticket)]
+      pending = @requests.start { @port.native.request(handle, Requests.json(request)) }
+      [pending.ticket, @requests.wait(pending)]
     end
 
     def tell(message)

@@ -56,15 +56,15 @@ module Trunkline
     # notifications, calls and end.
     def open(owner)
       ensure_running
-      handle = @lock.synchronize do
-        @requests.start { yield @native }.tap do |opened|
-          owner.handle = opened
-          @owners[opened] = owner
+      pending = @lock.synchronize do
+        @requests.start { yield @native }.tap do |started|
+          owner.handle = started.ticket
+          @owners[started.ticket] = owner
         end
       end
-      opened = @requests.wait(handle)
+      opened = @requests.wait(pending)
     ensure
-      discard(handle) if handle && !opened
+      discard(pending.ticket) if pending && !opened
     end
 
     # Passes a request of a web framework to a listener. Returns its ticket, or nothing if it is

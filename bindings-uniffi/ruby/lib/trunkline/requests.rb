@@ -11,6 +11,9 @@ module Trunkline
     # exception that ended one of them.
     Scope = Struct.new(:vars, :failure)
 
+    # A request whose reply can be awaited. The reply may arrive before anyone waits for it.
+    Pending = Struct.new(:ticket, :queue)
+
     attr_reader :spans
 
     def initialize(native, pool)
@@ -31,27 +34,27 @@ module Trunkline
       request["progress"] = true if on_progress
       request["causes"] = true if scope
       @spans.send(target, request) do |traced, sent|
-        ticket = start(scope) { @native.request(target, Requests.json(traced)) }
-        sent.call(ticket)
-        wait(ticket, &on_progress)
+        pending = start(scope) { @native.request(target, Requests.json(traced)) }
+        sent.call(pending.ticket)
+        wait(pending, &on_progress)
       end
     end
 
-    # Calls a function that returns a ticket, whose reply can then be awaited.
+    # Calls a function that returns a ticket.
+    # @return [Pending]
     def start(scope = nil)
       @lock.synchronize do
         raise Trunkline.error_of(@abandoned) if @abandoned
 
         ticket = yield
-        @pending[ticket] = Backlog.new
         @scopes[ticket] = scope if scope
-        ticket
+        Pending.new(ticket, @pending[ticket] = Backlog.new)
       end
     end
 
     # Waits for a reply. If the thread is interrupted meanwhile, the request is cancelled.
-    def wait(ticket)
-      queue = @lock.synchronize { @pending.fetch(ticket) }
+    def wait(pending)
+      queue = pending.queue
       loop do
         ok, body = @pool.waiting { queue.pop }
         if ok == :progress
@@ -65,8 +68,8 @@ module Trunkline
       end
     ensure
       if queue
-        forget(ticket)
-        cancel(ticket)
+        forget(pending.ticket)
+        cancel(pending.ticket)
       end
     end
 
