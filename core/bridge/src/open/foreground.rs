@@ -8,29 +8,32 @@ use std::{
     process,
     sync::{Arc, Weak},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 use trunkline::bridge_support::{CUT_TIMEOUT, EndingSignals};
 
 /// Time for the exit handlers of the process, which the blocked handler may block as well.
 const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
+/// How often to look whether the host has drained the end.
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Exits if the host does not drain what ends a listener within the interval. Completes when it has
+/// Exits if the host does not drain what ends a listener within the timeout. Completes when it has
 /// drained the end.
-pub(crate) async fn exit_if_blocked(state: Weak<PortState>, handle: u64, interval: Duration) {
-    let mut before = (false, None);
+pub(crate) async fn exit_if_blocked(state: Weak<PortState>, handle: u64, timeout: Duration) {
+    let (mut before, mut since) = ((false, None), Instant::now());
     // A port that no longer exists was closed by its host.
     while let Some(state) = state.upgrade().filter(|state| state.queue.is_of_this_process()) {
         let has_ended = state.tables.lock().listeners.get(handle).is_none();
         let now = (has_ended, state.queue.end_of(handle));
         match now {
-            (_, Some(_)) if now == before => exit_blocked(),
+            _ if now != before => (before, since) = (now, Instant::now()),
+            (_, Some(_)) if since.elapsed() >= timeout => exit_blocked(),
             // The end is queued a moment after the listener has left the table.
-            (true, None) if now == before => return,
-            _ => before = now,
+            (true, None) => return,
+            _ => {}
         }
         drop(state);
-        tokio::time::sleep(interval).await;
+        tokio::time::sleep(LOOK_INTERVAL).await;
     }
 }
 
@@ -79,5 +82,5 @@ pub(crate) fn end_by_signals(state: &Arc<PortState>, handle: u64) -> Result<(), 
 
 async fn exit_if_blocked_after(time: Duration, state: Weak<PortState>, handle: u64) {
     tokio::time::sleep(time).await;
-    exit_if_blocked(state, handle, CUT_TIMEOUT / 5).await;
+    exit_if_blocked(state, handle, LOOK_INTERVAL).await;
 }

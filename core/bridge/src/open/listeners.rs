@@ -120,8 +120,7 @@ async fn listen(
     opening.opened(described);
     listener.served().await;
     if behavior.foreground {
-        // Looks twice.
-        tokio::spawn(foreground::exit_if_blocked(Arc::downgrade(state), handle, BLOCKED_TIMEOUT / 2));
+        tokio::spawn(foreground::exit_if_blocked(Arc::downgrade(state), handle, BLOCKED_TIMEOUT));
     }
     listener.closed().await;
     ended::<Arc<Listener>>(state, handle, None);
