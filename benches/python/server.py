@@ -4,13 +4,9 @@ Usage: server.py stdio | http PORT [json] [stateless] [features] [--tools N] [--
 [--auth FILE]
 """
 
-import json
 import sys
-from dataclasses import dataclass
-from inspect import Parameter, Signature
-from pathlib import Path
 
-from trunkline import Auth, Context, Server
+from trunkline import Server
 
 words = sys.argv[1:]
 server = Server(
@@ -42,46 +38,19 @@ for i in range(int(words[words.index("--tools") + 1]) if "--tools" in words else
     server.add_tool(generated, name=f"tool_{i:03}", description=f"Generated tool number {i}")
 
 
-@dataclass
-class Answer:
-    value: str
-
-
-async def report(message: str, ctx: Context) -> str:
-    """Report progress, then echo the message back"""
-    for number in range(1, 21):
-        await ctx.progress(number, total=20)
-    return message
-
-
-async def ask(message: str, ctx: Context) -> str:
-    """Ask the user"""
-    answer = await ctx.elicit(message, Answer)
-    return answer.content.value if answer.content else "no answer"
-
-
-async def wide(**numbers: int) -> str:
-    """Add 100 integers"""
-    return str(sum(numbers.values()))
-
-
 if "features" in words:
-    members = [Parameter(f"f{i:02}", Parameter.KEYWORD_ONLY, annotation=int) for i in range(100)]
-    wide.__signature__ = Signature(members, return_annotation=str)
-    for tool in (report, ask, wide):
-        server.add_tool(tool)
+    from features import add_features
 
-
-def protection(file: str) -> Auth:
-    """The access tokens from a file (tests/matrix/authorization.json)."""
-    auth = json.loads(Path(file).read_text(encoding="utf-8"))["auth"]
-    return Auth(auth["resource"], issuer=auth["issuer"], jwks=auth["jwks"])
-
+    add_features(server)
 
 if words[:1] == ["stdio"]:
     server.run()
 elif words[:1] == ["http"]:
-    auth = protection(words[words.index("--auth") + 1]) if "--auth" in words else None
+    auth = None
+    if "--auth" in words:
+        from features import protection
+
+        auth = protection(words[words.index("--auth") + 1])
     server.run("http", port=int(words[1]), json="json" in words, stateless="stateless" in words, auth=auth)
 else:
     sys.exit("usage: server stdio | http PORT [json] [stateless] [features] [--tools N] [--store URL] [--auth FILE]")
