@@ -94,7 +94,7 @@ func (client *Client) options(options ClientOptions) (uintptr, error) {
 	}
 	options.Listen = options.Listen || options.subscribes()
 	members := inJSON(options)
-	if options.Info.Name == "" {
+	if isZero(options.Info) {
 		delete(members, "info")
 	}
 	set, err := c.ClientOptionsFromJson(members)

@@ -249,10 +249,38 @@ func TestMessagesNameOptionsAsInGo(t *testing.T) {
 	_, revision := trunkline.Connect(t.Context(), "http://127.0.0.1:1/mcp", trunkline.ClientOptions{Revision: "2020-01-01"})
 	options := trunkline.ClientOptions{Auth: trunkline.OAuthOptions{Token: "x", ClientID: "y"}}
 	_, auth := trunkline.Connect(t.Context(), "http://127.0.0.1:1/mcp", options)
-	for words, err := range map[string]error{"PageSize: must be": page, "OnDuplicate: must": duplicate, "Revision: ": revision, "ClientID is for OAuth and cannot be combined with `Token`": auth} {
+	_, info := trunkline.Connect(t.Context(), "http://127.0.0.1:1/mcp", trunkline.ClientOptions{Info: trunkline.Implementation{Version: "1"}})
+	for words, err := range map[string]error{"PageSize: must be": page, "OnDuplicate: must": duplicate, "Revision: ": revision, "ClientID is for OAuth and cannot be combined with `Token`": auth, "needs the strings name and version, which must not be empty": info} {
 		if err == nil || !strings.Contains(err.Error(), words) {
 			t.Error(err)
 		}
+	}
+}
+
+func TestSeveralOptionsAreOne(t *testing.T) {
+	server := newServer(t)
+	report := func(_ context.Context, call *trunkline.Call, _ struct{}) (string, error) {
+		call.Progress(1, 2, "")
+		return "reported", nil
+	}
+	restricted := trunkline.ToolOptions{Scopes: []string{"write"}}
+	if _, err := trunkline.AddTool(server, trunkline.Tool{Name: "report"}, report, restricted, trunkline.ToolOptions{Ui: "ui://report"}); err != nil {
+		t.Fatal(err)
+	}
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	connected(t, client, err)
+	reports := make(chan trunkline.Progress, 1)
+	reporting := trunkline.RequestOptions{OnProgress: func(progress trunkline.Progress) { reports <- progress }}
+	result, err := client.CallTool(t.Context(), "report", nil, reporting, trunkline.RequestOptions{Timeout: time.Minute})
+	if err != nil || result.IsError {
+		t.Fatal(result, err)
+	}
+	if progress := <-reports; progress.Progress != 1 {
+		t.Error(progress)
+	}
+	tools, err := client.ListTools(t.Context())
+	if err != nil || !strings.Contains(string(trunkline.Must(json.Marshal(tools))), "ui://report") {
+		t.Error(tools, err)
 	}
 }
 

@@ -31,7 +31,7 @@ func AddTool[In, Out any](server *Server, tool Tool, handle func(context.Context
 	if err := cmp.Or(ofInput, ofOutput); err != nil {
 		return nil, err
 	}
-	entry := first("tool", tool, options)
+	entry := described("tool", tool, options)
 	entry["wrapOutput"] = isWrapped
 	return server.add("tool", entry, taking(func(ctx context.Context, call *Call, given *In) (any, error) {
 		result, err := handle(ctx, call, *given)
@@ -82,12 +82,12 @@ type ResourceHandler = func(ctx context.Context, call *Call, uri string, variabl
 
 // AddResource adds a resource.
 func (server *Server) AddResource(resource Resource, handle ResourceHandler, options ...ResourceOptions) (*Feature, error) {
-	return server.add("resource", first("resource", resource, options), reading(handle, resource.MIMEType))
+	return server.add("resource", described("resource", resource, options), reading(handle, resource.MIMEType))
 }
 
 // AddResourceTemplate adds all resources whose URI matches a template.
 func (server *Server) AddResourceTemplate(template ResourceTemplate, handle ResourceHandler, options ...ResourceOptions) (*Feature, error) {
-	return server.add("resourceTemplate", first("resourceTemplate", template, options), reading(handle, template.MIMEType))
+	return server.add("resourceTemplate", described("resourceTemplate", template, options), reading(handle, template.MIMEType))
 }
 
 func reading(handle ResourceHandler, kind string) callFunc {
@@ -109,7 +109,7 @@ type PromptHandler = func(ctx context.Context, call *Call, arguments map[string]
 
 // AddPrompt adds a prompt.
 func (server *Server) AddPrompt(prompt Prompt, handle PromptHandler, options ...PromptOptions) (*Feature, error) {
-	return server.add("prompt", first("prompt", prompt, options), taking(func(ctx context.Context, call *Call, given *map[string]string) (any, error) {
+	return server.add("prompt", described("prompt", prompt, options), taking(func(ctx context.Context, call *Call, given *map[string]string) (any, error) {
 		return handle(ctx, call, *given)
 	}))
 }
@@ -128,7 +128,7 @@ func (server *Server) AddCompletion(reference CompletionReference, argument stri
 
 // AddRequestHandler serves a request beyond the protocol, such as "com.acme/sum".
 func AddRequestHandler[In, Out any](server *Server, method string, handle func(context.Context, *Call, In) (*Out, error), options ...RequestHandlerOptions) (*Feature, error) {
-	return server.add("requestHandler", first("method", method, options), taking(func(ctx context.Context, call *Call, given *In) (any, error) {
+	return server.add("requestHandler", described("method", method, options), taking(func(ctx context.Context, call *Call, given *In) (any, error) {
 		result, err := handle(ctx, call, *given)
 		return shaped{shapeValue, filled(result)}, err
 	}))
@@ -167,7 +167,7 @@ func (server *Server) AddProvider(of string, list func(ctx context.Context, curs
 
 // AddDirectory offers the files of a folder as resources, which are read on request.
 func (server *Server) AddDirectory(uri, path string, options ...DirectoryOptions) (*Feature, error) {
-	entry := first("uri", uri, options)
+	entry := described("uri", uri, options)
 	entry["path"] = path
 	return server.add("directory", entry, nil)
 }
@@ -191,5 +191,5 @@ func (server *Server) AddSkill(files fs.FS, options ...SkillOptions) (*Feature, 
 	if err != nil {
 		return nil, err
 	}
-	return server.add("skill", first("files", found, options), nil)
+	return server.add("skill", described("files", found, options), nil)
 }

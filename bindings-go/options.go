@@ -2,7 +2,7 @@ package trunkline
 
 import (
 	"cmp"
-	"fmt"
+	"maps"
 	"reflect"
 	"strings"
 	"time"
@@ -65,17 +65,16 @@ func orDefault(given, otherwise time.Duration) uint64 {
 
 // prepare makes the options of a request; 0 is the most frequent case.
 func (request *pending) prepare(data handle, inMemory, all bool, options []RequestOptions) (uintptr, error) {
-	if len(options) > 1 {
-		return 0, &Error{Kind: ErrInvalidArgument, Message: fmt.Sprintf("there are %d options, at most one is possible", len(options))}
-	}
 	if len(options) == 0 && !all && !inMemory {
 		return 0, nil
 	}
-	members := map[string]any{}
+	members := map[string]any{"all": all}
 	for _, given := range options {
-		members, request.onProgress = inJSON(given), given.OnProgress
+		maps.Copy(members, inJSON(given))
+		if given.OnProgress != nil {
+			request.onProgress = given.OnProgress
+		}
 	}
-	members["all"] = all
 	set, err := c.RequestOptionsFromJson(members)
 	if err != nil {
 		return 0, err

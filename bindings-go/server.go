@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"os/signal"
 	"strings"
@@ -224,13 +225,12 @@ func (server *Server) feature(number uint64, err error) (*Feature, error) {
 	return &Feature{server, number}, nil
 }
 
-// first is the entry of a feature with its options.
-func first[T any](name string, descriptor any, options []T) map[string]any {
-	entry := map[string]any{}
-	if len(options) > 0 {
-		entry = inJSON(options[0])
+// described is the entry of a feature with its options, of which later ones take precedence.
+func described[T any](name string, descriptor any, options []T) map[string]any {
+	entry := map[string]any{name: descriptor}
+	for _, given := range options {
+		maps.Copy(entry, inJSON(given))
 	}
-	entry[name] = descriptor
 	return entry
 }
 

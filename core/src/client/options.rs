@@ -165,8 +165,9 @@ impl JsonForm<Implementation> for Info {
 
     fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Implementation, D::Error> {
         let info = Value::deserialize(deserializer)?;
-        if !info["name"].is_string() || !info["version"].is_string() {
-            return Err(D::Error::custom("needs the strings name and version"));
+        let is_given = |member: &str| info[member].as_str().is_some_and(|text| !text.is_empty());
+        if !is_given("name") || !is_given("version") {
+            return Err(D::Error::custom("needs the strings name and version, which must not be empty"));
         }
         Implementation::deserialize(info).map_err(D::Error::custom)
     }
