@@ -91,7 +91,7 @@ final class Annotated {
         () -> Schema.ofArguments(members()),
         Map.class,
         isStructured ? result : null,
-        options -> {},
+        options -> AnnotatedOptions.of(tool, options),
         this::call);
   }
 
@@ -108,10 +108,7 @@ final class Annotated {
     return server.resource(
         name,
         resource.uri(),
-        options -> {
-          options.description(resource.description().isEmpty() ? null : resource.description());
-          options.mimeType(resource.mimeType().isEmpty() ? null : resource.mimeType());
-        },
+        options -> AnnotatedOptions.of(resource, options),
         (context, request) ->
             call(context, request.variables() == null ? Map.of() : request.variables()));
   }
@@ -130,7 +127,7 @@ final class Annotated {
         name,
         prompt.description(),
         arguments,
-        options -> {},
+        options -> AnnotatedOptions.of(prompt, options),
         (context, given) -> call(context, Map.<String, Object>copyOf(given)));
   }
 

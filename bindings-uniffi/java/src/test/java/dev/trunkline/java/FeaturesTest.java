@@ -2,10 +2,12 @@ package dev.trunkline.java;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -118,6 +120,70 @@ class FeaturesTest {
         assertEquals("Good evening", client.callTool("greet", null, String.class));
         assertEquals("3", client.callTool("count", Map.of("text", "abc"), String.class));
       }
+    }
+  }
+
+  private static final class Described {
+    @McpTool(
+        description = "Deletes a file",
+        title = "Delete",
+        readOnlyHint = false,
+        destructiveHint = true,
+        timeout = "PT0.05S")
+    String delete() throws InterruptedException {
+      Thread.sleep(60_000);
+      return "";
+    }
+
+    @McpTool(description = "Adds")
+    String plain() {
+      return "";
+    }
+
+    @McpResource(uri = "note://1", title = "A note", scope = "public", ttl = "PT5S")
+    String note() {
+      return "";
+    }
+
+    @McpPrompt(description = "Greets", title = "Greeting")
+    String hello() {
+      return "";
+    }
+  }
+
+  @Test
+  void annotationsHaveTheOptionsOfTheirFeature() {
+    try (var server = new Server("annotated", "1")) {
+      server.add(new Described());
+      try (var client = Client.connect(Target.server(server))) {
+        var tools = client.listTools();
+        assertEquals("Delete", tools.get(0).title());
+        var hints = new ToolAnnotations().withReadOnlyHint(false).withDestructiveHint(true);
+        assertEquals(hints, tools.get(0).annotations());
+        assertNull(tools.get(1).annotations());
+        assertTrue(client.callTool("delete", null).isError());
+        assertEquals("A note", client.listResources().get(0).title());
+        var read = client.readResource("note://1");
+        assertEquals(Duration.ofSeconds(5), read.ttl());
+        assertEquals(CacheScope.PUBLIC, read.cacheScope());
+        assertEquals("Greeting", client.listPrompts().get(0).title());
+      }
+    }
+  }
+
+  private static final class Impatient {
+    @McpTool(description = "Waits", timeout = "30s")
+    String waits() {
+      return "";
+    }
+  }
+
+  @Test
+  void aTimeOfAnAnnotationIsADurationOfIso8601() {
+    try (var server = new Server("annotated", "1")) {
+      var failure = assertThrows(InvalidArgumentException.class, () -> server.add(new Impatient()));
+      assertEquals(
+          "timeout: 30s is not a duration of ISO 8601, such as PT30S", failure.getMessage());
     }
   }
 
