@@ -202,9 +202,6 @@ func (call *Call) SetTaskMessage(message string) error {
 // CloseStream closes the stream of the response, so that the client reconnects for the rest.
 func (call *Call) CloseStream() error { return c.CallCloseStream(&call.owner) }
 
-// abandon is for the requests of calls, which the library cannot cancel.
-func abandon(string) {}
-
 // ask sends a request to the client of a call.
 func ask[T any](ctx context.Context, call *Call, method string, params any, options []RequestOptions) (*T, error) {
 	return decoded[T](call.Request(ctx, method, params, options...))
@@ -229,11 +226,12 @@ func Elicit[T any](ctx context.Context, call *Call, message string, options ...R
 	return decode[T](result.Content)
 }
 
-// Request sends any request to the client of the call.
+// Request sends any request to the client of the call. It is cancelled when the context ends.
 func (call *Call) Request(ctx context.Context, method string, params any, options ...RequestOptions) (json.RawMessage, error) {
-	return await(ctx, new(uint64), false, false, options, func(options uintptr, data handle) (uint64, error) {
-		return 0, c.CallStartRequest(&call.owner, method, params, options, callbacks.answer, data, 0)
-	}, abandon)
+	var ticket uint64
+	return await(ctx, &ticket, false, false, options, func(options uintptr, data handle) (uint64, error) {
+		return c.CallStartRequest(&call.owner, method, params, options, callbacks.answer, data, 0)
+	}, func(reason string) { _ = c.CallCancelRequest(&call.owner, ticket, reason) })
 }
 
 // Next runs the rest of a request in middleware: the next middleware, or the handler. The params may
@@ -247,7 +245,7 @@ func (call *Call) Next(ctx context.Context, params any) (json.RawMessage, error)
 	}
 	return await(ctx, new(uint64), false, false, nil, func(_ uintptr, data handle) (uint64, error) {
 		return 0, c.CallNext(&call.owner, params, callbacks.answer, data, 0)
-	}, abandon)
+	}, func(string) {})
 }
 
 // answering is a handler of a client with typed parameters and a typed result.

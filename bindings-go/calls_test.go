@@ -3,6 +3,7 @@ package trunkline_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -38,5 +39,32 @@ func TestACallThatHasReturnedIsClosed(t *testing.T) {
 				t.Error(i, err)
 			}
 		}
+	}
+}
+
+func TestARequestToTheClientEndsWithItsContext(t *testing.T) {
+	server := newServer(t)
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "wonder"}, func(ctx context.Context, call *trunkline.Call, _ struct{}) (string, error) {
+		brief, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+		defer cancel()
+		_, err := trunkline.Elicit[struct{ Name string }](brief, call, "Who?")
+		return fmt.Sprint(errors.Is(err, context.DeadlineExceeded)), nil
+	}))
+	withdrawn := make(chan error, 1)
+	options := trunkline.ClientOptions{Revision: "2025-11-25"}
+	options.OnElicit = func(ctx context.Context, _ *trunkline.ElicitRequest) (*trunkline.ElicitResult, error) {
+		<-ctx.Done()
+		withdrawn <- ctx.Err()
+		return nil, ctx.Err()
+	}
+	client, err := trunkline.ConnectMemory(t.Context(), server, options)
+	client = connected(t, client, err)
+	if said, err := trunkline.CallTool[string](t.Context(), client, "wonder", nil); err != nil || said != "true" {
+		t.Error(said, err)
+	}
+	select {
+	case <-withdrawn:
+	case <-time.After(10 * time.Second):
+		t.Error("the client still asks")
 	}
 }

@@ -13,6 +13,7 @@ var c functions
 
 // functions are those of the library. Those that can fail have a method.
 type functions struct {
+	callCancelRequest           func(call uintptr, ticket uint64, reason str, error *uintptr) uint32
 	callCloseStream             func(call uintptr) uint32
 	CallExchangeData            func(call uintptr) uintptr
 	callFail                    func(call uintptr, message str) uint32
@@ -31,7 +32,7 @@ type functions struct {
 	callSetOnce                 func(call uintptr, name str, value str, error *uintptr) uint32
 	callSetTaskMessage          func(call uintptr, taskMessage str) uint32
 	callSetVar                  func(call uintptr, name str, value uintptr, destructor uintptr) uint32
-	callStartRequest            func(call uintptr, method str, params str, options uintptr, callback uintptr, userData uintptr, destructor uintptr, error *uintptr) uint32
+	callStartRequest            func(call uintptr, method str, params str, options uintptr, callback uintptr, userData uintptr, destructor uintptr, ticket *uint64, error *uintptr) uint32
 	callStartTask               func(call uintptr) uint32
 	CallVar                     func(call uintptr, name str) uintptr
 	clientAsServer              func(client uintptr, json *uintptr, error *uintptr) uint32
@@ -107,6 +108,13 @@ type functions struct {
 	serverSetLifespanCalls      func(server uintptr, open uintptr, close uintptr, userData uintptr, destructor uintptr, error *uintptr) uint32
 	TextFree                    func(text uintptr)
 	traceContextSet             func(context uintptr, key str, value str) uint32
+}
+
+func (c *functions) CallCancelRequest(call *owner, ticket uint64, reason string) error {
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.callCancelRequest(call.object, ticket, text(reason), failure)
+	}, call)
+	return err
 }
 
 func (c *functions) CallCloseStream(call *owner) error {
@@ -236,15 +244,16 @@ func (c *functions) CallSetVar(call *owner, name string, value uintptr, destruct
 	return err
 }
 
-func (c *functions) CallStartRequest(call *owner, method string, params any, options uintptr, callback uintptr, userData uintptr, destructor uintptr) error {
+func (c *functions) CallStartRequest(call *owner, method string, params any, options uintptr, callback uintptr, userData uintptr, destructor uintptr) (uint64, error) {
+	var ticket uint64
 	paramsText, err := encode(params)
 	if err != nil {
-		return err
+		return ticket, err
 	}
 	err = invoke(func(failure *uintptr) uint32 {
-		return c.callStartRequest(call.object, text(method), text(paramsText), options, callback, userData, destructor, failure)
+		return c.callStartRequest(call.object, text(method), text(paramsText), options, callback, userData, destructor, &ticket, failure)
 	}, call)
-	return err
+	return ticket, err
 }
 
 func (c *functions) CallStartTask(call *owner) error {
@@ -718,6 +727,7 @@ func (c *functions) TraceContextSet(context uintptr, key string, value string) e
 
 // register finds the functions in the loaded library.
 func register(library uintptr) {
+	purego.RegisterLibFunc(&c.callCancelRequest, library, "trunkline_call_cancel_request")
 	purego.RegisterLibFunc(&c.callCloseStream, library, "trunkline_call_close_stream")
 	purego.RegisterLibFunc(&c.CallExchangeData, library, "trunkline_call_exchange_data")
 	purego.RegisterLibFunc(&c.callFail, library, "trunkline_call_fail")

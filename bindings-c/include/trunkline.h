@@ -1908,8 +1908,9 @@ trunkline_result trunkline_call_list_roots(trunkline_call *call,
  *
  * If the client does not support the request, it fails with `TRUNKLINE_PROTOCOL`, which is passed
  * to `callback` as well. The function itself fails if an argument is invalid, or with
- * `TRUNKLINE_CLOSED` if the result of the call is no longer needed. `destructor` is called exactly
- * once, even if the function fails.
+ * `TRUNKLINE_CLOSED` if the result of the call is no longer needed. `ticket` may be NULL;
+ * otherwise it receives the number for `trunkline_call_cancel_request`. `destructor` is called
+ * exactly once, even if the function fails.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_SUSPENDED,
@@ -1922,7 +1923,20 @@ trunkline_result trunkline_call_start_request(trunkline_call *call,
                                               trunkline_answer_callback callback,
                                               void *user_data,
                                               trunkline_destructor destructor,
+                                              uint64_t *ticket,
                                               trunkline_error **error);
+
+/**
+ * Cancels a request to the client of the call: its callback gets `TRUNKLINE_CANCELLED`. `reason`
+ * may be empty. A ticket that has already completed is not an error.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
+ */
+trunkline_result trunkline_call_cancel_request(trunkline_call *call,
+                                               uint64_t ticket,
+                                               trunkline_str reason,
+                                               trunkline_error **error);
 
 /**
  * Creates options in which nothing is set. The caller owns `options`; free it with

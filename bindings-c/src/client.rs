@@ -271,11 +271,8 @@ pub unsafe extern "C" fn trunkline_client_cancel(
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     guard(error, || {
-        let (client, reason) = (&handle!(client).connection, text!(reason));
-        if client.port.has_receiver(ticket, client.handle)? {
-            client.port.core.cancel(ticket, reason)?;
-        }
-        Ok(())
+        let client = &handle!(client).connection;
+        client.port.cancel(ticket, client.handle, text!(reason))
     })
 }
 

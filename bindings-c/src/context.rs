@@ -52,7 +52,7 @@ impl trunkline_call {
         let callback = required(callback, "callback")?;
         let mut request = PreparedRequest::new(method, raw("params", params)?, None);
         request.message.key = (!key.is_empty()).then(|| key.to_owned());
-        request.start_for_call(self, self.answer_with(Some(callback)))
+        request.start_for_call(self, self.answer_with(Some(callback)), |_| ())
     }
 
     /// The completion of a request whose outcome is passed to a callback. The call lives at least
@@ -175,8 +175,9 @@ pub unsafe extern "C" fn trunkline_call_once(
 ///
 /// If the client does not support the request, it fails with `TRUNKLINE_PROTOCOL`, which is passed
 /// to `callback` as well. The function itself fails if an argument is invalid, or with
-/// `TRUNKLINE_CLOSED` if the result of the call is no longer needed. `destructor` is called exactly
-/// once, even if the function fails.
+/// `TRUNKLINE_CLOSED` if the result of the call is no longer needed. `ticket` may be NULL;
+/// otherwise it receives the number for `trunkline_call_cancel_request`. `destructor` is called
+/// exactly once, even if the function fails.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_start_request(
     call: *mut trunkline_call,
@@ -186,13 +187,29 @@ pub unsafe extern "C" fn trunkline_call_start_request(
     callback: trunkline_answer_callback,
     user_data: *mut c_void,
     destructor: trunkline_destructor,
+    ticket: *mut u64,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     let callback = Callback::new(callback, user_data, destructor);
     guard(error, || {
         let (call, method, params) = (kept!(call), text!(method), raw("params", text!(params))?);
         let request = PreparedRequest::new(method, params, settled!(options));
-        request.start_for_call(&call, call.answer_with(callback))
+        request.start_for_call(&call, call.answer_with(callback), out_or_null!(ticket))
+    })
+}
+
+/// Cancels a request to the client of the call: its callback gets `TRUNKLINE_CANCELLED`. `reason`
+/// may be empty. A ticket that has already completed is not an error.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_cancel_request(
+    call: *mut trunkline_call,
+    ticket: u64,
+    reason: trunkline_str,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let call = handle!(call);
+        call.port.cancel(ticket, call.registered.server, text!(reason))
     })
 }
 
@@ -213,6 +230,6 @@ pub unsafe extern "C" fn trunkline_call_next(
     guard(error, || {
         let (call, params) = (kept!(call), raw("params", text!(params))?);
         let completion = if callback.is_some() { call.answer_with(callback) } else { call.pass_on() };
-        PreparedRequest::new(NEXT, params, None).start_for_call(&call, completion)
+        PreparedRequest::new(NEXT, params, None).start_for_call(&call, completion, |_| ())
     })
 }

@@ -64,9 +64,8 @@ impl trunkline_server {
     }
 
     fn check_registration(&self, registration: u64) -> Result<(), Failure> {
-        let is_ours = self.port().has_receiver(registration, self.handle())?;
         let unknown = || Failure::not_found(format!("{registration} is not a registration of this server"));
-        is_ours.then_some(()).ok_or_else(unknown)
+        self.port().has_receiver(registration, self.handle())?.then_some(()).ok_or_else(unknown)
     }
 
     pub(crate) fn notify(&self, notification: NotifyServer) -> Result<(), Failure> {

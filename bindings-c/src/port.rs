@@ -223,6 +223,14 @@ impl Port {
         Ok(self.state.lock().receivers.get(&number).is_some_and(|receiver| receiver.owner() == owner))
     }
 
+    /// Cancels a request of that owner, if it has not completed.
+    pub(crate) fn cancel(&self, ticket: u64, owner: u64, reason: &str) -> Result<(), Failure> {
+        if self.has_receiver(ticket, owner)? {
+            self.core.cancel(ticket, reason)?;
+        }
+        Ok(())
+    }
+
     /// Removes the receiver of a number. Does nothing in a forked child.
     pub(crate) fn detach(&self, number: u64) {
         if self.check_process().is_ok() {

@@ -118,16 +118,20 @@ impl PreparedRequest {
 
     /// Sends a request of a call. Its outcome is passed to `completion`, even if the revision or
     /// the client doesn't support it.
-    pub(crate) fn start_for_call(mut self, call: &trunkline_call, completion: OnComplete) -> Result<(), Failure> {
+    pub(crate) fn start_for_call(
+        mut self,
+        call: &trunkline_call,
+        completion: OnComplete,
+        ticket: impl FnOnce(u64),
+    ) -> Result<(), Failure> {
         self.scope = (self.message.method == message::NEXT).then(|| call.scope().clone());
         let (started, message) = self.started(&call.port, call.ticket, call.registered.server, completion);
-        match call.port.make(started.clone(), |core| core.request_message(call.ticket, message), |_| ()) {
-            Ok(_) => Ok(()),
+        match call.port.make(started.clone(), |core| core.request_message(call.ticket, message), ticket) {
             // The outcome of the request, rather than a misuse of the function that sent it.
             Err(failure) if matches!(failure.result, TRUNKLINE_PROTOCOL | TRUNKLINE_SUSPENDED) => {
                 call.port.add_job(call.registered.server, move || started.complete(Err(failure)))
             }
-            Err(failure) => Err(failure),
+            sent => sent.map(drop),
         }
     }
 

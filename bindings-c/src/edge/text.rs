@@ -35,14 +35,12 @@ impl trunkline_str {
     /// # Safety
     /// As [`trunkline_str::read`].
     pub(crate) unsafe fn read_bytes<'a>(self, name: &str) -> Result<&'a [u8], Failure> {
-        if self.len == 0 {
-            return Ok(&[]);
+        match self.len {
+            0 => Ok(&[]),
+            _ if self.data.is_null() => Err(Failure::null(name)),
+            // SAFETY: promised by the caller.
+            len => Ok(unsafe { std::slice::from_raw_parts(self.data.cast::<u8>(), len) }),
         }
-        if self.data.is_null() {
-            return Err(Failure::null(name));
-        }
-        // SAFETY: promised by the caller.
-        Ok(unsafe { std::slice::from_raw_parts(self.data.cast::<u8>(), self.len) })
     }
 
     pub(crate) fn empty() -> Self {
@@ -67,10 +65,7 @@ impl Text {
     }
 
     pub(crate) fn copy(bytes: impl AsRef<[u8]>) -> Self {
-        let bytes = bytes.as_ref();
-        let mut copy = Vec::with_capacity(bytes.len() + 1);
-        copy.extend_from_slice(bytes);
-        Self::new(copy)
+        Self([bytes.as_ref(), b"\0"].concat())
     }
 
     pub(crate) fn as_str(&self) -> Result<&str, Failure> {

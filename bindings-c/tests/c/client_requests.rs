@@ -185,6 +185,20 @@ fn mrtr_08_a_repeated_retry_does_not_repeat_an_effect() {
     client.end();
 }
 
+/// A request to the client is cancelled by its ticket; later and unknown tickets are no errors.
+#[test]
+fn a_question_is_withdrawn() {
+    let mut client = Client::new("2025-11-25", everything());
+    client.send_request("tools/call", json!({"name": "ask_and_withdraw", "arguments": {}}));
+    let [asked, withdrawn, answered] = [(); 3].map(|()| client.receive());
+    assert_eq!(text(&answered), "cancelled");
+    assert_eq!(asked["method"], "roots/list");
+    assert_eq!(withdrawn["method"], "notifications/cancelled");
+    assert_eq!(withdrawn["params"], json!({"requestId": asked["id"], "reason": "no longer needed"}));
+    assert_eq!(client.counts(), "answered 0, suspended 0, refused 0, cancelled 1, freed 1, effects 0");
+    client.end();
+}
+
 /// MRTR-20: in the legacy era the same handlers ask while their call waits.
 #[test]
 fn mrtr_20_questions_are_asked_while_the_call_waits() {

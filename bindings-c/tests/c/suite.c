@@ -787,9 +787,9 @@ static void answer_with_outcome(trunkline_call *call, trunkline_result result, c
 
 static void ping_client(trunkline_call *call, void *user_data) {
   FAILS(TRUNKLINE_INVALID_ARGUMENT, "params",
-        trunkline_call_start_request(call, S("ping"), S("{oops"), NULL, NULL, NULL, NULL, &error));
+        trunkline_call_start_request(call, S("ping"), S("{oops"), NULL, NULL, NULL, NULL, NULL, &error));
   OK(trunkline_call_start_request(call, S(TRUNKLINE_METHOD_PING), NOTHING, NULL, answer_with_outcome, user_data,
-                                  free_outcome, &error));
+                                  free_outcome, NULL, &error));
 }
 
 static void never_answered(trunkline_call *call, trunkline_result result, const trunkline_str *json,
@@ -802,7 +802,7 @@ static void ping_too_late(trunkline_call *call, void *user_data) {
   CHECK(trunkline_call_return_text(call, S("answered")) == TRUNKLINE_OK);
   CHECK(trunkline_call_cancelled(call));
   FAILS(TRUNKLINE_CLOSED, "the call has ended",
-        trunkline_call_start_request(call, S("ping"), NOTHING, NULL, never_answered, user_data, free_outcome, &error));
+        trunkline_call_start_request(call, S("ping"), NOTHING, NULL, never_answered, user_data, free_outcome, NULL, &error));
 }
 
 static void requests_to_the_client(void) {
@@ -840,7 +840,7 @@ static void requests_to_the_client(void) {
     while (!trunkline_call_cancelled(kept)) sleep_ms(5);
     gone.freed = 0;
     FAILS(TRUNKLINE_CLOSED, "closed",
-          trunkline_call_start_request(kept, S("ping"), NOTHING, NULL, never_answered, &gone, free_outcome, &error));
+          trunkline_call_start_request(kept, S("ping"), NOTHING, NULL, never_answered, &gone, free_outcome, NULL, &error));
     CHECK(gone.count == 0 && gone.freed == 1);
     trunkline_call_free(kept);
     kept = NULL;

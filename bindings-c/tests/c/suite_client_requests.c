@@ -118,8 +118,25 @@ static void ask_generally(trunkline_call *call, void *user_data) {
   OK(trunkline_request_options_new(&options, &error));
   CHECK(trunkline_request_options_set_key(options, S("general")) == TRUNKLINE_OK);
   CHECK(trunkline_request_options_set_timeout_ms(options, 20000) == TRUNKLINE_OK);
-  OK(trunkline_call_start_request(call, S("roots/list"), NOTHING, options, tell_or_fail, NULL, count_freed, &error));
+  OK(trunkline_call_start_request(call, S("roots/list"), NOTHING, options, tell_or_fail, NULL, count_freed, NULL,
+                                  &error));
   trunkline_request_options_free(options);
+}
+
+static void tell_withdrawn(trunkline_call *call, trunkline_result result, const trunkline_str *json,
+                           const trunkline_error *failure, void *user_data) {
+  (void)user_data, (void)json;
+  count_outcome(result, failure);
+  CHECK(trunkline_call_return_text(call, trunkline_str_of(trunkline_result_name(result))) == TRUNKLINE_OK);
+}
+
+static void ask_and_withdraw(trunkline_call *call, void *user_data) {
+  uint64_t ticket = 0;
+  (void)user_data;
+  OK(trunkline_call_start_request(call, S("roots/list"), NOTHING, NULL, tell_withdrawn, NULL, count_freed, &ticket, &error));
+  OK(trunkline_call_cancel_request(call, ticket, S("no longer needed"), &error));
+  OK(trunkline_call_cancel_request(call, ticket, NOTHING, &error));
+  OK(trunkline_call_cancel_request(call, ticket + 1000, NOTHING, &error));
 }
 
 /* The form without waiting: asks twice, and returns the answers. */
@@ -171,7 +188,7 @@ static void serve_client_requests(void) {
       {PLAIN("ask_model"), ask_model},         {PLAIN("ask_roots"), ask_roots},
       {PLAIN("ask_generally"), ask_generally}, {PLAIN("require_input"), require_input},
       {PLAIN("log"), log_and_close},           {PLAIN("counts"), tell_counts},
-      {PLAIN("pays"), ask_payment},
+      {PLAIN("pays"), ask_payment},            {PLAIN("ask_and_withdraw"), ask_and_withdraw},
   };
   trunkline_server *server = new_server();
   trunkline_tool_options *options = NULL;

@@ -497,7 +497,7 @@ static void no_answer(trunkline_call *call, trunkline_result result, const trunk
 static int asked;
 
 static void pings_and_waits(trunkline_call *call, void *user_data) {
-  OK(trunkline_call_start_request(call, S("ping"), NOTHING, NULL, no_answer, user_data, count_up, &error));
+  OK(trunkline_call_start_request(call, S("ping"), NOTHING, NULL, no_answer, user_data, count_up, NULL, &error));
   asked = 1;
 }
 

@@ -171,6 +171,7 @@ pub static CHAPTERS: &[Chapter] = &[
             row("trunkline_call_sample", PROMPT, ASKS),
             row("trunkline_call_list_roots", PROMPT, ASKS),
             row("trunkline_call_start_request", PROMPT, ASKS),
+            row("trunkline_call_cancel_request", PROMPT, REGISTERS),
             row("trunkline_request_options_new", PROMPT, &["NULL"]),
             row("trunkline_request_options_from_json", PROMPT, OPTION),
             row("trunkline_request_options_free", FREES, NOTHING),
