@@ -36,9 +36,10 @@ mod by_name {
     }
 }
 
-/// Maximum size of a client's description, which is kept for the whole session. It is smaller under
-/// Miri, which takes minutes to read a mebibyte.
-pub(super) const MAX_KEPT: usize = if cfg!(miri) { 1 << 12 } else { 1 << 20 };
+/// Maximum size of a client's description, which is kept for the whole session outside of other
+/// limits: a client may have a thousand sessions, and icons as data URIs. It is smaller under
+/// Miri, which takes minutes to read that much.
+pub(super) const MAX_KEPT: usize = if cfg!(miri) { 4 << 10 } else { 64 << 10 };
 
 #[derive(Deserialize)]
 struct InitializeParams<'a> {
