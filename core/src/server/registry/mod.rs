@@ -15,6 +15,7 @@ mod prompt;
 mod register_error;
 mod request_handler;
 mod resource;
+mod scopes;
 mod skill;
 mod snapshot;
 mod tool;

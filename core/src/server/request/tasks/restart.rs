@@ -43,6 +43,9 @@ pub(super) struct TaskRequest {
     params: Option<RawJson>,
     /// The verified identity of the sender.
     auth: Option<RawJson>,
+    /// The scopes of its tool, which the sender was found to have, perhaps by implication (AUS-12).
+    #[serde(default)]
+    granted: Vec<String>,
     /// The negotiated terms of its session, in the legacy era.
     terms: Option<LegacyTerms>,
 }
@@ -53,6 +56,7 @@ impl TaskRequest {
         Self {
             params: context.request_params().cloned(),
             auth: context.info.auth.clone(),
+            granted: context.server().snapshot().scopes_of_request(context.method, context.request_params()),
             terms: in_session.then(|| context.connection.conversation().terms().cloned()).flatten(),
         }
     }
@@ -102,7 +106,8 @@ impl StoredTasks {
         };
         let text = self.store().get(&request_key(record.id())).await.map_err(|_| RpcError::busy("no store"))?;
         let request = text.ok_or_else(|| unreadable(&"it is missing"))?;
-        let TaskRequest { params, auth, terms } = serde_json::from_str(&request).map_err(|error| unreadable(&error))?;
+        let TaskRequest { params, auth, granted, terms } =
+            serde_json::from_str(&request).map_err(|error| unreadable(&error))?;
         let ttl = record.task.ttl();
         let task = RestartedTask {
             id: record.id().to_owned(),
@@ -116,7 +121,7 @@ impl StoredTasks {
             let text = "The access token that the task was made with has expired before it could be run again";
             return Err(RpcError::new(code::INTERNAL_ERROR, text).with_data(json!({"reason": "token_expired"})));
         }
-        let scopes = identity.map(|identity| identity.scopes);
+        let scopes = identity.map(|identity| [identity.scopes, granted].concat());
         let reply =
             Arc::new(Restarting { arrival: Arrival::restarting(task), auth, scopes, answer: Promise::default() });
         let outbound: Arc<dyn Outbound> = reply.clone();

@@ -63,6 +63,12 @@ impl Shared {
         let server = server()
             .options(ServerOptions::default().with_store(Some(StoreChoice::custom(Arc::clone(&self.store) as _))))
             .add_tool(Tool::new("again", "Waits", hold.clone()).task(TaskSupport::Optional).restart_task(true))
+            .add_tool(
+                Tool::new("scoped", "Waits", hold.clone())
+                    .task(TaskSupport::Optional)
+                    .restart_task(true)
+                    .scopes(["granted"]),
+            )
             .add_tool(Tool::new("hold", "Waits", hold).task(TaskSupport::Required))
             .add_tool(Tool::new("ask-again", "Asks", ask).task(TaskSupport::Required).restart_task(true))
             .add_tool(Tool::new("ask", "Asks", ask).task(TaskSupport::Required))
@@ -279,6 +285,20 @@ async fn a_task_is_run_again_though_nobody_asks_for_it() {
     other.gate.add_permits(1);
     let result = other.session("alice").await.ask("tasks/result", json!({"taskId": task})).await;
     assert_eq!(text_of(&result), "held", "{result}");
+}
+
+/// AUS-12: the identity need not have the scope of the tool itself, only one that implies it.
+#[tokio::test(start_paused = true)]
+async fn aus_12_a_restarted_task_has_the_scopes_that_were_found() {
+    let store = Shared::new();
+    let one = store.worker();
+    let alice = one.client(Some("alice"));
+    let task = start(&alice, "scoped").await;
+    store.kill_worker_of(&task).await;
+    tokio::time::sleep(11 * SECOND).await;
+    assert_eq!(one.runs.load(Ordering::Relaxed), 2);
+    one.gate.add_permits(1);
+    becomes(&alice, &task, "completed").await;
 }
 
 #[tokio::test(start_paused = true)]
