@@ -15,14 +15,14 @@ use super::{
     request::{self, ActiveRequest, Services},
     server_hooks::ServerHooks,
     session::{
-        Announce, Announcement, Connection, ConversationSetup, ConversationStart, Dispatch, LocalMount,
-        PendingNotifications, Reply, ServedRequest, ServerState,
+        AllowedResources, Announce, Announcement, Connection, ConversationSetup, ConversationStart, Dispatch,
+        LocalMount, PendingNotifications, ServedRequest, ServerState, StartedCall,
     },
     typed::IntoDefinition,
 };
 use crate::{
-    engine::{IncomingCall, RequestInfo},
-    protocol::RpcError,
+    engine::RequestInfo,
+    protocol::{RpcError, method},
     runtime::{BoxedTask, Runtime},
     store::{StoreError, StoreGuard},
     telemetry::{ServerLoad, Telemetry},
@@ -425,9 +425,19 @@ impl Server {
 }
 
 impl Dispatch for ServerInner {
-    fn activate(&self, connection: &Arc<Connection>, call: IncomingCall, reply: Reply) -> Arc<dyn ServedRequest> {
-        let route = methods::route(call.method.name);
-        ActiveRequest::new(connection, &self.services, route, call, reply)
+    fn activate(&self, connection: &Arc<Connection>, started: StartedCall) -> Arc<dyn ServedRequest> {
+        let route = methods::route(started.call.method.name);
+        ActiveRequest::new(connection, &self.services, route, started)
+    }
+
+    fn allowed_resources(
+        &self,
+        connection: &Arc<Connection>,
+        started: StartedCall,
+        uris: BTreeSet<String>,
+    ) -> AllowedResources {
+        let route = methods::route(method::RESOURCES_SUBSCRIBE);
+        methods::allowed_resources(&ActiveRequest::new(connection, &self.services, route, started), uris)
     }
 
     fn visible_tasks(&self, info: &RequestInfo, ids: BTreeSet<String>) -> Result<Option<BTreeSet<String>>, RpcError> {

@@ -11,10 +11,11 @@ use crate::{
         registry::{AccessOptions, List, ListCandidate, Listed, ListedPage},
         request::{ActiveRequest, Responder, ResultMapper, Routed},
         result::{ResultWriter, error_of},
+        session::AllowedResources,
     },
 };
 use serde_json::json;
-use std::{convert::Infallible, sync::Arc};
+use std::{collections::BTreeSet, convert::Infallible, sync::Arc};
 
 /// Maximum visibility hooks that run concurrently for one list request.
 const ASKED_AT_ONCE: usize = 16;
@@ -104,11 +105,43 @@ async fn visible(context: &Arc<ActiveRequest>, candidates: Vec<ListCandidate>, m
 }
 
 fn is_visible(context: &Arc<ActiveRequest>, candidate: &ListCandidate) -> BoxedTask<Result<bool, Infallible>> {
-    let Some(hook) = candidate.access.visible.clone() else { return Box::pin(async { Ok(true) }) };
+    match candidate.access.visible.clone() {
+        Some(hook) => decision(context, hook, candidate.key.clone()),
+        None => Box::pin(async { Ok(true) }),
+    }
+}
+
+fn decision(context: &Arc<ActiveRequest>, hook: Arc<dyn Handler>, name: String) -> BoxedTask<Result<bool, Infallible>> {
     let decision = Arc::new(Promise::default());
     let kept = Arc::clone(&decision);
-    ask(context, hook, candidate.key.clone(), move |is_visible| kept.keep(is_visible));
+    ask(context, hook, name, move |is_visible| kept.keep(is_visible));
     Box::pin(async move { Ok(decision.kept().await) })
+}
+
+/// The resources among `uris` that the caller may subscribe to, as `resources/subscribe` decides.
+pub(in crate::server) fn allowed_resources(context: &Arc<ActiveRequest>, uris: BTreeSet<String>) -> AllowedResources {
+    let (mut allowed, mut hooks) = (BTreeSet::new(), Vec::new());
+    for uri in uris.into_iter().filter(|uri| context.snapshot.may_have(uri)) {
+        let access = context.snapshot.readable(&uri).map(|read| read.options.access.clone()).unwrap_or_default();
+        match access.visible {
+            _ if !access.scopes.is_empty() && !context.reply.grants(&access.scopes) => {}
+            Some(hook) => hooks.push((uri, hook)),
+            None => drop(allowed.insert(uri)),
+        }
+    }
+    if hooks.is_empty() {
+        return AllowedResources::Known(allowed);
+    }
+    let context = Arc::clone(context);
+    AllowedResources::Undecided(Box::pin(async move {
+        for some in hooks.chunks(ASKED_AT_ONCE).take_while(|_| context.is_wanted()) {
+            let decisions = some.iter().map(|(uri, hook)| decision(&context, Arc::clone(hook), uri.clone())).collect();
+            let Ok(decisions) = race::all(decisions).await;
+            let shown = some.iter().zip(decisions).filter(|(_, is_visible)| *is_visible);
+            allowed.extend(shown.map(|((uri, _), _)| uri.clone()));
+        }
+        allowed
+    }))
 }
 
 /// Calls a hook. A failure is logged and counts as `false`.

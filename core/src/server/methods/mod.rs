@@ -16,6 +16,8 @@ mod skills;
 mod tasks;
 mod tools;
 
+pub(super) use access::allowed_resources;
+
 use super::request::Route;
 use crate::protocol::method;
 

@@ -10,14 +10,17 @@ use super::{
 };
 use crate::{
     cause::Cause,
-    engine::{CallKey, CallProgress, IncomingCall, RequestInfo},
+    engine::{CallKey, CallProgress, RequestInfo},
     holder::Holder,
     protocol::{Era, RawJson, RequestId, RevisionFeature, RpcError, envelope, method, model::LoggingLevel},
     server::{
         handlers::{Arrival, Cancellation, ResultCallback, Vars},
         registry::{RegisteredMount, Snapshot},
         result::ResultWriter,
-        session::{Connection, ConversationOpener, OutgoingMessage, Reply, RequestTelemetry, ServerState, client_of},
+        session::{
+            Connection, ConversationOpener, OutgoingMessage, Reply, RequestTelemetry, ServerState, StartedCall,
+            client_of,
+        },
     },
 };
 use serde_json::{Value, json};
@@ -155,10 +158,9 @@ impl ActiveRequest {
         connection: &Arc<Connection>,
         services: &Arc<Services>,
         route: Route,
-        call: IncomingCall,
-        reply: Reply,
+        started: StartedCall,
     ) -> Arc<Self> {
-        let telemetry = connection.begin_telemetry(&call, &reply);
+        let StartedCall { call, reply, telemetry } = started;
         let mut request = Self {
             connection: Arc::clone(connection),
             services: Arc::clone(services),

@@ -7,12 +7,12 @@ use super::{
     conversation_observers::{LogContext, ObservedMessage, ObservedStream, ObserverState},
     listeners::ChangeListener,
     name_budget::client_of,
-    open_requests::{OpenRequests, Queued, Reply, ServedRequest},
+    open_requests::{OpenRequests, Queued, Reply, ServedRequest, StartedCall},
     outbound::OutgoingMessage,
     server_state::ServerState,
     session_state::SessionState,
     shared_state::SessionChange,
-    subscriptions::{ListenFilter, OpenSubscription},
+    subscriptions::{AllowedResources, ListenFilter, OpenSubscription},
 };
 use crate::{
     engine::{
@@ -64,7 +64,15 @@ pub(crate) enum Origin {
 /// Serves the requests of conversations.
 pub(in crate::server) trait Dispatch: Send + Sync + 'static {
     /// Turns a call into an active request.
-    fn activate(&self, connection: &Arc<Connection>, call: IncomingCall, reply: Reply) -> Arc<dyn ServedRequest>;
+    fn activate(&self, connection: &Arc<Connection>, started: StartedCall) -> Arc<dyn ServedRequest>;
+
+    /// The resources among `uris` that the client of a subscription may subscribe to.
+    fn allowed_resources(
+        &self,
+        connection: &Arc<Connection>,
+        started: StartedCall,
+        uris: BTreeSet<String>,
+    ) -> AllowedResources;
 
     /// The tasks among `ids` whose status this client may see (TKX-21); `None` if the server has no
     /// tasks.
@@ -369,11 +377,13 @@ impl Connection {
 
     fn start(self: &Arc<Self>, mut call: IncomingCall, (reply, waits): Queued) {
         call.info.auth = reply.auth().cloned();
-        if call.method.name == method::SUBSCRIPTIONS_LISTEN {
-            return self.subscribe(call, reply);
+        let telemetry = self.begin_telemetry(&call, &reply);
+        let (key, method) = (call.key, call.method.name);
+        let started = StartedCall { call, reply, telemetry };
+        if method == method::SUBSCRIPTIONS_LISTEN {
+            return self.subscribe(started);
         }
-        let key = call.key;
-        let request = self.dispatch.activate(self, call, reply);
+        let request = self.dispatch.activate(self, started);
         self.requests.running.lock().insert(key, (Arc::clone(&request), self.server.load().running_call()));
         drop(waits);
         // A queued call may have been cancelled just before it became visible here.
@@ -393,46 +403,63 @@ impl Connection {
         }
     }
 
-    /// Opens a stream of change notifications.
-    fn subscribe(self: &Arc<Self>, call: IncomingCall, reply: Reply) {
-        let telemetry = self.begin_telemetry(&call, &reply);
-        let IncomingCall { key, id, method, params, info } = call;
+    /// Opens a stream of change notifications, once it is known which resources its client sees.
+    fn subscribe(self: &Arc<Self>, started: StartedCall) {
         self.listen();
-        let client_capabilities = info.client_capabilities.clone();
-        let stream: Reply = Arc::new(ObservedStream {
-            connection: Arc::downgrade(self),
-            client_capabilities,
-            reply: Arc::clone(&reply),
-        });
-        let offered = self.server.snapshot().offered();
+        let StartedCall { call: IncomingCall { params, info, .. }, reply, .. } = &started;
         let names = || {
             let mut names = Names::new(self.server.name_budget());
-            names.of(client_of(&info, &reply));
+            names.of(client_of(info, reply));
             names
         };
-        let filter = ListenFilter::read(params.as_ref(), offered, &names);
-        let filter = filter.and_then(|filter| filter.with_tasks(|ids| self.dispatch.visible_tasks(&info, ids)));
-        let opened = filter.map(|filter| {
+        let filter = ListenFilter::read(params.as_ref(), self.server.snapshot().offered(), &names);
+        let filter = match filter.and_then(|filter| filter.with_tasks(|ids| self.dispatch.visible_tasks(info, ids))) {
+            Ok(filter) => filter,
+            Err(error) => return self.refuse_subscription(started, error),
+        };
+        if filter.resources().is_empty() {
+            return self.open_subscription(started, filter);
+        }
+        match self.dispatch.allowed_resources(self, started.clone(), filter.resources().clone()) {
+            AllowedResources::Known(allowed) => self.open_subscription(started, filter.with_resources(&allowed)),
+            AllowedResources::Undecided(decision) => {
+                let connection = Arc::clone(self);
+                self.setup.runtime.spawn(Box::pin(async move {
+                    let allowed = decision.await;
+                    connection.open_subscription(started, filter.with_resources(&allowed));
+                }));
+            }
+        }
+    }
+
+    fn open_subscription(self: &Arc<Self>, started: StartedCall, filter: ListenFilter) {
+        let StartedCall { call: IncomingCall { key, id, info, .. }, reply, telemetry } = started;
+        let client_capabilities = info.client_capabilities;
+        let stream: Reply = Arc::new(ObservedStream { connection: Arc::downgrade(self), client_capabilities, reply });
+        let resources = {
             // Acknowledge and register it under one lock, so that no change is missed or sent first
             // (SUB-02).
             let mut subscriptions = self.requests.subscriptions.lock();
             let subscription = OpenSubscription::open(id, filter, stream);
             let resources = subscription.resources().clone();
-            subscriptions.insert(key, (subscription, telemetry.clone()));
+            subscriptions.insert(key, (subscription, telemetry));
             resources
-        });
-        match opened {
-            // It may have been cancelled in the meantime.
-            Ok(_) if self.is_closed() || !self.conversation.lock().is_open(key) => self.cancel(key, ""),
-            Ok(resources) => self.watch_resources(&resources),
-            Err(error) => {
-                let (id, _) = self.conversation.lock().finish(key);
-                let result = Err(error);
-                telemetry.end(|| OperationEnd::answered(method.name, &result));
-                if let Some(id) = id {
-                    self.send(&*reply, OutgoingMessage::response(&id, result), (&info).into(), method.name);
-                }
-            }
+        };
+        // It may have been cancelled in the meantime.
+        if self.is_closed() || !self.conversation.lock().is_open(key) {
+            self.cancel(key, "");
+        } else {
+            self.watch_resources(&resources);
+        }
+    }
+
+    fn refuse_subscription(&self, started: StartedCall, error: RpcError) {
+        let StartedCall { call: IncomingCall { key, method, info, .. }, reply, telemetry } = started;
+        let (id, _) = self.conversation.lock().finish(key);
+        let result = Err(error);
+        telemetry.end(|| OperationEnd::answered(method.name, &result));
+        if let Some(id) = id {
+            self.send(&*reply, OutgoingMessage::response(&id, result), (&info).into(), method.name);
         }
     }
 

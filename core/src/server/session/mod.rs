@@ -39,6 +39,7 @@ pub(super) use connection::Dispatch;
 pub(super) use listeners::TaskChange;
 pub(super) use local_mount::LocalMount;
 pub(super) use name_budget::client_of;
-pub(super) use open_requests::{Reply, RequestTelemetry, ServedRequest};
+pub(super) use open_requests::{Reply, RequestTelemetry, ServedRequest, StartedCall};
 pub(super) use opener::ConversationOpener;
 pub(super) use server_state::ServerState;
+pub(super) use subscriptions::AllowedResources;

@@ -2,7 +2,7 @@
 
 use super::{outbound::Outbound, subscriptions::OpenSubscription};
 use crate::{
-    engine::CallKey,
+    engine::{CallKey, IncomingCall},
     fast_map::FastMap,
     protocol::{RawJson, RequestId, RpcError},
     sync::Mutex,
@@ -35,6 +35,14 @@ pub(in crate::server) type Reply = Arc<dyn Outbound>;
 
 /// The reply channel of a call that has not started, and its count as a waiting call.
 pub(in crate::server) type Queued = (Reply, LoadShare);
+
+/// A call that is about to be served.
+#[derive(Clone)]
+pub(in crate::server) struct StartedCall {
+    pub(in crate::server) call: IncomingCall,
+    pub(in crate::server) reply: Reply,
+    pub(in crate::server) telemetry: RequestTelemetry,
+}
 
 /// The telemetry of one call. Empty if it is not observed.
 #[derive(Clone)]

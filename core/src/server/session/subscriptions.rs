@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{
     protocol::{RawJson, RequestId, RpcError, envelope, meta, method},
+    runtime::BoxedTask,
     server::registry::ListSet,
 };
 use serde::Deserialize;
@@ -38,7 +39,24 @@ pub(super) struct ListenFilter {
     has_tasks: bool,
 }
 
+/// The resources that a client may subscribe to.
+pub(in crate::server) enum AllowedResources {
+    Known(BTreeSet<String>),
+    /// Hooks of the server decide about some of them.
+    Undecided(BoxedTask<BTreeSet<String>>),
+}
+
 impl ListenFilter {
+    pub(super) fn resources(&self) -> &BTreeSet<String> {
+        self.resources.set()
+    }
+
+    /// Restricts the resources to those that the client may subscribe to.
+    pub(super) fn with_resources(mut self, allowed: &BTreeSet<String>) -> Self {
+        self.resources.retain(allowed);
+        self
+    }
+
     /// Reads the filter of a request. `names` is an empty set charged to the client.
     pub(super) fn read(
         params: Option<&RawJson>,

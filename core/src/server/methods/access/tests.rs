@@ -156,6 +156,34 @@ async fn res_13_a_hook_decides_for_each_caller_what_is_there() {
     assert_eq!(hidden, unknown.replace("nothing", "closed"), "both look the same");
 }
 
+/// A stream has the resources that `resources/subscribe` would accept for its client.
+#[tokio::test(start_paused = true)]
+async fn sub_02_a_stream_has_no_changes_of_resources_that_its_client_does_not_see() {
+    let hooked =
+        of_pairs(ServerOptions::default(), |tool| tool, |resource| resource.visible(admins), |it| it, |prompt| prompt);
+    let scoped = of_pairs(
+        ServerOptions::default(),
+        |tool| tool,
+        |resource| resource.scopes(["secret"]),
+        |template| template,
+        |prompt| prompt,
+    );
+    let all = ["a://closed", "a://open"];
+    for (server, principal, seen) in
+        [(&hooked, "admin", &all[..]), (&hooked, "guest", &all[1..]), (&scoped, "admin", &all[1..])]
+    {
+        let peer = Peer::with(server, Transport::Stdio, Some(principal));
+        let uris = ["a://closed", "a://open", "c://unknown"];
+        let filter = json!({"notifications": {"resourceSubscriptions": uris}});
+        peer.request("subscriptions/listen", modern(filter, json!({})));
+        let acknowledged = peer.received("notifications/subscriptions/acknowledged").await;
+        assert_eq!(acknowledged["params"]["notifications"]["resourceSubscriptions"], json!(seen), "{principal}");
+        uris.iter().for_each(|uri| server.resource_updated(uri));
+        let told: Vec<_> = peer.rest().await.iter().map(|told| told["params"]["uri"].clone()).collect();
+        assert_eq!(json!(told), json!(seen), "{principal}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn pag_05_pages_of_what_a_caller_sees_are_full_and_end() {
     let server = server().options(ServerOptions::default().with_page_size(3)).build();
