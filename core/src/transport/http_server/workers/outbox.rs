@@ -8,10 +8,10 @@ use crate::{
     sync::Mutex,
 };
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{HashMap, HashSet, VecDeque},
     convert::Infallible,
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tokio::sync::oneshot::Sender;
 
@@ -20,9 +20,12 @@ const MAX_WAITING: usize = 10_000;
 const MAX_BYTES: usize = 32 << 20;
 /// Pause after a failure of the store.
 const PAUSE: Duration = Duration::from_millis(100);
+/// Pause of a session whose next entry does not fit in the store.
+const PAUSE_IF_FULL: Duration = Duration::from_millis(500);
 
-/// The queued entries. They wait while the store is unavailable; beyond the limits, the oldest
-/// entry of the session with the most bytes is dropped.
+/// The queued entries. They wait while the store is unavailable, and those of a session whose next
+/// entry does not fit wait for room. Beyond the limits, the oldest entry of the session with the
+/// most bytes is dropped.
 pub(super) struct Outbox {
     store: StoreGuard,
     runtime: Arc<dyn Runtime>,
@@ -36,6 +39,9 @@ struct WaitingEntries {
     /// The bytes of each session; `None` stands for the server.
     by_session: HashMap<Option<Arc<str>>, usize>,
     is_sending: bool,
+    /// Sessions whose next entry did not fit, and when they are tried again.
+    full: HashSet<Option<Arc<str>>>,
+    full_until: Option<Instant>,
     /// The last call to the store failed.
     is_away: bool,
     lost: u64,
@@ -80,7 +86,7 @@ impl Outbox {
         while waiting.entries.len() > 1 && (waiting.entries.len() > MAX_WAITING || waiting.bytes > MAX_BYTES) {
             waiting.give_way();
             if waiting.lost == 0 {
-                tracing::error!(target: "trunkline::store", "the store {} is too slow: dropping messages for other processes", self.store.name());
+                tracing::error!(target: "trunkline::store", "the store {} is too slow or full: dropping messages for other processes", self.store.name());
             }
             waiting.lost += 1;
         }
@@ -89,17 +95,31 @@ impl Outbox {
 
     async fn send_all(self: Arc<Self>) {
         loop {
-            let first = {
+            let next = {
                 let mut waiting = self.waiting.lock();
                 waiting.is_sending = !waiting.entries.is_empty();
-                waiting.entries.front().cloned()
+                if !waiting.is_sending {
+                    return;
+                }
+                waiting.next(self.runtime.now())
             };
-            let Some(entry) = first else { return };
+            let entry = match next {
+                Ok(entry) => entry,
+                Err(full_until) => {
+                    self.runtime.sleep_until(full_until).await;
+                    continue;
+                }
+            };
             let appended = self.store.append(&entry.log, &entry.text, entry.max_entries, entry.keep_for).await;
-            self.waiting.lock().set_away(appended.is_err());
+            let kind = appended.as_ref().err().map(|error| error.kind);
+            self.waiting.lock().set_away(kind == Some(StoreErrorKind::Unavailable));
             match appended {
-                Err(error) if matches!(error.kind, StoreErrorKind::Unavailable | StoreErrorKind::Full) => {
+                Err(error) if error.kind == StoreErrorKind::Unavailable => {
                     self.runtime.sleep_until(later(self.runtime.now(), PAUSE)).await;
+                    continue;
+                }
+                Err(error) if error.kind == StoreErrorKind::Full => {
+                    self.waiting.lock().set_full(&entry.of, self.runtime.now());
                     continue;
                 }
                 Err(error) => tracing::error!(target: "trunkline::store", "{error}"),
@@ -107,16 +127,13 @@ impl Outbox {
             }
             let is_last = {
                 let mut waiting = self.waiting.lock();
-                // The entry may have been dropped to stay within the limits.
-                if waiting.entries.front().is_some_and(|front| Arc::ptr_eq(front, &entry)) {
-                    waiting.take(0);
-                }
-                waiting.entries.front().is_none_or(|next| next.log != entry.log)
+                waiting.remove(&entry);
+                waiting.next(self.runtime.now()).map_or(true, |next| next.log != entry.log)
             };
             // Of several consecutive entries, only the last one wakes. If this fails, the stream
             // finds the events when it polls.
             if let Some((log, text)) = entry.wake.as_ref().filter(|_| is_last) {
-                let (max_entries, keep_for) = store_keys::bounds(log);
+                let (max_entries, keep_for) = store_keys::bounds(log, text.len());
                 let _ = self.store.append(log, text, max_entries, keep_for).await;
             }
         }
@@ -138,6 +155,31 @@ impl WaitingEntries {
         self.bytes += entry.text.len();
         *self.by_session.entry(entry.of.clone()).or_default() += entry.text.len();
         self.entries.push_back(Arc::new(entry));
+    }
+
+    /// The oldest entry of a session that is not waiting for room, or else the time until when all
+    /// wait.
+    fn next(&mut self, now: Instant) -> Result<Arc<OutboxEntry>, Instant> {
+        if self.full_until.is_some_and(|until| until <= now) {
+            self.full.clear();
+            self.full_until = None;
+        }
+        let next = self.entries.iter().find(|entry| !self.full.contains(&entry.of));
+        next.cloned().ok_or_else(|| self.full_until.unwrap_or(now))
+    }
+
+    /// Lets a session wait for room, so that its entries do not delay those of others.
+    fn set_full(&mut self, session: &Option<Arc<str>>, now: Instant) {
+        self.full.insert(session.clone());
+        self.full_until.get_or_insert_with(|| later(now, PAUSE_IF_FULL));
+        self.entries.iter().filter(|entry| entry.of == *session).for_each(|entry| drop(entry.watcher.lock().take()));
+    }
+
+    /// Removes an entry, unless it was dropped to stay within the limits.
+    fn remove(&mut self, entry: &Arc<OutboxEntry>) {
+        if let Some(index) = self.entries.iter().position(|other| Arc::ptr_eq(other, entry)) {
+            self.take(index);
+        }
     }
 
     /// Drops the oldest entry of the session with the most bytes, so that it does not use up the
@@ -163,6 +205,14 @@ impl WaitingEntries {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        store::{LogEntry, ProcessStore, StoreError, StoreTask},
+        transport::TokioRuntime,
+    };
+    use std::{
+        future::ready,
+        sync::atomic::{AtomicBool, Ordering},
+    };
 
     fn entry(of: Option<&str>, text: &str) -> OutboxEntry {
         let keep_for = Duration::from_secs(60);
@@ -195,5 +245,61 @@ mod tests {
         assert_eq!((waiting.bytes, waiting.by_session.len()), (9, 3));
         (0..4).for_each(|_| waiting.take(0));
         assert!(waiting.bytes == 0 && waiting.by_session.is_empty());
+    }
+
+    /// A store without room for long entries, until it gets some.
+    struct Small(ProcessStore, AtomicBool);
+
+    impl Store for Small {
+        fn get(&self, key: &str) -> StoreTask<Option<String>> {
+            self.0.get(key)
+        }
+
+        fn put(&self, key: &str, text: &str, keep_for: Duration) -> StoreTask {
+            self.0.put(key, text, keep_for)
+        }
+
+        fn put_if(&self, key: &str, expected: Option<&str>, text: &str, keep_for: Duration) -> StoreTask<bool> {
+            self.0.put_if(key, expected, text, keep_for)
+        }
+
+        fn remove(&self, key: &str) -> StoreTask {
+            self.0.remove(key)
+        }
+
+        fn append(&self, log: &str, entry: &str, max_entries: usize, keep_for: Duration) -> StoreTask<u64> {
+            if entry.len() > 5 && !self.1.load(Ordering::Relaxed) {
+                return Box::pin(ready(Err(StoreError::new(StoreErrorKind::Full, "test:", "no room"))));
+            }
+            self.0.append(log, entry, max_entries, keep_for)
+        }
+
+        fn read(&self, log: &str, after: u64, limit: usize, wait: Duration) -> StoreTask<Vec<LogEntry>> {
+            self.0.read(log, after, limit, wait)
+        }
+    }
+
+    /// An entry that does not fit waits for room, with those behind it of its session, while those
+    /// of other sessions are sent.
+    #[tokio::test(start_paused = true)]
+    async fn an_entry_without_room_delays_only_its_session() {
+        let runtime = TokioRuntime::current();
+        let store = Arc::new(Small(ProcessStore::new(runtime.clone()), AtomicBool::new(false)));
+        let guard = StoreGuard::new(store.clone(), "test:", runtime.clone(), Duration::from_secs(5));
+        let outbox = Outbox::new(guard, runtime);
+        for (of, text) in [("greedy", "too long"), ("bystander", "short"), ("greedy", "next"), ("bystander", "last")] {
+            outbox.push(entry(Some(of), text));
+        }
+        let texts = async |log: &str| {
+            let entries = store.read(log, 0, 9, Duration::ZERO).await.unwrap();
+            entries.into_iter().map(|entry| entry.text).collect::<Vec<_>>()
+        };
+        tokio::time::sleep(3 * PAUSE_IF_FULL).await;
+        assert_eq!((texts("bystander").await, texts("greedy").await), (vec!["short".into(), "last".into()], vec![]));
+        store.1.store(true, Ordering::Relaxed);
+        tokio::time::sleep(2 * PAUSE_IF_FULL).await;
+        assert_eq!(texts("greedy").await, ["too long", "next"]);
+        let waiting = outbox.waiting.lock();
+        assert!(waiting.entries.is_empty() && waiting.bytes == 0 && !waiting.is_sending);
     }
 }
