@@ -16,6 +16,8 @@ mod waiting;
 pub use error::{StoreError, StoreErrorKind};
 pub use guard::StoreGuard;
 pub use memory::ProcessStore;
+#[cfg(any(feature = "store-sqlite", feature = "store-redis"))]
+pub(crate) use operations::MAX_READ;
 pub use operations::{LogEntry, Store, StoreTask};
 pub(crate) use store_choice::ChosenStore;
 pub use store_choice::StoreChoice;

@@ -4,6 +4,11 @@ use super::StoreError;
 use crate::boxed_task::BoxedTask;
 use std::time::Duration;
 
+/// Maximum number of bytes that a store in a file or database reads at a time. Larger items were
+/// not written by this library, unless the program allows larger task results.
+#[cfg(any(feature = "store-sqlite", feature = "store-redis"))]
+pub(crate) const MAX_READ: usize = 65 << 20;
+
 /// The future of a store call.
 pub type StoreTask<T = ()> = BoxedTask<Result<T, StoreError>>;
 

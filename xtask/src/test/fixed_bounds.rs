@@ -22,7 +22,7 @@ const SMALL_BODY: Constant = ("gate.rs", "SMALL_BODY");
 
 /// The rows of the table, with the constants of their figures, in order. A file without a directory
 /// is one of [`HTTP`].
-const ROWS: [(&str, &[Constant]); 34] = [
+const ROWS: [(&str, &[Constant]); 35] = [
     ("costly checks of values, and compilations of schemas, concurrently", &[]),
     ("waiting costly checks of one caller", &[("core/src/turns.rs", "MAX_WAITING")]),
     ("a schema", &[(BOUNDS, "MAX_VALUES"), (BOUNDS, "MAX_NESTING"), (BOUNDS, "MAX_REACHED")]),
@@ -61,7 +61,11 @@ const ROWS: [(&str, &[Constant]); 34] = [
     ("a sealed `requestState`", &[("core/src/server/request/request_state.rs", "MAX_SEALED")]),
     ("resumed states and values kept by `once`", &[("core/src/server/request/resumptions.rs", "MAX_BYTES")]),
     ("entries of the store `memory:`", &[("core/src/store/memory.rs", "MAX_BYTES")]),
-    ("a Redis entry when read", &[("core/src/transport/store/redis.rs", "MAX_READ")]),
+    ("entries of a Redis or SQLite store when read", &[("core/src/store/operations.rs", "MAX_READ")]),
+    (
+        "a notification of a client for another worker",
+        &[("core/src/transport/http_server/workers/routing.rs", "MAX_NOTIFICATION")],
+    ),
     ("callers with separate rate limits", &[("rate.rs", "MAX_BUCKETS")]),
     ("concurrent requests to a server in a web framework", &[("mounted_listener.rs", "MAX_EXCHANGES")]),
 ];

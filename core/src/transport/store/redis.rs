@@ -3,7 +3,7 @@
 use super::redis_listener;
 use crate::{
     runtime::Runtime,
-    store::{LogEntry, Store, StoreError, StoreErrorKind, StoreTask, Waiting, redacted},
+    store::{LogEntry, MAX_READ, Store, StoreError, StoreErrorKind, StoreTask, Waiting, redacted},
 };
 use redis::{
     AsyncConnectionConfig, Client, Cmd, ErrorKind, FromRedisValue, RedisError, ServerErrorKind,
@@ -19,9 +19,6 @@ use tokio::{sync::Mutex, task::AbortHandle};
 const PACE: Duration = Duration::from_secs(1);
 /// Maximum time to keep an item, in milliseconds: a century.
 const LONGEST: u128 = 100 * 365 * 24 * 3600 * 1000;
-/// Maximum number of bytes read at a time. Larger items were not written by this library, unless
-/// the program allows larger task results.
-const MAX_READ: usize = 65 << 20;
 /// Reads an entry, unless it is too large.
 const GET: &str = "
 if redis.call('STRLEN', KEYS[1]) > tonumber(ARGV[1]) then return redis.error_reply('TOOLARGE ' .. KEYS[1]) end

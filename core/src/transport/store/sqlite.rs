@@ -2,7 +2,7 @@
 
 use crate::{
     runtime::Runtime,
-    store::{LogEntry, Store, StoreError, StoreErrorKind, StoreTask, Waiting},
+    store::{LogEntry, MAX_READ, Store, StoreError, StoreErrorKind, StoreTask, Waiting},
     sync::Mutex,
     transport::private_file::private,
 };
@@ -315,11 +315,17 @@ impl Items<'_> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let mut entries = self.transaction.prepare_cached(entries)?;
         let rows = entries.query_map(params![log, after, limit, self.now], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        rows.map(|row| {
-            let (position, bytes): (i64, _) = row?;
-            Ok(LogEntry { position: position.unsigned_abs(), text: text(bytes)? })
-        })
-        .collect()
+        let (mut found, mut room) = (Vec::new(), MAX_READ);
+        for row in rows {
+            let (position, bytes): (i64, Vec<u8>) = row?;
+            match room.checked_sub(bytes.len()) {
+                Some(left) => room = left,
+                None if found.is_empty() => room = 0,
+                None => break,
+            }
+            found.push(LogEntry { position: position.unsigned_abs(), text: text(bytes)? });
+        }
+        Ok(found)
     }
 
     fn has_log(&self, key: &str) -> Result<bool, SqliteFailure> {
@@ -480,6 +486,24 @@ mod tests {
     }
 
     /// No disk has to be filled: SQLite can limit the pages of a file.
+    /// A log of large entries is read in several steps, each with at least one entry.
+    #[tokio::test]
+    async fn a_read_of_a_log_is_bounded_in_bytes() {
+        let folder = Folder::new();
+        let store = folder.store();
+        let half = "x".repeat(MAX_READ / 2);
+        for text in [&*half, &half, "short", &"x".repeat(MAX_READ + 1)] {
+            store.append("log", text, 9, MINUTE).await.unwrap();
+        }
+        let mut reads = Vec::new();
+        let mut after = 0;
+        while let read @ [.., last] = &store.read("log", after, 9, Duration::ZERO).await.unwrap()[..] {
+            after = last.position;
+            reads.push(read.len());
+        }
+        assert_eq!(reads, [2, 1, 1]);
+    }
+
     #[tokio::test]
     async fn a_full_disk_is_an_error_until_there_is_space() {
         let folder = Folder::new();

@@ -30,6 +30,10 @@ const LEASE: Duration = Duration::from_secs(20);
 const RENEWAL: Duration = Duration::from_secs(5);
 /// Maximum unread messages to a worker.
 const MAX_MESSAGES: usize = 10_000;
+const MAX_MESSAGE_BYTES: usize = 32 << 20;
+/// Maximum number of tasks of one list that are looked up concurrently: the calls of a page must
+/// not fill the queue of a store.
+const LOOKED_UP_AT_ONCE: usize = 16;
 /// How long a message to a worker is kept.
 const MESSAGE_TIME: Duration = Duration::from_secs(3600);
 /// Polling interval for a task that another worker runs.
@@ -238,7 +242,9 @@ impl StoredTasks {
 
     async fn send(&self, worker: &str, message: &TaskMessage) -> Result<(), RpcError> {
         let text = serde_json::to_string(message).map_err(|_| RpcError::internal())?;
-        self.store.append(&inbox(worker), &text, MAX_MESSAGES, MESSAGE_TIME).await.map(drop).map_err(unavailable)
+        // Long messages push out earlier ones, which the worker has read long ago.
+        let max_messages = MAX_MESSAGES.min(MAX_MESSAGE_BYTES / text.len().max(1)).max(1);
+        self.store.append(&inbox(worker), &text, max_messages, MESSAGE_TIME).await.map(drop).map_err(unavailable)
     }
 
     /// One page of an owner's tasks after a position, and the position of the next page.
@@ -257,10 +263,15 @@ impl StoredTasks {
             let this = Arc::clone(self);
             Box::pin(async move { this.look_up(&id).await })
         };
-        let records = listed.into_iter().take(size).map(|entry| look_up(entry.text)).collect();
-        let records = race::all(records).await.map_err(unavailable)?;
-        let visible = records.into_iter().flatten().filter(|record| record.is_visible_to(owner));
-        Ok((visible.map(|record| record.task).collect(), next))
+        let mut ids = listed.into_iter().take(size).map(|entry| entry.text).peekable();
+        let mut tasks = Vec::new();
+        while ids.peek().is_some() {
+            let records = ids.by_ref().take(LOOKED_UP_AT_ONCE).map(look_up).collect();
+            let records = race::all(records).await.map_err(unavailable)?;
+            let visible = records.into_iter().flatten().filter(|record| record.is_visible_to(owner));
+            tasks.extend(visible.map(|record| record.task));
+        }
+        Ok((tasks, next))
     }
 
     /// Stops a task that another worker has taken over or ended. Requests about it then go to the

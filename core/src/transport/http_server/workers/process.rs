@@ -218,8 +218,8 @@ impl Workers {
 
     /// Announces something to the other processes soon, through one of the two shared logs.
     pub(super) fn publish(&self, log: &str, content: NotificationContent) {
-        let (max_entries, keep_for) = store_keys::bounds(log);
         let text = self.encoded(content);
+        let (max_entries, keep_for) = store_keys::bounds(log, text.len());
         let (log, watcher) = (log.to_owned(), Watcher::default());
         self.append_soon(OutboxEntry { of: None, log, text, max_entries, keep_for, wake: None, watcher });
     }
@@ -230,8 +230,9 @@ impl Workers {
 
     /// Announces something to the other processes and returns the position of the entry.
     pub(super) async fn publish_and_wait(&self, log: &str, content: NotificationContent) -> Result<u64, StoreError> {
-        let (max_entries, keep_for) = store_keys::bounds(log);
-        self.store.append(log, &self.encoded(content), max_entries, keep_for).await
+        let text = self.encoded(content);
+        let (max_entries, keep_for) = store_keys::bounds(log, text.len());
+        self.store.append(log, &text, max_entries, keep_for).await
     }
 
     pub(super) fn encoded(&self, content: NotificationContent) -> String {

@@ -4,15 +4,18 @@ use super::{process::Workers, sessions::SharedSession, store_keys, worker_notifi
 use crate::{
     protocol::{
         RequestId,
-        envelope::{self, Frame, Message, NoResult, Response},
+        envelope::{self, Frame, Message, NoResult, Notification, Response},
         method,
     },
     store::StoreError,
 };
 use bytes::Bytes;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::slice;
+
+/// Maximum size of a client's notification for another process: the log that all read has 10,000.
+const MAX_NOTIFICATION: usize = 4 << 10;
 
 /// The other processes that a message may concern.
 #[derive(Debug, PartialEq)]
@@ -43,7 +46,11 @@ impl SharedSession {
             let message = String::from_utf8_lossy(&text).into_owned();
             let content = NotificationContent::FromClient { session: self.id.to_string(), message };
             match concerned {
-                Concerned::Worker(number) => self.workers.send_to(number, content).await?,
+                // Clients may invent numbers, and nobody reads the log of a process that is gone.
+                Concerned::Worker(number) if self.workers.lives(number).await => {
+                    self.workers.send_to(number, content).await?;
+                }
+                Concerned::Worker(_) => {}
                 _ => drop(self.workers.publish_and_wait(store_keys::MESSAGES, content).await?),
             }
         }
@@ -73,6 +80,12 @@ fn concerned(message: &Message) -> Concerned {
     }
 }
 
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CancellationOf {
+    request_id: Value,
+}
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ProgressOf {
@@ -89,9 +102,16 @@ fn numbered_by(id: &RequestId) -> Concerned {
 fn encoded(message: &Message) -> Option<Bytes> {
     match message {
         Message::Request(_) => None,
-        Message::Notification(notification) => {
-            let params = notification.params.as_ref().map(|params| params.as_bytes());
-            Some(envelope::encode_notification(&notification.method, params))
+        Message::Notification(Notification { method, params }) => {
+            let text = envelope::encode_notification(method, params.as_ref().map(|params| params.as_bytes()));
+            if text.len() <= MAX_NOTIFICATION {
+                return Some(text);
+            }
+            // Of a cancellation, only the reason can be that long, and the handler can do without.
+            let essential = params.as_ref()?.parse::<CancellationOf>().ok()?;
+            let essential = serde_json::to_vec(&essential).ok()?;
+            let text = envelope::encode_notification(method, Some(&essential));
+            (&**method == method::CANCELLED && text.len() <= MAX_NOTIFICATION).then_some(text)
         }
         Message::Response(Response { id, outcome }) => {
             let id = id.as_ref()?;
@@ -138,6 +158,20 @@ mod tests {
         let cancelled = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#;
         assert_eq!(of(cancelled.to_owned()), Concerned::All);
         assert_eq!(of(r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#.to_owned()), Concerned::Nobody);
+    }
+
+    #[test]
+    fn long_notifications_are_cut_to_what_is_needed() {
+        let long = "x".repeat(MAX_NOTIFICATION);
+        let sent = |method: &str, params: String| {
+            let text = format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{params}}}"#);
+            encoded(&message(&text)).map(|text| message(str::from_utf8(&text).unwrap()))
+        };
+        let cancelled = message(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#);
+        assert_eq!(sent(method::CANCELLED, format!(r#"{{"requestId":7,"reason":"{long}"}}"#)), Some(cancelled));
+        assert_eq!(sent(method::CANCELLED, format!(r#"{{"requestId":"{long}"}}"#)), None);
+        assert_eq!(sent(method::PROGRESS, format!(r#"{{"progressToken":"1-1","message":"{long}"}}"#)), None);
+        assert_eq!(sent(method::TASKS_STATUS, format!(r#"{{"taskId":"1","statusMessage":"{long}"}}"#)), None);
     }
 
     #[test]

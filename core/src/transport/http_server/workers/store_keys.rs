@@ -9,6 +9,9 @@ const KEEP_MESSAGES: Duration = Duration::from_secs(600);
 const MAX_NOTIFICATIONS: usize = 10_000;
 const KEEP_NOTIFICATIONS: Duration = Duration::from_secs(3600);
 
+/// Maximum size of a shared log.
+const MAX_LOG_BYTES: usize = 32 << 20;
+
 /// The log that every process reads: changes of the server, and changes of sessions that affect who
 /// is notified of them, in one global order.
 pub(super) const NOTIFICATIONS: &str = "v1/workers";
@@ -47,7 +50,23 @@ pub(super) fn messages(number: u64) -> String {
     format!("v1/worker/{number}/messages")
 }
 
-/// The maximum number of entries of a shared log, and how long they are kept.
-pub(super) fn bounds(log: &str) -> (usize, Duration) {
-    if log == NOTIFICATIONS { (MAX_NOTIFICATIONS, KEEP_NOTIFICATIONS) } else { (MAX_MESSAGES, KEEP_MESSAGES) }
+/// The maximum number of entries of a shared log after an entry of this size is appended, and how
+/// long they are kept. Long entries push out earlier ones, which every process has read long ago.
+pub(super) fn bounds(log: &str, bytes: usize) -> (usize, Duration) {
+    let (entries, keep_for) =
+        if log == NOTIFICATIONS { (MAX_NOTIFICATIONS, KEEP_NOTIFICATIONS) } else { (MAX_MESSAGES, KEEP_MESSAGES) };
+    (entries.min(MAX_LOG_BYTES / bytes.max(1)).max(1), keep_for)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_of_long_entries_has_fewer() {
+        assert_eq!(bounds(MESSAGES, 100), (MAX_MESSAGES, KEEP_MESSAGES));
+        assert_eq!(bounds(NOTIFICATIONS, 100), (MAX_NOTIFICATIONS, KEEP_NOTIFICATIONS));
+        assert_eq!(bounds(&messages(7), 4 << 20).0, 8);
+        assert_eq!(bounds(&messages(7), 64 << 20).0, 1);
+    }
 }

@@ -18,8 +18,9 @@ use tokio::sync::oneshot;
 
 /// Maximum time for the log of a stream to appear after its client has learned of it.
 pub(super) const SOON: Duration = Duration::from_secs(2);
-/// How long the events of a call are kept after the last one.
+/// How long the events of a call are kept after the last one, and after its end.
 const KEEP: Duration = Duration::from_secs(3600);
+const KEEP_FINISHED: Duration = Duration::from_secs(300);
 
 /// An entry of the log of a stream.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -74,7 +75,7 @@ impl StreamLog {
             text,
             // The start and the end are entries, too.
             max_entries: workers.max_events.saturating_add(2),
-            keep_for: KEEP,
+            keep_for: if *entry == StreamEntry::Finished { KEEP_FINISHED } else { KEEP },
             wake: None,
             watcher,
         });
