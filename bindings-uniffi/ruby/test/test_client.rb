@@ -17,6 +17,30 @@ class TestClient < TrunklineTest
     assert_equal [5, ["no luck"]], [error.exit_code, error.stderr]
   end
 
+  # A server that cuts text within an emoji, and escapes it.
+  CUTTING = <<~'RUBY'
+    require "json"
+    $stdout.sync = true
+    $stdin.each_line do |line|
+      id, method = JSON.parse(line).values_at("id", "method")
+      result = {
+        "initialize" => '{"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "cut", "version": "1"}}',
+        "tools/list" => '{"tools": [{"name": "a", "description": "\ud83d\u0041 \ude00 \\\\ud83d \ud83d\ude00", "inputSchema": {"type": "object"}}]}',
+        "tools/call" => '{"content": [{"type": "text", "text": "cut \ud83d"}]}'
+      }[method]
+      puts %({"jsonrpc": "2.0", "id": #{id}, #{result ? %("result": #{result}) : '"error": {"code": -32601, "message": "no"}'}}) if id
+    end
+  RUBY
+
+  def test_text_that_servers_cut_within_a_character
+    Trunkline::Client.connect(command: [RbConfig.ruby, "-e", CUTTING], timeout: 5) do |client|
+      Timeout.timeout(20) do
+        assert_equal ["\uFFFDA \uFFFD \\ud83d \u{1F600}"], client.list_tools.map(&:description)
+        assert_equal "cut \uFFFD", client.call_tool("a").text
+      end
+    end
+  end
+
   def test_options_are_checked
     server = Trunkline::Server.new("x", version: "1")
     error = assert_raises(Trunkline::InvalidArgumentError) { Trunkline::Client.connect(server: server, timout: 1) }

@@ -21,6 +21,14 @@ class TestThreads < TrunklineTest
     assert_equal [1], Timeout.timeout(10) { requests.wait(pending) }
   end
 
+  def test_a_reply_that_cannot_be_read_fails_its_request
+    requests = Trunkline::Requests.new(nil, Struct.new(:size) { def waiting = yield }.new)
+    pending = requests.start { 7 }
+    requests.receive_reply(7, true, +'{"a": ')
+    assert_raises(Trunkline::TransportError) { Timeout.timeout(10) { requests.wait(pending) } }
+    assert_kind_of Trunkline::TransportError, Trunkline::Requests.error(+"{")
+  end
+
   def test_handlers_that_wait_for_handlers_do_not_use_up_the_threads
     client = nil
     client = connected do |server|

@@ -188,7 +188,7 @@ module Trunkline
       opened = @connection.opened
       return opened if opened["serverInfo"] && !opened.key?("pid")
 
-      JSON.parse(@port.native.describe(handle))
+      Requests.parse(@port.native.describe(handle))
     rescue Error
       opened
     end

@@ -106,7 +106,7 @@ module Trunkline
         kind, ok, body = @events.pop
         unless kind == Waist::HTTP_HEAD
           @ended = true
-          raise ok ? ClosedError.new("the server was closed") : Trunkline.error_of(Requests.parse(body))
+          raise ok ? ClosedError.new("the server was closed") : Requests.error(body)
         end
 
         head = Requests.parse(body)
@@ -125,7 +125,7 @@ module Trunkline
           else
             @ended = true
             # The web server drops the connection, so that the client notices the truncation.
-            raise Trunkline.error_of(Requests.parse(body)) if !ok && @known_length
+            raise Requests.error(body) if !ok && @known_length
           end
         end
       end

@@ -75,7 +75,7 @@ module Trunkline
 
       # The variant, the kind and the error object.
       _, kind = text.unpack("NN")
-      raise Trunkline.error_of(JSON.parse(text.byteslice(12 + kind, text.bytesize).force_encoding(Encoding::UTF_8)))
+      raise Requests.error(text.byteslice(12 + kind, text.bytesize))
     end
 
     # Converts an argument. The library frees the buffers that it is given.

@@ -135,7 +135,7 @@ module Trunkline
         notice(owner, name, body) if owner.respond_to?(:receive_notification)
       when Waist::CLOSED
         owner = @lock.synchronize { @owners.delete(handle) }
-        owner&.closed(ok ? nil : Trunkline.error_of(Requests.parse(body)))
+        owner&.closed(ok ? nil : Requests.error(body))
       when Waist::LOG
         write = -> { Requests.parse(body).each { |record| Trunkline.log(record["level"], record["message"], record["target"]) } }
         Trunkline.logger ? @notices.push(write) : write.call

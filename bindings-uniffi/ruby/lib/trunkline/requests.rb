@@ -73,7 +73,13 @@ module Trunkline
       end
     end
 
-    def receive_reply(ticket, ok, body) = forget(ticket)&.push([ok, Requests.parse(body)])
+    def receive_reply(ticket, ok, body)
+      queue = forget(ticket)
+      queue&.push([ok, Requests.parse(body)])
+    rescue TransportError => e
+      # Otherwise the caller would wait forever.
+      queue.push([false, { "kind" => e.kind, "message" => e.message }])
+    end
 
     def receive_progress(ticket, body)
       queue = @lock.synchronize { @pending[ticket] }
@@ -130,7 +136,31 @@ module Trunkline
     end
     private_class_method :scrubbed
 
-    def self.parse(body) = body.empty? ? nil : JSON.parse(body.force_encoding(Encoding::UTF_8), max_nesting: false)
+    # The json gem refuses some escapes of unpaired surrogates, and reads others as something else.
+    SURROGATE = /\\u[dD][89a-fA-F]/
+    # Pairs of surrogates, single ones, and all other escapes, so that no match begins within one.
+    ESCAPE = /\\(?:u[dD][89abAB]\h\h\\u[dD][c-fC-F]\h\h|u[dD][89a-fA-F]\h\h|.)/m
+    UNPAIRED_LENGTH = 6
+    private_constant :SURROGATE, :ESCAPE, :UNPAIRED_LENGTH
+
+    # Unpaired surrogates become U+FFFD.
+    # @raise [TransportError] if the json gem cannot read it
+    def self.parse(body)
+      return if body.empty?
+
+      body.force_encoding(Encoding::UTF_8)
+      body = body.gsub(ESCAPE) { |escape| escape.length == UNPAIRED_LENGTH ? "\\ufffd" : escape } if body.match?(SURROGATE)
+      JSON.parse(body, max_nesting: false)
+    rescue JSON::ParserError => e
+      raise TransportError, "invalid JSON: #{text(e.message)[0, 200]}"
+    end
+
+    # The error that a body describes.
+    def self.error(body)
+      Trunkline.error_of(parse(body))
+    rescue TransportError => e
+      e
+    end
 
     private
 

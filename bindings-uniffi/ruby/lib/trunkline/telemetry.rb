@@ -94,7 +94,7 @@ module Trunkline
 
     def record_of(target, request = nil)
       json = @native.telemetry(target, request && Requests.json(request))
-      json && JSON.parse(json, max_nesting: false)
+      json && Requests.parse(json)
     rescue Error
       nil # It belongs to another process, or is over.
     end
