@@ -64,6 +64,28 @@ class TestHttp < TrunklineTest
     assert_match(/notifications\/progress.*"text":"end"/m, post(app, CALL.merge(params: params)).body)
   end
 
+  def test_requests_whose_thread_is_interrupted_are_cancelled
+    ended = Thread::Queue.new
+    started = Thread::Queue.new
+    server.tool("slow") do |ctx|
+      started << true
+      ctx.sleep(30)
+    ensure
+      ended << ctx.cancelled?
+    end
+    app = server.rack_app
+    call = CALL.merge(params: CALL[:params].merge(name: "slow", arguments: {}))
+    timeout = Class.new(Exception) # rubocop:disable Lint/InheritException
+    [:kill.to_proc, ->(thread) { thread.raise(timeout) }, ->(thread) { thread.raise("late") }].each do |interrupt|
+      thread = Thread.new { post(app, call) }.tap { |one| one.report_on_exception = false }
+      Timeout.timeout(10) { started.pop }
+      interrupt.call(thread)
+      assert Timeout.timeout(10) { ended.pop }
+    end
+    assert_equal 200, post(app, CALL).status
+    eventually { Trunkline::Port.current.instance_variable_get(:@exchanges).empty? }
+  end
+
   def test_rack_options_are_checked
     error = assert_raises(Trunkline::InvalidArgumentError) { server.rack_app(allowed_hots: ["x"]) }
     assert_match(/allowed_hosts/, error.message)

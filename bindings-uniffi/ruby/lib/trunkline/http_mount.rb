@@ -54,10 +54,10 @@ module Trunkline
       exchange = Exchange.new(port, port.exchange(listener, head(env), events), events)
       begin
         exchange.feed(env["rack.input"], CHUNK)
-        exchange.response
-      rescue StandardError
-        exchange.close
-        raise
+        response = exchange.response
+      ensure
+        # `Thread#kill`, and timeouts of the web server, are no StandardError.
+        exchange.close unless response
       end
     rescue ClosedError => e
       [503, { "content-type" => "text/plain; charset=utf-8", "connection" => "close" }, [e.message]]
