@@ -289,6 +289,26 @@ class TestLifecycle < TrunklineTest
   end
   CLOSED = Thread::Queue.new
 
+  def test_streams_and_groups_keep_the_clients_that_they_use
+    server = Trunkline::Server.new("x", version: "1")
+    server.tool("one", task: "optional") { |ctx| ctx.sleep(0.2); "one" }
+    connect = -> { Trunkline::Client.connect(server: server) }
+    # In threads, because a stack may still refer to what a method has returned.
+    changes = Thread.new { connect.call.subscribe(tools: true) }.value
+    task = Thread.new { connect.call.start_task("one") }.value
+    group = Thread.new { Trunkline::ClientGroup.connect({ a: connect.call }) }.value
+    Thread.new { group.add_server("b", connect.call) }.join
+    5.times { GC.start }
+    server.tool("two") { "two" }
+    assert_equal "tools", changes.next(timeout: 5).kind
+    assert_equal "one", task.result(timeout: 5).text
+    assert_equal %w[two two], %w[a__two b__two].map { |name| group.call_tool(name).text }
+    group.remove_server("b")
+    assert_equal [:a], group.instance_variable_get(:@clients).map(&:first)
+  ensure
+    [changes, task, group, server].each { |one| one&.close }
+  end
+
   def test_gc_stress_in_native_calls
     client = connected { |server| server.tool("a") { |text:| text } }
     native = Trunkline::Port.current.native

@@ -161,7 +161,7 @@ module Trunkline
     end
 
     def stream(type, method, params, options)
-      stream = type.new(@requests, *opened_stream(method, params, options))
+      stream = type.new(self, @requests, *opened_stream(method, params, options))
       return stream unless block_given?
 
       begin

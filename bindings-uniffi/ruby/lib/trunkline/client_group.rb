@@ -13,7 +13,28 @@ module Trunkline
     # @return [ClientGroup]
     def self.connect(servers, **options, &block)
       given = servers.is_a?(Hash) ? servers.to_h { |name, target| [name.to_s, place(target)] } : servers.to_s
-      opened(GroupTarget.new(given), options, &block)
+      clients = servers.is_a?(Hash) ? servers.select { |_, target| target.is_a?(ConnectedClient) }.to_a : []
+      opened(GroupTarget.new(given, clients), options, &block)
+    end
+
+    # @api private
+    def initialize(target, options)
+      # The finalizer of a client would close the connection that the group shares.
+      @clients = target.clients
+      super
+    end
+
+    # @see GroupOperations#add_server
+    def add_server(name, target, **options)
+      @clients << [name, target] if target.is_a?(ConnectedClient)
+      super
+    end
+
+    # @see GroupOperations#remove_server
+    def remove_server(name, **options)
+      super
+      @clients.delete_if { |one, _| one.to_s == name.to_s }
+      nil
     end
 
     # A server as the core has it: a client is a connection that the group shares.

@@ -51,7 +51,7 @@ module Trunkline
     end
   end
 
-  # The servers of a group.
+  # The servers of a group, and the clients among them, as pairs of their names and themselves.
   # @api private
-  GroupTarget = Struct.new(:servers)
+  GroupTarget = Struct.new(:servers, :clients)
 end

@@ -7,7 +7,9 @@ module Trunkline
     include Enumerable
 
     # @api private
-    def initialize(requests, ticket, first)
+    def initialize(client, requests, ticket, first)
+      # Its finalizer would close the connection.
+      @client = client
       @requests = requests
       @ticket = ticket
       @first = first
