@@ -50,4 +50,10 @@ class TestModel < TrunklineTest
     assert_equal expected, Trunkline::Schema.object({ name: String, days: 1..7, tags: [String], unit: %w[c f] })
     assert_raises(Trunkline::InvalidArgumentError) { Trunkline::Schema.of(Kernel) }
   end
+
+  def test_ranges_are_bounds
+    assert_equal [{ "type" => "integer", "minimum" => 1, "maximum" => 9 }, { "type" => "number", "minimum" => 0.5, "exclusiveMaximum" => 1 }], [1...10, 0.5...1].map { |range| Trunkline::Schema.of(range) }
+    assert_equal [{ "type" => "integer", "minimum" => 1 }, { "type" => "integer", "maximum" => 0 }], [(1...), (...1)].map { |range| Trunkline::Schema.of(range) }
+    ["a".."z", nil..nil, 1r..2r].each { |range| assert_raises(Trunkline::InvalidArgumentError, range.inspect) { Trunkline::Schema.of(range) } }
+  end
 end

@@ -39,9 +39,32 @@ class TestTools < TrunklineTest
     assert_match(/integer/, result.text)
   end
 
-  def test_floats_are_floats
-    client = connected { |server| server.tool("half", input: { of: Float }) { |of:| of / 2 } }
-    assert_equal "0.5", client.call_tool("half", { of: 1 }).text
+  def test_numbers_have_the_class_of_their_type
+    types = { float: Float, integer: Integer, range: 0.0..1.0, days: 1..7, list: [Float], either: [Integer, NilClass], number: Numeric, mixed: [Integer, Hash], schema: { type: "integer" } }
+    values = { float: 1, integer: 2.0, range: 1, days: 3.0, list: [1, 2.5], either: 4.0, number: 5, mixed: {}, schema: 6.0 }
+    expected = { float: 1.0, integer: 2, range: 1.0, days: 3, list: [1.0, 2.5], either: 4, number: 5, mixed: {}, schema: 6 }
+    seen = Thread::Queue.new
+    client = connected do |server|
+      server.tool("take", input: types) { |**all| seen << all; "" }
+      server.request_handler("com.acme/take", params: { of: Float }) { |of:| { half: of / 2 } }
+    end
+    refute client.call_tool("take", values).is_error
+    # Because 2 == 2.0.
+    assert_equal expected.inspect, seen.pop.inspect
+    refute client.call_tool("take", { **values, integer: 1e300 }).is_error
+    assert_equal 10**300, seen.pop[:integer].round(-290)
+    assert_equal 0.5, client.request("com.acme/take", { of: 1 })["half"]
+  end
+
+  def test_a_rest_parameter_opens_the_schema
+    client = connected do |server|
+      server.tool("all") { |**args| args }
+      server.tool("some") { |city:, **rest| { city: city, **rest } }
+    end
+    assert_equal({ "a" => 1 }, JSON.parse(client.call_tool("all", { a: 1 }).text))
+    assert_equal({ "city" => "Oslo", "b" => 2 }, JSON.parse(client.call_tool("some", { city: "Oslo", b: 2 }).text))
+    assert client.call_tool("some", { b: 2 }).is_error
+    assert_equal [nil, ["city"]], client.list_tools.map { |tool| tool.input_schema["required"] }
   end
 
   def test_all_keywords_are_passed_to_a_rest_parameter

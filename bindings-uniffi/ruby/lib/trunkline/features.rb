@@ -12,14 +12,14 @@ module Trunkline
     def tool(name, input: nil, output: nil, **options, &block)
       of = "the tool #{name.inspect}"
       handler = Handler.new(block, of)
-      floats = input.is_a?(Hash) ? input.select { |_, type| type == Float }.keys.map(&:to_s) : []
-      input = input.nil? ? (arguments_of(handler) unless handler.rest?) : Schema.arguments(input, handler)
+      numbers = Schema.numbers(input)
+      input = input.nil? ? arguments_of(handler) : Schema.arguments(input, handler)
       output = output.nil? ? nil : output_schema(output)
       wrapped = !output.nil? && output["type"] != "object"
       output = { "type" => "object", "properties" => { "result" => output }, "required" => ["result"] } if wrapped
       descriptor = described(Tool, options, "name" => name.to_s, "inputSchema" => input, "outputSchema" => output)
       feature(:tool, of, options, Options::TOOL, { "tool" => descriptor, "wrapOutput" => wrapped }) do
-        Callable.new(run: ->(arguments, context) { handler.call(context, with_floats(arguments, floats)) }, where: of,
+        Callable.new(run: ->(arguments, context) { handler.call(context, Schema.with_numbers(arguments, numbers)) }, where: of,
                      answer: ->(value) { Returns.answer(value, Returns::TOOL, wrapped: wrapped) })
       end
     end
@@ -94,8 +94,9 @@ module Trunkline
       handler = Handler.new(block, of)
       description = Options.encode(Options::REQUEST_HANDLER, options)
       description["paramsSchema"] = Schema.object(params, optional: handler.optional) if params
+      numbers = Schema.numbers(params)
       Feature.new(kind: :requestHandler, description: { "method" => method, **description },
-                  callable: Callable.new(run: ->(body, context) { handler.call(context, body || {}) }, answer: Returns.method(:value), where: of))
+                  callable: Callable.new(run: ->(body, context) { handler.call(context, Schema.with_numbers(body || {}, numbers)) }, answer: Returns.method(:value), where: of))
     end
 
     def verifier(function)
@@ -129,13 +130,6 @@ module Trunkline
     end
     private_class_method :feature
 
-    # JSON does not distinguish 2 from 2.0.
-    def with_floats(arguments, names)
-      floats = arguments.slice(*names).transform_values { |value| value.is_a?(Integer) ? value.to_f : value }
-      floats.empty? ? arguments : arguments.merge(floats)
-    end
-    private_class_method :with_floats
-
     # The descriptor. Takes its members from the options.
     def described(model, options, members)
       fields = model.fields.slice(*options.keys).except(:execution)
@@ -146,7 +140,7 @@ module Trunkline
 
     def arguments_of(handler)
       names = handler.required + handler.optional
-      Schema.arguments(names.to_h { |name| [name, {}] }, handler) if names.any?
+      Schema.arguments(names.to_h { |name| [name, {}] }, handler) if names.any? || handler.rest?
     end
     private_class_method :arguments_of
 

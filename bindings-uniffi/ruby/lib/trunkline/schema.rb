@@ -23,7 +23,7 @@ module Trunkline
     #   Schema.object(city: String, days: { type: "integer", minimum: 1 }, tags: [String])
     # @return [Hash{String => Object}]
     def object(given, optional: [])
-      return Model.plain(given) if schema?(given)
+      return json_schema(given) if schema?(given)
 
       properties = given.to_h { |name, type| [name.to_s, of(type)] }
       required = properties.keys - optional.map(&:to_s)
@@ -39,8 +39,8 @@ module Trunkline
     end
 
     def schema?(given)
-      plain = Model.plain(given)
-      plain["type"] == "object" || KEYWORDS.any? { |keyword| plain.key?(keyword) }
+      given = given.transform_keys(&:to_s)
+      ["object", :object].include?(given["type"]) || KEYWORDS.any? { |keyword| given.key?(keyword) }
     end
     private_class_method :schema?
 
@@ -51,12 +51,73 @@ module Trunkline
     # @raise [InvalidArgumentError] if it is none of them
     def of(type)
       case type
-      when Hash then Model.plain(type)
-      when Range then { "type" => [type.begin, type.end].compact.all?(Integer) ? "integer" : "number", "minimum" => type.begin, "maximum" => type.end }.compact
+      when Hash then json_schema(type)
+      when Range then range(type)
       when Array then array(type)
-      else { "type" => TYPES.fetch(type) { raise InvalidArgumentError, "#{type.inspect} is not a type: use a class such as String, or a JSON Schema" } }
+      else { "type" => TYPES.fetch(type) { no_type(type) } }
       end
     end
+
+    # Converts the numbers among arguments to the classes that {.numbers} has, because JSON does not
+    # distinguish 2 from 2.0.
+    # @api private
+    def with_numbers(arguments, numbers)
+      return arguments if numbers.empty?
+
+      arguments.to_h { |name, value| [name, numbers.key?(name) ? number(value, numbers[name]) : value] }
+    end
+
+    # The classes of numbers, by the names of arguments that have some: `Integer`, `Float`, or an array
+    # of one of them.
+    # @api private
+    def numbers(given) = given.nil? || schema?(given) ? {} : given.to_h { |name, type| [name.to_s, class_of(type)] }.compact
+
+    def class_of(type)
+      case type
+      when Range then integers?(type) ? Integer : Float
+      when Hash then Integer if (type[:type] || type["type"]) == "integer"
+      when Array
+        return class_of(type.first)&.then { |one| [one] } if type.length == 1
+
+        # Only if it is clear.
+        found = type.filter_map { |one| one == Numeric ? Numeric : class_of(one) }.uniq
+        found.first if found.length == 1
+      else type if [Integer, Float].include?(type)
+      end
+    end
+    private_class_method :class_of
+
+    def number(value, type)
+      case value
+      when Array then type.is_a?(Array) ? value.map { |one| number(one, type.first) } : value
+      when Integer then type == Float ? value.to_f : value
+      when Float then type == Integer && (value % 1).zero? ? value.to_i : value
+      else value
+      end
+    end
+    private_class_method :number
+
+    def json_schema(given)
+      Model.plain(given)
+    rescue InvalidArgumentError
+      raise InvalidArgumentError, "#{given.inspect} is not a JSON Schema: for an object within another, use Trunkline::Schema.object"
+    end
+    private_class_method :json_schema
+
+    def range(type)
+      bounds = [type.begin, type.end].compact
+      no_type(type) unless bounds.any? && bounds.all? { |bound| bound.is_a?(Integer) || bound.is_a?(Float) }
+      return { "type" => "integer", "minimum" => type.begin, "maximum" => type.end && (type.exclude_end? ? type.end - 1 : type.end) }.compact if integers?(type)
+
+      { "type" => "number", "minimum" => type.begin, (type.exclude_end? ? "exclusiveMaximum" : "maximum") => type.end }.compact
+    end
+    private_class_method :range
+
+    def integers?(range) = [range.begin, range.end].compact.all?(Integer)
+    private_class_method :integers?
+
+    def no_type(type) = raise(InvalidArgumentError, "#{type.inspect} is not a type: use a class such as String, or a JSON Schema")
+    private_class_method :no_type
 
     # `[String]` is an array of strings, `%w[a b]` one of these strings.
     def array(type)
