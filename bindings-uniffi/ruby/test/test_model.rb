@@ -56,4 +56,14 @@ class TestModel < TrunklineTest
     assert_equal [{ "type" => "integer", "minimum" => 1 }, { "type" => "integer", "maximum" => 0 }], [(1...), (...1)].map { |range| Trunkline::Schema.of(range) }
     ["a".."z", nil..nil, 1r..2r].each { |range| assert_raises(Trunkline::InvalidArgumentError, range.inspect) { Trunkline::Schema.of(range) } }
   end
+
+  def test_types_within_a_json_schema_are_refused
+    schemas = [{ address: { city: String } }, { list: [{ city: String }] }, { type: "object", properties: { city: String } }]
+    schemas.each do |schema|
+      error = assert_raises(Trunkline::InvalidArgumentError, schema.inspect) { Trunkline::Schema.object(schema) }
+      assert_match(/String.*Trunkline::Schema\.object/, error.message)
+    end
+    inner = { "type" => "object", "properties" => { "city" => { "type" => "string" } }, "required" => ["city"] }
+    assert_equal inner, Trunkline::Schema.object({ address: Trunkline::Schema.object({ city: String }) })["properties"]["address"]
+  end
 end

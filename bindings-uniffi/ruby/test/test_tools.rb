@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "set"
 require_relative "helper"
 
 class TestTools < TrunklineTest
@@ -147,6 +148,29 @@ class TestTools < TrunklineTest
       assert client.call_tool("itself").is_error
       assert_match(/"itself" failed/, records.pop)
     end
+  end
+
+  # The json gem would send their `to_s`.
+  def test_objects_without_a_json_form_are_no_results
+    point = Struct.new(:x)
+    own = Struct.new(:x) { def to_json(*state) = to_h.to_json(*state) }
+    unfit = { "struct" => point.new(1), "set" => Set[1], "time" => [1, { at: Time.at(0) }], "range" => 1..2, "error" => RuntimeError.new("x"), "object" => Object.new, "decimal" => 1r }
+    client = connected do |server|
+      unfit.each { |name, value| server.tool(name) { value } }
+      server.tool("nan") { Float::NAN }
+      server.tool("own") { [own.new(1), URI("https://a.example")] }
+    end
+    logged do |records|
+      unfit.each_key { |name| assert client.call_tool(name).is_error, name }
+      messages = Array.new(unfit.length) { records.pop }
+      assert_match(/"struct" failed.*a value of type #<Class.* cannot be represented in JSON/, messages[0])
+      assert_match(/"set" failed.*a value of type Set cannot/, messages[1])
+      assert_match(/"time" failed.*\$\[1\]\.at: a value of type Time cannot/, messages[2])
+      assert client.call_tool("nan").is_error
+      assert_match(/NaN not allowed/, records.pop)
+    end
+    assert_equal '[{"x":1},"https://a.example"]', client.call_tool("own").text
+    assert_raises(Trunkline::InvalidArgumentError) { client.call_tool("own", { at: Time.at(0) }) }
   end
 
   def test_exceptions_of_handlers_can_be_raised_by_the_client

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "json"
+require "uri"
 
 module Trunkline
   # A value of the protocol: a view of its JSON object, whose members it converts when they are read.
@@ -10,6 +11,11 @@ module Trunkline
     # Members whose binary strings are encoded.
     BYTES = %w[data blob].freeze
     private_constant :BYTES
+
+    # A value has no JSON form.
+    class Unfit < StandardError
+    end
+    private_constant :Unfit
 
     class << self
       # The members, and their names in JSON.
@@ -33,10 +39,50 @@ module Trunkline
         Model.plain(built(value, reads[name]))
       end
 
+      # The JSON form of a value in Ruby: of models, symbols, URIs, and what consists of them.
+      # @raise [InvalidArgumentError] if it has none
+      # @api private
+      def plain(value)
+        converted(value)
+      rescue Unfit
+        raise InvalidArgumentError, "#{unfit(value)} cannot be represented in JSON"
+      end
+
       # @api private
       attr_reader :type
 
       private
+
+      def converted(value)
+        case value
+        when Model then value.to_h
+        when Hash then value.to_h { |name, one| [name.to_s, converted(one)] }
+        when Array then value.map { |one| converted(one) }
+        when String, Integer, Float, true, false, nil then value
+        when Symbol, URI::Generic then value.to_s
+        else writes_json?(value) ? value : raise(Unfit)
+        end
+      end
+
+      # Whether its class has a JSON form of its own: the json gem writes any other value as its `to_s`.
+      def writes_json?(value)
+        type = value.class
+        type.method_defined?(:to_json) && type.instance_method(:to_json).owner != Object.instance_method(:to_json).owner
+      end
+
+      # The first part of a value that has no JSON form.
+      def unfit(value, path = "$")
+        parts = case value
+                when Hash then value.map { |name, one| ["#{path}.#{name}", one] }
+                when Array then value.each_with_index.map { |one, index| ["#{path}[#{index}]", one] }
+                else return "#{"#{path}: " unless path == "$"}a value of type #{value.class}"
+                end
+        parts.each do |at, one|
+          converted(one)
+        rescue Unfit
+          return unfit(one, at)
+        end
+      end
 
       def reads = @reads ||= {}
 
@@ -74,18 +120,6 @@ module Trunkline
 
       one = reads.is_a?(Array) ? reads.first : reads
       value.map { |item| one.from_json(item) }
-    end
-
-    # The JSON form of a value in Ruby: of models, symbols, and what consists of them.
-    # @api private
-    def self.plain(value)
-      case value
-      when Model then value.to_h
-      when Hash then value.to_h { |name, one| [name.to_s, plain(one)] }
-      when Array then value.map { |one| plain(one) }
-      when Symbol then value.to_s
-      else value
-      end
     end
 
     def initialize(**members)

@@ -118,7 +118,7 @@ module Trunkline
       raise InvalidArgumentError, "the value cannot be represented in JSON: it is nested too deeply, or contains itself"
     rescue JSON::GeneratorError, EncodingError => e
       valid = scrubbed(value)
-      raise InvalidArgumentError, "the value cannot be represented in JSON: #{e.message}" if valid == value
+      raise InvalidArgumentError, "the value cannot be represented in JSON: #{e.message}" if valid.equal?(value) || valid == value
 
       json(valid)
     end
