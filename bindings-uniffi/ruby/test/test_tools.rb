@@ -173,6 +173,18 @@ class TestTools < TrunklineTest
     assert_raises(Trunkline::InvalidArgumentError) { client.call_tool("own", { at: Time.at(0) }) }
   end
 
+  def test_every_error_of_a_handler_is_answered
+    silent = Class.new(StandardError) { def full_message(**) = raise("no message") }
+    numeric = Class.new(Trunkline::ToolError) { def message = 5 }
+    client = connected do |server|
+      server.tool("object") { raise Trunkline::ProtocolError.new("no", data: Object.new) }
+      server.tool("itself") { raise Trunkline::ProtocolError.new("no", data: [].tap { |list| list << list }) }
+      server.tool("silent") { raise silent }
+      server.tool("numeric") { raise numeric }
+    end
+    logged { %w[object itself silent numeric].each { |name| assert client.call_tool(name, timeout: 5).is_error, name } }
+  end
+
   def test_exceptions_of_handlers_can_be_raised_by_the_client
     client = connected({ raise_exceptions: true }) do |server|
       server.tool("bug") { raise ArgumentError, "secret" }

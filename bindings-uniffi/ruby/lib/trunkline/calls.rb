@@ -30,14 +30,14 @@ module Trunkline
 
     # Runs the handler of a call on a thread of the pool.
     def start(ticket, callable, body, cause)
-      return send_failure(ticket, "kind" => "tool", "message" => "the handler was removed before the call ran") unless callable
+      return send_failure(ticket) { { "kind" => "tool", "message" => "the handler was removed before the call ran" } } unless callable
 
       context = Context.new(@native, @requests, ticket, @requests.scope(cause), callable.owner)
       @lock.synchronize { @open[ticket] = context }
       @pool.run { run(ticket, callable, body, context) }
     rescue ThreadError => e
       finish(ticket)
-      send_failure(ticket, failure(e, callable, context))
+      send_failure(ticket) { failure(e, callable, context) }
     end
 
     # Tells the handler that its call was cancelled.
@@ -55,22 +55,30 @@ module Trunkline
       finish(ticket)
     rescue Exception => e # rubocop:disable Lint/RescueException
       finish(ticket)
-      send_failure(ticket, failure(e, callable, context))
+      send_failure(ticket) { failure(e, callable, context) }
       answered = true
       raise if e.is_a?(SystemExit)
     ensure
       # `Thread.exit` raises nothing.
-      finish(ticket) && send_failure(ticket, { "kind" => "internal", "message" => "the handler has ended its thread" }) unless answered
+      finish(ticket) && send_failure(ticket) { { "kind" => "internal", "message" => "the handler has ended its thread" } } unless answered
     end
 
     def finish(ticket) = @lock.synchronize { @open.delete(ticket) }
 
-    def send_failure(ticket, failure)
-      @native.fail(ticket, Requests.json(failure.merge("message" => Requests.text(failure["message"]))))
-    rescue InvalidArgumentError => e
-      @native.fail(ticket, Requests.json("kind" => "internal", "message" => e.message))
-    rescue Error
-      nil # The port is closed.
+    # Sends the failure that the block describes.
+    def send_failure(ticket)
+      failure = yield
+      fail(ticket, failure.merge("message" => Requests.text(failure["message"])))
+    rescue Exception => e # rubocop:disable Lint/RescueException
+      # Whatever the program has raised, the caller must get a response.
+      fail(ticket, { "kind" => "internal", "message" => "an error that cannot be sent: #{e.is_a?(InvalidArgumentError) ? e.message : e.class}" })
+    end
+
+    def fail(ticket, failure)
+      @native.fail(ticket, Requests.json(failure))
+    rescue Error => e
+      raise if e.is_a?(InvalidArgumentError)
+      # Otherwise, the port is closed.
     end
 
     def failure(error, callable, context)
