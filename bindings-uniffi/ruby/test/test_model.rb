@@ -26,6 +26,20 @@ class TestModel < TrunklineTest
     assert_raises(Trunkline::TransportError) { Trunkline::CallToolResult.from_json({ "content" => "x" }).content }
   end
 
+  def test_bytes_are_binary_strings_or_base64
+    png = "\x89PNG\r\n\xFF\xFE"
+    image = ->(data) { Trunkline::ImageContent.new(data: data, mime_type: "image/png") }
+    assert_equal [png.b] * 3, [png.b, [png].pack("m"), [png].pack("m0")].map { |data| image.call(data).bytes }
+    assert_equal "abc", Trunkline::ResourceContents.new(uri: "a:b", blob: "abc".b).bytes
+    # What `File.read` returns is text.
+    [png, "<svg/>", "ä", "AAAA".encode("UTF-16")].each do |data|
+      assert_match(/data must be bytes/, assert_raises(ArgumentError) { image.call(data) }.message)
+      assert_raises(ArgumentError) { Trunkline::AudioContent.new(data: data, mime_type: "audio/wav") }
+      assert_match(/blob must be bytes/, assert_raises(ArgumentError) { Trunkline::ResourceContents.new(uri: "a:b", blob: data) }.message)
+    end
+    assert_equal "an ü", Trunkline::LogMessage.new(level: "info", data: "an ü").data
+  end
+
   def test_hashes_stand_for_models
     expected = { "name" => "a", "inputSchema" => {}, "annotations" => { "readOnlyHint" => true }, "icons" => [{ "src" => "x", "mimeType" => "y" }] }
     assert_equal expected, Trunkline::Tool.new(name: "a", input_schema: {}, annotations: { read_only_hint: true }, icons: [{ src: "x", mimeType: "y" }]).to_h

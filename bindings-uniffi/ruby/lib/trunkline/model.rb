@@ -8,9 +8,10 @@ module Trunkline
   # Members that this version does not know are kept. Values are equal if their JSON is, and can be
   # matched by patterns: `in { name: "add" }`.
   class Model
-    # Members whose binary strings are encoded.
+    # Members of content with bytes.
     BYTES = %w[data blob].freeze
-    private_constant :BYTES
+    NOT_BASE64 = %r{[^A-Za-z0-9+/=\r\n]}
+    private_constant :BYTES, :NOT_BASE64
 
     # A value has no JSON form.
     class Unfit < StandardError
@@ -34,7 +35,7 @@ module Trunkline
       # @api private
       def json_of(name, value)
         json = fields[name]
-        return [value].pack("m0") if BYTES.include?(json) && value.is_a?(String) && value.encoding == Encoding::BINARY
+        return base64(name, value) if BYTES.include?(json) && value.is_a?(String) && include?(HasBytes)
 
         Model.plain(built(value, reads[name]))
       end
@@ -52,6 +53,14 @@ module Trunkline
       attr_reader :type
 
       private
+
+      # Bytes are a binary string; any other has them in Base64.
+      def base64(name, value)
+        return [value].pack("m0") if value.encoding == Encoding::BINARY
+        raise ArgumentError, "#{name} must be bytes, as a binary string such as that of File.binread, or their Base64" if !value.ascii_only? || value.match?(NOT_BASE64)
+
+        value
+      end
 
       def converted(value)
         case value
