@@ -71,7 +71,9 @@ class TestModel < TrunklineTest
     ["a".."z", nil..nil, 1r..2r].each { |range| assert_raises(Trunkline::InvalidArgumentError, range.inspect) { Trunkline::Schema.of(range) } }
   end
 
-  def test_types_within_a_json_schema_are_refused
+  def test_properties_and_types_within_a_json_schema_are_refused
+    assert_raises(Trunkline::InvalidArgumentError) { Trunkline::Schema.object({ address: { city: { type: "string" } } }) }
+    [{}, { not: {} }, { minLength: 3 }, { type: "object", properties: { city: {} } }, { "x-note": {} }].each { |schema| assert_equal Trunkline::Model.plain(schema), Trunkline::Schema.of(schema) }
     schemas = [{ address: { city: String } }, { list: [{ city: String }] }, { type: "object", properties: { city: String } }]
     schemas.each do |schema|
       error = assert_raises(Trunkline::InvalidArgumentError, schema.inspect) { Trunkline::Schema.object(schema) }

@@ -12,7 +12,12 @@ module Trunkline
 
     # Members by which a hash is recognized as a schema, and not as properties by name.
     KEYWORDS = %w[$ref $schema allOf anyOf oneOf].freeze
-    private_constant :KEYWORDS
+    # Members of a schema whose values may be objects.
+    NESTED = %w[
+      $defs $vocabulary additionalItems additionalProperties const contains contentSchema default definitions dependencies dependentRequired
+      dependentSchemas else if items not patternProperties properties propertyNames then unevaluatedItems unevaluatedProperties
+    ].freeze
+    private_constant :KEYWORDS, :NESTED
 
     module_function
 
@@ -58,13 +63,16 @@ module Trunkline
       end
     end
 
-    # Converts the numbers among arguments to the classes that {.numbers} has, because JSON does not
-    # distinguish 2 from 2.0.
+    # Converts the numbers among arguments, in place, to the classes that {.numbers} has, because JSON
+    # does not distinguish 2 from 2.0.
     # @api private
     def with_numbers(arguments, numbers)
-      return arguments if numbers.empty?
-
-      arguments.to_h { |name, value| [name, numbers.key?(name) ? number(value, numbers[name]) : value] }
+      numbers.each do |name, type|
+        value = arguments[name]
+        converted = number(value, type)
+        arguments[name] = converted unless converted.equal?(value)
+      end
+      arguments
     end
 
     # The classes of numbers, by the names of arguments that have some: `Integer`, `Float`, or an array
@@ -89,16 +97,20 @@ module Trunkline
 
     def number(value, type)
       case value
-      when Array then type.is_a?(Array) ? value.map { |one| number(one, type.first) } : value
       when Integer then type == Float ? value.to_f : value
       when Float then type == Integer && (value % 1).zero? ? value.to_i : value
+      when Array then type.is_a?(Array) ? value.map { |one| number(one, type.first) } : value
       else value
       end
     end
     private_class_method :number
 
+    # The properties of an object are no schema, although they would compile to one that accepts
+    # anything.
     def json_schema(given)
-      Model.plain(given)
+      json = Model.plain(given)
+      is_nested = json.any? && json.all? { |name, value| value.is_a?(Hash) && !NESTED.include?(name) && !name.start_with?("x-") }
+      is_nested ? raise(InvalidArgumentError) : json
     rescue InvalidArgumentError
       raise InvalidArgumentError, "#{given.inspect} is not a JSON Schema: for an object within another, use Trunkline::Schema.object"
     end
