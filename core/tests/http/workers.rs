@@ -118,6 +118,44 @@ async fn the_tasks_of_a_session_are_served_by_every_process() {
     assert_eq!(cancelled["result"]["status"], "cancelled", "{cancelled}");
 }
 
+/// A process where a session seems idle leaves its task alone while another one serves it, and a
+/// call that takes longer than a session may be idle keeps its session for all.
+#[tokio::test]
+async fn a_session_is_used_as_long_as_any_process_is_busy_with_it() {
+    let store = store();
+    let options =
+        ServerOptions::default().with_store(StoreChoice::custom(store)).with_session_idle(Duration::from_secs(2));
+    let a = Fixture::with(HttpOptions::default(), options.clone()).await;
+    let b = Fixture::with(HttpOptions::default(), options).await;
+    let takes = async || {
+        sleep(Duration::from_secs(5)).await;
+        "done"
+    };
+    for fixture in [&a, &b] {
+        fixture.server.add_tool(Tool::new("takes-time", "Takes time", takes)).unwrap();
+        fixture.server.add_tool(Tool::new("task", "A task", takes).task(TaskSupport::Required)).unwrap();
+    }
+    let id = a.session("2025-11-25").await;
+    let call = json!({"name": "task", "arguments": {}, "task": {}});
+    let task = a.ask_in(&id, "tools/call", call).await.json()["result"]["task"]["taskId"].clone();
+    for _ in 0..15 {
+        let got = b.ask_in(&id, "tasks/get", json!({"taskId": task})).await.json();
+        assert_eq!(got["result"]["status"], "working", "{got}");
+        sleep(Duration::from_millis(250)).await;
+    }
+    let result = b.ask_in(&id, "tasks/result", json!({"taskId": task})).await;
+    assert!(result.body.contains("done"), "{result:?}");
+    let called = a.ask_in(&id, "tools/call", json!({"name": "takes-time"})).await;
+    assert!(called.body.contains("done"), "{called:?}");
+    let level = json!({"level": "error"});
+    for fixture in [&b, &a] {
+        assert_eq!(fixture.ask_in(&id, "logging/setLevel", level.clone()).await.json()["result"], json!({}));
+    }
+    // Elsewhere it ended without a word to this process, which learns it with its next change.
+    assert_eq!(b.delete(&id).await, 204);
+    assert_eq!(a.ask_in(&id, "logging/setLevel", json!({"level": "debug"})).await.status, 404);
+}
+
 #[tokio::test]
 async fn a_restarted_process_continues_its_sessions() {
     let store = store();

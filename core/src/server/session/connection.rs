@@ -529,16 +529,21 @@ impl Connection {
     /// Ends the conversation: sends the final results of subscriptions, cancels calls, and drops
     /// later messages. Idempotent.
     pub(crate) fn close(self: &Arc<Self>) {
-        self.end(None);
+        self.end(None, true);
+    }
+
+    /// Ends the conversation in this process like [`Self::close`]; its session and tasks continue.
+    pub(crate) fn leave(self: &Arc<Self>) {
+        self.end(None, false);
     }
 
     /// Ends the conversation like [`Self::close`], but running and queued calls get an error
     /// response. Used when the server stops while its client is still reading.
     pub(crate) fn interrupt(self: &Arc<Self>) {
-        self.end(Some(&RpcError::interrupted()));
+        self.end(Some(&RpcError::interrupted()), true);
     }
 
-    fn end(self: &Arc<Self>, failure: Option<&RpcError>) {
+    fn end(self: &Arc<Self>, failure: Option<&RpcError>, ends_session: bool) {
         if self.closed.swap(true, Ordering::AcqRel) {
             return;
         }
@@ -547,7 +552,9 @@ impl Connection {
         if let Some(observers) = self.observers() {
             observers.session_ended();
         }
-        self.dispatch.connection_closed(self.number, self.setup.origin == Origin::Conversation);
+        if ends_session {
+            self.dispatch.connection_closed(self.number, self.setup.origin == Origin::Conversation);
+        }
         self.end_subscriptions();
         self.requests.answering.fetch_add(1, Ordering::AcqRel);
         let OpenCalls { running, waiting } = self.conversation.lock().finish_all();

@@ -246,7 +246,7 @@ impl EndpointState {
         if posted == Posted::Batch {
             classify::check_batch(revision)?;
         }
-        let kind = match session.history {
+        let kind = match session.history.clone() {
             // HTTP-20: before polling existed, a stream must not end before its response.
             Some(history) if streams => {
                 let requests = classify::ids_of(&post.frame);
@@ -261,8 +261,12 @@ impl EndpointState {
         // Even if the store is unavailable, this process does its part.
         let response = self.exchange(Arc::clone(&session.connection), kind, None, post).await?;
         routed.map_err(unavailable)?;
-        if let Some(shared) = &session.shared {
-            shared.save(&session.connection).await.map_err(unavailable)?;
+        if let Some(shared) = &session.shared
+            && !shared.save(&session.connection).await.map_err(unavailable)?
+        {
+            self.sessions.remove(shared.id());
+            session.end();
+            return Err(classify::unknown_session(None));
         }
         Ok(response)
     }

@@ -42,6 +42,12 @@ impl HttpSession {
         self.stream.finish();
     }
 
+    /// Ends it in this process; another one serves it.
+    fn leave(&self) {
+        self.connection.leave();
+        self.stream.finish();
+    }
+
     /// Completes when no call is running, and lets the stream end after the messages sent until
     /// then.
     pub(super) async fn drain(&self) {
@@ -138,9 +144,22 @@ impl SessionTable {
         self.sessions.lock().all()
     }
 
-    fn sweep(&self, now: std::time::Instant) {
-        let expired = self.sessions.lock().expire(now, HttpSession::is_busy);
-        expired.iter().for_each(HttpSession::end);
+    fn sweep(&self, runtime: &Arc<dyn Runtime>) {
+        let is_busy = |session: &HttpSession| {
+            let is_busy = session.is_busy();
+            // Its record lives as long as it does.
+            session.shared.iter().filter(|_| is_busy).for_each(SharedSession::renew);
+            is_busy
+        };
+        let expired = self.sessions.lock().expire(runtime.now(), is_busy);
+        for session in expired {
+            let Some(shared) = session.shared.clone() else {
+                session.end();
+                continue;
+            };
+            runtime
+                .spawn(Box::pin(async move { if shared.is_kept().await { session.leave() } else { session.end() } }));
+        }
     }
 
     /// Periodically removes idle sessions, while the table exists.
@@ -154,7 +173,7 @@ impl SessionTable {
             loop {
                 clock.sleep_until(clock.now() + period).await;
                 let Some(table) = table.upgrade() else { return };
-                table.sweep(clock.now());
+                table.sweep(&clock);
             }
         }));
     }

@@ -143,28 +143,32 @@ impl Workers {
 
 impl SharedSession {
     /// Stores the changes made by requests of this process and announces them. When it returns, the
-    /// changes of concurrent requests are stored, too.
+    /// changes of concurrent requests are stored, too. Returns `false` if the session has ended.
     ///
     /// # Errors
-    /// If the store fails or the session has ended. The changes are then stored with the next ones.
-    pub(in crate::transport::http_server) async fn save(&self, connection: &Connection) -> Result<(), StoreError> {
+    /// If the store fails. The changes are then stored with the next ones.
+    pub(in crate::transport::http_server) async fn save(&self, connection: &Connection) -> Result<bool, StoreError> {
         let mut text = self.record.lock().await;
         let changes = connection.take_changes();
         if changes.is_empty() {
-            return Ok(());
+            return Ok(true);
         }
-        let saved = self.change(&mut text, |record| changes.iter().for_each(|change| record.state.apply(change))).await;
-        if let Err(error) = saved {
-            connection.return_changes(changes);
-            return Err(error);
+        match self.change(&mut text, |record| changes.iter().for_each(|change| record.state.apply(change))).await {
+            Ok(true) => {}
+            Ok(false) => return Ok(false),
+            Err(error) => {
+                connection.return_changes(changes);
+                return Err(error);
+            }
         }
         // Through the shared log, ordered with the notifications that it affects.
         let content = NotificationContent::SessionChanged { session: self.id.to_string(), changes };
-        self.workers.publish_and_wait(store_keys::NOTIFICATIONS, content).await.map(drop)
+        self.workers.publish_and_wait(store_keys::NOTIFICATIONS, content).await.map(|_| true)
     }
 
-    /// Changes the record, retrying if another process changed it.
-    async fn change(&self, text: &mut String, change: impl Fn(&mut SessionRecord)) -> Result<(), StoreError> {
+    /// Changes the record, retrying if another process changed it. Returns `false` if the session
+    /// has ended.
+    async fn change(&self, text: &mut String, change: impl Fn(&mut SessionRecord)) -> Result<bool, StoreError> {
         let key = store_keys::session(&self.id);
         let Workers { store, idle, .. } = &*self.workers;
         for _ in 0..MAX_TRIES {
@@ -173,11 +177,10 @@ impl SharedSession {
             let next = encoded(&record);
             if store.put_if(&key, Some(text), &next, *idle).await? {
                 *text = next;
-                return Ok(());
+                return Ok(true);
             }
-            let now = store.get(&key).await?;
-            *text =
-                now.ok_or_else(|| StoreError::new(StoreErrorKind::Invalid, store.name(), "the session has ended"))?;
+            let Some(now) = store.get(&key).await? else { return Ok(false) };
+            *text = now;
         }
         Err(StoreError::new(StoreErrorKind::Unavailable, store.name(), "too many concurrent changes to one session"))
     }
@@ -199,6 +202,15 @@ impl SharedSession {
                 tracing::debug!(target: "trunkline::server::session", %error, "could not renew a session");
             }
         }));
+    }
+
+    pub(in crate::transport::http_server) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Whether the session is still in the store, as far as is known.
+    pub(in crate::transport::http_server) async fn is_kept(&self) -> bool {
+        !matches!(self.workers.store.get(&store_keys::session(&self.id)).await, Ok(None))
     }
 
     /// Applies changes made since the record was read. Returns `false` if the session has ended.
