@@ -68,3 +68,30 @@ func TestARequestToTheClientEndsWithItsContext(t *testing.T) {
 		t.Error("the client still asks")
 	}
 }
+
+func TestArgumentsOfZerosAreSent(t *testing.T) {
+	type light struct {
+		On bool `json:"on"`
+	}
+	server := newServer(t)
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "light"}, func(_ context.Context, _ *trunkline.Call, given light) (string, error) {
+		return fmt.Sprint(given.On), nil
+	}, trunkline.ToolOptions{Task: trunkline.TaskSupportOptional}))
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client = connected(t, client, err)
+	result, err := client.CallTool(t.Context(), "light", light{})
+	if err != nil || result.Content.Text() != "false" {
+		t.Error(result, err)
+	}
+	if on, err := trunkline.CallTool[bool](t.Context(), client, "light", light{}); err != nil || on {
+		t.Error(on, err)
+	}
+	task, err := client.StartTask(t.Context(), "light", light{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer task.Close()
+	if result, err = task.Result(t.Context()); err != nil || result.Content.Text() != "false" {
+		t.Error(result, err)
+	}
+}

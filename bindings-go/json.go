@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"iter"
 	"maps"
+	"reflect"
 )
 
 // encode writes JSON as the protocol needs it: without escapes for HTML.
@@ -34,9 +35,9 @@ func present(members map[string]any) map[string]any {
 	return found
 }
 
-// optional is nil for a zero value.
+// optional is nil for a zero value, except of a struct: arguments may have nothing but zeros.
 func optional(value any) any {
-	if isZero(value) {
+	if reflect.ValueOf(value).Kind() != reflect.Struct && isZero(value) {
 		return nil
 	}
 	return value
