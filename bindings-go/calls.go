@@ -164,7 +164,7 @@ func Once[T any](call *Call, name string, run func() (T, error)) (T, error) {
 	if err != nil {
 		return value, err
 	}
-	return value, unlessEnded(c.CallSetOnce(&call.owner, name, value))
+	return value, unlessEnded(c.CallSetOnce(&call.owner, name, &value))
 }
 
 // An Input is a request for input from the client, for RequireInput. The key is that of its answer.
@@ -256,7 +256,7 @@ func answering[In, Out any](handle func(context.Context, *In) (*Out, error)) cal
 func typed[In, Out any](form shape, handle func(context.Context, *In) (*Out, error)) callFunc {
 	return taking(func(ctx context.Context, _ *Call, given *In) (any, error) {
 		result, err := handle(ctx, given)
-		return shaped{form, result}, err
+		return shaped{form, filled(result)}, err
 	})
 }
 

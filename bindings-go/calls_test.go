@@ -95,3 +95,31 @@ func TestArgumentsOfZerosAreSent(t *testing.T) {
 		t.Error(result, err)
 	}
 }
+
+func TestNothingIsAResultOfOnce(t *testing.T) {
+	server := newServer(t)
+	runs := 0
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "once"}, func(_ context.Context, call *trunkline.Call, _ struct{}) (string, error) {
+		for range 2 {
+			nothing, err := trunkline.Once(call, "nothing", func() (any, error) { runs++; return nil, nil })
+			if nothing != nil || err != nil {
+				return "", trunkline.ToolErrorf("%v %v", nothing, err)
+			}
+		}
+		var kept map[string]any
+		for range 2 {
+			var err error
+			kept, err = trunkline.Once(call, "map", func() (map[string]any, error) { return map[string]any{"none": nil}, nil })
+			if err != nil {
+				return "", trunkline.ToolErrorf("%v", err)
+			}
+		}
+		return fmt.Sprint(kept), nil
+	}))
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client = connected(t, client, err)
+	result, err := client.CallTool(t.Context(), "once", nil)
+	if err != nil || result.Content.Text() != "map[none:<nil>]" || runs != 1 {
+		t.Error(result.Content.Text(), err, runs)
+	}
+}

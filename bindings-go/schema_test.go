@@ -305,3 +305,28 @@ func TestAFormKeepsLargeNumbers(t *testing.T) {
 		t.Error(result, err)
 	}
 }
+
+func TestNilListsOfHandlersAreEmpty(t *testing.T) {
+	server := newServer(t)
+	reference := &trunkline.PromptReference{Name: "trip"}
+	trunkline.Must(server.AddPrompt(trunkline.Prompt{Name: "trip", Arguments: []trunkline.PromptArgument{{Name: "city"}}}, func(context.Context, *trunkline.Call, map[string]string) (any, error) { return "Go.", nil }))
+	trunkline.Must(server.AddCompletion(reference, "city", func(context.Context, string, map[string]string) (*trunkline.Completion, error) {
+		return &trunkline.Completion{}, nil
+	}))
+	for of, items := range map[string]any{"prompts": nil, "resourceTemplates": []trunkline.ResourceTemplate(nil)} {
+		trunkline.Must(server.AddProvider(of, func(context.Context, string) (any, string, error) { return items, "", nil },
+			func(context.Context, *trunkline.Call, json.RawMessage) (any, error) { return nil, nil }))
+	}
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client = connected(t, client, err)
+	found, err := client.Complete(t.Context(), reference, trunkline.CompleteArgument{Name: "city", Value: "O"}, nil)
+	if err != nil || len(found.Completion.Values) != 0 {
+		t.Error(found, err)
+	}
+	if prompts, err := client.ListPrompts(t.Context()); err != nil || len(prompts) != 1 {
+		t.Error(prompts, err)
+	}
+	if templates, err := client.ListResourceTemplates(t.Context()); err != nil || len(templates) != 0 {
+		t.Error(templates, err)
+	}
+}
