@@ -230,7 +230,7 @@ func Elicit[T any](ctx context.Context, call *Call, message string, options ...R
 func (call *Call) Request(ctx context.Context, method string, params any, options ...RequestOptions) (json.RawMessage, error) {
 	var ticket uint64
 	return await(ctx, &ticket, false, false, options, func(options uintptr, data handle) (uint64, error) {
-		return c.CallStartRequest(&call.owner, method, params, options, callbacks.answer, data, 0)
+		return c.CallStartRequest(&call.owner, method, params, options, callbacks.answer, data, callbacks.completed)
 	}, func(reason string) { _ = c.CallCancelRequest(&call.owner, ticket, reason) })
 }
 
@@ -244,7 +244,7 @@ func (call *Call) Next(ctx context.Context, params any) (json.RawMessage, error)
 		return nil, err
 	}
 	return await(ctx, new(uint64), false, false, nil, func(_ uintptr, data handle) (uint64, error) {
-		return 0, c.CallNext(&call.owner, params, callbacks.answer, data, 0)
+		return 0, c.CallNext(&call.owner, params, callbacks.answer, data, callbacks.completed)
 	}, func(string) {})
 }
 

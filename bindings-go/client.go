@@ -176,7 +176,7 @@ func CallTool[Out any](ctx context.Context, client *Client, name string, argumen
 
 func (client *Client) start(ctx context.Context, ticket *uint64, method string, params any, all bool, options []RequestOptions) ([]byte, error) {
 	return client.await(ctx, ticket, client.server != nil, all, options, func(options uintptr, data handle) (uint64, error) {
-		return c.ClientStart(&client.owner, method, params, options, callbacks.reply, data, 0)
+		return c.ClientStart(&client.owner, method, params, options, callbacks.reply, data, callbacks.completed)
 	})
 }
 
@@ -209,7 +209,7 @@ func (s stream) close() error { return c.ClientUnsubscribe(&s.client.owner, s.ti
 func (s *stream) request(ctx context.Context, start func(client *owner, stream uint64, options, callback, data, destructor uintptr) (uint64, error)) ([]byte, error) {
 	defer runtime.KeepAlive(s)
 	return s.client.await(ctx, new(uint64), false, false, nil, func(options uintptr, data handle) (uint64, error) {
-		return start(&s.client.owner, s.ticket, options, callbacks.reply, data, 0)
+		return start(&s.client.owner, s.ticket, options, callbacks.reply, data, callbacks.completed)
 	})
 }
 

@@ -319,3 +319,38 @@ func TestALifespanOfAMountedServerEndsWithTheServersAroundIt(t *testing.T) {
 		t.Fatal(err, closed)
 	}
 }
+
+func TestClosingAClientEndsItsStreams(t *testing.T) {
+	server := newServer(t)
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "task"}, func(ctx context.Context, _ *trunkline.Call, _ struct{}) (string, error) {
+		<-ctx.Done()
+		return "", ctx.Err()
+	}, trunkline.ToolOptions{Task: trunkline.TaskSupportOptional}))
+	for range 60 {
+		client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+		client = connected(t, client, err)
+		changes, err := client.Subscribe(t.Context(), trunkline.SubscriptionFilter{Tools: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		task, err := client.StartTask(t.Context(), "task", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var streams sync.WaitGroup
+		streams.Go(func() {
+			for range changes {
+			}
+		})
+		streams.Go(func() {
+			if _, err := task.Result(context.Background()); err == nil {
+				t.Error("a task of a closed client has a result")
+			}
+		})
+		time.Sleep(2 * time.Millisecond)
+		if err := client.Close(); err != nil {
+			t.Fatal(err)
+		}
+		returns(t, "a stream", streams.Wait)
+	}
+}

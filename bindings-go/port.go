@@ -138,7 +138,7 @@ func kept[T any](number handle) T {
 
 // callbacks has one callback of each type, because there can only be a few thousand of them.
 var callbacks struct {
-	call, open, close, reply, answer, cancel, forget, notification, progress, log, head, chunk, ended uintptr
+	call, open, close, reply, answer, completed, cancel, forget, notification, progress, log, head, chunk, ended uintptr
 
 	store [len(storeFunctions)]uintptr
 }
@@ -153,6 +153,12 @@ func registerCallbacks() {
 	callbacks.reply = purego.NewCallback(replied)
 	callbacks.answer = purego.NewCallback(func(_ uintptr, result uint32, json *str, failure, data uintptr) {
 		replied(result, json, failure, data)
+	})
+	// A destructor, because what is freed gets no reply.
+	callbacks.completed = purego.NewCallback(func(data uintptr) {
+		if request := kept[*pending](data); request != nil {
+			close(request.reports)
+		}
 	})
 	callbacks.cancel = purego.NewCallback(func(reason *str, data uintptr) {
 		if cancel := kept[context.CancelCauseFunc](data); cancel != nil {
@@ -206,7 +212,7 @@ func serving[T any](function func(kept T) callFunc) uintptr {
 	})
 }
 
-// replied ends a request, of which nothing is reported afterwards.
+// replied sets the outcome of a request, which is completed afterwards.
 func replied(result uint32, json *str, failure, data uintptr) {
 	request := kept[*pending](data)
 	if request == nil {
@@ -216,7 +222,6 @@ func replied(result uint32, json *str, failure, data uintptr) {
 	if failure != 0 {
 		request.err = errorOf(failure)
 	}
-	close(request.reports)
 }
 
 // contained runs a function of the program, and logs a panic.
@@ -247,11 +252,14 @@ type pending struct {
 	err     error
 }
 
+// errNoReply is the outcome of a request whose client, or server, was freed before the reply.
+var errNoReply = &Error{Kind: ErrClosed, Message: "closed before the reply arrived"}
+
 // await starts a request, whose ticket it sets, and waits for its end. When the context ends, it
 // cancels the request. With inMemory, the handlers of a server in this process get the values of
 // the context.
 func await(ctx context.Context, ticket *uint64, inMemory, all bool, options []RequestOptions, start func(options uintptr, data handle) (uint64, error), cancel func(reason string)) ([]byte, error) {
-	request := &pending{ctx: ctx, reports: make(chan Progress)}
+	request := &pending{ctx: ctx, reports: make(chan Progress), err: errNoReply}
 	data := keep(request)
 	defer forget(data)
 	set, err := request.prepare(data, inMemory, all, options)
