@@ -123,3 +123,31 @@ func TestNothingIsAResultOfOnce(t *testing.T) {
 		t.Error(result.Content.Text(), err, runs)
 	}
 }
+
+func TestTheLastProgressIsReported(t *testing.T) {
+	const reports = 300
+	sent := make(chan struct{})
+	server := newServer(t)
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "copy"}, func(_ context.Context, call *trunkline.Call, _ struct{}) (string, error) {
+		for done := range reports {
+			call.Progress(float64(done+1), reports, "")
+			time.Sleep(time.Millisecond)
+		}
+		close(sent)
+		return "done", nil
+	}))
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client = connected(t, client, err)
+	last := 0.0
+	_, err = client.CallTool(t.Context(), "copy", nil, trunkline.RequestOptions{OnProgress: func(said trunkline.Progress) {
+		if said.Progress <= last {
+			t.Error(said.Progress, "after", last)
+		}
+		last = said.Progress
+		<-sent
+		time.Sleep(10 * time.Millisecond)
+	}})
+	if err != nil || last != reports {
+		t.Error(last, err)
+	}
+}

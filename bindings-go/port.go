@@ -178,11 +178,14 @@ func registerCallbacks() {
 			said.Total = &total
 		}
 		if request := kept[*pending](data); request != nil {
-			select {
-			case request.reports <- said:
-			default:
-				// The request does not keep up: it gets a later report.
+			if len(request.reports) == cap(request.reports) {
+				// It does not keep up: it gets later reports instead.
+				select {
+				case <-request.reports:
+				default:
+				}
 			}
+			request.reports <- said
 		}
 	})
 	callbacks.log = purego.NewCallback(logged)
