@@ -100,20 +100,20 @@ func (call *Call) fail(err error) {
 	switch {
 	case errors.Is(err, ErrSuspended), errors.Is(err, errNothing):
 	case errors.As(err, &tool):
-		c.CallFailTool(&call.owner, tool.Message)
+		c.CallFailTool(&call.owner, valid(tool.Message))
 	case errors.As(err, &input):
 		if err := unlessEnded(c.CallRequireInput(&call.owner, input)); err != nil {
 			call.fail(err)
 		}
 	case errors.As(err, &invalid):
-		c.CallFailInvalid(&call.owner, invalid.Path, invalid.Message)
+		c.CallFailInvalid(&call.owner, valid(invalid.Path), valid(invalid.Message))
 	case errors.As(err, &known) && known.Kind == ErrProtocol:
-		if err := unlessEnded(c.CallFailProtocol(&call.owner, int64(known.Code), known.Message, known.Data)); err != nil {
-			c.CallFail(&call.owner, err.Error())
+		if err := unlessEnded(c.CallFailProtocol(&call.owner, int64(known.Code), valid(known.Message), known.Data)); err != nil {
+			c.CallFail(&call.owner, valid(err.Error()))
 		}
 	default:
 		// The library logs it.
-		c.CallFail(&call.owner, err.Error())
+		c.CallFail(&call.owner, valid(err.Error()))
 	}
 }
 
@@ -133,7 +133,7 @@ func (call *Call) Arguments() json.RawMessage { return call.arguments }
 // Progress reports the progress of the call to its caller, if it asked for that. A total of 0 is
 // unknown.
 func (call *Call) Progress(progress, total float64, message string) {
-	c.CallProgress(&call.owner, progress, total, message)
+	c.CallProgress(&call.owner, progress, total, valid(message))
 }
 
 // Log sends a log message to the client of the call. The logger may be empty.
@@ -145,7 +145,7 @@ func (call *Call) Log(level LoggingLevel, logger string, data any) error {
 		return err
 	}
 	return unlessEnded(invoke(func(failure *uintptr) uint32 {
-		return logJSON()(call.object, text(string(level)), text(logger), text(encoded), failure)
+		return logJSON()(call.object, text(string(level)), text(valid(logger)), text(encoded), failure)
 	}, &call.owner))
 }
 
@@ -196,7 +196,7 @@ func (call *Call) StartTask() error { return c.CallStartTask(&call.owner) }
 
 // SetTaskMessage sets the status message of the task that the call runs as.
 func (call *Call) SetTaskMessage(message string) error {
-	return c.CallSetTaskMessage(&call.owner, message)
+	return c.CallSetTaskMessage(&call.owner, valid(message))
 }
 
 // CloseStream closes the stream of the response, so that the client reconnects for the rest.

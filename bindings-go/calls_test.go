@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -149,5 +150,33 @@ func TestTheLastProgressIsReported(t *testing.T) {
 	}})
 	if err != nil || last != reports {
 		t.Error(last, err)
+	}
+}
+
+func TestInvalidTextIsReplaced(t *testing.T) {
+	server := newServer(t)
+	for name, fail := range map[string]error{
+		"text":     nil,
+		"tool":     trunkline.ToolErrorf("bad \xff"),
+		"invalid":  &trunkline.InvalidError{Path: "/a\xff", Message: "bad \xff"},
+		"protocol": trunkline.NewProtocolError(42, "bad \xff", nil),
+	} {
+		trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: name}, func(_ context.Context, call *trunkline.Call, _ struct{}) (string, error) {
+			call.Progress(1, 2, "bad \xff")
+			return "bad \xff", fail
+		}))
+	}
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client = connected(t, client, err)
+	for _, name := range []string{"text", "tool", "invalid", "protocol"} {
+		said := ""
+		result, err := client.CallTool(t.Context(), name, nil, trunkline.RequestOptions{OnProgress: func(progress trunkline.Progress) { said = progress.Message }})
+		got := fmt.Sprint(err)
+		if err == nil {
+			got = result.Content.Text()
+		}
+		if !strings.Contains(got, "bad \uFFFD") || said != "bad \uFFFD" {
+			t.Errorf("%s %q %q", name, got, said)
+		}
 	}
 }

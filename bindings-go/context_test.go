@@ -79,3 +79,32 @@ func TestASubscriptionEndsWithItsContext(t *testing.T) {
 		cancel()
 	}
 }
+
+func TestTheReasonOfACancellationMayBeAnyText(t *testing.T) {
+	server := newServer(t)
+	began, reason := make(chan struct{}), make(chan error, 1)
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "hold"}, func(ctx context.Context, _ *trunkline.Call, _ struct{}) (string, error) {
+		close(began)
+		<-ctx.Done()
+		reason <- context.Cause(ctx)
+		return "", ctx.Err()
+	}))
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client = connected(t, client, err)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() {
+		<-began
+		cancel(errors.New("no \xff"))
+	}()
+	if _, err := client.CallTool(ctx, "hold", nil); !errors.Is(err, trunkline.ErrCancelled) {
+		t.Error(err)
+	}
+	select {
+	case err := <-reason:
+		if err.Error() != "no \uFFFD" {
+			t.Errorf("%q", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("the handler goes on")
+	}
+}

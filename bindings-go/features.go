@@ -50,7 +50,7 @@ func returned(result any) (form shape, encoded string, err error) {
 		encoded, err = encodeAny(value.value)
 		return value.form, encoded, err
 	case string:
-		return shapeText, value, nil
+		return shapeText, valid(value), nil
 	case json.RawMessage:
 		return form, string(value), nil
 	case *CallToolResult, CallToolResult, *GetPromptResult, GetPromptResult, *ReadResourceResult, ReadResourceResult:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"unicode/utf8"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
@@ -19,6 +20,14 @@ type str struct {
 }
 
 func text(s string) str { return str{unsafe.StringData(s), uintptr(len(s))} }
+
+// valid is a text in which invalid UTF-8 is U+FFFD, as in JSON.
+func valid(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	return string([]rune(s))
+}
 
 func (s *str) bytes() []byte { return copied(s.data, s.len) }
 

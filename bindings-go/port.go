@@ -284,7 +284,7 @@ func await(ctx context.Context, ticket *uint64, inMemory, all bool, options []Re
 			}
 			contained(func() { request.onProgress(said) })
 		case <-ctx.Done():
-			cancel(context.Cause(ctx).Error())
+			cancel(valid(context.Cause(ctx).Error()))
 			return nil, cancelled(ctx)
 		}
 	}
