@@ -25,11 +25,10 @@ func load() (handle uintptr, path string, err error) {
 	if embedded != "" {
 		return unpacked(name)
 	}
-	if program, err := os.Executable(); err == nil {
-		beside := filepath.Join(filepath.Dir(program), name)
-		if _, err := os.Stat(beside); err == nil {
-			name = beside
-		}
+	program, unknown := os.Executable()
+	beside := filepath.Join(filepath.Dir(program), name)
+	if _, err := os.Stat(beside); err == nil && unknown == nil {
+		name = beside
 	}
 	handle, err = openLibrary(name)
 	return handle, name, err

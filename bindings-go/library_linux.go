@@ -27,8 +27,7 @@ func openInMemory(name string) (uintptr, error) {
 		return 0, failed
 	}
 	file := os.NewFile(descriptor, name)
-	_, err = file.WriteString(embedded)
-	if err != nil {
+	if _, err := file.WriteString(embedded); err != nil {
 		_ = file.Close()
 		return 0, err
 	}

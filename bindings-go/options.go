@@ -13,12 +13,8 @@ func Ptr[T any](value T) *T { return &value }
 
 func isZero(value any) bool {
 	found := reflect.ValueOf(value)
-	switch found.Kind() {
-	case reflect.Map, reflect.Slice:
-		return found.Len() == 0
-	default:
-		return !found.IsValid() || found.IsZero()
-	}
+	isList := found.Kind() == reflect.Map || found.Kind() == reflect.Slice
+	return !found.IsValid() || found.IsZero() || isList && found.Len() == 0
 }
 
 // inJSON are the options that are set, as members of a JSON object.

@@ -136,6 +136,13 @@ func kept[T any](number handle) T {
 	return value
 }
 
+// with passes the value of a handle on, unless it was forgotten.
+func with[T any](number handle, use func(T)) {
+	if value, isKept := handles.Load(number); isKept {
+		use(value.(T))
+	}
+}
+
 // callbacks has one callback of each type, because there can only be a few thousand of them.
 var callbacks struct {
 	call, open, close, reply, answer, completed, cancel, forget, notification, progress, log, head, chunk, ended uintptr
@@ -156,14 +163,12 @@ func registerCallbacks() {
 	})
 	// A destructor, because what is freed gets no reply.
 	callbacks.completed = purego.NewCallback(func(data uintptr) {
-		if request := kept[*pending](data); request != nil {
-			close(request.reports)
-		}
+		with(data, func(request *pending) { close(request.reports) })
 	})
 	callbacks.cancel = purego.NewCallback(func(reason *str, data uintptr) {
-		if cancel := kept[context.CancelCauseFunc](data); cancel != nil {
+		with(data, func(cancel context.CancelCauseFunc) {
 			cancel(&Error{Kind: ErrCancelled, Message: string(reason.bytes())})
-		}
+		})
 	})
 	callbacks.forget = purego.NewCallback(forget)
 	callbacks.notification = purego.NewCallback(func(method, params *str, data uintptr) {
@@ -190,9 +195,7 @@ func registerCallbacks() {
 	})
 	callbacks.log = purego.NewCallback(logged)
 	callbacks.head = purego.NewCallback(func(status uint16, headers *header, count, data uintptr) {
-		if exchange := kept[*exchange](data); exchange != nil {
-			exchange.begin(int(status), unsafe.Slice(headers, count))
-		}
+		with(data, func(exchange *exchange) { exchange.begin(int(status), unsafe.Slice(headers, count)) })
 	})
 	callbacks.chunk = purego.NewCallback(func(chunk *byte, length, data uintptr) {
 		if exchange := kept[*exchange](data); exchange != nil && !exchange.chunks.put(copied(chunk, length)) {
@@ -200,31 +203,25 @@ func registerCallbacks() {
 		}
 	})
 	callbacks.ended = purego.NewCallback(func(result uint32, _ uintptr, data uintptr) {
-		if exchange := kept[*exchange](data); exchange != nil {
-			exchange.end(result == 0)
-		}
+		with(data, func(exchange *exchange) { exchange.end(result == 0) })
 	})
 }
 
 // serving is a callback for calls, which a function of the kept value serves.
 func serving[T any](function func(kept T) callFunc) uintptr {
 	return purego.NewCallback(func(call, data uintptr) {
-		if found, isKept := handles.Load(data); isKept {
-			serve(c.CallRetain(call), function(found.(T)))
-		}
+		with(data, func(found T) { serve(c.CallRetain(call), function(found)) })
 	})
 }
 
 // replied sets the outcome of a request, which is completed afterwards.
 func replied(result uint32, json *str, failure, data uintptr) {
-	request := kept[*pending](data)
-	if request == nil {
-		return
-	}
-	request.result, request.err = json.bytes(), failed(result)
-	if failure != 0 {
-		request.err = errorOf(failure)
-	}
+	with(data, func(request *pending) {
+		request.result, request.err = json.bytes(), failed(result)
+		if failure != 0 {
+			request.err = errorOf(failure)
+		}
+	})
 }
 
 // contained runs a function of the program, and logs a panic.

@@ -57,13 +57,11 @@ func stderrPath(file *os.File) string {
 	path, err := filepath.Abs(file.Name())
 	opened, unknown := file.Stat()
 	named, missing := os.Stat(path)
-	if errors.Join(err, unknown, missing) != nil || !os.SameFile(opened, named) {
-		return ""
+	isThere := errors.Join(err, unknown, missing) == nil && os.SameFile(opened, named)
+	if isThere && (file == os.Stdout || named.Mode().IsRegular() || named.Mode()&os.ModeCharDevice != 0) {
+		return path
 	}
-	if file != os.Stdout && !named.Mode().IsRegular() && named.Mode()&os.ModeCharDevice == 0 {
-		return ""
-	}
-	return path
+	return ""
 }
 
 // checkCommand refuses what the library, which starts the program, would not do.
