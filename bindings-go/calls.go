@@ -42,11 +42,7 @@ func serve(retained uintptr, run callFunc) {
 		defer call.release(c.CallFree)
 		defer cancel(nil)
 		err := recovered(func() error {
-			result, err := run(ctx, call)
-			if err != nil {
-				return err
-			}
-			form, encoded, err := returned(result)
+			form, encoded, err := returned(run(ctx, call))
 			if err != nil {
 				return err
 			}

@@ -1,11 +1,13 @@
 package trunkline
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"iter"
 	"maps"
+	"reflect"
 	"runtime"
 	"sync"
 	"time"
@@ -75,10 +77,8 @@ func connect(ctx context.Context, options ClientOptions, open func(options uintp
 		if c.ClientOpened(client.object) {
 			return client, nil
 		}
-		err = c.ClientEnd(&client.owner)
-		if err == nil {
-			err = &Error{Kind: ErrClosed, Message: "the connection was closed before it was established"}
-		}
+		closed := &Error{Kind: ErrClosed, Message: "the connection was closed before it was established"}
+		err = cmp.Or[error](c.ClientEnd(&client.owner), closed)
 	case <-ctx.Done():
 		err = cancelled(ctx)
 		client.patience = 0
@@ -93,11 +93,7 @@ func (client *Client) options(options ClientOptions) (uintptr, error) {
 		return 0, err
 	}
 	options.Listen = options.Listen || options.subscribes()
-	members := inJSON(options)
-	if isZero(options.Info) {
-		delete(members, "info")
-	}
-	set, err := c.ClientOptionsFromJson(members)
+	set, err := c.ClientOptionsFromJson(inJSON(options))
 	if err != nil {
 		return 0, err
 	}
@@ -116,11 +112,7 @@ func (client *Client) options(options ClientOptions) (uintptr, error) {
 
 // hear runs the handlers of notifications, one after the other.
 func (client *Client) hear(handlers *ClientHandlers) {
-	for {
-		heard, open := client.heard.get()
-		if !open {
-			return
-		}
+	for heard, open := client.heard.get(); open; heard, open = client.heard.get() {
 		contained(func() { handlers.notified(heard.method, heard.params) })
 	}
 }
@@ -156,8 +148,9 @@ func (client *Client) Notify(method string, params any) error {
 // SetRoots sets the directories and files in which servers may work, and tells the server.
 func (client *Client) SetRoots(roots []Root) error { return c.ClientSetRoots(&client.owner, roots) }
 
-// CallTool calls a tool of a client, and reads its structured content, or else its text as JSON. A
-// failure of the tool is a *ToolError.
+// CallTool calls a tool of a client, and reads its structured content, or else its text: as it is for
+// a string, and as JSON for any other type. A value that AddTool would wrap in an object is unwrapped.
+// A failure of the tool is a *ToolError.
 func CallTool[Out any](ctx context.Context, client *Client, name string, arguments any, options ...RequestOptions) (Out, error) {
 	var value Out
 	result, err := client.CallTool(ctx, name, arguments, options...)
@@ -167,11 +160,21 @@ func CallTool[Out any](ctx context.Context, client *Client, name string, argumen
 	if result.IsError {
 		return value, &ToolError{result.Content.Text()}
 	}
-	structured := result.StructuredContent
-	if structured == nil {
-		structured = json.RawMessage(result.Content.Text())
+	of, content := reflect.TypeFor[Out](), result.StructuredContent
+	if content == nil && isText(of) {
+		content, _ = json.Marshal(result.Content.Text())
+	} else if content == nil {
+		content = json.RawMessage(result.Content.Text())
 	}
-	return value, json.Unmarshal(structured, &value)
+	if err = json.Unmarshal(content, &value); err == nil {
+		return value, nil
+	}
+	var object struct{ Result json.RawMessage }
+	schema, unknown := schemaOf(pointed(of), &derivation{})
+	if unknown == nil && !schema.isObject() && json.Unmarshal(content, &object) == nil && object.Result != nil {
+		err = json.Unmarshal(object.Result, &value)
+	}
+	return value, err
 }
 
 func (client *Client) start(ctx context.Context, ticket *uint64, method string, params any, all bool, options []RequestOptions) ([]byte, error) {
@@ -216,16 +219,12 @@ func (s *stream) request(ctx context.Context, start func(client *owner, stream u
 // follow iterates over a stream until its end, which is null.
 func follow[T any](ctx context.Context, stream *stream, yield func(*T, error) bool) {
 	for {
-		result, err := stream.request(ctx, c.ClientStartNextChange)
+		item, err := decoded[*T](stream.request(ctx, c.ClientStartNextChange))
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		if len(result) == 0 || string(result) == "null" {
-			return
-		}
-		item, err := decode[T](result)
-		if !yield(item, err) || err != nil {
+		if *item == nil || !yield(*item, nil) {
 			return
 		}
 	}

@@ -15,8 +15,9 @@ import (
 //
 // The input schema is that of In: its members have the names of their json tags, and are required
 // unless the tag has omitempty or omitzero, and the tag jsonschema describes them. A struct, or a
-// map, as Out is also the output schema, and the structured content. A string is text; content
-// blocks and a *CallToolResult are returned as they are. Schemas in the descriptor take precedence.
+// map, as Out is also the output schema, and the structured content. A value of a string type is
+// text; content blocks and a *CallToolResult are returned as they are. Schemas in the descriptor take
+// precedence.
 //
 // A *ToolError reports a failure to the model. The text of other errors is hidden from the caller.
 func AddTool[In, Out any](server *Server, tool Tool, handle func(context.Context, *Call, In) (Out, error), options ...ToolOptions) (*Feature, error) {
@@ -43,8 +44,11 @@ func AddTool[In, Out any](server *Server, tool Tool, handle func(context.Context
 }
 
 // returned is the result of a handler as a shape of the library.
-func returned(result any) (form shape, encoded string, err error) {
+func returned(result any, failure error) (form shape, encoded string, err error) {
 	form = shapeValue
+	if failure != nil {
+		return form, "", failure
+	}
 	switch value := result.(type) {
 	case shaped:
 		encoded, err = encodeAny(value.value)
@@ -62,6 +66,9 @@ func returned(result any) (form shape, encoded string, err error) {
 	// A type that writes itself may be an object, or not be one.
 	if form == shapeValue && strings.HasPrefix(encoded, "{") {
 		form = shapeObject
+	}
+	if isText(reflect.TypeOf(result)) && strings.HasPrefix(encoded, `"`) {
+		form, err = shapeText, json.Unmarshal([]byte(encoded), &encoded)
 	}
 	return form, encoded, err
 }

@@ -88,8 +88,8 @@ func inputSchema(in reflect.Type) (json.RawMessage, error) {
 // wrapped in one.
 func outputSchema(out reflect.Type) (schema json.RawMessage, wrapped bool, err error) {
 	out = pointed(out)
-	isContent := out == resultType || out.Implements(blockType) || reflect.PointerTo(out).Implements(blockType) || out.ConvertibleTo(blocksType)
-	if isContent || out.Kind() == reflect.Interface || out.Kind() == reflect.String || out == rawType {
+	isContent := isText(out) || out == resultType || out.Implements(blockType) || reflect.PointerTo(out).Implements(blockType) || out.ConvertibleTo(blocksType)
+	if isContent || out.Kind() == reflect.Interface || out == rawType {
 		return nil, false, nil
 	}
 	found, err := schemaOf(out, &derivation{isOutput: true})
@@ -99,6 +99,9 @@ func outputSchema(out reflect.Type) (schema json.RawMessage, wrapped bool, err e
 	object := members{{"type", "object"}, {"properties", members{{"result", found}}}, {"required", []string{"result"}}}
 	return object.encoded(), true, nil
 }
+
+// isText says whether values of a type are text: those of string types.
+func isText(of reflect.Type) bool { return of != nil && pointed(of).Kind() == reflect.String }
 
 func (m members) isObject() bool { return len(m) > 0 && m[0] == member{"type", "object"} }
 

@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"net/netip"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -328,5 +329,80 @@ func TestNilListsOfHandlersAreEmpty(t *testing.T) {
 	}
 	if templates, err := client.ListResourceTemplates(t.Context()); err != nil || len(templates) != 0 {
 		t.Error(templates, err)
+	}
+}
+
+type town string
+
+type shout string
+
+func (s shout) MarshalText() ([]byte, error) { return []byte(strings.ToUpper(string(s))), nil }
+
+func TestStringTypesAreText(t *testing.T) {
+	server := newServer(t)
+	named := town("Oslo")
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "named"}, func(context.Context, *trunkline.Call, struct{}) (town, error) { return named, nil }))
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "pointer"}, func(context.Context, *trunkline.Call, struct{}) (*town, error) { return &named, nil }))
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "written"}, func(context.Context, *trunkline.Call, struct{}) (shout, error) { return "Oslo", nil }))
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "number"}, func(context.Context, *trunkline.Call, struct{}) (json.Number, error) { return "7", nil }))
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client = connected(t, client, err)
+	for name, wanted := range map[string]string{"named": "Oslo", "pointer": "Oslo", "written": "OSLO", "number": "7"} {
+		result, err := client.CallTool(t.Context(), name, nil)
+		if err != nil || result.Content.Text() != wanted || result.StructuredContent != nil {
+			t.Errorf("%s %+v %v", name, result, err)
+		}
+		if read, err := trunkline.CallTool[town](t.Context(), client, name, nil); err != nil || string(read) != wanted {
+			t.Error(name, read, err)
+		}
+	}
+	if number, err := trunkline.CallTool[json.Number](t.Context(), client, "number", nil); err != nil || number != "7" {
+		t.Error(number, err)
+	}
+}
+
+type recursive struct {
+	Sky    int        `json:"sky"`
+	Result *recursive `json:"result"`
+}
+
+func TestWrappedValuesAreUnwrapped(t *testing.T) {
+	server := newServer(t)
+	moment := time.Date(2026, 7, 28, 0, 0, 0, 0, time.UTC)
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "list"}, func(context.Context, *trunkline.Call, struct{}) ([]int, error) { return []int{1, 2}, nil }))
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "time"}, func(context.Context, *trunkline.Call, struct{}) (time.Time, error) { return moment, nil }))
+	for name, content := range map[string]string{
+		"string": `{"result":"Oslo"}`, "nothing": `{"result":null}`, "mistaken": `{"sky":"blue","result":{"sky":7}}`,
+	} {
+		trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: name}, func(context.Context, *trunkline.Call, struct{}) (*trunkline.CallToolResult, error) {
+			return &trunkline.CallToolResult{StructuredContent: json.RawMessage(content)}, nil
+		}))
+	}
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client = connected(t, client, err)
+	if list, err := trunkline.CallTool[[]int](t.Context(), client, "list", nil); err != nil || !slices.Equal(list, []int{1, 2}) {
+		t.Error(list, err)
+	}
+	if whole, err := trunkline.CallTool[struct{ Result []int }](t.Context(), client, "list", nil); err != nil || len(whole.Result) != 2 {
+		t.Error(whole, err)
+	}
+	if nothing, err := trunkline.CallTool[*int](t.Context(), client, "nothing", nil); err != nil || nothing != nil {
+		t.Error(nothing, err)
+	}
+	if at, err := trunkline.CallTool[time.Time](t.Context(), client, "time", nil); err != nil || !at.Equal(moment) {
+		t.Error(at, err)
+	}
+	if name, err := trunkline.CallTool[string](t.Context(), client, "string", nil); err != nil || name != "Oslo" {
+		t.Error(name, err)
+	}
+	if number, err := trunkline.CallTool[int](t.Context(), client, "string", nil); err == nil {
+		t.Error(number)
+	}
+	// An object that does not fit is not unwrapped.
+	if found, err := trunkline.CallTool[struct{ Sky int }](t.Context(), client, "mistaken", nil); err == nil {
+		t.Error(found)
+	}
+	if found, err := trunkline.CallTool[recursive](t.Context(), client, "mistaken", nil); err == nil {
+		t.Error(found)
 	}
 }
