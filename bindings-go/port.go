@@ -253,7 +253,7 @@ type pending struct {
 }
 
 // errNoReply is the outcome of a request whose client, or server, was freed before the reply.
-var errNoReply = &Error{Kind: ErrClosed, Message: "closed before the reply arrived"}
+var errNoReply = &Error{Kind: ErrClosed, Message: "the connection was closed before the reply arrived"}
 
 // await starts a request, whose ticket it sets, and waits for its end. When the context ends, it
 // cancels the request. With inMemory, the handlers of a server in this process get the values of

@@ -35,5 +35,5 @@ func main() {
 
 	client := trunkline.Must(trunkline.ConnectMemory(ctx, orders, trunkline.ClientOptions{}))
 	defer client.Close()
-	fmt.Println(trunkline.Must(trunkline.CallTool[struct{ Result int }](ctx, client, "count", nil)).Result)
+	fmt.Println(trunkline.Must(trunkline.CallTool[int](ctx, client, "count", nil)))
 }
