@@ -76,10 +76,7 @@ func returned(result any, failure error) (form shape, encoded string, err error)
 // encodeAny is encode, except that nil is null.
 func encodeAny(value any) (string, error) {
 	encoded, err := encode(value)
-	if encoded == "" && err == nil {
-		encoded = "null"
-	}
-	return encoded, err
+	return cmp.Or(encoded, "null"), err
 }
 
 // A ResourceHandler reads a resource. The variables are those of a template. It returns a string,

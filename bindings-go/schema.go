@@ -86,8 +86,8 @@ func inputSchema(in reflect.Type) (json.RawMessage, error) {
 
 // outputSchema is the schema of a tool's structured content, which is an object: other values are
 // wrapped in one.
-func outputSchema(out reflect.Type) (schema json.RawMessage, wrapped bool, err error) {
-	out = pointed(out)
+func outputSchema(given reflect.Type) (schema json.RawMessage, wrapped bool, err error) {
+	out := pointed(given)
 	isContent := isText(out) || out == resultType || out.Implements(blockType) || reflect.PointerTo(out).Implements(blockType) || out.ConvertibleTo(blocksType)
 	if isContent || out.Kind() == reflect.Interface || out == rawType {
 		return nil, false, nil
@@ -96,8 +96,9 @@ func outputSchema(out reflect.Type) (schema json.RawMessage, wrapped bool, err e
 	if err != nil || found.isObject() {
 		return found.encoded(), false, err
 	}
+	found, err = schemaOf(given, &derivation{isOutput: true})
 	object := members{{"type", "object"}, {"properties", members{{"result", found}}}, {"required", []string{"result"}}}
-	return object.encoded(), true, nil
+	return object.encoded(), true, err
 }
 
 // isText says whether values of a type are text: those of string types.

@@ -370,9 +370,10 @@ func TestWrappedValuesAreUnwrapped(t *testing.T) {
 	server := newServer(t)
 	moment := time.Date(2026, 7, 28, 0, 0, 0, 0, time.UTC)
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "list"}, func(context.Context, *trunkline.Call, struct{}) ([]int, error) { return []int{1, 2}, nil }))
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "nothing"}, func(context.Context, *trunkline.Call, struct{}) (*int, error) { return nil, nil }))
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "time"}, func(context.Context, *trunkline.Call, struct{}) (time.Time, error) { return moment, nil }))
 	for name, content := range map[string]string{
-		"string": `{"result":"Oslo"}`, "nothing": `{"result":null}`, "mistaken": `{"sky":"blue","result":{"sky":7}}`,
+		"string": `{"result":"Oslo"}`, "mistaken": `{"sky":"blue","result":{"sky":7}}`,
 	} {
 		trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: name}, func(context.Context, *trunkline.Call, struct{}) (*trunkline.CallToolResult, error) {
 			return &trunkline.CallToolResult{StructuredContent: json.RawMessage(content)}, nil
