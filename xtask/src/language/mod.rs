@@ -74,8 +74,6 @@ pub(crate) struct Entry {
     /// File extensions of the programs in `examples`; the first is that of the examples that every
     /// language has.
     pub(crate) example_endings: &'static [&'static str],
-    /// The interpreter of the login example, if there is one.
-    pub(crate) login: Option<fn(&Workspace) -> PathBuf>,
     /// `CMD` of its container file.
     pub(crate) container_command: &'static [&'static str],
 }

@@ -17,7 +17,7 @@ const PACKAGE: &str = "bindings-uniffi/ruby";
 pub(super) const LIBRARY: &str = "bindings-uniffi/ruby/lib";
 
 /// A `ruby` with the gem in its load path.
-pub(super) const PROGRAMS: &str = "tests/fixtures/ruby/bin";
+const PROGRAMS: &str = "tests/fixtures/ruby/bin";
 pub(super) const SOURCES: [&str; 6] =
     [PACKAGE, "tests/fixtures/ruby", "tests/scars", "docs/snippets", "examples/ruby", "benches/ruby"];
 

@@ -30,7 +30,6 @@ const PLAIN: Entry = Entry {
     snippets: Snippets::Alone(|_, source| bail!("{} cannot be started", source.display())),
     snippet_ending: "",
     example_endings: &[],
-    login: None,
     // Of a compiled program.
     container_command: &["server"],
 };
@@ -115,7 +114,6 @@ pub(super) static PYTHON: Entry = Entry {
     snippets: Snippets::Together(python::snippets),
     snippet_ending: "py",
     example_endings: &["py"],
-    login: Some(python::interpreter),
     container_command: &["python", "server.py"],
     ..PLAIN
 };
@@ -158,7 +156,6 @@ pub(super) static NODE: Entry = Entry {
     snippets: Snippets::Together(node::snippets),
     snippet_ending: "ts",
     example_endings: &["mjs", "js", "cjs", "ts"],
-    login: Some(|_| "node".into()),
     container_command: &["node", "server.ts"],
     ..PLAIN
 };
@@ -331,7 +328,6 @@ pub(super) static RUBY: Entry = Entry {
     snippets: Snippets::Alone(ruby::start),
     snippet_ending: "rb",
     example_endings: &["rb"],
-    login: Some(|workspace| workspace.path(ruby::PROGRAMS).join("ruby")),
     container_command: &["ruby", "server.rb"],
     ..PLAIN
 };

@@ -94,9 +94,8 @@ fn authorize(workspace: &Workspace, selection: &Selection, options: &[&OsStr]) -
     node.arg(workspace.path("tests/peers/node/authorization.mjs")).args(options);
     node.args(selection.languages.iter().map(|language| language.client(workspace)));
     for language in &selection.languages {
-        if let Some(interpreter) = language.login {
-            node.arg("--example").arg(interpreter(workspace)).arg(language.example(workspace, "login"));
-        }
+        let login = (language.start)(workspace, &language.example(workspace, "login"))?;
+        node.arg("--example").arg(login.get_program()).args(login.get_args());
     }
     for language in &selection.languages {
         let host = (language.start)(workspace, &language.example(workspace, "agent_host"))?;
