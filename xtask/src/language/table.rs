@@ -139,10 +139,10 @@ pub(super) static NODE: Entry = Entry {
         Step::new(Turn::Beside, "node lint and types", node::SOURCES, node::lint),
         Step::new(Turn::Beside, "node tests", &["core/", "bindings-node/", "tests/fixtures/"], node::tests),
         // The server and the authorization server are Node programs.
-        Step::new(Turn::Beside, "authorization server", reads::PROGRAMS, suites::authorization),
-        Step::new(Turn::Beside, "authorization server in a browser", reads::PROGRAMS, suites::authorization_in_browser)
+        Step::new(Turn::Beside, "authorization server", reads::LOGINS, suites::authorization),
+        Step::new(Turn::Beside, "authorization server in a browser", reads::LOGINS, suites::authorization_in_browser)
             .long(),
-        Step::new(Turn::Beside, "keycloak", reads::PROGRAMS, suites::authorization_at_keycloak).long(),
+        Step::new(Turn::Beside, "keycloak", reads::LOGINS, suites::authorization_at_keycloak).long(),
         Step::new(Turn::Beside, "npm package", &["core/", "bindings-node/", "tests/npm/"], suites::npm).long(),
         Step::new(Turn::Last, "node under the address sanitizer", &["core/", "bindings-node/"], sanitized::node).long(),
     ],
@@ -242,7 +242,14 @@ pub(super) static KOTLIN: Entry = Entry {
         Step::new(
             Turn::Beside,
             "kotlin lint",
-            &["bindings-uniffi/kotlin/", "bindings-uniffi/ktor/", "tests/fixtures/kotlin/", "tests/peers/kotlin/"],
+            &[
+                "bindings-uniffi/kotlin/",
+                "bindings-uniffi/ktor/",
+                "tests/fixtures/kotlin/",
+                "tests/peers/kotlin/",
+                "docs/snippets/",
+                "examples/kotlin/",
+            ],
             |workspace, _| jvm::lint(workspace, "ktlint:check"),
         ),
         Step::new(
@@ -279,7 +286,14 @@ pub(super) static JAVA: Entry = Entry {
         Step::new(
             Turn::Beside,
             "java lint",
-            &["bindings-uniffi/java/", "tests/fixtures/java/", "tests/peers/java/"],
+            &[
+                "bindings-uniffi/java/",
+                "tests/fixtures/java/",
+                "tests/peers/java/",
+                "tests/snippets/",
+                "docs/snippets/",
+                "examples/java/",
+            ],
             |workspace, _| jvm::lint(workspace, "com.spotify.fmt:fmt-maven-plugin:check"),
         ),
         Step::new(

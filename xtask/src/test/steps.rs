@@ -57,7 +57,9 @@ pub(crate) mod reads {
         "rustfmt.toml",
     ];
     /// The fixtures of all languages.
-    pub(crate) const PROGRAMS: &[&str] = &["core/", "bindings-", "tests/fixtures/", "tests/peers/"];
+    pub(super) const PROGRAMS: &[&str] = &["core/", "bindings-", "tests/fixtures/", "tests/peers/"];
+    /// The same, and the examples that log in.
+    pub(crate) const LOGINS: &[&str] = &["core/", "bindings-", "tests/fixtures/", "tests/peers/", "examples/"];
     pub(super) const SCARS: &[&str] = &["core/", "bindings-", "tests/fixtures/", "tests/scars/"];
     pub(super) const VECTORS: &[&str] = &["core/", "bindings-", "tests/fixtures/", "tests/vectors/"];
     pub(super) const MATRIX: &[&str] =
