@@ -9,7 +9,7 @@ use std::{
     net::IpAddr,
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 use tokio::{
@@ -65,6 +65,8 @@ pub(super) enum ConnectionLimit {
 pub(super) struct Activity {
     begun: AtomicU64,
     ended: AtomicU64,
+    /// Whether it closes after its requests anyway.
+    closing: AtomicBool,
     evicted: Notify,
 }
 
@@ -100,9 +102,10 @@ impl Connections {
 
 impl ConnectionTable {
     /// Evicts the oldest connection that has never had a request, or else the oldest that currently
-    /// has none. Returns `false` if each has a request or may be about to send its first.
+    /// has none. Returns `false` if each has a request, may be about to send its first, or is closing
+    /// already: one that was evicted while its next request arrived may take long to answer it.
     fn evict_idle(&self, among: impl Fn(&ConnectionEntry) -> bool) -> bool {
-        let idle = self.open.iter().filter(|(_, entry)| among(entry) && entry.is_idle());
+        let idle = self.open.iter().filter(|(_, entry)| among(entry) && entry.is_evictable());
         let evicted = idle.min_by_key(|(number, entry)| (entry.activity.has_begun(), **number));
         if let Some((_, entry)) = evicted {
             entry.activity.evicted.notify_one();
@@ -117,8 +120,10 @@ impl ConnectionTable {
 }
 
 impl ConnectionEntry {
-    fn is_idle(&self) -> bool {
-        self.activity.is_idle() && (self.activity.has_begun() || self.since.elapsed() >= FIRST_REQUEST)
+    fn is_evictable(&self) -> bool {
+        let activity = &self.activity;
+        let is_late = || activity.has_begun() || self.since.elapsed() >= FIRST_REQUEST;
+        !activity.closing.load(Ordering::Relaxed) && activity.is_idle() && is_late()
     }
 }
 
@@ -149,6 +154,11 @@ impl Activity {
     /// A number that changes whenever a request starts or ends.
     pub(super) fn changes(&self) -> u64 {
         self.begun.load(Ordering::Relaxed).wrapping_add(self.ended.load(Ordering::Relaxed))
+    }
+
+    /// Marks that the connection closes after its requests, so that it is not evicted any more.
+    pub(super) fn set_closing(&self) {
+        self.closing.store(true, Ordering::Relaxed);
     }
 
     /// Completes when the connection is evicted.
@@ -263,6 +273,23 @@ mod tests {
         drop((requests, alice));
         drop(enter(&connections, ALICE));
         assert_eq!(connections.table.lock().addresses.of(ALICE.as_ref()), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_that_is_closing_already_is_not_evicted() {
+        let connections = Connections::new(3, 1);
+        let alice = enter(&connections, ALICE);
+        drop(alice.activity.begin());
+        assert_eq!(limit_hit(&connections, ALICE), Some(ConnectionLimit::Total));
+        assert!(evicted(&alice).await);
+        // A request arrived in the meantime, so it closes afterwards.
+        drop(alice.activity.begin());
+        alice.activity.set_closing();
+        assert_eq!(limit_hit(&connections, ALICE), Some(ConnectionLimit::PerAddress));
+        let others = [BOB, None].map(|address| enter(&connections, address));
+        tokio::time::advance(FIRST_REQUEST).await;
+        assert_eq!(limit_hit(&connections, None), Some(ConnectionLimit::Total));
+        assert!(!evicted(&alice).await && evicted(&others[0]).await, "the oldest of the others");
     }
 
     #[cfg(unix)]

@@ -188,20 +188,18 @@ impl ConnectionServer {
             tokio::select! {
                 biased;
                 served = connection.as_mut() => break served,
-                () = reached(&mut phases, end), if !stopping => {
-                    stopping = true;
-                    connection.as_mut().graceful_shutdown();
-                }
+                () = reached(&mut phases, end), if !stopping => {}
                 () = idle.as_mut() => break Err("it was idle for too long".into()),
                 // Whatever has arrived of a request has been read above, so it is answered first.
                 () = activity.evicted(), if !stopping => {
                     if activity.is_idle() {
                         break Err("it was idle, and a new connection needed its place".into());
                     }
-                    stopping = true;
-                    connection.as_mut().graceful_shutdown();
                 }
             }
+            stopping = true;
+            activity.set_closing();
+            connection.as_mut().graceful_shutdown();
         };
         if let Err(error) = served {
             tracing::debug!(target: "trunkline::server::http", %error, "a connection ended early");
@@ -253,67 +251,90 @@ mod tests {
     use bytes::Bytes;
     use http::StatusCode;
     use http_body_util::{BodyExt, Full};
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::{
+        net::Ipv4Addr,
+        sync::atomic::{AtomicUsize, Ordering},
+    };
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 
     /// The client end of a served connection, and the serving task.
-    fn served(times: Times) -> (tokio::io::DuplexStream, JoinHandle<()>, watch::Sender<ListenerPhase>) {
+    fn served(
+        server: Server,
+        permit: ConnectionPermit,
+    ) -> (DuplexStream, JoinHandle<()>, watch::Sender<ListenerPhase>) {
         let (ours, theirs) = tokio::io::duplex(64 << 10);
-        let server = Server::builder("listener", "1.0.0").build();
         let service = HttpService::at_path(server, &HttpOptions::default(), TokioRuntime::current());
-        let permit = Connections::new(1, 0).enter(None).ok().unwrap();
         let (phase, phases) = watch::channel(ListenerPhase::Open);
-        (theirs, tokio::spawn(ConnectionServer { service, times, phases }.serve(Box::new(ours), None, permit)), phase)
+        let server = ConnectionServer { service, times: TIMES, phases };
+        (theirs, tokio::spawn(server.serve(Box::new(ours), None, permit)), phase)
     }
 
+    fn lone_permit() -> ConnectionPermit {
+        Connections::new(1, 0).enter(None).ok().unwrap()
+    }
+
+    /// A server with a tool whose result is larger than all buffers, and the number of its calls.
+    fn large() -> (Server, Arc<AtomicUsize>) {
+        let calls = Arc::<AtomicUsize>::default();
+        let counted = Arc::clone(&calls);
+        let large = move || {
+            counted.fetch_add(1, Ordering::Relaxed);
+            async { "x".repeat(LARGE) }
+        };
+        (Server::builder("listener", "1.0.0").tool("large", "Says much.", large).build(), calls)
+    }
+
+    fn call_large() -> Request<String> {
+        let meta = serde_json::json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "raw", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {}});
+        let params = serde_json::json!({"name": "large", "arguments": {}, "_meta": meta});
+        let body = serde_json::json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+        let request = Request::post("http://localhost/mcp").header("Content-Type", "application/json");
+        let request = request.header("Accept", "application/json, text/event-stream");
+        let request = request.header("MCP-Protocol-Version", "2026-07-28").header("Mcp-Method", "tools/call");
+        request.header("Mcp-Name", "large").body(body.to_string()).unwrap()
+    }
+
+    /// A request as it is sent over HTTP/1.1.
+    fn text(request: &Request<String>) -> String {
+        let body = request.body();
+        let mut text = format!("POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n", body.len());
+        for (name, value) in request.headers() {
+            text += &format!("{name}: {}\r\n", value.to_str().unwrap());
+        }
+        text + "\r\n" + body
+    }
+
+    const LARGE: usize = 1 << 20;
     const TIMES: Times = Times { idle: Duration::from_secs(60), write: Duration::from_secs(60) };
 
     #[tokio::test(start_paused = true)]
     async fn the_handlers_of_an_http2_connection_wait_for_its_client_to_read() {
         const CALLS: usize = 40;
-        let (ours, theirs) = tokio::io::duplex(64 << 10);
-        let runs = Arc::<AtomicUsize>::default();
-        let counted = Arc::clone(&runs);
-        let large = move || {
-            counted.fetch_add(1, Ordering::Relaxed);
-            async { "x".repeat(1 << 20) }
-        };
-        let server = Server::builder("listener", "1.0.0").tool("large", "Says much.", large).build();
-        let service = HttpService::at_path(server, &HttpOptions::default(), TokioRuntime::current());
-        let permit = Connections::new(1, 0).enter(None).ok().unwrap();
-        let (_phase, phases) = watch::channel(ListenerPhase::Open);
-        let server = ConnectionServer { service, times: TIMES, phases };
-        tokio::spawn(server.serve(Box::new(ours), None, permit));
+        let (server, runs) = large();
+        let (socket, _serving, _stop) = served(server, lone_permit());
         let mut builder = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
         let windows = builder.initial_stream_window_size(64 << 10).initial_connection_window_size(1 << 30);
-        let (sender, connection) = windows.handshake(TokioIo::new(theirs)).await.unwrap();
+        let (sender, connection) = windows.handshake(TokioIo::new(socket)).await.unwrap();
         tokio::spawn(connection);
-        let call = || {
-            let meta = serde_json::json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
-                "io.modelcontextprotocol/clientInfo": {"name": "raw", "version": "1"},
-                "io.modelcontextprotocol/clientCapabilities": {}});
-            let params = serde_json::json!({"name": "large", "arguments": {}, "_meta": meta});
-            let body = serde_json::json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
-            let request = Request::post("http://localhost/mcp").header("Content-Type", "application/json");
-            let request = request.header("Accept", "application/json, text/event-stream");
-            let request = request.header("MCP-Protocol-Version", "2026-07-28").header("Mcp-Method", "tools/call");
-            let request = request.header("Mcp-Name", "large").body(Full::<Bytes>::from(body.to_string())).unwrap();
-            sender.clone().send_request(request)
-        };
-        let asked: Vec<_> = (0..CALLS).map(|_| tokio::spawn(call())).collect();
+        let asked: Vec<_> = (0..CALLS)
+            .map(|_| tokio::spawn(sender.clone().send_request(call_large().map(Full::<Bytes>::from))))
+            .collect();
         sleep(Duration::from_secs(5)).await;
         let unread = runs.load(Ordering::Relaxed);
         assert!((1..=24).contains(&unread), "{unread} handlers ran for a client that reads nothing");
         for response in asked {
             let response = response.await.unwrap().unwrap();
             assert_eq!(response.status(), StatusCode::OK);
-            assert!(response.into_body().collect().await.unwrap().to_bytes().len() > 1 << 20);
+            assert!(response.into_body().collect().await.unwrap().to_bytes().len() > LARGE);
         }
         assert_eq!(runs.load(Ordering::Relaxed), CALLS);
     }
 
     #[tokio::test(start_paused = true)]
     async fn an_http2_connection_ends_when_it_has_had_no_request_for_a_while() {
-        let (socket, serving, _stop) = served(TIMES);
+        let (socket, serving, _stop) = served(large().0, lone_permit());
         let executor = TokioExecutor::new();
         let (mut sender, connection) =
             hyper::client::conn::http2::handshake(executor, TokioIo::new(socket)).await.unwrap();
@@ -331,6 +352,24 @@ mod tests {
         serving.await.unwrap();
         let seconds = began.elapsed().as_secs();
         assert!((4 * 50 + 60..=4 * 50 + 2 * 60).contains(&seconds), "{seconds}");
+    }
+
+    /// Otherwise the listener waits with it, and accepts no connection of other addresses.
+    #[tokio::test(start_paused = true)]
+    async fn an_address_at_its_limit_is_refused_while_the_connection_evicted_for_it_is_unread() {
+        let address = Some(IpAddr::V4(Ipv4Addr::LOCALHOST));
+        let connections = Connections::new(10, 1);
+        let (mut socket, _serving, _stop) = served(large().0, connections.enter(address).ok().unwrap());
+        sleep(Duration::from_secs(1)).await;
+        socket.write_all(text(&call_large()).as_bytes()).await.unwrap();
+        // It was idle until now, and its request is answered first.
+        assert_eq!(connections.enter(address).err(), Some(ConnectionLimit::Total));
+        sleep(Duration::from_secs(1)).await;
+        let mut head = [0; 1024];
+        socket.read_exact(&mut head).await.unwrap();
+        let head = String::from_utf8_lossy(&head);
+        assert!(head.starts_with("HTTP/1.1 200 OK") && head.contains("connection: close"), "{head}");
+        assert_eq!(connections.enter(address).err(), Some(ConnectionLimit::PerAddress));
     }
 
     #[cfg(feature = "full")]
@@ -368,7 +407,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_silent_connection_ends() {
-        let (_socket, serving, _stop) = served(TIMES);
+        let (_socket, serving, _stop) = served(large().0, lone_permit());
         let began = Instant::now();
         serving.await.unwrap();
         assert_eq!(began.elapsed().as_secs(), 60);
