@@ -159,6 +159,18 @@ impl LeaseTable {
         Ok(self.entries.remove(position).connection)
     }
 
+    /// Ends a call's use of a connection. Returns the connection if no other call may use it.
+    fn give_back(&mut self, connection: &Arc<CallerConnection>, now: Instant) -> Option<Arc<CallerConnection>> {
+        let position = self.entries.iter().position(|entry| Arc::ptr_eq(&entry.connection, connection))?;
+        if connection.caller == Caller::Nobody {
+            return Some(self.entries.remove(position).connection);
+        }
+        let entry = &mut self.entries[position];
+        entry.users -= 1;
+        entry.idle_since = now;
+        None
+    }
+
     /// Removes idle connections. Also returns whether there are others.
     fn take_idle(&mut self, now: Instant) -> (Vec<Arc<CallerConnection>>, bool) {
         let is_idle =
@@ -171,11 +183,11 @@ impl LeaseTable {
 }
 
 impl LeasedConnection {
-    /// Returns whether a call of this caller may use it. An unidentified caller never shares a
-    /// connection.
+    /// Returns whether a call of this caller may use it. The connection of an unidentified caller
+    /// is for one call, because the next one may come from someone else.
     fn fits(&self, caller: &Caller, capabilities: &ClientCapabilities) -> bool {
         let CallerConnection { caller: owner, capabilities: declared, .. } = &*self.connection;
-        owner == caller && declared == capabilities && (*caller != Caller::Nobody || self.users == 0)
+        owner == caller && declared == capabilities && *caller != Caller::Nobody
     }
 }
 
@@ -215,21 +227,28 @@ impl CallerConnection {
             connections.client.runtime().spawn(Box::pin(async move {
                 let opened = template.connect_again(options, connection.calls.clone()).await;
                 *connection.log_level.lock() = None;
-                connection.opened(opened);
+                if let Some(unwanted) = connection.opened(opened) {
+                    unwanted.close().await;
+                }
             }));
         }
         promise.kept().await
     }
 
-    fn opened(&self, opened: Result<Client, ClientError>) {
-        let next = match &opened {
-            Ok(client) => CallerConnectionState::Open(client.clone()),
-            Err(_) => CallerConnectionState::Closed,
+    /// Passes a new client to all waiters. Returns it if the connection was closed in the meantime.
+    fn opened(&self, opened: Result<Client, ClientError>) -> Option<Client> {
+        let waiting = {
+            let mut state = self.state.lock();
+            let CallerConnectionState::Opening(waiting) = &mut *state else { return opened.ok() };
+            let waiting = std::mem::take(waiting);
+            *state = match &opened {
+                Ok(client) => CallerConnectionState::Open(client.clone()),
+                Err(_) => CallerConnectionState::Closed,
+            };
+            waiting
         };
-        let before = std::mem::replace(&mut *self.state.lock(), next);
-        if let CallerConnectionState::Opening(waiting) = before {
-            waiting.iter().for_each(|promise| promise.keep(opened.clone()));
-        }
+        waiting.iter().for_each(|promise| promise.keep(opened.clone()));
+        None
     }
 
     /// Sets the server's log level to what the caller wants.
@@ -258,11 +277,9 @@ impl Drop for Lease {
     fn drop(&mut self) {
         let Some(connections) = self.connections.upgrade() else { return };
         let now = connections.client.runtime().now();
-        let mut table = connections.table.lock();
-        let of_it = |entry: &&mut LeasedConnection| Arc::ptr_eq(&entry.connection, &self.connection);
-        if let Some(entry) = table.entries.iter_mut().find(of_it) {
-            entry.users -= 1;
-            entry.idle_since = now;
+        let ended = connections.table.lock().give_back(&self.connection, now);
+        if let Some(ended) = ended {
+            connections.close(&ended);
         }
     }
 }

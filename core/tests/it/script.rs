@@ -9,10 +9,12 @@ use std::{
 /// Plays a script:
 /// - `fragile` exits on anything before `initialize`;
 /// - `mortal` serves, and dies of its first call of a tool, with a reason;
-/// - `mute` takes everything and answers nothing.
+/// - `mute` takes everything and answers nothing;
+/// - `heedless` ignores cancellation: at the next call, it still asks for what the first one needs.
 pub(crate) fn play(script: &str, file: &Path) {
     let mut diary = Diary::open(file);
     diary.note("starts");
+    let mut is_paying = false;
     for line in stdin().lock().lines() {
         let message: Value = serde_json::from_str(&line.unwrap()).unwrap();
         let method = message["method"].as_str().unwrap_or("an answer");
@@ -32,9 +34,20 @@ pub(crate) fn play(script: &str, file: &Path) {
             ("mortal", "server/discover") => {
                 say(&json!({"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32601, "message": "no"}}))
             }
+            ("heedless", "tools/call") if message["params"]["name"] == "pay" => is_paying = true,
+            ("heedless", "tools/call") if is_paying => {
+                let schema = json!({"type": "object", "properties": {}});
+                let params = json!({"message": "Pay?", "requestedSchema": schema});
+                say(&json!({"jsonrpc": "2.0", "id": message["id"], "method": "elicitation/create", "params": params}));
+            }
+            ("heedless", "tools/call" | "an answer") => {
+                let content = json!([{"type": "text", "text": format!("answered: {}", method == "an answer")}]);
+                say(&json!({"jsonrpc": "2.0", "id": message["id"], "result": {"content": content}}));
+            }
             (_, "initialize") => {
                 let info = json!({"name": script, "version": "1"});
-                let result = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": info});
+                let capabilities = if script == "heedless" { json!({"tools": {}}) } else { json!({}) };
+                let result = json!({"protocolVersion": "2025-06-18", "capabilities": capabilities, "serverInfo": info});
                 say(&json!({"jsonrpc": "2.0", "id": message["id"], "result": result}));
             }
             _ => {}

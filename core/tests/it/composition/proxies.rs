@@ -5,6 +5,7 @@ use crate::process::{File, child};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{
+    collections::HashSet,
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
@@ -298,6 +299,30 @@ async fn users_over_http_are_also_distinguished() {
             assert_eq!(greeted, format!("hello {name}'s first name {name}'s last name"), "{revision}");
         }
     }
+}
+
+#[tokio::test]
+async fn an_unidentified_caller_is_not_asked_what_a_call_of_another_one_needs() {
+    let file = File::new();
+    let behind = client(child("script heedless", &file), Revision::V2025_06_18).await;
+    let listener = gateway(&behind).listen_with(HttpOptions::default().with_port(0)).await.unwrap();
+    let url = listener.url().unwrap();
+    let caller = async |name| {
+        let options = user(name).into_options().with_revision(RevisionChoice::Pinned(MODERN));
+        soon(Client::connect_with(url.as_str(), options, ())).await.unwrap()
+    };
+    let (ann, bob) = (caller("Ann").await, caller("Bob").await);
+    let paying = tokio::spawn(async move { ann.call_tool("pay", json!({})).await });
+    until(|| file.text().contains("tools/call")).await;
+    paying.abort();
+    until(|| file.text().contains("notifications/cancelled")).await;
+    assert_eq!(text(&bob, "other").await, "answered: false");
+    // The connections of both calls are closed.
+    until(|| file.text().matches(" ends").count() == 2).await;
+    let diary = file.text();
+    let connections: HashSet<_> = diary.lines().filter(|line| line.ends_with("tools/call")).collect();
+    assert_eq!(connections.len(), 2, "{diary}");
+    soon(behind.close()).await;
 }
 
 #[tokio::test]
