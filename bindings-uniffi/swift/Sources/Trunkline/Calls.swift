@@ -29,11 +29,15 @@ struct Owner: Sendable {
 /// The calls that are running, each as a task.
 final class Calls: Sendable {
     private let core: TrunklineNative.Port
+    private let spans: Spans
 
     /// The tasks of calls; nil for a call that is about to start.
     private let running = Locked<[UInt64: Task<Void, Never>?]>([:])
 
-    init(_ core: TrunklineNative.Port) { self.core = core }
+    init(_ core: TrunklineNative.Port, _ spans: Spans) {
+        self.core = core
+        self.spans = spans
+    }
 
     /// Runs the handler of a call with the task-local values of what caused it, and sends its answer.
     func start(_ event: Event, _ callable: Callable?, _ cause: Cause?) {
@@ -64,7 +68,9 @@ final class Calls: Sendable {
         let context = Context(event.ticket, callable.owner)
         do {
             let body = try JSONParser.parse(event.body)
-            let answer = try await Context.$running.withValue(context) { try await callable.run(context, body) }
+            let answer = try await spans.serve(event.ticket) {
+                try await Context.$running.withValue(context) { try await callable.run(context, body) }
+            }
             context.close()
             _ = try core.complete(ticket: event.ticket, shape: answer.shape, body: answer.body)
         } catch {

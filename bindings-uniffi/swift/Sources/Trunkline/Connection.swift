@@ -79,7 +79,8 @@ final class Connection: OpenHandle, @unchecked Sendable {
     }
 
     func notify(_ method: String, _ params: JSONObject) throws {
-        try Port.shared.notify(handle, ["method": .string(method), "params": .object(params)])
+        let message: JSONObject = ["method": .string(method), "params": .object(params)]
+        try Port.shared.spans.numbering(handle, message.merging(["notification": true]), message) { try Port.shared.notify(handle, $0) }
     }
 
     /// Notifications from now on. If they are read too slowly, the oldest are dropped. The stream

@@ -25,6 +25,7 @@ class OpenHandle: HandleOwner, @unchecked Sendable {
 
     var handle: UInt64 { state.with { $0.handle } }
     var isOpen: Bool { state.with { $0.handle != none && !$0.isEnded } }
+    var isEnded: Bool { state.with { $0.isEnded } }
 
     /// The handle whose options have the deadline of a close.
     var optionsOf: UInt64 { (try? server?.handle()) ?? handle }

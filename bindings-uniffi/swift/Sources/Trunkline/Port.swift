@@ -24,14 +24,18 @@ final class Port: Sendable {
         var callables: [UInt64: [String: Callable]] = [:]
         var owners: [UInt64: any HandleOwner] = [:]
 
-        /// By the request that may cause calls, until `Freed`.
+        /// By the request or exchange that may cause calls, until `Freed`.
         var causes: [UInt64: Cause] = [:]
+
+        /// What receives the responses of exchanges, until their end.
+        var exchanges: [UInt64: AsyncStream<Event>.Continuation] = [:]
         var isRunning = false
     }
 
     /// The functions of the core. There is no bell: the thread waits in `drain`.
     let core = TrunklineNative.Port.withoutBell(optionNames: .camel)
     let requests: Requests
+    let spans: Spans
     private let calls: Calls
 
     /// Locked while a handle is created, until it is in its table: its first event may arrive before
@@ -46,8 +50,9 @@ final class Port: Sendable {
     private init() {
         let found = version()
         precondition(found == packageVersion, "the native library is version \(found), and this package \(packageVersion)")
-        requests = Requests(core)
-        calls = Calls(core)
+        spans = Spans(core)
+        requests = Requests(core, spans)
+        calls = Calls(core, spans)
     }
 
     /// Registers a server or one of its features, with what answers its calls, by their names.
@@ -64,12 +69,14 @@ final class Port: Sendable {
         try? core.unregister(handle: handle)
     }
 
-    /// Sends a request whose calls in this process inherit the task-local values of the caller.
-    func causing(_ send: () throws -> UInt64) throws -> UInt64 {
+    /// Sends a request, or starts an exchange with what receives its response. The calls in this process
+    /// that it leads to inherit the task-local values of the caller.
+    func causing(_ response: AsyncStream<Event>.Continuation? = nil, _ send: () throws -> UInt64) throws -> UInt64 {
         let cause = Cause()
         return try tables.with { tables in
             let ticket = try send()
             tables.causes[ticket] = cause
+            tables.exchanges[ticket] = response
             return ticket
         }
     }
@@ -77,11 +84,15 @@ final class Port: Sendable {
     /// Opens a listener or a connection. Returns its handle, which is the ticket of its reply.
     func open(_ message: JSONObject, _ owner: any HandleOwner) throws -> UInt64 {
         start()
-        return try tables.with { tables in
-            let handle = try native { try core.open(json: text(message)) }
-            tables.owners[handle] = owner
-            return handle
+        let open = { [self] (message: JSONObject) throws -> UInt64 in
+            try tables.with { tables in
+                let handle = try native { try core.open(json: text(message)) }
+                tables.owners[handle] = owner
+                return handle
+            }
         }
+        guard let client = message["client"], client["telemetry"] != false else { return try open(message) }
+        return try spans.numbering(none, ["method": .string(WaistMethods.open)], message, open)
     }
 
     /// Forgets a handle that failed to open: no event `Closed` follows.
@@ -149,6 +160,9 @@ final class Port: Sendable {
         case EventKind.closed:
             let owner = tables.with { $0.owners.removeValue(forKey: event.handle) }
             owner?.closed(event.ok ? nil : errorOf(event.body))
+        case EventKind.httpHead, EventKind.httpChunk: tables.with { $0.exchanges[event.ticket] }?.yield(event)
+        case EventKind.httpEnd: tables.with { $0.exchanges.removeValue(forKey: event.ticket) }?.yield(event)
+        case EventKind.telemetry: spans.receive(try ValueDecoder.model(try JSONParser.parse(event.body)))
         case EventKind.log: receive(try ValueDecoder.model(try JSONParser.parse(event.body)))
         case EventKind.freed:
             tables.with { tables in

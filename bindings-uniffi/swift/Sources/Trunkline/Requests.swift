@@ -9,13 +9,17 @@ final class Requests: Sendable {
     }
 
     private let core: TrunklineNative.Port
+    private let spans: Spans
     private let slots = Locked<[UInt64: Slot]>([:])
 
     /// Reports of progress that are still to be handled, of which only the latest is kept.
     private typealias Reports = (stream: AsyncStream<ProgressReport>, continuation: AsyncStream<ProgressReport>.Continuation)
     private let reports = Locked<[UInt64: Reports]>([:])
 
-    init(_ core: TrunklineNative.Port) { self.core = core }
+    init(_ core: TrunklineNative.Port, _ spans: Spans) {
+        self.core = core
+        self.spans = spans
+    }
 
     /// Sends a request and waits for its reply. If the task is cancelled, so is the request. With
     /// `causes`, it leads to calls in this process, which inherit the task-local values.
@@ -31,9 +35,10 @@ final class Requests: Sendable {
     ) throws -> UInt64 {
         var message = try self.message(method, params, options)
         if causes { message["causes"] = true }
-        let json = text(message)
-        let send = { [core] () throws -> UInt64 in try native { try core.request(handle: target, json: json) } }
-        return causes ? try Port.shared.causing(send) : try send()
+        return try spans.sending(target, message) { [core] message in
+            let send = { () throws -> UInt64 in try native { try core.request(handle: target, json: text(message)) } }
+            return causes ? try Port.shared.causing(nil, send) : try send()
+        }
     }
 
     /// Waits for the reply with this ticket. `cancel` is called if the task is cancelled; the core then
@@ -57,6 +62,7 @@ final class Requests: Sendable {
             // It may have ended in the core.
             if let cancel { cancel() } else { try? core.cancel(ticket: ticket, reason: "") }
         }
+        spans.replied(ticket)
         if let reporting {
             // What has arrived is still reported, before the reply.
             reports.with { $0.removeValue(forKey: ticket) }?.continuation.finish()

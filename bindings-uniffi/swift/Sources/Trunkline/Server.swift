@@ -149,11 +149,33 @@ public final class Server: Sendable {
         }
     }
 
-    private func bind(
-        _ opened: OpenHandle, _ options: HttpOptions, _ auth: AuthOptions?, _ verifier: TokenVerifier?
-    ) async throws -> Listener {
+    /// An endpoint of Streamable HTTP in the program's own web server, which passes requests to it. It takes
+    /// the options of ``listen(_:auth:verifier:)`` except those of a socket, and serves every path that it gets, unless the
+    /// options name one.
+    ///
+    /// - Throws: ``TrunklineError`` of the kind `invalidArgument` if an option is invalid.
+    public func endpoint(
+        _ options: HttpOptions = HttpOptions(), auth: AuthOptions? = nil, verifier: TokenVerifier? = nil
+    ) throws -> HttpEndpoint {
+        let checked: JSONObject = ["server": number(try handle()), "transport": .object(try transport(options, isMounted: true))]
+        try native { try Port.shared.core.check(json: text(checked)) }
+        return HttpEndpoint { [self] in
+            let opened = OpenHandle(self)
+            return (opened, Task { _ = try await bind(opened, options, auth, verifier, isMounted: true) })
+        }
+    }
+
+    private func transport(_ options: HttpOptions, isMounted: Bool) throws -> JSONObject {
         var transport = try JSON(encoding: options).object ?? [:]
         transport["type"] = "http"
+        if isMounted { transport["mounted"] = true }
+        return transport
+    }
+
+    private func bind(
+        _ opened: OpenHandle, _ options: HttpOptions, _ auth: AuthOptions?, _ verifier: TokenVerifier?, isMounted: Bool = false
+    ) async throws -> Listener {
+        var transport = try transport(options, isMounted: isMounted)
         if let auth {
             var judged = try JSON(encoding: auth).object ?? [:]
             if let verifier { judged["verifier"] = number(try verifying(verifier, opened)) }
