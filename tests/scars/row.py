@@ -12,9 +12,9 @@ Measure = Callable[[Language], Awaitable[float]]
 LONG = "--long"
 LONG_FORM = LONG in sys.argv
 
-LANGUAGES = ("rust", "python", "node", "c", "go", "kotlin", "java", "ruby")
+LANGUAGES = ("rust", "python", "node", "c", "go", "kotlin", "java", "ruby", "swift")
 # Of these, the ones that measure what only the core does in the long form alone.
-NEWER = ("go", "kotlin", "java", "ruby")
+NEWER = ("go", "kotlin", "java", "ruby", "swift")
 # The web frameworks of each language.
 FRAMEWORKS = {
     "rust": ("axum",),
@@ -25,6 +25,8 @@ FRAMEWORKS = {
     "kotlin": ("jdk",),
     "java": ("jdk",),
     "ruby": ("puma",),
+    # The package has no adapter of a web framework.
+    "swift": (),
 }
 
 

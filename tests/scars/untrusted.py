@@ -172,7 +172,7 @@ async def careless_server(language: Language) -> float:
             return await slowest(one)
 
 
-# Callbacks of C throw nothing.
+# Those of C and Swift throw nothing.
 @row(
     "callbacks of a client that throw: its slowest other call",
     BAR,
