@@ -31,7 +31,7 @@ final class Calls: Sendable {
     private let core: TrunklineNative.Port
     private let spans: Spans
 
-    /// The tasks of calls; nil for a call that is about to start.
+    /// The tasks of calls until they end; nil for a call that is about to start.
     private let running = Locked<[UInt64: Task<Void, Never>?]>([:])
 
     init(_ core: TrunklineNative.Port, _ spans: Spans) {
@@ -50,7 +50,8 @@ final class Calls: Sendable {
             running.with { tasks in
                 // A call that was cancelled meanwhile does not start.
                 guard tasks.keys.contains(event.ticket) else { return }
-                tasks[event.ticket] = Task {
+                // Handlers that block all other threads must not keep a lifespan from closing.
+                tasks[event.ticket] = Task(priority: event.name == WaistMethods.close ? .high : nil) {
                     await answer(event, callable)
                     _ = running.with { $0.removeValue(forKey: event.ticket) }
                 }
@@ -61,8 +62,16 @@ final class Calls: Sendable {
 
     /// Cancels the task of a call. The core has already answered it.
     func cancel(_ ticket: UInt64) {
-        running.with { $0.removeValue(forKey: ticket) }??.cancel()
+        let task = running.with { tasks -> Task<Void, Never>? in
+            guard let task = tasks[ticket] else { return nil }
+            if task == nil { tasks.removeValue(forKey: ticket) }
+            return task
+        }
+        task?.cancel()
     }
+
+    /// Whether handlers have not ended.
+    var areRunning: Bool { running.with { !$0.isEmpty } }
 
     private func answer(_ event: Event, _ callable: Callable) async {
         let context = Context(event.ticket, callable.owner)

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import TrunklineNative
 
 /// Runs `serve` to its end. A signal, or the cancellation of the task, calls `close`; a second signal has
 /// its default effect.
@@ -37,4 +38,31 @@ func endedBySignals(_ close: @escaping @Sendable () async throws -> Void, serve:
         if !isClosing.with({ $0 }) { for one in signals { signal(one, SIG_DFL) } }
     }
     try await withTaskCancellationHandler(operation: serve, onCancel: end)
+}
+
+extension OpenHandle {
+    /// Waits for the end of what the program serves in the foreground. Exits if handlers block all threads of
+    /// Swift's tasks, on which the program would continue.
+    func endInForeground() async throws {
+        atEnd {
+            let continues = Locked(false)
+            Task.detached { continues.with { $0 = true } }
+            after(0.5) {
+                guard !continues.with({ $0 }), Port.shared.calls.areRunning else { return }
+                writeStderr(text: "trunkline: exiting while handlers are still blocking: their server has stopped\n")
+                // A handler may also block the exit handlers of the process.
+                after(0.5) { _exit(1) }
+                exit(1)
+            }
+        }
+        try await end(isCancellable: false)
+    }
+}
+
+/// Runs `work` on a thread of its own.
+private func after(_ seconds: Double, _ work: @escaping @Sendable () -> Void) {
+    Thread.detachNewThread {
+        Thread.sleep(forTimeInterval: seconds)
+        work()
+    }
 }

@@ -33,6 +33,6 @@ public final class Listener: Sendable {
     /// Serves in the foreground, without handling signals.
     func serve() async throws {
         try Port.shared.notify(handle.handle, ["foreground": true])
-        try await handle.end(isCancellable: false)
+        try await handle.endInForeground()
     }
 }

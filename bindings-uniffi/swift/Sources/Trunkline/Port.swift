@@ -36,7 +36,7 @@ final class Port: Sendable {
     let core = TrunklineNative.Port.withoutBell(optionNames: .camel)
     let requests: Requests
     let spans: Spans
-    private let calls: Calls
+    let calls: Calls
 
     /// Locked while a handle is created, until it is in its table: its first event may arrive before
     /// that.

@@ -126,7 +126,7 @@ public final class Server: Sendable {
             _ = try await opened.open {
                 ["server": number(handle), "transport": ["type": "stdio"], "foreground": true, "signals": true]
             }
-            try await opened.end(isCancellable: false)
+            try await opened.endInForeground()
         }
     }
 
