@@ -41,6 +41,13 @@ import Testing
         #expect(read.at == event.at && read.lasts == .milliseconds(2) && read.data == event.data && read.note == nil)
     }
 
+    @Test func absentMembersOfModelsHaveTheirValues() throws {
+        let json: JSON = ["resources": ["notes://all"]]
+        let filter = SubscriptionFilter(resources: ["notes://all"])
+        #expect(try json.decoded() == filter)
+        #expect(try JSONDecoder().decode(SubscriptionFilter.self, from: Data("\(json)".utf8)) == filter)
+    }
+
     @Test(arguments: ["0", "0.1", "-12.345", "9007199254740993", "1e-7"]) func decimalsAreNumbers(text: String) throws {
         let decimal = try #require(Decimal(string: text))
         let json = try JSON(encoding: ["price": decimal])

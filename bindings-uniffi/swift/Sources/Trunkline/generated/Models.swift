@@ -144,6 +144,11 @@ public struct ListChangedCapability: Codable, Sendable, Hashable {
     public init(listChanged: Bool = false) {
         self.listChanged = listChanged
     }
+
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        listChanged = try members.decodeIfPresent(Bool.self, forKey: .listChanged) ?? false
+    }
 }
 
 /// The capabilities of a client.
@@ -565,6 +570,12 @@ public struct ResourcesCapability: Codable, Sendable, Hashable {
         self.listChanged = listChanged
         self.subscribe = subscribe
     }
+
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        listChanged = try members.decodeIfPresent(Bool.self, forKey: .listChanged) ?? false
+        subscribe = try members.decodeIfPresent(Bool.self, forKey: .subscribe) ?? false
+    }
 }
 
 /// The capabilities of a server.
@@ -730,6 +741,16 @@ public struct ListToolsResult: Codable, Sendable, Hashable {
         self.cacheScope = cacheScope
         self.resultType = resultType
         self.meta = meta
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        tools = try members.decodeIfPresent([Tool].self, forKey: .tools) ?? []
+        nextCursor = try members.decodeIfPresent(String.self, forKey: .nextCursor)
+        ttl = try members.decodeIfPresent(Duration.self, forKey: .ttl)
+        cacheScope = try members.decodeIfPresent(CacheScope.self, forKey: .cacheScope)
+        resultType = try members.decodeIfPresent(String.self, forKey: .resultType)
+        meta = try members.decodeIfPresent(JSONObject.self, forKey: .meta)
     }
 }
 
@@ -1064,6 +1085,15 @@ public struct CallToolResult: Codable, Sendable, Hashable {
         self.resultType = resultType
         self.meta = meta
     }
+
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        content = try members.decodeIfPresent([ContentBlock].self, forKey: .content) ?? []
+        structuredContent = try members.decodeIfPresent(JSON.self, forKey: .structuredContent)
+        isError = try members.decodeIfPresent(Bool.self, forKey: .isError) ?? false
+        resultType = try members.decodeIfPresent(String.self, forKey: .resultType)
+        meta = try members.decodeIfPresent(JSONObject.self, forKey: .meta)
+    }
 }
 
 /// A resource that a client can read.
@@ -1144,6 +1174,16 @@ public struct ListResourcesResult: Codable, Sendable, Hashable {
         self.resultType = resultType
         self.meta = meta
     }
+
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        resources = try members.decodeIfPresent([Resource].self, forKey: .resources) ?? []
+        nextCursor = try members.decodeIfPresent(String.self, forKey: .nextCursor)
+        ttl = try members.decodeIfPresent(Duration.self, forKey: .ttl)
+        cacheScope = try members.decodeIfPresent(CacheScope.self, forKey: .cacheScope)
+        resultType = try members.decodeIfPresent(String.self, forKey: .resultType)
+        meta = try members.decodeIfPresent(JSONObject.self, forKey: .meta)
+    }
 }
 
 /// A family of resources: all resources whose URI matches a template.
@@ -1220,6 +1260,16 @@ public struct ListResourceTemplatesResult: Codable, Sendable, Hashable {
         self.resultType = resultType
         self.meta = meta
     }
+
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        resourceTemplates = try members.decodeIfPresent([ResourceTemplate].self, forKey: .resourceTemplates) ?? []
+        nextCursor = try members.decodeIfPresent(String.self, forKey: .nextCursor)
+        ttl = try members.decodeIfPresent(Duration.self, forKey: .ttl)
+        cacheScope = try members.decodeIfPresent(CacheScope.self, forKey: .cacheScope)
+        resultType = try members.decodeIfPresent(String.self, forKey: .resultType)
+        meta = try members.decodeIfPresent(JSONObject.self, forKey: .meta)
+    }
 }
 
 /// The contents of a resource.
@@ -1250,6 +1300,15 @@ public struct ReadResourceResult: Codable, Sendable, Hashable {
         self.resultType = resultType
         self.meta = meta
     }
+
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        contents = try members.decodeIfPresent([ResourceContents].self, forKey: .contents) ?? []
+        ttl = try members.decodeIfPresent(Duration.self, forKey: .ttl)
+        cacheScope = try members.decodeIfPresent(CacheScope.self, forKey: .cacheScope)
+        resultType = try members.decodeIfPresent(String.self, forKey: .resultType)
+        meta = try members.decodeIfPresent(JSONObject.self, forKey: .meta)
+    }
 }
 
 /// An argument of a prompt. Its value is a string.
@@ -1275,6 +1334,14 @@ public struct PromptArgument: Codable, Sendable, Hashable {
         self.title = title
         self.description = description
         self.required = required
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        name = try members.decode(String.self, forKey: .name)
+        title = try members.decodeIfPresent(String.self, forKey: .title)
+        description = try members.decodeIfPresent(String.self, forKey: .description)
+        required = try members.decodeIfPresent(Bool.self, forKey: .required) ?? false
     }
 }
 
@@ -1344,6 +1411,16 @@ public struct ListPromptsResult: Codable, Sendable, Hashable {
         self.resultType = resultType
         self.meta = meta
     }
+
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        prompts = try members.decodeIfPresent([Prompt].self, forKey: .prompts) ?? []
+        nextCursor = try members.decodeIfPresent(String.self, forKey: .nextCursor)
+        ttl = try members.decodeIfPresent(Duration.self, forKey: .ttl)
+        cacheScope = try members.decodeIfPresent(CacheScope.self, forKey: .cacheScope)
+        resultType = try members.decodeIfPresent(String.self, forKey: .resultType)
+        meta = try members.decodeIfPresent(JSONObject.self, forKey: .meta)
+    }
 }
 
 /// A message of a prompt.
@@ -1387,6 +1464,14 @@ public struct GetPromptResult: Codable, Sendable, Hashable {
         self.messages = messages
         self.resultType = resultType
         self.meta = meta
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        description = try members.decodeIfPresent(String.self, forKey: .description)
+        messages = try members.decodeIfPresent([PromptMessage].self, forKey: .messages) ?? []
+        resultType = try members.decodeIfPresent(String.self, forKey: .resultType)
+        meta = try members.decodeIfPresent(JSONObject.self, forKey: .meta)
     }
 }
 
@@ -1502,6 +1587,13 @@ public struct Completion: Codable, Sendable, Hashable {
         self.total = total
         self.hasMore = hasMore
     }
+
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        values = try members.decodeIfPresent([String].self, forKey: .values) ?? []
+        total = try members.decodeIfPresent(Int.self, forKey: .total)
+        hasMore = try members.decodeIfPresent(Bool.self, forKey: .hasMore)
+    }
 }
 
 /// The result of a completion request.
@@ -1583,6 +1675,16 @@ public struct ListSkillsResult: Codable, Sendable, Hashable {
         self.cacheScope = cacheScope
         self.resultType = resultType
         self.meta = meta
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        skills = try members.decodeIfPresent([SkillEntry].self, forKey: .skills) ?? []
+        nextCursor = try members.decodeIfPresent(String.self, forKey: .nextCursor)
+        ttl = try members.decodeIfPresent(Duration.self, forKey: .ttl)
+        cacheScope = try members.decodeIfPresent(CacheScope.self, forKey: .cacheScope)
+        resultType = try members.decodeIfPresent(String.self, forKey: .resultType)
+        meta = try members.decodeIfPresent(JSONObject.self, forKey: .meta)
     }
 }
 
@@ -1706,6 +1808,13 @@ public struct ListTasksResult: Codable, Sendable, Hashable {
         self.tasks = tasks
         self.nextCursor = nextCursor
         self.meta = meta
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        tasks = try members.decodeIfPresent([TaskState].self, forKey: .tasks) ?? []
+        nextCursor = try members.decodeIfPresent(String.self, forKey: .nextCursor)
+        meta = try members.decodeIfPresent(JSONObject.self, forKey: .meta)
     }
 }
 
@@ -1939,6 +2048,15 @@ public struct ToolResultContent: Codable, Sendable, Hashable {
         self.isError = isError
         self.meta = meta
     }
+
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        toolUseId = try members.decode(String.self, forKey: .toolUseId)
+        content = try members.decodeIfPresent([ContentBlock].self, forKey: .content) ?? []
+        structuredContent = try members.decodeIfPresent(JSON.self, forKey: .structuredContent)
+        isError = try members.decodeIfPresent(Bool.self, forKey: .isError) ?? false
+        meta = try members.decodeIfPresent(JSONObject.self, forKey: .meta)
+    }
 }
 
 /// A block of a message.
@@ -2113,6 +2231,12 @@ public struct ListRootsResult: Codable, Sendable, Hashable {
         self.roots = roots
         self.meta = meta
     }
+
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        roots = try members.decodeIfPresent([Root].self, forKey: .roots) ?? []
+        meta = try members.decodeIfPresent(JSONObject.self, forKey: .meta)
+    }
 }
 
 /// A form to fill in.
@@ -2235,6 +2359,22 @@ public struct SampleRequest: Codable, Sendable, Hashable {
         self.toolChoice = toolChoice
         self.meta = meta
         self.serverName = serverName
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        messages = try members.decodeIfPresent([SamplingMessage].self, forKey: .messages) ?? []
+        maxTokens = try members.decode(Int.self, forKey: .maxTokens)
+        systemPrompt = try members.decodeIfPresent(String.self, forKey: .systemPrompt)
+        modelPreferences = try members.decodeIfPresent(ModelPreferences.self, forKey: .modelPreferences)
+        includeContext = try members.decodeIfPresent(IncludeContext.self, forKey: .includeContext)
+        temperature = try members.decodeIfPresent(Double.self, forKey: .temperature)
+        stopSequences = try members.decodeIfPresent([String].self, forKey: .stopSequences)
+        metadata = try members.decodeIfPresent(JSONObject.self, forKey: .metadata)
+        tools = try members.decodeIfPresent([Tool].self, forKey: .tools)
+        toolChoice = try members.decodeIfPresent(ToolChoice.self, forKey: .toolChoice)
+        meta = try members.decodeIfPresent(JSONObject.self, forKey: .meta)
+        serverName = try members.decodeIfPresent(String.self, forKey: .serverName)
     }
 }
 
@@ -2492,6 +2632,15 @@ public struct SubscriptionFilter: Codable, Sendable, Hashable {
         self.prompts = prompts
         self.resourceList = resourceList
         self.tasks = tasks
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        resources = try members.decodeIfPresent([String].self, forKey: .resources)
+        tools = try members.decodeIfPresent(Bool.self, forKey: .tools) ?? false
+        prompts = try members.decodeIfPresent(Bool.self, forKey: .prompts) ?? false
+        resourceList = try members.decodeIfPresent(Bool.self, forKey: .resourceList) ?? false
+        tasks = try members.decodeIfPresent([String].self, forKey: .tasks)
     }
 }
 
