@@ -31,7 +31,9 @@ final class Stream: Sendable {
     func next() async throws -> JSON? {
         do {
             let item = try await request(WaistMethods.next)
-            return item == .null ? nil : item
+            // In a conditional expression, `nil` would be the JSON value.
+            if item == .null { return nil }
+            return item
         } catch let error as TrunklineError where error.kind == .closed {
             return nil
         }
