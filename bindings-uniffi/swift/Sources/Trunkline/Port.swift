@@ -108,7 +108,8 @@ final class Port: Sendable {
         try JSON(parsing: try native { try core.describe(target: target) })
     }
 
-    private func start() {
+    /// Starts the thread. What opens does so itself.
+    func start() {
         let isFirst = tables.with { tables in
             defer { tables.isRunning = true }
             return !tables.isRunning

@@ -198,6 +198,7 @@ public final class Server: Sendable {
 
     /// Checks the server's store, and returns what is wrong with it. This takes a few seconds.
     public func checkStore() async throws -> [String] {
+        Port.shared.start()
         let reply = try await Port.shared.requests.send(try handle(), "checkStore")
         return reply["findings"]?.array?.compactMap(\.string) ?? []
     }
