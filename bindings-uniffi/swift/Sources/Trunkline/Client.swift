@@ -142,8 +142,10 @@ public final class Client: ConnectedClient, @unchecked Sendable {
         Client(try await Connection.open(["type": "channel"], options, handlers, functions: functions(of: transport)))
     }
 
-    /// Runs `work`, and closes the connection, even if the task is cancelled.
-    public func use<T>(_ work: (Client) async throws -> T) async throws -> T {
+    /// Runs `work` on the actor of its caller, and closes the connection, even if the task is cancelled.
+    public func use<T: Sendable>(
+        isolation: isolated (any Actor)? = #isolation, _ work: (Client) async throws -> T
+    ) async throws -> T {
         let result: T
         do {
             result = try await work(self)
