@@ -30,12 +30,12 @@ public final class ClientGroup: ConnectedClient, @unchecked Sendable {
 
     /// Connects to servers by name. The options apply to each connection.
     public static func connect(
-        _ servers: [String: GroupTarget], endpoint: EndpointOptions = EndpointOptions(), process: ChildOptions = ChildOptions(),
+        _ servers: Members<GroupTarget>, endpoint: EndpointOptions = EndpointOptions(), process: ChildOptions = ChildOptions(),
         auth: OAuthOptions? = nil, options: ClientOptions = ClientOptions(), handlers: ClientHandlers = ClientHandlers()
     ) async throws -> ClientGroup {
-        let targets = JSONObject(servers.sorted { $0.key < $1.key }.map { ($0.key, $0.value.json) })
+        let targets = JSONObject(servers.map { name, target in (name, target.json) })
         let group = ClientGroup(try await open(.object(targets), endpoint, process, auth, options, handlers))
-        group.shared.with { $0 = servers.compactMapValues(\.client) }
+        group.shared.with { shared in for (name, target) in servers { shared[name] = target.client } }
         return group
     }
 

@@ -208,8 +208,8 @@ private enum Trace {
     }
 
     @Test func aGroupKeepsItsClients() async throws {
-        let targets = try await {
-            ["a": GroupTarget.client(try await Client.connect(to: try greeter()))]
+        let targets: Members<GroupTarget> = try await {
+            ["a": .client(try await Client.connect(to: try greeter()))]
         }()
         let group = try await ClientGroup.connect(targets)
         try await {
