@@ -26,6 +26,11 @@ extension ContentBlock {
     public var text: String? { if case .text(let content) = self { content.text } else { nil } }
 }
 
+extension ResourceContents {
+    /// The text; nil for binary contents.
+    public var text: String? { if case .text(let contents) = self { contents.text } else { nil } }
+}
+
 extension SamplingBlock {
     /// A text block.
     public static func text(_ text: String) -> SamplingBlock { .text(TextContent(text: text)) }

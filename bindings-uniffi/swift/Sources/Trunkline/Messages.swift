@@ -21,12 +21,15 @@ func hostFunction<P: Decodable>(_ handler: @escaping @Sendable (P) async throws 
 }
 
 /// One of a few strings of the protocol. Peers of newer revisions may send others.
-public protocol OpenEnum: RawRepresentable, Codable, Hashable, Sendable, ExpressibleByStringLiteral where RawValue == String {
+public protocol OpenEnum: RawRepresentable, Codable, Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible
+where RawValue == String {
     init(rawValue: String)
 }
 
 extension OpenEnum {
     public init(stringLiteral value: String) { self.init(rawValue: value) }
+
+    public var description: String { rawValue }
 }
 
 /// A list, of which one value alone is written without an array.
