@@ -1,19 +1,31 @@
-//! Swift: the package and its fixtures, which `SwiftPM` compiles in `target/swift`.
+//! Swift: the package and its programs, which `SwiftPM` compiles in `target/swift`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Result;
 
 use crate::build::DEADLINE;
 use crate::process::must;
+use crate::stamp::stem_of;
 use crate::workspace::Workspace;
 
 pub(crate) const PACKAGE: &str = "bindings-uniffi/swift";
 pub(crate) const FIXTURES: &str = "tests/fixtures/swift/programs";
+/// The packages with a program in each file.
+pub(crate) const PROGRAM_FILES: [&str; 2] = ["docs/snippets", "examples"];
+
+/// Where all programs are compiled, so that the package is compiled for them once.
+const PROGRAMS: &str = "programs/.build";
 
 pub(crate) fn build(workspace: &Workspace) -> Result<()> {
-    must(swift(workspace, "build", FIXTURES, "fixtures"), DEADLINE).map(drop)
+    for folder in [FIXTURES].into_iter().chain(PROGRAM_FILES) {
+        let mut build = swift(workspace, "build", folder, PROGRAMS);
+        // Otherwise, a manifest that lists its folder is not read again.
+        build.args(["--manifest-cache", "none"]);
+        must(build, DEADLINE)?;
+    }
+    Ok(())
 }
 
 /// A command of `SwiftPM` for the package in a folder. Programs find the native library where cargo
@@ -32,9 +44,17 @@ pub(crate) fn swift(workspace: &Workspace, command: &str, folder: &str, name: &s
     swift
 }
 
-/// A program of the fixtures.
+/// A program that has been built.
 pub(crate) fn program(workspace: &Workspace, name: &str) -> PathBuf {
-    scratch(workspace, "fixtures").join("debug").join(name)
+    scratch(workspace, PROGRAMS).join("debug").join(name)
+}
+
+/// The command that runs a snippet or an example. It finds others in `.build/debug`, as it does in
+/// its package.
+pub(crate) fn start(workspace: &Workspace, source: &Path) -> Result<Command> {
+    let mut command = workspace.command(program(workspace, &stem_of(source)));
+    command.current_dir(workspace.target.join("swift/programs"));
+    Ok(command)
 }
 
 fn scratch(workspace: &Workspace, name: &str) -> PathBuf {

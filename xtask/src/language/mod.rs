@@ -1,5 +1,5 @@
 //! The languages. To add one, add its entry to the table, a file with its functions, and its name
-//! to `ALL`.
+//! to `ALL` or `BY_NAME`.
 
 mod c;
 pub(crate) mod go;
@@ -101,9 +101,14 @@ impl Language {
         Self(&table::RUBY),
     ];
 
-    /// Languages that take part where they are named: the default machine of the tests has no
-    /// toolchain of theirs.
+    /// Languages that are built and run where they are named: the default machine of the tests has
+    /// no toolchain of theirs. The pages show them like the others.
     const BY_NAME: [Self; 1] = [Self(&table::SWIFT)];
+
+    /// All languages, with or without a toolchain on the default machine.
+    pub(crate) fn known() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().chain(Self::BY_NAME)
+    }
 
     /// Those of `ALL` whose toolchain is on this machine, or could be installed.
     pub(crate) fn available() -> &'static [Self] {
@@ -127,11 +132,10 @@ impl Language {
     }
 
     fn parse(name: &str) -> Result<Self> {
-        let known = || Self::ALL.into_iter().chain(Self::BY_NAME);
-        match known().find(|language| language.name == name) {
+        match Self::known().find(|language| language.name == name) {
             Some(language) => Ok(language),
             None => {
-                let names: Vec<_> = known().map(|one| one.name).collect();
+                let names: Vec<_> = Self::known().map(|one| one.name).collect();
                 bail!("there is no language {name:?}; there are {}", names.join(", "))
             }
         }
@@ -141,8 +145,8 @@ impl Language {
     pub(crate) fn of_example(source: &Path) -> Option<Self> {
         let ending = source.extension()?.to_str()?;
         let folder = source.parent()?.file_name()?;
-        let known = || Self::ALL.into_iter().filter(|language| language.example_endings.contains(&ending));
-        known().find(|language| folder == language.name).or_else(|| known().next())
+        let fitting = || Self::known().filter(|language| language.example_endings.contains(&ending));
+        fitting().find(|language| folder == language.name).or_else(|| fitting().next())
     }
 
     pub(crate) fn server(self, workspace: &Workspace) -> PathBuf {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use crate::build::swift::{FIXTURES, PACKAGE, swift};
+use crate::build::swift::{FIXTURES, PACKAGE, PROGRAM_FILES, swift};
 use crate::build::system;
 use crate::process::run;
 use crate::stamp::files_under;
@@ -18,7 +18,7 @@ pub(super) fn lint(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let mut lint = workspace.command(system::swift()?);
     lint.args(["format", "lint", "--strict", "--configuration"]);
     lint.arg(workspace.path(PACKAGE).join(".swift-format"));
-    for folder in [PACKAGE, FIXTURES] {
+    for folder in [PACKAGE, FIXTURES].into_iter().chain(PROGRAM_FILES) {
         let is_ours = |file: &PathBuf| {
             let path = file.to_string_lossy();
             path.ends_with(".swift") && !path.contains("/generated/") && !path.contains("/.build/")

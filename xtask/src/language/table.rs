@@ -358,13 +358,19 @@ pub(super) static SWIFT: Entry = Entry {
         ..WHOLE_FILES
     },
     steps: &[
-        Step::new(Turn::Beside, "swift lint", &[build::swift::PACKAGE, build::swift::FIXTURES], swift::lint),
+        Step::new(
+            Turn::Beside,
+            "swift lint",
+            &["bindings-uniffi/swift/", "tests/fixtures/swift/", "docs/snippets/", "examples/"],
+            swift::lint,
+        ),
         Step::new(Turn::Beside, "swift tests", &["core/", "bindings-uniffi/", "tests/fixtures/swift/"], swift::tests),
     ],
     toolchain: || system::swift().map(drop),
     build: build::swift::build,
     program: |workspace, name, _| vec![build::swift::program(workspace, name)],
-    start: |_, source| bail!("{} cannot be started: programs in Swift are part of a package", source.display()),
+    start: build::swift::start,
+    snippets: Snippets::Alone(build::swift::start),
     snippet_ending: "swift",
     example_endings: &["swift"],
     ..PLAIN

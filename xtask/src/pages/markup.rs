@@ -36,7 +36,7 @@ pub(super) fn title(block: &Block) -> Option<&'static str> {
     let of_container = block.file.as_deref().filter(|_| block.language == "dockerfile");
     let of_container = of_container.and_then(|file| Path::new(file).file_stem()?.to_str());
     let of_tab = of_container.unwrap_or(&block.language);
-    let language = Language::ALL.into_iter().find(|one| one.name == of_tab || one.fences.contains(&of_tab));
+    let language = Language::known().find(|one| one.name == of_tab || one.fences.contains(&of_tab));
     language.map(|language| language.title)
 }
 

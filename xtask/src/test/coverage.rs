@@ -16,7 +16,7 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let titles = rows.remove(0).cells;
     let mut count = Count::default();
     let mut sums = Vec::new();
-    for language in Language::ALL {
+    for language in Language::known() {
         let column = titles.iter().position(|title| *title == language.title);
         let column = column.with_context(|| format!("{PAGE} has no column {}", language.title))?;
         let mut found = 0;

@@ -18,6 +18,8 @@ use crate::workers;
 use crate::workspace::Workspace;
 
 pub(crate) const FOLDER: &str = "docs/snippets";
+/// Files there that combine the programs of a language, and are none themselves.
+pub(crate) const MANIFESTS: [&str; 2] = ["main.rs", "Package.swift"];
 
 const DEADLINE: Duration = Duration::from_secs(120);
 
@@ -60,15 +62,15 @@ fn outcomes(workspace: &Workspace, language: Language) -> Result<Vec<Outcome>> {
     }
 }
 
-/// The programs of a language that print something. `main.rs` combines the Rust snippets into one
-/// program.
+/// The programs of a language that print something.
 fn stems(workspace: &Workspace, language: Language) -> Result<Vec<String>> {
     let mut stems = Vec::new();
     for file in files_with(&workspace.path(FOLDER), language.snippet_ending)? {
         let stem = stem_of(&file);
+        let is_program = !MANIFESTS.iter().any(|name| file.ends_with(name));
         if file.with_extension("txt").exists() {
             stems.push(stem);
-        } else if stem != "main" && !stem.ends_with("_server") {
+        } else if is_program && !stem.ends_with("_server") {
             bail!("{FOLDER}/{stem}.txt is missing: it has what the program prints");
         }
     }

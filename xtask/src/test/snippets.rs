@@ -9,7 +9,7 @@ use anyhow::Result;
 use crate::language::Language;
 use crate::pages::{self, Block, blocks};
 use crate::stamp::files_under;
-use crate::test::programs::FOLDER;
+use crate::test::programs::{FOLDER, MANIFESTS};
 use crate::test::{Count, Selection};
 use crate::workspace::Workspace;
 
@@ -27,6 +27,7 @@ const INTERNALS: [&str; 2] = ["docs/architecture.md", "docs/transports.md"];
 pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let mut count = Count::default();
     let mut shown = BTreeSet::new();
+    let endings: Vec<_> = Language::known().map(|language| language.snippet_ending).collect();
     for page in pages::all(workspace)? {
         let blocks = blocks(&workspace.text(&page)?);
         for block in &blocks {
@@ -39,10 +40,10 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     for file in files_under(&workspace.path(FOLDER))? {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let (stem, ending) = name.rsplit_once('.').unwrap_or((&name, ""));
-        let endings = Language::ALL.map(|language| language.snippet_ending);
         let exists = |ending: &&str| workspace.path(&format!("{FOLDER}/{stem}.{ending}")).exists();
         // The output of a program in one language need not be shown below it.
-        let is_page = name != "main.rs" && (endings.contains(&ending) || ending == "txt" && endings.iter().all(exists));
+        let is_page = !MANIFESTS.contains(&name.as_str())
+            && (endings.contains(&ending) || ending == "txt" && endings.iter().all(exists));
         if is_page {
             let is_shown = shown.contains(&format!("{FOLDER}/{name}"));
             count.add((!is_shown).then(|| format!("{FOLDER}/{name} is shown on no page")));
@@ -54,7 +55,7 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
 fn fault(workspace: &Workspace, page: &str, block: &Block) -> Option<String> {
     let Some(file) = &block.file else {
         let is_code =
-            Language::ALL.iter().any(|one| one.fences.contains(&block.language.as_str())) && !INTERNALS.contains(&page);
+            Language::known().any(|one| one.fences.contains(&block.language.as_str())) && !INTERNALS.contains(&page);
         return is_code
             .then(|| "a block of code without its file: begin it with ```language path/of/the/file".to_owned());
     };
@@ -71,7 +72,7 @@ fn fault(workspace: &Workspace, page: &str, block: &Block) -> Option<String> {
 fn missing_languages(workspace: &Workspace, page: &str, block: &Block) -> Option<String> {
     let (stem, _) = block.file.as_deref()?.strip_prefix(FOLDER)?.strip_prefix('/')?.rsplit_once('.')?;
     let is_missing = |ending: &&str| !workspace.path(&format!("{FOLDER}/{stem}.{ending}")).exists();
-    let missing: Vec<_> = Language::ALL.iter().map(|language| language.snippet_ending).filter(is_missing).collect();
+    let missing: Vec<_> = Language::known().map(|language| language.snippet_ending).filter(is_missing).collect();
     let may_lack = stem.starts_with(IN_A_FRAMEWORK) || OF_ONE_LANGUAGE.iter().any(|prefix| page.starts_with(prefix));
     (!may_lack && !missing.is_empty()).then(|| format!("{FOLDER}/{stem} lacks {}", missing.join(", ")))
 }
