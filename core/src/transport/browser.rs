@@ -1,5 +1,7 @@
 //! Opening the user's browser.
 
+#[cfg(unix)]
+use std::os::unix::process::CommandExt as _;
 use std::{
     io,
     process::{Command, Stdio},
@@ -26,6 +28,9 @@ pub(crate) fn open(url: &str) -> io::Result<oneshot::Receiver<io::Result<()>>> {
 
 fn start(mut command: Command) -> io::Result<oneshot::Receiver<io::Result<()>>> {
     let program = command.get_program().to_string_lossy().into_owned();
+    // Signals of the terminal (Ctrl+C, a hangup) must not end a browser that this starts.
+    #[cfg(unix)]
+    command.process_group(0);
     let started = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
     let mut child = started.map_err(|error| io::Error::new(error.kind(), format!("{program}: {error}")))?;
     let (outcome, receiver) = oneshot::channel();
@@ -82,6 +87,15 @@ mod tests {
         for name in ["DISPLAY", "WAYLAND_DISPLAY", "BROWSER"] {
             assert!(has_screen(|given| given == name || given == "SSH_CONNECTION"), "{name}");
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn signals_of_the_terminal_do_not_reach_the_browser() {
+        let mut command = Command::new("sh");
+        // Fails unless the shell leads a process group.
+        command.args(["-c", "kill -s 0 -- -$$"]);
+        assert!(start(command).unwrap().blocking_recv().unwrap().is_ok());
     }
 
     #[cfg(unix)]
