@@ -102,8 +102,8 @@ impl Connections {
 
 impl ConnectionTable {
     /// Evicts the oldest connection that has never had a request, or else the oldest that currently
-    /// has none. Returns `false` if each has a request, may be about to send its first, or is closing
-    /// already: one that was evicted while its next request arrived may take long to answer it.
+    /// has none. Returns `false` if each has a request, may be about to send its first, or is
+    /// closing already: one that was evicted while a request arrived may take long to answer it.
     fn evict_idle(&self, among: impl Fn(&ConnectionEntry) -> bool) -> bool {
         let idle = self.open.iter().filter(|(_, entry)| among(entry) && entry.is_evictable());
         let evicted = idle.min_by_key(|(number, entry)| (entry.activity.has_begun(), **number));
@@ -134,7 +134,8 @@ impl Drop for ConnectionPermit {
 }
 
 impl Activity {
-    /// Marks the start of a request, which ends when the returned guard is dropped.
+    /// Marks the start of a request, or of a write that is pending, which ends when the returned
+    /// guard is dropped.
     pub(super) fn begin(self: &Arc<Self>) -> Active {
         self.begun.fetch_add(1, Ordering::Relaxed);
         Active(Arc::clone(self))
@@ -145,13 +146,13 @@ impl Activity {
         self.begun.load(Ordering::Relaxed) > 0
     }
 
-    /// Returns whether there is currently no request.
+    /// Returns whether there is currently no request, and no response that waits to be read.
     pub(super) fn is_idle(&self) -> bool {
         let ended = self.ended.load(Ordering::Acquire);
         self.begun.load(Ordering::Relaxed) == ended
     }
 
-    /// A number that changes whenever a request starts or ends.
+    /// A number that changes whenever a request or a pending write starts or ends.
     pub(super) fn changes(&self) -> u64 {
         self.begun.load(Ordering::Relaxed).wrapping_add(self.ended.load(Ordering::Relaxed))
     }
@@ -167,7 +168,7 @@ impl Activity {
     }
 }
 
-/// A request, until its response has been read or abandoned.
+/// A request until the connection has taken its response, or a write until it succeeds.
 pub(super) struct Active(Arc<Activity>);
 
 impl Drop for Active {

@@ -181,7 +181,7 @@ impl ConnectionServer {
             }
         });
         let builder = protocols(times);
-        let stream = TokioIo::new(WriteDeadline::new(stream, times.write));
+        let stream = TokioIo::new(WriteDeadline::new(stream, times.write, Arc::clone(activity)));
         let mut connection = pin!(builder.serve_connection(stream, answer));
         let (mut stopping, mut idle) = (false, pin!(idle(activity, times.idle)));
         let served = loop {
@@ -370,6 +370,41 @@ mod tests {
         let head = String::from_utf8_lossy(&head);
         assert!(head.starts_with("HTTP/1.1 200 OK") && head.contains("connection: close"), "{head}");
         assert_eq!(connections.enter(address).err(), Some(ConnectionLimit::PerAddress));
+    }
+
+    /// The rest of a response, of which a client reads little at a time.
+    async fn read_slowly(mut socket: DuplexStream) -> usize {
+        let (mut read, mut piece) = (0, vec![0; 16 << 10]);
+        while read < LARGE {
+            sleep(Duration::from_secs(10)).await;
+            match socket.read(&mut piece).await {
+                Ok(0) | Err(_) => break,
+                Ok(bytes) => read += bytes,
+            }
+        }
+        read
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_is_not_idle_while_its_client_reads_a_response() {
+        let (mut socket, serving, _stop) = served(large().0, lone_permit());
+        socket.write_all(text(&call_large()).as_bytes()).await.unwrap();
+        let began = Instant::now();
+        assert!(read_slowly(socket).await >= LARGE);
+        assert!(began.elapsed() > 5 * TIMES.idle);
+        serving.await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_whose_client_reads_a_response_is_not_evicted() {
+        let connections = Connections::new(1, 0);
+        let (mut socket, _serving, _stop) = served(large().0, connections.enter(None).ok().unwrap());
+        socket.write_all(text(&call_large()).as_bytes()).await.unwrap();
+        let mut head = [0; 1024];
+        socket.read_exact(&mut head).await.unwrap();
+        assert!(head.starts_with(b"HTTP/1.1 200 OK"));
+        assert_eq!(connections.enter(None).err(), Some(ConnectionLimit::Total));
+        assert!(head.len() + read_slowly(socket).await >= LARGE);
     }
 
     #[cfg(feature = "full")]

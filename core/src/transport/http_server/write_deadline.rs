@@ -1,9 +1,11 @@
 //! A socket with a write timeout.
 
+use super::connection_limits::{Active, Activity};
 use std::{
     future::Future,
     io,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
@@ -12,27 +14,37 @@ use tokio::{
     time::Sleep,
 };
 
-/// Fails if no write succeeds for a while. No timer runs as long as writes succeed.
+/// Fails if no write succeeds for a while. No timer runs as long as writes succeed. A pending write
+/// counts as activity: over HTTP/1, hyper buffers a whole response, so its request is over long
+/// before the client has read it.
 pub(super) struct WriteDeadline<S> {
     socket: S,
     timeout: Duration,
-    /// When the current write times out.
-    deadline: Option<Pin<Box<Sleep>>>,
+    activity: Arc<Activity>,
+    pending: Option<PendingWrite>,
+}
+
+struct PendingWrite {
+    deadline: Pin<Box<Sleep>>,
+    _active: Active,
 }
 
 impl<S: Unpin> WriteDeadline<S> {
-    pub(super) fn new(socket: S, timeout: Duration) -> Self {
-        Self { socket, timeout, deadline: None }
+    pub(super) fn new(socket: S, timeout: Duration, activity: Arc<Activity>) -> Self {
+        Self { socket, timeout, activity, pending: None }
     }
 
     fn judge<T>(&mut self, context: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if written.is_ready() {
-            self.deadline = None;
+            self.pending = None;
             return written;
         }
         let timeout = self.timeout;
-        let deadline = self.deadline.get_or_insert_with(|| Box::pin(tokio::time::sleep(timeout)));
-        deadline.as_mut().poll(context).map(|()| {
+        let pending = self.pending.get_or_insert_with(|| PendingWrite {
+            deadline: Box::pin(tokio::time::sleep(timeout)),
+            _active: self.activity.begin(),
+        });
+        pending.deadline.as_mut().poll(context).map(|()| {
             let text = format!("the client has read nothing for {} ms", timeout.as_millis());
             Err(io::Error::new(io::ErrorKind::TimedOut, text))
         })
@@ -92,7 +104,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_peer_that_reads_nothing_times_out_and_a_slow_one_does_not() {
         let (ours, mut theirs) = tokio::io::duplex(8);
-        let mut ours = WriteDeadline::new(ours, 10 * SECOND);
+        let mut ours = WriteDeadline::new(ours, 10 * SECOND, Arc::default());
         let slow = tokio::spawn(async move {
             let mut read = [0; 8];
             for _ in 0..5 {
@@ -105,5 +117,20 @@ mod tests {
         let (_silent, began) = (slow.await.unwrap(), Instant::now());
         let error = ours.write_all(&[0; 8]).await.unwrap_err();
         assert_eq!((error.kind(), began.elapsed().as_secs()), (io::ErrorKind::TimedOut, 10));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_is_active_as_long_as_a_write_is_pending() {
+        let (ours, mut theirs) = tokio::io::duplex(8);
+        let activity = Arc::<Activity>::default();
+        let mut ours = WriteDeadline::new(ours, 10 * SECOND, Arc::clone(&activity));
+        ours.write_all(&[0; 8]).await.unwrap();
+        assert!(activity.is_idle() && activity.changes() == 0, "it was not pending");
+        let write = tokio::spawn(async move { ours.write_all(&[0; 8]).await.map(|()| ours) });
+        sleep(SECOND).await;
+        assert!(!activity.is_idle());
+        theirs.read_exact(&mut [0; 8]).await.unwrap();
+        let _ours = write.await.unwrap().unwrap();
+        assert!(activity.is_idle() && activity.changes() == 2);
     }
 }
