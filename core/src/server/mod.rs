@@ -55,6 +55,8 @@ pub use typed::{
 };
 
 pub(crate) use handlers::Arrival;
+#[cfg(feature = "http-server")]
+pub(crate) use handlers::SessionSource;
 #[cfg(all(feature = "auth", feature = "http-server"))]
 pub(crate) use handlers::VerifiedSender;
 pub(crate) use registry::{ListSet, MountSource, Offers, RemoteServer, ToolTasks};

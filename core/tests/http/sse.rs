@@ -7,6 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 use trunkline::{
+    Context,
     server::{ServerOptions, Tool},
     transport::HttpOptions,
 };
@@ -98,6 +99,24 @@ async fn sse_04_a_modern_request_is_refused_on_the_stream() {
     session.stream.until("\"code\":-32600").await;
     session.stream.until("MCP endpoint").await;
     session.initialize("2025-11-25").await;
+}
+
+#[tokio::test]
+async fn sec_04_the_session_of_a_message_is_the_one_it_was_posted_to() {
+    let fixture = Fixture::new().await;
+    let id = |ctx: Context| async move { format!("[{}]", ctx.session_id().unwrap_or_default()) };
+    fixture.server.add_tool(Tool::new("id", "Names the session.", id)).unwrap();
+    let mut session = Session::open(&fixture, "/sse").await;
+    session.initialize("2025-11-25").await;
+    let own = session.uri.split_once('=').unwrap().1.to_owned();
+    let other = fixture.session("2025-11-25").await;
+    let ask = session.ask(&request("tools/call", call("id", json!({})))).header("Mcp-Session-Id", &other);
+    assert_eq!(ask.send().await.status, 202);
+    session.stream.until(&format!("[{own}]")).await;
+    // Nor does the query count where the header does.
+    let ask = fixture.ask("POST").path(&format!("/mcp?sessionId={own}")).header("Mcp-Session-Id", &other);
+    let answer = ask.json(&request("tools/call", call("id", json!({})))).send().await;
+    assert!(answer.status == 200 && answer.body.contains(&format!("[{other}]")), "{answer:?}");
 }
 
 #[tokio::test]

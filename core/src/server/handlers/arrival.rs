@@ -111,11 +111,11 @@ impl Arrival {
     }
 
     /// Facts about the HTTP request, for telemetry.
-    pub(crate) fn transmission(&self, is_stateless: bool) -> NetworkFacts {
+    pub(crate) fn transmission(&self) -> NetworkFacts {
         let Some(request) = &self.http else { return NetworkFacts::default() };
         NetworkFacts {
             http_version: request.version(),
-            session_id: request.session_id().filter(|_| !is_stateless).map(str::to_owned),
+            session_id: request.session_id().map(str::to_owned),
             client_address: request.remote_address().map(|address| address.to_string()),
             ..NetworkFacts::default()
         }
@@ -135,7 +135,7 @@ impl Arrival {
     }
 
     /// Without HTTP, there are no such facts.
-    pub(crate) fn transmission(&self, _: bool) -> NetworkFacts {
+    pub(crate) fn transmission(&self) -> NetworkFacts {
         NetworkFacts::default()
     }
 }

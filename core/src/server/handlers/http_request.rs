@@ -24,13 +24,28 @@ const PROOF: &str = "dpop";
 pub struct HttpRequest {
     parts: Arc<Parts>,
     remote_address: Option<IpAddr>,
+    session: Option<SessionSource>,
+}
+
+/// Where a request names its session.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum SessionSource {
+    /// Streamable HTTP.
+    Header,
+    /// HTTP+SSE.
+    Query,
 }
 
 impl HttpRequest {
     /// `remote_address` is that of the peer, if the server has its own socket.
     pub(crate) fn new(parts: Parts, remote_address: Option<IpAddr>) -> Self {
         let given = || parts.extensions.get().map(|RemoteAddress(address)| *address);
-        Self { remote_address: remote_address.or_else(given), parts: Arc::new(parts) }
+        Self { remote_address: remote_address.or_else(given), parts: Arc::new(parts), session: None }
+    }
+
+    /// Marks that the session that the request names there was found, and belongs to its sender.
+    pub(crate) fn in_session(self, source: SessionSource) -> Self {
+        Self { session: Some(source), ..self }
     }
 
     /// Removes the access token, which was issued for this server and must not be passed on
@@ -85,11 +100,12 @@ impl HttpRequest {
         }
     }
 
-    /// The id of its session: from its header, or for HTTP+SSE from its query.
+    /// The id of its session. Whatever else the request names may be the session of another client
+    /// (SEC-04).
     pub(crate) fn session_id(&self) -> Option<&str> {
-        match self.parts.headers.get(headers::SESSION_ID) {
-            Some(id) => id.to_str().ok(),
-            None => routes::session_of(self.parts.uri.query()),
+        match self.session? {
+            SessionSource::Header => self.parts.headers.get(headers::SESSION_ID)?.to_str().ok(),
+            SessionSource::Query => routes::session_of(self.parts.uri.query()),
         }
     }
 }

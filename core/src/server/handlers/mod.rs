@@ -21,6 +21,8 @@ pub use call::{Call, CallInfo};
 pub use client_request::{ClientRequest, ClientRequestError, PendingClientRequest};
 pub use handler::Handler;
 #[cfg(feature = "http-server")]
+pub(crate) use http_request::SessionSource;
+#[cfg(feature = "http-server")]
 pub use http_request::{HttpRequest, RemoteAddress};
 pub use input::{InputRequest, InputRequired};
 pub use outcome::Outcome;

@@ -12,7 +12,7 @@ use crate::{
     cause::Cause,
     engine::{CallKey, CallProgress, RequestInfo},
     holder::Holder,
-    protocol::{Era, RawJson, RequestId, RevisionFeature, RpcError, envelope, method, model::LoggingLevel},
+    protocol::{RawJson, RequestId, RevisionFeature, RpcError, envelope, method, model::LoggingLevel},
     server::{
         handlers::{Arrival, Cancellation, ResultCallback, Vars},
         registry::{RegisteredMount, Snapshot},
@@ -235,8 +235,7 @@ impl ActiveRequest {
     /// The id of the session, which exists only over HTTP up to 2025-11-25.
     #[cfg(feature = "http-server")]
     pub(super) fn session_id(&self) -> Option<&str> {
-        let in_session = self.info.revision.era() == Era::Legacy && !self.connection.is_stateless();
-        self.reply.arrival()?.http.as_ref().filter(|_| in_session)?.session_id()
+        self.reply.arrival()?.http.as_ref()?.session_id()
     }
 
     /// Without HTTP, sessions have no id.

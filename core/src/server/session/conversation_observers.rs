@@ -15,7 +15,7 @@ use crate::{
         method::{self, MessageKind, Method, Sender},
     },
     runtime::Runtime,
-    server::handlers::{ResponseCallback, ToolError},
+    server::handlers::{Arrival, ResponseCallback, ToolError},
     telemetry::{NetworkFacts, ObservedSession, OperationEnd, OperationKind, OperationStart, RunningOperation},
     wire_log::{Direction, MessageInfo, Side},
 };
@@ -223,8 +223,7 @@ impl<'a> ConversationObservers<'a> {
     }
 
     fn facts(self, revision: Option<Revision>, reply: &Reply) -> NetworkFacts {
-        let stateless = self.0.is_stateless();
-        let facts = reply.arrival().map(|arrival| arrival.transmission(stateless)).unwrap_or_default();
+        let facts = reply.arrival().map(Arrival::transmission).unwrap_or_default();
         NetworkFacts { transport: Some(self.0.transport()), revision, ..facts }
     }
 }

@@ -26,7 +26,7 @@ use crate::{
         RequestId, Revision, RevisionFeature, RpcError,
         envelope::{self, Frame},
     },
-    server::{Connection, ConversationSetup, ConversationStart, HttpRequest, Origin, Outbound},
+    server::{Connection, ConversationSetup, ConversationStart, HttpRequest, Origin, Outbound, SessionSource},
     store::{StoreError, StoreErrorKind},
     wire_log::Transport,
 };
@@ -242,6 +242,7 @@ impl EndpointState {
             StatusCode::NOT_FOUND => classify::unknown_session(Some(&post.frame)),
             _ => refusal,
         })?;
+        post.request = post.request.in_session(SessionSource::Header);
         let revision = session.connection.revision();
         if posted == Posted::Batch {
             classify::check_batch(revision)?;

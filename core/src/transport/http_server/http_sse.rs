@@ -22,7 +22,7 @@ use crate::{
         RpcError,
         envelope::{Frame, Message},
     },
-    server::{ArrivalReply, ConversationStart, HttpRequest, Outbound, OutgoingMessage},
+    server::{ArrivalReply, ConversationStart, HttpRequest, Outbound, OutgoingMessage, SessionSource},
 };
 use http::{Method, Response, StatusCode};
 use http_body::Body;
@@ -88,6 +88,7 @@ impl EndpointState {
         if session.stream.is_congested() && asks(&frame) {
             return Err(Rejection::busy(classify::id_of(&frame), "too many responses are waiting to be read"));
         }
+        let request = request.in_session(SessionSource::Query);
         let reply = ArrivalReply::channel(session.stream, caller.arrival(request).of(rate_limit_key));
         caller.admit(&self.server, &frame)?;
         let (connection, accepted) = (session.connection, classify::check_response(&frame));
