@@ -1,7 +1,7 @@
 //! Connections to a legacy server, one per caller: a legacy session belongs to a single client with
 //! fixed capabilities, and the server's requests in it are for that client only.
 
-use super::{asking::ActiveCalls, callers::Caller, watching::MountPoint};
+use super::{asking::ActiveCalls, callers::Caller, shares::has_share, watching::MountPoint};
 use crate::{
     client::{Client, ClientError, ClientHandlers, ClientOptions},
     engine::later,
@@ -10,6 +10,7 @@ use crate::{
         model::{ClientCapabilities, LoggingLevel},
     },
     runtime::Promise,
+    server::CallInfo,
     sync::Mutex,
 };
 use std::{
@@ -40,6 +41,8 @@ struct LeaseTable {
 
 struct LeasedConnection {
     connection: Arc<CallerConnection>,
+    /// The client of its latest caller, if there is a per-client limit.
+    client: Option<Arc<str>>,
     users: usize,
     idle_since: Instant,
 }
@@ -73,18 +76,30 @@ impl CallerConnections {
     /// Leases the connection of a caller for a call.
     ///
     /// # Errors
-    /// If the maximum number of connections is in use.
-    pub(super) fn lease(self: &Arc<Self>, caller: Caller, capabilities: ClientCapabilities) -> Result<Lease, RpcError> {
-        let now = self.client.runtime().now();
+    /// If the maximum number of connections, or the share of the call's client, is in use.
+    pub(super) fn lease(
+        self: &Arc<Self>,
+        info: &CallInfo,
+        caller: Caller,
+        capabilities: ClientCapabilities,
+    ) -> Result<Lease, RpcError> {
+        let (now, client) = (self.client.runtime().now(), info.client());
         let (connection, evicted, looks) = {
             let mut table = self.table.lock();
-            if let Some(entry) = table.entries.iter_mut().find(|entry| entry.fits(&caller, &capabilities)) {
+            let position = table.entries.iter().position(|entry| entry.fits(&caller, &capabilities));
+            if position.is_none_or(|position| table.entries[position].users == 0) {
+                table.check_share(client.as_ref(), self.max)?;
+            }
+            if let Some(position) = position {
+                let entry = &mut table.entries[position];
                 entry.users += 1;
+                entry.client = client;
                 (Arc::clone(&entry.connection), None, true)
             } else {
                 let evicted = if table.entries.len() >= self.max { Some(table.take_idlest(self.max)?) } else { None };
                 let connection = CallerConnection::new(caller, capabilities, self.mount_point.clone());
-                table.entries.push(LeasedConnection { connection: Arc::clone(&connection), users: 1, idle_since: now });
+                let entry = LeasedConnection { connection: Arc::clone(&connection), client, users: 1, idle_since: now };
+                table.entries.push(entry);
                 (connection, evicted, std::mem::replace(&mut table.looking, true))
             }
         };
@@ -148,6 +163,19 @@ impl CallerConnections {
 }
 
 impl LeaseTable {
+    /// Checks whether a client may use one more connection.
+    fn check_share(&self, client: Option<&Arc<str>>, max: usize) -> Result<(), RpcError> {
+        let Some(client) = client else { return Ok(()) };
+        let used = || self.entries.iter().filter(|entry| entry.users > 0);
+        let own = used().filter(|entry| entry.client.as_ref() == Some(client)).count();
+        if has_share(own, used().count(), max) {
+            return Ok(());
+        }
+        Err(RpcError::busy(&format!(
+            "this client uses {own} of the proxy's {max} connections to the server behind it, and the rest is reserved for others"
+        )))
+    }
+
     /// Removes the connection that has been unused for the longest time.
     fn take_idlest(&mut self, max: usize) -> Result<Arc<CallerConnection>, RpcError> {
         let idle = self.entries.iter().enumerate().filter(|(_, entry)| entry.users == 0);

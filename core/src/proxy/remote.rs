@@ -186,7 +186,7 @@ impl Remote {
         capabilities: ClientCapabilities,
         params: RawJson,
     ) -> Result<Outcome, RpcError> {
-        let lease = self.connections.lease(caller, capabilities)?;
+        let lease = self.connections.lease(info, caller, capabilities)?;
         let client = lease.client(info.log_level()).await.map_err(|error| rpc_error(&error))?;
         let call = ProxiedCall::new().ok_or_else(RpcError::internal)?;
         let options = options_for(info).with_on_progress(call.progress_for(info));
@@ -285,8 +285,8 @@ impl RemoteServer for Remote {
         })
     }
 
-    fn watch(&self, uri: &str) -> BoxedTask<Result<(), RpcError>> {
-        Box::pin(Arc::clone(&self.watching).watch(self.client.clone(), uri.to_owned()))
+    fn watch(&self, uri: &str, client: Option<Arc<str>>) -> BoxedTask<Result<(), RpcError>> {
+        Box::pin(Arc::clone(&self.watching).watch(self.client.clone(), uri.to_owned(), client))
     }
 }
 

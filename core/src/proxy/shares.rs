@@ -1,4 +1,4 @@
-//! Shares a connection fairly between callers.
+//! Shares the capacity of a proxy fairly between callers.
 
 use super::callers::Caller;
 use crate::{
@@ -10,36 +10,46 @@ use crate::{
 };
 use std::sync::Arc;
 
+/// Returns whether a caller that uses `own` of a maximum may use one more while all callers use
+/// `all`. It may use at most as many as remain free, so a single caller gets half and leaves the
+/// other half to others.
+pub(super) fn has_share(own: usize, all: usize, max: usize) -> bool {
+    own == 0 || own < max.saturating_sub(all)
+}
+
 /// The requests in flight on a shared connection.
 #[derive(Default)]
 pub(super) struct Shares(Mutex<Vec<SharedCall>>);
 
 struct SharedCall {
     caller: Caller,
+    /// The client that it is charged to, if there is a per-client limit.
+    charged: Option<Arc<str>>,
     info: CallInfo,
     number: u64,
 }
 
 impl Shares {
-    /// Acquires a slot for a request, until the guard is dropped. A caller may use at most as many
-    /// slots as remain free, so a single caller gets half of the connection and leaves the other
-    /// half to others.
+    /// Acquires a slot for a request, until the guard is dropped. The sessions of a client that has
+    /// a share count as one caller.
     pub(super) fn take(
         self: &Arc<Self>,
         info: &CallInfo,
         client: &Client,
     ) -> Result<OnDrop<impl FnOnce() + use<>>, RpcError> {
-        let caller = Caller::of(info);
+        let (caller, charged) = (Caller::of(info), info.client());
         let limit = client.options().max_in_flight;
         let mut calls = self.0.lock();
-        let own = calls.iter().filter(|call| call.caller == caller).count();
-        if own > 0 && own >= limit.saturating_sub(calls.len()) {
+        let is_own =
+            |call: &&SharedCall| if charged.is_some() { call.charged == charged } else { call.caller == caller };
+        let own = calls.iter().filter(is_own).count();
+        if !has_share(own, calls.len(), limit) {
             return Err(RpcError::busy(&format!(
                 "this caller uses {own} of the {limit} requests (maxInFlight of the proxy's client), and the rest is reserved for others"
             )));
         }
         let number = calls.last().map_or(0, |last| last.number + 1);
-        calls.push(SharedCall { caller, info: info.clone(), number });
+        calls.push(SharedCall { caller, charged, info: info.clone(), number });
         drop(calls);
         let shares = Arc::clone(self);
         Ok(OnDrop::new(move || shares.release(number)))

@@ -1,9 +1,11 @@
 //! Watches the remote server for changes of its lists, and of resources that clients of this server
 //! are subscribed to.
 
+use super::shares::has_share;
 use crate::{
     client::{Client, ClientError, Subscription},
     composition::names,
+    counts::{CountLimits, Counts},
     protocol::{RpcError, model::ChangeKind},
     server::{Category, Server, WeakServer},
     sync::Mutex,
@@ -24,7 +26,23 @@ pub(super) struct MountPoint {
 pub(super) struct Watching {
     mount_point: MountPoint,
     lists: Mutex<Option<Arc<Subscription>>>,
-    resources: Mutex<HashMap<String, Arc<Subscription>>>,
+    resources: Mutex<HashMap<String, WatchedResource>>,
+    shares: Arc<WatchShares>,
+}
+
+struct WatchedResource {
+    subscription: Arc<Subscription>,
+    _share: WatchShare,
+}
+
+/// The number of watched resources, in total and per client.
+#[derive(Default)]
+struct WatchShares(Mutex<Counts<Arc<str>>>);
+
+/// Counts a resource while it is watched. It is charged to the first client that subscribes to it.
+struct WatchShare {
+    shares: Arc<WatchShares>,
+    client: Option<Arc<str>>,
 }
 
 impl MountPoint {
@@ -39,7 +57,7 @@ impl MountPoint {
 
 impl Watching {
     pub(super) fn new(mount_point: MountPoint) -> Arc<Self> {
-        Arc::new(Self { mount_point, lists: Mutex::default(), resources: Mutex::default() })
+        Arc::new(Self { mount_point, lists: Mutex::default(), resources: Mutex::default(), shares: Arc::default() })
     }
 
     /// Starts reporting list changes that the server announces.
@@ -71,23 +89,24 @@ impl Watching {
     /// Reports changes of a resource while any client is subscribed to it.
     ///
     /// # Errors
-    /// If the server refuses, or too many resources are watched.
-    pub(super) async fn watch(self: Arc<Self>, client: Client, uri: String) -> Result<(), RpcError> {
+    /// If the server refuses, or too many resources are watched, for all callers or for this one.
+    pub(super) async fn watch(
+        self: Arc<Self>,
+        client: Client,
+        uri: String,
+        caller: Option<Arc<str>>,
+    ) -> Result<(), RpcError> {
         self.forget_unwanted();
-        {
-            let resources = self.resources.lock();
-            if resources.contains_key(&uri) {
-                return Ok(());
-            }
-            if resources.len() >= MAX_RESOURCES {
-                return Err(RpcError::busy(&format!("{MAX_RESOURCES} resources of a proxy are already subscribed to")));
-            }
+        if self.resources.lock().contains_key(&uri) {
+            return Ok(());
         }
+        let share = self.shares.take(caller)?;
         let subscription = client.subscribe(uri.as_str()).await.map_err(|error| super::outcomes::rpc_error(&error))?;
         let subscription = Arc::new(subscription);
-        let before = self.resources.lock().insert(uri, Arc::clone(&subscription));
+        let watched = WatchedResource { subscription: Arc::clone(&subscription), _share: share };
+        let before = self.resources.lock().insert(uri, watched);
         if let Some(before) = before {
-            before.end();
+            before.subscription.end();
         }
         let mount_point = self.mount_point.clone();
         client.runtime().spawn(Box::pin(report(subscription, mount_point)));
@@ -99,9 +118,9 @@ impl Watching {
         let Some(server) = self.mount_point.server.upgrade() else { return };
         let uris: Vec<String> = self.resources.lock().keys().cloned().collect();
         for uri in uris.into_iter().filter(|uri| !server.is_watched(&self.mount_point.uri(uri))) {
-            let subscription = self.resources.lock().remove(&uri);
-            if let Some(subscription) = subscription {
-                subscription.end();
+            let watched = self.resources.lock().remove(&uri);
+            if let Some(watched) = watched {
+                watched.subscription.end();
             }
         }
     }
@@ -113,9 +132,33 @@ impl Drop for Watching {
         if let Some(lists) = &*self.lists.lock() {
             lists.end();
         }
-        for subscription in self.resources.lock().values() {
-            subscription.end();
+        for watched in self.resources.lock().values() {
+            watched.subscription.end();
         }
+    }
+}
+
+impl WatchShares {
+    /// Counts one more resource of a client. `None` has no per-client limit.
+    fn take(self: &Arc<Self>, client: Option<Arc<str>>) -> Result<WatchShare, RpcError> {
+        let mut counts = self.0.lock();
+        if counts.all >= MAX_RESOURCES {
+            return Err(RpcError::busy(&format!("{MAX_RESOURCES} resources of a proxy are already subscribed to")));
+        }
+        let own = counts.of(client.as_ref());
+        if !has_share(own, counts.all, MAX_RESOURCES) {
+            return Err(RpcError::busy(&format!(
+                "this client subscribes to {own} of the {MAX_RESOURCES} resources of a proxy, and the rest is reserved for others"
+            )));
+        }
+        counts.take(client.as_ref(), 1, CountLimits::NONE);
+        Ok(WatchShare { shares: Arc::clone(self), client })
+    }
+}
+
+impl Drop for WatchShare {
+    fn drop(&mut self) {
+        self.shares.0.lock().give_back(self.client.as_ref(), 1);
     }
 }
 

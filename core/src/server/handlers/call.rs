@@ -61,6 +61,8 @@ pub(in crate::server) trait CallBackend: Send + Sync + 'static {
     fn name(&self) -> &str;
     /// The number of the conversation, if it outlives the request.
     fn conversation(&self) -> Option<u64>;
+    /// See [`CallInfo::client`].
+    fn client(&self) -> Option<Arc<str>>;
     /// The client's log level.
     fn log_level(&self) -> Option<LoggingLevel>;
     /// The options of the server.
@@ -362,6 +364,12 @@ impl CallInfo {
     /// The number of the session or pipe of the call; `None` if each request stands alone.
     pub(crate) fn conversation(&self) -> Option<u64> {
         self.backend.conversation()
+    }
+
+    /// The client that the call is charged to, if there is a per-client limit: its principal, or
+    /// its address behind trusted proxies.
+    pub(crate) fn client(&self) -> Option<Arc<str>> {
+        self.backend.client()
     }
 
     /// The client's log level; `None` if it wants no log messages.

@@ -95,7 +95,7 @@ pub(super) fn subscribe(context: &ActiveRequest, params: Option<&RawJson>) -> Re
 }
 
 fn subscribed(context: &ActiveRequest, uri: String) -> Result<Routed, RpcError> {
-    let Some(watching) = context.snapshot.watch(&uri) else {
+    let Some(watching) = context.snapshot.watch(&uri, context.client()) else {
         context.connection.subscribe_to_resource(&uri, context.client())?;
         return Ok(Routed::Answer(RawJson::empty_object()));
     };

@@ -47,8 +47,9 @@ pub(crate) trait RemoteServer: Handler {
     /// Whether and how a tool can be called as a task. Such tasks run on this server and wait for
     /// the remote one.
     fn tasks_of(&self, tool: &str) -> BoxedTask<ToolTasks>;
-    /// Subscribes to changes of a resource, for as long as any client is subscribed to it.
-    fn watch(&self, uri: &str) -> BoxedTask<Result<(), RpcError>>;
+    /// Subscribes to changes of a resource, for as long as any client is subscribed to it. It is
+    /// charged to a client, if there is a per-client limit.
+    fn watch(&self, uri: &str, client: Option<Arc<str>>) -> BoxedTask<Result<(), RpcError>>;
 }
 
 /// The kinds of features that a server has.
@@ -163,14 +164,18 @@ impl Snapshot {
     }
 
     /// Subscribes to changes of a resource, if it belongs to a remote server.
-    pub(in crate::server) fn watch(&self, uri: &str) -> Option<BoxedTask<Result<(), RpcError>>> {
+    pub(in crate::server) fn watch(
+        &self,
+        uri: &str,
+        client: Option<Arc<str>>,
+    ) -> Option<BoxedTask<Result<(), RpcError>>> {
         if self.mounts.is_empty() || self.resources.get(uri).is_some() {
             return None;
         }
         let (mount, own) = self.mount_of_uri(uri)?;
         match &mount.source {
-            MountSource::Local(server) => server.snapshot().watch(&own),
-            MountSource::Remote(server) => Some(server.watch(&own)),
+            MountSource::Local(server) => server.snapshot().watch(&own, client),
+            MountSource::Remote(server) => Some(server.watch(&own, client)),
         }
     }
 

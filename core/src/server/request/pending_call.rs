@@ -211,6 +211,10 @@ impl CallBackend for PendingCall {
         lasts.then(|| connection.number())
     }
 
+    fn client(&self) -> Option<Arc<str>> {
+        self.context.client()
+    }
+
     fn log_level(&self) -> Option<LoggingLevel> {
         let (context, revision) = (&self.context, self.context.info.revision);
         if revision.supports(RevisionFeature::LogLevelPerRequest) {

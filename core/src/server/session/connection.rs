@@ -434,6 +434,7 @@ impl Connection {
 
     fn open_subscription(self: &Arc<Self>, started: StartedCall, filter: ListenFilter) {
         let StartedCall { call: IncomingCall { key, id, info, .. }, reply, telemetry } = started;
+        let client = client_of(&info, &reply);
         let client_capabilities = info.client_capabilities;
         let stream: Reply = Arc::new(ObservedStream { connection: Arc::downgrade(self), client_capabilities, reply });
         let resources = {
@@ -449,7 +450,7 @@ impl Connection {
         if self.is_closed() || !self.conversation.lock().is_open(key) {
             self.cancel(key, "");
         } else {
-            self.watch_resources(&resources);
+            self.watch_resources(&resources, client.as_ref());
         }
     }
 
@@ -465,9 +466,10 @@ impl Connection {
 
     /// Watches the resources of a stream that belong to remote servers. The stream is already
     /// acknowledged.
-    fn watch_resources(&self, uris: &BTreeSet<String>) {
+    fn watch_resources(&self, uris: &BTreeSet<String>, client: Option<&Arc<str>>) {
         let snapshot = self.server.snapshot();
-        for (uri, watching) in uris.iter().filter_map(|uri| Some((uri.clone(), snapshot.watch(uri)?))) {
+        let watching = |uri: &String| Some((uri.clone(), snapshot.watch(uri, client.cloned())?));
+        for (uri, watching) in uris.iter().filter_map(watching) {
             self.setup.runtime.spawn(Box::pin(async move {
                 if let Err(error) = watching.await {
                     tracing::warn!(target: "trunkline::server::session", uri, %error, "could not watch a resource for changes");

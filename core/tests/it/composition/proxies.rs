@@ -12,10 +12,11 @@ use std::{
     },
     time::Duration,
 };
-use tokio::sync::Notify;
+use tokio::{sync::Notify, task::JoinHandle};
 use trunkline::{
     Client, ClientError, ClientGroup, ClientOptions, Context, HttpOptions, Json, Listener, Params, ProxyDefinition,
     RequestOptions, Revision, RevisionChoice, RpcError, Server, Tool, ToolError,
+    auth::{Authorization, AuthorizationOptions, Identity, Verification},
     client::{ClientBuilder, ElicitRequest, HandlerError, SampleRequest},
     protocol::{
         RawJson, method,
@@ -26,7 +27,7 @@ use trunkline::{
     },
     schemars::JsonSchema,
     server::CompletionTarget,
-    transport::Target,
+    transport::{HttpEndpoint, Target},
 };
 
 #[derive(Deserialize, JsonSchema)]
@@ -460,24 +461,123 @@ async fn one_caller_leaves_capacity_for_the_others() {
     }
 }
 
+/// A call that lasts until it is cancelled.
+struct WaitingCall {
+    file: File,
+    call: JoinHandle<()>,
+}
+
+impl WaitingCall {
+    async fn start(client: &Client) -> Self {
+        let (client, file) = (client.clone(), File::new());
+        let params = json!({"name": "wait", "arguments": {}, "_meta": {"example.com/file": file.path()}});
+        let params = RawJson::from_value(&params).unwrap();
+        let call = tokio::spawn(async move {
+            drop(client.request(method::TOOLS_CALL, Some(&params), &RequestOptions::default()).await);
+        });
+        until(|| file.text() == "began").await;
+        Self { file, call }
+    }
+
+    async fn end(self) {
+        self.call.abort();
+        until(|| self.file.text() == "ended").await;
+    }
+}
+
+/// A listener whose callers are identified: each token is a name.
+async fn identifying(server: &Server) -> Listener {
+    let verifier = |verification: Verification| {
+        let identity = Identity::default().with_subject(verification.token());
+        verification.complete(Ok(identity));
+    };
+    let options = AuthorizationOptions::new("https://gateway.example/mcp");
+    let options = options.with_authorization_servers(["https://login.example"]);
+    let authorization = Authorization::new(options, Arc::new(verifier)).unwrap();
+    server.listen_with(HttpOptions::default().with_port(0).with_auth(Some(authorization))).await.unwrap()
+}
+
+/// A new session of a caller.
+async fn session(listener: &Listener, name: &str) -> Client {
+    let url = listener.url().unwrap();
+    let target = HttpEndpoint::new(&url).with_header("Authorization", format!("Bearer {name}"));
+    client(target, LEGACY).await
+}
+
+async fn refused(client: &Client, why: &str) {
+    let error = soon(client.call_tool("count", json!({}))).await.unwrap_err();
+    assert!(error.to_string().contains(why), "{error}");
+}
+
+#[tokio::test]
+async fn the_sessions_of_one_principal_leave_connections_for_others() {
+    let behind = behind(Way::Memory, LEGACY).await;
+    let server =
+        Server::builder("gateway", "1.0.0").proxy(ProxyDefinition::new(&behind.client).max_connections(4)).build();
+    let listener = identifying(&server).await;
+    let mut sessions = Vec::new();
+    for _ in 0..4 {
+        sessions.push(session(&listener, "ada").await);
+    }
+    assert_eq!(text(&sessions[2], "count").await, "counted");
+    let (first, second) = (WaitingCall::start(&sessions[0]).await, WaitingCall::start(&sessions[1]).await);
+    // One of them has an idle connection already.
+    refused(&sessions[2], "reserved for others").await;
+    refused(&sessions[3], "reserved for others").await;
+    assert_eq!(text(&sessions[0], "count").await, "counted", "on the same connection");
+    let bob = session(&listener, "bob").await;
+    assert_eq!(text(&bob, "count").await, "counted");
+    first.end().await;
+    assert_eq!(text(&sessions[2], "count").await, "counted");
+    second.end().await;
+}
+
+#[tokio::test]
+async fn the_sessions_of_one_principal_leave_requests_for_others() {
+    let behind = remote();
+    let options = ClientOptions::default().with_revision(RevisionChoice::Pinned(MODERN)).with_max_in_flight(4);
+    let far = soon(Client::connect_with(&behind, options, ())).await.unwrap();
+    let listener = identifying(&gateway(&far)).await;
+    // A dropped client could not cancel its call.
+    let clients = (session(&listener, "ada").await, session(&listener, "ada").await);
+    let (first, second) = (WaitingCall::start(&clients.0).await, WaitingCall::start(&clients.1).await);
+    refused(&session(&listener, "ada").await, "maxInFlight").await;
+    assert_eq!(text(&session(&listener, "bob").await, "count").await, "counted");
+    first.end().await;
+    second.end().await;
+}
+
+#[tokio::test]
+async fn the_subscriptions_of_one_principal_leave_resources_for_others() {
+    let behind = behind(Way::Memory, LEGACY).await;
+    let listener = identifying(&gateway(&behind.client)).await;
+    let (ada, bob) = (session(&listener, "ada").await, session(&listener, "bob").await);
+    let request = async |client: &Client, method, number: usize| {
+        let params = RawJson::from_value(&json!({"uri": format!("remote://city/{number}")})).unwrap();
+        soon(client.request(method, Some(&params), &RequestOptions::default())).await
+    };
+    for number in 0..512 {
+        request(&ada, method::RESOURCES_SUBSCRIBE, number).await.unwrap();
+    }
+    let error = request(&ada, method::RESOURCES_SUBSCRIBE, 512).await.unwrap_err();
+    assert!(error.to_string().contains("reserved for others"), "{error}");
+    request(&bob, method::RESOURCES_SUBSCRIBE, 512).await.unwrap();
+    for number in 0..2 {
+        request(&ada, method::RESOURCES_UNSUBSCRIBE, number).await.unwrap();
+    }
+    request(&ada, method::RESOURCES_SUBSCRIBE, 0).await.unwrap();
+}
+
 #[tokio::test]
 async fn connections_of_callers_are_bounded() {
     let behind = behind(Way::Memory, LEGACY).await;
     let server =
         Server::builder("gateway", "1.0.0").proxy(ProxyDefinition::new(&behind.client).max_connections(1)).build();
     let (ann, bob) = (connect_as(&server, user("Ann"), LEGACY).await, connect_as(&server, user("Bob"), LEGACY).await);
-    let file = File::new();
-    let params = json!({"name": "wait", "arguments": {}, "_meta": {"example.com/file": file.path()}});
-    let params = RawJson::from_value(&params).unwrap();
-    let waiting = tokio::spawn({
-        let ann = ann.clone();
-        async move { ann.request(method::TOOLS_CALL, Some(&params), &RequestOptions::default()).await }
-    });
-    until(|| file.text() == "began").await;
+    let waiting = WaitingCall::start(&ann).await;
     let error = soon(bob.call_tool("count", json!({}))).await.unwrap_err();
     assert!(error.to_string().contains("raise its number of connections"), "{error}");
-    waiting.abort();
-    until(|| file.text() == "ended").await;
+    waiting.end().await;
     // That connection is free now, and makes room.
     assert_eq!(text(&bob, "greet").await, "hello Bob's first name Bob's last name");
 }
