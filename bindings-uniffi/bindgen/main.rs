@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use uniffi_bindgen::bindings::{GenerateOptions, TargetLanguage, generate};
 
 /// Settings of the languages; the path is that of the tree that this was built in.
@@ -12,6 +12,10 @@ const SETTINGS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/settings.toml");
 /// In the folder.
 const KOTLIN: &str = "dev/trunkline/internal/trunkline.kt";
 const SWIFT: [&str; 2] = ["TrunklineNative.swift", "TrunklineFFI.h"];
+
+/// How strings are encoded in Kotlin: an unpaired surrogate is an error, and must become U+FFFD.
+const ENCODING: &str = "onMalformedInput(CodingErrorAction.REPORT)";
+const LENIENT_ENCODING: &str = r#"onMalformedInput(CodingErrorAction.REPLACE).replaceWith("\uFFFD".toByteArray())"#;
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -37,7 +41,7 @@ fn strip(file: &Path) -> Result<()> {
 }
 
 /// Makes all declarations of a Kotlin file internal: they are not for users of the package, whose
-/// compiler refuses public ones that don't say so.
+/// compiler refuses public ones that don't say so. Changes the encoding of strings, too.
 fn hide(file: &Path) -> Result<()> {
     let text = std::fs::read_to_string(file)?;
     // Without the comment above the first annotation.
@@ -48,7 +52,9 @@ fn hide(file: &Path) -> Result<()> {
         if declares(rest) { format!("{comment}internal {rest}\n") } else { format!("{line}\n") }
     });
     let hidden: String = lines.collect();
-    Ok(std::fs::write(file, hidden.replacen("\"NAME_SHADOWING\"", "\"warnings\"", 1))?)
+    let hidden = hidden.replacen("\"NAME_SHADOWING\"", "\"warnings\"", 1);
+    ensure!(hidden.contains(ENCODING), "{} encodes strings in another way", file.display());
+    Ok(std::fs::write(file, hidden.replace(ENCODING, LENIENT_ENCODING))?)
 }
 
 /// Whether a line at the start of a file's declaration has no visibility yet.

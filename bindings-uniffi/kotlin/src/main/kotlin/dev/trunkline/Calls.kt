@@ -64,7 +64,12 @@ internal class Calls(private val core: NativePort) {
             native { core.complete(event.ticket, answer.shape, answer.body) }
         } catch (thrown: Throwable) {
             context.isOpen = false
-            fail(event.ticket, callable, context, thrown)
+            try {
+                fail(event.ticket, callable, context, thrown)
+            } catch (error: Throwable) {
+                // Its message or data cannot be sent.
+                runCatching { core.fail(event.ticket, failure("internal", describe(error)).toString()) }
+            }
         }
     }
 
@@ -76,6 +81,6 @@ internal class Calls(private val core: NativePort) {
             logError("${callable.name} failed", thrown, if (callable.owner == null) "trunkline::client" else "trunkline::server")
             callBack("onError") { callable.owner?.onError?.invoke(thrown, context) }
         }
-        core.fail(ticket, failure.with("logged" to true.takeIf { hidden }).toString())
+        native { core.fail(ticket, failure.with("logged" to true.takeIf { hidden }).toString()) }
     }
 }

@@ -12,10 +12,17 @@ import kotlinx.serialization.serializerOrNull
 
 /** The answer of a call, for the core. */
 internal class Answer(val shape: UByte, val body: ByteArray) {
-    constructor(shape: UByte, body: String) : this(shape, body.encodeToByteArray())
+    constructor(shape: UByte, body: String) : this(shape, utf8(body))
 
     constructor(shape: UByte, body: JsonElement) : this(shape, body.toString())
 }
+
+/** A text for the core, which must not have an unpaired surrogate: it becomes U+FFFD, for which the JVM writes `?`. */
+private fun utf8(text: String): ByteArray =
+    (if (text.any(Char::isSurrogate)) text.replace(UNPAIRED, "\uFFFD") else text).encodeToByteArray()
+
+/** Pairs are one code point. */
+private val UNPAIRED = Regex("[\\ud800-\\udfff]")
 
 /**
  * Returned by a handler that needs input from its client without waiting for it. When the responses are there, the

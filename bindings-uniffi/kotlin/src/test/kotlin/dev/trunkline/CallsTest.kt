@@ -14,6 +14,8 @@ import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.withTimeout
 import kotlinx.serialization.Serializable
 import kotlinx.serialization.json.Json
+import kotlinx.serialization.json.JsonArray
+import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.JsonPrimitive
 import kotlinx.serialization.json.jsonObject
@@ -174,6 +176,33 @@ class CallsTest {
     @Test
     fun `an exception that fails is an error of the call`() = test({ tool("fails") { throw BrokenException() } }) { client ->
         assertTrue(client.callTool("fails").isError)
+    }
+
+    @Test
+    fun `a failure that cannot be sent is an error of the call`() {
+        val deep = (1..300).fold<Int, JsonElement>(JsonPrimitive(1)) { inner, _ -> JsonArray(listOf(inner)) }
+        test({ tool("fails") { throw ProtocolException("no", data = deep) } }) { client ->
+            assertTrue(client.callTool("fails").isError)
+        }
+    }
+
+    @Test
+    fun `an unpaired surrogate becomes a replacement character`() {
+        val cut = "\uD83D\uDE00 \uD83D"
+        test({
+            tool("text") { cut }
+            tool("fails") { throw ToolException(cut) }
+            tool("progress") {
+                progress(1.0, message = cut)
+                cut
+            }
+            tool<Name>("echo", cut) { it.name }
+        }) { client ->
+            val expected = "\uD83D\uDE00 \uFFFD"
+            for (tool in listOf("text", "fails", "progress")) assertEquals(expected, textOf(client.callTool(tool)), tool)
+            assertEquals(expected, textOf(client.callTool("echo", JsonObject(mapOf("name" to JsonPrimitive(cut))))))
+            assertEquals(expected, client.listTools().single { it.name == "echo" }.description)
+        }
     }
 
     @Test

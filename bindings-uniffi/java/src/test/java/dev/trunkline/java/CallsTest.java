@@ -487,6 +487,32 @@ class CallsTest {
   }
 
   @Test
+  void aFailureThatCannotBeSentIsAnErrorOfTheCall() {
+    test(
+        server -> {
+          server.tool("deep", "", CallsTest::failDeeply);
+          server.tool(
+              "cut",
+              "",
+              (context, given) -> {
+                throw new ToolException("\ud83d");
+              });
+        },
+        client -> {
+          assertTrue(client.callTool("deep").isError());
+          assertEquals("\ufffd", textOf(client.callTool("cut")));
+        });
+  }
+
+  private static Object failDeeply(Context context, Map<String, Object> given) {
+    Object data = 1;
+    for (var depth = 0; depth < 300; depth++) {
+      data = List.of(data);
+    }
+    throw new ProtocolException("no", 1, data);
+  }
+
+  @Test
   void nullsAreRefused() {
     assertRefused("the name of a server must not be null", () -> new Server(null, "1"));
     try (var server = new Server("test", "1.0")) {
