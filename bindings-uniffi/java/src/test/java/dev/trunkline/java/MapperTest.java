@@ -286,6 +286,15 @@ class MapperTest {
     assertEquals(0.1, Json.parse("0.1"));
   }
 
+  @Test
+  void integersKeepTheirDigits() {
+    for (var digits :
+        List.of("9223372036854775808", "18446744073709551616", "-20000000000000000001")) {
+      assertEquals(new BigInteger(digits), Json.parse(digits));
+    }
+    assertEquals(Long.MIN_VALUE, Json.parse("-9223372036854775808"));
+  }
+
   record Annotated(@org.springframework.lang.Nullable String note, String text) {}
 
   @Test

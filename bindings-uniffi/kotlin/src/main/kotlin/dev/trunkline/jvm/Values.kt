@@ -8,7 +8,6 @@ import kotlinx.serialization.json.JsonNull
 import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.JsonPrimitive
 import kotlinx.serialization.json.booleanOrNull
-import kotlinx.serialization.json.longOrNull
 
 /** JSON as maps, lists, strings, numbers, booleans and null. */
 internal object Values {
@@ -30,11 +29,10 @@ internal fun plain(element: JsonElement): Any? = when (element) {
 
 /** An integer as a [Long] if it fits, and any other number as a [Double] if that is exact. */
 private fun numberOf(element: JsonPrimitive): Number {
-    element.longOrNull?.let { return it }
     val text = element.content
     // The time to read digits grows with the square of their number.
     require(text.length <= MOST_CHARACTERS) { "a number has more than $MOST_CHARACTERS characters" }
-    if (text.none { it in ".eE" }) return text.toBigInteger()
+    if (text.none { it in ".eE" }) return text.toLongOrNull() ?: text.toBigInteger()
     val (number, exact) = text.toDouble() to text.toBigDecimal()
     return if (number.isFinite() && number.toBigDecimal().compareTo(exact) == 0) number else exact
 }
