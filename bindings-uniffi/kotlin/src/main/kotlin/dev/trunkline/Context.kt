@@ -60,10 +60,10 @@ public class Context internal constructor(internal val ticket: ULong, private va
     }
 
     /** Sends a log message of the level `info`. */
-    public suspend fun info(message: String): Unit = log(LoggingLevel.INFO, JsonPrimitive(message))
+    public suspend fun logInfo(message: String): Unit = log(LoggingLevel.INFO, JsonPrimitive(message))
 
     /** Sends a log message of the level `error`. */
-    public suspend fun error(message: String): Unit = log(LoggingLevel.ERROR, JsonPrimitive(message))
+    public suspend fun logError(message: String): Unit = log(LoggingLevel.ERROR, JsonPrimitive(message))
 
     /**
      * Runs [work] once per request, even if the handler runs again because its client was asked. Later runs get its

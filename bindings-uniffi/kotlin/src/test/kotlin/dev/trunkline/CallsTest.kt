@@ -71,7 +71,8 @@ class CallsTest {
         tool("refuses") { throw ProtocolException("not now", -32000) }
     }) { client ->
         assertEquals("no luck", textOf(client.callTool("fails").also { assertTrue(it.isError) }))
-        assertTrue("secret" !in client.callTool("breaks").toString())
+        val broken = client.callTool("breaks")
+        assertTrue(broken.isError && "secret" !in broken.toString())
         assertEquals(-32000L, assertFailsWith<ProtocolException> { client.callTool("refuses") }.code)
     }
 
@@ -107,7 +108,7 @@ class CallsTest {
 
     @Test
     fun `the context follows into child coroutines`() = test({
-        tool("context") { coroutineScope { launch { currentContext().info("from a child") } }.let { currentContext().method } }
+        tool("context") { coroutineScope { launch { currentContext().logInfo("from a child") } }.let { currentContext().method } }
     }) { client -> assertEquals("tools/call", textOf(client.callTool("context"))) }
 
     @Test
@@ -130,7 +131,7 @@ class CallsTest {
             server("test", "1.0", lifespan = { AutoCloseable { TODO() } }) {
                 tool("speaks") {
                     progress(1.0)
-                    repeat(2) { info("message $it") }
+                    repeat(2) { logInfo("message $it") }
                     "done"
                 }
             }

@@ -93,7 +93,7 @@ class HttpEndpointTest {
             server("web", "1", options = { keepAlive = 50.milliseconds }) {
                 tool("endless") {
                     progress(1.0)
-                    info("started")
+                    logInfo("started")
                     started.complete(Unit)
                     try {
                         awaitCancellation()
@@ -117,7 +117,7 @@ class HttpEndpointTest {
         val server =
             server("web", "1") {
                 tool("endless") {
-                    info("started")
+                    logInfo("started")
                     started.complete(Unit)
                     awaitCancellation()
                 }
