@@ -149,7 +149,8 @@ internal class Handled<A, R>(
         val returned = handler(context, read(body))
         // Text is not quoted, whether it has a schema or not.
         if (result == null || returned is String) return answerOf(returned)
-        return answerOf(values.encodeToJsonElement(result, returned))
+        val value = values.encodeToJsonElement(result, returned)
+        return if (outputSchema?.isWrapped == true) Answer(Shape.VALUE, value) else answerOf(value)
     }
 
     private fun read(body: JsonElement): A = try {

@@ -23,6 +23,7 @@ import kotlin.test.Test
 import kotlin.test.assertEquals
 import kotlin.test.assertFailsWith
 import kotlin.test.assertIs
+import kotlin.test.assertNull
 import kotlin.test.assertTrue
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.milliseconds
@@ -204,6 +205,14 @@ class CallsTest {
             assertEquals(expected, textOf(client.callTool("echo", JsonObject(mapOf("name" to JsonPrimitive(cut))))))
             assertEquals(expected, client.listTools().single { it.name == "echo" }.description)
         }
+    }
+
+    @Test
+    fun `a result may be null`() = test({
+        tool<Name, Greeting?>("greet") { given -> Greeting("Hello, Ada!").takeIf { given.name == "Ada" } }
+    }) { client ->
+        assertEquals("Hello, Ada!", client.callTool<Greeting?>("greet", arguments("""{"name": "Ada"}"""))?.text)
+        assertNull(client.callTool<Greeting?>("greet", arguments("""{"name": "Alan"}""")))
     }
 
     @Test

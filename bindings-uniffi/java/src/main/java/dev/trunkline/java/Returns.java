@@ -46,12 +46,12 @@ final class Returns {
   /**
    * The answer of a tool with an output schema. Text is not quoted, whether it has a schema or not.
    */
-  static JvmAnswer structured(@Nullable Object value) {
+  static JvmAnswer structured(@Nullable Object value, boolean isWrapped) {
     var isData =
         !(value instanceof CallToolResult
             || value instanceof InputRequired
             || value instanceof String);
-    return isData ? value(value) : of(value);
+    return !isData ? of(value) : isWrapped ? plain(value) : value(value);
   }
 
   static JvmAnswer value(@Nullable Object value) {

@@ -80,7 +80,7 @@ class Schema {
     }
     var definitions = own.remove(DEFINITIONS);
     var whole = Json.object("type", "object", "properties", Map.of(), DEFINITIONS, definitions);
-    property(whole, "result", own, false, true, null);
+    property(whole, "result", own, Mapper.classOf(type) == Optional.class, true, null);
     return whole;
   }
 

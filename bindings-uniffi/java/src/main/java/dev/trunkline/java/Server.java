@@ -153,7 +153,13 @@ public final class Server implements AutoCloseable {
         name,
         ToolOptions::new,
         all,
-        Handling.of(arguments, handler, result == null ? Returns::of : Returns::structured));
+        Handling.of(
+            arguments,
+            handler,
+            given ->
+                result == null
+                    ? Returns.of(given)
+                    : Returns.structured(given, Schema.isWrapped(result))));
   }
 
   /**

@@ -513,6 +513,28 @@ class CallsTest {
   }
 
   @Test
+  void aResultMayBeEmptyOrAnything() {
+    var type = new TypeOf<Optional<Name>>() {};
+    test(
+        server -> {
+          server.tool(
+              "find",
+              "",
+              Name.class,
+              type.type(),
+              options -> {},
+              (context, given) -> Optional.of(given).filter(name -> name.name().equals("Ada")));
+          server.tool("any", "", Name.class, Object.class, (context, given) -> given);
+        },
+        client -> {
+          var ada = new Name("Ada");
+          assertEquals(Optional.of(ada), client.callTool("find", ada, type));
+          assertEquals(Optional.empty(), client.callTool("find", new Name("Alan"), type));
+          assertEquals(Map.of("name", "Ada"), client.callTool("any", ada, Object.class));
+        });
+  }
+
+  @Test
   void nullsAreRefused() {
     assertRefused("the name of a server must not be null", () -> new Server(null, "1"));
     try (var server = new Server("test", "1.0")) {
