@@ -44,9 +44,8 @@ public final class ClientGroup extends GroupOperations {
 
   private static ClientGroup connectTo(Object servers, Consumer<ClientOptions> options) {
     var given = Options.with(new ClientOptions(), options);
-    var defaults = new LinkedHashMap<>(given.endpoint.values);
-    defaults.putAll(given.process.values);
-    var transport = Json.object("type", "group", "servers", servers, "defaults", defaults);
+    var transport =
+        Json.object("type", "group", "servers", servers, "defaults", given.ofTransport());
     return new ClientGroup(Futures.wait(open(transport, given, Map.of(), null)));
   }
 

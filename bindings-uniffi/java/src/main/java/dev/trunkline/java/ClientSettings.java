@@ -52,6 +52,13 @@ public abstract class ClientSettings<O> extends Options<O> {
     return self();
   }
 
+  /** The options of the transport, whichever it is. */
+  final Map<String, Object> ofTransport() {
+    var all = new LinkedHashMap<>(endpoint.values);
+    all.putAll(process.values);
+    return all;
+  }
+
   final <P, R> O answer(String name, Class<P> params, ClientHandler<P, R> handler) {
     Failures.given("the handler", handler);
     requests.put(

@@ -80,10 +80,11 @@ public final class Target {
       throw new InvalidArgumentException("only a group connects to a client");
     }
     var message = new LinkedHashMap<>(transport);
-    if (transport.containsKey("url")) {
-      message.putAll(options.endpoint.values);
-    } else if (transport.containsKey("command")) {
-      message.putAll(options.process.values);
+    if (transport.get("type").equals("config")) {
+      message.put("defaults", options.ofTransport());
+    } else {
+      // The core refuses those of another transport.
+      message.putAll(options.ofTransport());
     }
     return message;
   }

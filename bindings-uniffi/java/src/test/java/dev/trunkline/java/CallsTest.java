@@ -535,6 +535,30 @@ class CallsTest {
   }
 
   @Test
+  void optionsOfTheTransportReachAConfiguration() {
+    try (var server = new Server("test", "1.0");
+        var listener = server.listen(options -> options.port(0))) {
+      server.tool("key", "", (context, given) -> context.headers().get("x-key"));
+      Consumer<ClientOptions> options =
+          given -> given.endpoint(endpoint -> endpoint.headers(Map.of("x-key", "abc")));
+      var configuration = Target.configuration(Map.of("url", listener.url()));
+      for (var target : List.of(Target.url(listener.url()), configuration)) {
+        try (var client = Client.connect(target, options)) {
+          assertEquals("abc", client.callTool("key").text());
+        }
+      }
+      var error =
+          assertThrows(
+              InvalidArgumentException.class,
+              () ->
+                  Client.connect(
+                      listener.url(),
+                      given -> given.process(process -> process.env(Map.of("KEY", "abc")))));
+      assertTrue(error.getMessage().contains("env"), error.getMessage());
+    }
+  }
+
+  @Test
   void nullsAreRefused() {
     assertRefused("the name of a server must not be null", () -> new Server(null, "1"));
     try (var server = new Server("test", "1.0")) {
