@@ -8,6 +8,8 @@ import kotlinx.serialization.descriptors.SerialDescriptor
 import kotlinx.serialization.descriptors.SerialKind
 import kotlinx.serialization.descriptors.StructureKind
 import kotlinx.serialization.descriptors.elementNames
+import kotlinx.serialization.descriptors.nonNullOriginal
+import kotlinx.serialization.json.JsonClassDiscriminator
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonNull
 import kotlinx.serialization.json.JsonObject
@@ -45,15 +47,16 @@ private class SchemaWriter(private val root: SerialDescriptor, private val isClo
 
     fun whole(): JsonObject = of(root).with(DEFINITIONS to definitions.ifEmpty { null })
 
-    /** A class by its name, and the value of its `type` if it is a subclass of a sealed one. */
-    private data class Named(val name: String, val tag: String?)
+    /** A class with its type arguments, and the name and value of its tag if it is a subclass of a sealed one. */
+    private data class Named(val descriptor: SerialDescriptor, val tag: Pair<String, String>?)
 
-    private fun of(descriptor: SerialDescriptor, description: String? = null, tag: String? = null): JsonObject {
-        val schema = if (descriptor.isNullable) nullable(kind(descriptor, tag)) else kind(descriptor, tag)
+    private fun of(descriptor: SerialDescriptor, description: String? = null, tag: Pair<String, String>? = null): JsonObject {
+        val own = descriptor.nonNullOriginal
+        val schema = (known(own.serialName) ?: kind(own, tag)).let { if (descriptor.isNullable) nullable(it) else it }
         return schema.with("description" to (description ?: descriptor.annotations.description()))
     }
 
-    private fun kind(descriptor: SerialDescriptor, tag: String?): JsonObject = when (descriptor.kind) {
+    private fun kind(descriptor: SerialDescriptor, tag: Pair<String, String>?): JsonObject = when (descriptor.kind) {
         PrimitiveKind.BOOLEAN -> type("boolean")
         PrimitiveKind.BYTE -> integer(Byte.MIN_VALUE, Byte.MAX_VALUE)
         PrimitiveKind.SHORT -> integer(Short.MIN_VALUE, Short.MAX_VALUE)
@@ -69,11 +72,13 @@ private class SchemaWriter(private val root: SerialDescriptor, private val isClo
         else -> NOTHING
     }
 
-    private fun structure(descriptor: SerialDescriptor, tag: String?): JsonObject {
+    private fun structure(descriptor: SerialDescriptor, tag: Pair<String, String>?): JsonObject {
         // An inline class is written as its value.
-        if (descriptor.isInline) return unsigned(descriptor) ?: of(descriptor.getElementDescriptor(0))
-        val named = Named(descriptor.serialName.removeSuffix("?"), tag)
-        if (named in open) return reference(recursive.getOrPut(named) { unused(named.name.substringAfterLast('.')) })
+        if (descriptor.isInline) return of(descriptor.getElementDescriptor(0))
+        val named = Named(descriptor, tag)
+        // A pair never contains itself, but its descriptor may equal that of a pair inside.
+        val isPair = descriptor.serialName.startsWith("kotlin.")
+        if (!isPair && named in open) return reference(recursive.getOrPut(named) { unused(descriptor.serialName) })
         open += named
         val schema = members(descriptor, tag)
         open -= named
@@ -82,7 +87,10 @@ private class SchemaWriter(private val root: SerialDescriptor, private val isClo
         return if (open.isEmpty()) schema else reference(name)
     }
 
-    private fun unsigned(descriptor: SerialDescriptor): JsonObject? = when (descriptor.serialName.removeSuffix("?")) {
+    /** The schema of a class whose descriptor does not have it. */
+    private fun known(name: String): JsonObject? = when (name) {
+        "kotlinx.serialization.json.JsonElement" -> NOTHING
+        "kotlinx.serialization.json.JsonPrimitive" -> objectOf("type" to listOf("string", "number", "boolean", "null"))
         "kotlin.UByte" -> integer(0, UByte.MAX_VALUE.toLong())
         "kotlin.UShort" -> integer(0, UShort.MAX_VALUE.toLong())
         "kotlin.UInt" -> integer(0, UInt.MAX_VALUE.toLong())
@@ -90,9 +98,9 @@ private class SchemaWriter(private val root: SerialDescriptor, private val isClo
         else -> null
     }
 
-    private fun members(descriptor: SerialDescriptor, tag: String?): JsonObject {
+    private fun members(descriptor: SerialDescriptor, tag: Pair<String, String>?): JsonObject {
         val elements = 0 until descriptor.elementsCount
-        val tagged = if (tag == null) NOTHING else objectOf("type" to objectOf("const" to tag))
+        val tagged = if (tag == null) NOTHING else objectOf(tag.first to objectOf("const" to tag.second))
         val properties =
             elements.associate { index ->
                 val description = descriptor.getElementAnnotations(index).description()
@@ -102,12 +110,13 @@ private class SchemaWriter(private val root: SerialDescriptor, private val isClo
         return objectSchema(tagged + properties, tagged.keys + required).with("additionalProperties" to false.takeIf { isClosed })
     }
 
-    /** One of the subclasses, each with the name of its class in `type`. */
+    /** One of the subclasses, each with the name of its class in `type`, unless an annotation names another member. */
     private fun sealed(descriptor: SerialDescriptor): JsonObject {
+        val tag = descriptor.annotations.filterIsInstance<JsonClassDiscriminator>().firstOrNull()?.discriminator ?: "type"
         val subclasses = descriptor.getElementDescriptor(1)
         val schemas =
             (0 until subclasses.elementsCount).map { index ->
-                of(subclasses.getElementDescriptor(index), tag = subclasses.getElementName(index))
+                of(subclasses.getElementDescriptor(index), tag = tag to subclasses.getElementName(index))
             }
         return type("object").with("oneOf" to schemas)
     }
@@ -116,8 +125,10 @@ private class SchemaWriter(private val root: SerialDescriptor, private val isClo
 
     private fun reference(name: String) = objectOf("\$ref" to "#/$DEFINITIONS/$name")
 
-    private fun unused(name: String) =
-        generateSequence(1) { it + 1 }.map { if (it == 1) name else "$name$it" }.first { it !in recursive.values }
+    private fun unused(serialName: String): String {
+        val name = serialName.substringAfterLast('.')
+        return generateSequence(1) { it + 1 }.map { if (it == 1) name else "$name$it" }.first { it !in recursive.values }
+    }
 
     private fun List<Annotation>.description(): String? = filterIsInstance<Description>().firstOrNull()?.value
 }

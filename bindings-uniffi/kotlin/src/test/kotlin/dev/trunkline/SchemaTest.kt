@@ -1,9 +1,15 @@
 package dev.trunkline
 
 import kotlinx.coroutines.runBlocking
+import kotlinx.serialization.ExperimentalSerializationApi
 import kotlinx.serialization.SerialName
 import kotlinx.serialization.Serializable
+import kotlinx.serialization.json.JsonArray
+import kotlinx.serialization.json.JsonClassDiscriminator
+import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
+import kotlinx.serialization.json.JsonPrimitive
+import kotlinx.serialization.json.encodeToJsonElement
 import kotlinx.serialization.serializer
 import kotlin.test.Test
 import kotlin.test.assertEquals
@@ -97,6 +103,43 @@ class SchemaTest {
     fun `classes of one name have definitions of their own`() {
         val definitions = schemaOf(serializer<Nodes>().descriptor).getValue("\$defs") as JsonObject
         assertEquals(setOf("Node", "Node2"), definitions.keys)
+    }
+
+    @OptIn(ExperimentalSerializationApi::class)
+    @Serializable
+    @JsonClassDiscriminator("kind")
+    sealed interface Event
+
+    @Serializable
+    @SerialName("click")
+    class Click(val x: Int) : Event
+
+    @Serializable
+    class Page<T>(val items: List<T>)
+
+    @Serializable
+    class Arguments(
+        val event: Event,
+        val box: kotlin.Pair<kotlin.Pair<kotlin.Pair<Int, Int>, Int>, Int>,
+        val pages: Page<Page<Int>>,
+        val filter: JsonObject,
+        val value: JsonElement?,
+        val list: JsonArray,
+        val plain: JsonPrimitive,
+    )
+
+    @Test
+    fun `a schema accepts what is written`() = runBlocking {
+        val server = server("test", "1.0") { tool<Arguments>("count") { "${it.box.first.first.second}, ${it.pages.items.single().items}" } }
+        val (filter, list) = JsonObject(mapOf("a" to JsonArray(listOf()))) to JsonArray(listOf(JsonPrimitive(1)))
+        val given = Arguments(Click(1), 1 to 2 to 3 to 4, Page(listOf(Page(listOf(5)))), filter, list, list, JsonPrimitive(6))
+        Client.connect(server).use { client ->
+            val arguments = values.encodeToJsonElement(given) as JsonObject
+            assertEquals("2, [5]", client.callTool<String>("count", arguments))
+            assertTrue(client.callTool("count", arguments.with("plain" to list)).isError)
+            assertTrue(client.callTool("count", arguments.with("pages" to mapOf("items" to listOf(5)))).isError)
+        }
+        server.close()
     }
 
     @Serializable

@@ -154,7 +154,7 @@ class Schema {
     } else if (isContainer(type, Collection.class)) {
       return named("array");
     } else if (type.isRecord()) {
-      return once(type, this::record);
+      return once(type, this::alone);
     } else if (UnionCodec.isUnion(type)) {
       return once(type, this::union);
     }
@@ -163,6 +163,17 @@ class Schema {
 
   private boolean isNumber(Class<?> type) {
     return NUMBERS.contains(type) || !isRead && Number.class.isAssignableFrom(type);
+  }
+
+  /** The schema of a record where its union is not expected. Its tag is written all the same. */
+  private Map<String, Object> alone(Class<?> type) {
+    var schema = record(type);
+    var tag = UnionCodec.tagFor(type);
+    if (isRead && tag != null) {
+      Mapper.objectOf(schema.get("properties"))
+          .putIfAbsent(tag, Map.of("const", UnionCodec.markOf(type)));
+    }
+    return schema;
   }
 
   private Map<String, Object> record(Class<?> type) {

@@ -534,6 +534,29 @@ class CallsTest {
         });
   }
 
+  sealed interface Shape permits Circle {}
+
+  record Circle(double radius) implements Shape {}
+
+  record Drawing(Circle circle) {}
+
+  @Test
+  void aRecordOfASealedInterfaceCanBeUsedAlone() {
+    test(
+        server -> {
+          server.tool("circle", "", Circle.class, Circle.class, (context, given) -> new Circle(2));
+          server.tool(
+              "drawing", "", Drawing.class, Circle.class, (context, given) -> given.circle());
+        },
+        client -> {
+          var circle = new Circle(1);
+          assertEquals(new Circle(2), client.callTool("circle", circle, Circle.class));
+          assertEquals(circle, client.callTool("drawing", new Drawing(circle), Circle.class));
+          assertFalse(client.callTool("circle", Map.of("radius", 1)).isError());
+          assertTrue(client.callTool("circle", Map.of("radius", 1, "type", "Square")).isError());
+        });
+  }
+
   @Test
   void optionsOfTheTransportReachAConfiguration() {
     try (var server = new Server("test", "1.0");
