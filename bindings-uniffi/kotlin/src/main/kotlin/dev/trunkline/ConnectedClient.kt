@@ -5,10 +5,8 @@ import kotlinx.coroutines.flow.channelFlow
 import kotlinx.serialization.KSerializer
 import kotlinx.serialization.descriptors.PrimitiveKind
 import kotlinx.serialization.json.JsonElement
-import kotlinx.serialization.json.JsonNull
 import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.JsonPrimitive
-import kotlinx.serialization.json.jsonObject
 import kotlinx.serialization.serializer
 import kotlin.time.Duration
 
@@ -116,12 +114,10 @@ public inline fun <reified R> CallToolResult.read(): R = read(serializer<R>())
 @PublishedApi
 internal fun <R> CallToolResult.read(serializer: KSerializer<R>): R {
     if (isError) throw ToolException(text)
-    val content = structuredContent ?: if (serializer.descriptor.kind == PrimitiveKind.STRING) JsonPrimitive(text) else NOTHING
-    val isWrapped = structuredContent != null && OutputSchema(serializer.descriptor).isWrapped
-    try {
-        return values.decodeFromJsonElement(serializer, if (isWrapped) content.jsonObject["result"] ?: JsonNull else content)
-    } catch (error: IllegalArgumentException) {
-        val name = serializer.descriptor.serialName
-        throw TransportException("the structured content is not that of $name: ${error.message}", cause = error)
+    return received("the structured content is not that of ${serializer.descriptor.serialName}") {
+        val unstructured = JsonPrimitive(text).takeIf { serializer.descriptor.kind == PrimitiveKind.STRING }
+        val content = requireNotNull(structuredContent ?: unstructured) { "it is missing" }
+        val wrapped = (content as? JsonObject)?.get("result")?.takeIf { OutputSchema(serializer.descriptor).isWrapped }
+        values.decodeFromJsonElement(serializer, wrapped ?: content)
     }
 }

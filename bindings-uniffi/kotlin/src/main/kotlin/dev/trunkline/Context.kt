@@ -113,7 +113,9 @@ public class Context internal constructor(internal val ticket: ULong, private va
         val params = objectOf("message" to message, "requestedSchema" to schemaOf(serializer.descriptor))
         val result: ElicitResult = decoded(requester.request(Methods.ELICIT, params, RequestOptions().apply(options)))
         if (result.action != ElicitAction.ACCEPT) return null
-        return values.decodeFromJsonElement(serializer, result.content ?: NOTHING)
+        return received("the response is not that of the form") {
+            values.decodeFromJsonElement(serializer, result.content ?: NOTHING)
+        }
     }
 
     /** Runs the rest of a request, for middleware. */

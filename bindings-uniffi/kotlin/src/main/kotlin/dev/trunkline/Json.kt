@@ -45,7 +45,14 @@ internal fun JsonObject.with(vararg members: Pair<String, Any?>): JsonObject = J
 /** Options, or another class of the core, as an object. */
 internal inline fun <reified T> encoded(value: T): JsonObject = json.encodeToJsonElement(value) as JsonObject
 
-internal inline fun <reified T> decoded(element: JsonElement): T = json.decodeFromJsonElement(element)
+internal inline fun <reified T> decoded(element: JsonElement): T = received { json.decodeFromJsonElement(element) }
+
+/** Reads what a peer has sent. */
+internal inline fun <T> received(problem: String = "a message of the peer is not valid", read: () -> T): T = try {
+    read()
+} catch (error: IllegalArgumentException) {
+    throw TransportException("$problem: ${error.message}", cause = error)
+}
 
 internal fun JsonObject.string(name: String): String? = (this[name] as? JsonPrimitive)?.contentOrNull
 

@@ -5,6 +5,7 @@ import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.CoroutineStart
 import kotlinx.coroutines.awaitCancellation
 import kotlinx.coroutines.cancelAndJoin
+import kotlinx.coroutines.channels.Channel
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.flow.first
@@ -213,6 +214,43 @@ class CallsTest {
     }) { client ->
         assertEquals("Hello, Ada!", client.callTool<Greeting?>("greet", arguments("""{"name": "Ada"}"""))?.text)
         assertNull(client.callTool<Greeting?>("greet", arguments("""{"name": "Alan"}""")))
+    }
+
+    @Serializable
+    class Settings(val size: Int = 7)
+
+    @Test
+    fun `a result without structured content is no class`() = test({ tool("unstructured") { Settings(99) } }) { client ->
+        val missing = assertFailsWith<TransportException> { client.callTool<Settings>("unstructured") }
+        assertTrue("it is missing" in missing.message.orEmpty())
+    }
+
+    /** A server whose results do not fit. */
+    private class Misfit : Transport {
+        private val replies = Channel<String>(Channel.UNLIMITED)
+
+        override suspend fun connect() = Unit
+
+        override suspend fun send(message: String) {
+            val request = Json.parseToJsonElement(message).jsonObject
+            val opened = """{"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "misfit", "version": "1"}}"""
+            val result = if (request["method"] == JsonPrimitive("initialize")) opened else """{"content": [], "isError": "yes"}"""
+            request["id"]?.let { replies.send("""{"jsonrpc": "2.0", "id": $it, "result": $result}""") }
+        }
+
+        override suspend fun receive(): String = replies.receive()
+
+        override suspend fun close() = Unit
+    }
+
+    @Test
+    fun `what a peer sends must fit`() = runBlocking {
+        withTimeout(20.seconds) {
+            Client.connect(Misfit()) { revision = RevisionChoice.LEGACY }.use { client ->
+                val wrong = assertFailsWith<TransportException> { client.callTool("wrong") }
+                assertTrue("isError" in wrong.message.orEmpty(), wrong.message)
+            }
+        }
     }
 
     @Test

@@ -18,7 +18,7 @@ public final class ClientTask implements AutoCloseable, Iterable<Task> {
 
   ClientTask(JvmStream stream) {
     this.stream = stream;
-    state = Mapper.read(stream.getResult(), Task.class);
+    state = Futures.read(stream.getResult(), Task.class);
   }
 
   /** Returns the latest known state; null if the server didn't create a task. */

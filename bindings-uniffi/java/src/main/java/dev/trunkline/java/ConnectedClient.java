@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -151,6 +152,12 @@ public abstract class ConnectedClient extends ClientOperations implements AutoCl
     return described;
   }
 
+  /** Reads the structured content of a result. */
+  static <R> R structured(Type type, Supplier<R> read) {
+    var problem = "the structured content is not that of " + type.getTypeName();
+    return Futures.received(problem, read);
+  }
+
   private <R> R callTool(String name, @Nullable Object arguments, Type type) {
     var members = arguments == null ? null : Mapper.objectOf(Mapper.write(arguments));
     var result = callTool(name, members);
@@ -159,24 +166,20 @@ public abstract class ConnectedClient extends ClientOperations implements AutoCl
       throw new ToolException(text);
     }
     var content = result.structuredContent();
-    var value = content;
-    if (Schema.isWrapped(type) && content instanceof Map<?, ?> map && map.containsKey("result")) {
-      value = map.get("result");
-    }
+    var value =
+        Schema.isWrapped(type) && content instanceof Map<?, ?> map && map.containsKey("result")
+            ? map.get("result")
+            : content;
     if (type == String.class && !(value instanceof String)) {
       return Mapper.read(text, type);
     }
-    try {
-      if (content == null) {
-        throw new IllegalArgumentException("it is missing");
-      }
-      return Mapper.read(value, type);
-    } catch (IllegalArgumentException reason) {
-      throw new TransportException(
-          "the structured content is not that of "
-              + type.getTypeName()
-              + ": "
-              + reason.getMessage());
-    }
+    return structured(
+        type,
+        () -> {
+          if (content == null) {
+            throw new IllegalArgumentException("it is missing");
+          }
+          return Mapper.read(value, type);
+        });
   }
 }

@@ -145,7 +145,7 @@ public final class Context extends ClientRequests {
         ElicitResult.class,
         result ->
             result.action().equals(ElicitAction.ACCEPT)
-                ? Mapper.read(result.content(), form)
+                ? Futures.read(result.content(), form)
                 : null);
   }
 

@@ -7,6 +7,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** Waits for futures, and converts them. */
@@ -28,13 +29,27 @@ final class Futures {
 
   /** A future of a model. Cancelling it cancels the request. */
   static <T> CompletableFuture<T> map(CompletableFuture<@Nullable Object> reply, Class<T> type) {
-    return map(reply, json -> type == Void.class ? null : Mapper.read(json, type));
+    return map(reply, json -> type == Void.class ? null : read(json, type));
   }
 
   /** A future of a member of a model. */
   static <T, R> CompletableFuture<R> map(
       CompletableFuture<@Nullable Object> reply, Class<T> type, Function<T, R> member) {
-    return map(reply, json -> member.apply(Mapper.read(json, type)));
+    return map(reply, json -> member.apply(read(json, type)));
+  }
+
+  /** Reads a message of a peer. */
+  static <T> T read(@Nullable Object json, Class<T> type) {
+    return received("a message of the peer is not valid", () -> Mapper.read(json, type));
+  }
+
+  /** Reads what a peer has sent. */
+  static <T extends @Nullable Object> T received(String problem, Supplier<T> read) {
+    try {
+      return read.get();
+    } catch (IllegalArgumentException reason) {
+      throw new TransportException(problem + ": " + reason.getMessage());
+    }
   }
 
   static <T, R> CompletableFuture<R> map(

@@ -76,7 +76,8 @@ public final class Jackson {
   public <T> T callTool(
       ConnectedClient client, String name, @Nullable Object arguments, Class<T> result) {
     var given = arguments == null ? null : mapper.convertValue(arguments, OBJECT);
-    return mapper.convertValue(client.callTool(name, given, Map.class), result);
+    var content = client.callTool(name, given, Map.class);
+    return ConnectedClient.structured(result, () -> mapper.convertValue(content, result));
   }
 
   /** Returns the JSON Schema of a type. */

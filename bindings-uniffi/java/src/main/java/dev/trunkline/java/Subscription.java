@@ -18,7 +18,7 @@ public final class Subscription implements AutoCloseable, Iterable<Change> {
 
   /** Returns the part of the filter that the server accepted. */
   public SubscriptionFilter honoured() {
-    return Mapper.read(stream.getResult(), SubscriptionFilter.class);
+    return Futures.read(stream.getResult(), SubscriptionFilter.class);
   }
 
   /** Returns a future of the next change; of null once the subscription has ended. */

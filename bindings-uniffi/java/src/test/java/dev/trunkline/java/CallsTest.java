@@ -2,6 +2,7 @@ package dev.trunkline.java;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -12,9 +13,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
@@ -555,6 +559,49 @@ class CallsTest {
           assertFalse(client.callTool("circle", Map.of("radius", 1)).isError());
           assertTrue(client.callTool("circle", Map.of("radius", 1, "type", "Square")).isError());
         });
+  }
+
+  /** A server whose results do not fit. */
+  private static final class Misfit implements Transport {
+    private final BlockingQueue<String> replies = new LinkedBlockingQueue<>();
+
+    @Override
+    public void connect() {}
+
+    @Override
+    public void send(String message) {
+      var request = (Map<?, ?>) Json.parse(message);
+      if (request.containsKey("id")) {
+        var info = Map.of("name", "misfit", "version", "1");
+        var result =
+            "initialize".equals(request.get("method"))
+                ? Map.of(
+                    "protocolVersion", "2025-11-25", "capabilities", Map.of(), "serverInfo", info)
+                : Map.of("content", List.of(), "isError", "yes");
+        replies.add(
+            Json.write(Map.of("jsonrpc", "2.0", "id", request.get("id"), "result", result)));
+      }
+    }
+
+    @Override
+    public String receive() throws InterruptedException {
+      return replies.take();
+    }
+
+    @Override
+    public void close() {}
+  }
+
+  @Test
+  void whatAPeerSendsMustFit() {
+    Consumer<ClientOptions> legacy = options -> options.revision(RevisionChoice.LEGACY);
+    try (var client = Client.connect(Target.transport(new Misfit()), legacy)) {
+      var wrong = assertThrows(TransportException.class, () -> client.callTool("wrong"));
+      assertTrue(wrong.getMessage().contains("isError: it must be a boolean"), wrong.getMessage());
+      var failed =
+          assertThrows(CompletionException.class, () -> client.callToolAsync("wrong").join());
+      assertInstanceOf(TransportException.class, failed.getCause());
+    }
   }
 
   @Test

@@ -82,6 +82,9 @@ class JacksonTest {
         place.days = 3;
         var weather = jackson.callTool(client, "forecast", place, Weather.class);
         assertEquals(new Weather("Rain in Oslo", 3.0, null), weather);
+        assertThrows(
+            TransportException.class,
+            () -> jackson.callTool(client, "forecast", place, Place.class));
       }
     }
   }

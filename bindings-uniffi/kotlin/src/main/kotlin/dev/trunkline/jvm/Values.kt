@@ -2,6 +2,7 @@ package dev.trunkline.jvm
 
 import dev.trunkline.json
 import dev.trunkline.jsonOf
+import dev.trunkline.received
 import kotlinx.serialization.json.JsonArray
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonNull
@@ -13,17 +14,20 @@ import kotlinx.serialization.json.booleanOrNull
 internal object Values {
     /** @throws IllegalArgumentException if the text is not JSON. */
     @JvmStatic
-    public fun parse(text: String): Any? = plain(json.parseToJsonElement(text))
+    public fun parse(text: String): Any? = valueOf(json.parseToJsonElement(text))
 
     /** The text of a value. */
     @JvmStatic
     public fun write(value: Any?): String = jsonOf(value).toString()
 }
 
-internal fun plain(element: JsonElement): Any? = when (element) {
+/** What a peer has sent. */
+internal fun plain(element: JsonElement): Any? = received { valueOf(element) }
+
+private fun valueOf(element: JsonElement): Any? = when (element) {
     JsonNull -> null
-    is JsonObject -> element.mapValuesTo(LinkedHashMap(element.size * 2)) { plain(it.value) }
-    is JsonArray -> element.mapTo(ArrayList(element.size), ::plain)
+    is JsonObject -> element.mapValuesTo(LinkedHashMap(element.size * 2)) { valueOf(it.value) }
+    is JsonArray -> element.mapTo(ArrayList(element.size), ::valueOf)
     is JsonPrimitive -> if (element.isString) element.content else element.booleanOrNull ?: numberOf(element)
 }
 
