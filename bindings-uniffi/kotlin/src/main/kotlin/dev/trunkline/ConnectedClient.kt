@@ -1,6 +1,8 @@
 package dev.trunkline
 
+import kotlinx.coroutines.channels.BufferOverflow
 import kotlinx.coroutines.flow.Flow
+import kotlinx.coroutines.flow.buffer
 import kotlinx.coroutines.flow.channelFlow
 import kotlinx.serialization.KSerializer
 import kotlinx.serialization.descriptors.PrimitiveKind
@@ -51,7 +53,10 @@ public abstract class ConnectedClient internal constructor(internal val connecti
     /** Changes the roots. */
     public fun setRoots(roots: List<Root>): Unit = Port.notify(handle, objectOf("roots" to roots))
 
-    /** Calls a tool, and emits its progress and then its result. Ending the collection cancels the call. */
+    /**
+     * Calls a tool, and emits its progress and then its result. If the collector is slow, reports are skipped, but not
+     * the last. Ending the collection cancels the call.
+     */
     public fun callToolFlow(name: String, arguments: JsonObject? = null, options: RequestOptions.() -> Unit = {}): Flow<ToolEvent> =
         channelFlow {
             val result =
@@ -60,7 +65,7 @@ public abstract class ConnectedClient internal constructor(internal val connecti
                     onProgress = { trySend(ToolEvent.Reported(it)) }
                 }
             send(ToolEvent.Finished(result))
-        }
+        }.buffer(KEPT_EVENTS, BufferOverflow.DROP_OLDEST)
 
     /** Subscribes to changes of resources, lists and tasks. Works on every revision. */
     public suspend fun subscribe(filter: SubscriptionFilter, options: RequestOptions.() -> Unit = {}): Subscription {
@@ -121,3 +126,5 @@ internal fun <R> CallToolResult.read(serializer: KSerializer<R>): R {
         values.decodeFromJsonElement(serializer, wrapped ?: content)
     }
 }
+
+private const val KEPT_EVENTS = 64

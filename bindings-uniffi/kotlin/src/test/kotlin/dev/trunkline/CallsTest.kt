@@ -9,6 +9,7 @@ import kotlinx.coroutines.channels.Channel
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.flow.first
+import kotlinx.coroutines.flow.onEach
 import kotlinx.coroutines.flow.toList
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
@@ -124,6 +125,21 @@ class CallsTest {
         val events = client.callToolFlow("counts").toList()
         assertEquals(1.0, assertIs<ToolEvent.Reported>(events.first()).progress.progress)
         assertEquals("done", textOf(assertIs<ToolEvent.Finished>(events.last()).result))
+    }
+
+    @Test
+    fun `a slow collector gets the last progress`() = test({
+        tool("counts") {
+            repeat(300) {
+                progress(it + 1.0)
+                delay(1)
+            }
+            "done"
+        }
+    }) { client ->
+        val events = client.callToolFlow("counts").onEach { delay(10) }.toList()
+        assertEquals(300.0, assertIs<ToolEvent.Reported>(events[events.size - 2]).progress.progress)
+        assertIs<ToolEvent.Finished>(events.last())
     }
 
     @Test
