@@ -67,11 +67,7 @@ internal class Connection(
         }
 
     /** What is currently known about the server; nothing once the connection has ended. */
-    fun describe(): JsonObject? = try {
-        Port.describe(handle)
-    } catch (_: TrunklineException) {
-        null
-    }
+    fun describe(): JsonObject? = runCatching { Port.describe(handle) }.getOrNull()
 
     /** What a function of the program, such as `onOpenUrl`, has thrown last. */
     @Volatile

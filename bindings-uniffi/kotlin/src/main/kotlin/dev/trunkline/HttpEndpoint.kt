@@ -148,11 +148,8 @@ internal class Exchange {
 
     fun close() {
         if (hasEnded || ticket == NONE) return
-        try {
-            native { Port.core.cancel(ticket, "the client has disconnected") }
-        } catch (_: TrunklineException) {
-            // It has ended meanwhile.
-        }
+        // It may have ended meanwhile.
+        runCatching { Port.core.cancel(ticket, "the client has disconnected") }
     }
 
     private fun failure(event: Event): RuntimeException? = if (event.ok) null else exceptionOf(event.body.decodeToString())

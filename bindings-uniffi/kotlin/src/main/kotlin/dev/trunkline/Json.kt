@@ -57,11 +57,7 @@ internal inline fun <T> received(problem: String = "a message of the peer is not
 internal fun JsonObject.string(name: String): String? = (this[name] as? JsonPrimitive)?.contentOrNull
 
 /** The value of a JSON text, or null if it is none. */
-internal fun parse(text: String): JsonElement? = try {
-    json.parseToJsonElement(text)
-} catch (_: SerializationException) {
-    null
-}
+internal fun parse(text: String): JsonElement? = runCatching { json.parseToJsonElement(text) }.getOrNull()
 
 /** A value that the program has passed, as JSON; [what] names it. */
 internal fun <T> written(serializer: KSerializer<T>, value: T, what: String, format: Json = values): JsonElement = try {

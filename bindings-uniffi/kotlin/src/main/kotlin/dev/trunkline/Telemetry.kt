@@ -188,20 +188,10 @@ private const val NAME = "trunkline"
 /** Whether to report requests: by default, if the program has set up OpenTelemetry. */
 internal fun isTelemetryWanted(option: Boolean?): Boolean {
     if (option == false) return false
-    val isThere =
-        try {
-            Class.forName("io.opentelemetry.api.GlobalOpenTelemetry")
-            true
-        } catch (_: ClassNotFoundException) {
-            false
-        }
+    val isThere = runCatching { Class.forName("io.opentelemetry.api.GlobalOpenTelemetry") }.isSuccess
     if (option == true && !isThere) throw InvalidArgumentException("telemetry: io.opentelemetry:opentelemetry-api is not on the class path")
     return isThere && (option == true || isSetUp())
 }
 
-private fun isSetUp(): Boolean = try {
-    GlobalOpenTelemetry.isSet()
-} catch (_: NoSuchMethodError) {
-    // An API before 1.57 cannot tell without setting itself up.
-    false
-}
+/** False with an API before 1.57, which cannot tell without setting itself up. */
+private fun isSetUp(): Boolean = runCatching { GlobalOpenTelemetry.isSet() }.getOrDefault(false)
