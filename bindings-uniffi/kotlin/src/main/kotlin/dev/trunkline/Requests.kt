@@ -62,7 +62,8 @@ internal class Requests(private val core: NativePort) {
         cancel: () -> Unit = { core.cancel(ticket, "") },
         failedLater: (RuntimeException) -> Unit = {},
     ): JsonElement {
-        val reply = of(ticket).reply
+        val request = of(ticket)
+        val reply = request.reply
         reply.invokeOnCompletion { pending.remove(ticket) }
         val event =
             try {
@@ -76,6 +77,7 @@ internal class Requests(private val core: NativePort) {
                 }
                 throw cancellation
             }
+        request.reporting?.join()
         val text = event.body.decodeToString()
         if (event.ok) return json.parseToJsonElement(text)
         // Created here and not where the event arrived, so that its stack leads to the caller.
@@ -103,9 +105,11 @@ internal class Requests(private val core: NativePort) {
 
         /** What is still to be reported; later progress replaces it. */
         private val latest = Channel<Progress>(Channel.CONFLATED)
-        private var reporting: Job? = null
 
-        @Synchronized
+        /** Ends with the last report. The reply may arrive before this starts. */
+        var reporting: Job? = null
+            private set
+
         fun report(report: (Progress) -> Unit) {
             reporting = reports.launch { for (progress in latest) callBack("onProgress") { report(progress) } }
         }
@@ -114,11 +118,9 @@ internal class Requests(private val core: NativePort) {
             latest.trySend(progress)
         }
 
-        /** Completes the reply after the last report. */
-        @Synchronized
         fun end(event: Event) {
             latest.close()
-            reporting?.invokeOnCompletion { reply.complete(event) } ?: reply.complete(event)
+            reply.complete(event)
         }
     }
 
