@@ -19,7 +19,7 @@ pub(super) fn get(context: &ActiveRequest, params: Option<&RawJson>) -> Result<R
 pub(super) fn result(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     Ok(match named(context, params)? {
         NamedTask::Here(task) => Routed::Deferred(Box::new(move |context, responder| task.fetch(context, responder))),
-        NamedTask::Elsewhere(task) => Routed::when_done(move |_| task.outcome()),
+        NamedTask::Elsewhere(task) => Routed::when_done(move |context| task.outcome(context)),
     })
 }
 

@@ -31,6 +31,11 @@ pub(super) fn raw(answer: &Value) -> Result<RawJson, ClientRequestError> {
 }
 
 impl ActiveRequest {
+    /// Returns whether client requests can be sent on its stream.
+    pub(super) fn can_ask(&self) -> bool {
+        !self.connection.is_closed() && self.reply.can_ask() && !self.cancellation.is_cancelled()
+    }
+
     /// Sends a request for input and validates its answer.
     pub(super) fn send_input_request(
         self: &Arc<Self>,

@@ -1,6 +1,7 @@
 //! Tasks that requests name: of this process, or of other workers.
 
 use super::{
+    fetches::Fetch,
     record::TaskRecord,
     stored::{StoredTasks, TAKEN_WITHIN},
     task::{Task, TaskOwner},
@@ -84,10 +85,17 @@ impl NamedTask {
 }
 
 impl TaskElsewhere {
-    /// The result or error of its request, once the task is over (TSK-20).
-    pub(in crate::server) async fn outcome(self) -> Result<RawJson, RpcError> {
-        let ended = self.stored.ended(&self.id, &self.owner).await?;
-        ended.task.outcome().ok_or_else(RpcError::internal)?
+    /// The result or error of its request, once the task is over (TSK-20). `context` is the request
+    /// for it, on whose stream the task can send its client requests.
+    pub(in crate::server) async fn outcome(self, context: Arc<ActiveRequest>) -> Result<RawJson, RpcError> {
+        let mut fetch = Fetch::begin(&self.stored, &context);
+        loop {
+            let record = self.stored.find(&self.id, &self.owner).await?;
+            if record.is_final() {
+                return record.task.outcome().ok_or_else(RpcError::internal)?;
+            }
+            fetch.wait(&record).await?;
+        }
     }
 }
 

@@ -527,6 +527,79 @@ async fn tsk_20_tsk_30_sessions_at_other_workers_wait_cancel_and_list() {
     assert_eq!(bob.ask("tasks/list", json!({})).await["result"]["tasks"], json!([]));
 }
 
+async fn is_asked(peer: &Peer) -> bool {
+    peer.rest().await.iter().any(|message| message["method"] == "elicitation/create")
+}
+
+/// Responds to the question of a task.
+async fn answer(asked: &Peer, name: &str) {
+    let question = asked.received("elicitation/create").await;
+    assert_eq!(question["params"]["message"], "Who?", "{question}");
+    assert!(question["params"]["_meta"]["io.modelcontextprotocol/related-task"]["taskId"].is_string(), "TSK-15");
+    assert!(!is_asked(asked).await, "asked once");
+    asked.send(json!({"jsonrpc": "2.0", "id": question["id"], "result": accept(json!({"name": name}))}));
+}
+
+#[tokio::test(start_paused = true)]
+async fn tsk_19_a_task_asks_on_the_stream_of_a_request_at_another_worker() {
+    let store = Shared::new();
+    let (one, other, third) = (store.worker(), store.worker(), store.worker());
+    let (alice, elsewhere, also) =
+        (one.session("alice").await, other.session("alice").await, third.session("alice").await);
+    let named = json!({"taskId": start_in_session(&alice, "ask").await});
+    let result = elsewhere.request("tasks/result", named.clone());
+    let question = elsewhere.received("elicitation/create").await;
+    // Nobody else is asked the same, wherever they wait.
+    let (here, there) = (alice.request("tasks/result", named.clone()), also.request("tasks/result", named.clone()));
+    tokio::time::sleep(12 * SECOND).await;
+    for peer in [&alice, &elsewhere, &also] {
+        assert!(!is_asked(peer).await, "asked once");
+    }
+    assert_eq!(alice.ask("tasks/get", named).await["result"]["status"], "input_required");
+    elsewhere.send(json!({"jsonrpc": "2.0", "id": question["id"], "result": accept(json!({"name": "Ada"}))}));
+    for (peer, id) in [(&elsewhere, result), (&alice, here), (&also, there)] {
+        assert!(text_of(&peer.answer(id).await).contains("Ada"));
+    }
+    // An error of the client also reaches the task.
+    let result = elsewhere.request("tasks/result", json!({"taskId": start_in_session(&alice, "ask").await}));
+    let question = elsewhere.received("elicitation/create").await;
+    let refusal = json!({"code": -32000, "message": "nobody is there"});
+    elsewhere.send(json!({"jsonrpc": "2.0", "id": question["id"], "error": refusal}));
+    let refused = elsewhere.answer(result).await;
+    assert!(refused.to_string().contains("nobody is there"), "{refused}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn tsk_19_a_question_whose_stream_or_worker_is_lost_goes_to_who_waits_elsewhere() {
+    let store = Shared::new();
+    let (one, other, third) = (store.worker(), store.worker(), store.worker());
+    let (alice, elsewhere, also) =
+        (one.session("alice").await, other.session("alice").await, third.session("alice").await);
+    let named = json!({"taskId": start_in_session(&alice, "ask").await});
+    elsewhere.request("tasks/result", named.clone());
+    elsewhere.received("elicitation/create").await;
+    let result = also.request("tasks/result", named.clone());
+    elsewhere.connection.close();
+    answer(&also, "Ada").await;
+    assert!(text_of(&also.answer(result).await).contains("Ada"));
+
+    // A worker that was given the question dies before it has an answer.
+    let task = start_in_session(&alice, "ask").await;
+    store.kept.put("worker/killed/lease", "", 20 * SECOND).await.unwrap();
+    let record = store.kept.get(&format!("task/{task}")).await.unwrap().unwrap();
+    let worker = serde_json::from_str::<Value>(&record).unwrap()["worker"].take();
+    let inbox = format!("worker/{}/tasks", worker.as_str().unwrap());
+    let fetch = json!({"fetch": {"task": task, "worker": "killed", "fetch": 0}});
+    store.kept.append(&inbox, &fetch.to_string(), 10, 60 * SECOND).await.unwrap();
+    tokio::time::sleep(SECOND).await;
+    let result = alice.request("tasks/result", json!({"taskId": task}));
+    tokio::time::sleep(12 * SECOND).await;
+    assert!(!is_asked(&alice).await, "its lease counts");
+    tokio::time::sleep(12 * SECOND).await;
+    answer(&alice, "Bob").await;
+    assert!(text_of(&alice.answer(result).await).contains("Bob"));
+}
+
 #[tokio::test(start_paused = true)]
 async fn tkx_18_answers_reach_a_task_by_any_worker() {
     let store = Shared::new();

@@ -85,8 +85,23 @@ struct OpenInputRequest {
     request: InputRequest,
     timeout: RequestTimeout,
     on_response: Box<dyn FnOnce(Result<Value, ClientRequestError>) + Send>,
-    /// In the legacy era: whether it has been sent.
-    sent: bool,
+    /// In the legacy era: who has sent it.
+    sender: Option<Sender>,
+}
+
+/// Who has sent a client request.
+#[derive(Clone)]
+pub(super) enum Sender {
+    /// A request for the result in this process.
+    Here,
+    /// One at another worker.
+    Worker(String),
+}
+
+impl OpenInputRequest {
+    fn is_sent_by(&self, worker: &str) -> bool {
+        matches!(&self.sender, Some(Sender::Worker(sender)) if sender == worker)
+    }
 }
 
 struct Fetcher {
@@ -127,6 +142,16 @@ impl TaskState {
         let requests = self.open_requests.iter().map(|(key, open)| (key.clone(), open.request.to_json()));
         self.view.set_requests(requests.collect());
         self.view.touch(now);
+    }
+
+    /// The client requests that nobody has sent yet, for this sender.
+    fn take_unsent(&mut self, sender: &Sender) -> Vec<(String, InputRequest, RequestTimeout)> {
+        let unsent = self.open_requests.iter_mut().filter(|(_, open)| open.sender.is_none());
+        let take = |(key, open): (&String, &mut OpenInputRequest)| {
+            open.sender = Some(sender.clone());
+            (key.clone(), open.request.clone(), open.timeout)
+        };
+        unsent.map(take).collect()
     }
 }
 
@@ -400,7 +425,7 @@ impl Task {
             if self.is_of_session() {
                 self.relate(&mut request.params);
             }
-            state.open_requests.insert(key.clone(), OpenInputRequest { request, timeout, on_response, sent: false });
+            state.open_requests.insert(key.clone(), OpenInputRequest { request, timeout, on_response, sender: None });
             state.requests_changed(self.runtime.unix_time());
             key
         };
@@ -426,19 +451,9 @@ impl Task {
     fn send_open_requests(self: &Arc<Self>) {
         let (context, open_requests) = {
             let mut state = self.state.lock();
-            let is_open = |fetcher: &&Fetcher| {
-                let ActiveRequest { connection, reply, cancellation, .. } = &*fetcher.context;
-                !connection.is_closed() && reply.can_ask() && !cancellation.is_cancelled()
-            };
-            let fetcher = state.fetchers.iter().find(is_open);
+            let fetcher = state.fetchers.iter().find(|fetcher| fetcher.context.can_ask());
             let Some(context) = fetcher.map(|fetcher| Arc::clone(&fetcher.context)) else { return };
-            let unsent = state.open_requests.iter_mut().filter(|(_, open)| !open.sent);
-            let open_requests: Vec<_> = unsent
-                .map(|(key, open)| {
-                    open.sent = true;
-                    (key.clone(), open.request.clone(), open.timeout)
-                })
-                .collect();
+            let open_requests = state.take_unsent(&Sender::Here);
             (context, open_requests)
         };
         for (key, request, timeout) in open_requests {
@@ -451,12 +466,33 @@ impl Task {
         }
     }
 
+    /// The client requests that nobody has sent yet, for another worker.
+    pub(super) fn take_unsent(&self, sender: &Sender) -> Vec<(String, InputRequest, RequestTimeout)> {
+        self.state.lock().take_unsent(sender)
+    }
+
+    /// Returns whether another worker has sent an open client request.
+    pub(super) fn is_sent_by(&self, worker: &str) -> bool {
+        self.state.lock().open_requests.values().any(|open| open.is_sent_by(worker))
+    }
+
+    /// The open client request with this key, or any, that another worker should have sent is sent
+    /// by somebody else, now or later.
+    pub(super) fn not_sent_by(self: &Arc<Self>, worker: &str, key: Option<&str>) {
+        for (name, open) in &mut self.state.lock().open_requests {
+            if open.is_sent_by(worker) && key.is_none_or(|key| key == name) {
+                open.sender = None;
+            }
+        }
+        self.send_open_requests();
+    }
+
     /// A request whose stream was lost is sent on another one, now or later.
     fn answered_or_unsent(self: &Arc<Self>, key: &str, answer: Result<Value, ClientRequestError>) {
         match answer {
             Err(ClientRequestError::Cancelled | ClientRequestError::Closed | ClientRequestError::NotReachable) => {
                 if let Some(open) = self.state.lock().open_requests.get_mut(key) {
-                    open.sent = false;
+                    open.sender = None;
                 }
                 self.send_open_requests();
             }
@@ -480,12 +516,15 @@ impl Task {
     /// so are responses of the wrong type.
     pub(in crate::server) fn update(self: &Arc<Self>, responses: Map<String, Value>) {
         for (key, response) in responses {
-            let request = self.state.lock().open_requests.get(&key).map(|open| open.request.clone());
-            let Some(request) = request else { continue };
-            match request.read(Answer::Given(response)) {
-                Err(ClientRequestError::Suspended) => {}
-                answer => self.answered(&key, answer),
-            }
+            self.take_answer(&key, Answer::Given(response));
+        }
+    }
+
+    pub(super) fn take_answer(self: &Arc<Self>, key: &str, answer: Answer) {
+        let request = self.state.lock().open_requests.get(key).map(|open| open.request.clone());
+        match request.map(|request| request.read(answer)) {
+            None | Some(Err(ClientRequestError::Suspended)) => {}
+            Some(answer) => self.answered(key, answer),
         }
     }
 

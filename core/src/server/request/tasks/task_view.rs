@@ -110,6 +110,11 @@ impl TaskView {
         }
     }
 
+    /// The keys of the client requests that it waits for.
+    pub(super) fn request_keys(&self) -> Vec<String> {
+        self.members["inputRequests"].as_object().into_iter().flat_map(|requests| requests.keys().cloned()).collect()
+    }
+
     /// Starts another run.
     pub(super) fn restart(&mut self, now: Duration) {
         self.set_status(TaskStatus::Working);

@@ -1,0 +1,190 @@
+//! Requests for the result of a task at other workers than its own. The worker of the task lets
+//! them send its client requests (TSK-19).
+
+use super::{
+    record::TaskRecord,
+    stored::{LOOK, RENEWAL, StoredTasks, TaskMessage},
+    task::{Sender, Task},
+};
+use crate::{
+    engine::{RequestTimeout, later},
+    protocol::RpcError,
+    server::{
+        handlers::{Answer, ClientRequestError, InputKind, InputRequest},
+        request::active_request::ActiveRequest,
+    },
+    sync::Mutex,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Weak},
+    time::{Duration, Instant},
+};
+
+/// Delay before a client's answer is passed on again, after the store failed.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// The pending requests at this worker for results of tasks elsewhere.
+#[derive(Default)]
+pub(super) struct Fetches(Mutex<FetchTable>);
+
+#[derive(Default)]
+struct FetchTable {
+    next: u64,
+    pending: BTreeMap<u64, Weak<ActiveRequest>>,
+}
+
+/// A pending request for the result of a task elsewhere.
+pub(super) struct Fetch {
+    stored: Arc<StoredTasks>,
+    context: Arc<ActiveRequest>,
+    number: u64,
+    /// The keys of the client requests that it last offered to send, and when it offers that again.
+    offered: Option<(Vec<String>, Instant)>,
+}
+
+/// A client request of a task, which another worker sends.
+#[derive(Serialize, Deserialize)]
+pub(super) struct ForwardedRequest {
+    /// The number of the request for the result, at the worker that sends it.
+    fetch: u64,
+    of: RequestOfTask,
+    kind: InputKind,
+    params: Value,
+    timeout: Duration,
+    max: Duration,
+}
+
+/// Which request of which task it is.
+#[derive(Clone, Serialize, Deserialize)]
+struct RequestOfTask {
+    task: String,
+    key: String,
+    /// The worker of the task.
+    worker: String,
+}
+
+impl Fetch {
+    pub(super) fn begin(stored: &Arc<StoredTasks>, context: &Arc<ActiveRequest>) -> Self {
+        let mut table = stored.fetches().0.lock();
+        let number = table.next;
+        table.next += 1;
+        table.pending.insert(number, Arc::downgrade(context));
+        drop(table);
+        Self { stored: Arc::clone(stored), context: Arc::clone(context), number, offered: None }
+    }
+
+    /// Waits before the next look at the task. If it waits for input, first offers to its worker to
+    /// send its client requests.
+    pub(super) async fn wait(&mut self, record: &TaskRecord) -> Result<(), RpcError> {
+        let runtime = Arc::clone(self.stored.runtime());
+        let keys = record.task.request_keys();
+        let is_offered = |(before, until): &(Vec<String>, Instant)| *before == keys && runtime.now() < *until;
+        if !keys.is_empty() && self.context.can_ask() && !self.offered.as_ref().is_some_and(is_offered) {
+            // Offered again, because whoever sends them now may lose its stream.
+            self.offered = Some((keys, later(runtime.now(), RENEWAL)));
+            let (task, worker) = (record.id().to_owned(), self.stored.worker().to_owned());
+            self.stored.send(&record.worker, &TaskMessage::Fetch { task, worker, fetch: self.number }).await?;
+        }
+        runtime.sleep_until(later(runtime.now(), LOOK)).await;
+        Ok(())
+    }
+}
+
+impl Drop for Fetch {
+    fn drop(&mut self) {
+        self.stored.fetches().0.lock().pending.remove(&self.number);
+    }
+}
+
+impl StoredTasks {
+    /// Lets a request for the result, at another worker, send the client requests that nobody has
+    /// sent yet.
+    pub(super) fn send_elsewhere(self: &Arc<Self>, task: &Arc<Task>, worker: String, fetch: u64) {
+        let unsent = task.take_unsent(&Sender::Worker(worker.clone()));
+        if unsent.is_empty() {
+            return;
+        }
+        let (this, task) = (Arc::clone(self), Arc::clone(task));
+        self.runtime().spawn(Box::pin(async move {
+            for (key, InputRequest { kind, params }, RequestTimeout { timeout, max }) in unsent {
+                let of =
+                    RequestOfTask { task: task.id().to_owned(), key: key.clone(), worker: this.worker().to_owned() };
+                let forwarded = ForwardedRequest { fetch, of, kind, params, timeout, max };
+                if this.send(&worker, &TaskMessage::Send(forwarded)).await.is_err() {
+                    task.not_sent_by(&worker, Some(&key));
+                }
+            }
+            let (this, task) = (Arc::downgrade(&this), Arc::downgrade(&task));
+            watch_sender(this, task, worker).await;
+        }));
+    }
+
+    /// Sends a client request of a task of another worker, on the stream of a request for its
+    /// result.
+    pub(super) fn send_here(self: &Arc<Self>, forwarded: ForwardedRequest) {
+        let ForwardedRequest { fetch, of, kind, params, timeout, max } = forwarded;
+        let context = self.fetches().0.lock().pending.get(&fetch).and_then(Weak::upgrade);
+        let stored = Arc::downgrade(self);
+        let pass_on = move |answer| {
+            if let Some(stored) = stored.upgrade() {
+                stored.pass_on(of, answer, timeout);
+            }
+        };
+        let sent = match context.filter(|context| context.can_ask()) {
+            Some(context) => {
+                let (timeout, request) = (RequestTimeout { timeout, max }, InputRequest { kind, params });
+                context.send_input_request(timeout, &request, Box::new(pass_on.clone())).map(drop)
+            }
+            None => Err(ClientRequestError::NotReachable),
+        };
+        if let Err(error) = sent {
+            pass_on(Err(error));
+        }
+    }
+
+    /// Passes a client's answer to the worker of the task, which waits for it at most this long.
+    fn pass_on(self: Arc<Self>, of: RequestOfTask, answer: Result<Value, ClientRequestError>, limit: Duration) {
+        let RequestOfTask { task, key, worker } = of;
+        let answer = match answer {
+            Ok(value) => Answer::Given(value),
+            Err(ClientRequestError::Refused(error)) => Answer::Refused(error),
+            Err(ClientRequestError::Invalid(problem)) => Answer::Unfit(problem),
+            Err(ClientRequestError::Cancelled | ClientRequestError::Closed | ClientRequestError::NotReachable) => {
+                let message = TaskMessage::NotSent { task, key, worker: self.worker().to_owned() };
+                return self.send_within(worker, message, limit);
+            }
+            // The worker of the task has begun to wait earlier, so it has given up by now.
+            Err(ClientRequestError::Timeout | ClientRequestError::Suspended) => return,
+        };
+        self.send_within(worker, TaskMessage::Answer { task, key, answer }, limit);
+    }
+
+    /// Sends a message to a worker once the store is available.
+    fn send_within(self: Arc<Self>, worker: String, message: TaskMessage, limit: Duration) {
+        let runtime = Arc::clone(self.runtime());
+        let until = later(runtime.now(), limit);
+        Arc::clone(&runtime).spawn(Box::pin(async move {
+            while self.send(&worker, &message).await.is_err() && runtime.now() < until {
+                runtime.sleep_until(later(runtime.now(), PAUSE)).await;
+            }
+        }));
+    }
+}
+
+/// Lets others send the client requests that a worker had sent when it died.
+async fn watch_sender(stored: Weak<StoredTasks>, task: Weak<Task>, worker: String) {
+    loop {
+        let Some(runtime) = stored.upgrade().map(|stored| Arc::clone(stored.runtime())) else { return };
+        runtime.sleep_until(later(runtime.now(), RENEWAL)).await;
+        let (Some(stored), Some(task)) = (stored.upgrade(), task.upgrade()) else { return };
+        if !task.is_sent_by(&worker) {
+            return;
+        }
+        if matches!(stored.lives(&worker).await, Ok(false)) {
+            return task.not_sent_by(&worker, None);
+        }
+    }
+}
