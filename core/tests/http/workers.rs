@@ -364,6 +364,37 @@ async fn what_a_client_answers_and_cancels_at_any_process_reaches_its_call() {
     eventually("it still runs", || a.ends.dropped.load(std::sync::atomic::Ordering::SeqCst) == 1).await;
 }
 
+/// Where the task runs, where its result is asked for, and where the answer comes in differ.
+#[tokio::test]
+async fn tsk_19_a_task_asks_on_the_stream_of_a_request_for_its_result_at_any_process() {
+    let [a, b, c] = workers().await;
+    let ask = async |ctx: Context| {
+        let question = ElicitParams::form("Which word?", FormSchema::new().required("word", Field::text()));
+        Ok::<_, ToolError>(json!(ctx.elicit(question).await?.content).to_string())
+    };
+    for fixture in [&a, &b, &c] {
+        fixture.server.add_tool(Tool::new("ask-task", "Asks.", ask).task(TaskSupport::Required)).unwrap();
+    }
+    let mut open = initialize("2025-11-25");
+    open["params"]["capabilities"] = json!({"elicitation": {}});
+    let id = c.post(&[], &open).await.header("mcp-session-id").unwrap().to_owned();
+    c.post(&[("Mcp-Session-Id", &id)], &notification("notifications/initialized")).await;
+    let task = json!({"name": "ask-task", "arguments": {}, "task": {}});
+    let task = a.ask_in(&id, "tools/call", task).await.json()["result"]["task"]["taskId"].clone();
+    let body = json!({"jsonrpc": "2.0", "id": 7, "method": "tasks/result", "params": {"taskId": task}});
+    let fetch = b.ask("POST").json(&body).header("Mcp-Session-Id", &id).header("Connection", "close");
+    let mut stream = fetch.start().await;
+    stream.until("elicitation/create").await;
+    let text = stream.text();
+    let data = text.lines().filter_map(|line| line.strip_prefix("data: {")).next_back().unwrap();
+    let asked: Value = serde_json::from_str(&format!("{{{data}")).unwrap();
+    let result = json!({"action": "accept", "content": {"word": "yes"}});
+    let answer = json!({"jsonrpc": "2.0", "id": asked["id"], "result": result});
+    assert_eq!(c.post(&[("Mcp-Session-Id", &id)], &answer).await.status, 202);
+    let events = stream.finish().await.events();
+    assert_eq!(events.last().unwrap()["result"]["content"][0]["text"], r#"{"word":"yes"}"#, "{events:?}");
+}
+
 #[tokio::test]
 async fn http_38_a_call_is_read_on_at_any_process() {
     let [a, b, c] = workers().await;
