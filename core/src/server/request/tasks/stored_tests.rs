@@ -601,6 +601,23 @@ async fn tsk_19_a_question_whose_stream_or_worker_is_lost_goes_to_who_waits_else
 }
 
 #[tokio::test(start_paused = true)]
+async fn tsk_19_an_answer_at_another_worker_outlasts_a_failure_of_the_store() {
+    let store = Shared::new();
+    let (one, other) = (store.worker(), store.worker());
+    let (alice, elsewhere) = (one.session("alice").await, other.session("alice").await);
+    let named = json!({"taskId": start_in_session(&alice, "ask").await});
+    elsewhere.request("tasks/result", named.clone());
+    let question = elsewhere.received("elicitation/create").await;
+    store.store.set_away(true);
+    elsewhere.send(json!({"jsonrpc": "2.0", "id": question["id"], "result": accept(json!({"name": "Ada"}))}));
+    tokio::time::sleep(3 * SECOND).await;
+    assert_eq!(alice.ask("tasks/get", named.clone()).await["result"]["status"], "input_required");
+    store.store.set_away(false);
+    assert!(text_of(&alice.ask("tasks/result", named).await).contains("Ada"));
+    assert!(!is_asked(&alice).await, "asked once");
+}
+
+#[tokio::test(start_paused = true)]
 async fn tkx_18_answers_reach_a_task_by_any_worker() {
     let store = Shared::new();
     let (one, other) = (store.worker(), store.worker());
