@@ -434,6 +434,11 @@ impl Connection {
 
     fn open_subscription(self: &Arc<Self>, started: StartedCall, filter: ListenFilter) {
         let StartedCall { call: IncomingCall { key, id, info, .. }, reply, telemetry } = started;
+        // It may have been cancelled while a hook decided.
+        if self.is_closed() || !self.conversation.lock().is_open(key) {
+            telemetry.end(OperationEnd::cancelled);
+            return reply.send(OutgoingMessage::Abandoned);
+        }
         let client = client_of(&info, &reply);
         let client_capabilities = info.client_capabilities;
         let stream: Reply = Arc::new(ObservedStream { connection: Arc::downgrade(self), client_capabilities, reply });

@@ -184,6 +184,22 @@ async fn sub_02_a_stream_has_no_changes_of_resources_that_its_client_does_not_se
     }
 }
 
+/// CAN-05: nothing is sent for a stream that was cancelled before a hook has decided.
+#[tokio::test(start_paused = true)]
+async fn can_05_a_stream_that_is_cancelled_while_a_hook_decides_is_not_acknowledged() {
+    let slow = || async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        true
+    };
+    let resource = Resource::new("a://slow", "r", async || "text").visible(slow);
+    let peer = Peer::of(&server().add_resource(resource).build());
+    let filter = json!({"notifications": {"resourceSubscriptions": ["a://slow"]}});
+    let id = peer.request("subscriptions/listen", modern(filter, json!({})));
+    peer.send(json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}));
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(peer.rest().await, [] as [Value; 0]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn pag_05_pages_of_what_a_caller_sees_are_full_and_end() {
     let server = server().options(ServerOptions::default().with_page_size(3)).build();
