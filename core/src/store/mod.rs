@@ -18,6 +18,8 @@ pub use guard::StoreGuard;
 pub use memory::ProcessStore;
 #[cfg(any(feature = "store-sqlite", feature = "store-redis"))]
 pub(crate) use operations::MAX_READ;
+#[cfg(feature = "server")]
+pub(crate) use operations::entries_to_keep;
 pub use operations::{LogEntry, Store, StoreTask};
 pub(crate) use store_choice::ChosenStore;
 pub use store_choice::StoreChoice;

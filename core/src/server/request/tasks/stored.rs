@@ -15,7 +15,7 @@ use crate::{
     race, random,
     runtime::{BoxedTask, Runtime},
     server::{handlers::Answer, options::ServerOptions, session::ConversationOpener},
-    store::{LogEntry, Store, StoreError, StoreGuard},
+    store::{LogEntry, Store, StoreError, StoreGuard, entries_to_keep},
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
@@ -31,7 +31,6 @@ const LEASE: Duration = Duration::from_secs(20);
 pub(super) const RENEWAL: Duration = Duration::from_secs(5);
 /// Maximum unread messages to a worker.
 const MAX_MESSAGES: usize = 10_000;
-const MAX_MESSAGE_BYTES: usize = 32 << 20;
 /// Maximum number of tasks of one list that are looked up concurrently: the calls of a page must
 /// not fill the queue of a store.
 const LOOKED_UP_AT_ONCE: usize = 16;
@@ -54,7 +53,7 @@ pub(in crate::server) struct StoredTasks {
     /// Opens the conversations in which tasks restart.
     opener: ConversationOpener,
     fetches: Fetches,
-    /// For work that goes on after a message was handled.
+    /// For tasks spawned while a message is handled.
     itself: Weak<Self>,
 }
 
@@ -279,8 +278,7 @@ impl StoredTasks {
 
     pub(super) async fn send(&self, worker: &str, message: &TaskMessage) -> Result<(), RpcError> {
         let text = serde_json::to_string(message).map_err(|_| RpcError::internal())?;
-        // Long messages push out earlier ones, which the worker has read long ago.
-        let max_messages = MAX_MESSAGES.min(MAX_MESSAGE_BYTES / text.len().max(1)).max(1);
+        let max_messages = entries_to_keep(MAX_MESSAGES, text.len());
         self.store.append(&inbox(worker), &text, max_messages, MESSAGE_TIME).await.map(drop).map_err(unavailable)
     }
 

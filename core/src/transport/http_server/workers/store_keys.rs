@@ -1,5 +1,6 @@
 //! The store keys of legacy-era sessions (docs/deployment.md), and the limits of the shared logs.
 
+use crate::store::entries_to_keep;
 use std::time::Duration;
 
 /// Limits of the message logs.
@@ -8,9 +9,6 @@ const KEEP_MESSAGES: Duration = Duration::from_secs(600);
 /// Limits of [`NOTIFICATIONS`]. A client that returns later is notified that everything changed.
 const MAX_NOTIFICATIONS: usize = 10_000;
 const KEEP_NOTIFICATIONS: Duration = Duration::from_secs(3600);
-
-/// Maximum size of a shared log.
-const MAX_LOG_BYTES: usize = 32 << 20;
 
 /// The log that every process reads: changes of the server, and changes of sessions that affect who
 /// is notified of them, in one global order.
@@ -51,11 +49,11 @@ pub(super) fn messages(number: u64) -> String {
 }
 
 /// The maximum number of entries of a shared log after an entry of this size is appended, and how
-/// long they are kept. Long entries push out earlier ones, which every process has read long ago.
+/// long they are kept.
 pub(super) fn bounds(log: &str, bytes: usize) -> (usize, Duration) {
     let (entries, keep_for) =
         if log == NOTIFICATIONS { (MAX_NOTIFICATIONS, KEEP_NOTIFICATIONS) } else { (MAX_MESSAGES, KEEP_MESSAGES) };
-    (entries.min(MAX_LOG_BYTES / bytes.max(1)).max(1), keep_for)
+    (entries_to_keep(entries, bytes), keep_for)
 }
 
 #[cfg(test)]
