@@ -105,6 +105,6 @@ func TestTheReasonOfACancellationMayBeAnyText(t *testing.T) {
 			t.Errorf("%q", err)
 		}
 	case <-time.After(10 * time.Second):
-		t.Error("the handler goes on")
+		t.Error("the handler was not cancelled")
 	}
 }

@@ -83,7 +83,7 @@ impl Fetch {
         let keys = record.task.request_keys();
         let is_offered = |(before, until): &(Vec<String>, Instant)| *before == keys && runtime.now() < *until;
         if !keys.is_empty() && self.context.can_ask() && !self.offered.as_ref().is_some_and(is_offered) {
-            // Offered again, because whoever sends them now may lose its stream.
+            // Offer again later: the worker that sends them now may lose its stream.
             self.offered = Some((keys, later(runtime.now(), RENEWAL)));
             let (task, worker) = (record.id().to_owned(), self.stored.worker().to_owned());
             self.stored.send(&record.worker, &TaskMessage::Fetch { task, worker, fetch: self.number }).await?;
