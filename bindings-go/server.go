@@ -95,28 +95,31 @@ func (server *Server) CheckStore(ctx context.Context) ([]string, error) {
 // SIGTERM arrives, and then closes the server. A process can do this only once. From then on,
 // standard output is standard error.
 func (server *Server) ServeStdio(ctx context.Context) error {
-	listener, err := server.listener(c.ServerListenStdio(&server.owner))
-	return server.serve(ctx, listener, err)
+	return server.serve(ctx, func() (*Listener, error) {
+		return server.listener(c.ServerListenStdio(&server.owner))
+	})
 }
 
 // ListenAndServe listens and serves until the context ends, or SIGINT or SIGTERM arrives, and then
 // closes the server.
 func (server *Server) ListenAndServe(ctx context.Context, options HTTPOptions) error {
-	listener, err := server.Listen(options)
-	return server.serve(ctx, listener, err)
+	return server.serve(ctx, func() (*Listener, error) { return server.Listen(options) })
 }
 
-func (server *Server) serve(ctx context.Context, listener *Listener, err error) error {
+func (server *Server) serve(ctx context.Context, open func() (*Listener, error)) error {
+	// Before the first call, which a signal with its default action would silently end.
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// A second signal ends the program.
+	context.AfterFunc(ctx, stop)
+	listener, err := open()
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	select {
 	case <-listener.Done():
 	case <-ctx.Done():
 	}
-	// A second signal ends the program.
-	stop()
 	defer flushLog()
 	return server.Close(context.WithoutCancel(ctx))
 }
