@@ -21,7 +21,7 @@ use trunkline::{
         describe::{Described, ObjectDescription, Type},
         error::code,
         model::{LoggingLevel, Root},
-        options::{JsonForm, MemberName, Millis, Options, Required, unknown},
+        options::{JsonForm, MemberName, Millis, Options, Required, Unparsed, unknown},
     },
     server::{
         DirectoryOptions, PromptOptions, RequestHandlerOptions, ResourceOptions, ResourceTemplateOptions,
@@ -743,7 +743,7 @@ trunkline::bridge_support::options! {
         /// subscription `next`; on a task `next`, `result`, `respond` and `cancel`.
         method: String => "method" as Required = String::new(),
         /// The parameters. The core adds `_meta`, tokens, ids and headers.
-        params: Option<RawJson> => "params" = None,
+        params: Option<RawJson> => "params" as Unparsed = None,
         /// Key that matches a handler's request for input with its answer. By default, an equal
         /// request gets the answer.
         key: Option<String> => "key" = None,

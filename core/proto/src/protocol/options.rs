@@ -4,6 +4,7 @@
 //! member that is absent or `null` gets its default; an unknown member is an error.
 
 use super::{
+    RawJson,
     describe::{Described, ObjectDescription, Presence, Type, Unit},
     fault::Fault,
     known_names::unknown_name,
@@ -82,15 +83,6 @@ pub fn unknown<E: Error>(name: &str, of: &ObjectDescription) -> E {
 #[derive(Deserialize)]
 #[serde(transparent)]
 pub struct MemberName<'a>(#[serde(borrow)] pub Cow<'a, str>);
-
-/// Reads the next value of a map in a form; `null` counts as absent.
-///
-/// # Errors
-/// If the value does not have that form; the error lists the allowed values.
-#[doc(hidden)]
-pub fn take<'de, T, F: JsonForm<T>, A: MapAccess<'de>>(map: &mut A) -> Result<Option<T>, A::Error> {
-    map.next_value_seed(OptionSeed::<T, F>(PhantomData))
-}
 
 struct OptionSeed<T, F>(PhantomData<(T, F)>);
 
@@ -178,6 +170,17 @@ pub trait JsonForm<T> {
     /// # Errors
     /// If the value does not have this form.
     fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error>;
+
+    /// Reads the next value of a map; `null` counts as absent.
+    ///
+    /// # Errors
+    /// If the value does not have this form; the error lists the allowed values.
+    fn take<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Option<T>, A::Error>
+    where
+        Self: Sized,
+    {
+        map.next_value_seed(OptionSeed::<T, Self>(PhantomData))
+    }
 
     /// Writes a value, to document a default.
     fn write(value: &T) -> Value;
@@ -317,6 +320,25 @@ impl JsonForm<u16> for PortNumber {
     }
 }
 
+/// JSON that is kept as it was written, such as numbers with more digits than a `f64` has.
+pub struct Unparsed;
+
+impl JsonForm<Option<RawJson>> for Unparsed {
+    const TYPE: Type = <Option<RawJson> as Described>::TYPE;
+
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RawJson>, D::Error> {
+        Option::deserialize(deserializer)
+    }
+
+    fn take<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Option<Option<RawJson>>, A::Error> {
+        map.next_value::<Option<RawJson>>().map(|given| given.map(Some))
+    }
+
+    fn write(value: &Option<RawJson>) -> Value {
+        <Plain as JsonForm<Option<RawJson>>>::write(value)
+    }
+}
+
 /// A value together with its JSON form.
 #[doc(hidden)]
 pub struct Formed<T, F>(pub T, PhantomData<F>);
@@ -387,7 +409,7 @@ macro_rules! options {
 
             fn set<'de, A: serde::de::MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<bool, A::Error> {
                 $($(if name == $json {
-                    if let Some(given) = $crate::protocol::options::take::<$ty, $crate::options!(@form $($form)?), A>(map)? {
+                    if let Some(given) = <$crate::options!(@form $($form)?) as $crate::protocol::options::JsonForm<$ty>>::take(map)? {
                         self.$field = given;
                     }
                     return Ok(true);

@@ -53,6 +53,28 @@ fn every_shape_becomes_what_the_contract_says() {
 }
 
 #[test]
+fn parameters_keep_their_digits() {
+    let host = Host::new();
+    let server = host.server();
+    host.tool_with(server, json!({"name": "t", "inputSchema": {"type": "object"}}), |port, event| {
+        port.complete(event.ticket, Shape::Text, bytes(event)).unwrap();
+    });
+    let connection = host.connection(server);
+    let request = |arguments: &str| {
+        let params = format!(r#"{{"name": "t", "arguments": {arguments}}}"#);
+        host.port.request(connection, format!(r#"{{"method": "tools/call", "params": {params}}}"#).as_bytes())
+    };
+    let arguments = r#"{"n":123456789012345678901234567890,"x":1.00,"text":"[[{{"}"#;
+    assert_eq!(text(&body(&host.reply(request(arguments).unwrap()))), arguments);
+    // The message, its parameters and the arguments are three levels. Records of messages add one.
+    let nested = |levels| format!(r#"{{"a": {}{}}}"#, "[".repeat(levels), "]".repeat(levels));
+    assert!(host.reply(request(&nested(124)).unwrap()).ok());
+    let refused = request(&nested(126)).unwrap_err();
+    assert_eq!(refused.kind, ErrorKind::InvalidArgument);
+    assert!(refused.message.contains("nests deeper than 128 levels"), "{}", refused.message);
+}
+
+#[test]
 fn schemas_of_values_other_than_objects_are_wrapped() {
     let host = Host::new();
     let server = host.server();
