@@ -155,7 +155,7 @@ async fn http_18_h26_15_progress_of_a_modern_call_opens_a_stream_that_ends_with_
     let answer = fixture.modern("tools/call", call_with_progress("count")).send().await;
     assert_eq!(answer.status, 200);
     assert_eq!(answer.header("x-accel-buffering"), Some("no"));
-    assert_eq!(answer.header("cache-control"), Some("no-cache"));
+    assert_eq!(answer.header("cache-control"), Some("no-cache, no-transform"));
     let events = answer.events();
     assert_eq!(events.len(), 4, "{events:?}");
     assert!(events[..3].iter().all(|event| event["method"] == "notifications/progress"));

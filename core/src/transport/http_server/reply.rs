@@ -69,7 +69,8 @@ pub(super) fn stream(events: Events) -> Response<HttpBody> {
     let mut response = Response::new(HttpBody::events(events));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, EVENT_STREAM);
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    // `no-transform` keeps compressing middleware and proxies from buffering events.
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
     headers.insert(headers::ACCEL_BUFFERING, HeaderValue::from_static("no"));
     response
 }
