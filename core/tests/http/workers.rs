@@ -421,6 +421,34 @@ async fn http_38_a_call_is_read_on_at_any_process() {
     }
 }
 
+/// The store keeps no more of a session than `replay_bytes`, for however many calls.
+#[tokio::test]
+async fn http_38_a_greedy_session_does_not_fill_the_store() {
+    let (store, few) = (store(), || HttpOptions::default().with_replay_bytes(8_000));
+    let (a, b) = (worker_with(&store, few()).await, worker_with(&store, few()).await);
+    let long = async |context: Context| {
+        context.progress(1.0, None).await;
+        "x".repeat(3_000)
+    };
+    a.server.add_tool(Tool::new("long", "Says much.", long)).unwrap();
+    let id = a.session("2025-11-25").await;
+    let mut first_of = Vec::new();
+    for number in 0..4 {
+        let params = json!({"name": "long", "arguments": {}, "_meta": {"progressToken": number}});
+        first_of.push(a.ask_in(&id, "tools/call", params).await.ids()[0].to_owned());
+    }
+    let read_after = async |last: &str| {
+        let again = b.ask("GET").header("Accept", "text/event-stream").header("Mcp-Session-Id", &id);
+        again.header("Last-Event-ID", last).send().await
+    };
+    eventually_async("it keeps the first", async || read_after(&first_of[0]).await.status == 400).await;
+    let newest = read_after(&first_of[3]).await;
+    assert_eq!(newest.events().last().unwrap()["result"]["content"][0]["text"], "x".repeat(3_000));
+    let number = first_of[0].split_once('-').unwrap().0;
+    let left = store.read(&format!("v1/session/{id}/stream/{number}"), 0, 9, Duration::ZERO).await.unwrap();
+    assert_eq!(left.iter().map(|entry| &*entry.text).collect::<Vec<_>>(), [r#""finished""#]);
+}
+
 /// A store with slow appends.
 struct SlowLogs(Arc<FaultyStore>);
 

@@ -92,18 +92,20 @@ impl Replay {
         EventId { stream, event: self.streams.get(&stream).map_or(0, |cursor| cursor.last) }
     }
 
-    /// Stores the next event of a stream.
-    pub fn keep(&mut self, stream: u64, message: &Bytes) -> EventId {
+    /// Stores the next event of a stream. Also returns the finished streams of which no event is
+    /// left.
+    pub fn keep(&mut self, stream: u64, message: &Bytes) -> (EventId, Vec<u64>) {
         let cursor = self.streams.entry(stream).or_default();
         cursor.last += 1;
         cursor.kept += 1;
         let id = EventId { stream, event: cursor.last };
         self.bytes += message.len();
         self.kept.push_back((id, message.clone()));
+        let mut forgotten = Vec::new();
         while self.kept.len() > 1 && (self.kept.len() > self.max_events || self.bytes > self.max_bytes) {
-            self.lose_oldest();
+            forgotten.extend(self.lose_oldest());
         }
-        id
+        (id, forgotten)
     }
 
     /// The total size of the stored events.
@@ -118,26 +120,30 @@ impl Replay {
         }
     }
 
-    fn lose_oldest(&mut self) {
-        let Some((id, message)) = self.kept.pop_front() else { return };
+    /// Returns the stream of the event if it is finished and no other event of it is left.
+    fn lose_oldest(&mut self) -> Option<u64> {
+        let (id, message) = self.kept.pop_front()?;
         self.bytes -= message.len();
-        if let Some(cursor) = self.streams.get_mut(&id.stream) {
-            cursor.lost = id.event;
-            cursor.kept -= 1;
-            if cursor.finished && cursor.kept == 0 {
-                self.streams.remove(&id.stream);
-            }
-        }
+        let cursor = self.streams.get_mut(&id.stream)?;
+        cursor.lost = id.event;
+        cursor.kept -= 1;
+        self.forget_if_done(id.stream).then_some(id.stream)
     }
 
-    /// Marks a stream as finished; its stored events are kept.
-    pub fn finish(&mut self, stream: u64) {
+    /// Marks a stream as finished; its stored events are kept. Returns `false` if there are none.
+    pub fn finish(&mut self, stream: u64) -> bool {
         if let Some(cursor) = self.streams.get_mut(&stream) {
             cursor.finished = true;
-            if cursor.kept == 0 {
-                self.streams.remove(&stream);
-            }
         }
+        !self.forget_if_done(stream)
+    }
+
+    fn forget_if_done(&mut self, stream: u64) -> bool {
+        let is_done = self.streams.get(&stream).is_some_and(|cursor| cursor.finished && cursor.kept == 0);
+        if is_done {
+            self.streams.remove(&stream);
+        }
+        is_done
     }
 
     /// The events of the stream after the given one; `None` if the id is unknown or some events
@@ -162,7 +168,7 @@ mod tests {
     }
 
     fn keep(replay: &mut Replay, stream: u64, text: &'static str) -> String {
-        replay.keep(stream, &Bytes::from_static(text.as_bytes())).to_string()
+        replay.keep(stream, &Bytes::from_static(text.as_bytes())).0.to_string()
     }
 
     #[test]
@@ -235,13 +241,13 @@ mod tests {
     fn finished_streams_are_forgotten_with_their_last_event() {
         let mut replay = Replay::new(2, 100);
         let (quiet, told, other) = (replay.open(), replay.open(), replay.open());
-        replay.finish(quiet);
+        assert!(!replay.finish(quiet));
         keep(&mut replay, told, "x");
-        replay.finish(told);
+        assert!(replay.finish(told));
         assert_eq!(replay.streams.len(), 2);
         assert_eq!(texts(&replay, "1-0").unwrap(), ["1-1=x"]);
         keep(&mut replay, other, "y");
-        keep(&mut replay, other, "z");
+        assert_eq!(replay.keep(other, &Bytes::from_static(b"z")).1, [told]);
         assert_eq!((replay.streams.len(), replay.kept.len(), replay.bytes), (1, 2, 2));
         assert_eq!(texts(&replay, "1-0"), None);
     }

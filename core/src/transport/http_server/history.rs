@@ -99,7 +99,7 @@ impl History {
     pub(super) fn keep(&self, stream: u64, outgoing: &OutgoingMessage) -> Option<EventId> {
         let message = outgoing.message()?;
         self.last_kept.store(self.budget.0.next_event(), Ordering::Relaxed);
-        let (id, before, now) = {
+        let ((id, forgotten), before, now) = {
             let replay = &mut self.log.lock().replay;
             let before = replay.bytes();
             (replay.keep(stream, message), before, replay.bytes())
@@ -107,18 +107,19 @@ impl History {
         self.budget.0.changed(before, now);
         if let Some(elsewhere) = &self.elsewhere {
             elsewhere.kept(id, outgoing);
+            forgotten.into_iter().for_each(|stream| elsewhere.finished(stream, false));
         }
         Some(id)
     }
 
     pub(super) fn finish(&self, stream: u64) {
-        {
+        let has_events = {
             let mut log = self.log.lock();
             log.live.remove(&stream);
-            log.replay.finish(stream);
-        }
+            log.replay.finish(stream)
+        };
         if let Some(elsewhere) = &self.elsewhere {
-            elsewhere.finished(stream);
+            elsewhere.finished(stream, has_events);
         }
     }
 

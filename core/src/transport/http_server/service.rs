@@ -119,8 +119,9 @@ impl HttpService {
         };
         let sessions = Arc::new(SessionTable::new(of_sessions));
         let nowhere: Arc<dyn Outbound> = Arc::new(Nowhere);
-        let workers =
-            (!options.stateless).then(|| Workers::of(&server, &runtime, &sessions, &nowhere, events.max(1))).flatten();
+        let workers = (!options.stateless)
+            .then(|| Workers::of(&server, &runtime, &sessions, &nowhere, (events.max(1), bytes)))
+            .flatten();
         let probed = options.health && !mounted;
         Self {
             shared: Arc::new(EndpointState {

@@ -58,20 +58,20 @@ pub(in crate::transport::http_server) struct Workers {
     server: Server,
     nowhere: Arc<dyn Outbound>,
     joined: OnceCell<()>,
-    /// Maximum number of events kept of a stream.
-    pub(super) max_events: usize,
+    /// Maximum number and bytes of the events kept of a stream.
+    pub(super) max_replay: (usize, usize),
     pub(super) recent: RecentNotifications,
 }
 
 impl Workers {
     /// Announces this server's changes to other processes through its store. Returns `None` without
-    /// a store. `max_events` is the number of events kept of a stream.
+    /// a store. `max_replay` is the number and bytes of the events kept of a stream.
     pub(in crate::transport::http_server) fn of(
         server: &Server,
         runtime: &Arc<dyn Runtime>,
         sessions: &Arc<impl ServedSessions>,
         nowhere: &Arc<dyn Outbound>,
-        max_events: usize,
+        max_replay: (usize, usize),
     ) -> Option<Arc<Self>> {
         let options = server.options();
         let stay = |error: &dyn std::fmt::Display| {
@@ -92,7 +92,7 @@ impl Workers {
             server: server.clone(),
             nowhere: Arc::clone(nowhere),
             joined: OnceCell::new(),
-            max_events,
+            max_replay,
             recent: RecentNotifications::default(),
         });
         let others: Weak<dyn Announce> = Arc::<Self>::downgrade(&workers);

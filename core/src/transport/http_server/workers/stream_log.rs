@@ -66,15 +66,18 @@ pub(in crate::transport::http_server) struct StreamLog {
 }
 
 impl StreamLog {
-    fn append(&self, stream: u64, entry: &StreamEntry, watcher: Watcher) {
+    /// `keeps` says whether earlier entries are still needed.
+    fn append(&self, stream: u64, entry: &StreamEntry, keeps: bool, watcher: Watcher) {
         let Some(workers) = self.workers.upgrade() else { return };
         let text = serde_json::to_string(entry).unwrap_or_default();
+        let (max_events, max_bytes) = workers.max_replay;
+        // The start and the end are entries, too.
+        let max_entries = max_events.min(max_bytes / text.len().max(1)).saturating_add(2);
         workers.append_soon(OutboxEntry {
             of: Some(Arc::clone(&self.session)),
             log: store_keys::stream(&self.session, stream),
             text,
-            // The start and the end are entries, too.
-            max_entries: workers.max_events.saturating_add(2),
+            max_entries: if keeps { max_entries } else { 1 },
             keep_for: if *entry == StreamEntry::Finished { KEEP_FINISHED } else { KEEP },
             wake: None,
             watcher,
@@ -90,7 +93,7 @@ impl StreamLog {
     /// is unknown.
     pub(in crate::transport::http_server) fn opened(&self, stream: u64, requests: &[RequestId]) -> BoxedTask<()> {
         let (watcher, kept) = oneshot::channel();
-        self.append(stream, &StreamEntry::Opened(requests.to_vec()), Mutex::new(Some(watcher)));
+        self.append(stream, &StreamEntry::Opened(requests.to_vec()), true, Mutex::new(Some(watcher)));
         Box::pin(async move { drop(tokio::time::timeout(SOON, kept).await) })
     }
 
@@ -99,12 +102,14 @@ impl StreamLog {
         let Some(message) = outgoing.message() else { return };
         let message = String::from_utf8_lossy(message).into_owned();
         let answers = matches!(outgoing, OutgoingMessage::Response { .. });
-        self.append(id.stream(), &StreamEntry::Event { number: id.event(), message, answers }, Watcher::default());
+        let event = StreamEntry::Event { number: id.event(), message, answers };
+        self.append(id.stream(), &event, true, Watcher::default());
     }
 
-    /// Marks a stream as finished.
-    pub(in crate::transport::http_server) fn finished(&self, stream: u64) {
-        self.append(stream, &StreamEntry::Finished, Watcher::default());
+    /// Marks a stream as finished. Its events are dropped if none is left in this process, so that
+    /// a session has no more in the store than in memory.
+    pub(in crate::transport::http_server) fn finished(&self, stream: u64, has_events: bool) {
+        self.append(stream, &StreamEntry::Finished, has_events, Watcher::default());
     }
 }
 

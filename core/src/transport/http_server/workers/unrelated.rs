@@ -62,7 +62,7 @@ impl Workers {
             of: Some(Arc::clone(session)),
             log: store_keys::events(session),
             text: message,
-            max_entries: self.max_events,
+            max_entries: self.max_replay.0,
             keep_for: self.idle.max(KEEP),
             wake: Some(wake),
             watcher: Watcher::default(),
@@ -116,7 +116,7 @@ impl SharedSession {
         &self,
         cursor: StreamPosition,
     ) -> Result<bool, StoreError> {
-        let Workers { store, recent, max_events, .. } = &*self.workers;
+        let Workers { store, recent, max_replay: (max_events, _), .. } = &*self.workers;
         if cursor.notification < self.opened {
             return Ok(false);
         }
