@@ -124,7 +124,7 @@ impl ClientInner {
             None => ("The server".to_owned(), String::new()),
         };
         let (within, invalid_frame) = (self.options.connect_timeout, self.invalid_frame_note());
-        format!("{who} did not answer within {within:?}, the connect timeout{invalid_frame}{words}")
+        format!("{who} did not answer within the connect timeout of {within:?}{invalid_frame}{words}")
     }
 
     /// The connect deadline, which is extended while the user is asked.
