@@ -485,7 +485,6 @@ mod tests {
         }
     }
 
-    /// No disk has to be filled: SQLite can limit the pages of a file.
     /// A log of large entries is read in several steps, each with at least one entry.
     #[tokio::test]
     async fn a_read_of_a_log_is_bounded_in_bytes() {
@@ -504,6 +503,7 @@ mod tests {
         assert_eq!(reads, [2, 1, 1]);
     }
 
+    /// No disk has to be filled: SQLite can limit the pages of a file.
     #[tokio::test]
     async fn a_full_disk_is_an_error_until_there_is_space() {
         let folder = Folder::new();
