@@ -1,6 +1,6 @@
 //! Fetches documents that the core itself needs: keys and metadata of authorization servers.
 
-use super::user_agent::AGENT;
+use super::{environment_certificates::trusting, user_agent::AGENT};
 use crate::{
     auth::{AuthOptionError, Authorization, AuthorizationOptions, Fetch, FetchError, JwtOptions, JwtVerifier},
     http::guard::is_loopback,
@@ -41,7 +41,9 @@ impl FetchClient {
     pub(super) fn with(&self, options: impl FnOnce(ClientBuilder) -> ClientBuilder) -> Result<Client, FetchError> {
         let client = self.0.get_or_init(|| {
             let builder = Client::builder().user_agent(AGENT).redirect(redirect::Policy::none());
-            options(builder).build().map_err(|error| format!("The HTTP client cannot be set up: {error}"))
+            trusting(options(builder), &[])
+                .build()
+                .map_err(|error| format!("The HTTP client cannot be set up: {error}"))
         });
         client.clone().map_err(FetchError)
     }

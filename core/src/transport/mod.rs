@@ -22,6 +22,8 @@ pub(crate) mod closing;
 mod config_file;
 #[cfg(any(feature = "server", feature = "client"))]
 mod entry_points;
+#[cfg(any(feature = "auth", feature = "http-client"))]
+mod environment_certificates;
 #[cfg(any(feature = "stdio", feature = "http-server"))]
 mod foreground;
 #[cfg(feature = "http-client")]

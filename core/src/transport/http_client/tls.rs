@@ -1,14 +1,12 @@
 //! The certificates and the proxy of HTTP connections.
 
 use super::{http_endpoint::HttpEndpoint, http_failure::redacted};
-use crate::http::guard::is_loopback;
+use crate::{
+    http::guard::is_loopback,
+    transport::environment_certificates::{certificates, trusting},
+};
 use hyper_util::client::proxy::matcher::Matcher;
 use reqwest::{Certificate, ClientBuilder, Identity, Proxy, Url};
-use std::path::Path;
-
-/// Environment variables for files with additional trusted certificates in PEM: that of Node, and
-/// that of OpenSSL, which Python also uses.
-const CERTIFICATE_FILES: [&str; 2] = ["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE"];
 
 /// The validated certificates and proxy of an endpoint.
 #[derive(Clone)]
@@ -62,10 +60,8 @@ impl Security {
     }
 
     /// Sets the trusted certificates.
-    pub(super) fn with_certificates(&self, mut builder: ClientBuilder) -> ClientBuilder {
-        let named = CERTIFICATE_FILES.iter().filter_map(|name| Some((*name, std::env::var_os(name)?)));
-        let named = named.filter(|(_, file)| !file.is_empty()).flat_map(|(name, file)| of_file(name, file.as_ref()));
-        builder = builder.tls_certs_merge(self.trusted.iter().cloned().chain(named));
+    pub(super) fn with_certificates(&self, builder: ClientBuilder) -> ClientBuilder {
+        let builder = trusting(builder, &self.trusted);
         match &self.identity {
             Some(identity) => builder.identity(identity.clone()),
             None => builder,
@@ -78,19 +74,4 @@ impl Security {
             None => builder,
         }
     }
-}
-
-/// Reads the certificates from a file that the environment names. As in Node, an unreadable file is
-/// not an error.
-fn of_file(name: &str, file: &Path) -> Vec<Certificate> {
-    let found = std::fs::read(file).ok().and_then(|pem| certificates(&pem));
-    found.unwrap_or_else(|| {
-        tracing::warn!(target: "trunkline::client::http", variable = name, file = %file.display(), "an environment variable names a file without PEM certificates");
-        Vec::new()
-    })
-}
-
-/// Parses certificates in PEM. Returns `None` if there are none.
-fn certificates(pem: &[u8]) -> Option<Vec<Certificate>> {
-    Certificate::from_pem_bundle(pem).ok().filter(|found| !found.is_empty())
 }

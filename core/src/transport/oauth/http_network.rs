@@ -7,7 +7,8 @@ use crate::{
     runtime::BoxedTask,
 };
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{Request, Response, Uri};
+use hyper_util::client::proxy::matcher::Matcher;
 use reqwest::{
     Client, ClientBuilder, Url,
     dns::{Addrs, Name, Resolve, Resolving},
@@ -17,13 +18,9 @@ use std::{
     sync::Arc,
 };
 
-/// Environment variables that name a proxy. The proxy connects for us, and its own address is often
-/// private.
-const PROXIES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
-
 /// Makes requests over the network, without redirects and with responses of at most 512 KiB. If
 /// only public addresses are allowed, it checks the addresses that it connects to, not only names,
-/// except behind a proxy from the environment, which resolves names itself.
+/// except where a proxy from the environment connects, which resolves names itself.
 #[derive(Clone, Default)]
 pub struct HttpNetwork {
     clients: Arc<NetworkClients>,
@@ -31,6 +28,7 @@ pub struct HttpNetwork {
 
 #[derive(Default)]
 struct NetworkClients {
+    /// For public addresses, without a proxy.
     public: FetchClient,
     anywhere: FetchClient,
     /// For this machine; never uses a proxy.
@@ -38,16 +36,20 @@ struct NetworkClients {
 }
 
 impl NetworkClients {
-    fn of(&self, access: NetworkAccess, host: HostNetwork) -> Result<Client, FetchError> {
+    fn of(&self, access: NetworkAccess, host: HostNetwork, is_proxied: bool) -> Result<Client, FetchError> {
         match (access, host) {
-            (NetworkAccess::Public, _) => self.public.with(|builder| {
-                let is_direct = PROXIES.iter().all(|name| std::env::var_os(name).is_none());
-                if is_direct { builder.dns_resolver(Arc::new(PublicOnly)) } else { builder }
-            }),
+            (NetworkAccess::Public, _) if !is_proxied => {
+                self.public.with(|builder| builder.no_proxy().dns_resolver(Arc::new(PublicOnly)))
+            }
             (_, HostNetwork::Here) => self.here.with(ClientBuilder::no_proxy),
             _ => self.anywhere.with(|builder| builder),
         }
     }
+}
+
+/// Returns whether a proxy connects to a URL for us. Its own address is often private.
+fn is_proxied(url: &str, proxies: &Matcher) -> bool {
+    url.parse::<Uri>().is_ok_and(|url| proxies.intercept(&url).is_some())
 }
 
 impl AuthNetwork for HttpNetwork {
@@ -60,7 +62,7 @@ impl AuthNetwork for HttpNetwork {
             if access == NetworkAccess::Public && matches!(host, HostNetwork::Here | HostNetwork::Private) {
                 return Err(failed("is in a private network, but the server that named it is not"));
             }
-            let client = network.clients.of(access, host)?;
+            let client = network.clients.of(access, host, is_proxied(&uri, &Matcher::from_system()))?;
             let request = request.try_into().map_err(|_| failed("is not a valid request URL"))?;
             bounded(client, request, &uri).await
         })
@@ -197,6 +199,20 @@ mod tests {
         {
             assert!(!is_private(address.parse().unwrap()), "{address}");
         }
+    }
+
+    #[test]
+    fn sec_11_addresses_are_checked_wherever_no_proxy_connects() {
+        let proxies = Matcher::builder().https("http://10.0.0.1:3128").no("vm,.corp.example").build();
+        for (url, expected) in [
+            ("https://auth.example/x", true),
+            ("https://vm/x", false),
+            ("https://auth.corp.example/x", false),
+            ("http://auth.example/x", false),
+        ] {
+            assert_eq!(is_proxied(url, &proxies), expected, "{url}");
+        }
+        assert!(!is_proxied("https://auth.example/x", &Matcher::builder().https("").build()));
     }
 
     #[tokio::test]
