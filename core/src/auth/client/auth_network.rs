@@ -69,6 +69,20 @@ impl NetworkContext {
         self.fetch(request).await
     }
 
+    /// Refuses a page that the user's browser must not open for the server: one of a private network
+    /// or this machine, unless the server is there, too.
+    pub(super) fn check_page(&self, url: &str) -> Result<(), AuthError> {
+        check(url)?;
+        let is_private = self.network.access_of(url, None) == NetworkAccess::Anywhere;
+        if self.access == NetworkAccess::Public && is_private {
+            return Err(AuthError(format!(
+                "{} was refused: it is in a private network, but the server that named it is not",
+                super::sanitized(url)
+            )));
+        }
+        Ok(())
+    }
+
     async fn fetch(&self, request: Request<Bytes>) -> Result<Response<Bytes>, AuthError> {
         let url = request.uri().to_string();
         let fetched = within(&*self.runtime, self.timeout, self.network.fetch(request, self.access)).await;
@@ -107,6 +121,30 @@ mod tests {
         assert_eq!(split("https://a?x/y"), Some(("https://a", "")));
         assert_eq!(split("mailto:a"), None);
         assert_eq!(split("https:///x"), None);
+    }
+
+    #[tokio::test]
+    async fn sec_13_a_public_server_opens_no_page_of_a_private_network() {
+        struct Names;
+
+        impl AuthNetwork for Names {
+            fn fetch(&self, _: Request<Bytes>, _: NetworkAccess) -> BoxedTask<Result<Response<Bytes>, FetchError>> {
+                Box::pin(std::future::pending())
+            }
+
+            fn access_of(&self, url: &str, _: Option<IpAddr>) -> NetworkAccess {
+                if url.contains("127.0.0.1") { NetworkAccess::Anywhere } else { NetworkAccess::Public }
+            }
+        }
+
+        let runtime = crate::transport::TokioRuntime::current();
+        let (network, timeout) = (Arc::new(Names), Duration::ZERO);
+        let public = NetworkContext { network, access: NetworkAccess::Public, revision: "", runtime, timeout };
+        assert_eq!(public.check_page("https://auth.example/authorize"), Ok(()));
+        let error = public.check_page("http://127.0.0.1:8080/shutdown").unwrap_err();
+        assert!(error.0.contains("is in a private network"), "{error}");
+        let private = NetworkContext { access: NetworkAccess::Anywhere, ..public };
+        assert_eq!(private.check_page("http://127.0.0.1:8080/authorize"), Ok(()));
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub(super) async fn obtain(
     let endpoint = server.authorization_endpoint.as_deref().ok_or_else(|| {
         AuthError(format!("The metadata of {} has no authorization_endpoint", sanitized(&server.issuer)))
     })?;
-    check(endpoint)?;
+    parts.network.check_page(endpoint)?;
     let registers = registration::unregistered(parts.settings, server)?.is_none();
     let registered = registration::kept(parts, server).await?;
     let registered = registered.and_then(|client| client.redirect_uri);
