@@ -173,11 +173,24 @@ pub(super) fn session_lost(status: StatusCode, body: &[u8]) -> LinkFailure {
     ))
 }
 
-/// Returns whether an error message is about the session, such as "No valid session ID provided" or
-/// "Server not initialized".
+/// Returns whether an error message says that the server does not know the session, in the words of
+/// known servers, such as "Bad Request: No valid session ID provided" or "Server not initialized".
+/// Other errors may mention some session, too, and what ran must not be sent again.
 pub(super) fn is_about_session(body: &[u8]) -> bool {
+    const WORDS: [&str; 9] = [
+        "session id",
+        "session-id",
+        "sessionid",
+        "session not found",
+        "no session",
+        "unknown session",
+        "invalid session",
+        "no valid session",
+        "not initialized",
+    ];
     let said = excerpt(body).to_ascii_lowercase();
-    said.contains("session") || said.contains("not initialized")
+    let said = said.strip_prefix("bad request: ").unwrap_or(&said);
+    said.starts_with("session") || WORDS.iter().any(|words| said.contains(words))
 }
 
 /// The start of a body, on one line.
@@ -293,7 +306,7 @@ pub(super) async fn read_unwanted(mut response: Response, max: usize) -> Bytes {
 
 #[cfg(test)]
 mod tests {
-    use super::redacted;
+    use super::{is_about_session, redacted};
 
     #[test]
     fn secrets_in_urls_are_not_shown() {
@@ -307,6 +320,24 @@ mod tests {
             ("nonsense?secret", "nonsense?…"),
         ] {
             assert_eq!(redacted(url), text);
+        }
+    }
+    #[test]
+    fn http_48_only_errors_of_unknown_sessions_are_about_the_session() {
+        for words in [
+            "Bad Request: No valid session ID provided",
+            "Bad Request: Server not initialized",
+            "Bad Request: Mcp-Session-Id header is required",
+            "Invalid or missing session ID",
+            "Invalid or expired session ID",
+            "Session not found: 7",
+            "Session expired",
+            r#"{"error":"unknown session"}"#,
+        ] {
+            assert!(is_about_session(words.as_bytes()), "{words}");
+        }
+        for words in ["database session expired after the transfer", "the training session is over", ""] {
+            assert!(!is_about_session(words.as_bytes()), "{words}");
         }
     }
 }
