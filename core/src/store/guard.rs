@@ -1,8 +1,5 @@
 //! Adds deadlines to a store and fails fast while it is unavailable.
 
-#[cfg(feature = "server")]
-use std::sync::Weak;
-
 use super::{LogEntry, Store, StoreError, StoreErrorKind, StoreTask, Waiting};
 use crate::{engine::later, race, runtime::Runtime, sync::Mutex};
 use std::{
@@ -17,12 +14,7 @@ use std::{
 /// Maximum key length in bytes.
 const MAX_KEY: usize = 512;
 /// Initial and maximum backoff after a failure; each failure doubles it.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
-/// Maximum time that a read of a followed log waits for an entry, and maximum number of entries.
-#[cfg(feature = "server")]
-const WAIT: Duration = Duration::from_secs(20);
-#[cfg(feature = "server")]
-const BATCH: usize = 256;
+pub(super) const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
 /// Polling interval for entries if the store itself does not wait for them.
 const PACE: Duration = Duration::from_millis(100);
 
@@ -39,7 +31,7 @@ const PACE: Duration = Duration::from_millis(100);
 pub struct StoreGuard {
     store: Arc<dyn Store>,
     name: Arc<str>,
-    runtime: Arc<dyn Runtime>,
+    pub(super) runtime: Arc<dyn Runtime>,
     deadline: Duration,
     health: Arc<Mutex<Health>>,
     errors: Arc<AtomicU64>,
@@ -89,34 +81,6 @@ impl StoreGuard {
     #[must_use]
     pub fn failure(&self) -> Option<StoreError> {
         self.health.lock().away.as_ref().map(|away| away.error.clone())
-    }
-
-    /// Passes the entries of a log after a position to `take`, for as long as `owner` lives.
-    #[cfg(feature = "server")]
-    pub(crate) fn follow<T>(&self, log: String, mut after: u64, owner: Weak<T>, take: fn(&T, &LogEntry))
-    where
-        T: Send + Sync + 'static,
-    {
-        let store = self.clone();
-        self.runtime.spawn(Box::pin(async move {
-            loop {
-                let read = store.read(&log, after, BATCH, WAIT).await;
-                let Some(owner) = owner.upgrade() else { return };
-                match read {
-                    Ok(entries) => {
-                        for entry in entries {
-                            after = entry.position;
-                            take(&owner, &entry);
-                        }
-                    }
-                    // Continue from the same position, so that nothing is missed.
-                    Err(_) => {
-                        drop(owner);
-                        store.runtime.sleep_until(later(store.runtime.now(), PAUSES.0)).await;
-                    }
-                }
-            }
-        }));
     }
 
     fn call<T: Send + 'static>(

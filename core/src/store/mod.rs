@@ -8,6 +8,8 @@ pub(crate) mod contract;
 mod error;
 mod guard;
 mod memory;
+#[cfg(feature = "server")]
+mod messages;
 mod operations;
 mod store_choice;
 mod url;
@@ -16,6 +18,8 @@ mod waiting;
 pub use error::{StoreError, StoreErrorKind};
 pub use guard::StoreGuard;
 pub use memory::ProcessStore;
+#[cfg(feature = "server")]
+pub(crate) use messages::FollowedLog;
 #[cfg(any(feature = "store-sqlite", feature = "store-redis"))]
 pub(crate) use operations::MAX_READ;
 #[cfg(feature = "server")]

@@ -15,7 +15,7 @@ use crate::{
     race, random,
     runtime::{BoxedTask, Runtime},
     server::{handlers::Answer, options::ServerOptions, session::ConversationOpener},
-    store::{LogEntry, Store, StoreError, StoreGuard, entries_to_keep},
+    store::{FollowedLog, LogEntry, Store, StoreError, StoreGuard},
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
@@ -29,8 +29,6 @@ use std::{
 /// A worker that has not renewed its lease for this long is presumed dead.
 const LEASE: Duration = Duration::from_secs(20);
 pub(super) const RENEWAL: Duration = Duration::from_secs(5);
-/// Maximum unread messages to a worker.
-const MAX_MESSAGES: usize = 10_000;
 /// Maximum number of tasks of one list that are looked up concurrently: the calls of a page must
 /// not fill the queue of a store.
 const LOOKED_UP_AT_ONCE: usize = 16;
@@ -154,7 +152,7 @@ impl StoredTasks {
             Self { store, runtime, worker, local, opener, fetches, itself }
         });
         stored.runtime.spawn(Box::pin(renew(Arc::downgrade(&stored))));
-        stored.store.follow(inbox(&stored.worker), 0, Arc::downgrade(&stored), Self::take);
+        stored.store.follow(FollowedLog::own(inbox(&stored.worker)), 0, Arc::downgrade(&stored), Self::take);
         stored.runtime.spawn(Box::pin(restart::restart_lost(Arc::downgrade(&stored))));
         Some(stored)
     }
@@ -278,8 +276,7 @@ impl StoredTasks {
 
     pub(super) async fn send(&self, worker: &str, message: &TaskMessage) -> Result<(), RpcError> {
         let text = serde_json::to_string(message).map_err(|_| RpcError::internal())?;
-        let max_messages = entries_to_keep(MAX_MESSAGES, text.len());
-        self.store.append(&inbox(worker), &text, max_messages, MESSAGE_TIME).await.map(drop).map_err(unavailable)
+        self.store.send(&inbox(worker), &text, MESSAGE_TIME).await.map(drop).map_err(unavailable)
     }
 
     /// One page of an owner's tasks after a position, and the position of the next page.

@@ -11,7 +11,7 @@ use crate::{
     protocol::envelope::Frame,
     runtime::Runtime,
     server::{Announce, Announcement, Connection, Outbound, Server},
-    store::{LogEntry, Store, StoreError, StoreGuard},
+    store::{FollowedLog, LogEntry, Store, StoreError, StoreGuard},
 };
 use std::{
     sync::{
@@ -126,10 +126,10 @@ impl Workers {
             self.recent.begin(position);
             let begin = self.publish_and_wait(store_keys::MESSAGES, NotificationContent::Joined).await?;
             self.store.put(&store_keys::worker(self.number), "1", LEASE).await?;
-            let follow = |log: String, after, take| self.store.follow(log, after, Arc::downgrade(self), take);
-            follow(store_keys::NOTIFICATIONS.to_owned(), position, Self::notification);
-            follow(store_keys::MESSAGES.to_owned(), begin, Self::message);
-            follow(store_keys::messages(self.number), 0, Self::message);
+            let follow = |log, after, take| self.store.follow(log, after, Arc::downgrade(self), take);
+            follow(FollowedLog::shared(store_keys::NOTIFICATIONS), position, Self::notification);
+            follow(FollowedLog::shared(store_keys::MESSAGES), begin, Self::message);
+            follow(FollowedLog::own(store_keys::messages(self.number)), 0, Self::message);
             self.show_life();
             Ok(())
         };
@@ -230,9 +230,7 @@ impl Workers {
 
     /// Announces something to the other processes and returns the position of the entry.
     pub(super) async fn publish_and_wait(&self, log: &str, content: NotificationContent) -> Result<u64, StoreError> {
-        let text = self.encoded(content);
-        let (max_entries, keep_for) = store_keys::bounds(log, text.len());
-        self.store.append(log, &text, max_entries, keep_for).await
+        self.store.send(log, &self.encoded(content), store_keys::keep_for(log)).await
     }
 
     pub(super) fn encoded(&self, content: NotificationContent) -> String {
