@@ -2,7 +2,7 @@
 package dev.trunkline.java;
 
 /** The prompt or resource template that an argument belongs to. */
-@Union(tag = "type")
+@Model.Union(tag = "type")
 public sealed interface CompletionReference permits PromptReference, ResourceTemplateReference {
   /** The type, which distinguishes it from others. */
   default String type() {

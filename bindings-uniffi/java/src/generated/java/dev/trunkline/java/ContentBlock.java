@@ -2,7 +2,7 @@
 package dev.trunkline.java;
 
 /** A piece of content. */
-@Union(tag = "type", other = OtherContent.class)
+@Model.Union(tag = "type", isOpen = true)
 public sealed interface ContentBlock permits TextContent, ImageContent, AudioContent, EmbeddedResource, ResourceLink, OtherContent {
   /** The type, which distinguishes it from others. */
   default String type() {

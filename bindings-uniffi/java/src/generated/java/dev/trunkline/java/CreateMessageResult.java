@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param meta Metadata, by reverse-domain name.
  */
 @Model
-public record CreateMessageResult(Role role, @OneOrList List<SamplingBlock> content, String model, @Nullable String stopReason, @JsonName("_meta") @Nullable Map<String, Object> meta) {
+public record CreateMessageResult(Role role, @Model.OneOrList List<SamplingBlock> content, String model, @Nullable String stopReason, @JsonName("_meta") @Nullable Map<String, Object> meta) {
   /**
    * The model's response.
    *

@@ -5,7 +5,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** The contents of a resource. */
-@Union(tag = "")
+@Model.Union(tag = "")
 public sealed interface ResourceContents permits TextResourceContents, BlobResourceContents {
   /** The URI of the resource. */
   String uri();

@@ -2,7 +2,7 @@
 package dev.trunkline.java;
 
 /** A block of a message. */
-@Union(tag = "type", other = OtherContent.class)
+@Model.Union(tag = "type", isOpen = true)
 public sealed interface SamplingBlock permits TextContent, ImageContent, AudioContent, ToolUseContent, ToolResultContent, OtherContent {
   /** The type, which distinguishes it from others. */
   default String type() {

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * @param meta Metadata, by reverse-domain name. From 2025-11-25 on.
  */
 @Model
-public record SamplingMessage(Role role, @OneOrList List<SamplingBlock> content, @JsonName("_meta") @Nullable Map<String, Object> meta) {
+public record SamplingMessage(Role role, @Model.OneOrList List<SamplingBlock> content, @JsonName("_meta") @Nullable Map<String, Object> meta) {
   /**
    * A message of the conversation.
    *

@@ -36,7 +36,7 @@ final class RecordCodec {
 
   private static final ClassValue<RecordCodec> CODECS = Mapper.perClass(RecordCodec::new);
 
-  private final List<Member> members = new ArrayList<>();
+  final List<Member> members = new ArrayList<>();
   private final List<Invocation> getters = new ArrayList<>();
   private final Invocation constructor;
 
@@ -63,10 +63,6 @@ final class RecordCodec {
 
   static RecordCodec of(Class<?> type) {
     return CODECS.get(type);
-  }
-
-  List<Member> members() {
-    return members;
   }
 
   Object write(Record record) {
@@ -120,7 +116,7 @@ final class RecordCodec {
         name == null ? own : name.value(),
         type,
         isOptional,
-        element.isAnnotationPresent(OneOrList.class),
+        element.isAnnotationPresent(Model.OneOrList.class),
         element instanceof RecordComponent component
             && component.getDeclaringRecord().isAnnotationPresent(Model.class),
         description == null ? null : description.value());

@@ -177,7 +177,7 @@ class Schema {
   }
 
   private Map<String, Object> record(Class<?> type) {
-    var schema = object(RecordCodec.of(type).members());
+    var schema = object(RecordCodec.of(type).members);
     describe(schema, type.getAnnotation(Description.class));
     return schema;
   }
@@ -257,7 +257,7 @@ class Schema {
   /** One of the records, each with its name in {@code type}. */
   private Map<String, Object> union(Class<?> type) {
     var schemas = new ArrayList<Object>();
-    for (var variant : UnionCodec.of(type).variants().entrySet()) {
+    for (var variant : UnionCodec.of(type).variants.entrySet()) {
       var record = record(variant.getValue());
       if (Mapper.objectOf(record.get("properties")).containsKey("type")) {
         throw new InvalidArgumentException(

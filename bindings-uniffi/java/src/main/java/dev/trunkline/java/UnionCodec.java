@@ -11,18 +11,19 @@ final class UnionCodec {
   private final Class<?> type;
 
   /** By the value of the tag or, without one, by a member that only this record has. */
-  private final Map<String, Class<?>> variants = new LinkedHashMap<>();
+  final Map<String, Class<?>> variants = new LinkedHashMap<>();
 
   /** Empty if a member identifies each record. */
   private final String tag;
 
-  private final @Nullable Class<?> other;
+  /** Whether an object may be of none of the records. */
+  private final boolean isOpen;
 
   private UnionCodec(Class<?> type) {
     this.type = type;
-    var union = type.getAnnotation(Union.class);
+    var union = type.getAnnotation(Model.Union.class);
     tag = union == null ? "type" : union.tag();
-    other = union == null || union.other() == void.class ? null : union.other();
+    isOpen = union != null && union.isOpen();
     add(type);
   }
 
@@ -34,7 +35,7 @@ final class UnionCodec {
       } else if (!variant.isRecord()) {
         throw new InvalidArgumentException(
             union.getName() + " permits " + variant.getName() + ", which is not a record");
-      } else if (variant != other) {
+      } else if (variant != OtherContent.class) {
         var before = variants.put(markOf(variant), variant);
         if (before != null && before != variant) {
           throw new InvalidArgumentException(
@@ -68,15 +69,11 @@ final class UnionCodec {
     String tag = isMarked(record.getAnnotation(Model.class)) ? "type" : null;
     for (var parent : record.getInterfaces()) {
       if (parent.isSealed()) {
-        var union = parent.getAnnotation(Union.class);
+        var union = parent.getAnnotation(Model.Union.class);
         tag = union == null ? "type" : union.tag();
       }
     }
     return tag == null || tag.isEmpty() ? null : tag;
-  }
-
-  Map<String, Class<?>> variants() {
-    return variants;
   }
 
   @Nullable Object read(Map<String, Object> object) {
@@ -89,7 +86,7 @@ final class UnionCodec {
         return RecordCodec.of(variant.getValue()).read(object);
       }
     }
-    if (other != null) {
+    if (isOpen) {
       return new OtherContent(object);
     }
     var member = tag.isEmpty() ? "one of the members " : "the member " + tag + " with one of ";
