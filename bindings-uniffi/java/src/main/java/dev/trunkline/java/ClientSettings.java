@@ -3,7 +3,6 @@ package dev.trunkline.java;
 import dev.trunkline.jvm.JvmFunction;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -12,11 +11,10 @@ import org.jspecify.annotations.Nullable;
  *
  * @param <O> The class of the options.
  */
-public abstract class ClientSettings<O> extends Options<O> {
+public abstract class ClientSettings<O> extends ExecutorSettings<O> {
   final EndpointOptions endpoint = new EndpointOptions();
   final ChildOptions process = new ChildOptions();
   @Nullable OAuthOptions auth;
-  Executor executor = Threads.DEFAULT;
 
   /** By the core's name of the operation. */
   final Map<String, JvmFunction> requests = new LinkedHashMap<>();
@@ -41,14 +39,6 @@ public abstract class ClientSettings<O> extends Options<O> {
   /** Authorizes requests to a URL. */
   public O auth(Consumer<OAuthOptions> options) {
     auth = Options.with(new OAuthOptions(), options);
-    return self();
-  }
-
-  /**
-   * Runs handlers. Default: virtual threads, or before Java 21 as many threads as there are calls.
-   */
-  public O executor(Executor executor) {
-    this.executor = Threads.orDefault(executor);
     return self();
   }
 

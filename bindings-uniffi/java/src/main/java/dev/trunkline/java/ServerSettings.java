@@ -4,7 +4,6 @@ import dev.trunkline.jvm.JvmCall;
 import dev.trunkline.jvm.JvmFunction;
 import java.util.Map;
 import java.util.concurrent.Callable;
-import java.util.concurrent.Executor;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
@@ -13,9 +12,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param <O> The class of the options.
  */
-public abstract class ServerSettings<O> extends Options<O> {
+public abstract class ServerSettings<O> extends ExecutorSettings<O> {
   @Nullable String instructions;
-  Executor executor = Threads.DEFAULT;
   Map<String, JvmFunction> store = Map.of();
   @Nullable Callable<?> lifespan;
   @Nullable BiConsumer<Throwable, JvmCall> onError;
@@ -25,14 +23,6 @@ public abstract class ServerSettings<O> extends Options<O> {
   /** Instructions for the model. */
   public O instructions(String instructions) {
     this.instructions = instructions;
-    return self();
-  }
-
-  /**
-   * Runs handlers. Default: virtual threads, or before Java 21 as many threads as there are calls.
-   */
-  public O executor(Executor executor) {
-    this.executor = Threads.orDefault(executor);
     return self();
   }
 

@@ -1,0 +1,43 @@
+package dev.trunkline.java;
+
+import java.util.concurrent.Executor;
+import java.util.concurrent.Executors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The threads of handlers.
+ *
+ * @param <O> The class of the options.
+ */
+public abstract class ExecutorSettings<O> extends Options<O> {
+  private static final Executor DEFAULT = virtual();
+
+  Executor executor = DEFAULT;
+
+  ExecutorSettings() {}
+
+  /**
+   * Runs handlers. Default: virtual threads, or before Java 21 as many threads as there are calls.
+   */
+  public O executor(@Nullable Executor executor) {
+    this.executor = executor == null ? DEFAULT : executor;
+    return self();
+  }
+
+  /**
+   * Virtual threads, which Java has since 21. Before, there are as many threads as the core admits
+   * calls.
+   */
+  private static Executor virtual() {
+    try {
+      return (Executor) Executors.class.getMethod("newVirtualThreadPerTaskExecutor").invoke(null);
+    } catch (ReflectiveOperationException older) {
+      return Executors.newCachedThreadPool(
+          task -> {
+            var thread = new Thread(task, "trunkline-handler");
+            thread.setDaemon(true);
+            return thread;
+          });
+    }
+  }
+}
