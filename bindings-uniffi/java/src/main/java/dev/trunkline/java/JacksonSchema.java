@@ -1,6 +1,6 @@
 package dev.trunkline.java;
 
-import com.fasterxml.jackson.annotation.JsonInclude;
+import com.fasterxml.jackson.annotation.JsonInclude.Include;
 import com.fasterxml.jackson.databind.BeanProperty;
 import com.fasterxml.jackson.databind.JavaType;
 import com.fasterxml.jackson.databind.JsonMappingException;
@@ -21,7 +21,6 @@ import com.fasterxml.jackson.databind.ser.BeanPropertyWriter;
 import com.fasterxml.jackson.databind.ser.impl.UnsupportedTypeSerializer;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -31,11 +30,8 @@ import org.jspecify.annotations.Nullable;
 /** Writes the JSON Schema of a type as Jackson's serializers describe it. */
 final class JacksonSchema extends Schema {
   /** What leaves out only null. */
-  private static final Set<JsonInclude.Include> WHOLE =
-      EnumSet.of(
-          JsonInclude.Include.ALWAYS,
-          JsonInclude.Include.USE_DEFAULTS,
-          JsonInclude.Include.NON_NULL);
+  private static final Set<Include> WHOLE =
+      Set.of(Include.ALWAYS, Include.USE_DEFAULTS, Include.NON_NULL);
 
   private final ObjectMapper mapper;
   private final SerializerProvider provider;

@@ -6,7 +6,7 @@ import dev.trunkline.java.McpResource;
 import dev.trunkline.java.McpServlet;
 import dev.trunkline.java.McpTool;
 import dev.trunkline.java.Server;
-import java.lang.reflect.Method;
+import java.util.Arrays;
 import org.springframework.aop.scope.ScopedProxyUtils;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.SmartInitializingSingleton;
@@ -84,13 +84,11 @@ public class TrunklineAutoConfiguration {
   }
 
   private static boolean hasFeatures(Class<?> type) {
-    for (Method method : ReflectionUtils.getAllDeclaredMethods(type)) {
-      if (method.isAnnotationPresent(McpTool.class)
-          || method.isAnnotationPresent(McpResource.class)
-          || method.isAnnotationPresent(McpPrompt.class)) {
-        return true;
-      }
-    }
-    return false;
+    return Arrays.stream(ReflectionUtils.getAllDeclaredMethods(type))
+        .anyMatch(
+            method ->
+                method.isAnnotationPresent(McpTool.class)
+                    || method.isAnnotationPresent(McpResource.class)
+                    || method.isAnnotationPresent(McpPrompt.class));
   }
 }
