@@ -44,6 +44,50 @@ public abstract class ClientOperations {
   }
 
   /**
+   * Sends a request without a method of its own, and returns its result.
+   *
+   * @param method the method
+   * @param params the parameters
+   * @throws TrunklineException of a class such as {@link RequestTimeoutException}
+   */
+  public @Nullable Object request(String method, Map<String, ?> params) {
+    return request(method, params, options -> {});
+  }
+
+  /**
+   * Sends a request without a method of its own, and returns its result.
+   *
+   * @param method the method
+   * @param params the parameters
+   */
+  public CompletableFuture<@Nullable Object> requestAsync(String method, Map<String, ?> params) {
+    return requestAsync(method, params, options -> {});
+  }
+
+  /**
+   * Sends a request without a method of its own, and returns its result.
+   *
+   * @param method the method
+   * @param params the parameters
+   * @param options sets options of the request
+   * @throws TrunklineException of a class such as {@link RequestTimeoutException}
+   */
+  public @Nullable Object request(String method, Map<String, ?> params, Consumer<RequestOptions> options) {
+    return Futures.wait(requestAsync(method, params, options));
+  }
+
+  /**
+   * Sends a request without a method of its own, and returns its result.
+   *
+   * @param method the method
+   * @param params the parameters
+   * @param options sets options of the request
+   */
+  public CompletableFuture<@Nullable Object> requestAsync(String method, Map<String, ?> params, Consumer<RequestOptions> options) {
+    return requester().request(method, Mapper.objectOf(params), options);
+  }
+
+  /**
    * Lists the tools that the server offers. Fetches all pages.
    *
    * @throws TrunklineException of a class such as {@link RequestTimeoutException}

@@ -49,17 +49,6 @@ public abstract class ConnectedClient extends ClientOperations implements AutoCl
     return jvm.isOpen();
   }
 
-  /** Sends a request without a method of its own, and returns its result. */
-  public final @Nullable Object request(String method, Map<String, Object> params) {
-    return request(method, params, options -> {});
-  }
-
-  /** Sends a request without a method of its own, with options, and returns its result. */
-  public final @Nullable Object request(
-      String method, Map<String, Object> params, Consumer<RequestOptions> options) {
-    return Futures.wait(requester().request(method, params, options));
-  }
-
   /** Sends a notification. */
   public final void notify(String method, Map<String, Object> params) {
     jvm.notify(method, Mapper.objectOf(Mapper.write(params)));

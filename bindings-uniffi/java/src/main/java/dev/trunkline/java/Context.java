@@ -4,8 +4,6 @@ import dev.trunkline.jvm.Jvm;
 import dev.trunkline.jvm.JvmCall;
 import java.util.Map;
 import java.util.concurrent.Callable;
-import java.util.concurrent.CompletableFuture;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -116,37 +114,6 @@ public final class Context extends ClientRequests {
   /** Returns the value that the {@code lifespan} of the server has opened. */
   public <T> T lifespan(Class<T> type) {
     return type.cast(call.lifespan());
-  }
-
-  /**
-   * Asks the client's user to fill in the components of a record. Returns null unless the user
-   * accepts. As {@link #elicit(String, FormSchema)} otherwise.
-   */
-  public <T extends Record> @Nullable T elicit(String message, Class<T> form) {
-    return elicit(message, form, options -> {});
-  }
-
-  /** Asks the client's user to fill in the components of a record, with options of the request. */
-  public <T extends Record> @Nullable T elicit(
-      String message, Class<T> form, Consumer<RequestOptions> options) {
-    return Futures.wait(elicitAsync(message, form, options));
-  }
-
-  /**
-   * Asks the client's user to fill in the components of a record. The future has null unless the
-   * user accepts.
-   */
-  public <T extends Record> CompletableFuture<@Nullable T> elicitAsync(
-      String message, Class<T> form, Consumer<RequestOptions> options) {
-    // Not a FormSchema: the core makes a form of it, without null.
-    var params = Json.object("message", message, "requestedSchema", Schema.of(form));
-    return Futures.map(
-        requester().request(Methods.ELICIT, params, options),
-        ElicitResult.class,
-        result ->
-            result.action().equals(ElicitAction.ACCEPT)
-                ? Futures.read(result.content(), form)
-                : null);
   }
 
   @Override

@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * server.serveStdio();
  * }</pre>
  */
-public final class Server implements AutoCloseable {
+public final class Server extends ServerOverloads implements AutoCloseable {
   final JvmServer jvm;
 
   /** A server with the default options. */
@@ -57,36 +57,11 @@ public final class Server implements AutoCloseable {
   }
 
   /**
-   * Adds a tool. Its input schema is that of the record, whose components may have a {@link
-   * Description}.
+   * Adds a tool with structured results and options. Its input schema is that of the record, whose
+   * components may have a {@link Description}. The result may be any type with a JSON Schema, such
+   * as that of a {@link TypeOf} list.
    */
-  public <A> ChangeableRegistration<ToolOptions> tool(
-      String name, String description, Class<A> arguments, Handler<A> handler) {
-    return tool(name, description, arguments, options -> {}, handler);
-  }
-
-  /** Adds a tool with options. */
-  public <A> ChangeableRegistration<ToolOptions> tool(
-      String name,
-      String description,
-      Class<A> arguments,
-      Consumer<ToolOptions> options,
-      Handler<A> handler) {
-    return tool(name, description, arguments, null, options, handler);
-  }
-
-  /**
-   * Adds a tool with structured results: its output schema is that of the record {@code result}.
-   */
-  public <A, R> ChangeableRegistration<ToolOptions> tool(
-      String name, String description, Class<A> arguments, Class<R> result, Handler<A> handler) {
-    return tool(name, description, arguments, result, options -> {}, handler);
-  }
-
-  /**
-   * Adds a tool with structured results and options. The result may be any type with a JSON Schema,
-   * such as that of a {@link TypeOf} list.
-   */
+  @Override
   public <A> ChangeableRegistration<ToolOptions> tool(
       String name,
       String description,
@@ -104,26 +79,12 @@ public final class Server implements AutoCloseable {
         handler);
   }
 
-  /** Adds a tool without arguments. */
-  public ChangeableRegistration<ToolOptions> tool(
-      String name, String description, Handler<Map<String, Object>> handler) {
-    return tool(name, description, options -> {}, handler);
-  }
-
-  /** Adds a tool without arguments, with options. */
+  /** Adds a tool with a JSON Schema and options. Without a schema, it takes no arguments. */
+  @Override
   public ChangeableRegistration<ToolOptions> tool(
       String name,
       String description,
-      Consumer<ToolOptions> options,
-      Handler<Map<String, Object>> handler) {
-    return tool(name, description, () -> null, Map.class, null, options, handler);
-  }
-
-  /** Adds a tool with a JSON Schema, and options. */
-  public ChangeableRegistration<ToolOptions> tool(
-      String name,
-      String description,
-      Map<String, Object> inputSchema,
+      @Nullable Map<String, Object> inputSchema,
       Consumer<ToolOptions> options,
       Handler<Map<String, Object>> handler) {
     return tool(name, description, () -> inputSchema, Map.class, null, options, handler);
@@ -140,13 +101,11 @@ public final class Server implements AutoCloseable {
     var feature = "tool " + name;
     var input = Failures.naming(feature, inputSchema);
     Consumer<ToolOptions> all =
-        given -> given.describe("inputSchema", input).description(description);
-    all = all.andThen(options);
+        given -> options.accept(given.describe("inputSchema", input).description(description));
     if (result != null) {
       var output = Failures.naming(feature, () -> Schema.ofResult(result));
-      all =
-          all.andThen(
-              given -> given.outputSchema(output).set("wrapOutput", Schema.isWrapped(result)));
+      var wraps = Schema.isWrapped(result);
+      all = all.andThen(given -> given.outputSchema(output).set("wrapOutput", wraps));
     }
     return changeable(
         "tool",
@@ -176,12 +135,7 @@ public final class Server implements AutoCloseable {
    * Adds a resource or, with a URI template (RFC 6570, such as {@code notes://{name}}), all
    * resources whose URI matches. An exact URI takes precedence over templates.
    */
-  public ChangeableRegistration<ResourceOptions> resource(
-      String name, String uri, Handler<ResourceRequest> handler) {
-    return resource(name, uri, options -> {}, handler);
-  }
-
-  /** Adds a resource with options. */
+  @Override
   public ChangeableRegistration<ResourceOptions> resource(
       String name,
       String uri,
@@ -198,13 +152,11 @@ public final class Server implements AutoCloseable {
         Handling.of(ResourceRequest.class, handler, Returns::contents));
   }
 
-  /** Adds a prompt without arguments. Strings and content blocks become messages of the user. */
-  public ChangeableRegistration<PromptOptions> prompt(
-      String name, String description, Handler<Map<String, String>> handler) {
-    return prompt(name, description, List.of(), options -> {}, handler);
-  }
-
-  /** Adds a prompt with arguments and options. */
+  /**
+   * Adds a prompt with arguments and options. Strings and content blocks become messages of the
+   * user.
+   */
+  @Override
   public ChangeableRegistration<PromptOptions> prompt(
       String name,
       String description,
@@ -241,11 +193,11 @@ public final class Server implements AutoCloseable {
   public Registration middleware(Middleware middleware, String... methods) {
     Failures.given("the middleware", middleware);
     Handler<Map<String, Object>> handler =
-        (context, body) -> {
-          var method = String.valueOf(body.get("method"));
-          return middleware.handle(
-              context, new MiddlewareRequest(method, objectIn(body, "params"), context));
-        };
+        (context, body) ->
+            middleware.handle(
+                context,
+                new MiddlewareRequest(
+                    (String) body.get("method"), objectIn(body, "params"), context));
     return register(
         "middleware",
         "middleware",
@@ -352,20 +304,11 @@ public final class Server implements AutoCloseable {
     jvm.serveStdio();
   }
 
-  /** Listens for Streamable HTTP with the default options. */
-  public Listener listen() {
-    return listen(options -> {});
-  }
-
   /** Listens for Streamable HTTP. */
+  @Override
   public Listener listen(Consumer<HttpOptions> options) {
     var given = Options.with(new HttpOptions(), options);
     return new Listener(Futures.wait(jvm.listen(given.values, given.auth, given.verifier)));
-  }
-
-  /** Serves Streamable HTTP with the default options. As {@link #serveHttp(Consumer)} otherwise. */
-  public void serveHttp() {
-    serveHttp(options -> {});
   }
 
   /**
@@ -373,6 +316,7 @@ public final class Server implements AutoCloseable {
    * then complete within {@code drainDeadline}. As {@link #listen(Consumer)} and {@link
    * Listener#run}, but a signal is also handled while it opens.
    */
+  @Override
   public void serveHttp(Consumer<HttpOptions> options) {
     var given = Options.with(new HttpOptions(), options);
     jvm.serveHttp(given.values, given.auth, given.verifier);
