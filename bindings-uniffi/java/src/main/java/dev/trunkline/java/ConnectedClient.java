@@ -18,7 +18,6 @@ import org.jspecify.annotations.Nullable;
  */
 public abstract class ConnectedClient extends ClientOperations implements AutoCloseable {
   final JvmClient jvm;
-  private volatile @Nullable ConnectionDescription described;
 
   ConnectedClient(JvmClient jvm) {
     this.jvm = jvm;
@@ -134,11 +133,7 @@ public abstract class ConnectedClient extends ClientOperations implements AutoCl
 
   @Override
   final ConnectionDescription described() {
-    // With a pinned revision, the server is known a little later.
-    if (described == null || described.serverInfo() == null) {
-      described = Mapper.read(jvm.describe(), ConnectionDescription.class);
-    }
-    return described;
+    return Mapper.read(jvm.describe(), ConnectionDescription.class);
   }
 
   /** Reads the structured content of a result. */

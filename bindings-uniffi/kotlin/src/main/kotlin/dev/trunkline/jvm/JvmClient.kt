@@ -55,19 +55,12 @@ internal class JvmCall internal constructor(private val jvm: Jvm, private val co
 /** A connection. */
 @JvmSuppressWildcards
 internal class JvmClient private constructor(private val jvm: Jvm, private val connection: Connection, private val threads: Threads) {
-    /** The last known description of the server. */
-    @Volatile
-    private var described = members(encoded(connection.described))
-
     public val handle: Long get() = connection.handle.toLong()
 
     public val isOpen: Boolean get() = connection.isOpen
 
-    /** Describes the server, or returns the last description once the connection has ended. */
-    public fun describe(): Map<String, Any?> {
-        connection.describe()?.let { described = members(it) }
-        return described
-    }
+    /** What is known of the server. */
+    public fun describe(): Map<String, Any?> = members(encoded(connection.described))
 
     public fun request(
         method: String,
