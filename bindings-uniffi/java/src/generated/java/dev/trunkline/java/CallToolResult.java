@@ -53,6 +53,9 @@ public record CallToolResult(List<ContentBlock> content, @Nullable Object struct
 
   /** The text blocks, joined by line breaks. */
   public String text() {
-    return Content.textOf(content);
+    return content.stream()
+        .filter(TextContent.class::isInstance)
+        .map(block -> ((TextContent) block).text())
+        .collect(java.util.stream.Collectors.joining("\n"));
   }
 }

@@ -84,7 +84,7 @@ public abstract class ClientOperations {
    * @param options sets options of the request
    */
   public CompletableFuture<@Nullable Object> requestAsync(String method, Map<String, ?> params, Consumer<RequestOptions> options) {
-    return requester().request(method, Mapper.objectOf(params), options);
+    return requester().request(method, params, options);
   }
 
   /**

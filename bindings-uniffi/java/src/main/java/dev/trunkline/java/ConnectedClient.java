@@ -82,7 +82,7 @@ public abstract class ConnectedClient extends ClientOperations implements AutoCl
   /** Subscribes to changes of resources, lists and tasks. Works on every revision. */
   public final Subscription subscribe(SubscriptionFilter filter) {
     return new Subscription(
-        Futures.wait(jvm.stream("subscribe", Mapper.objectOf(Mapper.write(filter)), Map.of())));
+        Futures.wait(jvm.stream("subscribe", Mapper.objectOf(Mapper.write(filter)))));
   }
 
   /**
@@ -97,13 +97,12 @@ public abstract class ConnectedClient extends ClientOperations implements AutoCl
   public final ClientTask startTask(
       String name, @Nullable Map<String, ?> arguments, @Nullable Duration ttl) {
     var params = Json.object("name", name, "arguments", arguments, "ttlMs", ttl);
-    return new ClientTask(Futures.wait(jvm.stream("startTask", params, Map.of())));
+    return new ClientTask(Futures.wait(jvm.stream("startTask", params)));
   }
 
   /** Resumes a task by its id, for example one that an earlier run of the program started. */
   public final ClientTask resumeTask(String taskId) {
-    return new ClientTask(
-        Futures.wait(jvm.stream("startTask", Map.of("taskId", taskId), Map.of())));
+    return new ClientTask(Futures.wait(jvm.stream("startTask", Map.of("taskId", taskId))));
   }
 
   /** Waits until the connection has ended, and returns the error that ended it, if any. */

@@ -119,7 +119,7 @@ public final class Context extends ClientRequests {
   @Override
   Requester requester() {
     return (method, params, options) ->
-        call.request(method, params, options.values, options.progress);
+        call.request(method, Mapper.objectOf(params), options.values, options.progress);
   }
 
   @Override

@@ -202,12 +202,10 @@ final class JacksonSchema extends Schema {
       if (member == null || !member.getDeclaringClass().isRecord()) {
         return false;
       }
-      var inclusion =
-          property
-              .findPropertyInclusion(mapper.getSerializationConfig(), member.getDeclaringClass())
-              .getValueInclusion();
-      return WHOLE.contains(inclusion)
-          && Arrays.stream(member.getDeclaringClass().getRecordComponents())
+      var record = member.getDeclaringClass();
+      var inclusion = property.findPropertyInclusion(mapper.getSerializationConfig(), record);
+      return WHOLE.contains(inclusion.getValueInclusion())
+          && Arrays.stream(record.getRecordComponents())
               .filter(component -> component.getName().equals(member.getName()))
               .anyMatch(component -> !RecordCodec.memberOf(component).isOptional());
     }

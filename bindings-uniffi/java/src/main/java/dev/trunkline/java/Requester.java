@@ -8,10 +8,10 @@ import org.jspecify.annotations.Nullable;
 /** Sends requests, to the server of a client or to the client of a call. */
 interface Requester {
   CompletableFuture<@Nullable Object> request(
-      String method, Map<String, Object> params, RequestOptions options);
+      String method, Map<String, ?> params, RequestOptions options);
 
   default CompletableFuture<@Nullable Object> request(
-      String method, Map<String, Object> params, Consumer<RequestOptions> options) {
+      String method, Map<String, ?> params, Consumer<RequestOptions> options) {
     return request(method, params, Options.with(new RequestOptions(), options));
   }
 

@@ -87,8 +87,8 @@ internal class JvmClient private constructor(private val jvm: Jvm, private val c
     public fun tell(message: Map<String, Any?>): Unit = jvm.converting { Port.notify(connection.handle, objectFrom(message)) }
 
     /** Opens a stream of items: a subscription, or the states of a task. */
-    public fun stream(method: String, params: Map<String, Any?>, options: Map<String, Any?>?): CompletableFuture<JvmStream> =
-        jvm.future { JvmStream(jvm, connection.stream(method, objectFrom(params), requestOptions(options))) }
+    public fun stream(method: String, params: Map<String, Any?>): CompletableFuture<JvmStream> =
+        jvm.future { JvmStream(jvm, connection.stream(method, objectFrom(params), null)) }
 
     public fun close(deadlineMs: Long?): Unit = jvm.blocking { connection.close(deadlineMs?.milliseconds) }
 
