@@ -85,8 +85,6 @@ final class Returns {
 
   /** Whether values of a class are results or parts of results, and not data. */
   static boolean isForm(Class<?> type) {
-    return type.isAnnotationPresent(Model.class)
-        || type.isAnnotationPresent(Model.Union.class)
-        || type == InputRequired.class;
+    return type.isAnnotationPresent(Model.class) || type.isAnnotationPresent(Model.Union.class);
   }
 }
