@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -102,23 +103,15 @@ public final class Server extends ServerOverloads implements AutoCloseable {
     var input = Failures.naming(feature, inputSchema);
     Consumer<ToolOptions> all =
         given -> options.accept(given.describe("inputSchema", input).description(description));
+    Function<@Nullable Object, JvmAnswer> conversion = Returns::of;
     if (result != null) {
       var output = Failures.naming(feature, () -> Schema.ofResult(result));
       var wraps = Schema.isWrapped(result);
       all = all.andThen(given -> given.outputSchema(output).set("wrapOutput", wraps));
+      conversion = given -> Returns.structured(given, wraps);
     }
-    return changeable(
-        "tool",
-        name,
-        ToolOptions::new,
-        all,
-        Handling.of(
-            arguments,
-            handler,
-            given ->
-                result == null
-                    ? Returns.of(given)
-                    : Returns.structured(given, Schema.isWrapped(result))));
+    var run = Handling.of(arguments, handler, conversion);
+    return changeable("tool", name, ToolOptions::new, all, run);
   }
 
   /**
