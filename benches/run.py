@@ -18,7 +18,7 @@ from imports import import_table, measure_imports
 from measure import Options, measure
 from tables import medians, tables
 from targets import missed_targets, targets, targets_table
-from workloads import SERVERS, WORKLOADS, chosen
+from workloads import OPTIONAL, SERVERS, WORKLOADS, chosen
 
 
 def main() -> None:
@@ -121,11 +121,14 @@ def measure_rounds(options: argparse.Namespace, explicit: dict[tuple[str, str], 
     only = options.servers.split(",") if options.servers else None
     run = int(time.time())
     measuring = Options(options.pin, options.calls)
+    absent = [name for name in OPTIONAL if (not only or name in only) and not Path(SERVERS[name]).exists()]
+    for name in absent:
+        print(f"{name} is left out: {SERVERS[name]} is not built", file=sys.stderr)
     with Path(options.out).open("a") as out:
         for number in range(options.rounds):
             for work in options.work if number % 2 == 0 else options.work[::-1]:  # so that a trend evens out
                 names = [*WORKLOADS[work].servers, *([] if WORKLOADS[work].measures_clients else added)]
-                names = [name for name in names if not only or name in only or name in added]
+                names = [name for name in names if (not only or name in only or name in added) and name not in absent]
                 start = number % len(names) if names else 0
                 for name in names[start:] + names[:start]:  # the order rotates from round to round
                     row = {"run": run, "round": number, **measure(work, name, explicit, measuring)}

@@ -30,6 +30,7 @@ SERVERS = {
     "ours-kotlin": f"java @{HOME}/kotlin-server.options",
     "ours-java": f"java @{HOME}/java-server.options",
     "ours-ruby": f"ruby -I {HOME}/ruby {HERE}/ruby/server.rb",
+    "ours-swift": f"{HOME}/bin/ours-swift-server",
     "go-sdk": f"{HOME}/bin/peer-go",
     "java-sdk": f"java @{HOME}/peer-java.options",
     "rmcp": f"{HOME}/bin/peer-rmcp",
@@ -52,6 +53,7 @@ CLIENTS = {
     "ours-kotlin": f"java @{HOME}/kotlin-client.options",
     "ours-java": f"java @{HOME}/java-client.options",
     "ours-ruby": f"ruby -I {HOME}/ruby {HERE}/ruby/client.rb",
+    "ours-swift": f"{HOME}/bin/ours-swift-client",
     "go-sdk": f"{HOME}/bin/peer-go client",
     "java-sdk": f"java @{HOME}/peer-java.options client",
     "rmcp": f"{HOME}/bin/peer-rmcp client",
@@ -68,7 +70,19 @@ CONNECTORS = {
     "ts-v2": f"node {HOME}/peers/ts2_connect.mjs",
 }
 
-OURS = ["ours-rust", "ours-c", "ours-python", "ours-node", "ours-go", "ours-kotlin", "ours-java", "ours-ruby"]
+OURS = [
+    "ours-rust",
+    "ours-c",
+    "ours-python",
+    "ours-node",
+    "ours-go",
+    "ours-kotlin",
+    "ours-java",
+    "ours-ruby",
+    "ours-swift",
+]
+# Built only where their toolchain is, and left out elsewhere.
+OPTIONAL = ["ours-swift"]
 MAIN = ["bare", *OURS, "rmcp", "go-sdk", "java-sdk", "py-mcp", "fastmcp", "ts-v1", "ts-v2"]
 MODERN = [name for name in MAIN if name not in ("ts-v1", "java-sdk")]  # these have no 2026-07-28
 # Those with the tools `report`, `ask` and `wide`.
