@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 
 use crate::build::c::Workshop;
-use crate::build::{DEADLINE, jvm, launchers, node, python, step};
+use crate::build::{DEADLINE, jvm, launchers, node, python, step, swift};
 use crate::generate::text::pascal;
 use crate::language::{Language, go};
 use crate::process::must;
@@ -25,7 +25,7 @@ pub(crate) fn everything(workspace: &Workspace) -> Result<()> {
         cargo.args(["build", "--release"]).args(Language::ALL.iter().flat_map(|one| ["--package", one.bench_crate]));
         must(cargo, DEADLINE).map(drop)
     })?;
-    for language in Language::ALL {
+    for language in Language::ALL.into_iter().chain(Language::available_by_name()) {
         step(&format!("ours in {}", language.title), || {
             for role in ["server", "client"] {
                 let launcher = workspace.path(&format!("benches/{}/{role}", language.name));
@@ -116,6 +116,10 @@ fn on_the_jvm(workspace: &Workspace, name: &str, class: &str) -> Result<Vec<Path
     let options = home(workspace).join(format!("{name}.options"));
     jvm::write_bench_options(workspace, &options, class)?;
     Ok(vec!["java".into(), format!("@{}", options.display()).into()])
+}
+
+pub(crate) fn our_swift(workspace: &Workspace, role: &str) -> Result<Vec<PathBuf>> {
+    Ok(vec![placed(workspace, &swift::bench(workspace, role)?, &format!("ours-swift-{role}"))?])
 }
 
 /// Both are packages outside the workspace, so that their dependencies do not affect ours.

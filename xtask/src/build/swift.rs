@@ -13,7 +13,8 @@ use crate::workspace::Workspace;
 pub(crate) const PACKAGE: &str = "bindings-uniffi/swift";
 pub(crate) const FIXTURES: &str = "tests/fixtures/swift/programs";
 /// The packages with a program in each file.
-pub(crate) const PROGRAM_FILES: [&str; 2] = ["docs/snippets", "examples"];
+pub(crate) const PROGRAM_FILES: [&str; 3] = ["docs/snippets", "examples", BENCHES];
+const BENCHES: &str = "benches";
 
 /// Where all programs are compiled, so that the package is compiled for them once.
 const PROGRAMS: &str = "programs/.build";
@@ -28,10 +29,24 @@ pub(crate) fn build(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
+/// Builds the optimized benchmark programs, and returns that of a role.
+pub(crate) fn bench(workspace: &Workspace, role: &str) -> Result<PathBuf> {
+    const PROFILE: &str = "release";
+    let mut build = swift_with(workspace, PROFILE, "build", BENCHES, BENCHES);
+    build.args(["--configuration", PROFILE, "--manifest-cache", "none"]);
+    must(build, DEADLINE)?;
+    Ok(scratch(workspace, BENCHES).join(PROFILE).join(format!("bench-{role}")))
+}
+
 /// A command of `SwiftPM` for the package in a folder. Programs find the native library where cargo
 /// has built it.
 pub(crate) fn swift(workspace: &Workspace, command: &str, folder: &str, name: &str) -> Command {
-    let library = workspace.target.join("debug");
+    swift_with(workspace, "debug", command, folder, name)
+}
+
+/// The same with the native library of a profile.
+fn swift_with(workspace: &Workspace, profile: &str, command: &str, folder: &str, name: &str) -> Command {
+    let library = workspace.target.join(profile);
     let mut swift = workspace.command("swift");
     swift.current_dir(workspace.path(folder)).arg(command).arg("--scratch-path").arg(scratch(workspace, name));
     swift

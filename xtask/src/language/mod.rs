@@ -102,7 +102,8 @@ impl Language {
     ];
 
     /// Languages that are built and run where they are named: the default machine of the tests has
-    /// no toolchain of theirs. The pages show them like the others.
+    /// no toolchain of theirs. The pages show them like the others, and they are measured where their
+    /// toolchain is.
     const BY_NAME: [Self; 1] = [Self(&table::SWIFT)];
 
     /// All languages, with or without a toolchain on the default machine.
@@ -115,15 +116,23 @@ impl Language {
         static FOUND: OnceLock<Vec<Language>> = OnceLock::new();
         FOUND.get_or_init(|| {
             let mut languages = Self::ALL.to_vec();
-            languages.retain(|language| match (language.toolchain)() {
-                Ok(()) => true,
-                Err(missing) => {
-                    console::line(&format!("{} is left out: {missing:#}", language.title));
-                    false
-                }
-            });
+            languages.retain(|language| language.has_toolchain());
             languages
         })
+    }
+
+    /// Those of `BY_NAME` whose toolchain is on this machine, or could be installed.
+    pub(crate) fn available_by_name() -> impl Iterator<Item = Self> {
+        Self::BY_NAME.into_iter().filter(|language| language.has_toolchain())
+    }
+
+    /// Says what is missing, if so.
+    fn has_toolchain(self) -> bool {
+        let missing = (self.toolchain)().err();
+        if let Some(missing) = &missing {
+            console::line(&format!("{} is left out: {missing:#}", self.title));
+        }
+        missing.is_none()
     }
 
     /// Parses a list such as `python,node`.
