@@ -31,9 +31,7 @@ final class Stream: Sendable {
     func next() async throws -> JSON? {
         do {
             let item = try await request(WaistMethods.next)
-            // In a conditional expression, `nil` would be the JSON value.
-            if item == .null { return nil }
-            return item
+            return item == .null ? nil : item
         } catch let error as TrunklineError where error.kind == .closed {
             return nil
         }

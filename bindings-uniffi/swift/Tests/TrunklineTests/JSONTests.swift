@@ -20,6 +20,16 @@ import Testing
         #expect(message.contains("invalid JSON at byte"), "\(message)")
     }
 
+    @Test func nilIsAnAbsentValueAndNotNull() throws {
+        let json: JSON = ["a": .null]
+        func member(_ name: String) -> JSON? { name == "a" ? json["a"] : nil }
+        func value(_ name: String) -> JSON? { name == "a" ? .null : nil }
+        #expect(member("a") == .null && member("b") == nil && value("b") == nil)
+        #expect((json["b"] ?? nil) == nil && json["b"]?["c"] == nil)
+        let found: [JSON] = ["a", "b"].compactMap { name in name == "a" ? json : nil }
+        #expect(found == [json])
+    }
+
     private struct Event: Codable, Equatable {
         var at: Date
         var lasts: Duration

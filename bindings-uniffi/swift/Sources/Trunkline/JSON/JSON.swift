@@ -1,5 +1,5 @@
 /// A JSON value. Literals become values, so that arguments can be written as
-/// `["city": "Oslo", "days": 3]`.
+/// `["city": "Oslo", "days": 3]`. JSON's null is `.null`: `nil` is a value that is absent.
 public enum JSON: Sendable, Hashable {
     case null
     case bool(Bool)
@@ -53,10 +53,9 @@ public enum JSON: Sendable, Hashable {
     public var object: JSONObject? { if case .object(let value) = self { value } else { nil } }
 }
 
-extension JSON: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
-    ExpressibleByFloatLiteral, ExpressibleByStringInterpolation, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+extension JSON: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
+    ExpressibleByStringInterpolation, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
-    public init(nilLiteral: ()) { self = .null }
     public init(booleanLiteral value: Bool) { self = .bool(value) }
     public init(integerLiteral value: Int) { self = .integer(value) }
     public init(floatLiteral value: Double) { self = .number(value) }
