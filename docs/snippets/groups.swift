@@ -5,15 +5,15 @@ import Trunkline
 struct Main {
     static func main() async throws {
         // Or `file:` with the path of an mcp.json.
-        let group = try await ClientGroup.connect([
+        try await ClientGroup.connect([
             "notes": .command([".build/debug/tutorial_server"]),
             "broken": .command(["no-such-program"]),
-        ])
-        for server in try await group.servers() {
-            print("\(server.name): \(server.error == nil ? "connected" : "failed")")
+        ]).use { group in
+            for server in try await group.servers() {
+                print("\(server.name): \(server.error == nil ? "connected" : "failed")")
+            }
+            for tool in try await group.listTools() { print(tool.name) }
+            print(try await group.callTool("notes__add_note", ["name": "groceries", "text": "milk"]).text)
         }
-        for tool in try await group.listTools() { print(tool.name) }
-        print(try await group.callTool("notes__add_note", ["name": "groceries", "text": "milk"]).text)
-        try await group.close()
     }
 }

@@ -87,6 +87,26 @@ public class ConnectedClient: @unchecked Sendable {
     public func join() async throws { try await connection.end() }
 }
 
+/// A client that a piece of work uses, and then closes.
+public protocol ScopedClient: ConnectedClient {}
+
+extension ScopedClient {
+    /// Runs `work` on the actor of its caller, and closes the connection, even if the task is cancelled.
+    public func use<T: Sendable>(
+        isolation: isolated (any Actor)? = #isolation, _ work: (Self) async throws -> T
+    ) async throws -> T {
+        let result: T
+        do {
+            result = try await work(self)
+        } catch {
+            try? await close()
+            throw error
+        }
+        try await close()
+        return result
+    }
+}
+
 /// What ``ConnectedClient/callToolEvents(_:_:options:)`` yields: reports of progress, then the result.
 public enum ToolEvent: Sendable {
     case progress(ProgressReport)
@@ -94,7 +114,7 @@ public enum ToolEvent: Sendable {
 }
 
 /// A connection to a server.
-public final class Client: ConnectedClient, @unchecked Sendable {
+public final class Client: ConnectedClient, ScopedClient, @unchecked Sendable {
     /// Connects to a server at a URL.
     public static func connect(
         url: String, endpoint: EndpointOptions = EndpointOptions(), auth: OAuthOptions? = nil, options: ClientOptions = ClientOptions(),
@@ -140,20 +160,5 @@ public final class Client: ConnectedClient, @unchecked Sendable {
         transport: any Transport, options: ClientOptions = ClientOptions(), handlers: ClientHandlers = ClientHandlers()
     ) async throws -> Client {
         Client(try await Connection.open(["type": "channel"], options, handlers, functions: functions(of: transport)))
-    }
-
-    /// Runs `work` on the actor of its caller, and closes the connection, even if the task is cancelled.
-    public func use<T: Sendable>(
-        isolation: isolated (any Actor)? = #isolation, _ work: (Client) async throws -> T
-    ) async throws -> T {
-        let result: T
-        do {
-            result = try await work(self)
-        } catch {
-            try? await close()
-            throw error
-        }
-        try await close()
-        return result
     }
 }

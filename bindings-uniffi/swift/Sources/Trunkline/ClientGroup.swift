@@ -24,7 +24,7 @@ public struct GroupTarget: Sendable {
 /// reached does not affect the others: `servers()` has its error, and the next request to it
 /// reconnects. Handlers such as `onElicit` answer all servers; the `serverName` of a request names the
 /// one that asks.
-public final class ClientGroup: ConnectedClient, @unchecked Sendable {
+public final class ClientGroup: ConnectedClient, ScopedClient, @unchecked Sendable {
     /// The clients of its servers: the last reference to one closes the connection.
     private let shared = Locked<[String: ConnectedClient]>([:])
 

@@ -303,6 +303,21 @@ import Testing
         for client in clients { try await client.close() }
     }
 
+    @Test func aGroupIsClosedAfterItsUse() async throws {
+        let server = Server("a", version: "1")
+        try server.tool("name") { _, _ in "a" }
+        let client = try await Client.connect(to: server)
+        let used = try await ClientGroup.connect(["a": .client(client)])
+        let text = try await used.use { group in try await group.callTool("a__name").text }
+        #expect(text == "a" && !used.isConnected && client.isConnected)
+        let failed = try await ClientGroup.connect(["a": .client(client)])
+        await #expect(throws: ToolError.self) {
+            try await failed.use { _ in throw ToolError("no use") }
+        }
+        #expect(!failed.isConnected)
+        try await client.close()
+    }
+
     @Test func programsProvideTheirOwnStoreAndTransport() async throws {
         #expect(try await checkStore(MemoryStore()) == [])
         let error = await failure { try await Client.connect(transport: BrokenTransport()) }
