@@ -11,7 +11,7 @@ struct Main {
         let notes = Server("notes", version: "1.0.0")
         try notes.tool("summarize", "Summarize a text.") { (given: Text, context) in
             let question = SamplingMessage(role: .user, content: [.text("Summarize in three words: \(given.text)")])
-            return try await context.sample([question], maxTokens: 50).content.values.first?.text ?? ""
+            return try await context.sample([question], maxTokens: 50).text
         }
 
         let handlers = ClientHandlers(onSample: { request in

@@ -39,6 +39,11 @@ extension SamplingBlock {
     public var text: String? { if case .text(let content) = self { content.text } else { nil } }
 }
 
+extension CreateMessageResult {
+    /// The text blocks, joined by line breaks.
+    public var text: String { content.values.compactMap(\.text).joined(separator: "\n") }
+}
+
 extension CallToolResult {
     /// The text blocks, joined by line breaks.
     public var text: String { content.compactMap(\.text).joined(separator: "\n") }

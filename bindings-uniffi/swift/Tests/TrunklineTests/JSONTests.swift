@@ -119,6 +119,14 @@ import Testing
         #expect(!result.isError && result.content == [.other(["type": "new", "a": 1]), .other(["type": "text"])])
     }
 
+    @Test func theTextOfAMessageIsThatOfItsTextBlocks() throws {
+        let result: CreateMessageResult = try ValueDecoder.model([
+            "role": "assistant", "model": "m",
+            "content": [["type": "text", "text": "a"], ["type": "tool_use", "id": "1", "name": "t", "input": [:]], ["type": "text", "text": "b"]],
+        ])
+        #expect(result.content.values.count == 3 && result.text == "a\nb")
+    }
+
     @Test func foundationReadsAndWritesModels() throws {
         let block = ContentBlock.text("hello")
         let data = try JSONEncoder().encode(block)
