@@ -1,9 +1,6 @@
 import Foundation
 
 extension ContentBlock {
-    /// A text block.
-    public static func text(_ text: String) -> ContentBlock { .text(TextContent(text: text)) }
-
     /// An image block.
     public static func image(_ data: Data, mimeType: String) -> ContentBlock {
         .image(ImageContent(data: data.base64EncodedString(), mimeType: mimeType))
@@ -21,22 +18,6 @@ extension ContentBlock {
 
     /// A link to a resource.
     public static func link(uri: String, name: String) -> ContentBlock { .resourceLink(ResourceLink(uri: uri, name: name)) }
-
-    /// The text of a text block.
-    public var text: String? { if case .text(let content) = self { content.text } else { nil } }
-}
-
-extension ResourceContents {
-    /// The text; nil for binary contents.
-    public var text: String? { if case .text(let contents) = self { contents.text } else { nil } }
-}
-
-extension SamplingBlock {
-    /// A text block.
-    public static func text(_ text: String) -> SamplingBlock { .text(TextContent(text: text)) }
-
-    /// The text of a text block.
-    public var text: String? { if case .text(let content) = self { content.text } else { nil } }
 }
 
 extension CreateMessageResult {

@@ -947,6 +947,9 @@ public enum ResourceContents: Codable, Sendable, Hashable, Part {
         case .blob(let value): try value.encode(to: encoder)
         }
     }
+
+    /// The text; nil for others.
+    public var text: String? { if case .text(let value) = self { value.text } else { nil } }
 }
 
 /// A resource with its contents.
@@ -1055,6 +1058,12 @@ public enum ContentBlock: Codable, Sendable, Hashable, Part {
         case .other(let json): try json.encode(to: encoder)
         }
     }
+
+    /// Text as a block.
+    public static func text(_ text: String) -> ContentBlock { .text(TextContent(text: text)) }
+
+    /// The text; nil for others.
+    public var text: String? { if case .text(let value) = self { value.text } else { nil } }
 }
 
 /// The result of a tool call.
@@ -2091,6 +2100,12 @@ public enum SamplingBlock: Codable, Sendable, Hashable {
         case .other(let json): try json.encode(to: encoder)
         }
     }
+
+    /// Text as a block.
+    public static func text(_ text: String) -> SamplingBlock { .text(TextContent(text: text)) }
+
+    /// The text; nil for others.
+    public var text: String? { if case .text(let value) = self { value.text } else { nil } }
 }
 
 /// A message of the conversation.
