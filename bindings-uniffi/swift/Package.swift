@@ -1,8 +1,8 @@
 // swift-tools-version: 6.0
 import PackageDescription
 
-// On Linux, the native library is one of the system. On Apple's platforms it is an XCFramework, made
-// by `scripts/xcframework.sh` or downloaded from a release.
+// On Linux, the native library is one of the system. On Apple's platforms it is an XCFramework,
+// made by `scripts/xcframework.sh` or downloaded from a release.
 #if os(Linux)
     let native: Target = .systemLibrary(name: "TrunklineFFI", path: "Sources/TrunklineFFI/generated")
 #else

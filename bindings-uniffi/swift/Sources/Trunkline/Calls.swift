@@ -1,8 +1,8 @@
 import Foundation
 import TrunklineNative
 
-/// What a handler returns: a string is text; content blocks, resource contents and prompt messages are
-/// parts of a result; results of the protocol are sent as they are; anything else is JSON.
+/// What a handler returns: a string is text; content blocks, resource contents and prompt messages
+/// are parts of a result; results of the protocol are sent as they are; anything else is JSON.
 public typealias Output = any Encodable & Sendable
 
 /// Calls a handler with the body of the call.
@@ -39,7 +39,8 @@ final class Calls: Sendable {
         self.spans = spans
     }
 
-    /// Runs the handler of a call with the task-local values of what caused it, and sends its answer.
+    /// Runs the handler of a call with the task-local values of what caused it, and sends its
+    /// answer.
     func start(_ event: Event, _ callable: Callable?, _ cause: Cause?) {
         guard let callable else {
             fail(event.ticket, failure("tool", "the handler was removed before the call ran"))
@@ -90,7 +91,8 @@ final class Calls: Sendable {
         }
     }
 
-    /// The message for the core. Callers get a generic one instead of an internal error, which is logged.
+    /// The message for the core. Callers get a generic one instead of an internal error, which is
+    /// logged.
     private func described(_ error: any Error, _ callable: Callable, _ context: Context) -> JSONObject {
         var failure = failureOf(error)
         if failure["kind"] == "internal", !(error is Suspended) {

@@ -14,7 +14,8 @@ public class ConnectedClient: @unchecked Sendable {
     /// False once the client was closed or has lost a server that it cannot reach again.
     public var isConnected: Bool { connection.isOpen }
 
-    /// Notifications from the server from now on. If they are read too slowly, the oldest are dropped.
+    /// Notifications from the server from now on. If they are read too slowly, the oldest are
+    /// dropped.
     public var notifications: AsyncStream<ServerNotification> { connection.notifications(keeping: self) }
 
     /// Sends a request without a function of its own, and returns its result.
@@ -41,7 +42,8 @@ public class ConnectedClient: @unchecked Sendable {
         return try await callTool(name, object as JSONObject?, options: options)
     }
 
-    /// Calls a tool, and yields its progress and then its result. Ending the iteration cancels the call.
+    /// Calls a tool, and yields its progress and then its result. Ending the iteration cancels the
+    /// call.
     public func callToolEvents(
         _ name: String, _ arguments: JSONObject? = nil, options: RequestOptions = RequestOptions()
     ) -> AsyncThrowingStream<ToolEvent, any Error> {
@@ -65,8 +67,8 @@ public class ConnectedClient: @unchecked Sendable {
         try Subscription(try await Stream.open(self, "subscribe", try JSON(encoding: filter).object ?? [:], options))
     }
 
-    /// Calls a tool as a task, on any revision that supports tasks. If the server doesn't create a task, the
-    /// returned object has no id, and its result is available at once.
+    /// Calls a tool as a task, on any revision that supports tasks. If the server doesn't create a
+    /// task, the returned object has no id, and its result is available at once.
     public func startTask(
         _ name: String, _ arguments: JSONObject? = nil, ttl: Duration? = nil, options: RequestOptions = RequestOptions()
     ) async throws -> ClientTask {
@@ -79,8 +81,8 @@ public class ConnectedClient: @unchecked Sendable {
         try ClientTask(try await Stream.open(self, "startTask", ["taskId": .string(taskId)], options))
     }
 
-    /// Closes the connection; requests in flight fail. A server that the client started has `deadline` to
-    /// exit.
+    /// Closes the connection; requests in flight fail. A server that the client started has
+    /// `deadline` to exit.
     public func close(deadline: Duration? = nil) async throws { try await connection.close(deadline) }
 
     /// Waits until the connection has ended. Throws the error that ended it, if any.
@@ -91,7 +93,8 @@ public class ConnectedClient: @unchecked Sendable {
 public protocol ScopedClient: ConnectedClient {}
 
 extension ScopedClient {
-    /// Runs `work` on the actor of its caller, and closes the connection, even if the task is cancelled.
+    /// Runs `work` on the actor of its caller, and closes the connection, even if the task is
+    /// cancelled.
     public func use<T: Sendable>(
         isolation: isolated (any Actor)? = #isolation, _ work: (Self) async throws -> T
     ) async throws -> T {
@@ -107,7 +110,8 @@ extension ScopedClient {
     }
 }
 
-/// What ``ConnectedClient/callToolEvents(_:_:options:)`` yields: reports of progress, then the result.
+/// What ``ConnectedClient/callToolEvents(_:_:options:)`` yields: reports of progress, then the
+/// result.
 public enum ToolEvent: Sendable {
     case progress(ProgressReport)
     case result(CallToolResult)
@@ -126,8 +130,8 @@ public final class Client: ConnectedClient, ScopedClient, @unchecked Sendable {
         return Client(try await Connection.open(transport, options, handlers, auth))
     }
 
-    /// Starts a program that serves over its stdin and stdout, and connects to it. Not on iOS, where
-    /// programs cannot start others.
+    /// Starts a program that serves over its stdin and stdout, and connects to it. Not on iOS,
+    /// where programs cannot start others.
     public static func connect(
         command: [String], process: ChildOptions = ChildOptions(), options: ClientOptions = ClientOptions(),
         handlers: ClientHandlers = ClientHandlers()
@@ -146,8 +150,8 @@ public final class Client: ConnectedClient, ScopedClient, @unchecked Sendable {
         return Client(try await Connection.open(transport, options, handlers, server: server))
     }
 
-    /// Connects to a server of a configuration: an entry of `mcpServers`, or a configuration with one
-    /// server.
+    /// Connects to a server of a configuration: an entry of `mcpServers`, or a configuration with
+    /// one server.
     public static func connect(
         configuration: JSONObject, auth: OAuthOptions? = nil, options: ClientOptions = ClientOptions(),
         handlers: ClientHandlers = ClientHandlers()

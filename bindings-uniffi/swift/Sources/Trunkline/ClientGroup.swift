@@ -20,10 +20,10 @@ public struct GroupTarget: Sendable {
 
 /// A client of many servers, which routes each request to the right one.
 ///
-/// Tools and prompts are named `server__name`, and resources are `server+uri`. A server that cannot be
-/// reached does not affect the others: `servers()` has its error, and the next request to it
-/// reconnects. Handlers such as `onElicit` answer all servers; the `serverName` of a request names the
-/// one that asks.
+/// Tools and prompts are named `server__name`, and resources are `server+uri`. A server that cannot
+/// be reached does not affect the others: `servers()` has its error, and the next request to it
+/// reconnects. Handlers such as `onElicit` answer all servers; the `serverName` of a request names
+/// the one that asks.
 public final class ClientGroup: ConnectedClient, ScopedClient, @unchecked Sendable {
     /// The clients of its servers: the last reference to one closes the connection.
     private let shared = Locked<[String: ConnectedClient]>([:])

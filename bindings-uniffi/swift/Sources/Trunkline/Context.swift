@@ -54,8 +54,8 @@ public final class Context: Sendable {
     /// Sends a log message of the level `error`.
     public func error(_ message: String) async throws { try await log(.error, .string(message)) }
 
-    /// Runs `work` once per request, even if the handler runs again because its client was asked. Later
-    /// runs get its value.
+    /// Runs `work` once per request, even if the handler runs again because its client was asked.
+    /// Later runs get its value.
     public func once<T: Codable & Sendable>(_ name: String, _ work: @escaping @Sendable () async throws -> T) async throws -> T {
         let known = facts["once"]?[name]
         let task = memory.with { state in
@@ -91,7 +91,8 @@ public final class Context: Sendable {
     /// Closes the stream that the client waits on, if it can reconnect for the result.
     public func closeStream() throws { try tell(["closeStream": true]) }
 
-    /// Asks the client's user to fill in the members of a structure. Returns nil unless the user accepts.
+    /// Asks the client's user to fill in the members of a structure. Returns nil unless the user
+    /// accepts.
     public func elicit<Form: Decodable>(
         _ message: String, as type: Form.Type, options: RequestOptions = RequestOptions()
     ) async throws -> Form? {

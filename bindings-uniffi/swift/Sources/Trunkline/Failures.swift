@@ -1,8 +1,8 @@
 import Foundation
 import TrunklineNative
 
-/// An error of this library. Its kind is the same in every language. Thrown by a handler, one of the
-/// kind `protocol` is the JSON-RPC error that the caller receives.
+/// An error of this library. Its kind is the same in every language. Thrown by a handler, one of
+/// the kind `protocol` is the JSON-RPC error that the caller receives.
 @dynamicMemberLookup
 public struct TrunklineError: Error, Sendable {
     public let kind: ErrorKind
@@ -14,8 +14,8 @@ public struct TrunklineError: Error, Sendable {
     /// The data of an error of the kind `protocol`.
     public var data: JSON?
 
-    /// What else is known, such as `exitCode` and `stderr` of a server process; also as properties of the
-    /// error itself.
+    /// What else is known, such as `exitCode` and `stderr` of a server process; also as properties
+    /// of the error itself.
     public var facts = ErrorFacts()
 
     public init(_ kind: ErrorKind, _ message: String, code: Int? = nil, data: JSON? = nil) {

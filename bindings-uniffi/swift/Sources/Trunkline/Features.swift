@@ -56,8 +56,8 @@ public final class ChangeableRegistration<Options: FeatureOptions>: Registration
 
     /// Changes options, such as the description.
     ///
-    /// - Throws: ``TrunklineError`` of the kind `invalidArgument` if the changed feature is invalid; it
-    ///   then stays as it was.
+    /// - Throws: ``TrunklineError`` of the kind `invalidArgument` if the changed feature is
+    ///   invalid; it then stays as it was.
     public func update(_ change: (inout Options) throws -> Void) throws {
         try options.with { options in
             var changed = options
@@ -125,8 +125,8 @@ public protocol Provider: Sendable {
     /// Lists a page: the first, or the one for the cursor of the previous page.
     func list(cursor: String?) async throws -> ProviderPage
 
-    /// Answers a call of a feature that is not registered, with the parameters of the request; nil if
-    /// there is no such feature.
+    /// Answers a call of a feature that is not registered, with the parameters of the request; nil
+    /// if there is no such feature.
     func get(_ params: JSONObject) async throws -> Output?
 }
 
@@ -135,6 +135,6 @@ public enum ProviderKind: String, Sendable {
     case tools, resources, resourceTemplates, prompts
 }
 
-/// Verifies access tokens, which must be for the `resource` of the request. Returns the identity of the
-/// caller; nil if the token is unknown.
+/// Verifies access tokens, which must be for the `resource` of the request. Returns the identity of
+/// the caller; nil if the token is unknown.
 public typealias TokenVerifier = @Sendable (TokenFacts) async throws -> Identity?

@@ -2,8 +2,8 @@ import Dispatch
 import Foundation
 import TrunklineNative
 
-/// Runs `serve` to its end. A signal, or the cancellation of the task, calls `close`; a second signal has
-/// its default effect.
+/// Runs `serve` to its end. A signal, or the cancellation of the task, calls `close`; a second
+/// signal has its default effect.
 func endedBySignals(_ close: @escaping @Sendable () async throws -> Void, serve: () async throws -> Void) async throws {
     let signals = [SIGINT, SIGTERM]
     let isClosing = Locked(false)
@@ -41,8 +41,8 @@ func endedBySignals(_ close: @escaping @Sendable () async throws -> Void, serve:
 }
 
 extension OpenHandle {
-    /// Waits for the end of what the program serves in the foreground. Exits if handlers block all threads of
-    /// Swift's tasks, on which the program would continue.
+    /// Waits for the end of what the program serves in the foreground. Exits if handlers block all
+    /// threads of Swift's tasks, on which the program would continue.
     func endInForeground() async throws {
         atEnd {
             let continues = Locked(false)

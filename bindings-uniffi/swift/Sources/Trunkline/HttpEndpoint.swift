@@ -47,8 +47,8 @@ public struct HttpResponse: Sendable {
 /// The body of a response, in chunks. Each chunk is passed on once. Streams end with their call or
 /// subscription.
 ///
-/// The last reference to it cancels the request if the response has not ended. If the iteration throws, the
-/// response is truncated: drop the connection then, so that the client notices.
+/// The last reference to it cancels the request if the response has not ended. If the iteration
+/// throws, the response is truncated: drop the connection then, so that the client notices.
 public final class HttpBody: AsyncSequence, Sendable {
     public typealias Element = Data
 
@@ -76,7 +76,8 @@ public final class HttpBody: AsyncSequence, Sendable {
 
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(body: self) }
 
-    /// Cancels the request if the response has not ended. Call this when the client has disconnected.
+    /// Cancels the request if the response has not ended. Call this when the client has
+    /// disconnected.
     public func close() {
         guard !hasEnded.with({ $0 }) else { return }
         // It may have ended meanwhile.
@@ -111,8 +112,8 @@ public final class HttpBody: AsyncSequence, Sendable {
     }
 }
 
-/// A server in the program's own web server: pass the requests of a path to ``handle(_:body:)``. It opens
-/// with the first request, and again after ``close(deadline:)``.
+/// A server in the program's own web server: pass the requests of a path to ``handle(_:body:)``. It
+/// opens with the first request, and again after ``close(deadline:)``.
 public final class HttpEndpoint: Sendable {
     /// A listener, and the task that opens it.
     typealias Opening = (listener: OpenHandle, task: Task<Void, any Error>)
@@ -122,8 +123,8 @@ public final class HttpEndpoint: Sendable {
 
     init(_ open: @escaping @Sendable () -> Opening) { self.open = open }
 
-    /// Handles a request: returns the response as soon as its headers are known. The calls that the request
-    /// leads to inherit the task-local values. If the task is cancelled, so is the request.
+    /// Handles a request: returns the response as soon as its headers are known. The calls that the
+    /// request leads to inherit the task-local values. If the task is cancelled, so is the request.
     ///
     /// - Parameter body: The body, in chunks of bytes.
     public func handle<Body: AsyncSequence>(
@@ -148,9 +149,9 @@ public final class HttpEndpoint: Sendable {
         return try await handle(request, body: chunks)
     }
 
-    /// Serves in the foreground, until SIGINT or SIGTERM arrives or the task is cancelled: it then closes, and
-    /// calls in flight may complete within `drainDeadline` of the server. A second signal ends the process at
-    /// once.
+    /// Serves in the foreground, until SIGINT or SIGTERM arrives or the task is cancelled: it then
+    /// closes, and calls in flight may complete within `drainDeadline` of the server. A second
+    /// signal ends the process at once.
     public func run() async throws {
         let (closed, closing) = AsyncStream.makeStream(of: Void.self)
         // Waiting for it does not end with the task that waits.
@@ -161,8 +162,8 @@ public final class HttpEndpoint: Sendable {
         }) { await end.value }
     }
 
-    /// Closes it. Requests in flight have `deadline` (by default, what `drainDeadline` of the server leaves to
-    /// them).
+    /// Closes it. Requests in flight have `deadline` (by default, what `drainDeadline` of the
+    /// server leaves to them).
     public func close(deadline: Duration? = nil) async throws { try await latest.with { $0 }?.listener.close(deadline) }
 
     private func listening() async throws -> OpenHandle {

@@ -1,6 +1,6 @@
-/// What a server opens before its first call, and closes when nothing serves or uses it any more. That
-/// of a mounted server opens with the first request that reaches it, and closes with the server that it is
-/// mounted on.
+/// What a server opens before its first call, and closes when nothing serves or uses it any more.
+/// That of a mounted server opens with the first request that reaches it, and closes with the
+/// server that it is mounted on.
 public final class Lifespan: Sendable {
     private let open: @Sendable () async throws -> any Sendable
     private let close: @Sendable (any Sendable) async -> Void

@@ -16,16 +16,16 @@ public final class Listener: Sendable {
         port = bound["port"]?.integer ?? 0
     }
 
-    /// Stops listening. Calls in flight have `deadline` (by default, what `drainDeadline` of the server
-    /// leaves to them) and are then cancelled.
+    /// Stops listening. Calls in flight have `deadline` (by default, what `drainDeadline` of the
+    /// server leaves to them) and are then cancelled.
     public func close(deadline: Duration? = nil) async throws { try await handle.close(deadline) }
 
     /// Waits until it has closed. Throws the error that closed it, if any.
     public func join() async throws { try await handle.end() }
 
-    /// Serves in the foreground, until it has closed. SIGINT, SIGTERM and the cancellation of the task
-    /// close it; calls in flight may complete within `drainDeadline` of the server. A second signal ends
-    /// the process at once.
+    /// Serves in the foreground, until it has closed. SIGINT, SIGTERM and the cancellation of the
+    /// task close it; calls in flight may complete within `drainDeadline` of the server. A second
+    /// signal ends the process at once.
     public func run() async throws {
         try await endedBySignals({ [handle] in try await handle.close() }) { try await serve() }
     }

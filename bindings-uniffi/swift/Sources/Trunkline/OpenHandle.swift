@@ -61,8 +61,8 @@ class OpenHandle: HandleOwner, @unchecked Sendable {
         return reply
     }
 
-    /// Closes it, and waits for its end. By default, calls in flight have the time that the options leave
-    /// them.
+    /// Closes it, and waits for its end. By default, calls in flight have the time that the options
+    /// leave them.
     func close(_ deadline: Duration? = nil) async throws {
         state.with { $0.isClosing = true }
         if isOpen {

@@ -20,7 +20,8 @@ final class Port: Sendable {
     static let shared = Port()
 
     private struct Tables {
-        /// By feature and name. Removed by `Freed`, because admitted calls may still arrive until then.
+        /// By feature and name. Removed by `Freed`, because admitted calls may still arrive until
+        /// then.
         var callables: [UInt64: [String: Callable]] = [:]
         var owners: [UInt64: any HandleOwner] = [:]
 
@@ -38,8 +39,8 @@ final class Port: Sendable {
     let spans: Spans
     let calls: Calls
 
-    /// Locked while a handle is created, until it is in its table: its first event may arrive before
-    /// that.
+    /// Locked while a handle is created, until it is in its table: its first event may arrive
+    /// before that.
     private let tables = Locked(Tables())
     private let stopped = DispatchSemaphore(value: 0)
 
@@ -69,8 +70,8 @@ final class Port: Sendable {
         try? core.unregister(handle: handle)
     }
 
-    /// Sends a request, or starts an exchange with what receives its response. The calls in this process
-    /// that it leads to inherit the task-local values of the caller.
+    /// Sends a request, or starts an exchange with what receives its response. The calls in this
+    /// process that it leads to inherit the task-local values of the caller.
     func causing(_ response: AsyncStream<Event>.Continuation? = nil, _ send: () throws -> UInt64) throws -> UInt64 {
         let cause = Cause()
         return try tables.with { tables in

@@ -3,7 +3,8 @@ import TrunklineNative
 /// The requests of this process in flight, by ticket.
 final class Requests: Sendable {
     private enum Slot {
-        /// The reply arrived before it is awaited, because the core has not yet returned the ticket.
+        /// The reply arrived before it is awaited, because the core has not yet returned the
+        /// ticket.
         case arrived(Event)
         case awaited(CheckedContinuation<Event, Never>)
     }
@@ -41,8 +42,8 @@ final class Requests: Sendable {
         }
     }
 
-    /// Waits for the reply with this ticket. `cancel` is called if the task is cancelled; the core then
-    /// replies.
+    /// Waits for the reply with this ticket. `cancel` is called if the task is cancelled; the core
+    /// then replies.
     func reply(
         _ ticket: UInt64, _ onProgress: (@Sendable (ProgressReport) async -> Void)? = nil, cancel: (@Sendable () -> Void)? = nil
     ) async throws -> JSON {

@@ -13,8 +13,9 @@ struct Answer: Sendable {
     init(_ shape: UInt8, _ json: JSON) { self.init(shape, json.description) }
 }
 
-/// Returned by a handler that needs input from its client without waiting for it. When the responses
-/// are there, the handler is called again, with `inputResponses` and `state` of its ``Context``.
+/// Returned by a handler that needs input from its client without waiting for it. When the
+/// responses are there, the handler is called again, with `inputResponses` and `state` of its
+/// ``Context``.
 public struct InputRequired: Encodable, Sendable {
     /// Requests by the keys of their responses.
     public var inputRequests: Members<InputRequest>

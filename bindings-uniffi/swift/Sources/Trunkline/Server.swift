@@ -1,9 +1,9 @@
-/// A server of tools, resources, prompts and skills for clients of every protocol revision. One server
-/// handles all connections and requests of a process, on any number of transports. Features can be
-/// added and removed at any time.
+/// A server of tools, resources, prompts and skills for clients of every protocol revision. One
+/// server handles all connections and requests of a process, on any number of transports. Features
+/// can be added and removed at any time.
 ///
-/// Each handler runs as a task, which is cancelled with its call. As elsewhere in Swift, a handler must
-/// not block its thread.
+/// Each handler runs as a task, which is cancelled with its call. As elsewhere in Swift, a handler
+/// must not block its thread.
 public final class Server: Sendable {
     /// Name and version.
     public let info: Implementation
@@ -116,9 +116,9 @@ public final class Server: Sendable {
         try Port.shared.notify(handle(), ["elicitationComplete": .string(elicitationId)])
     }
 
-    /// Serves over stdin and stdout in the foreground, until stdin ends, SIGINT or SIGTERM arrives, or
-    /// the task is cancelled. Calls in flight may then complete within `drainDeadline`. Once this is called,
-    /// anything that the program prints goes to stderr.
+    /// Serves over stdin and stdout in the foreground, until stdin ends, SIGINT or SIGTERM arrives,
+    /// or the task is cancelled. Calls in flight may then complete within `drainDeadline`. Once
+    /// this is called, anything that the program prints goes to stderr.
     public func runStdio() async throws {
         let opened = OpenHandle(self)
         try await endedBySignals({ try await opened.close() }) {
@@ -130,16 +130,18 @@ public final class Server: Sendable {
         }
     }
 
-    /// Listens for Streamable HTTP. With `auth`, requests need an access token, which `verifier` verifies.
+    /// Listens for Streamable HTTP. With `auth`, requests need an access token, which `verifier`
+    /// verifies.
     public func listen(
         _ options: HttpOptions = HttpOptions(), auth: AuthOptions? = nil, verifier: TokenVerifier? = nil
     ) async throws -> Listener {
         try await bind(OpenHandle(self), options, auth, verifier)
     }
 
-    /// Serves Streamable HTTP in the foreground, until SIGINT or SIGTERM arrives, or the task is cancelled.
-    /// Calls in flight may then complete within `drainDeadline`. As ``listen(_:auth:verifier:)`` and ``Listener/run()``, but a signal
-    /// is also handled while it opens.
+    /// Serves Streamable HTTP in the foreground, until SIGINT or SIGTERM arrives, or the task is
+    /// cancelled. Calls in flight may then complete within `drainDeadline`. As
+    /// ``listen(_:auth:verifier:)`` and ``Listener/run()``, but a signal is also handled while it
+    /// opens.
     public func runHTTP(
         _ options: HttpOptions = HttpOptions(), auth: AuthOptions? = nil, verifier: TokenVerifier? = nil
     ) async throws {
@@ -149,9 +151,9 @@ public final class Server: Sendable {
         }
     }
 
-    /// An endpoint of Streamable HTTP in the program's own web server, which passes requests to it. It takes
-    /// the options of ``listen(_:auth:verifier:)`` except those of a socket, and serves every path that it gets, unless the
-    /// options name one.
+    /// An endpoint of Streamable HTTP in the program's own web server, which passes requests to it.
+    /// It takes the options of ``listen(_:auth:verifier:)`` except those of a socket, and serves
+    /// every path that it gets, unless the options name one.
     ///
     /// - Throws: ``TrunklineError`` of the kind `invalidArgument` if an option is invalid.
     public func endpoint(
@@ -203,8 +205,8 @@ public final class Server: Sendable {
         return reply["findings"]?.array?.compactMap(\.string) ?? []
     }
 
-    /// Closes all listeners, and removes all features. Calls in flight have `deadline` (by default, what
-    /// `drainDeadline` leaves to them).
+    /// Closes all listeners, and removes all features. Calls in flight have `deadline` (by default,
+    /// what `drainDeadline` leaves to them).
     public func close(deadline: Duration? = nil) async throws {
         try await withThrowingTaskGroup(of: Void.self) { closing in
             for one in open.with({ Array($0.values) }) { closing.addTask { try await one.close(deadline) } }

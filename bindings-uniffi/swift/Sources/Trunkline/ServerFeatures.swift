@@ -2,8 +2,9 @@ import Foundation
 
 /// The features of a server.
 extension Server {
-    /// Adds a tool. Its input schema follows from how its arguments are decoded. What the handler returns
-    /// becomes the result: a string is text, content blocks are the content, and a structure is JSON.
+    /// Adds a tool. Its input schema follows from how its arguments are decoded. What the handler
+    /// returns becomes the result: a string is text, content blocks are the content, and a
+    /// structure is JSON.
     @discardableResult
     public func tool<Arguments: Decodable & Sendable>(
         _ name: String, _ description: String? = nil, options: ToolOptions = ToolOptions(),
@@ -53,9 +54,9 @@ extension Server {
         }
     }
 
-    /// Adds a resource or, with a URI template (RFC 6570, such as `notes://{name}`), all resources whose URI
-    /// matches. An exact URI takes precedence over templates. A string is text, data is a blob, and a
-    /// structure is JSON.
+    /// Adds a resource or, with a URI template (RFC 6570, such as `notes://{name}`), all resources
+    /// whose URI matches. An exact URI takes precedence over templates. A string is text, data is a
+    /// blob, and a structure is JSON.
     @discardableResult
     public func resource(
         _ name: String, uri: String, _ description: String? = nil, mimeType: String? = nil, options: ResourceOptions = ResourceOptions(),
@@ -103,7 +104,8 @@ extension Server {
         }
     }
 
-    /// Adds middleware for some methods, or for all that can be wrapped. The first one added is outermost.
+    /// Adds middleware for some methods, or for all that can be wrapped. The first one added is
+    /// outermost.
     @discardableResult
     public func middleware(
         _ methods: String..., handler: @escaping @Sendable (MiddlewareRequest, Context) async throws -> JSONObject
@@ -210,7 +212,8 @@ private func strings(_ body: JSON) -> [String: String] {
     return Dictionary(uniqueKeysWithValues: members.map { ($0.0, $0.1.string ?? "\($0.1)") })
 }
 
-/// Checks that a store fulfils its contract, which takes a few seconds. Returns the violations found.
+/// Checks that a store fulfils its contract, which takes a few seconds. Returns the violations
+/// found.
 public func checkStore(_ store: any Store) async throws -> [String] {
     let server = Server("check", version: "1", store: store)
     let findings = try await server.checkStore()

@@ -3,9 +3,9 @@ import TrunklineNative
 /// Turns requests into spans, and their durations into metrics, of a library such as
 /// swift-distributed-tracing. Its functions must not block: some run on the thread of all events.
 public protocol TelemetryRecorder: Sendable {
-    /// Starts a span. If the program is about to send the message (`kind` is `client`), `carrier` takes its
-    /// trace context: `traceparent`, `tracestate` and `baggage`. If it serves the message (`server`), the
-    /// `context` of the record is that of the sender.
+    /// Starts a span. If the program is about to send the message (`kind` is `client`), `carrier`
+    /// takes its trace context: `traceparent`, `tracestate` and `baggage`. If it serves the message
+    /// (`server`), the `context` of the record is that of the sender.
     func start(_ record: TelemetryRecord, carrier: inout [String: String]) -> any TelemetrySpan
 
     /// Adds a value to a histogram: the member `metric` of a record.
@@ -35,8 +35,8 @@ public protocol TelemetrySpan: Sendable {
 public enum Telemetry {
     private static let current = Locked<(any TelemetryRecorder)?>(nil)
 
-    /// Receives the requests of all servers and clients whose option `telemetry` is not false. Set it before
-    /// clients connect.
+    /// Receives the requests of all servers and clients whose option `telemetry` is not false. Set
+    /// it before clients connect.
     public static var recorder: (any TelemetryRecorder)? {
         get { current.with { $0 } }
         set {
@@ -46,8 +46,8 @@ public enum Telemetry {
         }
     }
 
-    /// The load of this process's servers: objects with `name`, `description`, `unit`, `monotonic` and `value`.
-    /// Empty without servers that report.
+    /// The load of this process's servers: objects with `name`, `description`, `unit`, `monotonic`
+    /// and `value`. Empty without servers that report.
     public static func measurements() throws -> [JSONObject] {
         let json = try native { try Port.shared.core.measurements() }
         return try json.map(JSON.init(parsing:))?["measurements"]?.array?.compactMap(\.object) ?? []
@@ -124,7 +124,8 @@ final class Spans: Sendable {
         let recorder = Telemetry.recorder
         for record in records {
             var span = numbered.with { $0.removeValue(forKey: record.number) }
-            // The core has answered the request itself, or has reconnected. The end of a session has no name.
+            // The core has answered the request itself, or has reconnected. The end of a session
+            // has no name.
             if span == nil, record.name != nil { span = recorder?.begin(record).span }
             span?.finish(record)
             if let metric = record.metric { recorder?.measure(metric) }
@@ -137,7 +138,8 @@ final class Spans: Sendable {
         return (record.number, span, trace)
     }
 
-    /// The record of a message that is about to be sent or of what has a ticket; nil if it is not observed, or over.
+    /// The record of a message that is about to be sent or of what has a ticket; nil if it is not
+    /// observed, or over.
     private func record(_ target: UInt64, _ message: JSONObject? = nil) -> TelemetryRecord? {
         guard let json = try? core.telemetry(target: target, request: message.map(text)) else { return nil }
         return try? ValueDecoder.model(try JSON(parsing: json))

@@ -8,7 +8,8 @@ final class ValueEncoder: Encoder {
     private var value: JSON?
     private var isList = false
 
-    /// The elements or members of what is not a single value. The last key of its path names a member.
+    /// The elements or members of what is not a single value. The last key of its path names a
+    /// member.
     fileprivate private(set) var parts: [ValueEncoder] = []
 
     static func encode(_ value: some Encodable) throws -> JSON {
