@@ -16,7 +16,10 @@ final class Connection: OpenHandle, @unchecked Sendable {
 
     /// Nil once the connection has ended. Finishing a reader takes the lock: it removes itself.
     private let readers = Locked<[Int: AsyncStream<ServerNotification>.Continuation]?>([:])
-    private static let maxNotifications = 1024
+
+    private static func stream() -> (AsyncStream<ServerNotification>, AsyncStream<ServerNotification>.Continuation) {
+        AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1024))
+    }
 
     /// What is known of the server since the connection opened.
     private let known = Locked<ConnectionDescription?>(nil)
@@ -27,8 +30,7 @@ final class Connection: OpenHandle, @unchecked Sendable {
     init(_ server: Server?, _ handlers: ClientHandlers, _ functions: [String: HostFunction]) {
         self.handlers = handlers
         self.functions = functions.merging(handlers.requestHandlers) { own, _ in own }
-        let policy = AsyncStream<ServerNotification>.Continuation.BufferingPolicy.bufferingNewest(Self.maxNotifications)
-        let (notifications, received) = AsyncStream.makeStream(of: ServerNotification.self, bufferingPolicy: policy)
+        let (notifications, received) = Self.stream()
         self.received = received
         super.init(server)
         let notified = handlers.notificationHandlers
@@ -41,11 +43,7 @@ final class Connection: OpenHandle, @unchecked Sendable {
                 }
                 for reader in readers.with({ $0 ?? [:] }).values { reader.yield(notification) }
             }
-            let last = readers.with { readers in
-                defer { readers = nil }
-                return readers ?? [:]
-            }
-            for reader in last.values { reader.finish() }
+            for reader in (readers.exchange(nil) ?? [:]).values { reader.finish() }
         }
     }
 
@@ -86,8 +84,7 @@ final class Connection: OpenHandle, @unchecked Sendable {
     /// Notifications from now on. If they are read too slowly, the oldest are dropped. The stream
     /// keeps the client, because the last reference to that closes the connection.
     func notifications(keeping client: ConnectedClient) -> AsyncStream<ServerNotification> {
-        let policy = AsyncStream<ServerNotification>.Continuation.BufferingPolicy.bufferingNewest(Self.maxNotifications)
-        let (stream, reader) = AsyncStream.makeStream(of: ServerNotification.self, bufferingPolicy: policy)
+        let (stream, reader) = Self.stream()
         let (id, isOpen) = readers.with { readers in
             let id = (readers?.keys.max() ?? 0) + 1
             readers?[id] = reader

@@ -13,11 +13,7 @@ public class Registration: @unchecked Sendable {
     /// Removes the feature and notifies connected clients. Calling it again has no effect.
     public func remove() {
         Port.shared.unregister(handle)
-        let whenRemoved = whenRemoved.with { whenRemoved in
-            defer { whenRemoved = {} }
-            return whenRemoved
-        }
-        whenRemoved()
+        whenRemoved.exchange({})()
     }
 
     /// Shows the feature again.

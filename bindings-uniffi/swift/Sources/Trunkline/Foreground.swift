@@ -22,11 +22,7 @@ func endedBySignals(_ close: @escaping @Sendable () async throws -> Void, serve:
         signal(number) { _ in }
         let source = DispatchSource.makeSignalSource(signal: number, queue: DispatchQueue.global(qos: .userInteractive))
         source.setEventHandler {
-            let isFirst = isClosing.with { isClosing in
-                defer { isClosing = true }
-                return !isClosing
-            }
-            guard isFirst else { return }
+            guard !isClosing.exchange(true) else { return }
             for one in signals { signal(one, SIG_DFL) }
             end()
         }

@@ -41,11 +41,7 @@ public final class Lifespan: Sendable {
     }
 
     private func end(_ opened: Opened) async {
-        let value = opened.with { opened in
-            defer { opened = nil }
-            return try? opened?.get()
-        }
-        if let value { await close(value) }
+        if let value = try? opened.exchange(nil)?.get() { await close(value) }
     }
 }
 

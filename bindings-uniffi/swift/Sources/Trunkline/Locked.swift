@@ -13,4 +13,12 @@ final class Locked<Value>: @unchecked Sendable {
         defer { lock.unlock() }
         return try work(&value)
     }
+
+    /// Replaces the value, and returns the one before.
+    func exchange(_ new: Value) -> Value {
+        with { value in
+            defer { value = new }
+            return value
+        }
+    }
 }

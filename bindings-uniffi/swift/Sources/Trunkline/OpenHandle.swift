@@ -4,6 +4,9 @@ class OpenHandle: HandleOwner, @unchecked Sendable {
     let server: Server?
     private let state = Locked(State())
 
+    /// What to do when this ends.
+    private let whenEnded = Locked<[@Sendable () -> Void]>([])
+
     /// Ends with this.
     private let completion: Task<Void, any Error>
     private let ending: AsyncThrowingStream<Void, any Error>.Continuation
@@ -13,7 +16,6 @@ class OpenHandle: HandleOwner, @unchecked Sendable {
         /// Closed before it opened, by a signal.
         var isClosing = false
         var isEnded = false
-        var atEnd: [@Sendable () -> Void] = []
     }
 
     init(_ server: Server?) {
@@ -87,19 +89,15 @@ class OpenHandle: HandleOwner, @unchecked Sendable {
         try await completion.value
     }
 
-    func atEnd(_ work: @escaping @Sendable () -> Void) { state.with { $0.atEnd.append(work) } }
+    func atEnd(_ work: @escaping @Sendable () -> Void) { whenEnded.with { $0.append(work) } }
 
     func receive(notification: ServerNotification) {}
     func callable(_ operation: String) -> Callable? { nil }
 
     func closed(_ error: (any Error)?) {
         server?.closed(self)
-        let atEnd = state.with { state in
-            defer { state.atEnd = [] }
-            state.isEnded = true
-            return state.atEnd
-        }
-        for one in atEnd { one() }
+        state.with { $0.isEnded = true }
+        for work in whenEnded.exchange([]) { work() }
         ending.finish(throwing: error)
     }
 }

@@ -30,7 +30,6 @@ final class Port: Sendable {
 
         /// What receives the responses of exchanges, until their end.
         var exchanges: [UInt64: AsyncStream<Event>.Continuation] = [:]
-        var isRunning = false
     }
 
     /// The functions of the core. There is no bell: the thread waits in `drain`.
@@ -42,6 +41,7 @@ final class Port: Sendable {
     /// Locked while a handle is created, until it is in its table: its first event may arrive
     /// before that.
     private let tables = Locked(Tables())
+    private let isRunning = Locked(false)
     private let stopped = DispatchSemaphore(value: 0)
 
     private static let batch: UInt32 = 512
@@ -111,11 +111,7 @@ final class Port: Sendable {
 
     /// Starts the thread. What opens does so itself.
     func start() {
-        let isFirst = tables.with { tables in
-            defer { tables.isRunning = true }
-            return !tables.isRunning
-        }
-        guard isFirst else { return }
+        guard !isRunning.exchange(true) else { return }
         atexit { Port.shared.exit() }
         let thread = Thread { [self] in
             drain()
