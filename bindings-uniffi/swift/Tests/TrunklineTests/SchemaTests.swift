@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    private struct Folder: Decodable {
+    private struct Folder: Codable {
         let name: String
         let folders: [Folder]
     }
@@ -73,10 +73,19 @@ import Testing
         #expect(message.contains("the schema of Shape") && message.contains("`inputSchema`"))
     }
 
-    @Test func resultsThatAreNoObjectsAreWrapped() throws {
-        let (schema, isWrapped) = try Schemas.ofResult([UInt8].self)
-        let items: JSON = ["type": "integer", "minimum": 0, "maximum": 255]
-        #expect(isWrapped && schema["properties"]?["result"] == ["type": "array", "items": items])
-        #expect(try !Schemas.ofResult(Folder.self).isWrapped)
+    @Test func resultsThatAreNoObjectsAreWrapped() async throws {
+        let server = Server("test", version: "1")
+        try server.tool("list", returning: [Folder].self) { (_: Folder, _) in [Folder(name: "a", folders: [])] }
+        try server.tool("same", returning: Folder.self) { (folder: Folder, _) in folder }
+        try await Client.connect(to: server).use { client in
+            let schemas = try await client.listTools().map { $0.outputSchema }
+            let list = schemas[0]?["properties"]?["result"]
+            #expect(list?["type"] == "array" && list?["$defs"] == nil && schemas[0]?["$defs"]?["Folder"] != nil)
+            #expect(list?["items"]?["properties"]?["folders"]?["items"] == ["$ref": "#/$defs/Folder"])
+            #expect(schemas[1]?["properties"]?["name"] == ["type": "string"])
+            let folder = Folder(name: "b", folders: [])
+            #expect(try await client.callTool("list", folder).decoded(as: [Folder].self).first?.name == "a")
+            #expect(try await client.callTool("same", folder).decoded(as: Folder.self).name == "b")
+        }
     }
 }

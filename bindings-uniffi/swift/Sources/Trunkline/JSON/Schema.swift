@@ -28,15 +28,11 @@ enum Schemas {
         return schema
     }
 
-    /// The schema of a result. What is not an object is wrapped in one, as its member `result`.
+    /// The schema of a result. What is not an object is wrapped in one, as its member `result`, and
+    /// so is its schema by the core.
     static func ofResult(_ type: any Decodable.Type) throws -> (schema: JSONObject, isWrapped: Bool) {
         let schema = try of(type)
-        if schema["type"] == "object" { return (schema, false) }
-        var value = schema
-        value["$defs"] = nil
-        var wrapped = objectSchema(["result": .object(value)], required: ["result"])
-        wrapped["$defs"] = schema["$defs"]
-        return (wrapped, true)
+        return (schema, schema["type"] != "object")
     }
 
     /// Types that refer to themselves are defined once.
@@ -124,12 +120,8 @@ enum Schemas {
             property["description"] = .string(text)
             properties[name] = .object(property)
         }
-        return objectSchema(properties, required: recorder.required)
-    }
-
-    private static func objectSchema(_ properties: JSONObject, required: [String]) -> JSONObject {
         var schema: JSONObject = ["type": "object", "properties": .object(properties)]
-        if !required.isEmpty { schema["required"] = .array(required.map(JSON.string)) }
+        if !recorder.required.isEmpty { schema["required"] = .array(recorder.required.map(JSON.string)) }
         return schema
     }
 
@@ -235,6 +227,4 @@ protocol MapType { static var element: any Decodable.Type { get } }
 
 extension Members: MapType where Value: Decodable { static var element: any Decodable.Type { Value.self } }
 
-extension Dictionary: MapType where Key == String, Value: Decodable {
-    static var element: any Decodable.Type { Value.self }
-}
+extension Dictionary: MapType where Key == String, Value: Decodable { static var element: any Decodable.Type { Value.self } }
