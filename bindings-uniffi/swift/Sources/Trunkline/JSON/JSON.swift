@@ -10,19 +10,13 @@ public enum JSON: Sendable, Hashable {
     case object(JSONObject)
 
     /// The value of a JSON text.
-    public init(parsing text: String) throws {
-        self = try JSONParser.parse(Array(text.utf8))
-    }
+    public init(parsing text: String) throws { self = try JSONParser.parse(Array(text.utf8)) }
 
     /// A value that can be encoded, such as a structure.
-    public init(encoding value: some Encodable) throws {
-        self = try ValueEncoder.encode(value)
-    }
+    public init(encoding value: some Encodable) throws { self = try ValueEncoder.encode(value) }
 
     /// Decodes a value, such as a structure.
-    public func decoded<T: Decodable>(as type: T.Type = T.self) throws -> T {
-        try ValueDecoder.decode(type, from: self)
-    }
+    public func decoded<T: Decodable>(as type: T.Type = T.self) throws -> T { try ValueDecoder.decode(type, from: self) }
 
     /// The member of an object; nil if there is none, or if this is not an object.
     public subscript(name: String) -> JSON? { object?[name] }
@@ -79,22 +73,10 @@ extension JSON: Codable {
             self = value
             return
         }
-        let value = try decoder.singleValueContainer()
-        if value.decodeNil() {
-            self = .null
-        } else if let bool = try? value.decode(Bool.self) {
-            self = .bool(bool)
-        } else if let integer = try? value.decode(Int.self) {
-            self = .integer(integer)
-        } else if let number = try? value.decode(Double.self) {
-            self = .number(number)
-        } else if let string = try? value.decode(String.self) {
-            self = .string(string)
-        } else if let array = try? value.decode([JSON].self) {
-            self = .array(array)
-        } else {
-            self = .object(try JSONObject(from: decoder))
-        }
+        let container = try decoder.singleValueContainer()
+        func value<T: Decodable>(_ kind: (T) -> JSON) -> JSON? { (try? container.decode(T.self)).map(kind) }
+        let simple = container.decodeNil() ? .null : value(JSON.bool) ?? value(JSON.integer) ?? value(JSON.number) ?? value(JSON.string)
+        self = try simple ?? value(JSON.array) ?? .object(try JSONObject(from: decoder))
     }
 
     public func encode(to encoder: any Encoder) throws {

@@ -4,6 +4,9 @@ import Foundation
 struct JSONParser {
     private static let maxNesting = 512
 
+    /// Whether numbers contain a byte.
+    private static let isNumeric = (0...UInt8.max).map { "0123456789+-.Ee".utf8.contains($0) }
+
     private let bytes: UnsafeRawBufferPointer
     private var at = 0
     private var nesting = 0
@@ -17,8 +20,6 @@ struct JSONParser {
             return value
         }
     }
-
-    private init(bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
     private var next: UInt8? { at < bytes.count ? bytes[at] : nil }
 
@@ -80,18 +81,11 @@ struct JSONParser {
 
     private mutating func number() throws -> JSON {
         let start = at
-        while let byte = next, Self.isNumeric(byte) { at += 1 }
+        while let byte = next, Self.isNumeric[Int(byte)] { at += 1 }
         let text = String(decoding: bytes[start..<at], as: UTF8.self)
         if let integer = Int(text) { return .integer(integer) }
         guard let number = Double(text) else { throw error("a value is expected") }
         return .number(number)
-    }
-
-    private static func isNumeric(_ byte: UInt8) -> Bool {
-        switch UnicodeScalar(byte) {
-        case "0"..."9", "+", "-", ".", "E", "e": true
-        default: false
-        }
     }
 
     /// The rest of a string, after its first quote.

@@ -9,23 +9,25 @@ struct JSONWriter {
         case .integer(let value): append(String(value))
         case .number(let value): append(Self.text(of: value))
         case .string(let value): write(value)
-        case .array(let values):
-            bytes.append(UInt8(ascii: "["))
-            for (index, value) in values.enumerated() {
-                if index > 0 { bytes.append(UInt8(ascii: ",")) }
-                write(value)
-            }
-            bytes.append(UInt8(ascii: "]"))
+        case .array(let values): write(values, "[", "]") { writer, value in writer.write(value) }
         case .object(let object):
-            bytes.append(UInt8(ascii: "{"))
-            for (index, (name, value)) in object.enumerated() {
-                if index > 0 { bytes.append(UInt8(ascii: ",")) }
-                write(name)
-                bytes.append(UInt8(ascii: ":"))
-                write(value)
+            write(object, "{", "}") { writer, member in
+                writer.write(member.0)
+                writer.bytes.append(UInt8(ascii: ":"))
+                writer.write(member.1)
             }
-            bytes.append(UInt8(ascii: "}"))
         }
+    }
+
+    private mutating func write<Part>(
+        _ parts: some Sequence<Part>, _ start: String, _ end: String, _ write: (inout JSONWriter, Part) -> Void
+    ) {
+        append(start)
+        for (index, part) in parts.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            write(&self, part)
+        }
+        append(end)
     }
 
     /// What is neither infinite nor no number, which JSON does not have.

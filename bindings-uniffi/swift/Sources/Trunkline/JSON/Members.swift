@@ -79,18 +79,15 @@ extension Members: Encodable where Value: Encodable {
 /// The name of any member, or the index of an element.
 struct Name: CodingKey {
     let stringValue: String
-    let intValue: Int?
+    var intValue: Int?
 
-    init(_ name: String) {
-        stringValue = name
-        intValue = nil
-    }
+    init(_ name: String) { stringValue = name }
 
     init(_ index: Int) {
-        stringValue = "\(index)"
+        self.init("\(index)")
         intValue = index
     }
 
-    init?(stringValue: String) { self.init(stringValue) }
-    init?(intValue: Int) { self.init(intValue) }
+    init(stringValue: String) { self.init(stringValue) }
+    init(intValue: Int) { self.init(intValue) }
 }
