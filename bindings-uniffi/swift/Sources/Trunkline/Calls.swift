@@ -28,16 +28,8 @@ struct Owner: Sendable {
 
 /// The calls that are running, each as a task.
 final class Calls: Sendable {
-    private let core: TrunklineNative.Port
-    private let spans: Spans
-
     /// The tasks of calls until they end; nil for a call that is about to start.
     private let running = Locked<[UInt64: Task<Void, Never>?]>([:])
-
-    init(_ core: TrunklineNative.Port, _ spans: Spans) {
-        self.core = core
-        self.spans = spans
-    }
 
     /// Runs the handler of a call with the task-local values of what caused it, and sends its
     /// answer.
@@ -78,11 +70,11 @@ final class Calls: Sendable {
         let context = Context(event.ticket, callable.owner)
         do {
             let body = try JSONParser.parse(event.body)
-            let answer = try await spans.serve(event.ticket) {
+            let answer = try await Port.shared.spans.serve(event.ticket) {
                 try await Context.$running.withValue(context) { try await callable.run(context, body) }
             }
             context.close()
-            _ = try core.complete(ticket: event.ticket, shape: answer.shape, body: answer.body)
+            _ = try Port.shared.core.complete(ticket: event.ticket, shape: answer.shape, body: answer.body)
         } catch {
             context.close()
             // Also if it has ended in the core.
@@ -105,7 +97,7 @@ final class Calls: Sendable {
 
     private func fail(_ ticket: UInt64, _ failure: JSONObject) {
         // It may have ended in the core.
-        _ = try? core.fail(ticket: ticket, json: text(failure))
+        _ = try? Port.shared.core.fail(ticket: ticket, json: text(failure))
     }
 }
 

@@ -5,9 +5,7 @@ public class ConnectedClient: @unchecked Sendable {
     init(_ connection: Connection) { self.connection = connection }
 
     // Ends a connection that nothing refers to any more.
-    deinit {
-        if connection.isOpen { try? Port.shared.core.close(handle: connection.handle, deadlineMs: 0) }
-    }
+    deinit { if connection.isOpen { try? Port.shared.core.close(handle: connection.handle, deadlineMs: 0) } }
 
     var described: ConnectionDescription { connection.described }
 
@@ -64,7 +62,7 @@ public class ConnectedClient: @unchecked Sendable {
 
     /// Subscribes to changes of resources, lists and tasks. Works on every revision.
     public func subscribe(_ filter: SubscriptionFilter, options: RequestOptions = RequestOptions()) async throws -> Subscription {
-        try Subscription(try await Stream.open(self, "subscribe", try JSON(encoding: filter).object ?? [:], options))
+        try Subscription(try await Stream.open(self, "subscribe", try object(of: filter), options))
     }
 
     /// Calls a tool as a task, on any revision that supports tasks. If the server doesn't create a
@@ -124,9 +122,7 @@ public final class Client: ConnectedClient, ScopedClient, @unchecked Sendable {
         url: String, endpoint: EndpointOptions = EndpointOptions(), auth: OAuthOptions? = nil, options: ClientOptions = ClientOptions(),
         handlers: ClientHandlers = ClientHandlers()
     ) async throws -> Client {
-        var transport = try JSON(encoding: endpoint).object ?? [:]
-        transport["type"] = "http"
-        transport["url"] = .string(url)
+        let transport = try object(of: endpoint).merging(["type": "http", "url": .string(url)])
         return Client(try await Connection.open(transport, options, handlers, auth))
     }
 
@@ -136,9 +132,7 @@ public final class Client: ConnectedClient, ScopedClient, @unchecked Sendable {
         command: [String], process: ChildOptions = ChildOptions(), options: ClientOptions = ClientOptions(),
         handlers: ClientHandlers = ClientHandlers()
     ) async throws -> Client {
-        var transport = try JSON(encoding: process).object ?? [:]
-        transport["type"] = "child"
-        transport["command"] = .array(command.map(JSON.string))
+        let transport = try object(of: process).merging(["type": "child", "command": .array(command.map(JSON.string))])
         return Client(try await Connection.open(transport, options, handlers))
     }
 

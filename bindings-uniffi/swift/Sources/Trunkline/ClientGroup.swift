@@ -67,7 +67,7 @@ public final class ClientGroup: ConnectedClient, ScopedClient, @unchecked Sendab
         _ servers: JSON, _ endpoint: EndpointOptions, _ process: ChildOptions, _ auth: OAuthOptions?, _ options: ClientOptions,
         _ handlers: ClientHandlers
     ) async throws -> Connection {
-        let defaults = (try JSON(encoding: endpoint).object ?? [:]).merging(try JSON(encoding: process).object ?? [:])
+        let defaults = try object(of: endpoint).merging(try object(of: process))
         let transport: JSONObject = ["type": "group", "servers": servers, "defaults": .object(defaults)]
         return try await Connection.open(transport, options, handlers, auth)
     }

@@ -43,8 +43,7 @@ extension TrunklineError: Codable {
     }
 
     public func encode(to encoder: any Encoder) throws {
-        let members: [(String, (any Encodable)?)] = [("kind", kind), ("message", message), ("code", code), ("data", data)]
-        try parameters(members).encode(to: encoder)
+        try parameters([("kind", kind), ("message", message), ("code", code), ("data", data)]).encode(to: encoder)
     }
 }
 
@@ -128,36 +127,33 @@ func failureOf(_ error: any Error) -> JSONObject {
         guard let scopes = error.scopes else { return failure("invalid", error.message, path: "") }
         return failure("protocol", error.message, data: ["error": "insufficient_scope", "scopes": .array(scopes.map(JSON.string))])
     case let error as TrunklineError where error.kind == .protocol:
-        var failure = failure("protocol", error.message, data: error.data)
-        failure["code"] = .integer(error.code ?? ErrorCodes.internalError)
-        return failure
+        return failure("protocol", error.message, data: error.data, code: error.code)
     case let error as Suspended: return failure("internal", error.message)
     default: return failure("internal", describe(error))
     }
 }
 
-func failure(_ kind: String, _ message: String, data: JSON? = nil, path: JSON? = nil) -> JSONObject {
+func failure(_ kind: String, _ message: String, data: JSON? = nil, code: Int? = nil, path: JSON? = nil) -> JSONObject {
     var failure: JSONObject = ["kind": .string(kind), "message": .string(message)]
     failure["data"] = data
+    failure["code"] = code.map(JSON.integer)
     failure["path"] = path
     return failure
 }
 
 /// An error for the log, or for the caller.
 func describe(_ error: any Error) -> String {
-    let context: DecodingError.Context
+    let text: String
     switch error {
-    case let error as any LocalizedError: return String((error.errorDescription ?? "\(error)").prefix(maxDescription))
-    case DecodingError.typeMismatch(_, let found), DecodingError.valueNotFound(_, let found), DecodingError.keyNotFound(_, let found),
-        DecodingError.dataCorrupted(let found):
-        context = found
-    default: return String("\(error)".prefix(maxDescription))
+    case let error as any LocalizedError: text = error.errorDescription ?? "\(error)"
+    case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context),
+        DecodingError.keyNotFound(_, let context), DecodingError.dataCorrupted(let context):
+        let path = context.codingPath.map { "/\($0.stringValue)" }.joined()
+        text = (path.isEmpty ? "" : "\(path): ") + context.debugDescription
+    default: text = "\(error)"
     }
-    let path = context.codingPath.map { "/\($0.stringValue)" }.joined()
-    return String((path.isEmpty ? "" : "\(path): ").appending(context.debugDescription).prefix(maxDescription))
+    return String(text.prefix(16_384))
 }
-
-private let maxDescription = 16_384
 
 /// The error of a union that has no variant for an object.
 func unmatched(_ type: String, _ json: JSON, _ decoder: any Decoder) -> DecodingError {

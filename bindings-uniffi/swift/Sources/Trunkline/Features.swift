@@ -29,10 +29,6 @@ public protocol FeatureOptions: Encodable, Sendable {
     var completers: [String: @Sendable (CompletionRequest, Context) async throws -> Output] { get }
 }
 
-extension ToolOptions {
-    public var completers: [String: @Sendable (CompletionRequest, Context) async throws -> Output] { [:] }
-}
-
 /// A registered tool, resource, resource template or prompt, whose options can change.
 public final class ChangeableRegistration<Options: FeatureOptions>: Registration, @unchecked Sendable {
     private let register: @Sendable (Options, _ replaces: UInt64?) throws -> UInt64
@@ -67,9 +63,7 @@ public final class ChangeableRegistration<Options: FeatureOptions>: Registration
 
 /// The request to read a resource.
 public struct ResourceRequest: Sendable {
-    private let body: JSON
-
-    init(_ body: JSON) { self.body = body }
+    let body: JSON
 
     /// The URI of the resource.
     public var uri: String { body["uri"]?.string ?? "" }

@@ -9,12 +9,8 @@ func endedBySignals(_ close: @escaping @Sendable () async throws -> Void, serve:
     let isClosing = Locked(false)
     let end: @Sendable () -> Void = {
         Task(priority: .high) {
-            do {
-                try await close()
-            } catch {
-                // What cannot be closed has ended.
-                logError("closing failed", error)
-            }
+            // What cannot be closed has ended.
+            do { try await close() } catch { logError("closing failed", error) }
         }
     }
     let sources = signals.map { number in

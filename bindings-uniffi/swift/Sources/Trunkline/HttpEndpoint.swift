@@ -23,13 +23,6 @@ public struct HttpRequest: Sendable {
         self.headers = headers
         self.remoteAddress = remoteAddress
     }
-
-    fileprivate func head() throws -> JSONObject {
-        let headers = headers.map { [bytewise($0.name), bytewise($0.value)] }
-        return try parameters([
-            ("method", method), ("path", path), ("query", query), ("headers", headers), ("remoteAddress", remoteAddress),
-        ])
-    }
 }
 
 /// The response to an ``HttpRequest``.
@@ -59,10 +52,14 @@ public final class HttpBody: AsyncSequence, Sendable {
     fileprivate init(_ listener: UInt64, _ request: HttpRequest) throws {
         // The credit that the core gets for each chunk bounds what is waiting here.
         let (events, received) = AsyncStream.makeStream(of: Event.self)
-        let head = text(try request.head())
+        let headers = request.headers.map { [bytewise($0.name), bytewise($0.value)] }
+        let head = try parameters([
+            ("method", request.method), ("path", request.path), ("query", request.query), ("headers", headers),
+            ("remoteAddress", request.remoteAddress),
+        ])
         self.events = events
         ticket = try Port.shared.causing(received) {
-            try native { try Port.shared.core.httpRequest(listener: listener, head: head, end: false) }
+            try native { try Port.shared.core.httpRequest(listener: listener, head: text(head), end: false) }
         }
     }
 
@@ -142,10 +139,9 @@ public final class HttpEndpoint: Sendable {
 
     /// Handles a request whose body has arrived.
     public func handle(_ request: HttpRequest, body: Data = Data()) async throws -> HttpResponse {
-        let chunks = AsyncStream<Data> { chunks in
-            chunks.yield(body)
-            chunks.finish()
-        }
+        let (chunks, received) = AsyncStream.makeStream(of: Data.self)
+        received.yield(body)
+        received.finish()
         return try await handle(request, body: chunks)
     }
 

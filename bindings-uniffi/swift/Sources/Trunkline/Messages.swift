@@ -3,6 +3,9 @@ func parameters(_ members: [(String, (any Encodable)?)]) throws -> JSONObject {
     JSONObject(try members.compactMap { name, value in try value.map { (name, try written($0, name)) } })
 }
 
+/// A structure as an object.
+func object(of structure: some Encodable) throws -> JSONObject { try JSON(encoding: structure).object ?? [:] }
+
 /// A member that a message has.
 func member<T: Decodable>(_ message: JSONObject, _ name: String) throws -> T {
     try ValueDecoder.model(message[name] ?? .null)
@@ -10,14 +13,7 @@ func member<T: Decodable>(_ message: JSONObject, _ name: String) throws -> T {
 
 /// A function of the program for the core, which passes a model and gets another one.
 func hostFunction<P: Decodable, R: Encodable>(_ handler: @escaping @Sendable (P) async throws -> R) -> HostFunction {
-    { try JSON(encoding: try await handler(try ValueDecoder.model(.object($0)))).object ?? [:] }
-}
-
-func hostFunction<P: Decodable>(_ handler: @escaping @Sendable (P) async throws -> Void) -> HostFunction {
-    {
-        try await handler(try ValueDecoder.model(.object($0)))
-        return [:]
-    }
+    { try object(of: try await handler(try ValueDecoder.model(.object($0)))) }
 }
 
 /// One of a few strings of the protocol. Peers of newer revisions may send others.

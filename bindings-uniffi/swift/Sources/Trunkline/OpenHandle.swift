@@ -1,5 +1,5 @@
 /// The common part of listeners and connections: they open, and close once.
-class OpenHandle: HandleOwner, @unchecked Sendable {
+class OpenHandle: @unchecked Sendable {
     /// The server that a listener or a connection in memory uses.
     let server: Server?
     private let state = Locked(State())
@@ -34,27 +34,22 @@ class OpenHandle: HandleOwner, @unchecked Sendable {
 
     /// Opens it, and returns the result. If the task is cancelled meanwhile, it is closed.
     func open(_ message: () throws -> JSONObject) async throws -> JSON {
-        let opening: UInt64
-        do {
-            server?.opens(self)
-            opening = try Port.shared.open(message(), self)
-        } catch {
-            closed(nil)
-            throw error
-        }
-        let isClosing = state.with { state in
-            state.handle = opening
-            return state.isClosing
-        }
-        let close: @Sendable () -> Void = { try? Port.shared.core.close(handle: opening, deadlineMs: 0) }
-        // Closed when there was no handle to close yet.
-        if isClosing { close() }
+        let isClosing: Bool
         let reply: JSON
+        server?.opens(self)
         do {
+            let opening = try Port.shared.open(message(), self)
+            isClosing = state.with { state in
+                state.handle = opening
+                return state.isClosing
+            }
+            let close: @Sendable () -> Void = { try? Port.shared.core.close(handle: opening, deadlineMs: 0) }
+            // Closed when there was no handle to close yet.
+            if isClosing { close() }
             reply = try await Port.shared.requests.reply(opening, cancel: close)
         } catch {
             // It gets no event `Closed`.
-            Port.shared.forget(opening)
+            Port.shared.forget(handle)
             closed(error)
             if let error = error as? TrunklineError, error.kind == .transport { throw server?.openingFailure() ?? error }
             throw error
@@ -92,6 +87,8 @@ class OpenHandle: HandleOwner, @unchecked Sendable {
     func atEnd(_ work: @escaping @Sendable () -> Void) { whenEnded.with { $0.append(work) } }
 
     func receive(notification: ServerNotification) {}
+
+    /// The handler of a request of the server.
     func callable(_ operation: String) -> Callable? { nil }
 
     func closed(_ error: (any Error)?) {

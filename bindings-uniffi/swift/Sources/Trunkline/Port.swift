@@ -1,16 +1,6 @@
 import Foundation
 import TrunklineNative
 
-/// The owner of an open handle: a listener or a connection.
-protocol HandleOwner: AnyObject, Sendable {
-    func receive(notification: ServerNotification)
-
-    /// The handler of a request of the server.
-    func callable(_ operation: String) -> Callable?
-
-    func closed(_ error: (any Error)?)
-}
-
 /// No handle, and no ticket.
 let none: UInt64 = 0
 
@@ -23,7 +13,7 @@ final class Port: Sendable {
         /// By feature and name. Removed by `Freed`, because admitted calls may still arrive until
         /// then.
         var callables: [UInt64: [String: Callable]] = [:]
-        var owners: [UInt64: any HandleOwner] = [:]
+        var owners: [UInt64: OpenHandle] = [:]
 
         /// By the request or exchange that may cause calls, until `Freed`.
         var causes: [UInt64: Cause] = [:]
@@ -34,9 +24,9 @@ final class Port: Sendable {
 
     /// The functions of the core. There is no bell: the thread waits in `drain`.
     let core = TrunklineNative.Port.withoutBell(optionNames: .camel)
-    let requests: Requests
-    let spans: Spans
-    let calls: Calls
+    let requests = Requests()
+    let spans = Spans()
+    let calls = Calls()
 
     /// Locked while a handle is created, until it is in its table: its first event may arrive
     /// before that.
@@ -51,9 +41,6 @@ final class Port: Sendable {
     private init() {
         let found = version()
         precondition(found == packageVersion, "the native library is version \(found), and this package \(packageVersion)")
-        spans = Spans(core)
-        requests = Requests(core, spans)
-        calls = Calls(core, spans)
     }
 
     /// Registers a server or one of its features, with what answers its calls, by their names.
@@ -83,7 +70,7 @@ final class Port: Sendable {
     }
 
     /// Opens a listener or a connection. Returns its handle, which is the ticket of its reply.
-    func open(_ message: JSONObject, _ owner: any HandleOwner) throws -> UInt64 {
+    func open(_ message: JSONObject, _ owner: OpenHandle) throws -> UInt64 {
         start()
         let open = { [self] (message: JSONObject) throws -> UInt64 in
             try tables.with { tables in
@@ -97,17 +84,13 @@ final class Port: Sendable {
     }
 
     /// Forgets a handle that failed to open: no event `Closed` follows.
-    func forget(_ handle: UInt64) {
-        _ = tables.with { $0.owners.removeValue(forKey: handle) }
-    }
+    func forget(_ handle: UInt64) { _ = tables.with { $0.owners.removeValue(forKey: handle) } }
 
     func notify(_ target: UInt64, _ message: JSONObject) throws {
         try native { try core.notify(target: target, json: text(message)) }
     }
 
-    func describe(_ target: UInt64) throws -> JSON {
-        try JSON(parsing: try native { try core.describe(target: target) })
-    }
+    func describe(_ target: UInt64) throws -> JSON { try JSON(parsing: try native { try core.describe(target: target) }) }
 
     /// Starts the thread. What opens does so itself.
     func start() {
@@ -132,12 +115,8 @@ final class Port: Sendable {
             }
             for event in events {
                 if event.kind == EventKind.stopped { return }
-                do {
-                    try dispatch(event)
-                } catch {
-                    // The other events must not be lost.
-                    logError("an event failed", error)
-                }
+                // The other events must not be lost.
+                do { try dispatch(event) } catch { logError("an event failed", error) }
             }
         }
     }

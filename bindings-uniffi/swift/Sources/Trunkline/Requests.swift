@@ -9,18 +9,11 @@ final class Requests: Sendable {
         case awaited(CheckedContinuation<Event, Never>)
     }
 
-    private let core: TrunklineNative.Port
-    private let spans: Spans
     private let slots = Locked<[UInt64: Slot]>([:])
 
     /// Reports of progress that are still to be handled, of which only the latest is kept.
     private typealias Reports = (stream: AsyncStream<ProgressReport>, continuation: AsyncStream<ProgressReport>.Continuation)
     private let reports = Locked<[UInt64: Reports]>([:])
-
-    init(_ core: TrunklineNative.Port, _ spans: Spans) {
-        self.core = core
-        self.spans = spans
-    }
 
     /// Sends a request and waits for its reply. If the task is cancelled, so is the request. With
     /// `causes`, it leads to calls in this process, which inherit the task-local values.
@@ -34,10 +27,14 @@ final class Requests: Sendable {
     func start(
         _ target: UInt64, _ method: String, _ params: JSON?, _ options: RequestOptions?, causes: Bool
     ) throws -> UInt64 {
-        var message = try self.message(method, params, options)
+        var message = try options.map { try object(of: $0) } ?? [:]
+        message["method"] = .string(method)
+        message["params"] = params
+        if let meta = options?.meta { message["params"] = .object((params?.object ?? [:]).merging(["_meta": .object(meta)])) }
+        if options?.onProgress != nil { message["progress"] = true }
         if causes { message["causes"] = true }
-        return try spans.sending(target, message) { [core] message in
-            let send = { () throws -> UInt64 in try native { try core.request(handle: target, json: text(message)) } }
+        return try Port.shared.spans.sending(target, message) { message in
+            let send = { () throws -> UInt64 in try native { try Port.shared.core.request(handle: target, json: text(message)) } }
             return causes ? try Port.shared.causing(nil, send) : try send()
         }
     }
@@ -59,11 +56,11 @@ final class Requests: Sendable {
                 }
                 if let arrived { continuation.resume(returning: arrived) }
             }
-        } onCancel: { [core] in
+        } onCancel: {
             // It may have ended in the core.
-            if let cancel { cancel() } else { try? core.cancel(ticket: ticket, reason: "") }
+            if let cancel { cancel() } else { try? Port.shared.core.cancel(ticket: ticket, reason: "") }
         }
-        spans.replied(ticket)
+        Port.shared.spans.replied(ticket)
         if let reporting {
             // What has arrived is still reported, before the reply.
             reports.with { $0.removeValue(forKey: ticket) }?.continuation.finish()
@@ -83,9 +80,7 @@ final class Requests: Sendable {
         awaited?.resume(returning: event)
     }
 
-    func receive(progress: ProgressReport, _ ticket: UInt64) {
-        reports(of: ticket).continuation.yield(progress)
-    }
+    func receive(progress: ProgressReport, _ ticket: UInt64) { reports(of: ticket).continuation.yield(progress) }
 
     /// The reports of a request, whose progress may arrive before its ticket is known.
     private func reports(of ticket: UInt64) -> Reports {
@@ -94,19 +89,5 @@ final class Requests: Sendable {
             all[ticket] = reports
             return reports
         }
-    }
-
-    private func message(_ method: String, _ params: JSON?, _ options: RequestOptions?) throws -> JSONObject {
-        guard let options else { return try parameters([("method", method), ("params", params)]) }
-        var message = try JSON(encoding: options).object ?? [:]
-        message["method"] = .string(method)
-        message["params"] = params
-        if let meta = options.meta {
-            var object = params?.object ?? [:]
-            object["_meta"] = .object(meta)
-            message["params"] = .object(object)
-        }
-        if options.onProgress != nil { message["progress"] = true }
-        return message
     }
 }

@@ -8,10 +8,11 @@ public final class Server: Sendable {
     /// Name and version.
     public let info: Implementation
     let owner: Owner
-    private let instructions: String?
-    private let options: ServerOptions
-    private let store: (any Store)?
+    private let functions: [String: HostFunction]
     private let lifespan: Lifespan?
+
+    /// What the core gets to know about this server.
+    private let description: @Sendable () throws -> JSONObject
     private let registered = Locked<UInt64?>(nil)
 
     /// What serves or uses this server.
@@ -31,11 +32,12 @@ public final class Server: Sendable {
         lifespan: Lifespan? = nil, onError: (@Sendable (any Error, Context) -> Void)? = nil
     ) {
         self.info = info
-        self.instructions = instructions
-        self.options = options
-        self.store = store
         self.lifespan = lifespan
         owner = Owner(onError: onError)
+        let functions = store.map(functions(of:)) ?? [:]
+        let lanes = functions.isEmpty ? nil : JSONObject(functions.keys.map { ($0, "queue") })
+        self.functions = functions
+        description = { try parameters([("info", info), ("instructions", instructions), ("options", options), ("store", lanes)]) }
     }
 
     /// Creates a server.
@@ -56,19 +58,14 @@ public final class Server: Sendable {
     }
 
     // What is open keeps the server alive.
-    deinit {
-        if let handle = registered.with({ $0 }) { Port.shared.unregister(handle) }
-    }
+    deinit { if let handle = registered.with({ $0 }) { Port.shared.unregister(handle) } }
 
     /// The handle, from the first use on: invalid options are errors of that.
     func handle() throws -> UInt64 {
         try registered.with { registered in
             if let registered { return registered }
-            let functions = store.map(functions(of:)) ?? [:]
-            var description = try parameters([("info", info), ("instructions", instructions), ("options", options)])
-            if !functions.isEmpty { description["store"] = .object(JSONObject(functions.keys.map { ($0, "queue") })) }
             let callables = functions.map { name, function in (name, storing(name, function)) }
-            let handle = try Port.shared.register("server", description, Dictionary(uniqueKeysWithValues: callables))
+            let handle = try Port.shared.register("server", description(), Dictionary(uniqueKeysWithValues: callables))
             if let lifespan { _ = try Port.shared.register("lifespan", ["server": number(handle)], lifespan.callables(owner.opened)) }
             registered = handle
             return handle
@@ -168,10 +165,7 @@ public final class Server: Sendable {
     }
 
     private func transport(_ options: HttpOptions, isMounted: Bool) throws -> JSONObject {
-        var transport = try JSON(encoding: options).object ?? [:]
-        transport["type"] = "http"
-        if isMounted { transport["mounted"] = true }
-        return transport
+        try object(of: options).merging(["type": "http", "mounted": .bool(isMounted)])
     }
 
     private func bind(
@@ -179,7 +173,7 @@ public final class Server: Sendable {
     ) async throws -> Listener {
         var transport = try transport(options, isMounted: isMounted)
         if let auth {
-            var judged = try JSON(encoding: auth).object ?? [:]
+            var judged = try object(of: auth)
             if let verifier { judged["verifier"] = number(try verifying(verifier, opened)) }
             transport["auth"] = .object(judged)
         }

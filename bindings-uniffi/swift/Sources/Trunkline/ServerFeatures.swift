@@ -47,7 +47,7 @@ extension Server {
         first.description = first.description ?? description
         first.outputSchema = first.outputSchema ?? output?.schema
         return try ChangeableRegistration(first, of: self) { server, options, replaces in
-            var tool = try JSON(encoding: options.tool(name: name, inputSchema: inputSchema ?? [:])).object ?? [:]
+            var tool = try object(of: options.tool(name: name, inputSchema: inputSchema ?? [:]))
             if inputSchema == nil { tool["inputSchema"] = nil }
             let members: [(String, (any Encodable)?)] = [("tool", tool), ("wrapOutput", output?.isWrapped ?? false)]
             return try server.register("tool", name, members, options, replaces, run)
@@ -71,7 +71,7 @@ extension Server {
             let described: any Encodable =
                 isTemplate ? options.resourceTemplate(uriTemplate: uri, name: name) : options.resource(uri: uri, name: name)
             return try server.register(kind, name, [(kind, described)], options, replaces) { context, body in
-                try answerOf(try await handler(ResourceRequest(body), context))
+                try answerOf(try await handler(ResourceRequest(body: body), context))
             }
         }
     }
@@ -160,12 +160,10 @@ extension Server {
     func add(
         _ kind: String, _ name: String, _ members: [(String, (any Encodable)?)], _ options: (any Encodable)? = nil, _ run: Handler? = nil
     ) throws -> Registration {
-        var description = try options.map { try JSON(encoding: $0).object ?? [:] } ?? [:]
-        description["server"] = number(try handle())
-        description = description.merging(try parameters(members))
-        var functions: [String: Callable] = [:]
-        if let run { functions[""] = Callable(name: "\(kind) \(name)", owner: owner, run: run) }
-        return Registration(try Port.shared.register(kind, description, functions))
+        let options = try options.map { try object(of: $0) } ?? [:]
+        let description = options.merging(try parameters(members + [("server", number(try handle()))]))
+        let callable = run.map { Callable(name: "\(kind) \(name)", owner: owner, run: $0) }
+        return Registration(try Port.shared.register(kind, description, callable.map { ["": $0] } ?? [:]))
     }
 
     /// Registers a feature, and the functions of its options, which it then keeps alive.
@@ -175,25 +173,24 @@ extension Server {
     ) throws -> UInt64 {
         var hooks: [Registration] = []
         defer { for hook in hooks { hook.remove() } }
-        var functions = try JSON(encoding: options).object ?? [:]
-        if let visible = options.visible {
-            let hook = try add("visibility", "of \(kind) \(name)", []) { context, _ in
-                Answer(Shape.value, .bool(try await visible(context)))
-            }
+        func hook(_ kind: String, _ name: String, _ run: @escaping Handler) throws -> JSON {
+            let hook = try add(kind, name, [], nil, run)
             hooks.append(hook)
-            functions["visible"] = number(hook.handle)
+            return number(hook.handle)
         }
-        var completers = JSONObject()
-        for (argument, complete) in options.completers {
-            let hook = try add("completer", "of \(argument) of \(kind) \(name)", []) { context, body in
+        let visible = try options.visible.map { visible in
+            try hook("visibility", "of \(kind) \(name)") { context, _ in Answer(Shape.value, .bool(try await visible(context))) }
+        }
+        let completers = try options.completers.map { argument, complete in
+            let completer = try hook("completer", "of \(argument) of \(kind) \(name)") { context, body in
                 try completionOf(try await complete(try ValueDecoder.model(body), context))
             }
-            hooks.append(hook)
-            completers[argument] = number(hook.handle)
+            return (argument, completer)
         }
-        if !completers.isEmpty { functions["complete"] = .object(completers) }
-        if let replaces { functions["replaces"] = number(replaces) }
-        return try add(kind, name, members, functions, run).handle
+        let more: [(String, (any Encodable)?)] = [
+            ("visible", visible), ("complete", completers.isEmpty ? nil : JSONObject(completers)), ("replaces", replaces.map(number)),
+        ]
+        return try add(kind, name, members + more, options, run).handle
     }
 }
 

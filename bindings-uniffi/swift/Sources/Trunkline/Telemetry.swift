@@ -1,5 +1,3 @@
-import TrunklineNative
-
 /// Turns requests into spans, and their durations into metrics, of a library such as
 /// swift-distributed-tracing. Its functions must not block: some run on the thread of all events.
 public protocol TelemetryRecorder: Sendable {
@@ -56,15 +54,11 @@ public enum Telemetry {
 
 /// The spans of a port.
 final class Spans: Sendable {
-    private let core: TrunklineNative.Port
-
     /// Those of openings, notifications, and requests that have reached a handler.
     private let numbered = Locked<[Int: any TelemetrySpan]>([:])
 
     /// Those of requests that were sent, by ticket.
     private let sent = Locked<[UInt64: any TelemetrySpan]>([:])
-
-    init(_ core: TrunklineNative.Port) { self.core = core }
 
     /// Runs a handler within the span of its request.
     func serve<T: Sendable>(_ ticket: UInt64, _ handler: @Sendable () async throws -> T) async throws -> T {
@@ -141,7 +135,7 @@ final class Spans: Sendable {
     /// The record of a message that is about to be sent or of what has a ticket; nil if it is not
     /// observed, or over.
     private func record(_ target: UInt64, _ message: JSONObject? = nil) -> TelemetryRecord? {
-        guard let json = try? core.telemetry(target: target, request: message.map(text)) else { return nil }
+        guard let json = try? Port.shared.core.telemetry(target: target, request: message.map(text)) else { return nil }
         return try? ValueDecoder.model(try JSON(parsing: json))
     }
 }

@@ -122,7 +122,7 @@ import Testing
     @Test func theTextOfAMessageIsThatOfItsTextBlocks() throws {
         let result: CreateMessageResult = try ValueDecoder.model([
             "role": "assistant", "model": "m",
-            "content": [["type": "text", "text": "a"], ["type": "tool_use", "id": "1", "name": "t", "input": [:]], ["type": "text", "text": "b"]],
+            "content": [["type": "text", "text": "a"], ["type": "new"], ["type": "text", "text": "b"]],
         ])
         #expect(result.content.values.count == 3 && result.text == "a\nb")
     }

@@ -109,14 +109,29 @@ public struct ClientHandlers: Sendable {
         if let onSample { handlers["sample"] = hostFunction(onSample) }
         if let onSampleWithTools { handlers["sample_with_tools"] = hostFunction(onSampleWithTools) }
         if let onAuthorize { handlers["authorize"] = hostFunction(onAuthorize) }
-        if let onOpenUrl { handlers["open_url"] = hostFunction(onOpenUrl) }
+        if let onOpenUrl {
+            handlers["open_url"] = hostFunction { (given: AuthorizeRequest) in
+                try await onOpenUrl(given)
+                return JSONObject()
+            }
+        }
         if let onAccessToken { handlers["access_token"] = hostFunction(onAccessToken) }
         if let onIdentityToken { handlers["identity_token"] = hostFunction(onIdentityToken) }
         if let onAssertion { handlers["assertion"] = hostFunction(onAssertion) }
         if let onRequestHeaders { handlers["request_headers"] = hostFunction(onRequestHeaders) }
         if let onLoadCredentials { handlers["load_credentials"] = hostFunction(onLoadCredentials) }
-        if let onSaveCredentials { handlers["save_credentials"] = hostFunction(onSaveCredentials) }
-        if let onRemoveCredentials { handlers["remove_credentials"] = hostFunction(onRemoveCredentials) }
+        if let onSaveCredentials {
+            handlers["save_credentials"] = hostFunction { (given: Credentials) in
+                try await onSaveCredentials(given)
+                return JSONObject()
+            }
+        }
+        if let onRemoveCredentials {
+            handlers["remove_credentials"] = hostFunction { (given: CredentialsKey) in
+                try await onRemoveCredentials(given)
+                return JSONObject()
+            }
+        }
         return handlers
     }
 

@@ -1017,6 +1017,8 @@ public struct ToolOptions: Codable, Sendable, FeatureOptions {
     public var timeout: Duration?
     /// Decides for each caller whether it sees and calls the feature.
     public var visible: (@Sendable (Context) async throws -> Bool)?
+    /// None: a tool completes nothing.
+    public var completers: [String: @Sendable (CompletionRequest, Context) async throws -> Output] { [:] }
 
     enum CodingKeys: String, CodingKey {
         case task
