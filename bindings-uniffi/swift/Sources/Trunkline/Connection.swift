@@ -17,6 +17,7 @@ final class Connection: OpenHandle, @unchecked Sendable {
     /// Nil once the connection has ended. Finishing a reader takes the lock: it removes itself.
     private let readers = Locked<[Int: AsyncStream<ServerNotification>.Continuation]?>([:])
 
+    /// If notifications are read too slowly, the oldest are dropped.
     private static func stream() -> (AsyncStream<ServerNotification>, AsyncStream<ServerNotification>.Continuation) {
         AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1024))
     }
@@ -53,7 +54,7 @@ final class Connection: OpenHandle, @unchecked Sendable {
         server: Server? = nil, functions: [String: HostFunction] = [:]
     ) async throws -> Connection {
         let connection = Connection(server, handlers, functions)
-        var client = try JSON(encoding: options).object ?? [:]
+        var client = try object(of: options)
         if !ClientHandlers.subscribing.isDisjoint(with: handlers.notificationHandlers.keys) { client["listen"] = true }
         let lanes = JSONObject(connection.functions.keys.map { ($0, "queue") })
         let members: [(String, (any Encodable)?)] = [("client", client), ("transport", transport), ("handlers", lanes), ("auth", auth)]
@@ -63,7 +64,7 @@ final class Connection: OpenHandle, @unchecked Sendable {
     }
 
     var described: ConnectionDescription {
-        let known = known.with { $0 } ?? ConnectionDescription(revision: "", capabilities: ServerCapabilities())
+        let known = known.with { $0 } ?? ConnectionDescription()
         // With a pinned revision, the server is known a little later.
         guard known.serverInfo == nil, let json = try? Port.shared.describe(handle),
             let found: ConnectionDescription = try? ValueDecoder.model(json)

@@ -12,8 +12,7 @@ public final class Context: Sendable {
     private struct State {
         /// False once the call is answered.
         var isOpen = true
-        var facts: JSON?
-        var described: CallDescription?
+        var facts: (json: JSON, described: CallDescription)?
         /// The values of `once`, by name.
         var done: [String: Task<JSON, any Error>] = [:]
         /// Messages of progress and logs that the handler has sent.
@@ -57,7 +56,7 @@ public final class Context: Sendable {
     /// Runs `work` once per request, even if the handler runs again because its client was asked.
     /// Later runs get its value.
     public func once<T: Codable & Sendable>(_ name: String, _ work: @escaping @Sendable () async throws -> T) async throws -> T {
-        let known = facts["once"]?[name]
+        let known = facts.json["once"]?[name]
         let task = memory.with { state in
             let task =
                 state.done[name]
@@ -101,21 +100,13 @@ public final class Context: Sendable {
         return result.action == .accept ? try JSON.object(result.content ?? [:]).decoded() : nil
     }
 
-    /// Nothing is known about a call that has ended.
-    var described: CallDescription {
-        if let known = memory.with({ $0.described }) { return known }
-        let found: CallDescription =
-            (try? ValueDecoder.model(facts))
-            ?? CallDescription(
-                method: "", name: "", revision: "", requestId: "", headers: [:], clientCapabilities: ClientCapabilities(), meta: [:],
-                wantsProgress: false, inputResponses: [:])
-        memory.with { $0.described = found }
-        return found
-    }
+    var described: CallDescription { facts.described }
 
-    private var facts: JSON {
+    /// Nothing is known about a call that has ended.
+    private var facts: (json: JSON, described: CallDescription) {
         if let known = memory.with({ $0.facts }) { return known }
-        let found = (try? Port.shared.describe(ticket)) ?? [:]
+        let json = (try? Port.shared.describe(ticket)) ?? [:]
+        let found = (json, (try? ValueDecoder.model(json)) ?? CallDescription())
         memory.with { $0.facts = found }
         return found
     }
@@ -143,9 +134,7 @@ public final class Context: Sendable {
         if sent % Self.messagesInARow == 0 { await Task.yield() }
     }
 
-    private func tell(_ message: JSONObject) throws {
-        if memory.with({ $0.isOpen }) { try send(message) }
-    }
+    private func tell(_ message: JSONObject) throws { if memory.with({ $0.isOpen }) { try send(message) } }
 
     private func send(_ message: JSONObject) throws {
         do {

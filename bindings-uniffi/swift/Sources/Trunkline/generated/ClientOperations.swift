@@ -322,9 +322,9 @@ extension ClientGroup {
 /// The server of a connection. If revision 2026-07-28 is pinned, everything except the revision
 /// becomes known shortly after the connection opens.
 struct ConnectionDescription: Decodable, Sendable {
-    var revision: String
+    var revision: String = ""
     var serverInfo: Implementation?
-    var capabilities: ServerCapabilities
+    var capabilities: ServerCapabilities = ServerCapabilities()
     var instructions: String?
     var pid: Int?
 

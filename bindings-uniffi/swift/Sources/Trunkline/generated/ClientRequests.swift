@@ -195,20 +195,20 @@ extension Context {
 
 /// The call that a handler answers.
 struct CallDescription: Decodable, Sendable {
-    var method: String
-    var name: String
-    var revision: String
-    var requestId: String
+    var method: String = ""
+    var name: String = ""
+    var revision: String = ""
+    var requestId: String = ""
     var sessionId: String?
-    var headers: [String: String]
+    var headers: [String: String] = [:]
     var url: String?
     var remoteAddress: String?
     var clientInfo: Implementation?
-    var clientCapabilities: ClientCapabilities
-    var meta: JSONObject
+    var clientCapabilities: ClientCapabilities = ClientCapabilities()
+    var meta: JSONObject = [:]
     var auth: Identity?
-    var wantsProgress: Bool
-    var inputResponses: [String: JSON]
+    var wantsProgress: Bool = false
+    var inputResponses: [String: JSON] = [:]
     var state: JSON?
 
     enum CodingKeys: String, CodingKey {

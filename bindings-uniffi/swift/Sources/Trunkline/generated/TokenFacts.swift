@@ -35,8 +35,8 @@ public struct TokenFacts: Sendable {
 
 /// The HTTP request with an access token to verify.
 struct VerificationDescription: Decodable, Sendable {
-    var headers: [String: String]
-    var target: String
+    var headers: [String: String] = [:]
+    var target: String = ""
     var remoteAddress: String?
 
     enum CodingKeys: String, CodingKey {
