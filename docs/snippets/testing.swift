@@ -1,4 +1,5 @@
-// Tests of a server without sockets or processes. In your project, make them functions with `@Test`.
+// Tests of a server without sockets or processes. In your project, make them functions with
+// `@Test`.
 import Trunkline
 
 struct Division: Decodable {

@@ -1,4 +1,5 @@
-// Calls the server, which is built with it, or one at a URL: swift run client [http://127.0.0.1:8000/mcp]
+// Calls the server, which is built with it, or one at a URL:
+// swift run client [http://127.0.0.1:8000/mcp]
 import Trunkline
 
 @main

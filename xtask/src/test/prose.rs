@@ -9,13 +9,14 @@ use crate::test::{Count, Selection};
 use crate::workspace::Workspace;
 
 /// Python has a linter for this.
-const ENDINGS: [&str; 10] = ["md", "rs", "c", "h", "ts", "mts", "cts", "js", "mjs", "cjs"];
+const ENDINGS: [&str; 11] = ["md", "rs", "c", "h", "ts", "mts", "cts", "js", "mjs", "cjs", "swift"];
 
 const COLUMNS: usize = 100;
 
 /// Generated files, and records of measurements.
-const GENERATED: [&str; 4] = [
+const GENERATED: [&str; 5] = [
     "bindings-uniffi/swift/Sources/TrunklineFFI/generated/TrunklineFFI.h",
+    "bindings-uniffi/swift/Sources/TrunklineNative/generated/TrunklineNative.swift",
     "docs/options.md",
     "docs/requirements.md",
     "docs/performance.md",
