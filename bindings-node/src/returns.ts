@@ -30,32 +30,33 @@ export interface Parts {
 /** Members of every result. */
 export const resultMembers = ["_meta", "resultType"] as const;
 
-/**
- * Converts a value to an answer. Throws an {@link UnfitValue} if it has no JSON form. `wrapped`
- * means that the tool's output schema describes a value other than an object.
- */
-export function answerOf(returned: unknown, parts: Parts, wrapped = false): Answer {
+/** The output schema of a tool; `wrapped` means that it describes a value other than an object. */
+export interface Output {
+  wrapped: boolean;
+}
+
+/** Converts a value to an answer. Throws an {@link UnfitValue} if it has no JSON form. */
+export function answerOf(returned: unknown, parts: Parts, output?: Output): Answer {
   const value = plain(returned);
   if (typeof value === "string") return new Answer(Shape.Text, value);
   if (typeof value !== "object" || value === null) return valueOf(value);
-  const single = parts.part(value);
-  if (single !== undefined) return new Answer(Shape.Content, json(single));
-  if (Array.isArray(value)) {
-    const content = partsOf(value, parts);
-    return content && value.length > 0 ? new Answer(Shape.Content, json(content)) : valueOf(value);
-  }
-  const whole = wholeOf(value, parts);
+  const whole = wholeOf(value, parts, output);
   if (whole) return resultOf(whole);
-  return wrapped || types.isNativeError(value) ? valueOf(value) : new Answer(Shape.Object, json(value));
+  const isArray = Array.isArray(value);
+  // What an output schema describes is data, even if it looks like content.
+  const content = output ? undefined : isArray ? partsOf(value, parts) : parts.part(value);
+  if (content !== undefined && !(isArray && value.length === 0)) return new Answer(Shape.Content, json(content));
+  return isArray || output?.wrapped || types.isNativeError(value) ? valueOf(value) : new Answer(Shape.Object, json(value));
 }
 
 /**
  * Returns the value if it is a complete result: an object with parts and only members of such a
- * result.
+ * result. With an output schema, `content` alone is data, because a result has more than that.
  */
-export function wholeOf(returned: unknown, { member, others, ...parts }: Parts): object | undefined {
+export function wholeOf(returned: unknown, { member, others, ...parts }: Parts, output?: Output): object | undefined {
   const value = plain(returned);
   if (typeof value !== "object" || value === null || !Object.keys(value).every((key) => key === member || others.has(key))) return undefined;
+  if (output && !("structuredContent" in value || "isError" in value)) return undefined;
   const members = (value as Record<string, unknown>)[member];
   const found = Array.isArray(members) ? partsOf(members, parts) : undefined;
   return found && { ...value, [member]: found };

@@ -48,7 +48,7 @@ for (const [name, value, shape, body] of rows) {
 }
 
 test("an object under a wrapped output schema is a value", () => {
-  assert.deepEqual(answerOf({ a: 1 }, toolParts, true), new Answer(Shape.Value, '{"a":1}'));
+  assert.deepEqual(answerOf({ a: 1 }, toolParts, { wrapped: true }), new Answer(Shape.Value, '{"a":1}'));
 });
 
 const circle = { a: [] };

@@ -676,10 +676,16 @@ test("a listener that throws is logged, and the next event still arrives", () =>
     },
   ));
 
-test("a value described by a schema is not a complete result, even if it looks like one", () =>
+test("a value described by a schema is neither content nor a complete result, even if it looks like one", () =>
   connected(
     (server) => {
       const outputSchema = z.object({ content: z.array(z.string()), n: z.number().default(5) });
+      const token = z.object({ type: z.string(), text: z.string() });
+      server.registerTool("token", { outputSchema: token }, () => text("a"));
+      server.registerTool("tokens", { outputSchema: z.array(token) }, () => [text("a")]);
+      server.registerTool("empty", { outputSchema }, () => ({ content: [] }));
+      server.registerTool("document", { outputSchema: z.toJSONSchema(z.object({ content: z.array(token) })) }, () => ({ content: [text("a")] }));
+      server.registerTool("failed", { outputSchema }, () => ({ content: [text("no")], isError: true }));
       server.registerTool("texts", { outputSchema }, () => ({ content: ["a"] }));
       server.registerTool("wrong", { outputSchema }, () => ({ content: [1] }));
       server.registerTool("other", { outputSchema: { type: "object" } }, () => ({ id: 7, content: [] }));
@@ -687,6 +693,12 @@ test("a value described by a schema is not a complete result, even if it looks l
     async (client) => {
       assert.deepEqual((await client.callTool("texts")).structuredContent, { content: ["a"], n: 5 });
       assert.deepEqual((await client.callTool("other")).structuredContent, { id: 7, content: [] });
+      assert.deepEqual((await client.callTool("token")).structuredContent, text("a"));
+      assert.deepEqual((await client.callTool("tokens")).structuredContent, { result: [text("a")] });
+      assert.deepEqual((await client.callTool("empty")).structuredContent, { content: [], n: 5 });
+      assert.deepEqual((await client.callTool("document")).structuredContent, { content: [text("a")] });
+      const failed = await client.callTool("failed");
+      assert.deepEqual([failed.isError, failed.text], [true, "no"]);
       const records = await logged(async () => assert.equal((await client.callTool("wrong")).isError, true));
       assert.match(records.map(({ message }) => message).join(), /tool "wrong" \(tools\.test\.mjs:\d+\) returned a value that does not match its output schema: \/content\/0/);
     },

@@ -34,6 +34,8 @@ export interface ToolOptions<I extends Schema | undefined = undefined, O extends
  * - An object, number, boolean, array, Map or Set becomes JSON.
  * - `undefined` and `null` give an empty result.
  * - `{ content: [...] }` with content blocks and only members of a result is sent as it is.
+ * - With an `outputSchema`, content blocks are data too, as is `{ content: [...] }` without
+ *   `structuredContent` or `isError`.
  * - An {@link InputRequired} requests input from the client first.
  *
  * A {@link ToolError} becomes a result with `isError`, a {@link ProtocolError} a JSON-RPC error.
@@ -62,7 +64,8 @@ export function toolFeature({ name, inputSchema, outputSchema, ...rest }: ToolCh
   const wrapped = output !== undefined && needsWrap(output.json);
   const schemas = { inputSchema: input?.json, outputSchema: output?.json };
   const { options, members, visible } = partsOf(rest, toolOptionsNames, toolOptionsTimes);
-  const answer = (value: unknown): Answer => answerOf(value, toolParts, wrapped);
+  const described = output && { wrapped };
+  const answer = (value: unknown): Answer => answerOf(value, toolParts, described);
   const unfit = (issues: Issues): Error => new UnfitOutput(placed(issues));
   return {
     kind: "tool",
@@ -73,7 +76,7 @@ export function toolFeature({ name, inputSchema, outputSchema, ...rest }: ToolCh
       ...(input?.validate && { explain: explain.bind(undefined, input.validate, input.closed) }),
       run: validating(input?.validate, handler),
       // A complete result has its structured content separately.
-      answer: (returned) => (output?.validate && !wholeOf(returned, toolParts) ? validated(output.validate, returned, answer, unfit) : answer(returned)),
+      answer: (returned) => (output?.validate && !wholeOf(returned, toolParts, described) ? validated(output.validate, returned, answer, unfit) : answer(returned)),
     },
   };
 }
