@@ -73,9 +73,8 @@ export class Context extends ClientRequests {
    *
    * @throws {@link InvalidArgumentError} if a number is not finite.
    */
-  async progress(progress: number, total?: number, message?: string): Promise<void> {
-    this.#notify({ progress, total, message });
-    if (++reports % REPORTS_IN_A_ROW === 0) await new Promise(nextTurn);
+  progress(progress: number, total?: number, message?: string): Promise<void> {
+    return quiet(this.#progress({ progress, total, message }));
   }
 
   /**
@@ -138,7 +137,7 @@ export class Context extends ClientRequests {
    */
   once<T>(name: string, work: () => T | Promise<T>): Promise<T> {
     const values = (this.#done ??= new Map<string, Promise<unknown>>());
-    const done = values.get(name) ?? this.#once(name, work);
+    const done = values.get(name) ?? quiet(this.#once(name, work));
     values.set(name, done);
     return done as Promise<T>;
   }
@@ -171,8 +170,13 @@ export class Context extends ClientRequests {
    * @throws {@link ProtocolError} with code -32601 on revision 2026-07-28 and later, where servers
    *   cannot ping.
    */
-  async ping(options: RequestOptions = {}): Promise<void> {
-    await this.#requests.send(this.#ticket, methods.ping, undefined, options);
+  ping(options: RequestOptions = {}): Promise<void> {
+    return quiet(this.#requests.send(this.#ticket, methods.ping, undefined, options).then(() => undefined));
+  }
+
+  async #progress(report: object): Promise<void> {
+    this.#notify(report);
+    if (++reports % REPORTS_IN_A_ROW === 0) await new Promise(nextTurn);
   }
 
   async #once<T>(name: string, work: () => T | Promise<T>): Promise<unknown> {
@@ -280,8 +284,8 @@ export class Context extends ClientRequests {
   }
 }
 
-/** Keeps a failed request that a handler doesn't await from ending the process. */
-function quiet<T>(result: Promise<T>): Promise<T> {
+/** Keeps a failure that a handler doesn't await from ending the process. */
+export function quiet<T>(result: Promise<T>): Promise<T> {
   result.catch(() => undefined);
   return result;
 }

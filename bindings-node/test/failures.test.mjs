@@ -128,6 +128,35 @@ test("unpaired surrogates in a handler's reports and requests, and in the respon
   assert.equal((await connected.callTool("talk", { said: "still" })).text, `still ${WHOLE}`);
 });
 
+test("failures that a handler doesn't await don't end the process", async () => {
+  const own = new Server({ name: "s", version: "1" });
+  own.use("tools/call", async (_, next) => {
+    const result = next();
+    await sleep(5);
+    return result;
+  });
+  const failing = [
+    (ctx) => ctx.progress(Number.NaN),
+    (ctx) => ctx.ping(),
+    (ctx) => ctx.once("work", () => Promise.reject(new TypeError("odd"))),
+  ];
+  own.registerTool("forgetful", {}, (_, ctx) => {
+    for (const fail of failing) void fail(ctx);
+    throw new ToolError("for next");
+  });
+  own.registerTool("awaiting", {}, async (_, ctx) => (await Promise.all(failing.map((fail) => fail(ctx).catch(({ name }) => name)))).join(" "));
+  const ended = [];
+  const note = (reason) => ended.push(reason);
+  process.on("unhandledRejection", note);
+  const connected = await Client.connect(own, { revision: "2026-07-28" });
+  assert.equal((await connected.callTool("forgetful")).text, "for next");
+  assert.equal((await connected.callTool("awaiting")).text, "InvalidArgumentError ProtocolError TypeError");
+  await sleep(5);
+  process.off("unhandledRejection", note);
+  assert.deepEqual(ended, []);
+  await own.close();
+});
+
 test("an unpaired surrogate in a verifier's error refuses one request only", async () => {
   const own = new Server({ name: "s", version: "1" });
   const verifier = () => {

@@ -1,5 +1,5 @@
 // Middleware, which wraps requests.
-import type { Context } from "../context.js";
+import { quiet, type Context } from "../context.js";
 import type { JsonObject } from "../generated/model.js";
 import { resultOf } from "../returns.js";
 import { checkHandler, type Feature } from "./feature.js";
@@ -28,7 +28,7 @@ export function middlewareFeature(methods: string | readonly string[] | undefine
     description: { methods: typeof methods === "string" ? [methods] : methods },
     callable: {
       run: ({ method, params = {} }: { method: string; params?: JsonObject }, context) =>
-        middleware({ method, params }, (params) => context.proceed(params) as Promise<JsonObject>, context),
+        middleware({ method, params }, (params) => quiet(context.proceed(params) as Promise<JsonObject>), context),
       answer: (returned) => {
         if (typeof returned === "object" && returned !== null) return resultOf(returned);
         throw new TypeError("a middleware must return a result: the value of next(), or another object");
