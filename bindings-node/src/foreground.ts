@@ -14,20 +14,22 @@ const ofChildren = ["ProcessWrap", "PipeWrap"];
 /**
  * Serves until the end. A signal that the program doesn't handle itself calls `close`; a second one
  * has its default effect. `serve` gets `true` if signals are handled here, so that the core handles
- * them too and can end a process whose event loop is blocked.
+ * them too and can end a process whose event loop is blocked. Rejects if `close` does first.
  */
 export async function endedBySignals<T>(serve: (areHandled: boolean) => Promise<T>, close: (signal: NodeJS.Signals) => Promise<void>): Promise<T> {
   const handled = SIGNALS.filter((signal) => process.listenerCount(signal) === 0);
   const forget = (): void => {
     for (const signal of handled) process.removeListener(signal, stop);
   };
+  let fail!: (error: unknown) => void;
+  const failed = new Promise<never>((_, reject) => (fail = reject));
   const stop = (signal: NodeJS.Signals): void => {
     forget();
-    void close(signal).then(exitUnlessSettled);
+    void close(signal).finally(exitUnlessSettled).catch(fail);
   };
   for (const signal of handled) process.on(signal, stop);
   try {
-    return await serve(handled.length > 0);
+    return await Promise.race([serve(handled.length > 0), failed]);
   } finally {
     forget();
   }

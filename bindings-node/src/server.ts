@@ -364,11 +364,11 @@ export class Server {
   async closeOnSignal(web?: { close(): unknown; closeIdleConnections?(): void }): Promise<void> {
     const close = async (): Promise<void> => {
       web?.close();
-      await this.close();
       // Connections that were busy when the web server closed would be kept alive for seconds.
-      web?.closeIdleConnections?.();
+      await this.close().finally(() => web?.closeIdleConnections?.());
     };
     await endedBySignals(() => this.#closed, close);
+    this.#lifespan.rethrow();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

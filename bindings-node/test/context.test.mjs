@@ -407,6 +407,26 @@ if (process.platform !== "win32") {
       }
     });
   }
+
+  const failing = {
+    "its lifespan does": ['[Symbol.dispose]() { throw new Error("stuck"); }', ""],
+    "its web server does": ["", '{ close() { throw new Error("stuck"); } }'],
+  };
+  for (const [name, [value, web]] of Object.entries(failing)) {
+    test(`closeOnSignal rejects if closing the server fails because ${name}`, () => {
+      const text = `
+        import { Client, Server } from "trunkline";
+        const server = new Server({ name: "s", version: "1" }, { lifespan: () => ({ ${value} }) });
+        await Client.connect(server);
+        // Keeps the process alive, as a web server does.
+        setInterval(() => {}, 1000);
+        setTimeout(() => process.kill(process.pid, "SIGTERM"), 20);
+        await server.closeOnSignal(${web}).then(() => console.log("closed"), ({ message }) => console.log("rejected:", message));
+        setTimeout(() => (console.log("the rest"), process.exit()), 20);`;
+      const run = spawnSync(process.execPath, ["--input-type=module", "--eval", text], { cwd: fileURLToPath(new URL("..", import.meta.url)), encoding: "utf8", timeout: 30_000 });
+      assert.deepEqual([run.stdout, run.status], ["rejected: stuck\nthe rest\n", 0], run.stderr);
+    });
+  }
 }
 
 /** Sends calls of several users at the same time; each must get its own user. */
