@@ -164,6 +164,23 @@ describe("node:http", () => {
     await server.close();
   });
 
+  test("an empty body that was already read is answered at once", async () => {
+    const { server } = site();
+    const handler = server.handler();
+    const reading = async (request, response) => {
+      await request.toArray();
+      handler(request, response);
+    };
+    for (const listener of [reading, express().use(express.json(), handler)]) {
+      const web = createServer(listener).listen(0, "127.0.0.1");
+      const answer = await fetch(await listening(web), { method: "POST", headers: accept, body: "", signal: AbortSignal.timeout(10_000) });
+      assert.equal(answer.status, 400, await answer.text());
+      web.closeAllConnections();
+      web.close();
+    }
+    await server.close();
+  });
+
   test("a slow reader does not fill the memory", async () => {
     const { server } = site();
     const length = 25_000_000;

@@ -137,7 +137,8 @@ class ResponseWriter implements Receiver {
 /** Passes the body of a request to the core. A body that was already parsed is serialized again. */
 function feed(exchange: Exchange, request: IncomingMessage, disconnected: () => void): void {
   const { body } = request as { body?: unknown };
-  if (request.readableDidRead) {
+  // A parser that found no data has not read any, but the stream has ended.
+  if (request.readableDidRead || request.readableEnded) {
     const { "transfer-encoding": encoding, "content-length": length = "0" } = request.headers;
     if (body === undefined && (encoding !== undefined || Number(length) > 0)) throw invalid(alreadyRead);
     if (body === undefined || exchange.body(bytesOf(body))) exchange.bodyEnd();
