@@ -1,4 +1,5 @@
 // The errors of this package, and conversion of the core's errors.
+import { setMaxListeners } from "node:events";
 import { inspect, types } from "node:util";
 
 import { errorClasses } from "./generated/error-classes.js";
@@ -102,11 +103,15 @@ export function checkFunction(value: unknown, what: string): void {
   if (typeof value !== "function") throw invalid(`${what} must be a function, not ${typeof value}`);
 }
 
-/** Throws unless the option `signal` is an AbortSignal. */
+/**
+ * Throws unless the option `signal` is an AbortSignal. Node.js doesn't warn if it then cancels many
+ * requests, each with a listener.
+ */
 export function checkSignal(signal: unknown): void {
   if (signal === undefined) return;
   const { aborted, addEventListener } = Object(signal) as Partial<AbortSignal>;
   if (typeof aborted !== "boolean" || typeof addEventListener !== "function") throw invalid(`signal must be an AbortSignal, not ${inspect(signal, { depth: 0 })}`);
+  if (signal instanceof EventTarget) setMaxListeners(0, signal);
 }
 
 /** Creates the error for an invalid argument that this package detects before the core. */

@@ -516,6 +516,26 @@ for (const revision of ["2025-06-18", "2026-07-28"]) {
   });
 }
 
+test("a signal may cancel many calls and connections without a warning", async (t) => {
+  const warnings = [];
+  const warned = ({ message }) => warnings.push(message);
+  process.on("warning", warned);
+  t.after(() => process.off("warning", warned));
+  const [abort, connecting] = [new AbortController(), new AbortController()];
+  await connected(
+    (server) => server.registerTool("wait", {}, (_, ctx) => sleep(60_000, undefined, { signal: ctx.signal })),
+    async (client, server) => {
+      const clients = await Promise.all(Array.from({ length: 11 }, () => Client.connect(server, { signal: connecting.signal })));
+      const calls = clients.map((one) => assert.rejects(one.callTool("wait", {}, { signal: abort.signal }), { name: "CancelledError" }));
+      await sleep(5);
+      abort.abort();
+      await Promise.all(calls);
+      await Promise.all(clients.map((one) => one.close()));
+    },
+  );
+  assert.deepEqual(warnings, []);
+});
+
 test("a signal first accessed after the cancellation is already aborted", async () => {
   let seen;
   const looked = new Promise((resolve) => (seen = resolve));
