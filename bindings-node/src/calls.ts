@@ -1,5 +1,5 @@
 // Calls of this thread's handlers, from the body to the response, which is sent exactly once.
-import { InputRequired } from "./client-requests.js";
+import { isOne } from "./copies.js";
 import { Context } from "./context.js";
 import { Suspended, ToolError, describe, thrownBy } from "./errors.js";
 import { failureOf } from "./failures.js";
@@ -67,7 +67,7 @@ export class Calls {
   #settle(ticket: number, callable: Callable, value: unknown): void {
     if (value instanceof Answer) this.#send(ticket, value);
     else if (isPromise(value)) void this.#settleLater(ticket, callable, value);
-    else this.#settle(ticket, callable, value instanceof InputRequired ? inputOf(value) : (callable.answer ?? valueOf)(value));
+    else this.#settle(ticket, callable, isOne("InputRequired", value) ? inputOf(value) : (callable.answer ?? valueOf)(value));
   }
 
   async #settleLater(ticket: number, callable: Callable, value: Promise<unknown>): Promise<void> {

@@ -15,6 +15,22 @@ export class ToolError extends Error {
 }
 
 /**
+ * Thrown by a custom store. `kind` is the reason: `unavailable` (the store cannot be reached; any
+ * other error means the same), `full`, or `corrupt` (it contains unreadable data).
+ */
+export class StoreError extends Error {
+  constructor(
+    message: string,
+    /** The reason. */
+    readonly kind: "unavailable" | "full" | "corrupt" = "unavailable",
+    options?: { cause?: unknown },
+  ) {
+    super(message, options);
+    this.name = "StoreError";
+  }
+}
+
+/**
  * Ends a handler whose client request is answered in another run of the handler. Not a
  * TrunklineError, so that code that catches those lets it pass.
  */

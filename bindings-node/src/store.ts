@@ -1,25 +1,10 @@
-// Custom stores: their functions for the core, and their errors.
+// Custom stores: their functions for the core.
+import { isOne } from "./copies.js";
 import { invalid } from "./errors.js";
 import type { Callable } from "./features/feature.js";
 import { ProtocolError } from "./generated/errors.js";
 import { storeFunctions, storeMethods, type Store, type StoreCall, type StoreFunction } from "./generated/store.js";
 import { resultOf } from "./returns.js";
-
-/**
- * Thrown by a custom store. `kind` is the reason: `unavailable` (the store cannot be reached; any
- * other error means the same), `full`, or `corrupt` (it contains unreadable data).
- */
-export class StoreError extends Error {
-  constructor(
-    message: string,
-    /** The reason. */
-    readonly kind: "unavailable" | "full" | "corrupt" = "unavailable",
-    options?: { cause?: unknown },
-  ) {
-    super(message, options);
-    this.name = "StoreError";
-  }
-}
 
 /** The functions of a store, by the names of their calls. */
 export type StoreCallables = ReadonlyMap<string, Callable>;
@@ -33,8 +18,7 @@ export function storeCallables(store: Store): StoreCallables {
       try {
         return await call(body);
       } catch (error) {
-        const kind = error instanceof StoreError ? error.kind : "unavailable";
-        const text = error instanceof StoreError ? error.message : String(error);
+        const [kind, text] = isOne("StoreError", error) ? [error.kind, error.message] : ["unavailable", String(error)];
         throw new ProtocolError(text, { data: { error: kind }, cause: error });
       }
     },

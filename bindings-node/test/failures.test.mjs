@@ -128,6 +128,35 @@ test("unpaired surrogates in a handler's reports and requests, and in the respon
   assert.equal((await connected.callTool("talk", { said: "still" })).text, `still ${WHOLE}`);
 });
 
+test("a plugin may throw and return objects of its own copy of the package", async () => {
+  // The file that bundlers use.
+  const other = await import("../dist/esm/index.js");
+  assert.notEqual(other.ToolError, ToolError);
+  const verifier = () => {
+    throw new other.TokenError("no such token");
+  };
+  const refusing = new Server({ name: "s", version: "1" });
+  const fetching = refusing.fetchHandler({ auth: { resource: "https://mine.example/mcp", authorizationServers: ["https://auth.example"], verifier } });
+  const refused = await fetching(new Request("http://localhost/mcp", { method: "POST", headers: { authorization: "Bearer x" } }));
+  assert.match(await refused.text(), /no such token/);
+  assert.equal(refused.status, 401);
+  await refusing.close();
+  const own = new Server({ name: "s", version: "1" });
+  own.registerTool("fail", {}, () => {
+    throw new (class extends other.ToolError {})("for the caller");
+  });
+  own.registerTool("refuse", {}, () => {
+    throw new other.ProtocolError("refused", { code: 7, data: 1 });
+  });
+  own.registerTool("ask", {}, (_, { inputResponses }) => inputResponses?.roots?.roots.length ?? new other.InputRequired({ roots: other.listRoots() }));
+  const connected = await Client.connect(own, { revision: "2026-07-28", roots: [] });
+  const { text, isError } = await connected.callTool("fail");
+  assert.deepEqual([text, isError], ["for the caller", true]);
+  await assert.rejects(connected.callTool("refuse"), { message: "refused (7)", code: 7, data: 1 });
+  assert.equal((await connected.callTool("ask")).text, "0");
+  await own.close();
+});
+
 test("failures that a handler doesn't await don't end the process", async () => {
   const own = new Server({ name: "s", version: "1" });
   own.use("tools/call", async (_, next) => {

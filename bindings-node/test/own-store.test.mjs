@@ -5,6 +5,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { BusyError, checkStore, Client, InvalidArgumentError, Server, setLogger, StoreError } from "trunkline";
 
+import { StoreError as OtherStoreError } from "../dist/esm/index.js";
+
 const patience = 30_000;
 
 /** A store that fails on demand. */
@@ -118,7 +120,8 @@ test("tasks in a custom store outlive the server", async () => {
 
 for (const [name, fault, reason] of [
   ["away", new RangeError("the database is gone"), "RangeError: the database is gone"],
-  ["full", new StoreError("no space left", "full"), undefined],
+  ["full", new StoreError("no space left", "full"), "The store of the program is full: no space left"],
+  ["full, says another copy of the package", new OtherStoreError("no space left", "full"), "The store of the program is full: no space left"],
   ["nonsense", "nonsense", "invalid return value of store_put_if: done: must be true or false, not"],
   ["silent", "silence", "it did not answer within 300ms"],
 ]) {
@@ -144,7 +147,7 @@ for (const [name, fault, reason] of [
         }
       }
       assert.equal((await task.result()).text, "the report");
-      while (reason && !logged.some((message) => message.includes(reason))) await sleep(20);
+      while (!logged.some((message) => message.includes(reason))) await sleep(20);
     } finally {
       setLogger(undefined);
       await client.close();
