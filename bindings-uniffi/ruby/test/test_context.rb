@@ -35,6 +35,25 @@ class TestContext < TrunklineTest
     assert_equal [2, 1], [runs, effects]
   end
 
+  def test_threads_that_run_once_together_share_its_value
+    effects = 0
+    client = connected do |server|
+      server.tool("pay") do |ctx|
+        paying = Array.new(3) { Thread.new { ctx.once("charge") { sleep 0.05 and effects += 1 } } }
+        paying.map(&:value).inspect + ctx.once("outer") { ctx.once("inner") { "x" } }
+      end
+      server.tool("retry") do |ctx|
+        failing = Thread.new { ctx.once("charge") { sleep 0.05 and raise ArgumentError } }
+        failing.report_on_exception = false
+        eventually { failing.status == "sleep" }
+        ctx.once("charge") { "later" } + (failing.join rescue "failed").to_s
+      end
+    end
+    assert_equal "[1, 1, 1]x", client.call_tool("pay").text
+    assert_equal 1, effects
+    assert_equal "laterfailed", client.call_tool("retry").text
+  end
+
   def test_input_is_requested_by_value
     client = connected({ revision: "2026-07-28", **HOST }) do |server|
       server.tool("rounds") do |ctx|

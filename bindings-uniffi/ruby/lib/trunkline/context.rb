@@ -17,6 +17,7 @@ module Trunkline
       @change = ConditionVariable.new
       @cancelled = nil
       @done = {}
+      @working = {}
     end
 
     # Values shared by this request's middleware and handler.
@@ -68,12 +69,16 @@ module Trunkline
       name = name.to_s
       known = described["once"] || {}
       return known[name] if known.key?(name)
-      return @done[name] if @done.key?(name)
 
-      # The value as later runs get it.
-      value = JSON.parse(Requests.json([Model.plain(yield)])).first
-      tell("once" => { "name" => name, "value" => value })
-      @done[name] = value
+      # Threads of the handler that come later wait for the value.
+      @lock.synchronize { @working[name] ||= Mutex.new }.synchronize do
+        @done.fetch(name) do
+          # The value as later runs get it.
+          value = JSON.parse(Requests.json([Model.plain(yield)])).first
+          tell("once" => { "name" => name, "value" => value })
+          @done[name] = value
+        end
+      end
     end
 
     # Turns this call into a task: the client gets the task now and fetches the result later. Only has
