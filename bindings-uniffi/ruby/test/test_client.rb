@@ -63,6 +63,45 @@ class TestClient < TrunklineTest
     assert_raises(Trunkline::InvalidArgumentError) { client.subscribe }
   end
 
+  # Interrupts the thread when the next reply arrives, before the thread can take it.
+  def interrupting_at_reply(thread)
+    requests = Trunkline::Port.current.requests
+    requests.define_singleton_method(:receive_reply) do |ticket, ok, body|
+      super(ticket, ok, body)
+      next if thread.nil?
+
+      thread.raise(Interrupt)
+      thread = nil
+    end
+    yield
+  ensure
+    requests.singleton_class.send(:remove_method, :receive_reply)
+  end
+
+  def test_a_change_that_arrives_as_the_wait_is_interrupted_is_not_lost
+    the_server = nil
+    client = connected { |server| (the_server = server).resource("test://{name}", name: "a") { "x" } }
+    client.subscribe("test://a", "test://b", "test://c") do |changes|
+      waiting = Thread.new { changes.next }
+      waiting.report_on_exception = false
+      eventually { waiting.status == "sleep" }
+      sleep 0.05
+      interrupting_at_reply(waiting) do
+        the_server.resource_updated("test://a")
+        assert_raises(Interrupt) { waiting.join }
+      end
+      assert_equal "test://a", changes.next(timeout: 5).uri
+      # An interrupted wait that got nothing.
+      assert_raises(Timeout::Error) { Timeout.timeout(0.05) { changes.next } }
+      the_server.resource_updated("test://b")
+      assert_equal "test://b", changes.next(timeout: 5).uri
+      assert_raises(Timeout::Error) { Timeout.timeout(0.05) { changes.next } }
+      assert_raises(Trunkline::TimeoutError) { changes.next(timeout: 0.05) }
+      the_server.resource_updated("test://c")
+      assert_equal "test://c", changes.next.uri
+    end
+  end
+
   def test_tasks
     client = connected { |server| server.tool("job", task: "optional") { |ctx| ctx.sleep(0.05); "done" } }
     client.start_task("job") do |task|

@@ -27,8 +27,8 @@ module Trunkline
     end
 
     # Sends a request, and waits for its result. The block receives its progress, on the caller's
-    # thread. Calls that the request causes in this process find `scope`.
-    def send(target, method, params = nil, options = {}, scope: nil, &on_progress)
+    # thread. Calls that the request causes in this process find `scope`. For `left`, see {#wait}.
+    def send(target, method, params = nil, options = {}, scope: nil, left: nil, &on_progress)
       request = { "method" => method, **Options.encode(TABLE, options) }
       request["params"] = Model.plain(params).compact if params
       request["progress"] = true if on_progress
@@ -36,8 +36,19 @@ module Trunkline
       @spans.send(target, request) do |traced, sent|
         pending = start(scope) { @native.request(target, Requests.json(traced)) }
         sent.call(pending.ticket)
-        wait(pending, &on_progress)
+        wait(pending, left, &on_progress)
       end
+    end
+
+    # Waits for the next item of a stream. `left` has its requests whose wait was interrupted: an item
+    # may have arrived for them at that moment.
+    def next(stream, left, options)
+      pending = left.shift
+      pending ? wait(pending, left) : send(stream, Waist::NEXT, nil, options, left: left)
+    rescue CancelledError
+      raise unless pending
+
+      retry
     end
 
     # Calls a function that returns a ticket.
@@ -52,11 +63,13 @@ module Trunkline
       end
     end
 
-    # Waits for a reply. If the thread is interrupted meanwhile, the request is cancelled.
-    def wait(pending)
+    # Waits for a reply. If the thread is interrupted meanwhile, the request is cancelled, and added to
+    # `left`, if given, because its reply can still be awaited.
+    def wait(pending, left = nil)
       queue = pending.queue
+      reply = nil
       loop do
-        ok, body = @pool.waiting { queue.pop }
+        ok, body = @pool.waiting { reply = queue.pop }
         if ok == :progress
           yield Progress.from_json(body)
         else
@@ -68,7 +81,8 @@ module Trunkline
       end
     ensure
       if queue
-        forget(pending.ticket)
+        queue.push(reply) if reply
+        left ? left << pending : forget(pending.ticket)
         cancel(pending.ticket)
       end
     end

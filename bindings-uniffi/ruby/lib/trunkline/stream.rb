@@ -14,14 +14,16 @@ module Trunkline
       @ticket = ticket
       @first = first
       @closed = false
+      @left = []
       ObjectSpace.define_finalizer(self, self.class.send(:ending, requests, ticket))
     end
 
-    # Waits for the next item; nil when the stream has ended.
+    # Waits for the next item; nil when the stream has ended. An item that arrives while the wait is
+    # interrupted is kept for the next call.
     # @param timeout [Numeric] in seconds; default: forever
     # @raise [TimeoutError] if none came in time
     def next(timeout: nil)
-      item = @closed ? nil : @requests.send(@ticket, Waist::NEXT, nil, { timeout: timeout })
+      item = @closed ? nil : @requests.next(@ticket, @left, { timeout: timeout })
       item && received(item)
     rescue ClosedError
       nil
