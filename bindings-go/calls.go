@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"sync"
 	"sync/atomic"
 )
 
@@ -25,6 +26,8 @@ type Call struct {
 	owner
 	arguments []byte
 	info      atomic.Pointer[CallInfo]
+	// working has a mutex for each name of Once.
+	working sync.Map
 }
 
 // errNothing leaves a call as it is: it was completed, or runs again.
@@ -146,9 +149,12 @@ func (call *Call) Log(level LoggingLevel, logger string, data any) error {
 }
 
 // Once runs a function once, even if the handler runs again after a request for input, and returns
-// its stored result from then on.
+// its stored result from then on. Goroutines that call it with the same name take turns.
 func Once[T any](call *Call, name string, run func() (T, error)) (T, error) {
 	var value T
+	working, _ := call.working.LoadOrStore(name, new(sync.Mutex))
+	working.(*sync.Mutex).Lock()
+	defer working.(*sync.Mutex).Unlock()
 	stored, err := c.CallOnce(&call.owner, name)
 	if errors.Is(err, ErrClosed) {
 		return value, err

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -178,5 +180,34 @@ func TestInvalidTextIsReplaced(t *testing.T) {
 		if !strings.Contains(got, "bad \uFFFD") || said != "bad \uFFFD" {
 			t.Errorf("%s %q %q", name, got, said)
 		}
+	}
+}
+
+func TestGoroutinesThatRunOnceTogetherShareItsValue(t *testing.T) {
+	server := newServer(t)
+	var charges atomic.Int64
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "pay"}, func(_ context.Context, call *trunkline.Call, _ struct{}) (string, error) {
+		var paying sync.WaitGroup
+		for range 3 {
+			paying.Go(func() {
+				number, err := trunkline.Once(call, "charge", func() (int64, error) {
+					time.Sleep(20 * time.Millisecond)
+					return charges.Add(1), nil
+				})
+				if number != 1 || err != nil {
+					t.Error(number, err)
+				}
+			})
+		}
+		paying.Wait()
+		return trunkline.Once(call, "outer", func() (string, error) {
+			return trunkline.Once(call, "inner", func() (string, error) { return "paid", nil })
+		})
+	}))
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client = connected(t, client, err)
+	result, err := client.CallTool(t.Context(), "pay", nil)
+	if err != nil || result.Content.Text() != "paid" || charges.Load() != 1 {
+		t.Error(result, err, charges.Load())
 	}
 }

@@ -72,8 +72,7 @@ func (listener *Listener) serve(writer http.ResponseWriter, request *http.Reques
 		return
 	}
 	defer c.HttpExchangeFree(started)
-	stop := context.AfterFunc(request.Context(), exchange.chunks.close)
-	defer stop()
+	defer context.AfterFunc(request.Context(), exchange.chunks.close)()
 	if err := passOn(started, request); err != nil {
 		status := http.StatusBadRequest
 		if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {

@@ -16,8 +16,7 @@ import (
 func (server *Server) SetLifespan(open func() error, close func()) error {
 	span := &lifespan{open: open, close: close}
 	data := keep(span)
-	err := c.ServerSetLifespanCalls(&server.owner, callbacks.open, callbacks.close, data, callbacks.forget)
-	if err != nil {
+	if err := c.ServerSetLifespanCalls(&server.owner, callbacks.open, callbacks.close, data, callbacks.forget); err != nil {
 		forget(data)
 		return err
 	}

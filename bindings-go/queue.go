@@ -43,7 +43,6 @@ func (queue *queue[T]) get() (item T, isOpen bool) {
 		}
 		queue.change.Wait()
 	}
-	item = queue.items[0]
-	queue.items = queue.items[1:]
+	item, queue.items = queue.items[0], queue.items[1:]
 	return item, true
 }

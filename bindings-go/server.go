@@ -95,9 +95,7 @@ func (server *Server) CheckStore(ctx context.Context) ([]string, error) {
 // SIGTERM arrives, and then closes the server. A process can do this only once. From then on,
 // standard output is standard error.
 func (server *Server) ServeStdio(ctx context.Context) error {
-	return server.serve(ctx, func() (*Listener, error) {
-		return server.listener(c.ServerListenStdio(&server.owner))
-	})
+	return server.serve(ctx, func() (*Listener, error) { return server.listener(c.ServerListenStdio(&server.owner)) })
 }
 
 // ListenAndServe listens and serves until the context ends, or SIGINT or SIGTERM arrives, and then
@@ -175,8 +173,7 @@ func (listener *Listener) Done() <-chan struct{} { return listener.done }
 // long as the server's option DrainDeadline.
 func (listener *Listener) Close(ctx context.Context) error {
 	// The earliest deadline counts.
-	stop := context.AfterFunc(ctx, func() { _ = c.ListenerStartClose(&listener.owner, 0) })
-	defer stop()
+	defer context.AfterFunc(ctx, func() { _ = c.ListenerStartClose(&listener.owner, 0) })()
 	return listener.close()
 }
 

@@ -32,9 +32,7 @@ func ConnectCommand(ctx context.Context, command *exec.Cmd, options ClientOption
 	environment := environmentOf(command)
 	maps.Copy(environment, options.Env)
 	options.Env = environment
-	return connect(ctx, options, func(set uintptr) (uintptr, error) {
-		return c.ClientConnectChild(&words[0], uintptr(len(words)), set)
-	})
+	return connect(ctx, options, func(set uintptr) (uintptr, error) { return c.ClientConnectChild(&words[0], uintptr(len(words)), set) })
 }
 
 func commandWords(command *exec.Cmd) []string {
