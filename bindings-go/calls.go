@@ -162,8 +162,7 @@ func Once[T any](call *Call, name string, run func() (T, error)) (T, error) {
 	if err == nil {
 		return value, json.Unmarshal(stored, &value)
 	}
-	value, err = run()
-	if err != nil {
+	if value, err = run(); err != nil {
 		return value, err
 	}
 	return value, unlessEnded(c.CallSetOnce(&call.owner, name, &value))
@@ -231,7 +230,7 @@ func Elicit[T any](ctx context.Context, call *Call, message string, options ...R
 // Request sends any request to the client of the call. It is cancelled when the context ends.
 func (call *Call) Request(ctx context.Context, method string, params any, options ...RequestOptions) (json.RawMessage, error) {
 	var ticket uint64
-	return await(ctx, &ticket, false, false, options, func(options uintptr, data handle) (uint64, error) {
+	return await(ctx, &ticket, false, false, false, options, func(options uintptr, data handle) (uint64, error) {
 		return c.CallStartRequest(&call.owner, method, params, options, callbacks.answer, data, callbacks.completed)
 	}, func(reason string) { _ = c.CallCancelRequest(&call.owner, ticket, reason) })
 }
@@ -245,7 +244,7 @@ func (call *Call) Next(ctx context.Context, params any) (json.RawMessage, error)
 		forget(passed)
 		return nil, err
 	}
-	return await(ctx, new(uint64), false, false, nil, func(_ uintptr, data handle) (uint64, error) {
+	return await(ctx, new(uint64), false, false, false, nil, func(_ uintptr, data handle) (uint64, error) {
 		return 0, c.CallNext(&call.owner, params, callbacks.answer, data, callbacks.completed)
 	}, func(string) {})
 }

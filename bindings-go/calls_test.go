@@ -211,3 +211,43 @@ func TestGoroutinesThatRunOnceTogetherShareItsValue(t *testing.T) {
 		t.Error(result, err, charges.Load())
 	}
 }
+
+func TestAStateThatArrivesAsItsContextEndsIsNotLost(t *testing.T) {
+	server, err := trunkline.NewServer("test", "1.0.0", trunkline.ServerOptions{TaskPollInterval: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close(context.Background()) })
+	release := make(chan struct{})
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "job"}, func(context.Context, *trunkline.Call, struct{}) (string, error) {
+		<-release
+		return "", nil
+	}, trunkline.ToolOptions{Task: trunkline.TaskSupportRequired}))
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client = connected(t, client, err)
+	for i := range 300 {
+		task, err := client.StartTask(t.Context(), "job", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			release <- struct{}{}
+			time.Sleep(time.Duration(i%30) * 100 * time.Microsecond)
+			cancel()
+		}()
+		last := task.Task.Status
+		for _, waiting := range []context.Context{ctx, t.Context()} {
+			for state, err := range task.States(waiting) {
+				if err == nil {
+					last = state.Status
+				} else if !errors.Is(err, context.Canceled) {
+					t.Error(err)
+				}
+			}
+		}
+		if err := task.Close(); last != trunkline.TaskStatusCompleted || err != nil {
+			t.Fatalf("the last state of task %d is lost: %s %v", i, last, err)
+		}
+	}
+}

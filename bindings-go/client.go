@@ -66,8 +66,7 @@ func connect(ctx context.Context, options ClientOptions, open func(options uintp
 		return nil, err
 	}
 	defer c.ClientOptionsFree(set)
-	client.object, err = sending(ctx, func() (uintptr, error) { return open(set) })
-	if err != nil {
+	if client.object, err = sending(ctx, func() (uintptr, error) { return open(set) }); err != nil {
 		return nil, err
 	}
 	client.close = sync.OnceValue(client.end)
@@ -178,13 +177,13 @@ func CallTool[Out any](ctx context.Context, client *Client, name string, argumen
 }
 
 func (client *Client) start(ctx context.Context, ticket *uint64, method string, params any, all bool, options []RequestOptions) ([]byte, error) {
-	return client.await(ctx, ticket, client.server != nil, all, options, func(options uintptr, data handle) (uint64, error) {
+	return client.await(ctx, ticket, client.server != nil, all, false, options, func(options uintptr, data handle) (uint64, error) {
 		return c.ClientStart(&client.owner, method, params, options, callbacks.reply, data, callbacks.completed)
 	})
 }
 
-func (client *Client) await(ctx context.Context, ticket *uint64, inMemory, all bool, options []RequestOptions, start func(options uintptr, data handle) (uint64, error)) ([]byte, error) {
-	return await(ctx, ticket, inMemory, all, options, start, func(reason string) { _ = c.ClientCancel(&client.owner, *ticket, reason) })
+func (client *Client) await(ctx context.Context, ticket *uint64, inMemory, all, orLost bool, options []RequestOptions, start func(options uintptr, data handle) (uint64, error)) ([]byte, error) {
+	return await(ctx, ticket, inMemory, all, orLost, options, start, func(reason string) { _ = c.ClientCancel(&client.owner, *ticket, reason) })
 }
 
 // A stream is a subscription or a task: a request whose ticket stays valid until it is closed.
@@ -211,7 +210,7 @@ func (s stream) close() error { return c.ClientUnsubscribe(&s.client.owner, s.ti
 // request sends a request about the stream.
 func (s *stream) request(ctx context.Context, start func(client *owner, stream uint64, options, callback, data, destructor uintptr) (uint64, error)) ([]byte, error) {
 	defer runtime.KeepAlive(s)
-	return s.client.await(ctx, new(uint64), false, false, nil, func(options uintptr, data handle) (uint64, error) {
+	return s.client.await(ctx, new(uint64), false, false, true, nil, func(options uintptr, data handle) (uint64, error) {
 		return start(&s.client.owner, s.ticket, options, callbacks.reply, data, callbacks.completed)
 	})
 }

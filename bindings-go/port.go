@@ -256,9 +256,9 @@ type pending struct {
 var errNoReply = &Error{Kind: ErrClosed, Message: "the connection was closed before the reply arrived"}
 
 // await starts a request, whose ticket it sets, and waits for its end. When the context ends, it
-// cancels the request. With inMemory, the handlers of a server in this process get the values of
-// the context.
-func await(ctx context.Context, ticket *uint64, inMemory, all bool, options []RequestOptions, start func(options uintptr, data handle) (uint64, error), cancel func(reason string)) ([]byte, error) {
+// cancels the request; what has just arrived is still the result if it would otherwise be lost. With
+// inMemory, the handlers of a server in this process get the values of the context.
+func await(ctx context.Context, ticket *uint64, inMemory, all, orLost bool, options []RequestOptions, start func(options uintptr, data handle) (uint64, error), cancel func(reason string)) ([]byte, error) {
 	request := &pending{ctx: ctx, reports: make(chan Progress), err: errNoReply}
 	data := keep(request)
 	defer forget(data)
@@ -269,8 +269,7 @@ func await(ctx context.Context, ticket *uint64, inMemory, all bool, options []Re
 	if set != 0 {
 		defer c.RequestOptionsFree(set)
 	}
-	*ticket, err = sending(ctx, func() (uint64, error) { return start(set, data) })
-	if err != nil {
+	if *ticket, err = sending(ctx, func() (uint64, error) { return start(set, data) }); err != nil {
 		return nil, err
 	}
 	for {
@@ -282,6 +281,11 @@ func await(ctx context.Context, ticket *uint64, inMemory, all bool, options []Re
 			contained(func() { request.onProgress(said) })
 		case <-ctx.Done():
 			cancel(valid(context.Cause(ctx).Error()))
+			if orLost {
+				if <-request.reports; request.err == nil {
+					return request.result, nil
+				}
+			}
 			return nil, cancelled(ctx)
 		}
 	}
