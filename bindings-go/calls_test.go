@@ -251,3 +251,23 @@ func TestAStateThatArrivesAsItsContextEndsIsNotLost(t *testing.T) {
 		}
 	}
 }
+
+func TestASubscriptionSaysThatItsContextHasEnded(t *testing.T) {
+	server := newServer(t)
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client = connected(t, client, err)
+	for i := range 100 {
+		ctx, cancel := context.WithCancel(t.Context())
+		changes, err := client.Subscribe(ctx, trunkline.SubscriptionFilter{Tools: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(time.Duration(i)*10*time.Microsecond, cancel)
+		var end error
+		for _, end = range changes {
+		}
+		if !errors.Is(end, context.Canceled) {
+			t.Fatal(i, end)
+		}
+	}
+}

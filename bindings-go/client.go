@@ -240,12 +240,13 @@ func (client *Client) Subscribe(ctx context.Context, filter SubscriptionFilter) 
 	if err != nil {
 		return nil, err
 	}
-	// The iterator may never be used.
+	// The iterator may never be used. If it is, the end of the context must not look like that of the
+	// subscription.
 	opened := *stream
 	stop := context.AfterFunc(ctx, func() { _ = opened.close() })
 	return func(yield func(*Change, error) bool) {
+		stop()
 		defer stream.close()
-		defer stop()
 		follow(ctx, stream, yield)
 	}, nil
 }
