@@ -7,13 +7,12 @@ use super::{
     exchange::Parts,
     grants,
     proofs::Proofs,
-    registration,
+    renewal::Renewal,
     requested_scopes::{OFFLINE_ACCESS, Wanted},
     sanitized,
     settings::{Grant, Settings},
-    token_endpoint::ClientAuthentication,
-    token_store,
-    tokens::{LastIssuer, TokenContext, Tokens},
+    stored_tokens, token_store,
+    tokens::{LastIssuer, Tokens},
     turn::RefreshTurns,
 };
 use crate::{
@@ -157,23 +156,12 @@ impl CredentialSession {
         }
         let last: Option<LastIssuer> = token_store::read(&*self.settings.store, &LastIssuer::key(&request.url)).await?;
         let tokens = match last {
-            Some(last) => self.kept(&last.issuer, &last.resource).await?,
+            Some(last) => stored_tokens::read(&self.settings, &last.issuer, &last.resource).await?,
             None => None,
         };
         self.set(tokens)?;
         self.state.lock().is_loaded = true;
         Ok(())
-    }
-
-    /// The stored tokens, if they belong to this client.
-    async fn kept(&self, issuer: &str, resource: &str) -> Result<Option<Tokens>, AuthError> {
-        let settings = &self.settings;
-        let tokens: Option<Tokens> = token_store::read(&*settings.store, &Tokens::key(issuer, resource)).await?;
-        let ours = |tokens: &Tokens| {
-            tokens.dpop_key.is_some() == settings.options.dpop
-                && settings.client.as_ref().is_none_or(|client| tokens.client_id.as_ref() == Some(&client.id))
-        };
-        Ok(tokens.filter(ours))
     }
 
     fn set(&self, tokens: Option<Tokens>) -> Result<(), AuthError> {
@@ -206,9 +194,10 @@ impl CredentialSession {
         } else {
             self.settings.network.access_of(&request.url, None)
         };
-        match self.renew(&self.network(request, access), &tokens, now).await {
+        let has_ended = tokens.has_ended(now);
+        match self.renew(self.network(request, access), tokens, now).await {
             // The old tokens may still be accepted.
-            Err(error) if !tokens.has_ended(now) => {
+            Err(error) if !has_ended => {
                 tracing::warn!(target: "trunkline::auth::client", %error, "could not renew the access token yet");
                 Ok(())
             }
@@ -217,49 +206,14 @@ impl CredentialSession {
         }
     }
 
-    /// Refreshes the tokens unless another process has done so. Returns `false` if they are void
-    /// and were removed.
-    async fn renew(&self, network: &NetworkContext, tokens: &Tokens, now: u64) -> Result<bool, AuthError> {
-        let settings = &self.settings;
-        let key = Tokens::key(&tokens.issuer, &tokens.resource);
-        let _lock = settings.store.lock(&key).await?;
-        if let Some(kept) = self.kept(&tokens.issuer, &tokens.resource).await?
-            && kept.access_token != tokens.access_token
-            && !kept.ends_soon(now)
-        {
-            self.set(Some(kept))?;
-            return Ok(true);
-        }
-        let client = registration::of_tokens(settings, tokens).await?;
-        let (Some(client), Some(refresh_token)) = (client, tokens.refresh_token.as_deref()) else {
-            self.set(None)?;
-            return Ok(false);
-        };
-        let proofs = self.state.lock().proofs.clone().filter(|_| tokens.dpop_key.is_some());
-        let endpoint = TokenContext { network, url: &tokens.token_endpoint, issuer: &tokens.issuer, now };
-        let form =
-            [("grant_type", "refresh_token"), ("refresh_token", refresh_token), ("resource", tokens.resource.as_str())];
-        let credentials = ClientAuthentication { client: &client, key: settings.key.as_ref() };
-        let answer = match endpoint.ask(&form, Some(credentials), proofs.as_deref()).await {
-            Ok(answer) => answer.checked(proofs.is_some(), &tokens.token_endpoint)?,
-            // Only this error means that the refresh token is void. Any other may be temporary.
-            Err(refused) if refused.code.as_deref() == Some("invalid_grant") => {
-                settings.store.remove(&key).await?;
-                self.set(None)?;
-                return Ok(false);
-            }
-            Err(refused) => return Err(refused.error),
-        };
-        let renewed = Tokens {
-            expires_at: answer.expires_at(now),
-            access_token: answer.access_token,
-            refresh_token: answer.refresh_token.or_else(|| tokens.refresh_token.clone()),
-            is_new: false,
-            ..tokens.clone()
-        };
-        token_store::write(&*settings.store, &key, &renewed).await?;
-        self.set(Some(renewed))?;
-        Ok(true)
+    /// Refreshes the tokens. Returns `false` if they are void.
+    async fn renew(&self, network: NetworkContext, tokens: Tokens, now: u64) -> Result<bool, AuthError> {
+        let proofs = self.state.lock().proofs.clone();
+        let renewal = Renewal { settings: Arc::clone(&self.settings), network, proofs, now };
+        let renewed = renewal.run(tokens).await?;
+        let exist = renewed.is_some();
+        self.set(renewed)?;
+        Ok(exist)
     }
 
     /// Obtains the credentials that the server demands. Returns `true` if they have changed.
@@ -302,7 +256,7 @@ impl CredentialSession {
                 let why = demand.reason();
                 return Err(AuthError(format!("The server rejects a token that was just issued for it: {why}")));
             }
-            if tokens.refresh_token.is_some() && self.renew(&network, tokens, now).await? {
+            if tokens.refresh_token.is_some() && self.renew(network.clone(), tokens.clone(), now).await? {
                 return Ok(true);
             }
         }

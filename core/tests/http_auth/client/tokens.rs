@@ -113,6 +113,24 @@ async fn processes_that_share_a_store_renew_a_token_once() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+/// The newest refresh token is used, although the tokens that belong to it end soon as well.
+#[tokio::test]
+async fn processes_that_share_a_store_use_a_refresh_token_once() {
+    let (world, store) = (World::with(|habits| habits.rotates = true).await, MemoryStore::new());
+    let one = world.connect(&oauth(store.clone())).await.unwrap();
+    let other = world.connect(&oauth(store.clone())).await.unwrap();
+    world.habits().token = json!({"expires_in": 10});
+    world.habits().valid.clear();
+    for client in [&one, &other, &one, &one, &other] {
+        client.list_tools().await.unwrap();
+    }
+    assert_eq!(world.seen("/authorize").len(), 1);
+    let mut used: Vec<_> = world.seen("/token").iter().filter_map(|form| form.get("refresh_token").cloned()).collect();
+    assert!(used.len() > 4, "{used:?}");
+    used.dedup();
+    assert_eq!(used.len(), world.seen("/token").len() - 1);
+}
+
 #[tokio::test]
 async fn a_server_that_refuses_the_new_token_does_not_ask_the_user_forever() {
     let (world, error) = World::refused(|habits| habits.token = json!({"access_token": "other"})).await;

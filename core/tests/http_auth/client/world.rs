@@ -49,6 +49,11 @@ pub(super) struct Habits {
     pub(super) refusals: Vec<(u16, Value)>,
     /// Members to add to the answer of the token endpoint.
     pub(super) token: Value,
+    /// Whether each refresh token counts once; using it again revokes all that followed (OAuth 2.1
+    /// section 4.3.1).
+    pub(super) rotates: bool,
+    /// Refresh tokens that count, if they rotate.
+    pub(super) refresh_tokens: Vec<String>,
     /// Members to add to the answer of the registration endpoint.
     pub(super) registered: Value,
     /// The nonces that proofs must have, at the endpoint and the token endpoint.
@@ -59,6 +64,20 @@ pub(super) struct Habits {
     /// The paths of all requests with their queries.
     pub(super) targets: Vec<String>,
     issued: usize,
+}
+
+impl Habits {
+    /// Uses up a refresh token. Returns `false` if it is void.
+    fn redeem(&mut self, refresh_token: Option<String>) -> bool {
+        let Some(refresh_token) = refresh_token else { return true };
+        let before = self.refresh_tokens.len();
+        self.refresh_tokens.retain(|valid| *valid != refresh_token);
+        let counts = self.refresh_tokens.len() < before;
+        if !counts {
+            self.refresh_tokens.clear();
+        }
+        counts
+    }
 }
 
 pub(super) struct World {
@@ -84,6 +103,8 @@ impl World {
             token_delay: Duration::ZERO,
             refusals: Vec::new(),
             token: json!({}),
+            rotates: false,
+            refresh_tokens: Vec::new(),
             registered: json!({}),
             nonces: false,
             valid: Vec::new(),
@@ -256,6 +277,7 @@ async fn token(State((origin, habits)): Shared, headers: HeaderMap, body: Bytes)
         .and_then(|(_, query)| query.get("scope"))
         .cloned();
     let scope = form.get("scope").cloned().or(agreed).unwrap_or_default();
+    let refresh_token = form.get("refresh_token").cloned();
     habits.seen.push(("/token".into(), form));
     if habits.nonces && proof.as_ref().is_some_and(|claims| claims["nonce"] != "token-nonce") {
         let body = json_of(&json!({"error": "use_dpop_nonce"}));
@@ -265,11 +287,19 @@ async fn token(State((origin, habits)): Shared, headers: HeaderMap, body: Bytes)
         let (status, body) = habits.refusals.remove(0);
         return (StatusCode::from_u16(status).unwrap(), json_of(&body)).into_response();
     }
+    if habits.rotates && !habits.redeem(refresh_token) {
+        return (StatusCode::BAD_REQUEST, json_of(&json!({"error": "invalid_grant"}))).into_response();
+    }
     habits.issued += 1;
     let token = format!("token-{}", habits.issued);
     habits.valid.push((token.clone(), scope));
     let kind = if proof.is_some() { "DPoP" } else { "bearer" };
-    let answer = json!({"access_token": token, "token_type": kind});
+    let mut answer = json!({"access_token": token, "token_type": kind});
+    if habits.rotates {
+        let refresh_token = format!("refresh-{}", habits.issued);
+        answer["refresh_token"] = refresh_token.as_str().into();
+        habits.refresh_tokens.push(refresh_token);
+    }
     json_of(&merged(answer, &habits.token, &origin)).into_response()
 }
 

@@ -1,0 +1,78 @@
+//! Refreshes the tokens of one server (OAuth 2.1 section 4.3).
+
+use super::{
+    auth_network::NetworkContext,
+    proofs::Proofs,
+    registration,
+    settings::Settings,
+    stored_tokens,
+    token_endpoint::ClientAuthentication,
+    token_store,
+    tokens::{TokenContext, Tokens},
+};
+use crate::client_auth::AuthError;
+use std::sync::Arc;
+
+/// What a renewal needs.
+pub(super) struct Renewal {
+    pub(super) settings: Arc<Settings>,
+    pub(super) network: NetworkContext,
+    /// Those of the tokens in use, with the nonces so far.
+    pub(super) proofs: Option<Arc<Proofs>>,
+    /// Unix timestamp in seconds.
+    pub(super) now: u64,
+}
+
+impl Renewal {
+    /// Refreshes the tokens unless another process has done so. Returns `None` if they are void.
+    pub(super) async fn run(&self, tokens: Tokens) -> Result<Option<Tokens>, AuthError> {
+        let settings = &*self.settings;
+        let _lock = settings.store.lock(&Tokens::key(&tokens.issuer, &tokens.resource)).await?;
+        let stored = stored_tokens::read(settings, &tokens.issuer, &tokens.resource).await?;
+        match stored.filter(|stored| stored.access_token != tokens.access_token) {
+            Some(newer) if !newer.ends_soon(self.now) => Ok(Some(newer)),
+            // Their refresh token has replaced ours; using the old one would revoke both (OAuth 2.1
+            // section 4.3.1).
+            Some(newer) if newer.refresh_token.is_some() => self.refresh(newer).await,
+            _ => self.refresh(tokens).await,
+        }
+    }
+
+    async fn refresh(&self, tokens: Tokens) -> Result<Option<Tokens>, AuthError> {
+        let (settings, now) = (&*self.settings, self.now);
+        let client = registration::of_tokens(settings, &tokens).await?;
+        let (Some(client), Some(refresh_token)) = (client, tokens.refresh_token.as_deref()) else { return Ok(None) };
+        let proofs = self.proofs_of(&tokens)?;
+        let endpoint =
+            TokenContext { network: &self.network, url: &tokens.token_endpoint, issuer: &tokens.issuer, now };
+        let form =
+            [("grant_type", "refresh_token"), ("refresh_token", refresh_token), ("resource", tokens.resource.as_str())];
+        let credentials = ClientAuthentication { client: &client, key: settings.key.as_ref() };
+        let answer = match endpoint.ask(&form, Some(credentials), proofs.as_deref()).await {
+            Ok(answer) => answer.checked(proofs.is_some(), &tokens.token_endpoint)?,
+            // Only this error means that the refresh token is void. Any other may be temporary.
+            Err(refused) if refused.code.as_deref() == Some("invalid_grant") => {
+                return stored_tokens::remove(settings, &tokens).await;
+            }
+            Err(refused) => return Err(refused.error),
+        };
+        let renewed = Tokens {
+            expires_at: answer.expires_at(now),
+            access_token: answer.access_token,
+            refresh_token: answer.refresh_token.or_else(|| tokens.refresh_token.clone()),
+            is_new: false,
+            ..tokens
+        };
+        let key = Tokens::key(&renewed.issuer, &renewed.resource);
+        token_store::write(&*settings.store, &key, &renewed).await?;
+        Ok(Some(renewed))
+    }
+
+    fn proofs_of(&self, tokens: &Tokens) -> Result<Option<Arc<Proofs>>, AuthError> {
+        let Some(key) = tokens.dpop_key.as_deref() else { return Ok(None) };
+        match &self.proofs {
+            Some(proofs) if proofs.kept().as_deref() == Some(key) => Ok(Some(Arc::clone(proofs))),
+            _ => Ok(Some(Arc::new(Proofs::of_kept(key)?))),
+        }
+    }
+}
