@@ -109,10 +109,10 @@ impl Login {
         match endpoint.ask(&form, Some(credentials), parts.proofs).await {
             Ok(answer) => Ok(Obtained { answer, client: Some(client) }),
             Err(refused) => {
-                if refused.code.as_deref() == Some("invalid_client") && client.redirect_uri.is_some() {
+                if refused.code.as_deref() == Some("invalid_client") && client.is_dynamic() {
                     // The server no longer knows the registration. The next attempt registers
                     // again.
-                    parts.settings.store.remove(&registration::key(issuer)).await?;
+                    registration::forget(parts.settings, issuer, &client).await?;
                 }
                 Err(refused)
             }

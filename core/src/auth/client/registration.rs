@@ -19,19 +19,26 @@ use serde_json::{Value, json};
 use url::Url;
 
 /// The key in the store (AUC-23).
-pub(super) fn key(issuer: &str) -> String {
+fn key(issuer: &str) -> String {
     format!("client {issuer}")
 }
 
-/// The client that obtained these tokens, for refreshing them. `None` if it is unknown.
-pub(super) async fn of_tokens(settings: &Settings, tokens: &Tokens) -> Result<Option<ClientRegistration>, AuthError> {
+/// The client that obtained these tokens, for refreshing them. `None` if it is unknown, or its secret
+/// has expired.
+pub(super) async fn of_tokens(
+    settings: &Settings,
+    tokens: &Tokens,
+    now: u64,
+) -> Result<Option<ClientRegistration>, AuthError> {
     let client = match (&settings.client, &settings.options.client_metadata_url) {
         (Some(client), _) => Some(client.registration(None)?),
         (None, Some(url)) if tokens.client_id.as_ref() == Some(url) => Some(document_client(settings, url)),
         (None, _) => token_store::read(&*settings.store, &key(&tokens.issuer)).await?,
     };
     Ok(client
-        .filter(|client: &ClientRegistration| tokens.client_id.as_ref() == Some(&client.client_id))
+        .filter(|client: &ClientRegistration| {
+            tokens.client_id.as_ref() == Some(&client.client_id) && client.is_usable(now)
+        })
         .map(|client| ClientRegistration { method: tokens.method, ..client }))
 }
 
@@ -66,7 +73,17 @@ pub(super) async fn kept(parts: &Parts<'_>, server: &ServerMetadata) -> Result<O
         return Ok(None);
     }
     let kept: Option<ClientRegistration> = token_store::read(&*parts.settings.store, &key(&server.issuer)).await?;
-    Ok(kept.filter(|kept| kept.secret_expires_at.is_none_or(|end| end > parts.now)))
+    Ok(kept.filter(|kept| kept.is_usable(parts.now)))
+}
+
+/// Removes a dynamic registration that the server no longer knows, unless a new one has replaced
+/// it.
+pub(super) async fn forget(settings: &Settings, issuer: &str, client: &ClientRegistration) -> Result<(), AuthError> {
+    let kept: Option<ClientRegistration> = token_store::read(&*settings.store, &key(issuer)).await?;
+    if kept.is_some_and(|kept| kept.client_id == client.client_id) {
+        settings.store.remove(&key(issuer)).await?;
+    }
+    Ok(())
 }
 
 /// A client that needs no dynamic registration: preregistered, or identified by its metadata

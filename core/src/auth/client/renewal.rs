@@ -40,7 +40,7 @@ impl Renewal {
 
     async fn refresh(&self, tokens: Tokens) -> Result<Option<Tokens>, AuthError> {
         let (settings, now) = (&*self.settings, self.now);
-        let client = registration::of_tokens(settings, &tokens).await?;
+        let client = registration::of_tokens(settings, &tokens, now).await?;
         let (Some(client), Some(refresh_token)) = (client, tokens.refresh_token.as_deref()) else { return Ok(None) };
         let proofs = self.proofs_of(&tokens)?;
         let endpoint =
@@ -50,11 +50,20 @@ impl Renewal {
         let credentials = ClientAuthentication { client: &client, key: settings.key.as_ref() };
         let answer = match endpoint.ask(&form, Some(credentials), proofs.as_deref()).await {
             Ok(answer) => answer.checked(proofs.is_some(), &tokens.token_endpoint)?,
-            // Only this error means that the refresh token is void. Any other may be temporary.
-            Err(refused) if refused.code.as_deref() == Some("invalid_grant") => {
+            Err(refused) => {
+                match refused.code.as_deref() {
+                    // The refresh token is void.
+                    Some("invalid_grant") => {}
+                    // The server no longer knows the client that registered itself. A login registers
+                    // it again.
+                    Some("invalid_client") if client.is_dynamic() => {
+                        registration::forget(settings, &tokens.issuer, &client).await?;
+                    }
+                    // Any other error may be temporary.
+                    _ => return Err(refused.error),
+                }
                 return stored_tokens::remove(settings, &tokens).await;
             }
-            Err(refused) => return Err(refused.error),
         };
         let renewed = Tokens {
             expires_at: answer.expires_at(now),

@@ -78,6 +78,44 @@ async fn a_refused_token_is_renewed_and_only_a_void_refresh_token_leads_to_a_log
     assert_eq!(world.seen("/authorize").len(), 2);
 }
 
+/// AUC-18: the authorization server has forgotten a client that registered itself.
+#[tokio::test]
+async fn auc_18_a_forgotten_client_registers_and_logs_in_again() {
+    let world = World::with(|habits| habits.token = json!({"refresh_token": "r1"})).await;
+    let (store, forgotten) = (MemoryStore::new(), || vec![(401, json!({"error": "invalid_client"}))]);
+    let client = world.connect(&oauth(store.clone())).await.unwrap();
+    world.habits().valid.clear();
+    world.habits().refusals = forgotten();
+    client.list_tools().await.unwrap();
+    // The next program finds the new registration and the new tokens.
+    world.connect(&oauth(store)).await.unwrap();
+    let clients: Vec<_> = world.seen("/authorize").iter().map(|query| query["client_id"].clone()).collect();
+    assert_eq!(clients, ["registered-1", "registered-2"]);
+    // Credentials that the program has given are wrong: only the user can correct them.
+    let given = world.connect(&oauth(MemoryStore::new()).with_client_id("given")).await.unwrap();
+    world.habits().valid.clear();
+    world.habits().refusals = forgotten();
+    let error = given.list_tools().await.unwrap_err().to_string();
+    assert!(error.contains("invalid_client"), "{error}");
+    assert_eq!(world.seen("/authorize").len(), 3);
+}
+
+/// RFC 7591 section 3.2.1.
+#[tokio::test]
+async fn auc_18_a_client_whose_secret_has_expired_registers_again() {
+    let world = World::with(|habits| {
+        habits.token = json!({"refresh_token": "r1"});
+        habits.metadata = json!({"token_endpoint_auth_methods_supported": ["client_secret_post"]});
+        habits.registered = json!({"client_secret": "s", "client_secret_expires_at": 1});
+    })
+    .await;
+    let client = world.connect(&oauth(MemoryStore::new())).await.unwrap();
+    world.habits().valid.clear();
+    client.list_tools().await.unwrap();
+    assert_eq!(world.seen("/register").len(), 2);
+    assert!(world.seen("/token").iter().all(|form| form["grant_type"] == "authorization_code"));
+}
+
 #[tokio::test]
 async fn many_refused_requests_lead_to_one_login() {
     let world = World::new().await;
