@@ -241,7 +241,8 @@ impl CredentialSession {
         };
         self.state.lock().found = Some(found.clone());
         let now = request.runtime.unix_time().as_secs();
-        let tokens = self.state.lock().tokens.clone().filter(|tokens| tokens.issuer == found.server.issuer);
+        let tokens = self.state.lock().tokens.clone();
+        let tokens = tokens.filter(|tokens| tokens.issuer == found.server.issuer && tokens.resource == found.resource);
         // AUC-45: don't request scopes again that were just granted for this request and did not
         // help.
         let is_known = |scope: &String| tokens.as_ref().is_some_and(|tokens| tokens.requested.contains(scope));
@@ -256,7 +257,9 @@ impl CredentialSession {
                 let why = demand.reason();
                 return Err(AuthError(format!("The server rejects a token that was just issued for it: {why}")));
             }
-            if tokens.refresh_token.is_some() && self.renew(network.clone(), tokens.clone(), now).await? {
+            // If the server also refuses what this request has just renewed, only a login may help.
+            let renewable = tokens.refresh_token.is_some() && !(refusal.round > 0 && tokens.are_just_renewed(now));
+            if renewable && self.renew(network.clone(), tokens.clone(), now).await? {
                 return Ok(true);
             }
         }

@@ -66,6 +66,7 @@ pub(super) async fn obtain(parts: &Parts<'_>, found: &Discovered, scopes: Vec<St
         dpop_key: parts.proofs.and_then(Proofs::kept),
         private_network: parts.network.access == NetworkAccess::Anywhere,
         is_new: true,
+        renewed_at: None,
     })
 }
 

@@ -70,6 +70,7 @@ impl Renewal {
             access_token: answer.access_token,
             refresh_token: answer.refresh_token.or_else(|| tokens.refresh_token.clone()),
             is_new: false,
+            renewed_at: Some(now),
             ..tokens
         };
         let key = Tokens::key(&renewed.issuer, &renewed.resource);

@@ -7,6 +7,9 @@ use serde_json::Value;
 
 /// A token is refreshed this many seconds before it expires, so that it doesn't expire in transit.
 const EARLY: u64 = 30;
+/// A token that is refused within this many seconds after it was refreshed is refused for another
+/// reason than its age.
+const JUST: u64 = 60;
 
 /// The authorization server that an MCP server used last.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -46,6 +49,9 @@ pub(super) struct Tokens {
     /// Whether they are newly granted, rather than refreshed or loaded from the store.
     #[serde(skip)]
     pub(super) is_new: bool,
+    /// When this process refreshed them: a Unix timestamp in seconds.
+    #[serde(skip)]
+    pub(super) renewed_at: Option<u64>,
 }
 
 impl Tokens {
@@ -60,6 +66,10 @@ impl Tokens {
 
     pub(super) fn has_ended(&self, now: u64) -> bool {
         self.expires_at.is_some_and(|end| end <= now)
+    }
+
+    pub(super) fn are_just_renewed(&self, now: u64) -> bool {
+        self.renewed_at.is_some_and(|at| now.saturating_sub(at) <= JUST)
     }
 
     pub(super) fn scheme(&self) -> &'static str {

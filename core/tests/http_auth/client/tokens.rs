@@ -116,6 +116,37 @@ async fn auc_18_a_client_whose_secret_has_expired_registers_again() {
     assert!(world.seen("/token").iter().all(|form| form["grant_type"] == "authorization_code"));
 }
 
+/// AUC-26: tokens are for one resource.
+#[tokio::test]
+async fn auc_26_tokens_for_an_earlier_resource_are_replaced_by_a_login() {
+    let world = World::with(|habits| {
+        habits.token = json!({"refresh_token": "r1"});
+        habits.resource = json!({"resource": "{url}"});
+    })
+    .await;
+    let store = MemoryStore::new();
+    world.connect(&oauth(store.clone())).await.unwrap();
+    world.habits().valid.clear();
+    world.habits().resource = json!({});
+    world.connect(&oauth(store.clone())).await.unwrap();
+    world.connect(&oauth(store)).await.unwrap();
+    let resources: Vec<_> = world.seen("/authorize").iter().map(|query| query["resource"].clone()).collect();
+    assert_eq!(resources, [world.origin.clone(), world.url()]);
+    assert!(world.seen("/token").iter().all(|form| form["grant_type"] == "authorization_code"));
+}
+
+#[tokio::test]
+async fn a_renewed_token_that_is_also_refused_leads_to_one_login() {
+    let world = World::with(|habits| habits.token = json!({"refresh_token": "r1"})).await;
+    let client = world.connect(&oauth(MemoryStore::new())).await.unwrap();
+    world.habits().valid.clear();
+    world.habits().renewals_count = false;
+    client.list_tools().await.unwrap();
+    let grants: Vec<_> = world.seen("/token").iter().map(|form| form["grant_type"].clone()).collect();
+    assert_eq!(grants, ["authorization_code", "refresh_token", "authorization_code"]);
+    assert_eq!(world.seen("/authorize").len(), 2);
+}
+
 #[tokio::test]
 async fn many_refused_requests_lead_to_one_login() {
     let world = World::new().await;

@@ -54,6 +54,8 @@ pub(super) struct Habits {
     pub(super) rotates: bool,
     /// Refresh tokens that count, if they rotate.
     pub(super) refresh_tokens: Vec<String>,
+    /// Whether the server accepts tokens that were renewed.
+    pub(super) renewals_count: bool,
     /// Members to add to the answer of the registration endpoint.
     pub(super) registered: Value,
     /// The nonces that proofs must have, at the endpoint and the token endpoint.
@@ -105,6 +107,7 @@ impl World {
             token: json!({}),
             rotates: false,
             refresh_tokens: Vec::new(),
+            renewals_count: true,
             registered: json!({}),
             nonces: false,
             valid: Vec::new(),
@@ -287,12 +290,15 @@ async fn token(State((origin, habits)): Shared, headers: HeaderMap, body: Bytes)
         let (status, body) = habits.refusals.remove(0);
         return (StatusCode::from_u16(status).unwrap(), json_of(&body)).into_response();
     }
+    let renews = refresh_token.is_some();
     if habits.rotates && !habits.redeem(refresh_token) {
         return (StatusCode::BAD_REQUEST, json_of(&json!({"error": "invalid_grant"}))).into_response();
     }
     habits.issued += 1;
     let token = format!("token-{}", habits.issued);
-    habits.valid.push((token.clone(), scope));
+    if habits.renewals_count || !renews {
+        habits.valid.push((token.clone(), scope));
+    }
     let kind = if proof.is_some() { "DPoP" } else { "bearer" };
     let mut answer = json!({"access_token": token, "token_type": kind});
     if habits.rotates {
