@@ -13,11 +13,12 @@ use super::{
     settings::{Grant, Settings},
     stored_tokens, token_store,
     tokens::{LastIssuer, Tokens},
-    turn::RefreshTurns,
+    turn::{RefreshTurn, RefreshTurns},
 };
 use crate::{
     client_auth::{AuthError, CredentialsRefusal, OutgoingRequest},
     protocol::Revision,
+    runtime::Promise,
     sync::Mutex,
 };
 use std::sync::Arc;
@@ -56,13 +57,16 @@ impl CredentialSession {
     }
 
     /// The headers of a request. None until the server has asked for credentials.
-    pub(super) async fn headers(&self, request: &OutgoingRequest) -> Result<Vec<(String, String)>, AuthError> {
+    pub(super) async fn headers(
+        self: &Arc<Self>,
+        request: &OutgoingRequest,
+    ) -> Result<Vec<(String, String)>, AuthError> {
         let now = request.runtime.unix_time().as_secs();
         if self.needs_work(now) {
-            let _turn = self.turns.take().await;
+            let turn = Arc::new(self.turns.take().await);
             if self.needs_work(now) {
                 self.load(request).await?;
-                self.renew_early(request, now).await?;
+                self.renew_early(&turn, request, now).await?;
             }
         }
         let (tokens, proofs) = {
@@ -83,7 +87,7 @@ impl CredentialSession {
     /// Called when the server has refused a request: obtains the credentials that it asks for.
     /// Returns `true` if the credentials have changed.
     pub(super) async fn refused(
-        &self,
+        self: &Arc<Self>,
         request: &OutgoingRequest,
         refusal: &CredentialsRefusal,
     ) -> Result<bool, AuthError> {
@@ -105,7 +109,7 @@ impl CredentialSession {
             return Ok(false);
         }
         let (attempts, used) = (self.state.lock().attempts, header("authorization"));
-        let _turn = self.turns.take().await;
+        let turn = Arc::new(self.turns.take().await);
         {
             let mut state = self.state.lock();
             let current = state.tokens.as_ref().map(Tokens::authorization);
@@ -125,7 +129,7 @@ impl CredentialSession {
             }
             state.attempts += 1;
         }
-        let outcome = self.obtain(request, refusal, &demand, steps_up).await;
+        let outcome = self.obtain(&turn, request, refusal, &demand).await;
         self.state.lock().failure = outcome.as_ref().err().cloned();
         outcome
     }
@@ -182,7 +186,12 @@ impl CredentialSession {
         Ok(())
     }
 
-    async fn renew_early(&self, request: &OutgoingRequest, now: u64) -> Result<(), AuthError> {
+    async fn renew_early(
+        self: &Arc<Self>,
+        turn: &Arc<RefreshTurn>,
+        request: &OutgoingRequest,
+        now: u64,
+    ) -> Result<(), AuthError> {
         let tokens = self.state.lock().tokens.clone();
         let Some(tokens) = tokens.filter(|tokens| tokens.refresh_token.is_some() && tokens.ends_soon(now)) else {
             return Ok(());
@@ -195,7 +204,7 @@ impl CredentialSession {
             self.settings.network.access_of(&request.url, None)
         };
         let has_ended = tokens.has_ended(now);
-        match self.renew(self.network(request, access), tokens, now).await {
+        match self.renew(turn, self.network(request, access), tokens, now).await {
             // The old tokens may still be accepted.
             Err(error) if !has_ended => {
                 tracing::warn!(target: "trunkline::auth::client", %error, "could not renew the access token yet");
@@ -206,25 +215,40 @@ impl CredentialSession {
         }
     }
 
-    /// Refreshes the tokens. Returns `false` if they are void.
-    async fn renew(&self, network: NetworkContext, tokens: Tokens, now: u64) -> Result<bool, AuthError> {
+    /// Refreshes the tokens. Returns `false` if they are void. A caller that stops waiting does not
+    /// stop the renewal, because the server may have replaced the refresh token already.
+    async fn renew(
+        self: &Arc<Self>,
+        turn: &Arc<RefreshTurn>,
+        network: NetworkContext,
+        tokens: Tokens,
+        now: u64,
+    ) -> Result<bool, AuthError> {
+        let (session, turn, runtime) = (Arc::clone(self), Arc::clone(turn), Arc::clone(&network.runtime));
         let proofs = self.state.lock().proofs.clone();
         let renewal = Renewal { settings: Arc::clone(&self.settings), network, proofs, now };
-        let renewed = renewal.run(tokens).await?;
-        let exist = renewed.is_some();
-        self.set(renewed)?;
-        Ok(exist)
+        let renewed = Arc::new(Promise::default());
+        let waiting = Arc::clone(&renewed);
+        runtime.spawn(Box::pin(async move {
+            let outcome = renewal.run(tokens).await.and_then(|tokens| {
+                let exist = tokens.is_some();
+                session.set(tokens).map(|()| exist)
+            });
+            drop(turn);
+            renewed.keep(outcome);
+        }));
+        waiting.kept().await
     }
 
     /// Obtains the credentials that the server demands. Returns `true` if they have changed.
     async fn obtain(
-        &self,
+        self: &Arc<Self>,
+        turn: &Arc<RefreshTurn>,
         request: &OutgoingRequest,
         refusal: &CredentialsRefusal,
         demand: &Demands,
-        steps_up: bool,
     ) -> Result<bool, AuthError> {
-        let settings = &self.settings;
+        let (settings, steps_up) = (&self.settings, refusal.status == 403);
         if demand.dpop && !demand.bearer && !settings.options.dpop {
             // XAU-56
             return Err(AuthError(format!(
@@ -259,7 +283,7 @@ impl CredentialSession {
             }
             // If the server also refuses what this request has just renewed, only a login may help.
             let renewable = tokens.refresh_token.is_some() && !(refusal.round > 0 && tokens.are_just_renewed(now));
-            if renewable && self.renew(network.clone(), tokens.clone(), now).await? {
+            if renewable && self.renew(turn, network.clone(), tokens.clone(), now).await? {
                 return Ok(true);
             }
         }

@@ -3,11 +3,12 @@
 use crate::sync::Mutex;
 use std::{
     future::poll_fn,
+    sync::Arc,
     task::{Poll, Waker},
 };
 
 #[derive(Default)]
-pub(super) struct RefreshTurns(Mutex<TurnState>);
+pub(super) struct RefreshTurns(Arc<Mutex<TurnState>>);
 
 #[derive(Default)]
 struct TurnState {
@@ -16,14 +17,14 @@ struct TurnState {
 }
 
 /// The turn of a task, released on drop.
-pub(super) struct RefreshTurn<'a>(&'a RefreshTurns);
+pub(super) struct RefreshTurn(Arc<Mutex<TurnState>>);
 
 impl RefreshTurns {
-    pub(super) async fn take(&self) -> RefreshTurn<'_> {
+    pub(super) async fn take(&self) -> RefreshTurn {
         poll_fn(|context| {
             let mut state = self.0.lock();
             if !std::mem::replace(&mut state.taken, true) {
-                return Poll::Ready(RefreshTurn(self));
+                return Poll::Ready(RefreshTurn(Arc::clone(&self.0)));
             }
             if !state.waiting.iter().any(|waker| waker.will_wake(context.waker())) {
                 state.waiting.push(context.waker().clone());
@@ -34,10 +35,10 @@ impl RefreshTurns {
     }
 }
 
-impl Drop for RefreshTurn<'_> {
+impl Drop for RefreshTurn {
     fn drop(&mut self) {
         let waiting = {
-            let mut state = self.0.0.lock();
+            let mut state = self.0.lock();
             state.taken = false;
             std::mem::take(&mut state.waiting)
         };
@@ -49,7 +50,6 @@ impl Drop for RefreshTurn<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
 
     #[tokio::test]
     async fn turns_are_taken_one_after_the_other() {

@@ -148,6 +148,28 @@ async fn a_renewed_token_that_is_also_refused_leads_to_one_login() {
 }
 
 #[tokio::test]
+async fn a_call_that_is_cancelled_does_not_lose_the_renewed_tokens() {
+    let world = World::with(|habits| habits.rotates = true).await;
+    let client = world.connect(&oauth(MemoryStore::new())).await.unwrap();
+    world.habits().valid.clear();
+    world.habits().token_delay = Duration::from_millis(300);
+    let renews = async {
+        while world.seen("/token").len() < 2 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::select! {
+        biased;
+        answer = client.list_tools() => panic!("not cancelled: {answer:?}"),
+        () = renews => {}
+    }
+    world.habits().token_delay = Duration::ZERO;
+    client.list_tools().await.unwrap();
+    assert_eq!(world.seen("/authorize").len(), 1);
+    assert_eq!(world.seen("/token").len(), 2);
+}
+
+#[tokio::test]
 async fn many_refused_requests_lead_to_one_login() {
     let world = World::new().await;
     let client = world.connect(&oauth(MemoryStore::new())).await.unwrap();

@@ -43,7 +43,7 @@ pub(super) struct Habits {
     pub(super) redirect: Value,
     /// The same of an authorization with `offline_access`.
     pub(super) redirect_of_offline: Value,
-    /// Delay of the token endpoint.
+    /// Delay of the answers of the token endpoint.
     pub(super) token_delay: Duration,
     /// The responses of the token endpoint before it issues tokens.
     pub(super) refusals: Vec<(u16, Value)>,
@@ -259,11 +259,16 @@ async fn authorize(State((origin, habits)): Shared, uri: Uri) -> Redirect {
     Redirect::to(url.as_str())
 }
 
-async fn token(State((origin, habits)): Shared, headers: HeaderMap, body: Bytes) -> Response {
-    assert_eq!(headers["user-agent"], concat!("trunkline/", env!("CARGO_PKG_VERSION")));
-    let mut form = form(&body);
-    let delay = habits.lock().unwrap().token_delay;
+async fn token(State(shared): Shared, headers: HeaderMap, body: Bytes) -> Response {
+    let response = answer_of_token(&shared, &headers, &body);
+    let delay = shared.1.lock().unwrap().token_delay;
     tokio::time::sleep(delay).await;
+    response
+}
+
+fn answer_of_token((origin, habits): &(String, Arc<Mutex<Habits>>), headers: &HeaderMap, body: &[u8]) -> Response {
+    assert_eq!(headers["user-agent"], concat!("trunkline/", env!("CARGO_PKG_VERSION")));
+    let mut form = form(body);
     let mut habits = habits.lock().unwrap();
     for name in ["authorization", "dpop"] {
         if let Some(value) = headers.get(name) {
@@ -306,7 +311,7 @@ async fn token(State((origin, habits)): Shared, headers: HeaderMap, body: Bytes)
         answer["refresh_token"] = refresh_token.as_str().into();
         habits.refresh_tokens.push(refresh_token);
     }
-    json_of(&merged(answer, &habits.token, &origin)).into_response()
+    json_of(&merged(answer, &habits.token, origin)).into_response()
 }
 
 /// The claims of a JWT, unverified.
