@@ -3,7 +3,7 @@
 use super::{
     AssertionRequest,
     auth_network::NetworkAccess,
-    client_identity::AuthMethod,
+    client_identity::{AuthMethod, ClientRegistration},
     code_flow,
     discovery::Discovered,
     exchange::{Obtained, Parts, ask, jwt_bearer, token_endpoint},
@@ -56,6 +56,7 @@ pub(super) async fn obtain(parts: &Parts<'_>, found: &Discovered, scopes: Vec<St
         issuer: found.server.issuer.clone(),
         resource: found.resource.clone(),
         method: client.as_ref().map_or(AuthMethod::None, |client| client.method),
+        registration: client.clone().filter(ClientRegistration::is_dynamic),
         client_id: client.map(|client| client.client_id),
         token_endpoint: url.to_owned(),
         expires_at: answer.expires_at(parts.now),

@@ -33,6 +33,8 @@ pub(super) async fn of_tokens(
     let client = match (&settings.client, &settings.options.client_metadata_url) {
         (Some(client), _) => Some(client.registration(None)?),
         (None, Some(url)) if tokens.client_id.as_ref() == Some(url) => Some(document_client(settings, url)),
+        (None, _) if tokens.registration.is_some() => tokens.registration.clone(),
+        // Earlier versions did not keep it with the tokens.
         (None, _) => token_store::read(&*settings.store, &key(&tokens.issuer)).await?,
     };
     Ok(client
@@ -52,6 +54,8 @@ pub(super) async fn client(
     if let Some(client) = unregistered(parts.settings, server)? {
         return Ok(client);
     }
+    // Logins at the same time that have the same redirect URI share a registration.
+    let _lock = parts.settings.store.lock(&key(&server.issuer)).await?;
     let kept = kept(parts, server).await?;
     // Some servers don't let a client request more scopes than it registered.
     let fits = |kept: &ClientRegistration| {

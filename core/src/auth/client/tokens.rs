@@ -1,6 +1,9 @@
 //! The tokens of one server.
 
-use super::{auth_network::NetworkContext, client_identity::AuthMethod};
+use super::{
+    auth_network::NetworkContext,
+    client_identity::{AuthMethod, ClientRegistration},
+};
 use crate::client_auth::AuthError;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -33,6 +36,10 @@ pub(super) struct Tokens {
     /// The client that obtained them, and how it authenticated.
     pub(super) client_id: Option<String>,
     pub(super) method: AuthMethod,
+    /// The client, if it registered itself: only it can refresh them, and a later registration may
+    /// replace it at its authorization server.
+    #[serde(default)]
+    pub(super) registration: Option<ClientRegistration>,
     pub(super) token_endpoint: String,
     pub(super) access_token: String,
     pub(super) refresh_token: Option<String>,
@@ -145,6 +152,15 @@ pub(super) struct TokenContext<'a> {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn auc_46_tokens_of_earlier_versions_are_read() {
+        let stored = json!({"issuer": "https://a.example", "resource": "https://m.example", "client_id": "c",
+            "method": "none", "token_endpoint": "https://a.example/token", "access_token": "t", "refresh_token": "r",
+            "expires_at": 7, "requested": ["a"], "dpop_key": null, "private_network": false});
+        let tokens: Tokens = serde_json::from_value(stored).unwrap();
+        assert!(tokens.registration.is_none() && tokens.has_ended(7));
+    }
 
     #[test]
     fn the_end_of_a_token_is_a_number_or_a_text() {

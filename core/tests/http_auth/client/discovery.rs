@@ -2,7 +2,7 @@
 
 use super::world::{CALLBACK, World, oauth};
 use serde_json::{Value, json};
-use trunkline::auth::{MemoryStore, OAuth, OAuthOptions, UrlOpener};
+use trunkline::auth::{FileStore, MemoryStore, OAuth, OAuthOptions, UrlOpener};
 
 async fn connects(change: impl FnOnce(&mut super::world::Habits)) -> World {
     let world = World::with(change).await;
@@ -176,6 +176,52 @@ async fn auc_18_and_auc_35_a_client_that_registered_itself_reuses_its_port() {
     drop(held);
     assert_eq!(log_in().await, second);
     assert_eq!(world.seen("/register").len(), 2);
+}
+
+/// A client that needs more scopes for another server registers again; its earlier refresh tokens
+/// belong to the earlier registration.
+#[tokio::test]
+async fn auc_23_a_new_registration_leaves_earlier_tokens_theirs() {
+    let of_one = json!({"scopes_supported": ["a"]});
+    let world = World::with(|habits| {
+        habits.rotates = true;
+        habits.resource_path = "/.well-known/oauth-protected-resource";
+        habits.resource = of_one.clone();
+        habits.metadata = json!({"token_endpoint_auth_methods_supported": ["client_secret_post"]});
+        habits.registered = json!({"client_secret": "secret-1"});
+    })
+    .await;
+    let store = MemoryStore::new();
+    let one = world.connect(&oauth(store.clone())).await.unwrap();
+    world.habits().resource = json!({"resource": "{url}/mcp/two", "scopes_supported": ["b"]});
+    world.habits().registered = json!({"client_secret": "secret-2"});
+    let two = world.connect_to("/mcp/two", &oauth(store.clone())).await.unwrap();
+    assert_eq!(world.seen("/register").len(), 2);
+    two.list_tools().await.unwrap();
+    world.habits().resource = of_one;
+    world.habits().valid.clear();
+    one.list_tools().await.unwrap();
+    let renewal = world.seen("/token").pop().unwrap();
+    for (name, value) in [("grant_type", "refresh_token"), ("client_id", "registered-1"), ("client_secret", "secret-1")]
+    {
+        assert_eq!(renewal[name], value);
+    }
+    // The next program as well.
+    world.habits().valid.clear();
+    world.connect(&oauth(store)).await.unwrap();
+    assert_eq!(world.seen("/authorize").len(), 2);
+}
+
+#[tokio::test]
+async fn auc_23_logins_at_the_same_time_share_a_registration() {
+    let folder = std::env::temp_dir().join(format!("trunkline-registrations-{}", std::process::id()));
+    let world = World::new().await;
+    let (one, other) = (oauth(FileStore::new(&folder)), oauth(FileStore::new(&folder)));
+    let (first, second) = tokio::join!(world.connect(&one), world.connect(&other));
+    first.unwrap();
+    second.unwrap();
+    assert_eq!(world.seen("/register").len(), 1);
+    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[tokio::test]

@@ -118,6 +118,7 @@ impl World {
         let habits = Arc::new(Mutex::new(habits));
         let app = Router::new()
             .route("/mcp", post(mcp))
+            .route("/mcp/two", post(mcp))
             .route("/authorize", get(authorize))
             .route("/register", post(register))
             .route("/token", post(token))
@@ -152,9 +153,14 @@ impl World {
     }
 
     pub(super) async fn connect(&self, auth: &OAuthOptions) -> Result<Client, ClientError> {
+        self.connect_to("/mcp", auth).await
+    }
+
+    /// Connects to the endpoint at a path; `/mcp/two` is another one.
+    pub(super) async fn connect_to(&self, path: &str, auth: &OAuthOptions) -> Result<Client, ClientError> {
         let auth = OAuth::new(auth.clone()).map_err(|error| ClientError::Invalid(error.to_string()))?;
         let options = ClientOptions::default().with_revision(RevisionChoice::Legacy).with_auth(auth);
-        Client::connect_with(self.url(), options, ()).await
+        Client::connect_with(format!("{}{path}", self.origin), options, ()).await
     }
 
     /// Why a client of these habits cannot connect.
