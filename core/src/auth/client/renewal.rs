@@ -9,6 +9,7 @@ use super::{
     token_endpoint::ClientAuthentication,
     token_store,
     tokens::{TokenContext, Tokens},
+    turn,
 };
 use crate::client_auth::AuthError;
 use std::sync::Arc;
@@ -24,17 +25,22 @@ pub(super) struct Renewal {
 }
 
 impl Renewal {
-    /// Refreshes the tokens unless another process has done so. Returns `None` if they are void.
-    pub(super) async fn run(&self, tokens: Tokens) -> Result<Option<Tokens>, AuthError> {
+    /// Refreshes the tokens unless others have done so. Returns `None` if they are void.
+    pub(super) async fn run(&self, mut tokens: Tokens) -> Result<Option<Tokens>, AuthError> {
         let settings = &*self.settings;
-        let _lock = settings.store.lock(&Tokens::key(&tokens.issuer, &tokens.resource)).await?;
-        let stored = stored_tokens::read(settings, &tokens.issuer, &tokens.resource).await?;
-        match stored.filter(|stored| stored.access_token != tokens.access_token) {
-            Some(newer) if !newer.ends_soon(self.now) => Ok(Some(newer)),
-            // Their refresh token has replaced ours; using the old one would revoke both (OAuth 2.1
-            // section 4.3.1).
-            Some(newer) if newer.refresh_token.is_some() => self.refresh(newer).await,
-            _ => self.refresh(tokens).await,
+        loop {
+            let _turn = turn::of_refresh_token(tokens.refresh_token.as_deref().unwrap_or_default()).await;
+            let _lock = settings.store.lock(&Tokens::key(&tokens.issuer, &tokens.resource)).await?;
+            let stored = stored_tokens::read(settings, &tokens.issuer, &tokens.resource).await?;
+            match stored.filter(|stored| stored.access_token != tokens.access_token) {
+                Some(newer) if !newer.ends_soon(self.now) => return Ok(Some(newer)),
+                Some(newer) if newer.refresh_token.is_none() => return self.refresh(tokens).await,
+                Some(newer) if newer.refresh_token == tokens.refresh_token => return self.refresh(newer).await,
+                // Their refresh token has replaced ours; using the old one would revoke both (OAuth
+                // 2.1 section 4.3.1).
+                Some(newer) => tokens = newer,
+                None => return self.refresh(tokens).await,
+            }
         }
     }
 

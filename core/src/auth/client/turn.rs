@@ -2,8 +2,10 @@
 
 use crate::sync::Mutex;
 use std::{
+    collections::HashMap,
     future::poll_fn,
-    sync::Arc,
+    process,
+    sync::{Arc, LazyLock, Weak},
     task::{Poll, Waker},
 };
 
@@ -35,6 +37,33 @@ impl RefreshTurns {
     }
 }
 
+/// The turns of everything in this process that may use a refresh token.
+static OF_REFRESH_TOKENS: LazyLock<TurnsByKey> = LazyLock::new(TurnsByKey::default);
+
+/// The turn of a refresh token in this process. Not every store has locks, and its keys don't tell
+/// users apart: each may have a store of their own.
+pub(super) async fn of_refresh_token(refresh_token: &str) -> RefreshTurn {
+    // Turns that were taken before a fork are never released in the child.
+    OF_REFRESH_TOKENS.of(format!("{} {refresh_token}", process::id())).take().await
+}
+
+/// Turns by key. They exist while somebody takes or awaits one.
+#[derive(Default)]
+struct TurnsByKey(Mutex<HashMap<String, Weak<Mutex<TurnState>>>>);
+
+impl TurnsByKey {
+    fn of(&self, key: String) -> RefreshTurns {
+        let mut turns = self.0.lock();
+        if let Some(state) = turns.get(&key).and_then(Weak::upgrade) {
+            return RefreshTurns(state);
+        }
+        turns.retain(|_, state| state.strong_count() > 0);
+        let new = RefreshTurns::default();
+        turns.insert(key, Arc::downgrade(&new.0));
+        new
+    }
+}
+
 impl Drop for RefreshTurn {
     fn drop(&mut self) {
         let waiting = {
@@ -50,6 +79,7 @@ impl Drop for RefreshTurn {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::pin::pin;
 
     #[tokio::test]
     async fn turns_are_taken_one_after_the_other() {
@@ -73,5 +103,21 @@ mod tests {
             task.await.unwrap();
         }
         assert_eq!(count.lock().1, 50);
+    }
+
+    #[tokio::test]
+    async fn turns_of_a_key_exist_while_they_are_used() {
+        let turns = TurnsByKey::default();
+        let taken = turns.of("a".to_owned()).take().await;
+        {
+            let (same, other) = (turns.of("a".to_owned()), turns.of("b".to_owned()));
+            other.take().await;
+            let mut waiting = pin!(same.take());
+            assert!(poll_fn(|context| Poll::Ready(waiting.as_mut().poll(context))).await.is_pending());
+            drop(taken);
+            waiting.await;
+        }
+        drop(turns.of("c".to_owned()));
+        assert_eq!(turns.0.lock().len(), 1);
     }
 }

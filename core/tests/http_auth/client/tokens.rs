@@ -204,6 +204,19 @@ async fn processes_that_share_a_store_renew_a_token_once() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+#[tokio::test]
+async fn clients_that_share_a_store_without_locks_use_a_refresh_token_once() {
+    let (world, store) = (World::with(|habits| habits.rotates = true).await, MemoryStore::new());
+    let one = world.connect(&oauth(store.clone())).await.unwrap();
+    let other = world.connect(&oauth(store)).await.unwrap();
+    world.habits().valid.clear();
+    world.habits().token_delay = Duration::from_millis(300);
+    let (first, second) = tokio::join!(one.list_tools(), other.list_tools());
+    first.unwrap();
+    second.unwrap();
+    assert_eq!(world.seen("/token").len(), 2, "one login and one renewal");
+}
+
 /// The newest refresh token is used, although the tokens that belong to it end soon as well.
 #[tokio::test]
 async fn processes_that_share_a_store_use_a_refresh_token_once() {
