@@ -9,6 +9,7 @@ use crate::{
 use bytes::Bytes;
 use http::{Request, Response};
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use std::{net::IpAddr, sync::Arc, time::Duration};
 use url::Url;
 
@@ -51,7 +52,8 @@ pub(super) struct NetworkContext {
 }
 
 impl NetworkContext {
-    /// Fetches a JSON document. Returns `None` if there is none.
+    /// Fetches a JSON document. Returns `None` if there is none: some servers answer unknown paths
+    /// with a page.
     pub(super) async fn document<T: DeserializeOwned>(&self, url: &str) -> Result<Option<T>, AuthError> {
         check(url)?;
         let request = Request::get(url)
@@ -60,7 +62,13 @@ impl NetworkContext {
             .body(Bytes::new())
             .map_err(|_| AuthError(format!("{} is not a URL", super::sanitized(url))))?;
         let response = self.fetch(request).await?;
-        Ok(response.status().is_success().then(|| serde_json::from_slice(response.body()).ok()).flatten())
+        let document: Option<Value> =
+            response.status().is_success().then(|| serde_json::from_slice(response.body()).ok()).flatten();
+        let Some(document) = document.filter(Value::is_object) else { return Ok(None) };
+        serde_json::from_value(document).map(Some).map_err(|error| {
+            let (url, error) = (super::sanitized(url), super::sanitized(&error.to_string()));
+            AuthError(format!("The metadata at {url} is malformed: {error}"))
+        })
     }
 
     /// Sends a request to an endpoint.

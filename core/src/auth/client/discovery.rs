@@ -6,15 +6,18 @@ use super::{
     sanitized,
 };
 use crate::client_auth::AuthError;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 /// The parts of the resource metadata that a client needs (RFC 9728 section 2).
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 struct ResourceMetadata {
     resource: Option<String>,
+    #[serde(deserialize_with = "or_default")]
     authorization_servers: Vec<String>,
+    #[serde(deserialize_with = "or_default")]
     scopes_supported: Vec<String>,
+    #[serde(deserialize_with = "or_default")]
     dpop_bound_access_tokens_required: bool,
 }
 
@@ -22,18 +25,27 @@ struct ResourceMetadata {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct ServerMetadata {
+    #[serde(deserialize_with = "or_default")]
     pub(super) issuer: String,
     pub(super) authorization_endpoint: Option<String>,
     pub(super) token_endpoint: Option<String>,
     pub(super) registration_endpoint: Option<String>,
+    #[serde(deserialize_with = "or_default")]
     pub(super) scopes_supported: Vec<String>,
     pub(super) grant_types_supported: Option<Vec<String>>,
     pub(super) code_challenge_methods_supported: Option<Vec<String>>,
     pub(super) token_endpoint_auth_methods_supported: Option<Vec<String>>,
     pub(super) token_endpoint_auth_signing_alg_values_supported: Option<Vec<String>>,
     pub(super) dpop_signing_alg_values_supported: Option<Vec<String>>,
+    #[serde(deserialize_with = "or_default")]
     pub(super) client_id_metadata_document_supported: bool,
+    #[serde(deserialize_with = "or_default")]
     pub(super) authorization_response_iss_parameter_supported: bool,
+}
+
+/// Reads a member that some servers write as null instead of omitting it.
+fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
 /// The result of discovery.
@@ -207,6 +219,22 @@ mod tests {
         for issuer in ["https://a.example?x", "https://a.example#x", "a.example"] {
             assert!(server_metadata_urls(issuer).is_err(), "{issuer}");
         }
+    }
+
+    #[test]
+    fn members_that_are_null_count_as_missing() {
+        let resource = r#"{"resource": "r", "authorization_servers": null, "scopes_supported": null,
+            "dpop_bound_access_tokens_required": null}"#;
+        let resource: ResourceMetadata = serde_json::from_str(resource).unwrap();
+        assert!(resource.authorization_servers.is_empty() && resource.scopes_supported.is_empty());
+        assert!(!resource.dpop_bound_access_tokens_required);
+        let server = r#"{"issuer": null, "registration_endpoint": null, "scopes_supported": null,
+            "grant_types_supported": null, "client_id_metadata_document_supported": null,
+            "authorization_response_iss_parameter_supported": null}"#;
+        let server: ServerMetadata = serde_json::from_str(server).unwrap();
+        assert!(server.issuer.is_empty() && server.scopes_supported.is_empty());
+        assert!(!server.client_id_metadata_document_supported);
+        assert!(!server.authorization_response_iss_parameter_supported);
     }
 
     #[test]

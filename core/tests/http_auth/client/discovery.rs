@@ -93,6 +93,18 @@ async fn auc_12_without_any_metadata_the_endpoints_have_known_names() {
     assert_eq!(world.seen("/token").len(), 1);
 }
 
+#[tokio::test]
+async fn auc_01_members_that_are_null_count_as_missing() {
+    let world = connects(|habits| {
+        habits.resource = json!({"scopes_supported": "{null}", "dpop_bound_access_tokens_required": "{null}"});
+        habits.metadata = json!({"scopes_supported": "{null}", "client_id_metadata_document_supported": "{null}",
+            "authorization_response_iss_parameter_supported": "{null}"});
+    })
+    .await;
+    assert_eq!(world.seen("/token").len(), 1);
+    assert!(world.paths().iter().all(|path| !path.contains("openid-configuration")), "{:?}", world.paths());
+}
+
 /// Connects where the resource or the authorization server has these changes in its metadata, and
 /// expects that text in the error.
 async fn refuses(cases: impl IntoIterator<Item = (Value, Value, &str)>) {
@@ -120,6 +132,8 @@ async fn auc_09_and_auc_10_and_auc_30_and_auc_33_foreign_metadata_is_not_used() 
         (json!({}), json!({"code_challenge_methods_supported": null}), "PKCE"),
         (json!({}), json!({"code_challenge_methods_supported": ["plain"]}), "PKCE"),
         (json!({}), json!({"token_endpoint": null}), "token_endpoint"),
+        (json!({"scopes_supported": "a b"}), json!({}), "is malformed"),
+        (json!({}), json!({"token_endpoint": 7}), "is malformed"),
     ])
     .await;
 }

@@ -29,7 +29,8 @@ pub(super) const CALLBACK: &str = "http://127.0.0.1:9/callback";
 pub(super) type Seen = (String, HashMap<String, String>);
 
 pub(super) struct Habits {
-    /// Members to add to the metadata of server and authorization server, or to take away (null).
+    /// Members to add to the metadata of server and authorization server, or to take away (null);
+    /// `"{null}"` is a null.
     pub(super) resource: Value,
     pub(super) metadata: Value,
     /// Where the documents are; others are not found.
@@ -197,13 +198,18 @@ async fn note_target(State(habits): State<Arc<Mutex<Habits>>>, request: Request,
 fn merged(mut base: Value, changes: &Value, origin: &str) -> Value {
     for (name, value) in changes.as_object().unwrap() {
         base[name] = match value {
+            Value::String(text) if text == "{null}" => continue,
             Value::String(text) => text.replace("{url}", origin).into(),
             other => other.clone(),
         };
     }
     let members: Map<_, _> =
         base.as_object().unwrap().clone().into_iter().filter(|(_, value)| !value.is_null()).collect();
-    members.into()
+    let mut merged = Value::from(members);
+    for (name, _) in changes.as_object().unwrap().iter().filter(|(_, value)| *value == "{null}") {
+        merged[name] = Value::Null;
+    }
+    merged
 }
 
 /// A JSON answer.
