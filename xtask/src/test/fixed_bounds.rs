@@ -22,7 +22,7 @@ const SMALL_BODY: Constant = ("gate.rs", "SMALL_BODY");
 
 /// The rows of the table, with the constants of their figures, in order. A file without a directory
 /// is one of [`HTTP`].
-const ROWS: [(&str, &[Constant]); 35] = [
+const ROWS: [(&str, &[Constant]); 36] = [
     ("costly checks of values, and compilations of schemas, concurrently", &[]),
     ("waiting costly checks of one caller", &[("core/src/turns.rs", "MAX_WAITING")]),
     ("a schema", &[(BOUNDS, "MAX_VALUES"), (BOUNDS, "MAX_NESTING"), (BOUNDS, "MAX_REACHED")]),
@@ -52,6 +52,10 @@ const ROWS: [(&str, &[Constant]); 35] = [
             ("core/src/auth/fetch.rs", "MAX_DOCUMENT"),
             ("core/src/auth/jwk.rs", "MAX_KEYS"),
         ],
+    ),
+    (
+        "logins for scopes that the last one did not bring",
+        &[("core/src/auth/client/credential_session.rs", "IN_VAIN_FOR")],
     ),
     ("a stream whose token does not expire", &[("authorization.rs", "LONGEST_STREAM")]),
     ("a session never used since it was opened", &[("core/proto/src/http/sessions.rs", "UNUSED")]),

@@ -21,10 +21,12 @@ use crate::{
     runtime::Promise,
     sync::Mutex,
 };
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 /// How often one request may obtain new credentials (AUC-43).
 const MAX_ROUNDS: usize = 3;
+/// How long scopes that a login did not bring are not requested again.
+const IN_VAIN_FOR: Duration = Duration::from_secs(5 * 60);
 
 /// The credentials of one server.
 pub(super) struct CredentialSession {
@@ -46,6 +48,9 @@ struct CredentialState {
     found: Option<Discovered>,
     /// Whether the authorization server refused `offline_access`.
     offline_refused: bool,
+    /// Scopes that the server still demanded after a login for them, and when: a Unix timestamp in
+    /// seconds.
+    in_vain: Vec<(Vec<String>, u64)>,
     /// Number of attempts to obtain credentials, and the last failure.
     attempts: u64,
     failure: Option<AuthError>,
@@ -267,12 +272,8 @@ impl CredentialSession {
         let now = request.runtime.unix_time().as_secs();
         let tokens = self.state.lock().tokens.clone();
         let tokens = tokens.filter(|tokens| tokens.issuer == found.server.issuer && tokens.resource == found.resource);
-        // AUC-45: don't request scopes again that were just granted for this request and did not
-        // help.
-        let is_known = |scope: &String| tokens.as_ref().is_some_and(|tokens| tokens.requested.contains(scope));
-        if steps_up && refusal.round > 0 && demand.scopes.iter().all(is_known) {
-            let scopes = sanitized(&demand.scopes.join(" "));
-            return Err(AuthError(format!("The server still needs the scopes {scopes:?}, which were just requested")));
+        if steps_up {
+            self.check_step_up(refusal.round, &demand.scopes, tokens.as_ref(), now)?;
         }
         if let Some(tokens) = &tokens
             && !steps_up
@@ -299,7 +300,32 @@ impl CredentialSession {
         token_store::write(&*settings.store, &Tokens::key(&tokens.issuer, &tokens.resource), &tokens).await?;
         token_store::write(&*settings.store, &LastIssuer::key(&request.url), &last).await?;
         self.set(Some(tokens))?;
+        if !steps_up {
+            self.state.lock().in_vain.clear();
+        }
         Ok(true)
+    }
+
+    /// AUC-45: scopes that were just requested and did not help are not requested again.
+    fn check_step_up(
+        &self,
+        round: usize,
+        scopes: &[String],
+        tokens: Option<&Tokens>,
+        now: u64,
+    ) -> Result<(), AuthError> {
+        let is_known = |scope: &String| tokens.is_some_and(|tokens| tokens.requested.contains(scope));
+        let mut state = self.state.lock();
+        state.in_vain.retain(|(_, at)| now.saturating_sub(*at) < IN_VAIN_FOR.as_secs());
+        if round > 0 && scopes.iter().all(is_known) {
+            state.in_vain.retain(|(earlier, _)| earlier != scopes);
+            state.in_vain.push((scopes.to_vec(), now));
+        }
+        if state.in_vain.iter().all(|(earlier, _)| earlier != scopes) {
+            return Ok(());
+        }
+        let scopes = sanitized(&scopes.join(" "));
+        Err(AuthError(format!("The server still needs the scopes {scopes:?}, which were just requested")))
     }
 
     /// Requests tokens with the scopes that the server demands and those of earlier tokens.

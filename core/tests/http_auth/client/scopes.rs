@@ -44,9 +44,12 @@ async fn auc_43_and_auc_44_a_step_up_asks_for_the_union() {
 async fn auc_43_and_auc_45_steps_up_end() {
     let world = World::with(|habits| habits.call_scope = "never granted").await;
     let client = world.connect(&oauth(MemoryStore::new())).await.unwrap();
-    let error = client.call_tool("a", json!({})).await.unwrap_err().to_string();
-    assert!(error.contains("just requested"), "{error}");
-    assert_eq!(world.seen("/authorize").len(), 2);
+    // The user is asked once, not for each call.
+    for _ in 0..3 {
+        let error = client.call_tool("a", json!({})).await.unwrap_err().to_string();
+        assert!(error.contains("just requested"), "{error}");
+        assert_eq!(world.seen("/authorize").len(), 2);
+    }
     // A server that needs another scope each time.
     world.habits().call_scope = "{round}";
     let error = client.call_tool("a", json!({})).await.unwrap_err().to_string();
