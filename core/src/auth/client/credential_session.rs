@@ -297,7 +297,7 @@ impl CredentialSession {
         let parts = Parts { settings, network: &network, runtime: &request.runtime, proofs: proofs.as_deref(), now };
         let tokens = self.granted(&parts, &found, demand, &earlier).await?;
         let last = LastIssuer { issuer: tokens.issuer.clone(), resource: tokens.resource.clone() };
-        token_store::write(&*settings.store, &Tokens::key(&tokens.issuer, &tokens.resource), &tokens).await?;
+        stored_tokens::write(settings, &tokens).await?;
         token_store::write(&*settings.store, &LastIssuer::key(&request.url), &last).await?;
         self.set(Some(tokens))?;
         if !steps_up {

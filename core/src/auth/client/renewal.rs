@@ -7,7 +7,6 @@ use super::{
     settings::Settings,
     stored_tokens,
     token_endpoint::ClientAuthentication,
-    token_store,
     tokens::{TokenContext, Tokens},
     turn,
 };
@@ -30,7 +29,7 @@ impl Renewal {
         let settings = &*self.settings;
         loop {
             let _turn = turn::of_refresh_token(tokens.refresh_token.as_deref().unwrap_or_default()).await;
-            let _lock = settings.store.lock(&Tokens::key(&tokens.issuer, &tokens.resource)).await?;
+            let _lock = settings.store.lock(&stored_tokens::key(settings, &tokens.issuer, &tokens.resource)).await?;
             let stored = stored_tokens::read(settings, &tokens.issuer, &tokens.resource).await?;
             match stored.filter(|stored| stored.access_token != tokens.access_token) {
                 Some(newer) if !newer.ends_soon(self.now) => return Ok(Some(newer)),
@@ -79,8 +78,7 @@ impl Renewal {
             renewed_at: Some(now),
             ..tokens
         };
-        let key = Tokens::key(&renewed.issuer, &renewed.resource);
-        token_store::write(&*settings.store, &key, &renewed).await?;
+        stored_tokens::write(settings, &renewed).await?;
         Ok(Some(renewed))
     }
 

@@ -3,19 +3,34 @@
 use super::{settings::Settings, token_store, tokens::Tokens};
 use crate::client_auth::AuthError;
 
+/// The key in the store (AUC-23). Programs with other clients may share the store.
+pub(super) fn key(settings: &Settings, issuer: &str, resource: &str) -> String {
+    let given = settings.client.as_ref().map(|client| client.id.as_str());
+    match given.or(settings.options.client_metadata_url.as_deref()) {
+        Some(client) => format!("tokens {issuer} {resource} {client}"),
+        None => format!("tokens {issuer} {resource}"),
+    }
+}
+
 /// The stored tokens, if they belong to this client.
 pub(super) async fn read(settings: &Settings, issuer: &str, resource: &str) -> Result<Option<Tokens>, AuthError> {
-    let tokens: Option<Tokens> = token_store::read(&*settings.store, &Tokens::key(issuer, resource)).await?;
+    let tokens: Option<Tokens> = token_store::read(&*settings.store, &key(settings, issuer, resource)).await?;
     let ours = |tokens: &Tokens| {
-        tokens.dpop_key.is_some() == settings.options.dpop
+        tokens.issuer == issuer
+            && tokens.resource == resource
+            && tokens.dpop_key.is_some() == settings.options.dpop
             && settings.client.as_ref().is_none_or(|client| tokens.client_id.as_ref() == Some(&client.id))
     };
     Ok(tokens.filter(ours))
 }
 
+pub(super) async fn write(settings: &Settings, tokens: &Tokens) -> Result<(), AuthError> {
+    token_store::write(&*settings.store, &key(settings, &tokens.issuer, &tokens.resource), tokens).await
+}
+
 /// Removes void tokens. If others have replaced them in the meantime, they stay and are returned.
 pub(super) async fn remove(settings: &Settings, void: &Tokens) -> Result<Option<Tokens>, AuthError> {
-    let key = Tokens::key(&void.issuer, &void.resource);
+    let key = key(settings, &void.issuer, &void.resource);
     let stored: Option<Tokens> = token_store::read(&*settings.store, &key).await?;
     if stored.is_some_and(|stored| stored.refresh_token != void.refresh_token) {
         return read(settings, &void.issuer, &void.resource).await;

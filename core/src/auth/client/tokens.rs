@@ -62,11 +62,6 @@ pub(super) struct Tokens {
 }
 
 impl Tokens {
-    /// The key in the store (AUC-23).
-    pub(super) fn key(issuer: &str, resource: &str) -> String {
-        format!("tokens {issuer} {resource}")
-    }
-
     pub(super) fn ends_soon(&self, now: u64) -> bool {
         self.expires_at.is_some_and(|end| end <= now.saturating_add(EARLY))
     }

@@ -287,6 +287,18 @@ async fn what_a_store_holds_of_others_or_in_pieces_is_not_used() {
 }
 
 #[tokio::test]
+async fn programs_with_their_own_clients_share_a_store() {
+    let (world, store) = (World::new().await, MemoryStore::new());
+    let given = |client: &str| oauth(store.clone()).with_client_id(client);
+    for client in ["a", "b", "a", "b"] {
+        world.connect(&given(client)).await.unwrap();
+    }
+    world.connect(&oauth(store.clone())).await.unwrap();
+    let clients: Vec<_> = world.seen("/authorize").iter().map(|query| query["client_id"].clone()).collect();
+    assert_eq!(clients, ["a", "b", "registered-1"]);
+}
+
+#[tokio::test]
 async fn a_request_to_an_authorization_server_has_the_time_of_the_option() {
     let world = World::with(|habits| habits.token_delay = Duration::from_secs(3600)).await;
     let auth = oauth(MemoryStore::new()).with_request_timeout(Duration::from_millis(500));
