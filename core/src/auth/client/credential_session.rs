@@ -97,12 +97,12 @@ impl CredentialSession {
         refusal: &CredentialsRefusal,
     ) -> Result<bool, AuthError> {
         let demand = Demands::read(&refusal.challenges);
-        let header = |name: &str| refusal.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
         // XAU-51, XAU-53: retry with the nonce, unless that has been done already.
         if demand.error.as_deref() == Some("use_dpop_nonce") {
             let proofs = self.state.lock().proofs.clone();
-            let other =
-                proofs.zip(header("dpop")).is_some_and(|(proofs, used)| proofs.has_other_nonce(&request.url, used));
+            let other = proofs
+                .zip(header(refusal, "dpop"))
+                .is_some_and(|(proofs, used)| proofs.has_other_nonce(&request.url, used));
             return if other {
                 Ok(true)
             } else {
@@ -113,7 +113,7 @@ impl CredentialSession {
         if steps_up && demand.error.as_deref() != Some("insufficient_scope") {
             return Ok(false);
         }
-        let (attempts, used) = (self.state.lock().attempts, header("authorization"));
+        let (attempts, used) = (self.state.lock().attempts, header(refusal, "authorization"));
         let turn = Arc::new(self.turns.take().await);
         {
             let mut state = self.state.lock();
@@ -132,8 +132,11 @@ impl CredentialSession {
                 let why = if why.is_empty() { why } else { format!(": {why}") };
                 return Err(AuthError(format!("The server refused new credentials {MAX_ROUNDS} times{why}")));
             }
-            state.attempts += 1;
         }
+        if self.adopt(request, refusal, &demand).await? {
+            return Ok(true);
+        }
+        self.state.lock().attempts += 1;
         let outcome = self.obtain(&turn, request, refusal, &demand).await;
         self.state.lock().failure = outcome.as_ref().err().cloned();
         outcome
@@ -163,14 +166,28 @@ impl CredentialSession {
         if self.state.lock().is_loaded {
             return Ok(());
         }
-        let last: Option<LastIssuer> = token_store::read(&*self.settings.store, &LastIssuer::key(&request.url)).await?;
-        let tokens = match last {
-            Some(last) => stored_tokens::read(&self.settings, &last.issuer, &last.resource).await?,
-            None => None,
-        };
+        let tokens = stored_tokens::of_server(&self.settings, &request.url).await?;
         self.set(tokens)?;
         self.state.lock().is_loaded = true;
         Ok(())
+    }
+
+    /// Uses the tokens that a login in another process has obtained since, if they fit the demand.
+    async fn adopt(
+        &self,
+        request: &OutgoingRequest,
+        refusal: &CredentialsRefusal,
+        demand: &Demands,
+    ) -> Result<bool, AuthError> {
+        let Some(stored) = stored_tokens::of_server(&self.settings, &request.url).await? else { return Ok(false) };
+        let refused = header(refusal, "authorization") == Some(&*stored.authorization());
+        let works = stored.refresh_token.is_some() || !stored.has_ended(request.runtime.unix_time().as_secs());
+        let fits = refusal.status != 403 || demand.scopes.iter().all(|scope| stored.requested.contains(scope));
+        if refused || !works || !fits {
+            return Ok(false);
+        }
+        self.set(Some(stored))?;
+        Ok(true)
     }
 
     fn set(&self, tokens: Option<Tokens>) -> Result<(), AuthError> {
@@ -388,4 +405,9 @@ impl CredentialSession {
             timeout: self.settings.options.request_timeout,
         }
     }
+}
+
+/// A header of the refused request.
+fn header<'a>(refusal: &'a CredentialsRefusal, name: &str) -> Option<&'a str> {
+    refusal.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
 }

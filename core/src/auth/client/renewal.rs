@@ -46,7 +46,9 @@ impl Renewal {
     async fn refresh(&self, tokens: Tokens) -> Result<Option<Tokens>, AuthError> {
         let (settings, now) = (&*self.settings, self.now);
         let client = registration::of_tokens(settings, &tokens, now).await?;
-        let (Some(client), Some(refresh_token)) = (client, tokens.refresh_token.as_deref()) else { return Ok(None) };
+        let (Some(client), Some(refresh_token)) = (client, tokens.refresh_token.as_deref()) else {
+            return stored_tokens::remove(settings, &tokens).await;
+        };
         let proofs = self.proofs_of(&tokens)?;
         let endpoint =
             TokenContext { network: &self.network, url: &tokens.token_endpoint, issuer: &tokens.issuer, now };

@@ -1,6 +1,10 @@
 //! The tokens in the store, which other processes and connections may change at any time.
 
-use super::{settings::Settings, token_store, tokens::Tokens};
+use super::{
+    settings::Settings,
+    token_store,
+    tokens::{LastIssuer, Tokens},
+};
 use crate::client_auth::AuthError;
 
 /// The key in the store (AUC-23). Programs with other clients may share the store.
@@ -22,6 +26,15 @@ pub(super) async fn read(settings: &Settings, issuer: &str, resource: &str) -> R
             && settings.client.as_ref().is_none_or(|client| tokens.client_id.as_ref() == Some(&client.id))
     };
     Ok(tokens.filter(ours))
+}
+
+/// The stored tokens for the MCP server at this URL.
+pub(super) async fn of_server(settings: &Settings, url: &str) -> Result<Option<Tokens>, AuthError> {
+    let last: Option<LastIssuer> = token_store::read(&*settings.store, &LastIssuer::key(url)).await?;
+    match last {
+        Some(last) => read(settings, &last.issuer, &last.resource).await,
+        None => Ok(None),
+    }
 }
 
 pub(super) async fn write(settings: &Settings, tokens: &Tokens) -> Result<(), AuthError> {
