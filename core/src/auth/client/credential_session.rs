@@ -116,7 +116,7 @@ impl CredentialSession {
         let (attempts, used) = (self.state.lock().attempts, header(refusal, "authorization"));
         let turn = Arc::new(self.turns.take().await);
         {
-            let mut state = self.state.lock();
+            let state = self.state.lock();
             let current = state.tokens.as_ref().map(Tokens::authorization);
             if current.is_some() && current.as_deref() != used {
                 // Another request has obtained them in the meantime.

@@ -2,6 +2,7 @@
 
 use super::world::{CALLBACK, World, oauth};
 use serde_json::{Value, json};
+use std::time::Duration;
 use trunkline::auth::{FileStore, MemoryStore, OAuth, OAuthOptions, UrlOpener};
 
 async fn connects(change: impl FnOnce(&mut super::world::Habits)) -> World {
@@ -94,15 +95,23 @@ async fn auc_12_without_any_metadata_the_endpoints_have_known_names() {
 }
 
 #[tokio::test]
-async fn auc_01_members_that_are_null_count_as_missing() {
-    let world = connects(|habits| {
-        habits.resource = json!({"scopes_supported": "{null}", "dpop_bound_access_tokens_required": "{null}"});
-        habits.metadata = json!({"scopes_supported": "{null}", "client_id_metadata_document_supported": "{null}",
+async fn auc_01_and_auc_06_members_that_are_null_count_as_missing() {
+    let world = World::with(|habits| {
+        habits.metadata_path = "/.well-known/oauth-authorization-server/tenant";
+        habits.metadata = json!({"issuer": "{url}/tenant", "scopes_supported": "{null}",
+            "client_id_metadata_document_supported": "{null}",
             "authorization_response_iss_parameter_supported": "{null}"});
+        habits.resource = json!({"scopes_supported": "{null}", "dpop_bound_access_tokens_required": "{null}"});
     })
     .await;
-    assert_eq!(world.seen("/token").len(), 1);
-    assert!(world.paths().iter().all(|path| !path.contains("openid-configuration")), "{:?}", world.paths());
+    world.habits().resource["authorization_servers"] = json!([format!("{}/tenant", world.origin)]);
+    world.connect(&oauth(MemoryStore::new())).await.unwrap();
+    // The documents are used, rather than guesses without them.
+    let documents: Vec<_> = world.paths().into_iter().filter(|path| path.contains("well-known")).collect();
+    assert_eq!(
+        documents,
+        ["/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-authorization-server/tenant"]
+    );
 }
 
 /// Connects where the resource or the authorization server has these changes in its metadata, and
@@ -229,7 +238,7 @@ async fn auc_23_a_new_registration_leaves_earlier_tokens_theirs() {
 #[tokio::test]
 async fn auc_23_logins_at_the_same_time_share_a_registration() {
     let folder = std::env::temp_dir().join(format!("trunkline-registrations-{}", std::process::id()));
-    let world = World::new().await;
+    let world = World::with(|habits| habits.registration_delay = Duration::from_millis(300)).await;
     let (one, other) = (oauth(FileStore::new(&folder)), oauth(FileStore::new(&folder)));
     let (first, second) = tokio::join!(world.connect(&one), world.connect(&other));
     first.unwrap();

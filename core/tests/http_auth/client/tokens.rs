@@ -84,7 +84,7 @@ async fn a_refused_token_is_renewed_and_only_a_void_refresh_token_leads_to_a_log
 async fn auc_18_a_forgotten_client_registers_and_logs_in_again() {
     let world = World::with(|habits| habits.token = json!({"refresh_token": "r1"})).await;
     let (store, forgotten) = (MemoryStore::new(), || vec![(401, json!({"error": "invalid_client"}))]);
-    let client = world.connect(&oauth(store.clone())).await.unwrap();
+    let client = world.settled(&oauth(store.clone())).await;
     world.habits().valid.clear();
     world.habits().refusals = forgotten();
     client.list_tools().await.unwrap();
@@ -93,7 +93,7 @@ async fn auc_18_a_forgotten_client_registers_and_logs_in_again() {
     let clients: Vec<_> = world.seen("/authorize").iter().map(|query| query["client_id"].clone()).collect();
     assert_eq!(clients, ["registered-1", "registered-2"]);
     // Credentials that the program has given are wrong: only the user can correct them.
-    let given = world.connect(&oauth(MemoryStore::new()).with_client_id("given")).await.unwrap();
+    let given = world.settled(&oauth(MemoryStore::new()).with_client_id("given")).await;
     world.habits().valid.clear();
     world.habits().refusals = forgotten();
     let error = given.list_tools().await.unwrap_err().to_string();
@@ -110,7 +110,7 @@ async fn auc_18_a_client_whose_secret_has_expired_registers_again() {
         habits.registered = json!({"client_secret": "s", "client_secret_expires_at": 1});
     })
     .await;
-    let client = world.connect(&oauth(MemoryStore::new())).await.unwrap();
+    let client = world.settled(&oauth(MemoryStore::new())).await;
     world.habits().valid.clear();
     client.list_tools().await.unwrap();
     assert_eq!(world.seen("/register").len(), 2);
@@ -139,7 +139,7 @@ async fn auc_26_tokens_for_an_earlier_resource_are_replaced_by_a_login() {
 #[tokio::test]
 async fn a_renewed_token_that_is_also_refused_leads_to_one_login() {
     let world = World::with(|habits| habits.token = json!({"refresh_token": "r1"})).await;
-    let client = world.connect(&oauth(MemoryStore::new())).await.unwrap();
+    let client = world.settled(&oauth(MemoryStore::new())).await;
     world.habits().valid.clear();
     world.habits().renewals_count = false;
     client.list_tools().await.unwrap();
@@ -151,7 +151,7 @@ async fn a_renewed_token_that_is_also_refused_leads_to_one_login() {
 #[tokio::test]
 async fn a_call_that_is_cancelled_does_not_lose_the_renewed_tokens() {
     let world = World::with(|habits| habits.rotates = true).await;
-    let client = world.connect(&oauth(MemoryStore::new())).await.unwrap();
+    let client = world.settled(&oauth(MemoryStore::new())).await;
     world.habits().valid.clear();
     world.habits().token_delay = Duration::from_millis(300);
     let renews = async {
@@ -208,8 +208,8 @@ async fn processes_that_share_a_store_renew_a_token_once() {
 #[tokio::test]
 async fn clients_that_share_a_store_without_locks_use_a_refresh_token_once() {
     let (world, store) = (World::with(|habits| habits.rotates = true).await, MemoryStore::new());
-    let one = world.connect(&oauth(store.clone())).await.unwrap();
-    let other = world.connect(&oauth(store)).await.unwrap();
+    let one = world.settled(&oauth(store.clone())).await;
+    let other = world.settled(&oauth(store)).await;
     world.habits().valid.clear();
     world.habits().token_delay = Duration::from_millis(300);
     let (first, second) = tokio::join!(one.list_tools(), other.list_tools());
@@ -222,8 +222,8 @@ async fn clients_that_share_a_store_without_locks_use_a_refresh_token_once() {
 #[tokio::test]
 async fn processes_that_share_a_store_use_a_refresh_token_once() {
     let (world, store) = (World::with(|habits| habits.rotates = true).await, MemoryStore::new());
-    let one = world.connect(&oauth(store.clone())).await.unwrap();
-    let other = world.connect(&oauth(store.clone())).await.unwrap();
+    let one = world.settled(&oauth(store.clone())).await;
+    let other = world.settled(&oauth(store.clone())).await;
     world.habits().token = json!({"expires_in": 10});
     world.habits().valid.clear();
     for client in [&one, &other, &one, &one, &other] {
@@ -291,8 +291,8 @@ async fn a_login_in_another_process_is_noticed() {
     let (world, store) = (World::new().await, MemoryStore::new());
     // Without a login so far, both have read an empty store.
     world.habits().valid.push((String::new(), String::new()));
-    let one = world.connect(&oauth(store.clone())).await.unwrap();
-    let other = world.connect(&oauth(store)).await.unwrap();
+    let one = world.settled(&oauth(store.clone())).await;
+    let other = world.settled(&oauth(store)).await;
     assert_eq!(world.seen("/authorize").len(), 0);
     for logins in 1..=3 {
         world.habits().valid.clear();

@@ -44,8 +44,9 @@ pub(super) struct Habits {
     pub(super) redirect: Value,
     /// The same of an authorization with `offline_access`.
     pub(super) redirect_of_offline: Value,
-    /// Delay of the answers of the token endpoint.
+    /// Delays of the answers of the token endpoint and the registration endpoint.
     pub(super) token_delay: Duration,
+    pub(super) registration_delay: Duration,
     /// The responses of the token endpoint before it issues tokens.
     pub(super) refusals: Vec<(u16, Value)>,
     /// Members to add to the answer of the token endpoint.
@@ -104,6 +105,7 @@ impl World {
             redirect: json!({}),
             redirect_of_offline: json!({}),
             token_delay: Duration::ZERO,
+            registration_delay: Duration::ZERO,
             refusals: Vec::new(),
             token: json!({}),
             rotates: false,
@@ -155,6 +157,13 @@ impl World {
 
     pub(super) async fn connect(&self, auth: &OAuthOptions) -> Result<Client, ClientError> {
         self.connect_to("/mcp", auth).await
+    }
+
+    /// A client that has sent all messages of its handshake.
+    pub(super) async fn settled(&self, auth: &OAuthOptions) -> Client {
+        let client = self.connect(auth).await.unwrap();
+        client.list_tools().await.unwrap();
+        client
     }
 
     /// Connects to the endpoint at a path; `/mcp/two` is another one.
@@ -243,8 +252,15 @@ async fn documents(State((origin, habits)): Shared, uri: Uri, headers: HeaderMap
     StatusCode::NOT_FOUND.into_response()
 }
 
-async fn register(State((origin, habits)): Shared, body: Bytes) -> Response {
-    let body: Value = serde_json::from_slice(&body).unwrap();
+async fn register(State(shared): Shared, body: Bytes) -> Response {
+    let response = answer_of_registration(&shared, &body);
+    let delay = shared.1.lock().unwrap().registration_delay;
+    tokio::time::sleep(delay).await;
+    response
+}
+
+fn answer_of_registration((origin, habits): &(String, Arc<Mutex<Habits>>), body: &[u8]) -> Response {
+    let body: Value = serde_json::from_slice(body).unwrap();
     let mut habits = habits.lock().unwrap();
     let members = body.as_object().unwrap().iter().map(|(name, value)| (name.clone(), value.to_string())).collect();
     habits.seen.push(("/register".into(), members));
@@ -253,7 +269,7 @@ async fn register(State((origin, habits)): Shared, body: Bytes) -> Response {
     }
     let number = habits.seen.iter().filter(|(path, _)| path == "/register").count();
     let answer = json!({"client_id": format!("registered-{number}")});
-    (StatusCode::CREATED, json_of(&merged(answer, &habits.registered, &origin))).into_response()
+    (StatusCode::CREATED, json_of(&merged(answer, &habits.registered, origin))).into_response()
 }
 
 async fn authorize(State((origin, habits)): Shared, uri: Uri) -> Redirect {
