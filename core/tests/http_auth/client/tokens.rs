@@ -236,6 +236,31 @@ async fn processes_that_share_a_store_use_a_refresh_token_once() {
 }
 
 #[tokio::test]
+async fn tokens_of_a_login_during_a_failing_renewal_stay() {
+    let world = World::with(|habits| habits.rotates = true).await;
+    let (store, elsewhere) = (MemoryStore::new(), MemoryStore::new());
+    let client = world.settled(&oauth(store.clone())).await;
+    world.settled(&oauth(elsewhere.clone())).await;
+    {
+        let mut habits = world.habits();
+        habits.valid.retain(|(token, _)| token == "token-2");
+        habits.refresh_tokens.clear();
+        habits.token_delay = Duration::from_millis(300);
+    }
+    let logs_in = async {
+        while world.seen("/token").len() < 3 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let key = format!("tokens {} {}", world.origin, world.url());
+        store.set(&key, &elsewhere.get(&key).await.unwrap().unwrap()).await.unwrap();
+    };
+    let (answer, ()) = tokio::join!(client.list_tools(), logs_in);
+    answer.unwrap();
+    world.connect(&oauth(store.clone())).await.unwrap();
+    assert_eq!(world.seen("/authorize").len(), 2);
+}
+
+#[tokio::test]
 async fn a_server_that_refuses_the_new_token_does_not_ask_the_user_forever() {
     let (world, error) = World::refused(|habits| habits.token = json!({"access_token": "other"})).await;
     assert!(error.contains("just issued"), "{error}");
