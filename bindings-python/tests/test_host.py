@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -354,6 +355,30 @@ def test_a_subscription_ends_with_its_client() -> None:
         await asyncio.sleep(0.05)
         await client.close()
         assert await waiting is None
+
+    run(test())
+
+
+@pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
+def test_a_wait_that_is_cancelled_as_a_change_arrives_loses_no_change(revision: str) -> None:
+    async def test() -> None:
+        server, names = asking(), [f"notes://{number}" for number in range(20)]
+        server.add_resource("notes://{name}", lambda name: name, name="notes")
+        async with Client(server, revision=revision) as client, client.subscribe(*names) as changes:
+            seen: list[str | None] = []
+            for name in names:
+                waiting = asyncio.ensure_future(anext(changes))
+                await asyncio.sleep(0)
+                server.resource_updated(name)
+                time.sleep(0.005)  # the change arrives, but the loop has not seen it
+                waiting.cancel()
+                await asyncio.wait({waiting})
+                if not waiting.cancelled():
+                    seen.append(waiting.result().uri)
+            assert len(seen) < len(names)
+            while len(seen) < len(names):
+                seen.append((await anext(changes)).uri)
+            assert set(seen) == set(names)
 
     run(test())
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import trunkline
 
-from ..errors import ClosedError, InvalidArgumentError, ProtocolError
+from .._generated.methods import NEXT
+from ..errors import ClosedError, InvalidArgumentError, ProtocolError, result_of
 from ..failures import finished, logged
 from ..options import Unpack
 from ..port.lifecycle import close_deadline, current_loop
@@ -121,6 +122,21 @@ class Client(Connected, AsyncOperations):
                 self._progress.pop(ticket, None)
             self._raise_exception(scope)
             return ticket, result
+
+    async def _next(self, stream: int, unread: set[int]) -> Any:
+        from asyncio import shield
+
+        port = self._connected_port()
+        replies = port._replies
+        ticket = min(unread & replies.keys(), default=0) or port.request(stream, {"method": NEXT})
+        unread.discard(ticket)
+        try:
+            reply = await shield(replies[ticket])
+        except BaseException:
+            unread.add(ticket)
+            raise
+        del replies[ticket]
+        return result_of(*reply)
 
     def _connected_port(self) -> Port:
         if self._port is None:

@@ -212,9 +212,11 @@ class Connected(HostHandlers, ConnectionDescription):
 
         return receive
 
-    def _cancel(self, ticket: int) -> None:
+    def _cancel(self, ticket: int, unread: set[int]) -> None:
         if self._port is not None:
             self._port.cancel(ticket, "")
+            for one in unread:
+                self._port._replies.pop(one, None)
 
     def _note(self, json: dict[str, Any]) -> None:
         port = self._connected_port()

@@ -27,30 +27,38 @@ class AsyncStreamClient:
         """Send a request to the server or about a stream. Return its ticket and its result."""
         raise NotImplementedError
 
-    def _cancel(self, ticket: int) -> None:
+    async def _next(self, stream: int, unread: set[int]) -> Any:
+        """Return the next item of a stream: the oldest one requested in `unread`, or a new one. A
+        wait that is cancelled leaves its request in `unread`, because its item may be on the way.
+        """
+        raise NotImplementedError
+
+    def _cancel(self, ticket: int, unread: set[int]) -> None:
         raise NotImplementedError
 
 
 class AsyncStream(Generic[T]):
     """Items from a server, in order of arrival. Ends when the client closes, or with `close`."""
 
-    __slots__ = ("_client", "_over", "_read", "_ticket")
+    __slots__ = ("_client", "_over", "_read", "_ticket", "_unread")
 
     def __init__(self, client: AsyncStreamClient, read: Callable[[Any], T], ticket: int = 0) -> None:
         self._client = client
         self._read = read
         self._ticket = ticket
         self._over = False
+        # Requests for items whose wait was cancelled.
+        self._unread: set[int] = set()
 
     async def close(self) -> None:
         """End the stream. A `with` block does this on exit."""
         if not self._over:
             self._over = True
-            self._client._cancel(self._ticket)
+            self._client._cancel(self._ticket, self._unread)
 
     def __del__(self) -> None:
         if self._ticket and not self._over:
-            self._client._cancel(self._ticket)
+            self._client._cancel(self._ticket, self._unread)
 
     async def __aenter__(self) -> Self:
         return self
@@ -65,7 +73,7 @@ class AsyncStream(Generic[T]):
         item: Any = None
         if not self._over:
             try:
-                _, item = await self._client._ask(self._ticket, {"method": methods.NEXT})
+                item = await self._client._next(self._ticket, self._unread)
             except ClosedError:
                 self._over = True  # closed while waiting, by `close` or with the client
         if item is None:
