@@ -7,11 +7,12 @@ import decimal
 import enum
 import pathlib
 import sys
+import threading
 import types
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Annotated, Any, Generic, Literal, NamedTuple, NewType, Optional, TypedDict, TypeVar, Union
+from dataclasses import InitVar, dataclass, field, make_dataclass
+from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, NewType, Optional, TypedDict, TypeVar, Union
 
 import annotated_types
 import pydantic
@@ -22,6 +23,7 @@ from support import named
 from trunkline import Context, Field, InvalidArgumentError, Server, SyncContext
 from trunkline._internal.returns import Returns
 from trunkline._internal.schema.builder import Builder
+from trunkline._internal.schema.jsonable import jsonable
 from trunkline._internal.schema.unsupported import UnsupportedType
 from trunkline._internal.signature import parameters
 from trunkline._internal.signature.tool_signature import Signature
@@ -466,3 +468,25 @@ def test_lazily_evaluated_annotations_that_fail_are_reported() -> None:
 
     with pytest.raises(InvalidArgumentError, match="'Missing' is not defined"):
         Server("test", version="1").add_tool(Signed(), name="signed")
+
+
+def _drawn(self: Any, seed: int) -> None:
+    self.x += seed
+
+
+# Without annotations as strings, which Python 3.10 cannot resolve for an InitVar.
+Drawn: Any = make_dataclass(
+    "Drawn",
+    [("x", int), ("seed", InitVar[int]), ("STEP", ClassVar[int], 1), ("lock", ClassVar[Any], threading.Lock())],
+    namespace={"__post_init__": _drawn},
+)
+
+
+def test_init_vars_are_given_and_neither_they_nor_class_variables_are_sent() -> None:
+    fields = {"x": {"type": "integer"}, "seed": {"type": "integer"}}
+    assert schema_of(Drawn)["$defs"]["Drawn"] == {"type": "object", "properties": fields, "required": ["x", "seed"]}
+    drawn = Builder("input").node(Drawn).build({"x": 1, "seed": 2})
+    assert drawn.x == 3
+    assert output_schema(Drawn) == {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}
+    assert Returns.of(Drawn, None).render(drawn)[1] == {"x": 3}
+    assert jsonable([drawn]) == [{"x": 3}]

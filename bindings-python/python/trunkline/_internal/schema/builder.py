@@ -73,6 +73,8 @@ class Builder:
             return self._type_variable(tp)
         if hasattr(tp, "__supertype__"):  # a NewType
             return self.node(tp.__supertype__)
+        if type(tp).__name__ == "InitVar":
+            return self.node(tp.type)
         if hasattr(tp, "__value__") and type(tp).__name__ == "TypeAliasType":
             return self._alias(tp)
         if tp is None or tp is type(None):
@@ -313,7 +315,7 @@ class Builder:
         hints = self._hints(cls, args)
         fields: dict[str, ObjectField] = {}
         for member in members:
-            if self.mode == "input" and not member.is_given:
+            if not (member.is_given if self.mode == "input" else member.is_kept):
                 continue
             inner = self._member(cls, member.name, hints.get(member.name, Any))
             if isinstance(member.description, str):
@@ -406,7 +408,9 @@ class ObjectField(NamedTuple):
 
 
 class ClassField(NamedTuple):
-    """A field of a class: its key in JSON, and its default or MISSING."""
+    """A field of a class: its key in JSON, whether its constructor takes it, its default or
+    MISSING, and whether its objects have it.
+    """
 
     name: str
     key: str
@@ -414,15 +418,20 @@ class ClassField(NamedTuple):
     has_default: bool
     default: Any
     description: Any
+    is_kept: bool = True
 
 
 def _of_dataclass(cls: Any) -> Iterator[ClassField]:
     import dataclasses
 
-    for field in dataclasses.fields(cls):
+    kept = dataclasses.fields(cls)
+    for name, field in cls.__dataclass_fields__.items():
+        if field._field_type.name == "_FIELD_CLASSVAR":
+            continue
         has_default = field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
         default = MISSING if field.default is dataclasses.MISSING else field.default
-        yield ClassField(field.name, field.name, field.init, has_default, default, field.metadata.get("description"))
+        about = field.metadata.get("description")
+        yield ClassField(name, name, field.init, has_default, default, about, field in kept)
 
 
 def _of_attrs(cls: Any) -> Iterator[ClassField]:

@@ -113,7 +113,7 @@ def _object(value: Any, path: str, key: Key) -> Any:
     if hasattr(kind, "__pydantic_serializer__"):
         return value.__pydantic_serializer__.to_python(value, mode="json", by_alias=True)
     if hasattr(kind, "__dataclass_fields__"):
-        return _fields(value, kind.__dataclass_fields__, path, key)
+        return _fields(value, (field.name for field in sys.modules["dataclasses"].fields(kind)), path, key)
     if hasattr(kind, "__attrs_attrs__"):
         return _fields(value, (field.name for field in kind.__attrs_attrs__), path, key)
     if is_msgspec(kind):
