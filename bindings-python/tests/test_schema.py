@@ -21,6 +21,7 @@ from typing_extensions import NotRequired, Required, TypeAliasType
 
 from support import named
 from trunkline import Context, Field, InvalidArgumentError, Server, SyncContext
+from trunkline._internal import _native
 from trunkline._internal.returns import Returns
 from trunkline._internal.schema.builder import Builder
 from trunkline._internal.schema.jsonable import jsonable
@@ -490,3 +491,19 @@ def test_init_vars_are_given_and_neither_they_nor_class_variables_are_sent() -> 
     assert output_schema(Drawn) == {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}
     assert Returns.of(Drawn, None).render(drawn)[1] == {"x": 3}
     assert jsonable([drawn]) == [{"x": 3}]
+
+
+def _boxed(**fields: Any) -> Any:
+    item = pydantic.create_model("Item", **fields)
+    order = pydantic.create_model("Order", item=item)
+    return pydantic.create_model("Box", order=order, item2=pydantic.create_model("Item2", box=(int, ...)))
+
+
+def test_models_that_contain_different_models_of_the_same_name_are_kept_apart() -> None:
+    builder = Builder("input")
+    for box, value in ((_boxed(sku=(str, ...)), {"sku": "a"}), (_boxed(number=(int, ...)), {"number": 1})):
+        schema = builder.finish(builder.node(box).schema)
+        checks = _native.Schema(schema)
+        assert checks.problem({"order": {"item": value}, "item2": {"box": 1}}) is None
+        assert checks.problem({"order": {"item": {"box": 1}}, "item2": {"box": 1}})
+        assert checks.problem({"order": {"item": value}, "item2": value})

@@ -373,21 +373,25 @@ class Builder:
 
     def _adopt(self, defs: dict[str, Schema], schema: Schema) -> Schema:
         """Add definitions that were made elsewhere, renaming those whose name is taken by a
-        different one.
+        different one, and those that refer to these.
         """
+        others = {name for name, definition in defs.items() if self.defs.get(name, definition) != definition}
+        uses = {name: {_def_of(part["$ref"]) for part in _references(definition)} for name, definition in defs.items()}
+        while more := {name for name in defs.keys() - others if uses[name] & others}:
+            others |= more
         renamed: dict[str, str] = {}
-        for name, definition in defs.items():
-            unique = self._unique(name, definition)
+        for name in sorted(defs, key=others.__contains__):  # first those that keep their names
+            unique = self._unique(name) if name in others else name
             renamed[f"{_DEFS}{name}"] = f"{_DEFS}{unique}"
-            self.defs[unique] = definition
+            self.defs[unique] = defs[name]
         for part in _references([schema, *defs.values()]):
             part["$ref"] = renamed.get(part["$ref"], part["$ref"])
         return schema
 
-    def _unique(self, name: str, definition: Schema | None = None) -> str:
-        """Return the name, with a number if a different definition has it."""
+    def _unique(self, name: str) -> str:
+        """Return the name, with a number if it is taken."""
         unique, count = name, 1
-        while unique in self.defs and self.defs[unique] != definition:
+        while unique in self.defs:
             count += 1
             unique = f"{name}{count}"
         return unique
