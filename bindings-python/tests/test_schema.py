@@ -17,6 +17,7 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, NewTy
 import annotated_types
 import pydantic
 import pytest
+import typing_extensions
 from typing_extensions import NotRequired, Required, TypeAliasType
 
 from support import named
@@ -507,3 +508,48 @@ def test_models_that_contain_different_models_of_the_same_name_are_kept_apart() 
         assert checks.problem({"order": {"item": value}, "item2": {"box": 1}}) is None
         assert checks.problem({"order": {"item": {"box": 1}}, "item2": {"box": 1}})
         assert checks.problem({"order": {"item": value}, "item2": value})
+
+
+@dataclass
+class Page(Generic[T]):
+    items: list[T]
+
+
+@dataclass
+class Numbers(Page[int]):
+    more: str = ""
+
+
+@dataclass
+class Named(Page[str], Generic[T]):
+    name: T
+
+
+class Held(typing_extensions.TypedDict, Generic[T]):
+    held: T
+
+
+class HeldNumbers(Held[list[int]]):
+    label: str
+
+
+class Single(typing_extensions.NamedTuple, Generic[T]):
+    first: T
+
+
+@pytest.mark.parametrize(
+    ("tp", "valid", "invalid"),
+    [
+        (Numbers, {"items": [1]}, {"items": ["a"]}),
+        (Named[int], {"items": ["a"], "name": 1}, {"items": ["a"], "name": "b"}),
+        (Named[int], {"items": ["a"], "name": 1}, {"items": [1], "name": 1}),
+        (HeldNumbers, {"held": [1], "label": "a"}, {"held": ["b"], "label": "a"}),
+        (Single[int], [1], ["a"]),
+        (TypeAliasType("Pair", tuple[T, T], type_params=(T,))[int], [1, 2], [1, "b"]),
+    ],
+    ids=named,
+)
+def test_type_arguments_apply_to_inherited_members(tp: Any, valid: Any, invalid: Any) -> None:
+    checks = _native.Schema(schema_of(tp))
+    assert checks.problem(valid) is None
+    assert checks.problem(invalid)

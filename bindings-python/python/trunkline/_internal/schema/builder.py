@@ -75,8 +75,8 @@ class Builder:
             return self.node(tp.__supertype__)
         if type(tp).__name__ == "InitVar":
             return self.node(tp.type)
-        if hasattr(tp, "__value__") and type(tp).__name__ == "TypeAliasType":
-            return self._alias(tp)
+        if type(origin or tp).__name__ == "TypeAliasType":
+            return self._alias(tp, origin or tp, args)
         if tp is None or tp is type(None):
             return Node(_NULL)
         if tp is Any or tp is object:
@@ -180,16 +180,17 @@ class Builder:
             return self._union(tp.__constraints__)
         return self.node(Any if tp.__bound__ is None else tp.__bound__)
 
-    def _alias(self, tp: Any) -> Node:
+    def _alias(self, tp: Any, alias: Any, args: tuple[Any, ...]) -> Node:
         def fill(node: Node) -> None:
             # Before Python 3.12, the value or a part of it may be a string.
-            holder = types.SimpleNamespace(__annotations__={"value": tp.__value__})
-            names = vars(sys.modules[tp.__module__]) if tp.__module__ in sys.modules else {}
-            target = self.node(typing.get_type_hints(holder, names, include_extras=True)["value"])
+            holder = types.SimpleNamespace(__annotations__={"value": alias.__value__})
+            names = vars(sys.modules[alias.__module__]) if alias.__module__ in sys.modules else {}
+            value = typing.get_type_hints(holder, names, include_extras=True)["value"]
+            target = self.node(_substitute(value, alias.__type_params__, args))
             node.convert, node.plain = target.convert, target.plain
             self.defs[_def_of(node.schema["$ref"])] = target.schema
 
-        return self._defined(tp, tp.__name__, fill)
+        return self._defined(tp, _def_name(alias, args), fill)
 
     def _container(self, tp: Any, origin: Any, args: tuple[Any, ...]) -> Node | None:
         if origin is tuple:
@@ -265,7 +266,7 @@ class Builder:
             if _is_typed_dict(origin):
                 return self._defined(tp, name, lambda node: self._fill_typed_dict(node, origin, args))
             if tuple in origin.__mro__ and hasattr(origin, "_fields"):
-                return self._named_tuple(origin)
+                return self._named_tuple(origin, args)
             if is_enum(origin):
                 return enumeration(origin, _description(origin))
             if str in origin.__mro__ and not belongs_to_pydantic(origin):
@@ -344,8 +345,8 @@ class Builder:
         if any(field.node.convert is not None for field in fields.values()):
             node.convert = partial(each, build=build)
 
-    def _named_tuple(self, cls: Any) -> Node:
-        hints = self._hints(cls, ())
+    def _named_tuple(self, cls: Any, args: tuple[Any, ...]) -> Node:
+        hints = self._hints(cls, args)
         optional = len(cls._field_defaults) if self.mode == "input" else 0
         node = self._tuple(tuple(hints.get(name, Any) for name in cls._fields), optional)
         build = node.build
@@ -360,16 +361,15 @@ class Builder:
             raise UnsupportedType(f"field {name!r} of {cls.__qualname__}: {error}") from None
 
     def _hints(self, cls: Any, args: tuple[Any, ...]) -> dict[str, Any]:
-        try:
-            hints = typing.get_type_hints(cls, include_extras=True)
-        except NameError as error:
-            raise UnsupportedType(
-                f"{cls.__qualname__} refers to a name that is not defined at module level: {error}"
-            ) from None
-        if not args:
-            return hints
-        known = dict(zip(cls.__parameters__, args, strict=False))
-        return {name: _substitute(hint, known) for name, hint in hints.items()}
+        """Return the annotations of a class and its bases, with their type arguments."""
+        variables, declared = getattr(cls, "__parameters__", ()), _declared(cls)
+        hints = {name: _substitute(hint, variables, args) for name, hint in declared.items()}
+        for base in reversed(vars(cls).get("__orig_bases__", cls.__bases__)):
+            if isinstance(origin := get_origin(base) or base, type):
+                given = tuple(_substitute(arg, variables, args) for arg in get_args(base))
+                inherited = self._hints(origin, given)
+                hints |= {name: inherited[name] for name, hint in _declared(origin).items() if declared[name] == hint}
+        return hints
 
     def _adopt(self, defs: dict[str, Schema], schema: Schema) -> Schema:
         """Add definitions that were made elsewhere, renaming those whose name is taken by a
@@ -490,10 +490,21 @@ def _marks(hint: Any) -> set[str]:
     return marks
 
 
-def _substitute(hint: Any, known: Mapping[Any, Any]) -> Any:
+def _declared(cls: Any) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(cls, include_extras=True)
+    except NameError as error:
+        raise UnsupportedType(
+            f"{cls.__qualname__} refers to a name that is not defined at module level: {error}"
+        ) from None
+
+
+def _substitute(hint: Any, variables: tuple[Any, ...], args: tuple[Any, ...]) -> Any:
+    """Return an annotation with type arguments in place of type variables."""
+    known = dict(zip(variables, args, strict=False))
     if isinstance(hint, TypeVar):
         return known.get(hint, hint)
-    if parameters := getattr(hint, "__parameters__", ()):
+    if get_origin(hint) is not None and (parameters := getattr(hint, "__parameters__", ())):
         return hint[tuple(known.get(parameter, parameter) for parameter in parameters)]
     return hint
 
