@@ -159,6 +159,60 @@ server.run()
         assert told.count("notifications/message") == 2000
 
 
+CHATTER = """
+import asyncio
+from trunkline import Context, Server
+
+server = Server("test", version="1")
+
+@server.tool
+async def chatter(ctx: Context) -> str:
+    for number in range(10):
+        await ctx.info(number)
+        if number == 4:
+            await asyncio.sleep(0.2)
+    await asyncio.sleep(0.3)
+    return "done"
+
+@server.tool
+async def nothing() -> None: ...
+
+server.run()
+"""
+
+
+def test_notifications_stay_in_order_when_a_callback_makes_a_call(tmp_path: Path) -> None:
+    told: list[int] = []
+
+    def hear(_method: str, params: Any) -> None:
+        told.append(params["data"])
+        if len(told) == 1:
+            time.sleep(0.4)  # the rest piles up meanwhile
+            client.call_tool("nothing")
+
+    command = script(tmp_path, CHATTER)
+    with SyncClient(command, env=environment(), revision="2025-06-18", on_notification=hear) as client:
+        client.call_tool("chatter")
+        assert told == [*range(10)]
+
+
+def test_a_callback_that_is_interrupted_loses_no_other_notification(tmp_path: Path) -> None:
+    told: list[int] = []
+
+    def hear(_method: str, params: Any) -> None:
+        told.append(params["data"])
+        if len(told) == 1:
+            time.sleep(0.4)
+            raise KeyboardInterrupt
+
+    command = script(tmp_path, CHATTER)
+    with SyncClient(command, env=environment(), revision="2025-06-18", on_notification=hear) as client:
+        with pytest.raises(KeyboardInterrupt):
+            client.call_tool("chatter")
+        client.ping()
+        assert told == [*range(10)]
+
+
 def test_changes_arrive_while_a_method_runs() -> None:
     slow, changes = Slow(), list[str]()
     with SyncClient(slow.server, on_tools_changed=lambda: changes.append("changed")) as client:

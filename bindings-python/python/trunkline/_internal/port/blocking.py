@@ -24,6 +24,8 @@ class BlockingPort(Port):
 
     def __init__(self) -> None:
         super().__init__(bell=ThreadBell())
+        # Events that were taken from the queue. A callback that makes a call handles them first.
+        self._events: deque[Any] = deque()
         # Requests of the server that wait for a thread: ticket, handle, operation, params.
         self._asked: deque[tuple[int, int, str, Any]] = deque()
 
@@ -31,8 +33,9 @@ class BlockingPort(Port):
         """Handle the pending events. Only one thread may do so at a time, to keep them in order."""
         for _ in range(_BATCHES):
             events = self.native.drain("queue", _BATCH, 0)
-            for event in events:
-                self._dispatch(*event)
+            self._events.extend(events)
+            while self._events:
+                self._dispatch(*self._events.popleft())
             if len(events) < _BATCH:
                 return
 
