@@ -23,6 +23,8 @@ from trunkline import (
     BlockingError,
     Client,
     ClosedError,
+    ElicitRequest,
+    ElicitResult,
     InvalidArgumentError,
     ProtocolError,
     Server,
@@ -211,6 +213,39 @@ def test_a_callback_that_is_interrupted_loses_no_other_notification(tmp_path: Pa
             client.call_tool("chatter")
         client.ping()
         assert told == [*range(10)]
+
+
+ASKING = """
+from trunkline import Context, Server
+
+server = Server("test", version="1")
+
+@server.tool
+async def ask(ctx: Context) -> str:
+    answer = await ctx.elicit("Your name?", {"type": "object", "properties": {"name": {"type": "string"}}})
+    return answer.action
+
+server.run()
+"""
+
+
+@pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
+@pytest.mark.parametrize("ending", [KeyboardInterrupt, SystemExit])
+def test_ctrl_c_in_a_handler_reaches_the_caller(tmp_path: Path, revision: str, ending: type[BaseException]) -> None:
+    client = SyncClient(script(tmp_path, ASKING), env=environment(), revision=revision)
+    answers: list[BaseException | ElicitResult[Any]] = [ending(), ElicitResult("decline")]
+
+    @client.on_elicit
+    def answer(_: ElicitRequest) -> ElicitResult[Any]:
+        if isinstance(given := answers.pop(0), BaseException):
+            raise given
+        return given
+
+    assert callable(answer)
+    with client:
+        with pytest.raises(ending):
+            client.call_tool("ask")
+        assert client.call_tool("ask").text == "decline"
 
 
 def test_changes_arrive_while_a_method_runs() -> None:

@@ -90,14 +90,17 @@ class Handler:
             if isinstance(error, CancelledError):
                 raise
 
-    def answer_in_thread(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> None:
-        """Answer a call on a pool thread, in the context of the call, so that error hooks, log
-        records, validators and serializers see the handler's context variables.
+    def answer_in_thread(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> BaseException | None:
+        """Answer a call on a thread, in the context of the call, so that error hooks, log records,
+        validators and serializers see the handler's context variables. Return the exception that
+        ended it.
         """
         try:
             self._complete(port.native, ticket, self.run_in_thread(port, ticket, body, scope))
+            return None
         except BaseException as error:  # noqa: BLE001 - including SystemExit, which must not end a pool thread
             self._fail(port, ticket, error, scope)
+            return error
 
     @property
     def where(self) -> str:

@@ -40,7 +40,11 @@ class BlockingPort(Port):
                 return
 
     def answer_requests(self) -> None:
-        """Answer the requests of the server that have arrived."""
+        """Answer the requests of the server that have arrived.
+
+        Raises:
+            BaseException: What ended a handler and is not an Exception, such as Ctrl-C.
+        """
         while True:
             try:
                 ticket, handle, operation, params = self._asked.popleft()
@@ -49,7 +53,9 @@ class BlockingPort(Port):
             handler = self.handler(handle, operation)
             if handler is not None and not self.native.cancelled(ticket):
                 context = self.call_context(ticket, None, copy_context)
-                context.run(handler.answer_in_thread, self, ticket, params, None)
+                error = context.run(handler.answer_in_thread, self, ticket, params, None)
+                if error is not None and not isinstance(error, Exception):
+                    raise error
 
     def _call(self, ticket: int, handle: int, name: str, body: Any, scope: CallScope | None) -> None:  # noqa: ARG002
         self._asked.append((ticket, handle, name, body))

@@ -48,8 +48,10 @@ class Handler(Protocol):
     async def answer(self, port: Any, ticket: int, body: Any, scope: CallScope | None) -> None:
         """Answer a call on the event loop."""
 
-    def answer_in_thread(self, port: Any, ticket: int, body: Any, scope: CallScope | None) -> None:
-        """Answer a call on a pool thread, in the context of the call."""
+    def answer_in_thread(self, port: Any, ticket: int, body: Any, scope: CallScope | None) -> BaseException | None:
+        """Answer a call on a thread, in the context of the call. Return the exception that ended
+        it.
+        """
 
 
 class Exchange(Protocol):
