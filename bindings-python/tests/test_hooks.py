@@ -849,3 +849,70 @@ def test_errors_name_invalid_results_of_middleware_and_providers(caplog: pytest.
     provided = asked("get", {"a": object()})
     assert "the provider '" in provided and "Provided' of tools" in provided and "$.a: a value of type" in provided
     assert "$[0].inputSchema: a value of type object" in asked("list", Tool("provided", input_schema=object()))  # type: ignore[arg-type]
+
+
+def _logged(function: Any) -> Any:
+    @functools.wraps(function)
+    def wrapper(*args: Any) -> Any:
+        return function(*args)
+
+    return wrapper
+
+
+def test_a_bound_method_is_called_once_and_wrapped_generators_are_closed() -> None:
+    events: list[str] = []
+
+    class Database:
+        def get(self) -> str:
+            events.append("get")
+            return "row"
+
+        async def __call__(self) -> AsyncIterator[str]:
+            yield "object"
+            events.append("object closed")
+
+    @_logged
+    def wrapped() -> Iterator[str]:
+        yield "wrapped"
+        events.append("wrapped closed")
+
+    @contextlib.contextmanager
+    def manager() -> Iterator[str]:
+        yield "manager"
+
+    db, server = Database(), Server("test", version="1")
+
+    def inner(row: Annotated[str, Depends(db.get)]) -> str:
+        return row
+
+    async def asynchronous(
+        row: Annotated[str, Depends(db.get)],
+        again: Annotated[str, Depends(inner)],
+        made: Annotated[str, Depends(wrapped)],
+        called: Annotated[str, Depends(db)],
+        managed: Annotated[Any, Depends(manager)],
+    ) -> str:
+        with managed as value:
+            return f"{row} {again} {made} {called} {value}"
+
+    def blocking(
+        row: Annotated[str, Depends(db.get)],
+        again: Annotated[str, Depends(inner)],
+        made: Annotated[str, Depends(wrapped)],
+        called: Annotated[str, Depends(db)],
+        managed: Annotated[Any, Depends(manager)],
+    ) -> str:
+        with managed as value:
+            return f"{row} {again} {made} {called} {value}"
+
+    server.add_tool(asynchronous)
+    server.add_tool(blocking)
+
+    async def test() -> None:
+        async with Client(server) as client:
+            for name in ("asynchronous", "blocking"):
+                events.clear()
+                assert (await client.call_tool(name)).text == "row row wrapped object manager"
+                assert events == ["get", "object closed", "wrapped closed"]
+
+    run(test())

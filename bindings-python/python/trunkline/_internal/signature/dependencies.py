@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import InvalidArgumentError
-from .asynchronous import is_async
+from .asynchronous import called, innermost, is_async
 
 if TYPE_CHECKING:
     from ..context._async.context import Context
@@ -48,17 +48,25 @@ class Dependency:
         from inspect import isasyncgenfunction, isgeneratorfunction
 
         self.function = function
-        self.call: Callable[..., Any] = function
-        is_async_generator = isasyncgenfunction(function)
-        self.is_generator = is_async_generator or isgeneratorfunction(function)
+        made = [maker for one in called(function) for maker in (one, innermost(one))]
+        is_async_generator = any(map(isasyncgenfunction, made))
+        self.is_generator = is_async_generator or any(map(isgeneratorfunction, made))
         self.is_async = is_async_generator or is_async(function)
-        if self.is_generator:
-            self.call = asynccontextmanager(function) if is_async_generator else contextmanager(function)
         self.context_name: str | None = None
         # parameter -> its dependency
         self.needs: list[tuple[str, Dependency]] = []
         # Arguments of the handler that it takes as well.
         self.arguments: list[str] = []
+
+    def manager(self, value: Any) -> Any:
+        """Return the context manager of a generator that the function made; None for other values,
+        such as what a decorator makes of the generator.
+        """
+        from inspect import isasyncgen, isgenerator
+
+        if not self.is_generator or not (isasyncgen(value) or isgenerator(value)):
+            return None
+        return (asynccontextmanager if self.is_async else contextmanager)(lambda: value)()
 
 
 class RequestScope(AsyncExitStack):
@@ -71,12 +79,12 @@ class RequestScope(AsyncExitStack):
         self._context = context
         self._arguments = arguments
         self._in_thread = in_thread
-        self._values: dict[int, Any] = {}
+        self._values: dict[Hashable, Any] = {}
         self._side: LoopSide | None = None
 
     async def value(self, dependency: Dependency) -> Any:
         """Return the value of a dependency, created on first use."""
-        key = id(dependency.function)
+        key = key_of(dependency.function)
         if key in self._values:
             return self._values[key]
         dependency = self._chosen(dependency)
@@ -86,13 +94,13 @@ class RequestScope(AsyncExitStack):
         if dependency.is_async and self._in_thread:
             value = self._value_on_loop(dependency, arguments)
         else:
-            value = dependency.call(**arguments)
-            if not dependency.is_generator:
-                value = await value if dependency.is_async else value
+            value = dependency.function(**arguments)
+            if (manager := dependency.manager(value)) is None:
+                value = await value if dependency.is_async and hasattr(value, "__await__") else value
             elif dependency.is_async:
-                value = await self.enter_async_context(value)
+                value = await self.enter_async_context(manager)
             else:
-                value = self.enter_context(value)
+                value = self.enter_context(manager)
         self._values[key] = value
         return value
 
@@ -129,8 +137,10 @@ class RequestScope(AsyncExitStack):
             side = self._side = LoopSide(self._context._port, self._context._ticket)
             self.callback(side.end)
         if not dependency.is_generator:
-            return side.run(lambda: dependency.call(**arguments))
-        manager = dependency.call(**arguments)
+            return side.run(lambda: dependency.function(**arguments))
+        value = dependency.function(**arguments)
+        if (manager := dependency.manager(value)) is None:
+            return value
 
         def leave(*outcome: Any) -> bool | None:
             return side.run(lambda: manager.__aexit__(*outcome))
