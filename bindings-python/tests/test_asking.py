@@ -4,10 +4,13 @@ serve both.
 
 from __future__ import annotations
 
+import asyncio
 import enum
 import gc
 import logging
+import time
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypedDict
@@ -25,6 +28,7 @@ from trunkline import (
     InputRequired,
     InvalidArgumentError,
     Server,
+    SyncContext,
     elicit,
     elicit_url,
     list_roots,
@@ -581,3 +585,34 @@ def test_middleware_runs_once_per_round() -> None:
     assert count and ask
     run(check())
     assert seen == ["input_required", "complete"]
+
+
+def test_concurrent_calls_of_once_under_one_name_share_a_side_effect() -> None:
+    server, effects = Server("test", version="1"), list[str]()
+
+    async def charge() -> str:
+        await asyncio.sleep(0.01)
+        effects.append("charge")
+        return f"charge {len(effects)}"
+
+    def charge_in_thread() -> str:
+        time.sleep(0.01)
+        effects.append("charge")
+        return f"charge {len(effects)}"
+
+    @server.tool
+    async def pay(ctx: Context) -> str:
+        return " ".join(await asyncio.gather(*(ctx.once(name, charge) for name in ("a", "a", "a"))))
+
+    @server.tool
+    def pay_in_thread(ctx: SyncContext) -> str:
+        with ThreadPoolExecutor(3) as pool:
+            return " ".join(pool.map(lambda name: ctx.once(name, charge_in_thread), ("a", "a", "a")))
+
+    async def test() -> None:
+        async with Client(server) as client:
+            for name in ("pay", "pay_in_thread"):
+                effects.clear()
+                assert (await client.call_tool(name)).text == "charge 1 charge 1 charge 1"
+
+    run(test())

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from itertools import count
+from threading import Lock
 from typing import Any, Final
 
 from ._generated.facts import CallDescription
@@ -23,13 +25,15 @@ _messages = count(1)
 class Call(CallDescription):
     """Base of both contexts. The core describes the call on demand."""
 
-    __slots__ = ("_info", "_port", "_ticket", "_vars")
+    __slots__ = ("_info", "_port", "_ticket", "_turns", "_vars")
 
     def __init__(self, port: Port, ticket: int, scope: CallScope | None = None) -> None:
         self._port = port
         self._ticket = ticket
         self._info: dict[str, Any] | None = None
         self._vars = None if scope is None else scope.vars
+        # The locks of `once`, by name.
+        self._turns: dict[str, Any] = {}
 
     @property
     def vars(self) -> dict[str, Any]:
@@ -79,6 +83,11 @@ class AsyncCall(Call):
             ticket = span.ticket = port.request(self._ticket, json)
             return await port.answer(ticket)
 
+    def _turn(self, name: str) -> AbstractAsyncContextManager[None]:
+        from asyncio import Lock
+
+        return self._turns.setdefault(name, Lock())
+
     async def _value_of(self, function: Callable[[], Any]) -> Any:
         from inspect import isawaitable
 
@@ -110,6 +119,9 @@ class SyncCall(Call):
             while (reply := native.wait(ticket, _WAIT_MS)) is None:
                 pass
             return result_of(*reply)
+
+    def _turn(self, name: str) -> AbstractContextManager[bool]:
+        return self._turns.setdefault(name, Lock())
 
     def _value_of(self, function: Callable[[], Any]) -> Any:
         return function()

@@ -81,12 +81,13 @@ class SyncContext(SyncClientRequests):
             function: Takes no parameters, and is `def` or of the same kind as the handler. Its
                 value must have a JSON form, which is what `once` returns.
         """
-        kept: dict[str, Any] = self._fact("once")
-        if name not in kept:
-            value = jsonable(self._value_of(function))
-            self._notify({"once": {"name": name, "value": value}})
-            kept[name] = value
-        return kept[name]
+        with self._turn(name):  # concurrent calls wait for the value of the first
+            kept: dict[str, Any] = self._fact("once")
+            if name not in kept:
+                value = jsonable(self._value_of(function))
+                self._notify({"once": {"name": name, "value": value}})
+                kept[name] = value
+            return kept[name]
 
     def ping(self, *, timeout: float | None = None) -> None:
         """Wait until the client responds to a ping. Servers can only ping up to revision
