@@ -420,6 +420,23 @@ def test_named_tuple_members_with_a_default_may_be_omitted() -> None:
     assert built(list[Point], [[1], [1, 2]]) == [Point(1), Point(1, 2)]
 
 
+def test_arguments_named_like_a_parameter_with_an_alias_do_not_replace_it() -> None:
+    def take(
+        from_: Annotated[int, pydantic.Field(alias="from")] = 1,
+        a: Annotated[int, pydantic.Field(alias="b")] = 2,
+        b: Annotated[int, pydantic.Field(alias="a")] = 3,
+        **rest: Any,
+    ) -> None: ...
+
+    signature = Signature(take)
+    assert signature.bind({"from": 2, "a": 4, "b": 5, "c": 6}) == {"from_": 2, "a": 5, "b": 4, "c": 6}
+    for arguments in ({"from": 2, "from_": "unchecked"}, {"from_": "unchecked"}):
+        with pytest.raises(InvalidArguments, match=r"^/from_: "):
+            signature.bind(arguments)
+    texts = TextSignature(take, "a prompt")
+    assert texts.bind({"from_": "unchecked", "a": "4", "b": "5", "c": "6"}) == {"a": 5, "b": 4, "c": "6"}
+
+
 def test_parameters_of_pydantic_fields_have_their_alias_and_default() -> None:
     server = Server("test", version="1")
 

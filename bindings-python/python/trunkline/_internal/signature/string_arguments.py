@@ -26,7 +26,7 @@ class TextArgument:
         where = f"{parameters.where}: parameter {parameter.name!r}"
         given = parameters.read(parameter)
         self.name = given.name
-        self._parameter = parameter.name
+        self.parameter = parameter.name
         annotation, self._is_list = given.annotation, given.name in (lists or ())
         if self._is_list and (annotation := _item(annotation)) is None:
             raise InvalidArgumentError(f"{where}: its value is a list of strings, so its type must be list[...]")
@@ -54,12 +54,11 @@ class TextArgument:
         Raises:
             InvalidArguments: If the string doesn't match the annotation.
         """
-        arguments.pop(self.name, None)
         if self.name in texts:
             given = texts[self.name]
-            arguments[self._parameter] = [self._read(text) for text in given] if self._is_list else self._read(given)
+            arguments[self.parameter] = [self._read(text) for text in given] if self._is_list else self._read(given)
         elif self._make is not None:
-            arguments[self._parameter] = self._make()
+            arguments[self.parameter] = self._make()
 
     def _read(self, text: str) -> Any:
         problems: list[tuple[str, str]] = []
@@ -89,7 +88,9 @@ class TextSignature:
         Raises:
             InvalidArguments: If a string doesn't match the annotation of its parameter.
         """
-        arguments: dict[str, Any] = dict(texts) if self.parameters.takes_all else {}
+        names = {name for argument in self.arguments for name in (argument.name, argument.parameter)}
+        rest = texts.keys() - names if self.parameters.takes_all else ()
+        arguments: dict[str, Any] = {name: texts[name] for name in rest}
         for argument in self.arguments:
             argument.fill(texts, arguments)
         return arguments

@@ -56,6 +56,8 @@ class Signature:
             if name in arguments:
                 arguments[name] = _convert(name, node, arguments[name])
         if self._aliases:
+            for name in (arguments.keys() & self._aliases.values()) - self._aliases.keys():
+                raise InvalidArguments(f"/{name}", "the function's parameter of this name has another name here")
             arguments = {self._aliases.get(name, name): value for name, value in arguments.items()}
         if not self.parameters.takes_all and not self._names.issuperset(arguments):
             arguments = {name: value for name, value in arguments.items() if name in self._names}
