@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, ClassVar
+from urllib.parse import quote
 
 import httpx2
 import pytest
@@ -178,6 +179,14 @@ def test_only_the_given_path_is_served() -> None:
         assert web.get("/").text == "an ordinary page"
         answer = web.post("/other", json=initialize(), headers=JSON)
         assert answer.status_code == 404 and "/mcp" in answer.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("prefix", ["/a b", "/\u00fc", "/100%"])
+def test_a_prefix_with_escaped_characters(prefix: str) -> None:
+    app = Starlette(routes=[Mount(prefix, app=Site().server.asgi(path="/mcp"))])
+    with TestClient(app, base_url="http://localhost") as web:
+        assert web.post(f"{quote(prefix)}/mcp", json=initialize(), headers=JSON).status_code == 200
+        assert web.post(f"{quote(prefix)}/mcp%3F", json=initialize(), headers=JSON).status_code == 404
 
 
 def test_http_03_other_hosts_are_refused_unless_they_are_allowed() -> None:

@@ -268,19 +268,18 @@ def _is_gone(error: dict[str, Any]) -> bool:
 
 def _head(scope: MutableMapping[str, Any]) -> dict[str, Any]:
     """Return the head of a request in the core's form. Its path is relative to the mount."""
-    path: str = (scope.get("raw_path") or b"").decode("latin-1") or scope["path"]
+    from urllib.parse import quote
+
+    path: str = scope["path"]
     root: str = scope.get("root_path", "").rstrip("/")
     if root and path.startswith(root) and path[len(root) : len(root) + 1] in ("", "/"):
         path = path[len(root) :]
-    if not path.isascii() or " " in path:
-        from urllib.parse import quote
-
-        path = quote(path)
     client = scope.get("client")
     return {
         **({"remoteAddress": client[0]} if client else {}),
         "method": scope["method"],
-        "path": path or "/",
+        # Both paths are decoded, unlike `raw_path`.
+        "path": quote(path, "/:@!$&'()*+,;=") or "/",
         "query": scope.get("query_string", b"").decode("latin-1"),
         "headers": [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]],
     }
