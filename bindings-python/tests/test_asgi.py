@@ -373,6 +373,27 @@ def test_behind_middleware_that_touches_every_request() -> None:
     run(check())
 
 
+def test_a_client_that_disconnects_behind_middleware_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
+    class Stamp(BaseHTTPMiddleware):
+        async def dispatch(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
+            return await call_next(request)
+
+    async def check() -> None:
+        site = Site()
+        app = Starlette(routes=[Mount("/", app=site.server.asgi())], middleware=[Middleware(Stamp)])
+        async with (
+            serving(app, log_config=None) as address,
+            Client(f"{address}/mcp", revision="2026-07-28") as client,
+        ):
+            calling = asyncio.create_task(client.call_tool("endless"))
+            await until(lambda: site.started, "the call")
+            calling.cancel()
+            await until(lambda: site.cancelled, "the cancellation")
+
+    run(check())
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
 def post(tool: str, **arguments: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Scope and message of a call, for calling an application directly."""
     prefix = "io.modelcontextprotocol"
@@ -459,7 +480,7 @@ def test_bodies_in_chunks_and_truncated_bodies() -> None:
         broken = Connection(*pieces[:3], {"type": "http.disconnect"})
         broken.may_send.set()
         await app(scope, broken.receive, broken.send)
-        assert broken.sent == []
+        assert broken.sent[0]["status"] == 499
 
     run(check())
 

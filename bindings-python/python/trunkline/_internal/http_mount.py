@@ -229,8 +229,9 @@ async def _feed(port: Port, ticket: int, receive: Receive) -> None:
 async def _respond(port: Port, ticket: int, exchange: Exchange, send: Send) -> None:
     kind, _, body = await exchange.events.get()
     if kind != HTTP_HEAD:
-        if not _is_gone(body):
-            await _send_whole(send, 503, b"The MCP server was closed")
+        # Middleware expects a response, even if nobody reads it.
+        answer = (499, b"") if _is_gone(body) else (503, b"The MCP server was closed")
+        await _send_whole(send, *answer)
         return
     headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in body["headers"]]
     await send({"type": "http.response.start", "status": body["status"], "headers": headers})
