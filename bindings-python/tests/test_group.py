@@ -144,7 +144,7 @@ def test_servers_can_be_added_and_removed_while_calls_run(tmp_path: Path) -> Non
                 await group.add_server("a", "http://127.0.0.1:9/mcp")
             with pytest.raises(InvalidArgumentError, match="target"):
                 await group.add_server("c", "python weather.py")
-            with pytest.raises(TypeError, match="Server"):
+            with pytest.raises(InvalidArgumentError, match="Server"):
                 await group.add_server("c", Server("memory", version="1"))  # pyright: ignore[reportArgumentType]
 
     run(check())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import enum
+import math
 from collections import UserDict
 from dataclasses import dataclass
 from functools import partial
@@ -13,7 +14,7 @@ from typing import Any, cast
 import pytest
 
 from support import named, run, script
-from trunkline import Client, InvalidArgumentError, Server, SyncClient, TransportError
+from trunkline import Client, Context, InvalidArgumentError, Server, SyncClient, SyncContext, TransportError
 
 ANSWERS = """
 import json, sys
@@ -106,7 +107,7 @@ def test_arguments_may_have_the_types_of_results() -> None:
     with SyncClient(server) as client:
         result = client.call_tool("echo", UserDict(value=value), meta=UserDict({"example.com/day": day}))
         assert result.structured_content == expected
-        with pytest.raises(TypeError, match=r"params\.arguments\.value\.odd"):
+        with pytest.raises(InvalidArgumentError, match=r"params\.arguments\.value\.odd"):
             client.call_tool("echo", {"value": {"odd": object()}})
 
     async def check() -> None:
@@ -171,3 +172,46 @@ def test_options_are_checked_by_the_core() -> None:
         SyncClient(Server("a", version="1"), max_message_bytes=-1),
     ):
         pass
+
+
+def _endless() -> dict[str, Any]:
+    value: dict[str, Any] = {"tags": {1, 2}}
+    value["itself"] = value
+    return value
+
+
+@pytest.mark.parametrize("value", [math.nan, object(), {1: 2}, _endless(), [float("inf")]], ids=named)
+def test_values_without_a_json_form_are_invalid_arguments(value: Any) -> None:
+    server = Server("test", version="1")
+    refused = pytest.raises(InvalidArgumentError, match=r"^\$")
+
+    @server.tool
+    async def tell(ctx: Context) -> None:
+        with refused:
+            await ctx.info(value)
+        with refused:
+            await ctx.progress(value)
+        with refused:
+            await ctx.elicit("Name?", {"type": "object", "properties": {}, "default": value})
+
+    @server.tool
+    def tell_in_thread(ctx: SyncContext) -> None:
+        with refused:
+            ctx.info(value)
+
+    with SyncClient(server, revision="2025-11-25") as client:
+        for name in ("tell", "tell_in_thread"):
+            assert not client.call_tool(name).is_error
+        with refused:
+            client.call_tool("tell", {"value": value})
+        with refused:
+            client.notify("com.acme/told", {"value": value})
+        with refused:
+            client.request("com.acme/tell", input_responses={"value": value})
+
+    async def check() -> None:
+        async with Client(server) as client:
+            with refused:
+                await client.call_tool("tell", {"value": value})
+
+    run(check())

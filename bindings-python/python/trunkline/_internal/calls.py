@@ -14,6 +14,7 @@ from .errors import CancelledError, result_of
 from .port.port import Port
 from .port.scope import CallScope
 from .requests import request_json
+from .schema.jsonable import passed
 
 # How long one wait lasts. The core enforces the timeout of each request.
 _WAIT_MS: Final = 60_000
@@ -59,7 +60,7 @@ class Call(CallDescription):
         return self._info.get(name) if self._info else None
 
     def _notify(self, json: dict[str, Any]) -> None:
-        self._port.native.notify(self._ticket, json)
+        passed(self._port.native.notify, self._ticket, json)
 
     def _request_of(self, request: InputRequest[Any], key: str | None, timeout: float | None) -> dict[str, Any]:
         json = request_json(request.method, request.params, timeout)
@@ -113,10 +114,10 @@ class SyncCall(Call):
         """Do nothing: other threads run anyway."""
 
     def _request(self, json: dict[str, Any]) -> Any:
-        native, json = self._port.native, {**json, "wait": True}
-        with self._port.span(self._ticket, json) as span:
-            ticket = span.ticket = native.request(self._ticket, json)
-            while (reply := native.wait(ticket, _WAIT_MS)) is None:
+        port, json = self._port, {**json, "wait": True}
+        with port.span(self._ticket, json) as span:
+            ticket = span.ticket = port.send(self._ticket, json, None)
+            while (reply := port.native.wait(ticket, _WAIT_MS)) is None:
                 pass
             return result_of(*reply)
 

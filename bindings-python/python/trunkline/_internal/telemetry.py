@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from . import _native
 from .errors import TrunklineError
-from .schema.jsonable import jsonable
+from .schema.jsonable import passed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,10 +83,7 @@ class Telemetry:
         """Return the span of a request that is about to be sent to a server or to the client of a
         call; None if telemetry is off for it.
         """
-        try:
-            record = native.telemetry(target, json)
-        except TypeError:  # values without a JSON type, which are converted as in results
-            record = native.telemetry(target, jsonable(json))
+        record = passed(native.telemetry, target, json)
         if record is None:
             return None
         span = self._begin(record, None)
@@ -97,7 +94,7 @@ class Telemetry:
         """Start the span of an opening connection or of a notification, and return its member of
         the message.
         """
-        record = native.telemetry(target, json)
+        record = passed(native.telemetry, target, json)
         if record is None:
             return {}
         number, span = record["number"], self._begin(record, None)

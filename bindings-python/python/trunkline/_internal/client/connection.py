@@ -98,7 +98,7 @@ class Connected(HostHandlers, ConnectionDescription):
 
     def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
         """Send a notification without a dedicated method to the server."""
-        self._note({"method": method, "params": jsonable(params or {})})
+        self._note({"method": method, "params": params or {}})
 
     def set_roots(self, roots: Sequence[Root | Mapping[str, Any]]) -> None:
         """Change the roots. Servers of older revisions are notified; newer ones request the roots
@@ -111,7 +111,7 @@ class Connected(HostHandlers, ConnectionDescription):
         .. deprecated:: 2026-07-28
             Use tool arguments, resource URIs or configuration instead.
         """
-        self._note({"roots": jsonable(roots)})
+        self._note({"roots": roots})
 
     def __repr__(self) -> str:
         revision = f", revision={self._info['revision']!r}" if self._info else ""

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ..errors import TrunklineError, result_of
-from ..schema.jsonable import jsonable
+from ..schema.jsonable import passed
 from .lifecycle import GRACE, Lifecycle
 from .scope import CallScope
 
@@ -88,7 +88,7 @@ class Port(Lifecycle):
     def notify(self, handle: int, json: dict[str, Any]) -> None:
         """Send a notification to a connection's server, or a note about it to the core."""
         self._start_pool(json)
-        self.native.notify(handle, json)
+        passed(self.native.notify, handle, json)
 
     def request(self, handle: int, json: dict[str, Any], scope: CallScope | None = None) -> int:
         """Send a request to the server of a connection or the client of a call, for `answer` to
@@ -129,19 +129,15 @@ class Port(Lifecycle):
         return ticket
 
     def send(self, handle: int, json: dict[str, Any], scope: CallScope | None) -> int:
-        """Send a request. The calls that it causes in this process run in `scope`. Values without a
-        JSON type are converted as in handler results.
+        """Send a request. The calls that it causes in this process run in `scope`.
 
         Raises:
-            TypeError: If a value has no JSON form.
+            InvalidArgumentError: If a value has no JSON form.
         """
         if scope is not None:
             json = {**json, "causes": True}
         with self._lock:
-            try:
-                ticket = self.native.request(handle, json)
-            except TypeError:
-                ticket = self.native.request(handle, jsonable(json))
+            ticket = passed(self.native.request, handle, json)
             if scope is not None:
                 self._scopes[ticket] = scope
         return ticket

@@ -6,12 +6,15 @@ import os
 import sys
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 from .. import _native
+from ..errors import InvalidArgumentError, TrunklineError
 from ..model.base import Block, Model, encode_base64
 from .durations import write_duration
 from .foreign import is_msgspec
+
+T = TypeVar("T")
 
 
 def jsonable(value: Any, *, is_typed: bool = False) -> Any:
@@ -25,9 +28,32 @@ def jsonable(value: Any, *, is_typed: bool = False) -> Any:
     are then converted: `1` to `"1"`, and a date to its ISO form.
 
     Raises:
-        TypeError: For any other value; the message names the path.
+        InvalidArgumentError: For any other value; the message names the path.
     """
-    return _jsonable(value, "$", _key_of_type if is_typed else _key)
+    try:
+        return _jsonable(value, "$", _key_of_type if is_typed else _key)
+    except RecursionError:
+        raise InvalidArgumentError("$: nested too deeply (does it contain itself?)") from None
+    except TypeError as error:
+        raise InvalidArgumentError(str(error)) from error
+
+
+def passed(function: Callable[[int, Any], T], target: int, json: dict[str, Any]) -> T:
+    """Pass a message to a function of the core. Values without a JSON type are converted as in
+    handler results.
+
+    Raises:
+        InvalidArgumentError: If a value has no JSON form.
+    """
+    try:
+        try:
+            return function(target, json)
+        except TypeError:
+            return function(target, jsonable(json))
+    except TrunklineError:
+        raise
+    except ValueError as error:
+        raise InvalidArgumentError(str(error)) from error
 
 
 def model_json(value: Model, path: str = "$") -> dict[str, Any]:

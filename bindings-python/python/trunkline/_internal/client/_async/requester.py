@@ -8,7 +8,6 @@ from typing import Any
 from ...model.base import present
 from ...options import in_ms
 from ...requests import OnProgress, request_json
-from ...schema.jsonable import jsonable
 from .stream import AsyncClientTask, AsyncStreamClient
 
 
@@ -47,7 +46,7 @@ class AsyncRequester(AsyncStreamClient):
         """
         given, progress = None if params is None else dict(params), on_progress is not None
         json = request_json(method, given, timeout, max_timeout, progress=progress, manual_input=manual_input)
-        json |= present(inputResponses=jsonable(input_responses), requestState=request_state)
+        json |= present(inputResponses=input_responses, requestState=request_state)
         return (await self._ask(None, json, on_progress))[1]
 
     async def start_task(

@@ -9,7 +9,6 @@ from typing import Any
 from ...model.base import present
 from ...options import in_ms
 from ...requests import OnProgress, request_json
-from ...schema.jsonable import jsonable
 from .stream import SyncClientTask, SyncStreamClient
 
 
@@ -48,7 +47,7 @@ class SyncRequester(SyncStreamClient):
         """
         given, progress = None if params is None else dict(params), on_progress is not None
         json = request_json(method, given, timeout, max_timeout, progress=progress, manual_input=manual_input)
-        json |= present(inputResponses=jsonable(input_responses), requestState=request_state)
+        json |= present(inputResponses=input_responses, requestState=request_state)
         return (self._ask(None, json, on_progress))[1]
 
     def start_task(

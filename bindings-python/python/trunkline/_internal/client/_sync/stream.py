@@ -10,7 +10,6 @@ from ..._generated import methods
 from ..._generated.models import CallToolResult, Change, SubscriptionFilter, Task
 from ...errors import ClosedError
 from ...requests import OnProgress, read_answer, request_json
-from ...schema.jsonable import jsonable
 from ..tool_results import expect, read_tool_result
 
 if TYPE_CHECKING:
@@ -195,7 +194,7 @@ class SyncClientTask(SyncStream[Task]):
             TimeoutError: No reply arrived in time.
             ClosedError, TransportError: The connection ended before the reply.
         """
-        self._client._ask(self._ticket, request_json("respond", jsonable(responses), timeout))
+        self._client._ask(self._ticket, request_json("respond", {**responses}, timeout))
 
     def cancel(self, *, timeout: float | None = None) -> None:
         """Cancel the task. Has no effect once the task has ended, and the task may still end

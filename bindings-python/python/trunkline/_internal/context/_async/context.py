@@ -36,7 +36,7 @@ class Context(AsyncClientRequests):
         .. deprecated:: 2026-07-28
             Log to standard error or through OpenTelemetry instead.
         """
-        self._notify({"log": {"level": level, "data": jsonable(data), **present(logger=logger)}})
+        self._notify({"log": {"level": level, "data": data, **present(logger=logger)}})
         await self._let_others_run()
 
     async def debug(self, data: Any, logger: str | None = None) -> None:
