@@ -14,7 +14,7 @@ from ..failures import InvalidReturn, failure_of, is_suspension, report
 from ..port.port import Port
 from ..port.scope import CallScope
 from ..returns import Answer
-from ..schema.jsonable import jsonable
+from ..schema.jsonable import passed
 
 
 class Handler:
@@ -119,14 +119,10 @@ class Handler:
             raise InvalidReturn(self.where, error) from None
 
     def _complete(self, native: _native.Port, ticket: int, answer: Answer) -> None:
-        shape, json = answer
         try:
-            try:
-                native.complete(ticket, shape, json)
-            except TypeError:
-                # The value doesn't match its annotation, but may still have a JSON form.
-                native.complete(ticket, shape, jsonable(json))
-        except (TypeError, ValueError) as error:
+            # A value that doesn't match its annotation may still have a JSON form.
+            passed(native.complete, ticket, *answer)
+        except ValueError as error:
             raise InvalidReturn(self.where, error) from None
 
     def _fail(self, port: Port, ticket: int, error: BaseException, scope: CallScope | None) -> None:
@@ -154,6 +150,5 @@ def place_of(function: Callable[..., Any]) -> str:
     from inspect import unwrap
     from pathlib import Path
 
-    function = unwrap(function)
-    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    code = getattr(unwrap(function), "__code__", None)
     return "" if code is None else f" ({Path(code.co_filename).name}:{code.co_firstlineno})"

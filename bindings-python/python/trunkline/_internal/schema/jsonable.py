@@ -9,7 +9,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any, TypeAlias, TypeVar, cast
 
 from .. import _native
-from ..errors import InvalidArgumentError, TrunklineError
+from ..errors import InvalidArgumentError
 from ..model.base import Block, Model, encode_base64
 from .durations import write_duration
 from .foreign import is_msgspec
@@ -38,22 +38,20 @@ def jsonable(value: Any, *, is_typed: bool = False) -> Any:
         raise InvalidArgumentError(str(error)) from error
 
 
-def passed(function: Callable[[int, Any], T], target: int, json: dict[str, Any]) -> T:
-    """Pass a message to a function of the core. Values without a JSON type are converted as in
-    handler results.
+def passed(function: Callable[..., T], *given: Any) -> T:
+    """Pass a message, the last argument, to a function of the core. Values without a JSON type are
+    converted as in handler results.
 
     Raises:
         InvalidArgumentError: If a value has no JSON form.
     """
     try:
         try:
-            return function(target, json)
+            return function(*given)
         except TypeError:
-            return function(target, jsonable(json))
-    except TrunklineError:
-        raise
+            return function(*given[:-1], jsonable(given[-1]))
     except ValueError as error:
-        raise InvalidArgumentError(str(error)) from error
+        raise InvalidArgumentError(str(error)) from None
 
 
 def model_json(value: Model, path: str = "$") -> dict[str, Any]:
