@@ -457,7 +457,7 @@ def test_lazily_evaluated_annotations_that_fail_are_reported() -> None:
         def __annotations__(self) -> dict[str, Any]:  # pyright: ignore[reportIncompatibleVariableOverride]
             raise NameError("name 'Missing' is not defined")
 
-    assert "'Missing' is not defined" in parameters._unresolved(Late(), {}, NameError("name 'Missing' is not defined"))
+    assert "'Missing' is not defined" in parameters._unresolved(Late(), NameError("name 'Missing' is not defined"))
 
     class Signed:
         __name__ = "signed"
@@ -525,6 +525,10 @@ class Named(Page[str], Generic[T]):
     name: T
 
 
+U = typing_extensions.TypeVar("U")
+Twice = TypeAliasType("Twice", tuple[U, U], type_params=(U,))
+
+
 class Held(typing_extensions.TypedDict, Generic[T]):
     held: T
 
@@ -545,7 +549,7 @@ class Single(typing_extensions.NamedTuple, Generic[T]):
         (Named[int], {"items": ["a"], "name": 1}, {"items": [1], "name": 1}),
         (HeldNumbers, {"held": [1], "label": "a"}, {"held": ["b"], "label": "a"}),
         (Single[int], [1], ["a"]),
-        (TypeAliasType("Pair", tuple[T, T], type_params=(T,))[int], [1, 2], [1, "b"]),
+        (Twice[int], [1, 2], [1, "b"]),
     ],
     ids=named,
 )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import typing
 from collections.abc import Callable
+from contextlib import suppress
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, Union, get_args, get_origin
 
@@ -222,16 +224,14 @@ def _hints(function: Callable[..., Any], where: str) -> dict[str, Any]:
     elif not isroutine(function):
         function = type(function).__call__
     try:
-        return typing.get_type_hints(function, include_extras=True)
-    except NameError:
-        pass
+        try:
+            return typing.get_type_hints(function, include_extras=True)
+        except NameError:
+            return typing.get_type_hints(function, localns=_caller_names(), include_extras=True)
+    except NameError as error:
+        raise InvalidArgumentError(f"{where}: {_unresolved(function, error)}") from error
     except TypeError as error:
         raise InvalidArgumentError(f"{where}: its annotations cannot be read: {error}") from error
-    local_names = _caller_names()
-    try:
-        return typing.get_type_hints(function, localns=local_names, include_extras=True)
-    except NameError as error:
-        raise InvalidArgumentError(f"{where}: {_unresolved(function, local_names, error)}") from error
 
 
 def _caller_names() -> dict[str, Any]:
@@ -245,29 +245,20 @@ def _caller_names() -> dict[str, Any]:
     return {} if frame is None else dict(frame.f_locals)
 
 
-def _unresolved(function: Any, local_names: dict[str, Any], error: NameError) -> str:
-    try:
-        annotations: dict[str, Any] = getattr(function, "__annotations__", {})
-    except NameError:  # since 3.14, which evaluates annotations as a whole
-        return f"its annotations cannot be resolved: {error}"
+def _unresolved(function: Any, error: NameError) -> str:
+    annotations: dict[str, Any] = {}
+    with suppress(NameError):  # since 3.14, which evaluates annotations as a whole
+        annotations = getattr(function, "__annotations__", {})
     for name, annotation in annotations.items():
-        if isinstance(annotation, str):
-            try:
-                eval(annotation, getattr(function, "__globals__", {}), local_names)  # noqa: S307 - as get_type_hints does
-            except NameError as unknown:
-                which = "return annotation" if name == "return" else f"parameter {name!r}"
-                return f"{which}: {annotation!r} cannot be resolved: {unknown}"
-            except Exception:  # noqa: BLE001, S112 - only looking for the name
-                continue
+        if isinstance(annotation, str) and error.name in re.findall(r"\w+", annotation):
+            which = "return annotation" if name == "return" else f"parameter {name!r}"
+            return f"{which}: {annotation!r} cannot be resolved: {error}"
     return f"its annotations cannot be resolved: {error}"
 
 
 def _context_kind(annotation: Any) -> str | None:
     if get_origin(annotation) in (Union, UnionType, Annotated):
-        for arg in get_args(annotation):
-            if (kind := _context_kind(arg)) is not None:
-                return kind
-        return None
+        return next(filter(None, map(_context_kind, get_args(annotation))), None)
     from ..context._async.context import Context
     from ..context._sync.context import SyncContext
 
