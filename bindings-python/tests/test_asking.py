@@ -12,6 +12,7 @@ import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypedDict
 
@@ -607,7 +608,7 @@ def test_concurrent_calls_of_once_under_one_name_share_a_side_effect() -> None:
     @server.tool
     def pay_in_thread(ctx: SyncContext) -> str:
         with ThreadPoolExecutor(3) as pool:
-            return " ".join(pool.map(lambda name: ctx.once(name, charge_in_thread), ("a", "a", "a")))
+            return " ".join(pool.map(partial(ctx.once, function=charge_in_thread), ("a", "a", "a")))
 
     async def test() -> None:
         async with Client(server) as client:

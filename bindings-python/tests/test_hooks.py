@@ -8,7 +8,7 @@ import functools
 import logging
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -877,7 +877,7 @@ def test_a_bound_method_is_called_once_and_wrapped_generators_are_closed() -> No
         events.append("wrapped closed")
 
     @contextlib.contextmanager
-    def manager() -> Iterator[str]:
+    def manager() -> Generator[str]:
         yield "manager"
 
     db, server = Database(), Server("test", version="1")

@@ -363,7 +363,12 @@ def test_a_subscription_ends_with_its_client() -> None:
 def test_a_wait_that_is_cancelled_as_a_change_arrives_loses_no_change(revision: str) -> None:
     async def test() -> None:
         server, names = asking(), [f"notes://{number}" for number in range(20)]
-        server.add_resource("notes://{name}", lambda name: name, name="notes")
+
+        @server.resource("notes://{name}")
+        def note(name: str) -> str:
+            return name
+
+        assert callable(note)
         async with Client(server, revision=revision) as client, client.subscribe(*names) as changes:
             seen: list[str | None] = []
             for name in names:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from itertools import count
 from threading import Lock
 from typing import Any, Final
@@ -84,7 +83,7 @@ class AsyncCall(Call):
             ticket = span.ticket = port.request(self._ticket, json)
             return await port.answer(ticket)
 
-    def _turn(self, name: str) -> AbstractAsyncContextManager[None]:
+    def _turn(self, name: str) -> Any:
         from asyncio import Lock
 
         return self._turns.setdefault(name, Lock())
@@ -121,7 +120,7 @@ class SyncCall(Call):
                 pass
             return result_of(*reply)
 
-    def _turn(self, name: str) -> AbstractContextManager[bool]:
+    def _turn(self, name: str) -> Any:
         return self._turns.setdefault(name, Lock())
 
     def _value_of(self, function: Callable[[], Any]) -> Any:

@@ -8,24 +8,14 @@ from collections import deque
 from typing import Any, Final
 
 from . import _native
-from ._generated import errors as generated
+from ._generated import errors as kinds
 from ._generated.errors import *  # noqa: F403
-from ._generated.errors import (
-    CLASSES,
-    FACTS,
-    AuthorizationRequiredError,
-    InternalError,
-    InvalidArgumentError,
-    ProtocolError,
-    TransportError,
-    TrunklineError,
-)
 from .model import base
 
 __all__ = ["Suspended", "ToolError", "error_of", "from_object", "keep_cause", "result_of"]
-__all__ += generated.__all__
+__all__ += kinds.__all__
 
-base.invalid = InvalidArgumentError
+base.invalid = kinds.InvalidArgumentError
 
 
 class ToolError(Exception):
@@ -53,7 +43,7 @@ def keep_cause(end: str, error: BaseException) -> None:
     _causes.append((end, error))
 
 
-def from_object(error: dict[str, Any]) -> TrunklineError | Suspended:
+def from_object(error: dict[str, Any]) -> kinds.TrunklineError | Suspended:
     """Return the exception for an error object of the core."""
     return error_of(error.get("kind", "internal"), error.get("message", ""), error.get("code"), error.get("data"))
 
@@ -66,22 +56,22 @@ def result_of(ok: bool, body: Any) -> Any:
     return body
 
 
-def error_of(kind: str, message: str, code: int | None, data: Any) -> TrunklineError | Suspended:
+def error_of(kind: str, message: str, code: int | None, data: Any) -> kinds.TrunklineError | Suspended:
     """Return the exception of a kind. The native module raises what this returns."""
     if kind == "suspended":
         return Suspended(message)
-    if kind == ProtocolError.kind:
-        return ProtocolError(message, data=data) if code is None else ProtocolError(message, code, data)
-    if kind in FACTS:
-        error = FACTS[kind](message, data)
-        number: int | None = getattr(errno, error.code or "", None) if isinstance(error, TransportError) else None
-        if kind == AuthorizationRequiredError.kind or UNOPENED in message:
+    if kind == kinds.ProtocolError.kind:
+        return kinds.ProtocolError(message, data=data) if code is None else kinds.ProtocolError(message, code, data)
+    if kind in kinds.FACTS:
+        error = kinds.FACTS[kind](message, data)
+        number: int | None = getattr(errno, error.code or "", None) if isinstance(error, kinds.TransportError) else None
+        if kind == kinds.AuthorizationRequiredError.kind or UNOPENED in message:
             error.__cause__ = next((cause for end, cause in reversed(tuple(_causes)) if message.endswith(end)), None)
         elif number is not None:
             # The subclass for the errno, such as ConnectionRefusedError.
             error.__cause__ = OSError(number, os.strerror(number))
         return error
-    return CLASSES.get(kind, InternalError)(message)
+    return kinds.CLASSES.get(kind, kinds.InternalError)(message)
 
 
 _native.raise_with(error_of)

@@ -221,17 +221,15 @@ async def _feed(port: Port, ticket: int, receive: Receive) -> None:
             port.cancel(ticket, _GONE)
             return
         if wanted:
-            body: bytes = message.get("body", b"")
             more: bool = message.get("more_body", False)
-            wanted = port.native.http_body(ticket, body, not more) and more
+            wanted = port.native.http_body(ticket, message.get("body", b""), not more) and more
 
 
 async def _respond(port: Port, ticket: int, exchange: Exchange, send: Send) -> None:
     kind, _, body = await exchange.events.get()
     if kind != HTTP_HEAD:
         # Middleware expects a response, even if nobody reads it.
-        answer = (499, b"") if _is_gone(body) else (503, b"The MCP server was closed")
-        await _send_whole(send, *answer)
+        await _send_whole(send, 499 if body["kind"] == "cancelled" else 503, b"The MCP server was closed")
         return
     headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in body["headers"]]
     await send({"type": "http.response.start", "status": body["status"], "headers": headers})
@@ -246,7 +244,7 @@ async def _respond(port: Port, ticket: int, exchange: Exchange, send: Send) -> N
         elif ok or not any(name == b"content-length" for name, _ in headers):
             await send({"type": "http.response.body", "body": b"", "more_body": False})
             return
-        elif _is_gone(body):
+        elif body["kind"] == "cancelled":
             return
         else:
             # The web server drops the connection, so that the client notices the truncation.
@@ -261,10 +259,6 @@ async def _send_whole(send: Send, status: int, text: bytes) -> None:
     }
     await send({"type": "http.response.start", "status": status, "headers": [*headers.items()]})
     await send({"type": "http.response.body", "body": text, "more_body": False})
-
-
-def _is_gone(error: dict[str, Any]) -> bool:
-    return error["kind"] == "cancelled"
 
 
 def _head(scope: MutableMapping[str, Any]) -> dict[str, Any]:

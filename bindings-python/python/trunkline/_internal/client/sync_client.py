@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import trunkline
 
-from .._generated.methods import NEXT
 from ..errors import BlockingError, ClosedError, InvalidArgumentError, ProtocolError, result_of
 from ..failures import logged
 from ..options import Unpack
@@ -117,9 +116,6 @@ class SyncClient(Connected, SyncOperations):
                 self._progress.pop(ticket, None)
             self._raise_exception(scope)
             return ticket, result
-
-    def _next(self, stream: int, unread: set[int]) -> Any:  # noqa: ARG002 - only an event loop cancels waits
-        return self._ask(stream, {"method": NEXT})[1]
 
     def _connected_port(self) -> BlockingPort:
         port = self._port

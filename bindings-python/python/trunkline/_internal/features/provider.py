@@ -17,7 +17,7 @@ from ..returns import Answer, Returns, render_contents, render_messages
 from ..schema.jsonable import jsonable
 from ..signature.asynchronous import is_async
 from .handler import Handler
-from .registry import Registry
+from .registry import Registry, decorator
 
 Category: TypeAlias = Literal["tools", "resources", "resourceTemplates", "prompts"]
 """The kind of features that a provider lists and gets."""
@@ -142,12 +142,10 @@ class Providers(Registry):
         `add_provider`.
         """
 
-        def decorate(provider: P) -> P:
-            given: Any = provider() if isinstance(provider, type) else provider
-            self.add_provider(category, given)
-            return provider
+        def add(provider: Any) -> None:
+            self.add_provider(category, provider() if isinstance(provider, type) else provider)
 
-        return decorate
+        return decorator("provider", add)
 
     @overload
     def add_provider(self, category: Literal["tools"], provider: Provider[Tool]) -> None: ...

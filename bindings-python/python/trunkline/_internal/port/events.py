@@ -204,8 +204,7 @@ class Events:
             self._poll_soon()
 
     def _cancel_call(self, ticket: int, reason: str | None) -> None:
-        task = self._tasks.get(ticket)
-        if task is None:
+        if (task := self._tasks.get(ticket)) is None:
             return
         if (loop := task.get_loop()) is self.loop:
             from inspect import CORO_CREATED, getcoroutinestate

@@ -15,18 +15,9 @@ from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, cast, get_args, get_origin
 
 from .. import _native
+from . import foreign
 from .fields import alias_of, keywords
-from .foreign import (
-    ForeignType,
-    Mode,
-    annotated_for_pydantic,
-    belongs_to_pydantic,
-    is_msgspec,
-    is_pydantic,
-    of_msgspec,
-    of_pydantic,
-    only_for_pydantic,
-)
+from .foreign import ForeignType, Mode
 from .jsonable import jsonable
 from .node import Node, Schema
 from .refusals import REFUSALS, each
@@ -70,7 +61,7 @@ class Builder:
         if _name_of(origin) in ("Required", "NotRequired", "ReadOnly", "Final"):
             return self.node(args[0])
         if isinstance(tp, TypeVar):
-            return self._type_variable(tp)
+            return self.node(Union[tp.__constraints__ or tp.__bound__ or Any])  # noqa: UP007 - only known at run time
         if hasattr(tp, "__supertype__"):  # a NewType
             return self.node(tp.__supertype__)
         if type(tp).__name__ == "InitVar":
@@ -126,9 +117,9 @@ class Builder:
         return schema
 
     def _annotated(self, tp: Any, metadata: tuple[Any, ...]) -> Node:
-        if any(map(only_for_pydantic, metadata)):
+        if any(map(foreign.only_for_pydantic, metadata)):
             self.serializes = True
-            return self.foreign(of_pydantic(annotated_for_pydantic(tp, metadata), self.mode))
+            return self.foreign(foreign.of_pydantic(foreign.annotated_for_pydantic(tp, metadata), self.mode))
         node = self.node(tp)
         try:
             return node.with_schema({**node.schema, **keywords(metadata, self.resolve(node.schema))})
@@ -143,7 +134,7 @@ class Builder:
         if any(map(_belongs_to_pydantic, members)):
             try:
                 self.serializes = self.serializes or any(get_origin(member) is Annotated for member in members)
-                return self.foreign(of_pydantic(Union[members], self.mode))  # noqa: UP007 - only known at run time
+                return self.foreign(foreign.of_pydantic(Union[members], self.mode))  # noqa: UP007 - only known at run time
             except UnsupportedType:
                 pass  # a member that pydantic does not support
         nodes = [self.node(member) for member in members]
@@ -174,11 +165,6 @@ class Builder:
             raise refusal or ValueError("no member of the union accepts it")
 
         return choose
-
-    def _type_variable(self, tp: TypeVar) -> Node:
-        if tp.__constraints__:
-            return self._union(tp.__constraints__)
-        return self.node(Any if tp.__bound__ is None else tp.__bound__)
 
     def _alias(self, tp: Any, alias: Any, args: tuple[Any, ...]) -> Node:
         def fill(node: Node) -> None:
@@ -253,29 +239,27 @@ class Builder:
         return Node(schema, convert, plain=plain)
 
     def _class(self, tp: Any, origin: Any, args: tuple[Any, ...]) -> Node:
-        if is_pydantic(origin):
-            return self.foreign(of_pydantic(tp, self.mode))
-        if is_msgspec(origin):
-            return self.foreign(of_msgspec(tp))
+        if foreign.is_pydantic(origin):
+            return self.foreign(foreign.of_pydantic(tp, self.mode))
+        if foreign.is_msgspec(origin):
+            return self.foreign(foreign.of_msgspec(tp))
         if hasattr(origin, "__mro__"):
             name = _def_name(origin, args)
             if hasattr(origin, "__dataclass_fields__"):
                 return self._defined(tp, name, lambda node: self._fill_class(node, origin, args, _of_dataclass(origin)))
             if hasattr(origin, "__attrs_attrs__"):
                 return self._defined(tp, name, lambda node: self._fill_class(node, origin, args, _of_attrs(origin)))
-            if _is_typed_dict(origin):
+            if dict in origin.__mro__ and hasattr(origin, "__required_keys__"):  # of typing or typing_extensions
                 return self._defined(tp, name, lambda node: self._fill_typed_dict(node, origin, args))
             if tuple in origin.__mro__ and hasattr(origin, "_fields"):
                 return self._named_tuple(origin, args)
             if is_enum(origin):
                 return enumeration(origin, _description(origin))
-            if str in origin.__mro__ and not belongs_to_pydantic(origin):
+            if str in origin.__mro__ and not foreign.belongs_to_pydantic(origin):
                 return Node({"type": "string"}, origin, plain=True)
-        return self._offered(
-            tp,
-            f"{_shown(tp)} cannot be represented in JSON: use a standard type, a dataclass, a TypedDict or a "
-            "pydantic model",
-        )
+        shown = tp.__qualname__ if isinstance(tp, type) else str(tp)
+        remedy = "use a standard type, a dataclass, a TypedDict or a pydantic model"
+        return self._offered(tp, f"{shown} cannot be represented in JSON: {remedy}")
 
     def _offered(self, tp: Any, refusal: str, metadata: tuple[Any, ...] = ()) -> Node:
         """Return the node of a type that only pydantic may support, if the program has loaded
@@ -283,7 +267,7 @@ class Builder:
         """
         if "pydantic" in sys.modules:
             try:
-                return self.foreign(of_pydantic(annotated_for_pydantic(tp, metadata), self.mode))
+                return self.foreign(foreign.of_pydantic(foreign.annotated_for_pydantic(tp, metadata), self.mode))
             except UnsupportedType as error:
                 if isinstance(error.__cause__, ImportError):
                     raise  # it names the package to install
@@ -364,7 +348,7 @@ class Builder:
         """Return the annotations of a class and its bases, with their type arguments."""
         variables, declared = getattr(cls, "__parameters__", ()), _declared(cls)
         hints = {name: _substitute(hint, variables, args) for name, hint in declared.items()}
-        for base in reversed(vars(cls).get("__orig_bases__", cls.__bases__)):
+        for base in reversed(cls.__dict__.get("__orig_bases__", cls.__bases__)):
             if isinstance(origin := get_origin(base) or base, type):
                 given = tuple(_substitute(arg, variables, args) for arg in get_args(base))
                 inherited = self._hints(origin, given)
@@ -449,8 +433,8 @@ def _of_attrs(cls: Any) -> Iterator[ClassField]:
 def _belongs_to_pydantic(tp: Any) -> bool:
     if get_origin(tp) is Annotated:
         inner, *metadata = get_args(tp)
-        return _belongs_to_pydantic(inner) or any(map(only_for_pydantic, metadata))
-    return belongs_to_pydantic(get_origin(tp) or tp)
+        return _belongs_to_pydantic(inner) or any(map(foreign.only_for_pydantic, metadata))
+    return foreign.belongs_to_pydantic(get_origin(tp) or tp)
 
 
 _LISTS = frozenset({list, abc.Sequence, abc.MutableSequence})
@@ -469,11 +453,6 @@ def with_default(schema: Schema, default: Any) -> Schema:
         return {**schema, "default": jsonable(default)}
     except (TypeError, ValueError):
         return schema
-
-
-def _is_typed_dict(tp: Any) -> bool:
-    # From typing or typing_extensions.
-    return dict in getattr(tp, "__mro__", ()) and hasattr(tp, "__required_keys__")
 
 
 def _is_required(cls: Any, name: str, hint: Any) -> bool:
@@ -541,7 +520,3 @@ def _def_of(reference: str) -> str:
 
 def _name_of(tp: Any) -> str:
     return getattr(tp, "__name__", None) or getattr(tp, "_name", None) or ""
-
-
-def _shown(tp: Any) -> str:
-    return tp.__qualname__ if isinstance(tp, type) else str(tp)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
@@ -29,12 +29,8 @@ class Form(NamedTuple):
         """
         if isinstance(source, Mapping):
             return cls(cast("Mapping[str, Any]", source), None)
-        try:
-            hash(source)
-        except TypeError:
-            raise InvalidArgumentError(
-                f"{source!r} is not a dataclass, TypedDict, pydantic model or JSON Schema"
-            ) from None
+        if not isinstance(source, Hashable):
+            raise InvalidArgumentError(f"{source!r} is not a dataclass, TypedDict, pydantic model or JSON Schema")
         return _form(source)
 
 

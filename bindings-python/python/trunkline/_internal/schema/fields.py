@@ -34,18 +34,10 @@ class Field:
         pattern: str | None = None,
         extra: Mapping[str, Any] | None = None,
     ) -> None:
-        self.description: str | None = description
-        self.title: str | None = title
-        self.examples: Sequence[Any] | None = examples
-        self.gt: float | None = gt
-        self.ge: float | None = ge
-        self.lt: float | None = lt
-        self.le: float | None = le
-        self.multiple_of: float | None = multiple_of
-        self.min_length: int | None = min_length
-        self.max_length: int | None = max_length
-        self.pattern: str | None = pattern
-        self.extra: Mapping[str, Any] | None = extra
+        about = {"description": description, "title": title, "examples": examples, "extra": extra}
+        bounds = {"gt": gt, "ge": ge, "lt": lt, "le": le, "multiple_of": multiple_of}
+        # Attributes, by which `keywords` reads the fields of any library.
+        vars(self).update(about, **bounds, min_length=min_length, max_length=max_length, pattern=pattern)
 
 
 def keywords(metadata: Sequence[Any], schema: Mapping[str, Any]) -> dict[str, Any]:

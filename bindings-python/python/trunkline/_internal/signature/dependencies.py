@@ -64,9 +64,9 @@ class Dependency:
         """
         from inspect import isasyncgen, isgenerator
 
-        if not self.is_generator or not (isasyncgen(value) or isgenerator(value)):
-            return None
-        return (asynccontextmanager if self.is_async else contextmanager)(lambda: value)()
+        is_made = self.is_generator and (isasyncgen(value) or isgenerator(value))
+        make: Any = asynccontextmanager if self.is_async else contextmanager
+        return make(lambda: value)() if is_made else None
 
 
 class RequestScope(AsyncExitStack):

@@ -88,9 +88,8 @@ class TextSignature:
         Raises:
             InvalidArguments: If a string doesn't match the annotation of its parameter.
         """
-        names = {name for argument in self.arguments for name in (argument.name, argument.parameter)}
-        rest = texts.keys() - names if self.parameters.takes_all else ()
-        arguments: dict[str, Any] = {name: texts[name] for name in rest}
+        taken = {name for argument in self.arguments for name in (argument.name, argument.parameter)}
+        arguments = {name: texts[name] for name in texts if self.parameters.takes_all and name not in taken}
         for argument in self.arguments:
             argument.fill(texts, arguments)
         return arguments

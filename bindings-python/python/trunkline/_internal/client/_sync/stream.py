@@ -25,11 +25,11 @@ class SyncStreamClient:
         """Send a request to the server or about a stream. Return its ticket and its result."""
         raise NotImplementedError
 
-    def _next(self, stream: int, unread: set[int]) -> Any:
-        """Return the next item of a stream: the oldest one requested in `unread`, or a new one. A
-        wait that is cancelled leaves its request in `unread`, because its item may be on the way.
+    def _next(self, stream: int, unread: set[int]) -> Any:  # noqa: ARG002 - for event loops
+        """Return the next item of a stream. A wait that an event loop cancels leaves its request in
+        `unread`, for the next wait, because its item may be on the way.
         """
-        raise NotImplementedError
+        return (self._ask(stream, {"method": methods.NEXT}))[1]
 
     def _cancel(self, ticket: int, unread: set[int]) -> None:
         raise NotImplementedError
