@@ -30,7 +30,7 @@ use crate::{
 use serde_json::Value;
 use std::{
     any::Any,
-    collections::BTreeSet,
+    collections::{BTreeSet, HashSet},
     io,
     sync::{Arc, Weak},
 };
@@ -413,6 +413,16 @@ impl Server {
     /// Completes when those tasks have ended and the store has recorded it.
     pub(crate) async fn drain_tasks_of(&self, origin: u64) {
         self.inner.services.tasks.drain_of(origin).await;
+    }
+
+    /// Ends the tasks of an HTTP session that has ended, except those of principals.
+    pub(crate) fn end_tasks_of_session(&self, id: &str) {
+        self.inner.services.tasks.abandon_id(id);
+    }
+
+    /// The HTTP sessions among `ids` with running tasks that end with them.
+    pub(crate) fn sessions_with_tasks(&self, ids: &HashSet<Arc<str>>) -> HashSet<Arc<str>> {
+        self.inner.services.tasks.sessions_among(ids)
     }
 
     pub(super) fn snapshot(&self) -> Arc<Snapshot> {

@@ -2,12 +2,19 @@
 
 use crate::support::*;
 use serde_json::{Value, json};
-use std::{cell::Cell, sync::Arc, time::Duration};
-use tokio::time::sleep;
+use std::{
+    cell::Cell,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
+    time::Duration,
+};
+use tokio::{sync::Semaphore, time::sleep};
 use trunkline::{
     protocol::model::{ElicitParams, Field, FormSchema},
     runtime::BoxedTask,
-    server::{Context, Resource, ServerOptions, TaskSupport, Tool, ToolError},
+    server::{Context, Resource, Server, ServerOptions, TaskSupport, Tool, ToolError},
     store::{LogEntry, ProcessStore, Store, StoreChoice, StoreError},
     testing::FaultyStore,
     transport::{HttpOptions, TokioRuntime},
@@ -154,6 +161,96 @@ async fn a_session_is_used_as_long_as_any_process_is_busy_with_it() {
     // Elsewhere it ended without a word to this process, which learns it with its next change.
     assert_eq!(b.delete(&id).await, 204);
     assert_eq!(a.ask_in(&id, "logging/setLevel", json!({"level": "debug"})).await.status, 404);
+}
+
+/// A tool whose tasks run until `released`, and the number of them that were cancelled.
+struct Lasting {
+    released: Arc<Semaphore>,
+    cancelled: Arc<AtomicUsize>,
+}
+
+impl Lasting {
+    fn add(server: &Server) -> Self {
+        let this = Self { released: Arc::new(Semaphore::new(0)), cancelled: Arc::default() };
+        let (released, cancelled) = (Arc::clone(&this.released), Arc::clone(&this.cancelled));
+        let run = move |ctx: Context| {
+            let (released, cancelled) = (Arc::clone(&released), Arc::clone(&cancelled));
+            async move {
+                tokio::select! {
+                    () = ctx.cancelled() => drop(cancelled.fetch_add(1, SeqCst)),
+                    _ = released.acquire() => {}
+                }
+                "done"
+            }
+        };
+        server.add_tool(Tool::new("lasting", "Lasts.", run).task(TaskSupport::Required)).unwrap();
+        this
+    }
+
+    async fn start(&self, fixture: &Fixture, session: &str) -> Value {
+        let call = json!({"name": "lasting", "arguments": {}, "task": {}});
+        fixture.ask_in(session, "tools/call", call).await.json()["result"]["task"]["taskId"].take()
+    }
+
+    fn cancelled(&self) -> usize {
+        self.cancelled.load(SeqCst)
+    }
+}
+
+/// A session that made room for others at one process lives on, and so does its task there, but no
+/// longer than the session.
+#[tokio::test]
+async fn the_tasks_of_a_session_end_with_it_and_not_with_its_process() {
+    let store = store();
+    let options = ServerOptions::default().with_store(StoreChoice::custom(store)).with_max_sessions(1);
+    let a = Fixture::with(HttpOptions::default(), options.clone()).await;
+    let b = Fixture::with(HttpOptions::default(), options).await;
+    let [lasting, _] = [&a, &b].map(|fixture| Lasting::add(&fixture.server));
+    let id = a.session("2025-11-25").await;
+    let (task, ended) = (lasting.start(&a, &id).await, lasting.start(&a, &id).await);
+    a.session("2025-11-25").await;
+    assert_eq!(a.server.load().sessions(), 1, "another made room");
+    let cancelled = b.ask_in(&id, "tasks/cancel", json!({"taskId": ended})).await.json();
+    assert_eq!(cancelled["result"]["status"], "cancelled", "{cancelled}");
+    eventually("it was not cancelled", || lasting.cancelled() == 1).await;
+    lasting.released.add_permits(1);
+    let result = b.ask_in(&id, "tasks/result", json!({"taskId": task})).await;
+    assert!(result.body.contains("done"), "{result:?}");
+    lasting.released.forget_permits(1);
+    lasting.start(&a, &id).await;
+    a.session("2025-11-25").await;
+    assert_eq!(b.delete(&id).await, 204);
+    eventually("its task still runs", || lasting.cancelled() == 2).await;
+}
+
+/// Nobody notifies a process that a session has expired, and the store may be away when it looks.
+#[tokio::test]
+async fn the_tasks_of_a_session_end_when_it_expires() {
+    const SESSIONS: usize = 20;
+    let faulty = FaultyStore::new(store());
+    let lookups = Arc::new(Lookups::default());
+    let store: Arc<dyn Store> = Arc::new(Slow(Arc::clone(&faulty), Duration::ZERO, Arc::clone(&lookups)));
+    let options = ServerOptions::default().with_store(StoreChoice::custom(Arc::clone(&store))).with_max_sessions(1);
+    // It looks every half second.
+    let a = Fixture::with(HttpOptions::default(), options.with_session_idle(Duration::from_secs(4))).await;
+    let lasting = Lasting::add(&a.server);
+    let mut sessions = Vec::new();
+    for _ in 0..SESSIONS {
+        let id = a.session("2025-11-25").await;
+        lasting.start(&a, &id).await;
+        sessions.push(id);
+    }
+    a.session("2025-11-25").await;
+    for id in sessions {
+        store.remove(&format!("v1/session/{id}")).await.unwrap();
+    }
+    faulty.set_away(true);
+    lookups.most.store(0, SeqCst);
+    sleep(Duration::from_millis(600)).await;
+    faulty.set_away(false);
+    eventually("their tasks still run", || lasting.cancelled() == SESSIONS).await;
+    // All of them at once would fill the queue of a store.
+    assert!(lookups.most.load(SeqCst) <= 16, "{lookups:?}");
 }
 
 #[tokio::test]
@@ -449,12 +546,29 @@ async fn http_38_a_greedy_session_does_not_fill_the_store() {
     assert_eq!(left.iter().map(|entry| &*entry.text).collect::<Vec<_>>(), [r#""finished""#]);
 }
 
-/// A store with slow appends.
-struct SlowLogs(Arc<FaultyStore>);
+/// Lookups of sessions in a store.
+#[derive(Debug, Default)]
+struct Lookups {
+    running: AtomicUsize,
+    /// The most at once.
+    most: AtomicUsize,
+}
 
-impl Store for SlowLogs {
+/// A store with slow appends, which counts lookups of sessions.
+struct Slow(Arc<FaultyStore>, Duration, Arc<Lookups>);
+
+impl Store for Slow {
     fn get(&self, key: &str) -> BoxedTask<Result<Option<String>, StoreError>> {
-        self.0.get(key)
+        let (got, lookups) = (self.0.get(key), Arc::clone(&self.2));
+        if !key.starts_with("v1/session/") {
+            return got;
+        }
+        Box::pin(async move {
+            lookups.most.fetch_max(lookups.running.fetch_add(1, SeqCst) + 1, SeqCst);
+            sleep(Duration::from_millis(5)).await;
+            lookups.running.fetch_sub(1, SeqCst);
+            got.await
+        })
     }
 
     fn put(&self, key: &str, text: &str, keep_for: Duration) -> BoxedTask<Result<(), StoreError>> {
@@ -476,9 +590,12 @@ impl Store for SlowLogs {
     }
 
     fn append(&self, log: &str, entry: &str, max: usize, keep_for: Duration) -> BoxedTask<Result<u64, StoreError>> {
-        let (store, log, entry) = (Arc::clone(&self.0), log.to_owned(), entry.to_owned());
+        let (store, log, entry, delay) = (Arc::clone(&self.0), log.to_owned(), entry.to_owned(), self.1);
+        if delay.is_zero() {
+            return store.append(&log, &entry, max, keep_for);
+        }
         Box::pin(async move {
-            sleep(Duration::from_millis(100)).await;
+            sleep(delay).await;
             store.append(&log, &entry, max, keep_for).await
         })
     }
@@ -498,7 +615,8 @@ impl Store for SlowLogs {
 async fn a_call_whose_process_died_fails_with_a_typed_error_at_another() {
     let store = store();
     let killed = FaultyStore::new(Arc::clone(&store));
-    let a = worker(&(Arc::new(SlowLogs(Arc::clone(&killed))) as Arc<dyn Store>)).await;
+    let slow = Slow(Arc::clone(&killed), Duration::from_millis(100), Arc::default());
+    let a = worker(&(Arc::new(slow) as Arc<dyn Store>)).await;
     let b = worker(&store).await;
     let _gate = Gate::add(&a.server);
     let id = a.session("2025-11-25").await;

@@ -42,10 +42,12 @@ impl HttpSession {
         self.stream.finish();
     }
 
-    /// Ends it in this process; another one serves it.
+    /// Ends it in this process. If other processes can serve it, its tasks continue.
     fn leave(&self) {
+        let Some(shared) = &self.shared else { return self.end() };
         self.connection.leave();
         self.stream.finish();
+        shared.left();
     }
 
     /// Completes when no call is running, and lets the stream end after the messages sent until
@@ -102,7 +104,7 @@ impl SessionTable {
         id: &str,
         session: HttpSession,
     ) -> Option<HttpSession> {
-        self.sweep_from_now_on(runtime);
+        self.sweep_from_now_on(runtime, session.shared.as_deref());
         let evicted = {
             let mut sessions = self.sessions.lock();
             if let Some(other) = sessions.touch(runtime.now(), id) {
@@ -113,7 +115,7 @@ impl SessionTable {
             sessions.insert_as(runtime.now(), id, session.rate_limit_key.clone(), session.clone());
             evicted
         };
-        evicted.iter().for_each(HttpSession::end);
+        evicted.iter().for_each(HttpSession::leave);
         Some(session)
     }
 
@@ -152,28 +154,26 @@ impl SessionTable {
             is_busy
         };
         let expired = self.sessions.lock().expire(runtime.now(), is_busy);
-        for session in expired {
-            let Some(shared) = session.shared.clone() else {
-                session.end();
-                continue;
-            };
-            runtime
-                .spawn(Box::pin(async move { if shared.is_kept().await { session.leave() } else { session.end() } }));
-        }
+        expired.iter().for_each(HttpSession::leave);
     }
 
-    /// Periodically removes idle sessions, while the table exists.
-    fn sweep_from_now_on(self: &Arc<Self>, runtime: &Arc<dyn Runtime>) {
+    /// Periodically removes idle sessions, while the table exists, and ends the tasks of those that
+    /// ended after they had left.
+    fn sweep_from_now_on(self: &Arc<Self>, runtime: &Arc<dyn Runtime>, shared: Option<&SharedSession>) {
         if self.swept.swap(true, Ordering::Relaxed) {
             return;
         }
         let period = (self.idle / 8).clamp(Duration::from_millis(10), Duration::from_secs(60));
         let (table, clock): (Weak<Self>, _) = (Arc::downgrade(self), Arc::clone(runtime));
+        let workers = shared.map(SharedSession::workers);
         runtime.spawn(Box::pin(async move {
             loop {
                 clock.sleep_until(clock.now() + period).await;
                 let Some(table) = table.upgrade() else { return };
                 table.sweep(&clock);
+                if let Some(workers) = workers.as_ref().and_then(Weak::upgrade) {
+                    workers.end_lost_tasks();
+                }
             }
         }));
     }

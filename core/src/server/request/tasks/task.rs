@@ -217,9 +217,9 @@ impl Task {
         self.facts.owner.principal == owner.principal && (same_session || !owner.principal.is_empty())
     }
 
-    /// Returns whether only that session can see the task.
-    pub(in crate::server) fn belongs_only_to(&self, session: u64) -> bool {
-        self.facts.owner.session == Some(session) && self.facts.owner.principal.is_empty()
+    /// Returns whether only its session can see the task.
+    pub(in crate::server) fn ends_with_session(&self) -> bool {
+        self.facts.owner.session.is_some() && self.facts.owner.principal.is_empty()
     }
 
     pub(in crate::server) fn is_final(&self) -> bool {

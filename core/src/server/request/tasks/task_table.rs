@@ -12,7 +12,7 @@ use crate::{
     sync::Mutex,
 };
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::Arc,
 };
 
@@ -97,13 +97,33 @@ impl Tasks {
     /// Cancels the tasks of a session that has ended. Without a principal, no client can retrieve
     /// them any more.
     pub(in crate::server) fn abandon(&self, session: u64) {
+        self.abandon_if(|owner| owner.session == Some(session));
+    }
+
+    /// The same by the id of the session: other conversations may have served it, too.
+    pub(in crate::server) fn abandon_id(&self, session: &str) {
+        self.abandon_if(|owner| owner.session_id.as_deref() == Some(session));
+    }
+
+    fn abandon_if(&self, has_ended: impl Fn(&TaskOwner) -> bool) {
         let of_session: Vec<_> = {
             let table = self.table.lock();
-            table.by_number.values().filter(|task| task.belongs_only_to(session)).cloned().collect()
+            let owners = table.by_number.values().filter(|task| has_ended(&task.facts.owner));
+            owners.filter(|task| task.ends_with_session()).cloned().collect()
         };
         for task in of_session {
             task.cancel("the session ended");
         }
+    }
+
+    /// The sessions among `ids` with running tasks that end with them.
+    pub(in crate::server) fn sessions_among(&self, ids: &HashSet<Arc<str>>) -> HashSet<Arc<str>> {
+        if ids.is_empty() {
+            return HashSet::new();
+        }
+        let table = self.table.lock();
+        let running = table.by_number.values().filter(|task| task.ends_with_session() && !task.is_final());
+        running.filter_map(|task| ids.get(task.facts.owner.session_id.as_deref()?).cloned()).collect()
     }
 
     /// Ends the tasks that end with a listener or conversation. They fail unless another process

@@ -12,20 +12,24 @@ use crate::{
     runtime::Runtime,
     server::{Announce, Announcement, Connection, Outbound, Server},
     store::{FollowedLog, LogEntry, Store, StoreError, StoreGuard},
+    sync::Mutex,
 };
 use std::{
+    collections::HashSet,
     sync::{
         Arc, Weak,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, Semaphore};
 
 /// Pause after a failure of the store.
 pub(super) const PAUSE: Duration = Duration::from_millis(100);
 /// Maximum number of entries of one read.
 pub(super) const BATCH: usize = 256;
+/// Maximum number of concurrent calls of sweeps, which must not fill the queue of a store.
+const CALLS_OF_SWEEPS: usize = 16;
 /// Time after its last heartbeat when a process is presumed dead.
 const LEASE: Duration = Duration::from_secs(8);
 
@@ -53,9 +57,14 @@ pub(in crate::transport::http_server) struct Workers {
     next: AtomicU64,
     outbox: Arc<Outbox>,
     sessions: Weak<dyn ServedSessions>,
+    /// The sessions that this process no longer serves, although they may live on and have tasks
+    /// here.
+    pub(super) left: Mutex<HashSet<Arc<str>>>,
+    /// Permits for the store calls of a sweep, which may concern thousands of sessions.
+    pub(super) of_sweeps: Semaphore,
     /// Maximum idle time of a session.
     pub(super) idle: Duration,
-    server: Server,
+    pub(super) server: Server,
     nowhere: Arc<dyn Outbound>,
     joined: OnceCell<()>,
     /// Maximum number and bytes of the events kept of a stream.
@@ -88,6 +97,8 @@ impl Workers {
             runtime: Arc::clone(runtime),
             number: (u32::from_be_bytes(random) >> 1).max(1).into(),
             sessions,
+            left: Mutex::default(),
+            of_sweeps: Semaphore::new(CALLS_OF_SWEEPS),
             idle: options.session_idle,
             server: server.clone(),
             nowhere: Arc::clone(nowhere),
@@ -178,6 +189,7 @@ impl Workers {
                 if let Some(sessions) = self.sessions.upgrade() {
                     sessions.end(session);
                 }
+                self.server.end_tasks_of_session(session);
             }
             NotificationContent::CallStreamTaken { session, stream } => {
                 if let Some(sessions) = self.sessions.upgrade() {

@@ -8,7 +8,10 @@ use crate::{
     sync::Mutex,
 };
 use serde::{Deserialize, Serialize};
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::{Arc, Weak},
+    time::Instant,
+};
 
 /// Maximum number of retries if other processes change a record at the same time.
 const MAX_TRIES: usize = 100;
@@ -137,7 +140,24 @@ impl Workers {
         self.store.remove(&store_keys::events(id)).await?;
         self.publish_and_wait(store_keys::MESSAGES, NotificationContent::SessionEnded { session: id.to_owned() })
             .await?;
+        self.server.end_tasks_of_session(id);
         Ok(true)
+    }
+
+    /// Ends the tasks here of sessions that this process no longer serves and that have ended since.
+    pub(in crate::transport::http_server) fn end_lost_tasks(self: &Arc<Self>) {
+        let left = std::mem::take(&mut *self.left.lock());
+        for id in self.server.sessions_with_tasks(&left) {
+            let this = Arc::clone(self);
+            self.runtime.spawn(Box::pin(async move {
+                let _permit = this.of_sweeps.acquire().await;
+                match this.store.get(&store_keys::session(&id)).await {
+                    Ok(None) => this.server.end_tasks_of_session(&id),
+                    // Looked up again with the next sweep, also if the store fails.
+                    _ => drop(this.left.lock().insert(id)),
+                }
+            }));
+        }
     }
 }
 
@@ -197,6 +217,7 @@ impl SharedSession {
         }
         let shared = Arc::clone(self);
         self.workers.runtime.spawn(Box::pin(async move {
+            let _permit = shared.workers.of_sweeps.acquire().await;
             let mut text = shared.record.lock().await;
             if let Err(error) = shared.change(&mut text, |_| {}).await {
                 tracing::debug!(target: "trunkline::server::session", %error, "could not renew a session");
@@ -208,9 +229,14 @@ impl SharedSession {
         &self.id
     }
 
-    /// Whether the session is still in the store, as far as is known.
-    pub(in crate::transport::http_server) async fn is_kept(&self) -> bool {
-        !matches!(self.workers.store.get(&store_keys::session(&self.id)).await, Ok(None))
+    /// The workers that share it.
+    pub(in crate::transport::http_server) fn workers(&self) -> Weak<Workers> {
+        Arc::downgrade(&self.workers)
+    }
+
+    /// Called when this process no longer serves the session, which may live on.
+    pub(in crate::transport::http_server) fn left(&self) {
+        self.workers.left.lock().insert(Arc::clone(&self.id));
     }
 
     /// Applies changes made since the record was read. Returns `false` if the session has ended.
