@@ -83,6 +83,23 @@ impl ActiveRequest {
         self.transmit(transmission, on_response, &sent).inspect_err(|_| self.cancellation.forget(hook))
     }
 
+    /// Cancels a client request that is no longer needed, and notifies the client.
+    pub(super) fn withdraw(&self, request: &RequestState, reason: &str) {
+        match request {
+            RequestState::Sent(id) => {
+                let error = ClientRequestError::Cancelled;
+                self.connection.cancel_client_request(id, reason, Some(&*self.reply), error);
+            }
+            RequestState::OfTask(key) => {
+                if let Some(task) = self.task() {
+                    task.withdraw(key, reason);
+                }
+            }
+            RequestState::ByTask(cancel) => cancel(reason),
+            RequestState::Answered => {}
+        }
+    }
+
     /// The start of a client request, for telemetry.
     pub(super) fn client_request_start(&self, method: &str, params: Option<&RawJson>) -> OperationStart {
         let facts = NetworkFacts {

@@ -331,22 +331,7 @@ impl CallBackend for PendingCall {
     }
 
     fn cancel_client_request(&self, request: &PendingClientRequest, reason: &str) {
-        let context = &self.context;
-        match &request.0 {
-            RequestState::Sent(id) => context.connection.cancel_client_request(
-                id,
-                reason,
-                Some(&*context.reply),
-                ClientRequestError::Cancelled,
-            ),
-            RequestState::OfTask(key) => {
-                if let Some(task) = context.task() {
-                    task.withdraw(key);
-                }
-            }
-            RequestState::ByTask(cancel) => cancel(reason),
-            RequestState::Answered => {}
-        }
+        self.context.withdraw(&request.0, reason);
     }
 
     fn proceed(

@@ -10,7 +10,7 @@ use crate::{
     engine::{RequestTimeout, later},
     protocol::RpcError,
     server::{
-        handlers::{Answer, ClientRequestError, InputKind, InputRequest},
+        handlers::{Answer, ClientRequestError, InputKind, InputRequest, RequestState},
         request::active_request::ActiveRequest,
     },
     sync::Mutex,
@@ -18,7 +18,7 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap},
     sync::{Arc, Weak},
     time::{Duration, Instant},
 };
@@ -34,7 +34,12 @@ pub(super) struct Fetches(Mutex<FetchTable>);
 struct FetchTable {
     next: u64,
     pending: BTreeMap<u64, Weak<ActiveRequest>>,
+    /// The client requests of tasks elsewhere, by task and key; `None` while they are being sent.
+    sent: HashMap<(String, String), Option<SentRequest>>,
 }
+
+/// A client request and the request for a result on whose stream it was sent.
+type SentRequest = (Weak<ActiveRequest>, RequestState);
 
 /// A pending request for the result of a task elsewhere.
 pub(super) struct Fetch {
@@ -115,7 +120,17 @@ impl StoredTasks {
                 let forwarded = ForwardedRequest { fetch, of, kind, params, timeout, max };
                 if this.send(&worker, &TaskMessage::Send(forwarded)).await.is_err() {
                     task.not_sent_by(&worker, Some(&key));
+                    continue;
                 }
+                let (stored, sender) = (Arc::downgrade(&this), Sender::Worker(worker.clone()));
+                let (to, of) = (worker.clone(), (task.id().to_owned(), key.clone()));
+                let cancel = move |reason: &str| {
+                    if let Some(stored) = stored.upgrade() {
+                        let ((task, key), reason) = (of, reason.to_owned());
+                        stored.send_within(to, TaskMessage::Withdraw { task, key, reason }, timeout);
+                    }
+                };
+                task.sent(&key, &sender, Box::new(cancel));
             }
             let (this, task) = (Arc::downgrade(&this), Arc::downgrade(&task));
             watch_sender(this, task, worker).await;
@@ -126,7 +141,12 @@ impl StoredTasks {
     /// result.
     pub(super) fn send_here(self: &Arc<Self>, forwarded: ForwardedRequest) {
         let ForwardedRequest { fetch, of, kind, params, timeout, max } = forwarded;
-        let context = self.fetches().0.lock().pending.get(&fetch).and_then(Weak::upgrade);
+        let name = (of.task.clone(), of.key.clone());
+        let context = {
+            let mut table = self.fetches().0.lock();
+            table.sent.insert(name.clone(), None);
+            table.pending.get(&fetch).and_then(Weak::upgrade)
+        };
         let stored = Arc::downgrade(self);
         let pass_on = move |answer| {
             if let Some(stored) = stored.upgrade() {
@@ -136,7 +156,8 @@ impl StoredTasks {
         let sent = match context.filter(|context| context.can_ask()) {
             Some(context) => {
                 let (timeout, request) = (RequestTimeout { timeout, max }, InputRequest { kind, params });
-                context.send_input_request(timeout, &request, Box::new(pass_on.clone())).map(drop)
+                let sent = context.send_input_request(timeout, &request, Box::new(pass_on.clone()));
+                sent.map(|sent| self.sent_here(&name, &context, sent))
             }
             None => Err(ClientRequestError::NotReachable),
         };
@@ -145,9 +166,37 @@ impl StoredTasks {
         }
     }
 
+    /// Called when a client request was sent here. Cancels it if it was withdrawn meanwhile.
+    fn sent_here(&self, name: &(String, String), context: &Arc<ActiveRequest>, sent: RequestState) {
+        {
+            let mut table = self.fetches().0.lock();
+            if let Some(entry) = table.sent.get_mut(name) {
+                *entry = Some((Arc::downgrade(context), sent));
+                return;
+            }
+        }
+        context.withdraw(&sent, "it was withdrawn");
+    }
+
+    /// Cancels a client request of a task elsewhere that was sent here.
+    pub(super) fn withdraw_here(&self, task: String, key: String, reason: &str) {
+        let sent = self.fetches().0.lock().sent.remove(&(task, key)).flatten();
+        if let Some((context, sent)) = sent
+            && let Some(context) = context.upgrade()
+        {
+            context.withdraw(&sent, reason);
+        }
+    }
+
     /// Passes a client's answer to the worker of the task, which waits for it at most this long.
     fn pass_on(self: Arc<Self>, of: RequestOfTask, answer: Result<Value, ClientRequestError>, limit: Duration) {
         let RequestOfTask { task, key, worker } = of;
+        let name = (task, key);
+        // The task has withdrawn it.
+        if self.fetches().0.lock().sent.remove(&name).is_none() {
+            return;
+        }
+        let (task, key) = name;
         let answer = match answer {
             Ok(value) => Answer::Given(value),
             Err(ClientRequestError::Refused(error)) => Answer::Refused(error),

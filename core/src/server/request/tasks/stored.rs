@@ -80,6 +80,12 @@ pub(super) enum TaskMessage {
         key: String,
         answer: Answer,
     },
+    /// To that worker: the task no longer needs it.
+    Withdraw {
+        task: String,
+        key: String,
+        reason: String,
+    },
     /// The worker cannot send it, or its stream was lost.
     NotSent {
         task: String,
@@ -327,6 +333,7 @@ impl StoredTasks {
         };
         match message {
             TaskMessage::Send(request) => this.send_here(request),
+            TaskMessage::Withdraw { task, key, reason } => this.withdraw_here(task, key, &reason),
             TaskMessage::Cancel { task } => {
                 if let Some(task) = local.get(&task) {
                     task.cancel("the client cancelled the task");

@@ -3,13 +3,14 @@
 use super::tests::{EXACT, exact};
 use crate::{
     protocol::{
-        Revision,
+        RawJson, Revision,
         extension::TASKS,
         model::{ElicitParams, Field, FormSchema},
     },
+    race,
     runtime::Runtime as _,
     server::{
-        Context, Server, ServerOptions, TaskSupport, Tool,
+        Call, ClientRequest, Context, Server, ServerOptions, TaskSupport, Tool, ToolDefinition,
         session::Origin,
         tests::{LISTENER, Peer, TestRuntime, accept, modern, server, text_of},
     },
@@ -19,6 +20,7 @@ use crate::{
 };
 use serde_json::{Value, json};
 use std::{
+    future::pending,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -74,6 +76,7 @@ impl Shared {
             .add_tool(Tool::new("ask", "Asks", ask).task(TaskSupport::Required))
             .add_tool(Tool::new("wrong", "Fails", wrong).task(TaskSupport::Required))
             .add_tool(exact())
+            .add_tool(brief(&gate))
             .build();
         Worker { server, gate, runs }
     }
@@ -86,6 +89,28 @@ impl Shared {
         killed["worker"] = "killed".into();
         self.kept.put(&key, &killed.to_string(), 60 * SECOND).await.unwrap();
     }
+}
+
+/// A tool whose task asks, and withdraws its question when the gate opens.
+fn brief(gate: &Arc<Semaphore>) -> ToolDefinition {
+    let gate = Arc::clone(gate);
+    let run = move |call: Call| {
+        let gate = Arc::clone(&gate);
+        tokio::spawn(async move {
+            let form = ElicitParams::form("Who?", FormSchema::new().required("name", Field::text()));
+            let params = RawJson::from_value(&form).unwrap();
+            let (method, key, timeout) = ("elicitation/create", Some("name"), 600 * SECOND);
+            let question = ClientRequest { method, key, params: Some(&params), timeout, max: timeout };
+            let asked = call.info().ask(question, |_| {}).unwrap();
+            let withdraw = async {
+                gate.acquire().await.unwrap().forget();
+                call.info().cancel_client_request(&asked, "no longer needed");
+                pending().await
+            };
+            let _: Option<()> = race::unless(call.info().cancelled(), withdraw).await;
+        });
+    };
+    ToolDefinition::new(json!({"name": "brief"}), run).task(TaskSupport::Required)
 }
 
 struct Worker {
@@ -615,6 +640,34 @@ async fn tsk_19_an_answer_at_another_worker_outlasts_a_failure_of_the_store() {
     store.store.set_away(false);
     assert!(text_of(&alice.ask("tasks/result", named).await).contains("Ada"));
     assert!(!is_asked(&alice).await, "asked once");
+}
+
+#[tokio::test(start_paused = true)]
+async fn can_01_a_question_that_its_task_withdraws_is_cancelled_wherever_it_was_sent() {
+    let store = Shared::new();
+    let (one, other) = (store.worker(), store.worker());
+    let (alice, elsewhere) = (one.session("alice").await, other.session("alice").await);
+    for peer in [&alice, &elsewhere] {
+        for is_withdrawn in [true, false] {
+            let named = json!({"taskId": start_in_session(&alice, "brief").await});
+            let result = peer.request("tasks/result", named.clone());
+            let question = peer.received("elicitation/create").await;
+            let reason = if is_withdrawn { "no longer needed" } else { "the task is over" };
+            if is_withdrawn {
+                one.gate.add_permits(1);
+            } else {
+                alice.request("tasks/cancel", named.clone());
+            }
+            let cancelled = peer.received("notifications/cancelled").await;
+            assert_eq!(cancelled["params"], json!({"requestId": question["id"], "reason": reason}));
+            if is_withdrawn {
+                assert_eq!(alice.ask("tasks/get", named.clone()).await["result"]["status"], "working");
+                alice.request("tasks/cancel", named);
+            }
+            assert_eq!(peer.answer(result).await["error"]["code"], -32600);
+            assert!(!is_asked(peer).await, "it is not sent again");
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]

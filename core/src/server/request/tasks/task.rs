@@ -87,10 +87,15 @@ struct OpenInputRequest {
     on_response: Box<dyn FnOnce(Result<Value, ClientRequestError>) + Send>,
     /// In the legacy era: who has sent it.
     sender: Option<Sender>,
+    /// Cancels it at the client.
+    cancel: Option<CancelSent>,
 }
 
+/// Cancels a client request that was sent, given the reason.
+pub(super) type CancelSent = Box<dyn FnOnce(&str) + Send>;
+
 /// Who has sent a client request.
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub(super) enum Sender {
     /// A request for the result in this process.
     Here,
@@ -101,6 +106,19 @@ pub(super) enum Sender {
 impl OpenInputRequest {
     fn is_sent_by(&self, worker: &str) -> bool {
         matches!(&self.sender, Some(Sender::Worker(sender)) if sender == worker)
+    }
+
+    /// It has to be sent again.
+    fn is_lost(&mut self) {
+        (self.sender, self.cancel) = (None, None);
+    }
+
+    /// Ends it without an answer of the client.
+    fn give_up(self, error: ClientRequestError, reason: &str) {
+        if let Some(cancel) = self.cancel {
+            cancel(reason);
+        }
+        (self.on_response)(Err(error));
     }
 }
 
@@ -333,7 +351,7 @@ impl Task {
             std::mem::take(&mut state.open_requests)
         };
         for open in open_requests.into_values() {
-            (open.on_response)(Err(ClientRequestError::Cancelled));
+            open.give_up(ClientRequestError::Cancelled, "the task is over");
         }
         match announced_later {
             true => self.write_down(),
@@ -425,7 +443,8 @@ impl Task {
             if self.is_of_session() {
                 self.relate(&mut request.params);
             }
-            state.open_requests.insert(key.clone(), OpenInputRequest { request, timeout, on_response, sender: None });
+            let open = OpenInputRequest { request, timeout, on_response, sender: None, cancel: None };
+            state.open_requests.insert(key.clone(), open);
             state.requests_changed(self.runtime.unix_time());
             key
         };
@@ -442,7 +461,7 @@ impl Task {
         self.runtime.spawn(Box::pin(async move {
             runtime.sleep_until(until).await;
             if let Some(task) = task.upgrade() {
-                task.answered(&key, Err(ClientRequestError::Timeout));
+                task.give_up(&key, ClientRequestError::Timeout, "timed out");
             }
         }));
     }
@@ -460,10 +479,34 @@ impl Task {
             let task = Arc::clone(self);
             let name = key.clone();
             let on_response = Box::new(move |answer| task.answered_or_unsent(&name, answer));
-            if let Err(error) = context.send_input_request(timeout, &request, on_response) {
-                self.answered_or_unsent(&key, Err(error));
+            match context.send_input_request(timeout, &request, on_response) {
+                Ok(sent) => {
+                    let context = Arc::downgrade(&context);
+                    let cancel = move |reason: &str| {
+                        if let Some(context) = context.upgrade() {
+                            context.withdraw(&sent, reason);
+                        }
+                    };
+                    self.sent(&key, &Sender::Here, Box::new(cancel));
+                }
+                Err(error) => self.answered_or_unsent(&key, Err(error)),
             }
         }
+    }
+
+    /// Called when a client request was sent. Cancels it if it was withdrawn meanwhile.
+    pub(super) fn sent(&self, key: &str, sender: &Sender, cancel: CancelSent) {
+        {
+            let mut state = self.state.lock();
+            if let Some(open) = state.open_requests.get_mut(key) {
+                // Otherwise, it is lost already, and somebody else sends it.
+                if open.sender.as_ref() == Some(sender) {
+                    open.cancel = Some(cancel);
+                }
+                return;
+            }
+        }
+        cancel("it was withdrawn");
     }
 
     /// The client requests that nobody has sent yet, for another worker.
@@ -481,7 +524,7 @@ impl Task {
     pub(super) fn not_sent_by(self: &Arc<Self>, worker: &str, key: Option<&str>) {
         for (name, open) in &mut self.state.lock().open_requests {
             if open.is_sent_by(worker) && key.is_none_or(|key| key == name) {
-                open.sender = None;
+                open.is_lost();
             }
         }
         self.send_open_requests();
@@ -492,7 +535,7 @@ impl Task {
         match answer {
             Err(ClientRequestError::Cancelled | ClientRequestError::Closed | ClientRequestError::NotReachable) => {
                 if let Some(open) = self.state.lock().open_requests.get_mut(key) {
-                    open.sender = None;
+                    open.is_lost();
                 }
                 self.send_open_requests();
             }
@@ -500,16 +543,30 @@ impl Task {
         }
     }
 
-    /// Completes a client request. After the last one, the task continues.
-    fn answered(self: &Arc<Self>, key: &str, answer: Result<Value, ClientRequestError>) {
+    /// Completes a client request.
+    fn answered(&self, key: &str, answer: Result<Value, ClientRequestError>) {
+        if let Some(open) = self.take_open(key) {
+            (open.on_response)(answer);
+        }
+    }
+
+    /// Completes a client request without an answer, and cancels it at the client.
+    fn give_up(&self, key: &str, error: ClientRequestError, reason: &str) {
+        if let Some(open) = self.take_open(key) {
+            open.give_up(error, reason);
+        }
+    }
+
+    /// Removes an open client request. After the last one, the task continues.
+    fn take_open(&self, key: &str) -> Option<OpenInputRequest> {
         let open = {
             let mut state = self.state.lock();
-            let Some(open) = state.open_requests.shift_remove(key) else { return };
+            let open = state.open_requests.shift_remove(key)?;
             state.requests_changed(self.runtime.unix_time());
             open
         };
         self.notify();
-        (open.on_response)(answer);
+        Some(open)
     }
 
     /// Processes the responses of `tasks/update`. Keys that are not open are ignored (TKX-18), and
@@ -529,8 +586,8 @@ impl Task {
     }
 
     /// Withdraws a request that the handler no longer waits for.
-    pub(in crate::server) fn withdraw(self: &Arc<Self>, key: &str) {
-        self.answered(key, Err(ClientRequestError::Cancelled));
+    pub(in crate::server) fn withdraw(&self, key: &str, reason: &str) {
+        self.give_up(key, ClientRequestError::Cancelled, reason);
     }
 
     /// Returns whether the task was created in a legacy session.
