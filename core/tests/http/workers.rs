@@ -63,6 +63,13 @@ fn last_id(stream: &Stream) -> String {
     stream.text().lines().filter_map(|line| line.strip_prefix("id: ")).next_back().expect("no id").to_owned()
 }
 
+/// The last message with data.
+fn last_message(stream: &Stream) -> Value {
+    let text = stream.text();
+    let data = text.lines().filter_map(|line| line.strip_prefix("data: {")).next_back().expect("no message");
+    serde_json::from_str(&format!("{{{data}")).unwrap()
+}
+
 #[tokio::test]
 async fn a_session_is_served_by_every_process_until_one_ends_it() {
     let [a, b, c] = workers().await;
@@ -436,9 +443,7 @@ async fn what_a_client_answers_and_cancels_at_any_process_reaches_its_call() {
     for (fixture, number) in [(&a, 1), (&b, 2)] {
         let mut stream = call_at(fixture, number, "ask", json!({})).await;
         stream.until("elicitation/create").await;
-        let text = stream.text();
-        let data = text.lines().filter_map(|line| line.strip_prefix("data: {")).next_back().unwrap();
-        let asked: Value = serde_json::from_str(&format!("{{{data}")).unwrap();
+        let asked = last_message(&stream);
         calls.push((stream, asked["id"].clone(), format!("word {number}")));
     }
     assert_ne!(calls[0].1, calls[1].1, "RPC-05");
@@ -459,6 +464,39 @@ async fn what_a_client_answers_and_cancels_at_any_process_reaches_its_call() {
     assert_eq!(b.post(&[("Mcp-Session-Id", &id)], &cancel).await.status, 202);
     assert_eq!(cancelled.finish().await.events().len(), 0);
     eventually("it still runs", || a.ends.dropped.load(std::sync::atomic::Ordering::SeqCst) == 1).await;
+}
+
+/// A process that could not renew its lease while the store was away seems dead until it does.
+#[tokio::test]
+async fn an_answer_for_a_process_that_seems_dead_is_not_accepted() {
+    let store = store();
+    let faulty = FaultyStore::new(Arc::clone(&store));
+    let (a, b) = (worker(&(Arc::clone(&faulty) as Arc<dyn Store>)).await, worker(&store).await);
+    let ask = async |ctx: Context| {
+        let question = ElicitParams::form("Which word?", FormSchema::new().required("word", Field::text()));
+        Ok::<_, ToolError>(json!(ctx.elicit(question).await?.content).to_string())
+    };
+    a.server.add_tool(Tool::new("ask", "Asks.", ask)).unwrap();
+    let mut open = initialize("2025-11-25");
+    open["params"]["capabilities"] = json!({"elicitation": {}});
+    let id = a.post(&[], &open).await.header("mcp-session-id").unwrap().to_owned();
+    let call = request("tools/call", json!({"name": "ask", "arguments": {}}));
+    let called = a.ask("POST").json(&call).header("Mcp-Session-Id", &id).header("Connection", "close");
+    let mut stream = called.start().await;
+    stream.until("elicitation/create").await;
+    let asked = last_message(&stream);
+    let lease = format!("v1/worker/{}", asked["id"].as_str().unwrap().split_once('-').unwrap().0);
+    let result = json!({"action": "accept", "content": {"word": "yes"}});
+    let answer = json!({"jsonrpc": "2.0", "id": asked["id"], "result": result});
+    faulty.set_away(true);
+    store.remove(&lease).await.unwrap();
+    let refused = b.post(&[("Mcp-Session-Id", &id)], &answer).await;
+    assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")), "{refused:?}");
+    faulty.set_away(false);
+    store.put(&lease, "1", Duration::from_secs(8)).await.unwrap();
+    assert_eq!(b.post(&[("Mcp-Session-Id", &id)], &answer).await.status, 202);
+    let events = stream.finish().await.events();
+    assert_eq!(events.last().unwrap()["result"]["content"][0]["text"], r#"{"word":"yes"}"#, "{events:?}");
 }
 
 /// Where the task runs, where its result is asked for, and where the answer comes in differ.
@@ -482,9 +520,7 @@ async fn tsk_19_a_task_asks_on_the_stream_of_a_request_for_its_result_at_any_pro
     let fetch = b.ask("POST").json(&body).header("Mcp-Session-Id", &id).header("Connection", "close");
     let mut stream = fetch.start().await;
     stream.until("elicitation/create").await;
-    let text = stream.text();
-    let data = text.lines().filter_map(|line| line.strip_prefix("data: {")).next_back().unwrap();
-    let asked: Value = serde_json::from_str(&format!("{{{data}")).unwrap();
+    let asked = last_message(&stream);
     let result = json!({"action": "accept", "content": {"word": "yes"}});
     let answer = json!({"jsonrpc": "2.0", "id": asked["id"], "result": result});
     assert_eq!(c.post(&[("Mcp-Session-Id", &id)], &answer).await.status, 202);
@@ -636,9 +672,7 @@ async fn a_call_whose_process_died_fails_with_a_typed_error_at_another() {
     for _ in 0..2 {
         let mut resumed = b.stream_of(&id, Some(&last)).await;
         resumed.until("\r\n0\r\n\r\n").await;
-        let text = resumed.text();
-        let data = text.lines().filter_map(|line| line.strip_prefix("data: {")).next_back().unwrap();
-        let answer: Value = serde_json::from_str(&format!("{{{data}")).unwrap();
+        let answer = last_message(&resumed);
         assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(5), &json!(-32603)), "{answer}");
         assert_eq!(answer["error"]["data"]["reason"], "interrupted");
     }

@@ -257,11 +257,13 @@ impl EndpointState {
         };
         let routed = match &session.shared {
             Some(shared) => shared.route(&post.frame).await,
-            None => Ok(()),
+            None => Ok(true),
         };
         // Even if the store is unavailable, this process does its part.
         let response = self.exchange(Arc::clone(&session.connection), kind, None, post).await?;
-        routed.map_err(unavailable)?;
+        if !routed.map_err(unavailable)? {
+            return Err(Rejection::busy(None, "the process that sent the request does not respond"));
+        }
         if let Some(shared) = &session.shared
             && !shared.save(&session.connection).await.map_err(unavailable)?
         {

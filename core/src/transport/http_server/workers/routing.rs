@@ -28,33 +28,36 @@ enum Concerned {
 }
 
 impl SharedSession {
-    /// Forwards the messages of a frame to the other processes that they concern.
+    /// Forwards the messages of a frame to the other processes that they concern. Returns `false`
+    /// if a response was not forwarded, because its process seems dead. It may only have lost its
+    /// lease while the store was unavailable, so the client should send the response again.
     ///
     /// # Errors
     /// If the store fails. The client can then send them again.
-    pub(in crate::transport::http_server) async fn route(&self, frame: &Frame) -> Result<(), StoreError> {
+    pub(in crate::transport::http_server) async fn route(&self, frame: &Frame) -> Result<bool, StoreError> {
         let messages = match frame {
             Frame::Single(message) => slice::from_ref(message),
             Frame::Batch(messages) => messages,
         };
+        let mut is_forwarded = true;
         for message in messages.iter().flatten() {
             let concerned = concerned(message);
             if concerned == Concerned::Nobody || concerned == Concerned::Worker(self.workers.number) {
                 continue;
             }
             let Some(text) = encoded(message) else { continue };
-            let message = String::from_utf8_lossy(&text).into_owned();
-            let content = NotificationContent::FromClient { session: self.id.to_string(), message };
+            let text = String::from_utf8_lossy(&text).into_owned();
+            let content = NotificationContent::FromClient { session: self.id.to_string(), message: text };
             match concerned {
                 // Clients may invent numbers, and nobody reads the log of a process that is gone.
                 Concerned::Worker(number) if self.workers.lives(number).await => {
                     self.workers.send_to(number, content).await?;
                 }
-                Concerned::Worker(_) => {}
+                Concerned::Worker(_) => is_forwarded &= !matches!(message, Message::Response(_)),
                 _ => drop(self.workers.publish_and_wait(store_keys::MESSAGES, content).await?),
             }
         }
-        Ok(())
+        Ok(is_forwarded)
     }
 }
 
