@@ -89,10 +89,12 @@ struct CancellationOf {
     request_id: Value,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ProgressOf {
     progress_token: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    progress: Option<Value>,
 }
 
 /// The process that created a request to a client.
@@ -110,11 +112,15 @@ fn encoded(message: &Message) -> Option<Bytes> {
             if text.len() <= MAX_NOTIFICATION {
                 return Some(text);
             }
-            // Of a cancellation, only the reason can be that long, and the handler can do without.
-            let essential = params.as_ref()?.parse::<CancellationOf>().ok()?;
-            let essential = serde_json::to_vec(&essential).ok()?;
-            let text = envelope::encode_notification(method, Some(&essential));
-            (&**method == method::CANCELLED && text.len() <= MAX_NOTIFICATION).then_some(text)
+            // The reason or message can be that long, and the handler can do without.
+            let params = params.as_ref()?;
+            let essential = match &**method {
+                method::CANCELLED => serde_json::to_vec(&params.parse::<CancellationOf>().ok()?),
+                method::PROGRESS => serde_json::to_vec(&params.parse::<ProgressOf>().ok()?),
+                _ => return None,
+            };
+            let text = envelope::encode_notification(method, Some(&essential.ok()?));
+            (text.len() <= MAX_NOTIFICATION).then_some(text)
         }
         Message::Response(Response { id, outcome }) => {
             let id = id.as_ref()?;
@@ -173,7 +179,11 @@ mod tests {
         let cancelled = message(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#);
         assert_eq!(sent(method::CANCELLED, format!(r#"{{"requestId":7,"reason":"{long}"}}"#)), Some(cancelled));
         assert_eq!(sent(method::CANCELLED, format!(r#"{{"requestId":"{long}"}}"#)), None);
-        assert_eq!(sent(method::PROGRESS, format!(r#"{{"progressToken":"1-1","message":"{long}"}}"#)), None);
+        let progress = r#""progressToken":"1-1","progress":0.5"#;
+        let plain = format!(r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{{progress}}}}}"#);
+        let long_message = format!(r#"{{"total":2,"message":"{long}",{progress}}}"#);
+        assert_eq!(sent(method::PROGRESS, long_message), Some(message(&plain)));
+        assert_eq!(sent(method::PROGRESS, format!(r#"{{"progressToken":"{long}"}}"#)), None);
         assert_eq!(sent(method::TASKS_STATUS, format!(r#"{{"taskId":"1","statusMessage":"{long}"}}"#)), None);
     }
 
