@@ -132,8 +132,11 @@ impl StoredTasks {
                 };
                 task.sent(&key, &sender, Box::new(cancel));
             }
-            let (this, task) = (Arc::downgrade(&this), Arc::downgrade(&task));
-            watch_sender(this, task, worker).await;
+            if task.begin_watching(&worker) {
+                let (stored, watched) = (Arc::downgrade(&this), Arc::downgrade(&task));
+                drop((this, task));
+                watch_sender(stored, watched, worker).await;
+            }
         }));
     }
 
@@ -229,11 +232,11 @@ async fn watch_sender(stored: Weak<StoredTasks>, task: Weak<Task>, worker: Strin
         let Some(runtime) = stored.upgrade().map(|stored| Arc::clone(stored.runtime())) else { return };
         runtime.sleep_until(later(runtime.now(), RENEWAL)).await;
         let (Some(stored), Some(task)) = (stored.upgrade(), task.upgrade()) else { return };
-        if !task.is_sent_by(&worker) {
+        if !task.keeps_watching(&worker) {
             return;
         }
         if matches!(stored.lives(&worker).await, Ok(false)) {
-            return task.not_sent_by(&worker, None);
+            task.not_sent_by(&worker, None);
         }
     }
 }

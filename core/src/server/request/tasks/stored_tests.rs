@@ -642,6 +642,30 @@ async fn tsk_19_an_answer_at_another_worker_outlasts_a_failure_of_the_store() {
     assert!(!is_asked(&alice).await, "asked once");
 }
 
+/// However often a client opens and cancels a request for the result there.
+#[tokio::test(start_paused = true)]
+async fn a_worker_that_was_given_a_question_is_watched_once() {
+    let store = Shared::new();
+    let (one, other) = (store.worker(), store.worker());
+    let (alice, elsewhere) = (one.session("alice").await, other.session("alice").await);
+    let named = json!({"taskId": start_in_session(&alice, "ask").await});
+    let calls = async || {
+        let before = store.store.calls();
+        tokio::time::sleep(60 * SECOND).await;
+        store.store.calls() - before
+    };
+    let mut result = elsewhere.request("tasks/result", named.clone());
+    elsewhere.received("elicitation/create").await;
+    let of_one = calls().await;
+    for _ in 0..20 {
+        elsewhere.send(json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": result}}));
+        result = elsewhere.request("tasks/result", named.clone());
+        elsewhere.received("elicitation/create").await;
+    }
+    let of_many = calls().await;
+    assert!(of_many < of_one + 20, "{of_one} store calls a minute became {of_many}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn can_01_a_question_that_its_task_withdraws_is_cancelled_wherever_it_was_sent() {
     let store = Shared::new();

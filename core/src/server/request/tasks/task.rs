@@ -78,6 +78,8 @@ struct TaskState {
     used: BTreeSet<String>,
     /// Pending requests for the result (TSK-20).
     fetchers: Vec<Fetcher>,
+    /// The other workers that are watched because they have sent client requests.
+    watched: BTreeSet<String>,
 }
 
 /// A client request of the task.
@@ -186,6 +188,7 @@ impl Task {
             open_requests: IndexMap::new(),
             used: BTreeSet::new(),
             fetchers: Vec::new(),
+            watched: BTreeSet::new(),
         };
         let (handed_over, on_change) = (AtomicBool::new(false), OnceLock::new());
         Arc::new(Self { facts, server, runtime, handed_over, on_change, state: Mutex::new(state) })
@@ -514,9 +517,20 @@ impl Task {
         self.state.lock().take_unsent(sender)
     }
 
-    /// Returns whether another worker has sent an open client request.
-    pub(super) fn is_sent_by(&self, worker: &str) -> bool {
-        self.state.lock().open_requests.values().any(|open| open.is_sent_by(worker))
+    /// Returns whether another worker is not watched yet, and has to be from now on.
+    pub(super) fn begin_watching(&self, worker: &str) -> bool {
+        self.state.lock().watched.insert(worker.to_owned())
+    }
+
+    /// Returns whether another worker has sent an open client request. If not, it is no longer
+    /// watched.
+    pub(super) fn keeps_watching(&self, worker: &str) -> bool {
+        let mut state = self.state.lock();
+        let is_sender = state.open_requests.values().any(|open| open.is_sent_by(worker));
+        if !is_sender {
+            state.watched.remove(worker);
+        }
+        is_sender
     }
 
     /// The open client request with this key, or any, that another worker should have sent is sent
