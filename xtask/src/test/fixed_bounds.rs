@@ -36,6 +36,10 @@ const ROWS: [(&str, &[Constant]); 36] = [
     ("concurrent requests on an HTTP/2 connection", &[("http_listener.rs", "MAX_STREAMS")]),
     ("unread responses of an HTTP/2 connection", &[("unread.rs", "MAX_UNREAD")]),
     ("a new connection without a request, at the connection limit", &[("connection_limits.rs", "FIRST_REQUEST")]),
+    (
+        "a client that reads nothing of what is sent to it, at the connection limit",
+        &[("connection_limits.rs", "STALLED")],
+    ),
     ("a pause within a body", &[("post_body.rs", "PAUSE")]),
     ("a body above 64 KiB", &[SMALL_BODY, ("post_body.rs", "LEAST"), ("post_body.rs", "WINDOW")]),
     ("a body", &[("post_body.rs", "DEADLINE")]),

@@ -19,6 +19,8 @@ use tokio::{
 
 /// A connection without a request after this time counts as silent.
 const FIRST_REQUEST: Duration = Duration::from_millis(100);
+/// A client that has read nothing for this time, although something is sent to it, gives way.
+pub(super) const STALLED: Duration = Duration::from_secs(5);
 /// File descriptors reserved for the rest of the process: files, children, outgoing connections.
 #[cfg(unix)]
 const SPARE_DESCRIPTORS: u64 = 64;
@@ -44,6 +46,17 @@ struct ConnectionEntry {
     activity: Arc<Activity>,
 }
 
+/// Why a connection can be evicted, the best reason first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Evictable {
+    /// It has never had a request.
+    Silent,
+    /// It has no request.
+    Idle,
+    /// Its client does not read what is sent to it.
+    Stalled,
+}
+
 /// The permit of a connection, released on drop.
 pub(super) struct ConnectionPermit {
     connections: Arc<Connections>,
@@ -65,6 +78,8 @@ pub(super) enum ConnectionLimit {
 pub(super) struct Activity {
     begun: AtomicU64,
     ended: AtomicU64,
+    /// Since when a write has been pending, without any progress.
+    unwritten_since: Mutex<Option<Instant>>,
     /// Whether it closes after its requests anyway.
     closing: AtomicBool,
     evicted: Notify,
@@ -78,19 +93,20 @@ impl Connections {
         Arc::new(Self { table: Mutex::default(), limits })
     }
 
-    /// Acquires a permit. At the total or per-address limit, evicts a connection without a request.
-    /// Its permit is released only when it has ended, because a request may arrive in the meantime.
+    /// Acquires a permit. At the total or per-address limit, evicts a connection without a request,
+    /// or whose client reads nothing. Its permit is released only when it has ended, because a
+    /// request may arrive in the meantime.
     ///
     /// # Errors
     /// If no permit is available yet.
     pub(super) fn enter(self: &Arc<Self>, address: Option<IpAddr>) -> Result<ConnectionPermit, ConnectionLimit> {
         let mut table = self.table.lock();
         if table.addresses.of(address.as_ref()) >= self.limits.each {
-            let evicted = table.evict_idle(|entry| entry.address == address);
+            let evicted = table.evict(|entry| entry.address == address);
             return Err(if evicted { ConnectionLimit::Total } else { ConnectionLimit::PerAddress });
         }
         if !table.addresses.take(address.as_ref(), 1, self.limits) {
-            table.evict_idle(|_| true);
+            table.evict(|_| true);
             return Err(ConnectionLimit::Total);
         }
         table.next += 1;
@@ -102,12 +118,14 @@ impl Connections {
 
 impl ConnectionTable {
     /// Evicts the oldest connection that has never had a request, or else the oldest that currently
-    /// has none. Returns `false` if each has a request, may be about to send its first, or is
-    /// closing already: one that was evicted while a request arrived may take long to answer it.
-    fn evict_idle(&self, among: impl Fn(&ConnectionEntry) -> bool) -> bool {
-        let idle = self.open.iter().filter(|(_, entry)| among(entry) && entry.is_evictable());
-        let evicted = idle.min_by_key(|(number, entry)| (entry.activity.has_begun(), **number));
-        if let Some((_, entry)) = evicted {
+    /// has none, or else the oldest whose client reads nothing. Returns `false` if each other one
+    /// has a request, may be about to send its first, or is closing already: one that was evicted
+    /// while a request arrived may take long to answer it.
+    fn evict(&self, among: impl Fn(&ConnectionEntry) -> bool) -> bool {
+        let mine = self.open.iter().filter(|(_, entry)| among(entry));
+        let evictable = mine.filter_map(|(number, entry)| Some((entry.evictable()?, *number, entry)));
+        let evicted = evictable.min_by_key(|(why, number, _)| (*why, *number));
+        if let Some((_, _, entry)) = evicted {
             entry.activity.evicted.notify_one();
         }
         evicted.is_some()
@@ -120,10 +138,14 @@ impl ConnectionTable {
 }
 
 impl ConnectionEntry {
-    fn is_evictable(&self) -> bool {
+    fn evictable(&self) -> Option<Evictable> {
         let activity = &self.activity;
-        let is_late = || activity.has_begun() || self.since.elapsed() >= FIRST_REQUEST;
-        !activity.closing.load(Ordering::Relaxed) && activity.is_idle() && is_late()
+        let is_late = || self.since.elapsed() >= FIRST_REQUEST;
+        match activity.is_idle() && !activity.closing.load(Ordering::Relaxed) {
+            true if activity.has_begun() => Some(Evictable::Idle),
+            true => is_late().then_some(Evictable::Silent),
+            false => activity.is_stalled().then_some(Evictable::Stalled),
+        }
     }
 }
 
@@ -134,11 +156,16 @@ impl Drop for ConnectionPermit {
 }
 
 impl Activity {
-    /// Marks the start of a request, or of a write that is pending, which ends when the returned
-    /// guard is dropped.
+    /// Marks the start of a request, which ends when the returned guard is dropped.
     pub(super) fn begin(self: &Arc<Self>) -> Active {
         self.begun.fetch_add(1, Ordering::Relaxed);
         Active(Arc::clone(self))
+    }
+
+    /// Marks that a write is pending, until the returned guard is dropped.
+    pub(super) fn begin_write(self: &Arc<Self>) -> Writing {
+        *self.unwritten_since.lock() = Some(Instant::now());
+        Writing(self.begin())
     }
 
     /// Returns whether there has been a request.
@@ -152,12 +179,18 @@ impl Activity {
         self.begun.load(Ordering::Relaxed) == ended
     }
 
+    /// Returns whether the client has read nothing for a while, although a write is pending.
+    pub(super) fn is_stalled(&self) -> bool {
+        self.unwritten_since.lock().is_some_and(|since| since.elapsed() >= STALLED)
+    }
+
     /// A number that changes whenever a request or a pending write starts or ends.
     pub(super) fn changes(&self) -> u64 {
         self.begun.load(Ordering::Relaxed).wrapping_add(self.ended.load(Ordering::Relaxed))
     }
 
-    /// Marks that the connection closes after its requests, so that it is not evicted any more.
+    /// Marks that the connection closes after its requests, so that it is only evicted if its client
+    /// does not read the responses.
     pub(super) fn set_closing(&self) {
         self.closing.store(true, Ordering::Relaxed);
     }
@@ -168,8 +201,17 @@ impl Activity {
     }
 }
 
-/// A request until the connection has taken its response, or a write until it succeeds.
+/// A request until the connection has taken its response, or a pending write.
 pub(super) struct Active(Arc<Activity>);
+
+/// A pending write until some of it succeeds.
+pub(super) struct Writing(Active);
+
+impl Drop for Writing {
+    fn drop(&mut self) {
+        *self.0.0.unwritten_since.lock() = None;
+    }
+}
 
 impl Drop for Active {
     fn drop(&mut self) {

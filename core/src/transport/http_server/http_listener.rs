@@ -190,8 +190,14 @@ impl ConnectionServer {
                 served = connection.as_mut() => break served,
                 () = reached(&mut phases, end), if !stopping => {}
                 () = idle.as_mut() => break Err("it was idle for too long".into()),
-                // Whatever has arrived of a request has been read above, so it is answered first.
-                () = activity.evicted(), if !stopping => {
+                () = activity.evicted() => {
+                    if activity.is_stalled() {
+                        break Err("its client read nothing, and a new connection needed its place".into());
+                    }
+                    if stopping {
+                        continue;
+                    }
+                    // Whatever has arrived of a request has been read above, so it is answered first.
                     if activity.is_idle() {
                         break Err("it was idle, and a new connection needed its place".into());
                     }
@@ -246,7 +252,7 @@ async fn idle(activity: &Activity, longest: Duration) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::connection_limits::STALLED, *};
     use crate::transport::TokioRuntime;
     use bytes::Bytes;
     use http::StatusCode;
@@ -359,7 +365,7 @@ mod tests {
     async fn an_address_at_its_limit_is_refused_while_the_connection_evicted_for_it_is_unread() {
         let address = Some(IpAddr::V4(Ipv4Addr::LOCALHOST));
         let connections = Connections::new(10, 1);
-        let (mut socket, _serving, _stop) = served(large().0, connections.enter(address).ok().unwrap());
+        let (mut socket, serving, _stop) = served(large().0, connections.enter(address).ok().unwrap());
         sleep(Duration::from_secs(1)).await;
         socket.write_all(text(&call_large()).as_bytes()).await.unwrap();
         // It was idle until now, and its request is answered first.
@@ -370,6 +376,32 @@ mod tests {
         let head = String::from_utf8_lossy(&head);
         assert!(head.starts_with("HTTP/1.1 200 OK") && head.contains("connection: close"), "{head}");
         assert_eq!(connections.enter(address).err(), Some(ConnectionLimit::PerAddress));
+        sleep(STALLED).await;
+        assert_eq!(connections.enter(address).err(), Some(ConnectionLimit::Total));
+        serving.await.unwrap();
+    }
+
+    /// Whether its requests are refused or not: without a token, they would hold a place for as long
+    /// as the write timeout.
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_whose_client_reads_nothing_for_seconds_gives_way() {
+        let connections = Connections::new(1, 0);
+        let (mut socket, serving, _stop) = served(large().0, connections.enter(None).ok().unwrap());
+        let refused = "GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(10_000);
+        let (mut reader, mut writer) = tokio::io::split(&mut socket);
+        let sends = writer.write_all(refused.as_bytes());
+        assert!(tokio::time::timeout(STALLED * 4 / 5, sends).await.is_err(), "all were answered");
+        // It reads a little now and then.
+        for _ in 0..10 {
+            assert_eq!(connections.enter(None).err(), Some(ConnectionLimit::Total));
+            reader.read_exact(&mut [0; 16 << 10]).await.unwrap();
+            sleep(STALLED * 4 / 5).await;
+            assert!(!serving.is_finished());
+        }
+        sleep(STALLED).await;
+        assert_eq!(connections.enter(None).err(), Some(ConnectionLimit::Total));
+        tokio::time::timeout(Duration::from_secs(1), serving).await.unwrap().unwrap();
+        assert!(connections.enter(None).is_ok());
     }
 
     /// The rest of a response, of which a client reads little at a time.

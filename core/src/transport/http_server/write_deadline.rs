@@ -1,6 +1,6 @@
 //! A socket with a write timeout.
 
-use super::connection_limits::{Active, Activity};
+use super::connection_limits::{Activity, Writing};
 use std::{
     future::Future,
     io,
@@ -26,7 +26,7 @@ pub(super) struct WriteDeadline<S> {
 
 struct PendingWrite {
     deadline: Pin<Box<Sleep>>,
-    _active: Active,
+    _writing: Writing,
 }
 
 impl<S: Unpin> WriteDeadline<S> {
@@ -42,7 +42,7 @@ impl<S: Unpin> WriteDeadline<S> {
         let timeout = self.timeout;
         let pending = self.pending.get_or_insert_with(|| PendingWrite {
             deadline: Box::pin(tokio::time::sleep(timeout)),
-            _active: self.activity.begin(),
+            _writing: self.activity.begin_write(),
         });
         pending.deadline.as_mut().poll(context).map(|()| {
             let text = format!("the client has read nothing for {} ms", timeout.as_millis());
