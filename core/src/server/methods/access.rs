@@ -132,8 +132,8 @@ pub(in crate::server) fn allowed_resources(context: &Arc<ActiveRequest>, uris: B
     if hooks.is_empty() {
         return AllowedResources::Known(allowed);
     }
-    let context = Arc::clone(context);
-    AllowedResources::Undecided(Box::pin(async move {
+    let (context, request) = (Arc::clone(context), Arc::clone(context));
+    let decision = Box::pin(async move {
         for some in hooks.chunks(ASKED_AT_ONCE).take_while(|_| context.is_wanted()) {
             let decisions = some.iter().map(|(uri, hook)| decision(&context, Arc::clone(hook), uri.clone())).collect();
             let Ok(decisions) = race::all(decisions).await;
@@ -141,7 +141,8 @@ pub(in crate::server) fn allowed_resources(context: &Arc<ActiveRequest>, uris: B
             allowed.extend(shown.map(|((uri, _), _)| uri.clone()));
         }
         allowed
-    }))
+    });
+    AllowedResources::Undecided(request, decision)
 }
 
 /// Calls a hook. A failure is logged and counts as `false`.

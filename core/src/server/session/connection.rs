@@ -384,16 +384,24 @@ impl Connection {
             return self.subscribe(started);
         }
         let request = self.dispatch.activate(self, started);
-        self.requests.running.lock().insert(key, (Arc::clone(&request), self.server.load().running_call()));
+        let runs = self.run(key, &request);
         drop(waits);
-        // A queued call may have been cancelled just before it became visible here.
-        if self.closed.load(Ordering::Acquire) || !self.conversation.lock().is_open(key) {
-            if self.requests.running.lock().remove(&key).is_some() {
-                request.cancel("");
-            }
-            return;
+        if runs {
+            request.serve();
         }
-        request.serve();
+    }
+
+    /// Registers a call as running. Returns `false` if it has been cancelled.
+    fn run(&self, key: CallKey, request: &Arc<dyn ServedRequest>) -> bool {
+        self.requests.running.lock().insert(key, (Arc::clone(request), self.server.load().running_call()));
+        // A queued call may have been cancelled just before it became visible here.
+        if !self.is_closed() && self.conversation.lock().is_open(key) {
+            return true;
+        }
+        if self.requests.running.lock().remove(&key).is_some() {
+            request.cancel("");
+        }
+        false
     }
 
     /// Adds the session to the load, if there is one.
@@ -422,11 +430,18 @@ impl Connection {
         }
         match self.dispatch.allowed_resources(self, started.clone(), filter.resources().clone()) {
             AllowedResources::Known(allowed) => self.open_subscription(started, filter.with_resources(&allowed)),
-            AllowedResources::Undecided(decision) => {
+            AllowedResources::Undecided(request, decision) => {
+                let key = started.call.key;
+                if !self.run(key, &request) {
+                    return;
+                }
                 let connection = Arc::clone(self);
                 self.setup.runtime.spawn(Box::pin(async move {
                     let allowed = decision.await;
-                    connection.open_subscription(started, filter.with_resources(&allowed));
+                    // Otherwise it was cancelled, which has ended it.
+                    if connection.requests.running.lock().remove(&key).is_some() {
+                        connection.open_subscription(started, filter.with_resources(&allowed));
+                    }
                 }));
             }
         }
@@ -434,7 +449,7 @@ impl Connection {
 
     fn open_subscription(self: &Arc<Self>, started: StartedCall, filter: ListenFilter) {
         let StartedCall { call: IncomingCall { key, id, info, .. }, reply, telemetry } = started;
-        // It may have been cancelled while a hook decided.
+        // It may have been cancelled just before.
         if self.is_closed() || !self.conversation.lock().is_open(key) {
             telemetry.end(OperationEnd::cancelled);
             return reply.send(OutgoingMessage::Abandoned);

@@ -2,6 +2,7 @@
 
 use super::{
     client_names::Names,
+    open_requests::ServedRequest,
     outbound::{Outbound, OutgoingMessage},
     pending::PendingNotifications,
 };
@@ -42,8 +43,8 @@ pub(super) struct ListenFilter {
 /// The resources that a client may subscribe to.
 pub(in crate::server) enum AllowedResources {
     Known(BTreeSet<String>),
-    /// Hooks of the server decide about some of them.
-    Undecided(BoxedTask<BTreeSet<String>>),
+    /// Hooks of the server decide about some of them, as part of the request.
+    Undecided(Arc<dyn ServedRequest>, BoxedTask<BTreeSet<String>>),
 }
 
 impl ListenFilter {

@@ -200,6 +200,50 @@ async fn can_05_a_stream_that_is_cancelled_while_a_hook_decides_is_not_acknowled
     assert_eq!(peer.rest().await, [] as [Value; 0]);
 }
 
+/// A server with a resource whose hook takes a second, and the number of hooks that were cancelled.
+fn with_slow_hook() -> (Server, Arc<AtomicUsize>) {
+    struct Counted(Arc<AtomicUsize>);
+    impl Drop for Counted {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    let cancelled = Arc::<AtomicUsize>::default();
+    let counted = Arc::clone(&cancelled);
+    let slow = move || {
+        let guard = Counted(Arc::clone(&counted));
+        async move {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            std::mem::forget(guard);
+            true
+        }
+    };
+    let resource = Resource::new("a://slow", "r", async || "text").visible(slow);
+    (server().add_resource(resource).build(), cancelled)
+}
+
+#[tokio::test(start_paused = true)]
+async fn can_05_the_hooks_of_a_stream_end_with_its_client() {
+    let filter = || modern(json!({"notifications": {"resourceSubscriptions": ["a://slow"]}}), json!({}));
+    for interrupts in [false, true] {
+        let (server, cancelled) = with_slow_hook();
+        let peer = Peer::of(&server);
+        let id = peer.request("subscriptions/listen", filter());
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        if interrupts {
+            peer.connection.interrupt()
+        } else {
+            peer.connection.close()
+        }
+        let told = peer.rest().await;
+        assert_eq!(cancelled.load(Ordering::Relaxed), 1);
+        assert_eq!(told.len(), usize::from(interrupts), "{told:?}");
+        assert!(told.iter().all(|answer| answer["id"] == id && answer["error"].is_object()), "{told:?}");
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        assert_eq!(peer.rest().await, [] as [Value; 0], "nothing follows");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn pag_05_pages_of_what_a_caller_sees_are_full_and_end() {
     let server = server().options(ServerOptions::default().with_page_size(3)).build();
