@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 use tokio::{
-    io::AsyncWriteExt,
+    io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
     sync::{mpsc, oneshot},
     task::JoinSet,
@@ -768,6 +768,33 @@ async fn close_lets_calls_finish_until_the_deadline_and_then_fails_them() {
         let error = &stream.finish().await.json()["error"];
         assert_eq!((&error["code"], &error["data"]["reason"]), (&json!(-32603), &json!("interrupted")));
     }
+}
+
+/// Otherwise closing would wait for its stream until the deadline.
+#[tokio::test]
+async fn sub_06_a_stream_whose_request_arrives_during_closing_ends_at_once() {
+    let fixture = Fixture::new().await;
+    let body = modern_request("subscriptions/listen", json!({"notifications": {"toolsListChanged": true}})).to_string();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n\
+         Mcp-Method: subscriptions/listen\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    let (first, rest) = body.split_at(10);
+    let mut socket = TcpStream::connect(fixture.address).await.unwrap();
+    socket.write_all((head + first).as_bytes()).await.unwrap();
+    sleep(Duration::from_millis(100)).await;
+    let late = async {
+        sleep(Duration::from_millis(100)).await;
+        socket.write_all(rest.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        socket.read_to_string(&mut answer).await.unwrap();
+        answer
+    };
+    let both = async { tokio::join!(late, fixture.listener.close(2 * PATIENCE)) };
+    let (answer, ()) = timeout(PATIENCE, both).await.unwrap();
+    assert!(answer.contains("subscriptions/acknowledged") && answer.contains(r#""result":{"#), "{answer}");
 }
 
 #[tokio::test]

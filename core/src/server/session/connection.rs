@@ -469,6 +469,8 @@ impl Connection {
         // It may have been cancelled in the meantime.
         if self.is_closed() || !self.conversation.lock().is_open(key) {
             self.cancel(key, "");
+        } else if self.requests.ends_subscriptions.load(Ordering::Acquire) {
+            self.end_subscriptions();
         } else {
             self.watch_resources(&resources, client.as_ref());
         }
@@ -600,9 +602,10 @@ impl Connection {
         self.wake_if_idle();
     }
 
-    /// Ends the streams of change notifications (SUB-06), for a graceful shutdown before
-    /// [`Self::close`].
+    /// Ends the streams of change notifications (SUB-06), including those that a hook still decides
+    /// about, for a graceful shutdown before [`Self::close`].
     pub(crate) fn end_subscriptions(self: &Arc<Self>) {
+        self.requests.ends_subscriptions.store(true, Ordering::Release);
         let subscriptions: Vec<_> = self.requests.subscriptions.lock().drain().collect();
         for (key, (subscription, telemetry)) in subscriptions {
             let result = self.server.results().seal_object(subscription.ended(), Revision::LATEST);

@@ -11,7 +11,10 @@ use crate::{
 use std::{
     collections::HashMap,
     future::poll_fn,
-    sync::{Arc, atomic::AtomicUsize},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize},
+    },
     task::{Poll, Waker},
 };
 
@@ -80,6 +83,8 @@ pub(super) struct OpenRequests {
     pub(super) running: Mutex<RunningCalls>,
     /// Streams of change notifications.
     pub(super) subscriptions: Mutex<HashMap<CallKey, (OpenSubscription, RequestTelemetry)>>,
+    /// Set when these streams have ended for a shutdown, so that later ones end at once.
+    pub(super) ends_subscriptions: AtomicBool,
     /// Number of calls that have ended but whose responses are not sent yet.
     pub(super) answering: AtomicUsize,
     /// Tasks waiting until no request is open.

@@ -98,6 +98,8 @@ struct Slots {
     /// The conversations to end when the endpoint ends.
     served: FastMap<u64, Weak<Connection>>,
     next: u64,
+    /// Whether streams of change notifications end, those of later requests as well.
+    ends_subscriptions: bool,
     closed: bool,
 }
 
@@ -166,6 +168,12 @@ impl Gate {
         self.slots.lock().served.values().filter_map(Weak::upgrade).collect()
     }
 
+    /// Ends the streams of change notifications.
+    pub(super) fn end_subscriptions(&self) {
+        self.slots.lock().ends_subscriptions = true;
+        self.served().iter().for_each(Connection::end_subscriptions);
+    }
+
     /// Stops admitting requests, and returns the open conversations.
     pub(super) fn close(&self) -> Vec<Arc<Connection>> {
         self.slots.lock().closed = true;
@@ -227,6 +235,11 @@ impl Permit {
             return Err("the server is closing");
         }
         slots.served.insert(slot.number, Arc::downgrade(connection));
+        let ends_subscriptions = slots.ends_subscriptions;
+        drop(slots);
+        if ends_subscriptions {
+            connection.end_subscriptions();
+        }
         Ok(())
     }
 

@@ -261,7 +261,7 @@ impl HttpService {
     /// Stops accepting messages and ends streams. Calls continue.
     pub(super) fn begin_closing(&self) {
         self.shared.closing.store(true, Ordering::Release);
-        self.shared.gate.served().iter().for_each(Connection::end_subscriptions);
+        self.shared.gate.end_subscriptions();
         self.shared.sessions.all().iter().for_each(|session| session.stream.finish());
     }
 

@@ -245,6 +245,19 @@ async fn can_05_the_hooks_of_a_stream_end_with_its_client() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn sub_06_a_stream_that_a_hook_decides_about_ends_at_a_shutdown() {
+    let (server, cancelled) = with_slow_hook();
+    let peer = Peer::of(&server);
+    let filter = json!({"notifications": {"resourceSubscriptions": ["a://slow"]}});
+    let id = peer.request("subscriptions/listen", modern(filter, json!({})));
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    peer.connection.end_subscriptions();
+    peer.received("notifications/subscriptions/acknowledged").await;
+    assert!(peer.answer(id).await["result"].is_object());
+    assert_eq!(cancelled.load(Ordering::Relaxed), 0, "the hook decided");
+}
+
+#[tokio::test(start_paused = true)]
 async fn pag_05_pages_of_what_a_caller_sees_are_full_and_end() {
     let server = server().options(ServerOptions::default().with_page_size(3)).build();
     let counts = [(); 3].map(|()| Arc::new(AtomicUsize::new(0)));
