@@ -5,6 +5,7 @@ use crate::protocol::{Era, RawJson, Revision, RpcError, meta::ProgressToken};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::{json, value::RawValue};
+use std::{borrow::Cow, collections::BTreeMap};
 
 /// The revision and client that `initialize` fixed. Serialized as JSON, it is shared between the
 /// processes that serve a session.
@@ -37,8 +38,8 @@ mod by_name {
 }
 
 /// Maximum size of a client's description, which is kept for the whole session outside of other
-/// limits: a client may have a thousand sessions, and icons as data URIs. It is smaller under
-/// Miri, which takes minutes to read that much.
+/// limits: a client may have a thousand sessions. Icons, which may be data URIs, are left out of
+/// a larger one. It is smaller under Miri, which takes minutes to read that much.
 pub(super) const MAX_KEPT: usize = if cfg!(miri) { 4 << 10 } else { 64 << 10 };
 
 #[derive(Deserialize)]
@@ -65,13 +66,18 @@ impl LegacyTerms {
         if !capabilities.get().starts_with('{') || !client_info.get().starts_with('{') {
             return Err(RpcError::invalid_params("initialize: capabilities and clientInfo must be objects"));
         }
-        if client_info.get().len() + capabilities.get().len() > MAX_KEPT {
+        let is_small = |client_info: &str| client_info.len() + capabilities.get().len() <= MAX_KEPT;
+        let client_info = match is_small(client_info.get()) {
+            true => Cow::Borrowed(client_info.get()),
+            false => Cow::Owned(without_icons(client_info)?),
+        };
+        if !is_small(&client_info) {
             let text = format!("initialize: capabilities and clientInfo have more than {MAX_KEPT} bytes");
             return Err(RpcError::invalid_params(text));
         }
         // Copied, so that the session does not keep the whole message alive.
-        let kept = |raw: &RawValue| RawJson::trusted(Bytes::copy_from_slice(raw.get().as_bytes()));
-        let (client_info, client_capabilities) = (Some(kept(client_info)), kept(capabilities));
+        let kept = |text: &str| RawJson::trusted(Bytes::copy_from_slice(text.as_bytes()));
+        let (client_info, client_capabilities) = (Some(kept(&client_info)), kept(capabilities.get()));
         Ok(Self { revision: answer_to(&offered), client_info, client_capabilities })
     }
 
@@ -93,6 +99,13 @@ impl LegacyTerms {
             auth: None,
         }
     }
+}
+
+fn without_icons(client_info: &RawValue) -> Result<String, RpcError> {
+    let wrong = |problem| RpcError::invalid_params(format!("initialize: clientInfo: {problem}"));
+    let mut members: BTreeMap<String, &RawValue> = serde_json::from_str(client_info.get()).map_err(wrong)?;
+    members.remove("icons");
+    serde_json::to_string(&members).map_err(wrong)
 }
 
 fn answer_to(offered: &str) -> Revision {

@@ -617,13 +617,29 @@ proptest! {
 #[test]
 fn what_a_client_says_of_itself_is_bounded_for_it_stays() {
     let mut conversation = conversation();
-    let mut message = |padding: usize| {
-        let info = json!({"name": "c", "version": "1", "title": "x".repeat(padding)});
+    let mut message = |title: usize, icon: usize| {
+        let icons = json!([{"src": format!("data:image/png;base64,{}", "A".repeat(icon))}]);
+        let info = json!({"name": "c", "version": "1", "title": "x".repeat(title), "icons": icons});
         let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info});
         fate(&mut conversation, request(1, "initialize", params))
     };
-    assert!(message(MAX_KEPT).contains("-32602"), "it was taken");
-    assert_eq!(message(1000), "initialize 2025-11-25");
+    assert!(message(MAX_KEPT, 0).contains("-32602"), "it was taken");
+    assert!(message(MAX_KEPT, MAX_KEPT).contains("-32602"), "it was taken");
+    assert_eq!(message(1000, 1000), "initialize 2025-11-25");
+}
+
+#[test]
+fn large_icons_of_a_client_are_not_kept() {
+    for (icon, kept) in [(1000, true), (MAX_KEPT, false)] {
+        let mut conversation = conversation();
+        let info = json!({"name": "c", "icons": [{"src": "A".repeat(icon)}], "x": 1.50, "version": "1"});
+        let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info});
+        assert_eq!(fate(&mut conversation, request(1, "initialize", params)), "initialize 2025-11-25");
+        let terms = conversation.terms().unwrap();
+        let info: Value = terms.client_info.as_ref().unwrap().parse().unwrap();
+        assert_eq!((info["name"].as_str(), info["x"].as_f64()), (Some("c"), Some(1.5)));
+        assert_eq!(info.get("icons").is_some(), kept);
+    }
 }
 
 #[test]
