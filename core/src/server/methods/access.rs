@@ -8,14 +8,18 @@ use crate::{
     runtime::{BoxedTask, Promise},
     server::{
         handlers::{Handler, Outcome},
-        registry::{AccessOptions, List, ListCandidate, Listed, ListedPage},
+        registry::{AccessOptions, List, ListCandidate, Listed, ListedPage, Reader, Readers},
         request::{ActiveRequest, Responder, ResultMapper, Routed},
         result::{ResultWriter, error_of},
         session::AllowedResources,
     },
 };
 use serde_json::json;
-use std::{collections::BTreeSet, convert::Infallible, sync::Arc};
+use std::{
+    collections::{BTreeSet, HashMap, HashSet},
+    convert::Infallible,
+    sync::Arc,
+};
 
 /// Maximum visibility hooks that run concurrently for one list request.
 const ASKED_AT_ONCE: usize = 16;
@@ -118,31 +122,74 @@ fn decision(context: &Arc<ActiveRequest>, hook: Arc<dyn Handler>, name: String) 
     Box::pin(async move { Ok(decision.kept().await) })
 }
 
-/// The resources among `uris` that the caller may subscribe to, as `resources/subscribe` decides.
+/// The resources among `uris` that the caller may subscribe to, as `resources/subscribe` decides. A
+/// hook runs only once, however many resources its template has.
 pub(in crate::server) fn allowed_resources(context: &Arc<ActiveRequest>, uris: BTreeSet<String>) -> AllowedResources {
-    let (mut allowed, mut hooks) = (BTreeSet::new(), Vec::new());
-    for uri in uris.into_iter().filter(|uri| context.snapshot.may_have(uri)) {
-        let access = context.snapshot.readable(&uri).map(|read| read.options.access.clone()).unwrap_or_default();
-        match access.visible {
-            _ if !access.scopes.is_empty() && !context.reply.grants(&access.scopes) => {}
-            Some(hook) => hooks.push((uri, hook)),
-            None => drop(allowed.insert(uri)),
-        }
-    }
+    let undecided = uris.into_iter().map(|uri| (context.snapshot.readers(&uri), uri)).collect();
+    let mut chosen = ChosenResources { undecided, allowed: BTreeSet::new(), decisions: HashMap::new() };
+    let mut hooks = chosen.decide(context);
     if hooks.is_empty() {
-        return AllowedResources::Known(allowed);
+        return AllowedResources::Known(chosen.allowed);
     }
     let (context, request) = (Arc::clone(context), Arc::clone(context));
     let decision = Box::pin(async move {
-        for some in hooks.chunks(ASKED_AT_ONCE).take_while(|_| context.is_wanted()) {
-            let decisions = some.iter().map(|(uri, hook)| decision(&context, Arc::clone(hook), uri.clone())).collect();
-            let Ok(decisions) = race::all(decisions).await;
-            let shown = some.iter().zip(decisions).filter(|(_, is_visible)| *is_visible);
-            allowed.extend(shown.map(|((uri, _), _)| uri.clone()));
+        while !hooks.is_empty() && context.is_wanted() {
+            for some in hooks.chunks(ASKED_AT_ONCE).take_while(|_| context.is_wanted()) {
+                let asked =
+                    |(reader, hook): &(Reader, _)| decision(&context, Arc::clone(hook), reader.key().to_owned());
+                let Ok(decisions) = race::all(some.iter().map(asked).collect()).await;
+                let decided = some.iter().map(|(reader, _)| reader.identity()).zip(decisions);
+                chosen.decisions.extend(decided);
+            }
+            hooks = chosen.decide(&context);
         }
-        allowed
+        chosen.allowed
     });
     AllowedResources::Undecided(request, decision)
+}
+
+/// The resources that a caller asks for.
+struct ChosenResources {
+    undecided: Vec<(Readers, String)>,
+    allowed: BTreeSet<String>,
+    /// What the hooks of features have decided, by the identities of the features.
+    decisions: HashMap<usize, bool>,
+}
+
+impl ChosenResources {
+    /// Decides about resources, as far as the decisions of hooks are known. Returns the features
+    /// whose hooks are needed for the others.
+    fn decide(&mut self, context: &ActiveRequest) -> Vec<(Reader, Arc<dyn Handler>)> {
+        let (mut hooks, mut known) = (Vec::new(), HashSet::new());
+        for (readers, uri) in std::mem::take(&mut self.undecided) {
+            let mut is_allowed = readers.or_elsewhere;
+            let mut asked = None;
+            for reader in &readers.features {
+                let AccessOptions { visible, scopes, .. } = reader.access();
+                match visible.as_ref().map(|hook| (hook, self.decisions.get(&reader.identity()))) {
+                    Some((_, Some(false))) => continue,
+                    Some((hook, None)) => asked = Some((reader.clone(), Arc::clone(hook))),
+                    None | Some((_, Some(true))) => {
+                        is_allowed = scopes.is_empty() || context.reply.grants(scopes);
+                    }
+                }
+                break;
+            }
+            match asked {
+                Some((reader, hook)) => {
+                    if known.insert(reader.identity()) {
+                        hooks.push((reader, hook));
+                    }
+                    self.undecided.push((readers, uri));
+                }
+                None if is_allowed => {
+                    self.allowed.insert(uri);
+                }
+                None => {}
+            }
+        }
+        hooks
+    }
 }
 
 /// Calls a hook. A failure is logged and counts as `false`.

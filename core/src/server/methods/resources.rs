@@ -6,7 +6,7 @@ use crate::{
     protocol::{RawJson, RpcError, uri},
     server::{
         handlers::{Handler, Outcome},
-        registry::{Category, ListSet, Listed, ReadInfo, RegisteredTemplate},
+        registry::{Category, ListSet, Listed, ReadInfo, Readers, RegisteredTemplate},
         request::{ActiveRequest, ResultMapper, Routed},
         result::{ReadOf, ResultWriter, render_read},
     },
@@ -78,19 +78,25 @@ fn run(context: &ActiveRequest, read: &Arc<ReadInfo>, uri: &str, input: &Value) 
 pub(super) fn subscribe(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     context.check_session()?;
     let (_, uri) = uri_of(context, params)?;
-    if !context.snapshot.may_have(&uri) {
-        return Err(RpcError::resource_not_found(&uri, context.info.revision));
-    }
-    // Whether a provider or a remote server has the resource is only known when it is read.
-    let access = context.snapshot.readable(&uri).map(|read| read.options.access.clone()).unwrap_or_default();
-    let (scopes, name) = (access.scopes.clone(), uri.into_owned());
-    let uri = name.clone();
-    access::decide(context, &access, &name, move |context, is_visible| {
-        if !is_visible {
-            return Err(RpcError::resource_not_found(&uri, context.info.revision));
+    subscribe_by(context, context.snapshot.readers(&uri), uri.into_owned(), 0)
+}
+
+/// Subscribes as [`read`] would read: by the first feature, starting at position `from`, that the
+/// caller can see.
+fn subscribe_by(context: &ActiveRequest, readers: Readers, uri: String, from: usize) -> Result<Routed, RpcError> {
+    let Some(reader) = readers.features.get(from).cloned() else {
+        return match readers.or_elsewhere {
+            true => subscribed(context, uri),
+            false => Err(RpcError::resource_not_found(&uri, context.info.revision)),
+        };
+    };
+    let decided = reader.clone();
+    access::decide(context, reader.access(), reader.key(), move |context, is_visible| match is_visible {
+        true => {
+            access::check_scopes(context, "resource", &uri, &decided.access().scopes)?;
+            subscribed(context, uri)
         }
-        access::check_scopes(context, "resource", &uri, &scopes)?;
-        subscribed(context, uri)
+        false => subscribe_by(context, readers, uri, from + 1),
     })
 }
 

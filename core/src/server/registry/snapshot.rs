@@ -315,18 +315,6 @@ impl Snapshot {
         }
     }
 
-    /// Returns whether this server may have a resource. A provider or a remote server only knows
-    /// when the resource is read.
-    pub(in crate::server) fn may_have(&self, uri: &str) -> bool {
-        let of_mount = |(mount, own): (&Arc<RegisteredMount>, String)| {
-            mount.snapshot().is_none_or(|snapshot| snapshot.may_have(&own))
-        };
-        self.resources.get(uri).is_some()
-            || self.templates.iter().any(|template| template.matches(uri).is_some())
-            || self.providers(Category::Resources).next().is_some()
-            || self.mount_of_uri(uri).is_some_and(of_mount)
-    }
-
     /// Returns whether a feature with that name, URI or URI template is registered.
     pub(in crate::server) fn has(&self, category: Category, key: &str) -> bool {
         match category {

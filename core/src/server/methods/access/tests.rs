@@ -8,6 +8,7 @@ use crate::{
         ResourceTemplateDefinition, Server, ServerOptions, ToolDefinition,
         tests::{Peer, modern, server, text_of},
     },
+    sync::Mutex,
     wire_log::Transport,
 };
 use serde_json::{Value, json};
@@ -146,8 +147,10 @@ async fn res_13_a_hook_decides_for_each_caller_what_is_there() {
         }
         let subscribed = peer.ask("resources/subscribe", json!({"uri": "a://closed"})).await;
         assert_eq!(subscribed["result"].is_object(), principal == "admin", "{subscribed}");
-        // The next matching template reads it.
-        assert!(peer.ask("resources/read", json!({"uri": "b://closed/1"})).await["result"].is_object());
+        // The next matching template serves it.
+        for method in ["resources/read", "resources/subscribe"] {
+            assert!(peer.ask(method, json!({"uri": "b://closed/1"})).await["result"].is_object(), "{method}");
+        }
     }
     let peer = Peer::with(&server, Transport::Stdio, Some("guest"));
     let peer = peer.in_session(Revision::V2025_11_25, json!({})).await;
@@ -182,6 +185,42 @@ async fn sub_02_a_stream_has_no_changes_of_resources_that_its_client_does_not_se
         let told: Vec<_> = peer.rest().await.iter().map(|told| told["params"]["uri"].clone()).collect();
         assert_eq!(json!(told), json!(seen), "{principal}");
     }
+}
+
+/// Otherwise one request could run a hook 10,000 times.
+#[tokio::test(start_paused = true)]
+async fn sub_02_the_hook_of_a_template_decides_once_about_all_its_resources_of_a_stream() {
+    let asked = Arc::<Mutex<Vec<String>>>::default();
+    let hook = |is_visible: bool| {
+        let asked = Arc::clone(&asked);
+        move |call: Call| {
+            asked.lock().push(call.input().as_str().to_owned());
+            call.complete(value(json!(is_visible)));
+        }
+    };
+    let template = |template: &str, is_visible| {
+        let descriptor = json!({"uriTemplate": template, "name": template});
+        ResourceTemplateDefinition::new(descriptor, drop::<Call>).visible(hook(is_visible))
+    };
+    let server = server()
+        .add_resource_template(template("a://x/{v}", false))
+        .add_resource_template(template("a://{+v}", true))
+        .add_resource_template(template("b://{v}", false))
+        .build();
+    let peer = Peer::of(&server);
+    let uris: Vec<_> = ["a://x/", "a://", "b://"]
+        .into_iter()
+        .flat_map(|prefix| (1000..1100).map(move |number| format!("{prefix}{number}")))
+        .collect();
+    let filter = json!({"notifications": {"resourceSubscriptions": uris}});
+    peer.request("subscriptions/listen", modern(filter, json!({})));
+    let acknowledged = peer.received("notifications/subscriptions/acknowledged").await;
+    let mut allowed = uris[..200].to_vec();
+    allowed.sort();
+    assert_eq!(acknowledged["params"]["notifications"]["resourceSubscriptions"], json!(allowed));
+    let mut asked = asked.lock().clone();
+    asked.sort();
+    assert_eq!(asked, [r#"{"name":"a://x/{v}"}"#, r#"{"name":"a://{+v}"}"#, r#"{"name":"b://{v}"}"#]);
 }
 
 /// CAN-05: nothing is sent for a stream that was cancelled before a hook has decided.
