@@ -137,6 +137,11 @@ impl ProxiedCall {
         left.iter().for_each(|question| question.answer.keep(None));
     }
 
+    /// Returns whether the server waits for an answer.
+    pub(super) fn is_asking(&self) -> bool {
+        !self.state.lock().questions.is_empty()
+    }
+
     /// Passes progress from the server to the caller.
     fn progress(&self, params: &RawJson) {
         let current = self.state.lock().current.clone();

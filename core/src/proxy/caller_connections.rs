@@ -66,6 +66,8 @@ enum CallerConnectionState {
 pub(super) struct Lease {
     connections: Weak<CallerConnections>,
     pub(super) connection: Arc<CallerConnection>,
+    /// Whether the server has answered the call, and waits for nothing that belongs to it.
+    is_settled: bool,
 }
 
 impl CallerConnections {
@@ -109,7 +111,7 @@ impl CallerConnections {
         if !looks {
             self.look();
         }
-        Ok(Lease { connections: Arc::downgrade(self), connection })
+        Ok(Lease { connections: Arc::downgrade(self), connection, is_settled: false })
     }
 
     /// Checks for unused connections while there are any connections.
@@ -188,9 +190,16 @@ impl LeaseTable {
     }
 
     /// Ends a call's use of a connection. Returns the connection if no other call may use it.
-    fn give_back(&mut self, connection: &Arc<CallerConnection>, now: Instant) -> Option<Arc<CallerConnection>> {
+    fn give_back(
+        &mut self,
+        connection: &Arc<CallerConnection>,
+        is_settled: bool,
+        now: Instant,
+    ) -> Option<Arc<CallerConnection>> {
         let position = self.entries.iter().position(|entry| Arc::ptr_eq(&entry.connection, connection))?;
-        if connection.caller == Caller::Nobody {
+        // The next unidentified call may come from someone else, whom the server must not ask what
+        // this one needs.
+        if connection.caller == Caller::Nobody && !is_settled {
             return Some(self.entries.remove(position).connection);
         }
         let entry = &mut self.entries[position];
@@ -211,11 +220,11 @@ impl LeaseTable {
 }
 
 impl LeasedConnection {
-    /// Returns whether a call of this caller may use it. The connection of an unidentified caller
-    /// is for one call, because the next one may come from someone else.
+    /// Returns whether a call of this caller may use it. The connection of unidentified callers is
+    /// for one call at a time.
     fn fits(&self, caller: &Caller, capabilities: &ClientCapabilities) -> bool {
         let CallerConnection { caller: owner, capabilities: declared, .. } = &*self.connection;
-        owner == caller && declared == capabilities && *caller != Caller::Nobody
+        owner == caller && declared == capabilities && (*caller != Caller::Nobody || self.users == 0)
     }
 }
 
@@ -299,13 +308,18 @@ impl Lease {
         self.connection.set_log_level(&client, level).await;
         Ok(client)
     }
+
+    /// Ends the call.
+    pub(super) fn end(mut self, is_settled: bool) {
+        self.is_settled = is_settled;
+    }
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
         let Some(connections) = self.connections.upgrade() else { return };
         let now = connections.client.runtime().now();
-        let ended = connections.table.lock().give_back(&self.connection, now);
+        let ended = connections.table.lock().give_back(&self.connection, self.is_settled, now);
         if let Some(ended) = ended {
             connections.close(&ended);
         }

@@ -198,7 +198,11 @@ impl Remote {
             let request = ambient.around(client.request(method, Some(&params), &options));
             let outcome = unless(sent.stop.kept(), request).await;
             lease.connection.calls.remove(&sent);
-            drop(lease);
+            let is_answered = outcome.as_ref().is_some_and(|outcome| match outcome {
+                Ok(_) => true,
+                Err(error) => error.rpc().is_some(),
+            });
+            lease.end(is_answered && !sent.is_asking());
             sent.finish(outcome.unwrap_or(Err(ClientError::Cancelled)));
         }));
         self.drive(call, info).await
