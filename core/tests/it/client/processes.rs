@@ -219,7 +219,7 @@ async fn a_cancelled_connection_attempt_leaves_no_process_behind() {
     let error = connect(child("script mute", &file), options).await.err().unwrap();
     let text = error.to_string();
     assert_eq!(error.kind(), ErrorKind::Timeout);
-    assert!(text.starts_with("The server process ") && text.contains("within 1s"), "{text}");
+    assert!(text.starts_with("The server process ") && text.contains("timeout of 1s"), "{text}");
     assert!(text.ends_with("last stderr lines:\nstill loading"), "{text}");
     eventually("the server has ended by itself", || diary(&file).0.last().map(String::as_str) == Some("ends"));
 }
