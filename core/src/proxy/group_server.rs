@@ -110,9 +110,8 @@ impl RemoteServer for ServerOfGroup {
         })
     }
 
-    fn watch(&self, uri: &str, client: Option<Arc<str>>) -> BoxedTask<Result<(), RpcError>> {
+    fn watch(&self, uris: Vec<String>, client: Option<Arc<str>>) -> BoxedTask<Result<(), RpcError>> {
         let Some(server) = self.this.upgrade() else { return Box::pin(async { Err(RpcError::internal()) }) };
-        let uri = uri.to_owned();
-        Box::pin(async move { server.connected().await?.watch(&uri, client).await })
+        Box::pin(async move { server.connected().await?.watch(uris, client).await })
     }
 }

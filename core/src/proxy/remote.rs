@@ -289,8 +289,8 @@ impl RemoteServer for Remote {
         })
     }
 
-    fn watch(&self, uri: &str, client: Option<Arc<str>>) -> BoxedTask<Result<(), RpcError>> {
-        Box::pin(Arc::clone(&self.watching).watch(self.client.clone(), uri.to_owned(), client))
+    fn watch(&self, uris: Vec<String>, client: Option<Arc<str>>) -> BoxedTask<Result<(), RpcError>> {
+        Box::pin(Arc::clone(&self.watching).watch(self.client.clone(), uris, client))
     }
 }
 

@@ -6,14 +6,27 @@ use crate::{
     client::{Client, ClientError, Subscription},
     composition::names,
     counts::{CountLimits, Counts},
+    engine::later,
     protocol::{RpcError, model::ChangeKind},
+    race,
+    runtime::BoxedTask,
     server::{Category, Server, WeakServer},
     sync::Mutex,
 };
-use std::{collections::HashMap, future::poll_fn, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    convert::Infallible,
+    future::poll_fn,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 /// Maximum subscribed resources.
 const MAX_RESOURCES: usize = 1_024;
+/// Maximum resources of one stream that are being subscribed to concurrently.
+const AT_ONCE: usize = 16;
+/// Minimum time between two searches for resources that no client wants any more.
+const SEARCH_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The server that the remote one is mounted on, and its prefix there.
 #[derive(Clone)]
@@ -28,6 +41,8 @@ pub(super) struct Watching {
     lists: Mutex<Option<Arc<Subscription>>>,
     resources: Mutex<HashMap<String, WatchedResource>>,
     shares: Arc<WatchShares>,
+    /// When to search for unwanted resources again.
+    next_search: Mutex<Option<Instant>>,
 }
 
 struct WatchedResource {
@@ -57,7 +72,13 @@ impl MountPoint {
 
 impl Watching {
     pub(super) fn new(mount_point: MountPoint) -> Arc<Self> {
-        Arc::new(Self { mount_point, lists: Mutex::default(), resources: Mutex::default(), shares: Arc::default() })
+        Arc::new(Self {
+            mount_point,
+            lists: Mutex::default(),
+            resources: Mutex::default(),
+            shares: Arc::default(),
+            next_search: Mutex::default(),
+        })
     }
 
     /// Starts reporting list changes that the server announces.
@@ -86,43 +107,92 @@ impl Watching {
         }));
     }
 
-    /// Reports changes of a resource while any client is subscribed to it.
+    /// Reports changes of resources while any client is subscribed to them.
     ///
     /// # Errors
-    /// If the server refuses, or too many resources are watched, for all callers or for this one.
+    /// If the server refuses one of them, or too many resources are watched, for all callers or for
+    /// this one; in the latter case, the rest is not watched.
     pub(super) async fn watch(
         self: Arc<Self>,
         client: Client,
-        uri: String,
+        uris: Vec<String>,
         caller: Option<Arc<str>>,
     ) -> Result<(), RpcError> {
-        self.forget_unwanted();
-        if self.resources.lock().contains_key(&uri) {
-            return Ok(());
-        }
-        let share = self.shares.take(caller)?;
-        let subscription = client.subscribe(uri.as_str()).await.map_err(|error| super::outcomes::rpc_error(&error))?;
-        let subscription = Arc::new(subscription);
-        let watched = WatchedResource { subscription: Arc::clone(&subscription), _share: share };
-        let before = self.resources.lock().insert(uri, watched);
-        if let Some(before) = before {
-            before.subscription.end();
-        }
-        let mount_point = self.mount_point.clone();
-        client.runtime().spawn(Box::pin(report(subscription, mount_point)));
-        Ok(())
-    }
-
-    /// Ends the subscriptions to resources that no client of this server is subscribed to.
-    fn forget_unwanted(&self) {
-        let Some(server) = self.mount_point.server.upgrade() else { return };
-        let uris: Vec<String> = self.resources.lock().keys().cloned().collect();
-        for uri in uris.into_iter().filter(|uri| !server.is_watched(&self.mount_point.uri(uri))) {
-            let watched = self.resources.lock().remove(&uri);
-            if let Some(watched) = watched {
-                watched.subscription.end();
+        self.forget_unwanted(client.runtime().now());
+        let mut outcome = Ok(());
+        for some in uris.chunks(AT_ONCE) {
+            let (mut subscribing, mut limit): (Vec<BoxedTask<_>>, _) = (Vec::new(), Ok(()));
+            for uri in some {
+                if self.resources.lock().contains_key(uri) {
+                    continue;
+                }
+                match self.share(&client, caller.as_ref()).await {
+                    Ok(share) => subscribing.push(Arc::clone(&self).subscribe(client.clone(), uri.clone(), share)),
+                    Err(error) => {
+                        limit = Err(error);
+                        break;
+                    }
+                }
+            }
+            let Ok(subscribed) = race::all(subscribing).await;
+            outcome = subscribed.into_iter().fold(outcome, Result::and);
+            if limit.is_err() {
+                return outcome.and(limit);
             }
         }
+        outcome
+    }
+
+    fn subscribe(
+        self: Arc<Self>,
+        client: Client,
+        uri: String,
+        share: WatchShare,
+    ) -> BoxedTask<Result<Result<(), RpcError>, Infallible>> {
+        Box::pin(async move {
+            let subscription = match client.subscribe(uri.as_str()).await {
+                Ok(subscription) => Arc::new(subscription),
+                Err(error) => return Ok(Err(super::outcomes::rpc_error(&error))),
+            };
+            let watched = WatchedResource { subscription: Arc::clone(&subscription), _share: share };
+            let before = self.resources.lock().insert(uri, watched);
+            if let Some(before) = before {
+                before.subscription.end();
+            }
+            let mount_point = self.mount_point.clone();
+            client.runtime().spawn(Box::pin(report(subscription, mount_point)));
+            Ok(Ok(()))
+        })
+    }
+
+    /// Counts one more resource of a caller. At a limit, first ends what is no longer wanted.
+    async fn share(&self, client: &Client, caller: Option<&Arc<str>>) -> Result<WatchShare, RpcError> {
+        if let Ok(share) = self.shares.take(caller.cloned()) {
+            return Ok(share);
+        }
+        let runtime = client.runtime();
+        let at = self.next_search.lock().unwrap_or_else(|| runtime.now());
+        runtime.sleep_until(at).await;
+        self.forget_unwanted(at.max(runtime.now()));
+        self.shares.take(caller.cloned())
+    }
+
+    /// Ends the subscriptions to resources that no client of this server is subscribed to. Asks all
+    /// clients, so does nothing if it has done so recently.
+    fn forget_unwanted(&self, now: Instant) {
+        let mut next = self.next_search.lock();
+        if next.is_some_and(|at| now < at) {
+            return;
+        }
+        *next = Some(later(now, SEARCH_INTERVAL));
+        let Some(server) = self.mount_point.server.upgrade() else { return };
+        // Locked meanwhile, so that a resource that becomes wanted is either kept or watched again.
+        let mut resources = self.resources.lock();
+        let mut unwanted: HashSet<_> = resources.keys().map(|uri| self.mount_point.uri(uri)).collect();
+        server.retain_unwanted(&mut unwanted);
+        let ended: Vec<_> = resources.extract_if(|uri, _| unwanted.contains(&self.mount_point.uri(uri))).collect();
+        drop(resources);
+        ended.iter().for_each(|(_, watched)| watched.subscription.end());
     }
 }
 

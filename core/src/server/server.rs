@@ -330,9 +330,9 @@ impl Server {
         WeakServer(Arc::downgrade(&self.inner))
     }
 
-    /// Returns whether any client subscribes to changes of a resource.
-    pub(crate) fn is_watched(&self, uri: &str) -> bool {
-        self.state().listeners().want(uri)
+    /// Removes the resources that any client subscribes to.
+    pub(crate) fn retain_unwanted(&self, uris: &mut HashSet<String>) {
+        self.state().listeners().retain_unwanted(uris);
     }
 
     /// Current load: sessions, running and queued calls, and failures of the store. Counted with or

@@ -23,8 +23,8 @@ use std::{
     },
 };
 
-/// Maximum subscriptions of a connection.
-const MAX_SUBSCRIPTIONS: usize = 1_024;
+/// Maximum subscriptions of a connection. A proxy uses up to half of them for resources.
+const MAX_SUBSCRIPTIONS: usize = 2_048;
 
 /// The subscriptions of a connection.
 #[derive(Default)]

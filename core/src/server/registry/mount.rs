@@ -9,7 +9,10 @@ use super::{
     tool::{RegisteredTool, ToolTasks},
 };
 use crate::{composition::names, protocol::RpcError, runtime::BoxedTask, server::handlers::Handler, sync::Mutex};
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
 
 /// Maximum shortened names kept per mount, in addition to those that can be derived from its
 /// registry.
@@ -47,9 +50,10 @@ pub(crate) trait RemoteServer: Handler {
     /// Whether and how a tool can be called as a task. Such tasks run on this server and wait for
     /// the remote one.
     fn tasks_of(&self, tool: &str) -> BoxedTask<ToolTasks>;
-    /// Subscribes to changes of a resource, for as long as any client is subscribed to it. It is
-    /// charged to a client, if there is a per-client limit.
-    fn watch(&self, uri: &str, client: Option<Arc<str>>) -> BoxedTask<Result<(), RpcError>>;
+    /// Subscribes to changes of resources, for as long as any client is subscribed to them. They are
+    /// charged to a client, if there is a per-client limit. Fails with the first error, if any; the
+    /// resources after a limit are left out.
+    fn watch(&self, uris: Vec<String>, client: Option<Arc<str>>) -> BoxedTask<Result<(), RpcError>>;
 }
 
 /// The kinds of features that a server has.
@@ -169,13 +173,32 @@ impl Snapshot {
         uri: &str,
         client: Option<Arc<str>>,
     ) -> Option<BoxedTask<Result<(), RpcError>>> {
+        self.remote_of(uri).map(|(server, own)| server.watch(vec![own], client))
+    }
+
+    /// Subscribes to changes of those resources that belong to remote servers, at each of them.
+    pub(in crate::server) fn watch_all(
+        &self,
+        uris: &BTreeSet<String>,
+        client: Option<&Arc<str>>,
+    ) -> Vec<BoxedTask<Result<(), RpcError>>> {
+        let mut servers: HashMap<usize, (Arc<dyn RemoteServer>, Vec<String>)> = HashMap::new();
+        for (server, own) in uris.iter().filter_map(|uri| self.remote_of(uri)) {
+            let address = Arc::as_ptr(&server).addr();
+            servers.entry(address).or_insert_with(|| (server, Vec::new())).1.push(own);
+        }
+        servers.into_values().map(|(server, own)| server.watch(own, client.cloned())).collect()
+    }
+
+    /// Returns the remote server that a resource belongs to, and its URI there.
+    fn remote_of(&self, uri: &str) -> Option<(Arc<dyn RemoteServer>, String)> {
         if self.mounts.is_empty() || self.resources.get(uri).is_some() {
             return None;
         }
         let (mount, own) = self.mount_of_uri(uri)?;
         match &mount.source {
-            MountSource::Local(server) => server.snapshot().watch(&own, client),
-            MountSource::Remote(server) => Some(server.watch(&own, client)),
+            MountSource::Local(server) => server.snapshot().remote_of(&own),
+            MountSource::Remote(server) => Some((Arc::clone(server), own)),
         }
     }
 

@@ -489,12 +489,10 @@ impl Connection {
     /// Watches the resources of a stream that belong to remote servers. The stream is already
     /// acknowledged.
     fn watch_resources(&self, uris: &BTreeSet<String>, client: Option<&Arc<str>>) {
-        let snapshot = self.server.snapshot();
-        let watching = |uri: &String| Some((uri.clone(), snapshot.watch(uri, client.cloned())?));
-        for (uri, watching) in uris.iter().filter_map(watching) {
+        for watching in self.server.snapshot().watch_all(uris, client) {
             self.setup.runtime.spawn(Box::pin(async move {
                 if let Err(error) = watching.await {
-                    tracing::warn!(target: "trunkline::server::session", uri, %error, "could not watch a resource for changes");
+                    tracing::warn!(target: "trunkline::server::session", %error, "could not watch all resources of a stream for changes");
                 }
             }));
         }

@@ -11,7 +11,7 @@ use crate::{
 };
 use std::{
     cell::OnceCell,
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::{Arc, Weak},
 };
 
@@ -21,8 +21,8 @@ pub(in crate::server) trait ChangeListener: Send + Sync {
     fn notify(self: Arc<Self>, changes: &PendingNotifications);
     /// Reports a completed URL elicitation. Returns `false` if it was not sent to this client.
     fn elicitation_complete(&self, id: &str) -> bool;
-    /// Returns whether it is subscribed to a resource.
-    fn wants(&self, uri: &str) -> bool;
+    /// Removes the resources that it is subscribed to.
+    fn retain_unwanted(&self, uris: &mut HashSet<String>);
     /// Reports a changed task.
     fn task_changed(&self, change: &TaskChange<'_>);
 }
@@ -110,9 +110,11 @@ impl Listeners {
         self.announce(|others| changes.each().for_each(|change| others.announce(Announcement::Changed(change))));
     }
 
-    /// Returns whether any listener is subscribed to a resource.
-    pub(in crate::server) fn want(&self, uri: &str) -> bool {
-        self.all().iter().any(|listener| listener.wants(uri))
+    /// Removes the resources that any listener is subscribed to.
+    pub(in crate::server) fn retain_unwanted(&self, uris: &mut HashSet<String>) {
+        for listener in self.all() {
+            listener.retain_unwanted(uris);
+        }
     }
 
     pub(in crate::server) fn elicitation_complete(&self, id: &str) -> bool {

@@ -12,6 +12,7 @@ use crate::{
 };
 use std::{
     any::Any,
+    collections::HashSet,
     sync::{Arc, Weak},
 };
 
@@ -146,8 +147,11 @@ impl ChangeListener for Relay {
         self.outer.upgrade().is_some_and(|outer| outer.listeners().elicitation_complete(id))
     }
 
-    fn wants(&self, uri: &str) -> bool {
-        self.outer.upgrade().is_some_and(|outer| outer.listeners().want(&self.public_uri(uri)))
+    fn retain_unwanted(&self, uris: &mut HashSet<String>) {
+        let Some(outer) = self.outer.upgrade() else { return };
+        let mut public = uris.iter().map(|uri| self.public_uri(uri)).collect();
+        outer.listeners().retain_unwanted(&mut public);
+        uris.retain(|uri| public.contains(&self.public_uri(uri)));
     }
 
     /// Tasks of a mounted tool belong to the server that was called.

@@ -12,6 +12,7 @@ use super::{
 use crate::protocol::{RevisionFeature, RpcError, envelope, method};
 use serde_json::{Value, json};
 use std::{
+    collections::{BTreeSet, HashSet},
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
@@ -28,10 +29,9 @@ impl ChangeListener for Connection {
         }
     }
 
-    fn wants(&self, uri: &str) -> bool {
-        let mut wanted = self.session().resources.lock().set().contains(uri);
-        self.for_subscriptions(|subscription| wanted |= subscription.resources().contains(uri));
-        wanted
+    fn retain_unwanted(&self, uris: &mut HashSet<String>) {
+        remove_all(uris, self.session().resources.lock().set());
+        self.for_subscriptions(|subscription| remove_all(uris, subscription.resources()));
     }
 
     fn elicitation_complete(&self, id: &str) -> bool {
@@ -55,6 +55,17 @@ impl ChangeListener for Connection {
             let params = (change.render)(revision);
             self.notify_session(method::TASKS_STATUS, Some(params.as_bytes()));
         }
+    }
+}
+
+/// Removes the elements of a set from another one, in the time that the smaller one takes.
+fn remove_all(uris: &mut HashSet<String>, wanted: &BTreeSet<String>) {
+    if wanted.len() < uris.len() {
+        for uri in wanted {
+            uris.remove(uri);
+        }
+    } else {
+        uris.retain(|uri| !wanted.contains(uri));
     }
 }
 
