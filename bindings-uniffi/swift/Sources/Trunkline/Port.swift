@@ -41,6 +41,7 @@ final class Port: Sendable {
     private init() {
         let found = version()
         precondition(found == packageVersion, "the native library is version \(found), and this package \(packageVersion)")
+        surviveClosedPipes()
     }
 
     /// Registers a server or one of its features, with what answers its calls, by their names.
@@ -172,3 +173,11 @@ func text(_ object: JSONObject) -> String { JSON.object(object).description }
 
 /// The handle or ticket in a message.
 func number(_ handle: UInt64) -> JSON { .integer(Int(handle)) }
+
+/// Lets a write to a peer that has gone fail, which otherwise ends the process.
+private func surviveClosedPipes() {
+    var former = sigaction()
+    sigaction(SIGPIPE, nil, &former)
+    // A child process would inherit `SIG_IGN`, but not a handler.
+    if signal(SIGPIPE, { _ in }) != nil { sigaction(SIGPIPE, &former, nil) }
+}

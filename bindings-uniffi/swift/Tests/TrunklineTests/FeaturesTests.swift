@@ -47,6 +47,15 @@ import Testing
         try await server.close()
     }
 
+    @Test func aClosedPipeDoesNotEndTheProcess() async throws {
+        let server = Server("test", version: "1")
+        try await Client.connect(to: server).close()
+        var ends: [Int32] = [0, 0]
+        #expect(pipe(&ends) == 0 && close(ends[0]) == 0)
+        #expect(write(ends[1], "a", 1) == -1 && errno == EPIPE)
+        close(ends[1])
+    }
+
     @Test func featuresOfAFreedServerCannotChange() async throws {
         let tool = try Server("test", version: "1").tool("one") { _, _ in "1" }
         #expect(await failure { try tool.update { $0.description = "First" } }?.kind == .invalidArgument)
