@@ -58,6 +58,38 @@ import Testing
         #expect(try JSONDecoder().decode(SubscriptionFilter.self, from: Data("\(json)".utf8)) == filter)
     }
 
+    @Test func wholeNumbersHave64Bits() async throws {
+        struct Numbers: Codable, Equatable { var id: UInt64 }
+        let server = Server("test", version: "1")
+        try server.tool("same", returning: Numbers.self) { (numbers: Numbers, _) in numbers }
+        try await Client.connect(to: server).use { client in
+            for id: UInt64 in [.max, 1 << 63 + 1, 1 << 53 + 1, 0] {
+                let same: Numbers = try await client.callTool("same", Numbers(id: id)).decoded()
+                #expect(same.id == id)
+            }
+            let schema = try await client.listTools().first?.inputSchema
+            #expect(schema?["properties"]?["id"]?["maximum"] == .unsigned(.max))
+            #expect(try await client.callTool("same", ["id": 1.9e19]).isError)
+        }
+        let json = try JSON(parsing: "18446744073709551615")
+        #expect(json == .unsigned(.max) && json.description == "18446744073709551615" && json.number == 0x1p64)
+        #expect(try JSONDecoder().decode(JSON.self, from: JSONEncoder().encode(json)) == json)
+    }
+
+    @Test func numbersAreExactOrAnError() throws {
+        #expect(try JSON(encoding: Float(0.1)) == 0.1)
+        #expect(try JSON.number(0.1).decoded(as: Float.self) == 0.1)
+        #expect(throws: DecodingError.self) { try JSON.number(1e300).decoded(as: Float.self) }
+        #expect(throws: EncodingError.self) { try JSON(encoding: Decimal(string: "12345678901234567.125")!) }
+    }
+
+    @Test func datesKeepMilliseconds() throws {
+        for date in [Date(timeIntervalSince1970: 0.75), Date(timeIntervalSince1970: 60)] {
+            #expect(try JSON(encoding: date).decoded(as: Date.self) == date)
+        }
+        #expect(try JSON(encoding: Date(timeIntervalSince1970: 0.75)) == "1970-01-01T00:00:00.750Z")
+    }
+
     @Test(arguments: ["0", "0.1", "-12.345", "9007199254740993", "1e-7"]) func decimalsAreNumbers(text: String) throws {
         let decimal = try #require(Decimal(string: text))
         let json = try JSON(encoding: ["price": decimal])
@@ -69,6 +101,8 @@ import Testing
         #expect(throws: EncodingError.self) { try JSON(encoding: Decimal.nan) }
         #expect(throws: DecodingError.self) { try JSON.string("1").decoded(as: Decimal.self) }
         #expect(throws: EncodingError.self) { try JSON(encoding: ["a": Double.nan]) }
+        #expect(throws: EncodingError.self) { try JSON(encoding: JSON.array([["a": .number(.infinity)]])) }
+        #expect(throws: EncodingError.self) { try JSON(encoding: ["a": .number(.nan)] as JSONObject) }
         #expect(throws: DecodingError.self) { try JSON.number(2.5).decoded(as: Int.self) }
         #expect(throws: DecodingError.self) { try JSON.integer(300).decoded(as: UInt8.self) }
     }

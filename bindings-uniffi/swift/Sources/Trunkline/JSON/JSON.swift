@@ -4,10 +4,18 @@ public enum JSON: Sendable, Hashable {
     case null
     case bool(Bool)
     case integer(Int)
+    /// A whole number above `Int.max`.
+    case unsigned(UInt64)
     case number(Double)
     case string(String)
     case array([JSON])
     case object(JSONObject)
+
+    /// A whole number; nil if it has more than 64 bits.
+    init?(exactly value: some FixedWidthInteger) {
+        guard let json = Int(exactly: value).map(JSON.integer) ?? UInt64(exactly: value).map(JSON.unsigned) else { return nil }
+        self = json
+    }
 
     /// The value of a JSON text.
     public init(parsing text: String) throws { self = try JSONParser.parse(Array(text.utf8)) }
@@ -35,6 +43,7 @@ public enum JSON: Sendable, Hashable {
     public var number: Double? {
         switch self {
         case .integer(let value): Double(value)
+        case .unsigned(let value): Double(value)
         case .number(let value): value
         default: nil
         }
@@ -75,7 +84,8 @@ extension JSON: Codable {
         }
         let container = try decoder.singleValueContainer()
         func value<T: Decodable>(_ kind: (T) -> JSON) -> JSON? { (try? container.decode(T.self)).map(kind) }
-        let simple = container.decodeNil() ? .null : value(JSON.bool) ?? value(JSON.integer) ?? value(JSON.number) ?? value(JSON.string)
+        let number = value(JSON.integer) ?? value(JSON.unsigned) ?? value(JSON.number)
+        let simple = container.decodeNil() ? .null : value(JSON.bool) ?? number ?? value(JSON.string)
         self = try simple ?? value(JSON.array) ?? .object(try JSONObject(from: decoder))
     }
 
@@ -85,6 +95,7 @@ extension JSON: Codable {
         case .null: try container.encodeNil()
         case .bool(let value): try container.encode(value)
         case .integer(let value): try container.encode(value)
+        case .unsigned(let value): try container.encode(value)
         case .number(let value): try container.encode(value)
         case .string(let value): try container.encode(value)
         case .array(let value): try container.encode(value)

@@ -84,6 +84,7 @@ struct JSONParser {
         while let byte = next, Self.isNumeric[Int(byte)] { at += 1 }
         let text = String(decoding: bytes[start..<at], as: UTF8.self)
         if let integer = Int(text) { return .integer(integer) }
+        if let unsigned = UInt64(text) { return .unsigned(unsigned) }
         guard let number = Double(text) else { throw error("a value is expected") }
         return .number(number)
     }

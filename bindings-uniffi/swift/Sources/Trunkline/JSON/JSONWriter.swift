@@ -7,6 +7,7 @@ struct JSONWriter {
         case .null: append("null")
         case .bool(let value): append(value ? "true" : "false")
         case .integer(let value): append(String(value))
+        case .unsigned(let value): append(String(value))
         case .number(let value): append(Self.text(of: value))
         case .string(let value): write(value)
         case .array(let values): write(values, "[", "]") { writer, value in writer.write(value) }

@@ -5,7 +5,7 @@ public typealias JSONObject = Members<JSON>
 public struct Members<Value> {
     /// The names of the members, in their order.
     public private(set) var names: [String] = []
-    private var values: [String: Value] = [:]
+    private(set) var values: [String: Value] = [:]
 
     public init() {}
 

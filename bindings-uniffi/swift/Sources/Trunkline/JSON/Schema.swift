@@ -87,8 +87,10 @@ enum Schemas {
     }
 
     private static func bounded<T: FixedWidthInteger>(_ type: T.Type) -> JSONObject {
-        let bounds = [T.min, T.max].map { Int(exactly: $0).map(JSON.integer) ?? .number(Double($0)) }
-        return ["type": "integer", "minimum": bounds[0], "maximum": bounds[1]]
+        var schema: JSONObject = ["type": "integer"]
+        schema["minimum"] = JSON(exactly: T.min)
+        schema["maximum"] = JSON(exactly: T.max)
+        return schema
     }
 
     private static func choice<T: CaseIterable>(_ type: T.Type) throws -> Described? {

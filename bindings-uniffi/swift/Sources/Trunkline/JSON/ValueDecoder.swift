@@ -77,11 +77,15 @@ extension ValueDecoder: SingleValueDecodingContainer {
     func decode(_ type: Bool.Type) throws -> Bool { try required(json?.bool, "true or false") }
     func decode(_ type: String.Type) throws -> String { try required(json?.string, "a string") }
     func decode(_ type: Double.Type) throws -> Double { try required(json?.number, "a number") }
-    func decode(_ type: Float.Type) throws -> Float { Float(try decode(Double.self)) }
+    func decode(_ type: Float.Type) throws -> Float {
+        let value = Float(try decode(Double.self))
+        return try required(value.isFinite ? value : nil, "a number of 32 bits")
+    }
 
     func decode<T: Decodable & FixedWidthInteger>(_ type: T.Type) throws -> T {
         switch json {
         case .integer(let value): try required(T(exactly: value), "a whole number of \(T.bitWidth) bits")
+        case .unsigned(let value): try required(T(exactly: value), "a whole number of \(T.bitWidth) bits")
         case .number(let value): try required(T(exactly: value), "a whole number of \(T.bitWidth) bits")
         default: throw mismatch("a whole number")
         }

@@ -1,7 +1,8 @@
 import Foundation
 
 /// Encodes values as JSON, whose members keep the order in which they are encoded. Dates are
-/// ISO 8601 strings, data is Base64, and durations are whole milliseconds, rounded up.
+/// ISO 8601 strings, in milliseconds if they have fractions of a second, data is Base64, and
+/// durations are whole milliseconds, rounded up.
 final class ValueEncoder: Encoder {
     let codingPath: [any CodingKey]
     let userInfo: [CodingUserInfoKey: Any] = [:]
@@ -59,29 +60,50 @@ extension ValueEncoder: SingleValueEncodingContainer {
     func encodeNil() { value = .null }
     func encode(_ value: Bool) { self.value = .bool(value) }
     func encode(_ value: String) { self.value = .string(value) }
-    func encode(_ value: Float) throws { try encode(Double(value)) }
+    // The shortest number that is read as this one.
+    func encode(_ value: Float) throws { try encode(Double("\(value)")!) }
 
     func encode(_ value: Double) throws {
         guard value.isFinite else { throw unwritable(value) }
         self.value = .number(value)
     }
 
-    func encode<T: Encodable & FixedWidthInteger>(_ value: T) {
-        self.value = Int(exactly: value).map(JSON.integer) ?? .number(Double(value))
+    func encode<T: Encodable & FixedWidthInteger>(_ value: T) throws {
+        guard let json = JSON(exactly: value) else { throw unwritable(value) }
+        self.value = json
     }
 
     func encode<T: Encodable>(_ value: T) throws {
         switch value {
-        case let json as JSON: self.value = json
-        case let object as JSONObject: self.value = .object(object)
-        case let date as Date: self.value = .string(date.ISO8601Format())
+        case let json as JSON: try encode(json: json)
+        case let object as JSONObject: try encode(json: .object(object))
+        case let date as Date:
+            let isWhole = date.timeIntervalSince1970.rounded() == date.timeIntervalSince1970
+            self.value = .string(date.ISO8601Format(Date.ISO8601FormatStyle(includingFractionalSeconds: !isWhole)))
         case let data as Data: self.value = .string(data.base64EncodedString())
         case let url as URL: self.value = .string(url.absoluteString)
         case let decimal as Decimal:
-            guard let json = try? JSON(parsing: "\(decimal)") else { throw unwritable(decimal) }
+            guard let json = try? JSON(parsing: "\(decimal)"), Decimal(string: "\(json)") == decimal else { throw unwritable(decimal) }
             self.value = json
         case let duration as Duration: self.value = .integer(try duration.wholeMilliseconds())
         default: try value.encode(to: self)
+        }
+    }
+
+    private func encode(json: JSON) throws {
+        if let number = json.infinite { throw unwritable(number) }
+        value = json
+    }
+}
+
+extension JSON {
+    /// A number in this value that JSON does not have.
+    fileprivate var infinite: Double? {
+        switch self {
+        case .number(let value): value.isFinite ? nil : value
+        case .array(let values): values.lazy.compactMap(\.infinite).first
+        case .object(let object): object.values.values.lazy.compactMap(\.infinite).first
+        default: nil
         }
     }
 }
