@@ -39,7 +39,9 @@ extension CallToolResult {
             guard let content = structuredContent else {
                 return type is String.Type ? text as! T : try JSON.object([:]).decoded()
             }
-            return try (try Schemas.ofResult(type).isWrapped ? content["result"] ?? .null : content).decoded()
+            // A type without a schema is not wrapped.
+            let isWrapped = (try? Schemas.ofResult(type).isWrapped) == true
+            return try (isWrapped ? content["result"] ?? .null : content).decoded()
         } catch let error as DecodingError {
             throw TrunklineError(.transport, "the structured content is not that of \(type): \(describe(error))")
         }

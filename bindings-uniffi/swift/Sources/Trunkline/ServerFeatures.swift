@@ -10,7 +10,7 @@ extension Server {
         _ name: String, _ description: String? = nil, options: ToolOptions = ToolOptions(),
         _ handler: @escaping @Sendable (Arguments, Context) async throws -> Output
     ) throws -> ChangeableRegistration<ToolOptions> {
-        try tool(name, description, try Schemas.ofArguments(Arguments.self), nil, options) { context, body in
+        try tool(name, description, try Schemas.of(Arguments.self, areArguments: true), nil, options) { context, body in
             try answerOf(try await handler(try arguments(body), context))
         }
     }
@@ -21,7 +21,7 @@ extension Server {
         _ name: String, _ description: String? = nil, returning: Result.Type, options: ToolOptions = ToolOptions(),
         _ handler: @escaping @Sendable (Arguments, Context) async throws -> Result
     ) throws -> ChangeableRegistration<ToolOptions> {
-        try tool(name, description, try Schemas.ofArguments(Arguments.self), try Schemas.ofResult(Result.self), options) { context, body in
+        try tool(name, description, try Schemas.of(Arguments.self, areArguments: true), try Schemas.ofResult(Result.self), options) { context, body in
             let result = try await handler(try arguments(body), context)
             // Text is not quoted, whether it has a schema or not.
             return result is String ? try answerOf(result) : answerOf(try written(result, "the result of \(name)"))

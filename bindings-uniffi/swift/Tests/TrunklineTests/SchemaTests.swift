@@ -66,11 +66,131 @@ import Testing
         #expect(schema["$defs"]?["Folder"]?["required"] == ["name", "folders"])
     }
 
-    @Test func aTypeWithoutASchemaIsAnErrorThatSaysWhatToDo() {
+    private struct Order: Decodable {
+        struct Item: Decodable { let product: Product, also: [Item] }
+        let items: [Item]
+    }
+
+    private struct Product: Decodable {
+        struct Item: Decodable { let part: Int, also: [Item] }
+        let items: [Item]
+    }
+
+    private struct Tree<Value: Decodable & Sendable>: Decodable {
+        let value: Value
+        let children: [Tree<Value>]
+    }
+
+    private struct Forest: Decodable { let small: Tree<Int>, large: [Tree<String>] }
+
+    @Test func definitionsOfTypesOfTheSameNameHaveTheirOwn() async throws {
+        let schema = try Schemas.of(Order.self)
+        let item = schema["properties"]?["items"]?["items"]
+        let definitions = schema["$defs"]
+        #expect(item == ["$ref": "#/$defs/Item2"] || item == ["$ref": "#/$defs/Item"])
+        #expect(Set(definitions?.object?.names ?? []) == ["Item", "Item2"])
+        #expect(definitions?["Item"]?["properties"]?["part"] != definitions?["Item2"]?["properties"]?["part"])
+        #expect(Set(try Schemas.of(Forest.self)["$defs"]?.object?.names ?? []) == ["Tree_Int", "Tree_String"])
+        let server = Server("test", version: "1")
+        try server.tool("tree") { (tree: Tree<Int>, _) in "\(tree.children[0].value)" }
+        try await Client.connect(to: server).use { client in
+            let children: JSON = [["value": 2, "children": []]]
+            let text = try await client.callTool("tree", ["value": 1, "children": children]).text
+            #expect(text == "2")
+            #expect(try await client.callTool("tree", ["value": "a", "children": children]).isError)
+        }
+    }
+
+    private struct Keyed: Decodable, Equatable {
+        let names: [Int: String]
+    }
+
+    @Test func keysOfDictionariesAreNames() async throws {
+        let server = Server("test", version: "1")
+        try server.tool("names") { (keyed: Keyed, _) in keyed.names[7] ?? "" }
+        try server.tool("root") { (names: [Int: String], _) in names[7] ?? "" }
+        try await Client.connect(to: server).use { client in
+            let text = try await client.callTool("names", ["names": ["7": "seven"]]).text
+            #expect(text == "seven")
+            #expect(try await client.callTool("root", ["7": "seven"]).text == "seven")
+            #expect(try await client.callTool("root", ["7": 7]).isError)
+        }
+    }
+
+    private enum Direction: Codable, CaseIterable { case up, down }
+    private enum Color: String, Codable { case red, green }
+    private struct Drawing: Decodable { let shapes: [Shape] }
+    private struct Ranged: Decodable { let days: ClosedRange<Int> }
+
+    private struct Code: Codable, SchemaProviding {
+        static let jsonSchema: JSONObject = ["type": "string", "pattern": "^x"]
+        let text: String
+
+        init(from decoder: any Decoder) throws {
+            text = try decoder.singleValueContainer().decode(String.self)
+            guard text.hasPrefix("x") else { throw ToolError("a code begins with x") }
+        }
+    }
+
+    private struct Coded: Decodable { let codes: [Code]?, code: Code }
+
+    private struct Dynamic: Decodable {
+        let all: [String: Int]
+
+        init(from decoder: any Decoder) throws {
+            let members = try decoder.container(keyedBy: Name.self)
+            all = try members.allKeys.reduce(into: [:]) { $0[$1.stringValue] = try members.decode(Int.self, forKey: $1) }
+        }
+    }
+
+    @Test(
+        arguments: [
+            (Shape.self, ["the schema of Shape ", "`allKeys`", "`inputSchema`"]),
+            (Drawing.self, ["the schema of Drawing ", "/shapes, a Shape: ", "`SchemaProviding`"]),
+            (Direction.self, ["`enum Direction: String`"]),
+            (Color.self, ["make the enumeration `CaseIterable`"]),
+            (Ranged.self, ["/days, a ClosedRange<Int>: ", "list"]),
+            (Dynamic.self, ["`allKeys`"]),
+            (Coded.self, ["/code, a Code: ", "a code begins with x", "`examples`"]),
+        ] as [(any Decodable.Type, [String])])
+    func aTypeWithoutASchemaIsAnErrorThatSaysWhatToDo(type: any Decodable.Type, parts: [String]) {
         let message = { () -> String in
-            do { return "\(try Schemas.of(Shape.self))" } catch { return "\(error)" }
+            do { return "\(try Schemas.of(type, areArguments: true))" } catch { return "\(error)" }
         }()
-        #expect(message.contains("the schema of Shape") && message.contains("`inputSchema`"))
+        for part in parts { #expect(message.contains(part), "\(message)") }
+        #expect(message.components(separatedBy: "; ").count == 2 && !message.contains("Swift."), "\(message)")
+    }
+
+    private struct Even: Decodable, SchemaProviding {
+        static let jsonSchema: JSONObject = ["type": "integer", "multipleOf": 2, "minimum": 2, "examples": [4]]
+        let half: Int
+
+        init(from decoder: any Decoder) throws {
+            half = try decoder.singleValueContainer().decode(Int.self) / 2
+            guard half > 0 else { throw ToolError("two is the least") }
+        }
+    }
+
+    private struct Counted: Decodable { let even: Even, code: Code? }
+
+    @Test func aSampleOfATypeIsAmongItsExamples() throws {
+        let schema = try Schemas.of(Counted.self)
+        #expect(schema["properties"]?["even"] == .object(Even.jsonSchema) && schema["required"] == ["even"])
+        #expect(schema["properties"]?["code"] == .object(Code.jsonSchema))
+    }
+
+    private struct Explicit: Decodable {
+        let days: Int?
+
+        init(from decoder: any Decoder) throws {
+            days = try decoder.container(keyedBy: Name.self).decode(Int?.self, forKey: Name("days"))
+        }
+    }
+
+    @Test func aMemberMayBeRequiredAndNull() throws {
+        let schema = try Schemas.of(Explicit.self)
+        #expect(schema["required"] == ["days"])
+        #expect(schema["properties"]?["days"]?["anyOf"]?.array?.last == ["type": "null"])
     }
 
     @Test func resultsThatAreNoObjectsAreWrapped() async throws {

@@ -7,6 +7,8 @@ public protocol DescribedMembers {
 }
 
 /// A type with a JSON Schema of its own, instead of the one that follows from how it is decoded.
+/// If a type contains it and its decoder refuses `""` or 0, the schema needs a value that it
+/// accepts in `examples`.
 public protocol SchemaProviding {
     static var jsonSchema: JSONObject { get }
 }
@@ -14,18 +16,18 @@ public protocol SchemaProviding {
 /// The JSON Schemas of types, as they are decoded.
 enum Schemas {
     /// The schema of a type.
-    static func of(_ type: any Decodable.Type) throws -> JSONObject {
-        var definitions = Definitions()
-        var schema = try of(type, &definitions).schema
-        if !definitions.members.isEmpty { schema["$defs"] = .object(definitions.members) }
-        return schema
-    }
-
-    /// The schema of arguments. Others are refused: decoding would ignore one that is misspelled.
-    static func ofArguments(_ type: any Decodable.Type) throws -> JSONObject {
-        var schema = try of(type)
-        if schema["properties"] != nil, !(type is any SchemaProviding.Type) { schema["additionalProperties"] = false }
-        return schema
+    static func of(_ type: any Decodable.Type, areArguments: Bool = false) throws -> JSONObject {
+        let writer = SchemaWriter()
+        do {
+            var schema = try writer.of(type).schema
+            if !writer.definitions.isEmpty { schema["$defs"] = .object(writer.definitions) }
+            // Decoding would ignore a member that is misspelled.
+            if areArguments, schema["properties"] != nil, !(type is any SchemaProviding.Type) { schema["additionalProperties"] = false }
+            return schema
+        } catch let problem as SchemaProblem {
+            let text = "the schema of \(type) does not follow from how it is decoded: \(problem.text)"
+            throw TrunklineError(.invalidArgument, areArguments ? "\(text), or give the tool an `inputSchema`" : text)
+        }
     }
 
     /// The schema of a result. What is not an object is wrapped in one, as its member `result`, and
@@ -34,40 +36,85 @@ enum Schemas {
         let schema = try of(type)
         return (schema, schema["type"] != "object")
     }
+}
 
-    /// Types that refer to themselves are defined once.
-    struct Definitions {
-        var members = JSONObject()
-        var open: Set<String> = []
-        var recursive: Set<String> = []
+/// Why a type has no schema, and the path of the member that it is of.
+private struct SchemaProblem: Error {
+    let type: any Decodable.Type
+    let problem: String
+    var path = ""
+
+    static func refused(_ type: any Decodable.Type, _ error: any Error) -> SchemaProblem {
+        error as? SchemaProblem ?? SchemaProblem(type: type, problem: "its decoder fails on a sample: \(describe(error))")
     }
 
-    /// The schema of a type, and a value of it in JSON if it has no members.
-    typealias Described = (schema: JSONObject, sample: JSON?)
+    var text: String { (path.isEmpty ? "" : "\(path), a \(type): ") + "\(problem); \(advice)" }
 
-    static func of(_ type: any Decodable.Type, _ definitions: inout Definitions) throws -> Described {
-        let leaf = try leaf(type, &definitions)
-        if let own = type as? any SchemaProviding.Type { return (own.jsonSchema, leaf?.sample) }
-        if let leaf { return leaf }
-        let name = "\(type)"
-        let reference: JSONObject = ["$ref": .string("#/$defs/\(name)")]
-        guard definitions.open.insert(name).inserted else {
-            definitions.recursive.insert(name)
-            return (reference, nil)
+    private var advice: String {
+        switch type {
+        case is any SchemaProviding.Type: "add a value that it accepts to the `examples` of its `jsonSchema`"
+        case is any CaseIterable.Type: "give the enumeration raw values, as in `enum \(type): String`"
+        case is any RawRepresentable.Type: "make the enumeration `CaseIterable`"
+        default: "make the type `SchemaProviding`"
         }
-        defer { definitions.open.remove(name) }
-        let schema = try members(type, &definitions)
-        guard definitions.recursive.contains(name) else { return (schema, nil) }
-        definitions.members[name] = .object(schema)
-        return (definitions.open.count == 1 ? schema : reference, nil)
+    }
+}
+
+/// Writes the schema of a type, and of those that it contains.
+private final class SchemaWriter {
+    /// The schema of a type, and a value of it, which the decoder of what contains it gets.
+    typealias Described = (schema: JSONObject, sample: () throws -> Any)
+
+    private(set) var definitions = JSONObject()
+    private var open: Set<ObjectIdentifier> = []
+
+    /// Types that contain themselves, with the names of their definitions.
+    private var recursive: [ObjectIdentifier: String] = [:]
+
+    func of(_ type: any Decodable.Type) throws -> Described {
+        if let own = type as? any SchemaProviding.Type {
+            let schema = own.jsonSchema
+            return (schema, { [self] in try example(type, schema) })
+        }
+        if let (schema, sample) = try leaf(type) { return (schema, { try ValueDecoder.decode(type, from: sample) }) }
+        let id = ObjectIdentifier(type)
+        guard open.insert(id).inserted else {
+            let name = recursive[id] ?? unused("\(type)")
+            recursive[id] = name
+            return (Self.reference(name), { throw SchemaProblem(type: type, problem: "it must contain itself") })
+        }
+        defer { open.remove(id) }
+        let (schema, sample) = try structure(type)
+        guard let name = recursive[id] else { return (schema, sample) }
+        definitions[name] = .object(schema)
+        return (open.count == 1 ? schema : Self.reference(name), sample)
     }
 
-    /// A type without members; nil for others.
-    private static func leaf(_ type: any Decodable.Type, _ definitions: inout Definitions) throws -> Described? {
+    /// A value of a type with a schema of its own.
+    private func example(_ type: any Decodable.Type, _ schema: JSONObject) throws -> Any {
+        do {
+            let given = schema["examples"]?.array?.first ?? schema["enum"]?.array?.first
+            if let json = try given ?? leaf(type)?.sample { return try ValueDecoder.decode(type, from: json) }
+            return try SchemaWriter().structure(type).sample()
+        } catch {
+            throw SchemaProblem.refused(type, error)
+        }
+    }
+
+    /// A name for a definition, in characters that a reference to it may have.
+    private func unused(_ type: String) -> String {
+        let name = type.split { !$0.isASCII || !$0.isLetter && !$0.isNumber }.joined(separator: "_")
+        return (1...).lazy.map { $0 == 1 ? name : "\(name)\($0)" }.first { !self.recursive.values.contains($0) }!
+    }
+
+    private static func reference(_ name: String) -> JSONObject { ["$ref": .string("#/$defs/\(name)")] }
+
+    /// A type without members, and a value of it in JSON; nil for others.
+    private func leaf(_ type: any Decodable.Type) throws -> (schema: JSONObject, sample: JSON)? {
         switch type {
         case is Bool.Type: return (["type": "boolean"], false)
         case is String.Type: return (["type": "string"], "")
-        case let integer as any FixedWidthInteger.Type: return (bounded(integer), 0)
+        case let integer as any FixedWidthInteger.Type: return (Self.bounded(integer), 0)
         case is any BinaryFloatingPoint.Type, is Decimal.Type, is Duration.Type: return (["type": "number"], 0)
         case is Date.Type: return (["type": "string", "format": "date-time"], "1970-01-01T00:00:00Z")
         case is URL.Type: return (["type": "string", "format": "uri"], "https://example.com")
@@ -76,12 +123,11 @@ enum Schemas {
         case is JSON.Type: return ([:], [:])
         case is JSONObject.Type: return (["type": "object"], [:])
         case let optional as any OptionalType.Type:
-            return (["anyOf": [.object(try of(optional.wrapped, &definitions).schema), ["type": "null"]]], JSON.null)
-        case let list as any ListType.Type:
-            return (["type": "array", "items": .object(try of(list.element, &definitions).schema)], [])
+            return (["anyOf": [.object(try of(optional.wrapped).schema), ["type": "null"]]], .null)
+        case let list as any ListType.Type: return (["type": "array", "items": .object(try of(list.element).schema)], [])
         case let map as any MapType.Type:
-            return (["type": "object", "additionalProperties": .object(try of(map.element, &definitions).schema)], [:])
-        case let cases as any CaseIterable.Type: return try choice(cases)
+            return try map.element.map { (["type": "object", "additionalProperties": .object(try of($0).schema)], [:]) }
+        case let cases as any CaseIterable.Type: return try Self.choice(cases)
         default: return nil
         }
     }
@@ -93,7 +139,7 @@ enum Schemas {
         return schema
     }
 
-    private static func choice<T: CaseIterable>(_ type: T.Type) throws -> Described? {
+    private static func choice<T: CaseIterable>(_ type: T.Type) throws -> (schema: JSONObject, sample: JSON)? {
         let values: [JSON] = try type.allCases.compactMap { one in
             guard let raw = (one as? any RawRepresentable)?.rawValue as? any Encodable else { return nil }
             return try JSON(encoding: raw)
@@ -103,17 +149,15 @@ enum Schemas {
         return (["type": isText ? "string" : "integer", "enum": .array(values)], first)
     }
 
-    private static func members(_ type: any Decodable.Type, _ definitions: inout Definitions) throws -> JSONObject {
-        let recorder = SchemaRecorder(definitions)
-        do {
-            _ = try ValueDecoder(.recording(recorder)).decode(type)
-        } catch {
-            let advice = "give the tool an `inputSchema`, or make the type `SchemaProviding` or, if it is an enumeration, `CaseIterable`"
-            throw TrunklineError(
-                .invalidArgument, "the schema of \(type) does not follow from how it is decoded: \(describe(error)); \(advice)")
+    private func structure(_ type: any Decodable.Type) throws -> Described {
+        let recorder = SchemaRecorder(self)
+        let decoded = Result { try ValueDecoder(.recording(recorder)).decode(type) as Any }
+        if recorder.readsAllKeys {
+            let problem = "its decoder asks which members there are (`allKeys`), as that of an enumeration with associated values does"
+            throw SchemaProblem(type: type, problem: problem)
         }
-        definitions = recorder.definitions
-        if let value = recorder.value { return value }
+        if case .failure(let error) = decoded { throw SchemaProblem.refused(type, error) }
+        if let value = recorder.value { return (value, decoded.get) }
         var properties = recorder.properties
         for (name, text) in (type as? any DescribedMembers.Type)?.descriptions ?? [:] {
             guard case .object(var property) = properties[name] else {
@@ -124,70 +168,68 @@ enum Schemas {
         }
         var schema: JSONObject = ["type": "object", "properties": .object(properties)]
         if !recorder.required.isEmpty { schema["required"] = .array(recorder.required.map(JSON.string)) }
-        return schema
-    }
-
-    /// A value of a type, while the type that contains it is recorded.
-    static func value<T: Decodable>(_ type: T.Type, _ sample: JSON?) throws -> T {
-        guard let sample else { return try ValueDecoder(.recording(SchemaRecorder(Definitions()))).decode(type) }
-        return try ValueDecoder.decode(type, from: sample)
+        return (schema, decoded.get)
     }
 }
 
 /// Records what a type decodes.
 final class SchemaRecorder {
-    var definitions: Schemas.Definitions
+    private let writer: SchemaWriter
     private(set) var properties = JSONObject()
     private(set) var required: [String] = []
+    var readsAllKeys = false
 
     /// The schema of the value that is decoded instead of members.
     private(set) var value: JSONObject?
 
     /// The member that the type has looked for, and so does without.
-    private var optional: String?
+    var optional: String?
 
-    init(_ definitions: Schemas.Definitions) { self.definitions = definitions }
+    fileprivate init(_ writer: SchemaWriter) { self.writer = writer }
 
-    func looksFor(_ key: some CodingKey) { optional = key.stringValue }
-
-    /// Records a member, and returns a sample of its type.
-    func member(_ type: any Decodable.Type, _ key: some CodingKey, isOptional: Bool = false) throws -> JSON? {
+    /// Records a member, and returns a sample of its type unless it is optional.
+    func member<T: Decodable>(_ type: T.Type, _ key: some CodingKey, isOptional: Bool = false) throws -> T? {
         let name = key.stringValue
-        let (schema, sample) = try Schemas.of(type, &definitions)
-        if properties[name] == nil {
-            properties[name] = .object(schema)
-            if !isOptional && optional != name { required.append(name) }
+        do {
+            let (schema, sample) = try writer.of(type)
+            if properties[name] == nil {
+                properties[name] = .object(schema)
+                if !isOptional && optional != name { required.append(name) }
+            }
+            optional = nil
+            return isOptional ? nil : try sample() as? T
+        } catch var problem as SchemaProblem {
+            problem.path = "/\(name)\(problem.path)"
+            throw problem
         }
-        optional = nil
-        return sample
     }
 
-    func value(_ type: any Decodable.Type) throws -> JSON? {
-        let (schema, sample) = try Schemas.of(type, &definitions)
+    func value<T: Decodable>(_ type: T.Type) throws -> T? {
+        let (schema, sample) = try writer.of(type)
         value = schema
-        return sample
+        return try sample() as? T
     }
 }
 
 struct Recording<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let codingPath: [any CodingKey]
     let recorder: SchemaRecorder
-    let allKeys: [Key] = []
+
+    var allKeys: [Key] {
+        recorder.readsAllKeys = true
+        return []
+    }
 
     func contains(_ key: Key) -> Bool {
-        recorder.looksFor(key)
+        recorder.optional = key.stringValue
         return true
     }
 
     func decodeNil(forKey key: Key) throws -> Bool { false }
-
-    func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
-        try Schemas.value(type, recorder.member(type, key))
-    }
+    func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T { try recorder.member(type, key)! }
 
     func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
-        _ = try recorder.member(type, key, isOptional: true)
-        return nil
+        try recorder.member(type, key, isOptional: true)
     }
 
     func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type, forKey key: Key) throws -> KeyedDecodingContainer<Nested> {
@@ -209,10 +251,7 @@ struct RecordingValue: SingleValueDecodingContainer {
     let recorder: SchemaRecorder
 
     func decodeNil() -> Bool { false }
-
-    func decode<T: Decodable>(_ type: T.Type) throws -> T {
-        try Schemas.value(type, recorder.value(type))
-    }
+    func decode<T: Decodable>(_ type: T.Type) throws -> T { try recorder.value(type)! }
 }
 
 protocol OptionalType { static var wrapped: any Decodable.Type { get } }
@@ -225,8 +264,12 @@ extension Array: ListType where Element: Decodable { static var element: any Dec
 
 extension Set: ListType where Element: Decodable { static var element: any Decodable.Type { Element.self } }
 
-protocol MapType { static var element: any Decodable.Type { get } }
+/// A type whose members have any names; without an element if it is not decoded so.
+protocol MapType { static var element: (any Decodable.Type)? { get } }
 
-extension Members: MapType where Value: Decodable { static var element: any Decodable.Type { Value.self } }
+extension Members: MapType where Value: Decodable { static var element: (any Decodable.Type)? { Value.self } }
 
-extension Dictionary: MapType where Key == String, Value: Decodable { static var element: any Decodable.Type { Value.self } }
+extension Dictionary: MapType where Value: Decodable {
+    /// Keys of other types are elements of a list, next to their values.
+    static var element: (any Decodable.Type)? { Key.self is any CodingKeyRepresentable.Type ? Value.self : nil }
+}

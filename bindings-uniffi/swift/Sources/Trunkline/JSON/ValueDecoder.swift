@@ -43,10 +43,13 @@ final class ValueDecoder: Decoder {
         return value
     }
 
+    private func corrupted(_ problem: String) -> DecodingError {
+        .dataCorrupted(DecodingError.Context(codingPath: codingPath, debugDescription: problem))
+    }
+
     func mismatch(_ expected: String) -> DecodingError {
         let found = json.map { "\($0)".prefix(100) } ?? "nothing"
-        let problem = "\(expected) is expected, and not \(found)"
-        return .dataCorrupted(DecodingError.Context(codingPath: codingPath, debugDescription: problem))
+        return corrupted("\(expected) is expected, and not \(found)")
     }
 
     fileprivate func nested(_ json: JSON, _ key: some CodingKey) -> ValueDecoder {
@@ -63,7 +66,8 @@ final class ValueDecoder: Decoder {
     }
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
-        Elements(decoder: self, elements: try required(json?.array, "a list"))
+        guard let json else { throw corrupted("it reads a list, whose elements may be of any types") }
+        return Elements(decoder: self, elements: try required(json.array, "a list"))
     }
 
     func singleValueContainer() throws -> any SingleValueDecodingContainer {
