@@ -101,6 +101,29 @@ import Testing
         }
     }
 
+    private struct Trip: Decodable, DescribedMembers {
+        struct Leg: Decodable { let to: String, by: Unit?, next: [Leg]? }
+        let legs: [Leg]
+        let days: Int?
+        let note: Int??
+        static let descriptions = ["days": "How long."]
+    }
+
+    @Test func argumentsRefuseUnknownMembersAndAllowNull() async throws {
+        let server = Server("test", version: "1")
+        try server.tool("trip") { (trip: Trip, _) in "\(trip.legs.count) \(trip.days ?? 0)" }
+        try await Client.connect(to: server).use { client in
+            let days = try await client.listTools().first?.inputSchema["properties"]?["days"]
+            #expect(days?["anyOf"]?.array?.last == ["type": "null"] && days?["description"] == "How long.")
+            let leg: JSON = ["to": "Oslo", "by": .null, "next": [["to": "Bergen"]]]
+            #expect(try await client.callTool("trip", ["legs": [leg], "days": .null, "note": .null]).text == "1 0")
+            #expect(try await client.callTool("trip", ["legs": [["to": "Oslo", "bye": "celsius"]]]).text.contains("/legs/0"))
+            #expect(try await client.callTool("trip", ["legs": [["to": "Oslo", "next": [["to": "Bergen", "x": 1]]]]]).isError)
+        }
+        let result = try Schemas.of(Trip.self)
+        #expect(result["additionalProperties"] == nil && result["properties"]?["days"]?["anyOf"] == nil)
+    }
+
     private struct Keyed: Decodable, Equatable {
         let names: [Int: String]
     }

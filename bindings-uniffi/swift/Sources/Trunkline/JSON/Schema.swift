@@ -17,12 +17,10 @@ public protocol SchemaProviding {
 enum Schemas {
     /// The schema of a type.
     static func of(_ type: any Decodable.Type, areArguments: Bool = false) throws -> JSONObject {
-        let writer = SchemaWriter()
+        let writer = SchemaWriter(areArguments: areArguments)
         do {
             var schema = try writer.of(type).schema
             if !writer.definitions.isEmpty { schema["$defs"] = .object(writer.definitions) }
-            // Decoding would ignore a member that is misspelled.
-            if areArguments, schema["properties"] != nil, !(type is any SchemaProviding.Type) { schema["additionalProperties"] = false }
             return schema
         } catch let problem as SchemaProblem {
             let text = "the schema of \(type) does not follow from how it is decoded: \(problem.text)"
@@ -65,11 +63,16 @@ private final class SchemaWriter {
     /// The schema of a type, and a value of it, which the decoder of what contains it gets.
     typealias Described = (schema: JSONObject, sample: () throws -> Any)
 
+    /// Arguments refuse members that are not decoded, such as misspelled ones, and optional ones
+    /// may be null.
+    let areArguments: Bool
     private(set) var definitions = JSONObject()
     private var open: Set<ObjectIdentifier> = []
 
     /// Types that contain themselves, with the names of their definitions.
     private var recursive: [ObjectIdentifier: String] = [:]
+
+    init(areArguments: Bool) { self.areArguments = areArguments }
 
     func of(_ type: any Decodable.Type) throws -> Described {
         if let own = type as? any SchemaProviding.Type {
@@ -95,7 +98,7 @@ private final class SchemaWriter {
         do {
             let given = schema["examples"]?.array?.first ?? schema["enum"]?.array?.first
             if let json = try given ?? leaf(type)?.sample { return try ValueDecoder.decode(type, from: json) }
-            return try SchemaWriter().structure(type).sample()
+            return try SchemaWriter(areArguments: false).structure(type).sample()
         } catch {
             throw SchemaProblem.refused(type, error)
         }
@@ -122,8 +125,7 @@ private final class SchemaWriter {
         case is Data.Type: return (["type": "string", "contentEncoding": "base64"], "")
         case is JSON.Type: return ([:], [:])
         case is JSONObject.Type: return (["type": "object"], [:])
-        case let optional as any OptionalType.Type:
-            return (["anyOf": [.object(try of(optional.wrapped).schema), ["type": "null"]]], .null)
+        case let optional as any OptionalType.Type: return (Self.nullable(try of(optional.wrapped).schema), .null)
         case let list as any ListType.Type: return (["type": "array", "items": .object(try of(list.element).schema)], [])
         case let map as any MapType.Type:
             return try map.element.map { (["type": "object", "additionalProperties": .object(try of($0).schema)], [:]) }
@@ -131,6 +133,8 @@ private final class SchemaWriter {
         default: return nil
         }
     }
+
+    static func nullable(_ schema: JSONObject) -> JSONObject { ["anyOf": [.object(schema), ["type": "null"]]] }
 
     private static func bounded<T: FixedWidthInteger>(_ type: T.Type) -> JSONObject {
         var schema: JSONObject = ["type": "integer"]
@@ -168,6 +172,7 @@ private final class SchemaWriter {
         }
         var schema: JSONObject = ["type": "object", "properties": .object(properties)]
         if !recorder.required.isEmpty { schema["required"] = .array(recorder.required.map(JSON.string)) }
+        if areArguments { schema["additionalProperties"] = false }
         return (schema, decoded.get)
     }
 }
@@ -182,8 +187,10 @@ final class SchemaRecorder {
     /// The schema of the value that is decoded instead of members.
     private(set) var value: JSONObject?
 
-    /// The member that the type has looked for, and so does without.
+    /// The member that the type has looked for, and so does without, and the one that it has
+    /// compared with null.
     var optional: String?
+    var nullable: String?
 
     fileprivate init(_ writer: SchemaWriter) { self.writer = writer }
 
@@ -193,10 +200,11 @@ final class SchemaRecorder {
         do {
             let (schema, sample) = try writer.of(type)
             if properties[name] == nil {
-                properties[name] = .object(schema)
+                let isNullable = (isOptional || nullable == name) && writer.areArguments && !(type is any OptionalType.Type)
+                properties[name] = .object(isNullable ? SchemaWriter.nullable(schema) : schema)
                 if !isOptional && optional != name { required.append(name) }
             }
-            optional = nil
+            (optional, nullable) = (nil, nil)
             return isOptional ? nil : try sample() as? T
         } catch var problem as SchemaProblem {
             problem.path = "/\(name)\(problem.path)"
@@ -225,7 +233,11 @@ struct Recording<Key: CodingKey>: KeyedDecodingContainerProtocol {
         return true
     }
 
-    func decodeNil(forKey key: Key) throws -> Bool { false }
+    func decodeNil(forKey key: Key) throws -> Bool {
+        recorder.nullable = key.stringValue
+        return false
+    }
+
     func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T { try recorder.member(type, key)! }
 
     func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
