@@ -143,15 +143,20 @@ func failure(_ kind: String, _ message: String, data: JSON? = nil, code: Int? = 
 
 /// An error for the log, or for the caller.
 func describe(_ error: any Error) -> String {
-    let text: String
-    switch error {
-    case let error as any LocalizedError: text = error.errorDescription ?? "\(error)"
-    case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context),
-        DecodingError.keyNotFound(_, let context), DecodingError.dataCorrupted(let context):
-        let path = context.codingPath.map { "/\($0.stringValue)" }.joined()
-        text = (path.isEmpty ? "" : "\(path): ") + context.debugDescription
-    default: text = "\(error)"
+    func placed(_ problem: String, _ path: [any CodingKey]) -> String {
+        let path = path.map { "/\($0.stringValue)" }.joined()
+        return path.isEmpty ? problem : "\(path): \(problem)"
     }
+    let text =
+        switch error {
+        case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context),
+            DecodingError.keyNotFound(_, let context), DecodingError.dataCorrupted(let context):
+            placed(context.debugDescription, context.codingPath)
+        case EncodingError.invalidValue(_, let context): placed(context.debugDescription, context.codingPath)
+        // Foundation makes the errors above such ones, too, without their paths.
+        case let error as any LocalizedError: error.errorDescription ?? "\(error)"
+        default: "\(error)"
+        }
     return String(text.prefix(16_384))
 }
 

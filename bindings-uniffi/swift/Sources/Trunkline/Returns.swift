@@ -54,6 +54,6 @@ func written(_ value: any Encodable, _ what: String) throws -> JSON {
     do {
         return try JSON(encoding: value)
     } catch let error as EncodingError {
-        throw TrunklineError(.invalidArgument, "\(what) cannot be written as JSON: \(error)")
+        throw TrunklineError(.invalidArgument, "\(what) cannot be written as JSON: \(describe(error))")
     }
 }

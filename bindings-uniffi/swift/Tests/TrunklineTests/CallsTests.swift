@@ -56,6 +56,19 @@ private enum Trace {
         }
     }
 
+    @Test func modelsGetErrorsThatNameTheMember() async throws {
+        struct Day: Codable { var date: Date, weights: [Double]? }
+        let server = Server("test", version: "1", options: ServerOptions(debug: true))
+        try server.tool("day") { (day: Day, _) in Day(date: day.date, weights: [1, .nan]) }
+        try await connected(server) { client in
+            let refused = try await client.callTool("day", ["date": "yesterday"])
+            #expect(refused.isError && refused.text.contains("/date: a date in ISO 8601 is expected"), "\(refused.text)")
+            #expect(!refused.text.contains("DecodingError"), "\(refused.text)")
+            let failed = try await client.callTool("day", ["date": "2026-01-01T00:00:00Z"])
+            #expect(failed.text.contains("/weights/1: JSON has no nan"), "\(failed.text)")
+        }
+    }
+
     @Test func cancellingATaskCancelsItsHandler() async throws {
         let started = Latest<Bool>()
         let cancelled = Latest<Bool>()
