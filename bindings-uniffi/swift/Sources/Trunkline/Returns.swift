@@ -32,12 +32,18 @@ public struct InputRequired: Encodable, Sendable {
 func answerOf(_ value: Output) throws -> Answer {
     switch value {
     case let text as String: return Answer(Shape.text, text)
-    case let data as Data: return Answer(Shape.content, ["blob": .string(data.base64EncodedString())])
+    case is Data: throw TrunklineError(.invalidArgument, "only resources return bytes: use `.image` or `.audio` of `ContentBlock`")
     case is InputRequired: return Answer(Shape.input, try JSON(encoding: value))
     case is CallToolResult, is ReadResourceResult, is GetPromptResult: return Answer(Shape.result, try JSON(encoding: value))
     case is any Part, is [any Part & Encodable]: return Answer(Shape.content, try JSON(encoding: value))
     default: return answerOf(try written(value, "the result"))
     }
+}
+
+/// The same of a resource, whose bytes are a blob.
+func contentsOf(_ value: Output) throws -> Answer {
+    guard let data = value as? Data else { return try answerOf(value) }
+    return Answer(Shape.content, ["blob": .string(data.base64EncodedString())])
 }
 
 func answerOf(_ json: JSON) -> Answer { Answer(json.object == nil ? Shape.value : Shape.object, json) }

@@ -71,7 +71,7 @@ extension Server {
             let described: any Encodable =
                 isTemplate ? options.resourceTemplate(uriTemplate: uri, name: name) : options.resource(uri: uri, name: name)
             return try server.register(kind, name, [(kind, described)], options, replaces) { context, body in
-                try answerOf(try await handler(ResourceRequest(body: body), context))
+                try contentsOf(try await handler(ResourceRequest(body: body), context))
             }
         }
     }
@@ -131,9 +131,10 @@ extension Server {
     /// Adds a provider to a list.
     @discardableResult
     public func provider(_ of: ProviderKind, _ provider: any Provider) throws -> Registration {
-        try add("provider", "the provider of \(of)", [("of", of.rawValue)]) { _, body in
+        let answer = of == .tools || of == .prompts ? answerOf : contentsOf
+        return try add("provider", "the provider of \(of)", [("of", of.rawValue)]) { _, body in
             guard let list = body["list"] else {
-                return try await provider.get(body["get"]?.object ?? [:]).map(answerOf) ?? answerOf(JSON.null)
+                return try await provider.get(body["get"]?.object ?? [:]).map(answer) ?? answerOf(JSON.null)
             }
             return Answer(Shape.value, try JSON(encoding: try await provider.list(cursor: list["cursor"]?.string)))
         }

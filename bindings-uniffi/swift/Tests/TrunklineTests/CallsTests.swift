@@ -69,6 +69,20 @@ private enum Trace {
         }
     }
 
+    @Test func onlyResourcesReturnBytes() async throws {
+        let problems = Latest<String>()
+        let server = Server("test", version: "1", onError: { error, _ in problems.set("\(error)") })
+        try server.tool("bytes") { _, _ in Data([0, 255]) }
+        try server.resource("bytes", uri: "test://bytes") { _, _ in Data([0, 255]) }
+        try await connected(server) { client in
+            #expect(try await client.callTool("bytes").isError)
+            #expect(problems.value?.contains("only resources return bytes") == true)
+            let contents = try await client.readResource("test://bytes").contents
+            guard case .blob(let blob) = contents.first else { throw ToolError("no bytes") }
+            #expect(blob.blob == "AP8=")
+        }
+    }
+
     @Test func cancellingATaskCancelsItsHandler() async throws {
         let started = Latest<Bool>()
         let cancelled = Latest<Bool>()
