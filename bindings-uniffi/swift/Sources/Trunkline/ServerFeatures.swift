@@ -2,36 +2,51 @@ import Foundation
 
 /// The features of a server.
 extension Server {
-    /// Adds a tool. Its input schema follows from how its arguments are decoded. What the handler
-    /// returns becomes the result: a string is text, content blocks are the content, and a
-    /// structure is JSON.
+    /// Adds a tool. Its input schema follows from how its arguments are decoded, unless it is given.
+    /// What the handler returns becomes the result: a string is text, content blocks are the
+    /// content, and a structure is JSON.
     @discardableResult
     public func tool<Arguments: Decodable & Sendable>(
-        _ name: String, _ description: String? = nil, options: ToolOptions = ToolOptions(),
+        _ name: String, _ description: String? = nil, inputSchema: JSONObject? = nil, options: ToolOptions = ToolOptions(),
         _ handler: @escaping @Sendable (Arguments, Context) async throws -> Output
     ) throws -> ChangeableRegistration<ToolOptions> {
-        try tool(name, description, try Schemas.of(Arguments.self, areArguments: true), nil, options) { context, body in
+        let schema = try inputSchema ?? Schemas.of(Arguments.self, areArguments: true)
+        return try tool(name, description, schema, nil, options) { context, body in
             try answerOf(try await handler(try arguments(body), context))
+        }
+    }
+
+    /// Adds a tool without a result.
+    @discardableResult
+    @_disfavoredOverload
+    public func tool<Arguments: Decodable & Sendable>(
+        _ name: String, _ description: String? = nil, inputSchema: JSONObject? = nil, options: ToolOptions = ToolOptions(),
+        _ handler: @escaping @Sendable (Arguments, Context) async throws -> Void
+    ) throws -> ChangeableRegistration<ToolOptions> {
+        try tool(name, description, inputSchema: inputSchema, options: options) { (arguments: Arguments, context) in
+            try await handler(arguments, context)
+            return JSON.null
         }
     }
 
     /// Adds a tool with structured results: its output schema follows from how they are decoded.
     @discardableResult
     public func tool<Arguments: Decodable & Sendable, Result: Codable & Sendable>(
-        _ name: String, _ description: String? = nil, returning: Result.Type, options: ToolOptions = ToolOptions(),
-        _ handler: @escaping @Sendable (Arguments, Context) async throws -> Result
+        _ name: String, _ description: String? = nil, inputSchema: JSONObject? = nil, returning: Result.Type,
+        options: ToolOptions = ToolOptions(), _ handler: @escaping @Sendable (Arguments, Context) async throws -> Result
     ) throws -> ChangeableRegistration<ToolOptions> {
-        try tool(name, description, try Schemas.of(Arguments.self, areArguments: true), try Schemas.ofResult(Result.self), options) { context, body in
+        let schema = try inputSchema ?? Schemas.of(Arguments.self, areArguments: true)
+        return try tool(name, description, schema, try Schemas.ofResult(Result.self), options) { context, body in
             let result = try await handler(try arguments(body), context)
             // Text is not quoted, whether it has a schema or not.
             return result is String ? try answerOf(result) : answerOf(try written(result, "the result of \(name)"))
         }
     }
 
-    /// Adds a tool with a JSON Schema. Without one, it takes no arguments.
+    /// Adds a tool with a JSON Schema.
     @discardableResult
     public func tool(
-        _ name: String, _ description: String? = nil, inputSchema: JSONObject? = nil, options: ToolOptions = ToolOptions(),
+        _ name: String, _ description: String? = nil, inputSchema: JSONObject, options: ToolOptions = ToolOptions(),
         _ handler: @escaping @Sendable (JSONObject, Context) async throws -> Output
     ) throws -> ChangeableRegistration<ToolOptions> {
         try tool(name, description, inputSchema, nil, options) { context, body in
@@ -39,16 +54,43 @@ extension Server {
         }
     }
 
+    /// Adds a tool without arguments.
+    @discardableResult
+    public func tool(
+        _ name: String, _ description: String? = nil, options: ToolOptions = ToolOptions(),
+        _ handler: @escaping @Sendable (NoArguments, Context) async throws -> Output
+    ) throws -> ChangeableRegistration<ToolOptions> {
+        try tool(name, description, inputSchema: nil, options: options, handler)
+    }
+
+    /// Adds a tool without arguments and without a result.
+    @discardableResult
+    @_disfavoredOverload
+    public func tool(
+        _ name: String, _ description: String? = nil, options: ToolOptions = ToolOptions(),
+        _ handler: @escaping @Sendable (NoArguments, Context) async throws -> Void
+    ) throws -> ChangeableRegistration<ToolOptions> {
+        try tool(name, description, inputSchema: nil, options: options, handler)
+    }
+
+    /// Adds a tool without arguments, and with structured results.
+    @discardableResult
+    public func tool<Result: Codable & Sendable>(
+        _ name: String, _ description: String? = nil, returning: Result.Type, options: ToolOptions = ToolOptions(),
+        _ handler: @escaping @Sendable (NoArguments, Context) async throws -> Result
+    ) throws -> ChangeableRegistration<ToolOptions> {
+        try tool(name, description, inputSchema: nil, returning: returning, options: options, handler)
+    }
+
     private func tool(
-        _ name: String, _ description: String?, _ inputSchema: JSONObject?, _ output: (schema: JSONObject, isWrapped: Bool)?,
+        _ name: String, _ description: String?, _ inputSchema: JSONObject, _ output: (schema: JSONObject, isWrapped: Bool)?,
         _ options: ToolOptions, _ run: @escaping Handler
     ) throws -> ChangeableRegistration<ToolOptions> {
         var first = options
         first.description = first.description ?? description
         first.outputSchema = first.outputSchema ?? output?.schema
         return try ChangeableRegistration(first, of: self) { server, options, replaces in
-            var tool = try object(of: options.tool(name: name, inputSchema: inputSchema ?? [:]))
-            if inputSchema == nil { tool["inputSchema"] = nil }
+            let tool = options.tool(name: name, inputSchema: inputSchema)
             let members: [(String, (any Encodable)?)] = [("tool", tool), ("wrapOutput", output?.isWrapped ?? false)]
             return try server.register("tool", name, members, options, replaces, run)
         }
@@ -194,6 +236,9 @@ extension Server {
         return try add(kind, name, members + more, options, run).handle
     }
 }
+
+/// What the handler of a tool without arguments gets.
+public struct NoArguments: Codable, Sendable {}
 
 /// The arguments of a tool. What the schema allows and the type does not is the caller's error.
 private func arguments<T: Decodable>(_ body: JSON) throws -> T {

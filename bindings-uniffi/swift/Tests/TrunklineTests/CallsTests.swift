@@ -69,6 +69,40 @@ private enum Trace {
         }
     }
 
+    @Test func argumentsAndResultsMayBeAbsent() async throws {
+        let runs = Latest<Int>()
+        let server = Server("test", version: "1")
+        try server.tool("nothing") { _, _ in runs.set(1) }
+        try server.tool("sum") { (sum: Sum, _) in runs.set(sum.a + sum.b) }
+        try server.tool("total", returning: Total.self) { _, _ in Total(total: 3) }
+        try server.tool("any") { (given: JSONObject, _) in given.names }
+        try server.tool("none") { _, _ in "none" }
+        try await connected(server) { client in
+            let nothing = try await client.callTool("nothing")
+            #expect(nothing.content.isEmpty && runs.value == 1)
+            #expect(try await client.callTool("sum", ["a": 2, "b": 3]).structuredContent == nil && runs.value == 5)
+            #expect(try await client.callTool("total").decoded(as: Total.self) == Total(total: 3))
+            #expect(try await client.callTool("any", ["b": 1, "a": 2]).text == #"["b","a"]"#)
+            #expect(try await client.callTool("none", ["a": 1]).isError)
+        }
+    }
+
+    @Test func aSchemaMayBeGivenForTypedArguments() async throws {
+        let schema: JSONObject = ["type": "object", "properties": ["a": ["type": "integer", "maximum": 5], "b": ["type": "integer"]]]
+        let server = Server("test", version: "1")
+        try server.tool("text", inputSchema: schema) { (sum: Sum, _) in "\(sum.a + sum.b)" }
+        try server.tool("add", inputSchema: schema, returning: Total.self) { (sum: Sum, _) in Total(total: sum.a + sum.b) }
+        try server.tool("raw", inputSchema: schema) { given, _ in given["a"] ?? .null }
+        try await connected(server) { client in
+            let tools = try await client.listTools()
+            #expect(tools.allSatisfy { $0.inputSchema == schema })
+            #expect(try await client.callTool("text", ["a": 2, "b": 3]).text == "5")
+            #expect(try await client.callTool("add", ["a": 2, "b": 3]).decoded(as: Total.self) == Total(total: 5))
+            #expect(try await client.callTool("add", ["a": 6, "b": 3]).isError)
+            #expect(try await client.callTool("raw", ["a": 2]).text == "2")
+        }
+    }
+
     @Test func onlyResourcesReturnBytes() async throws {
         let problems = Latest<String>()
         let server = Server("test", version: "1", onError: { error, _ in problems.set("\(error)") })
