@@ -37,7 +37,8 @@ extension CallToolResult {
         if isError { throw ToolError(text) }
         do {
             guard let content = structuredContent else {
-                return type is String.Type ? text as! T : try JSON.object([:]).decoded()
+                if let text = text as? T { return text }
+                throw TrunklineError(.transport, "the result has no structured content: the tool has no output schema")
             }
             // A type without a schema is not wrapped.
             let isWrapped = (try? Schemas.ofResult(type).isWrapped) == true

@@ -117,6 +117,17 @@ private enum Trace {
         }
     }
 
+    @Test func aResultWithoutStructuredContentSaysSo() async throws {
+        let server = Server("test", version: "1")
+        try server.tool("text") { _, _ in "a" }
+        try await connected(server) { client in
+            let result = try await client.callTool("text")
+            let error = await failure { try result.decoded(as: Int.self) }
+            #expect(error?.kind == .transport && error?.message.contains("no output schema") == true)
+            #expect(try result.decoded(as: String.self) == "a")
+        }
+    }
+
     @Test func cancellingATaskCancelsItsHandler() async throws {
         let started = Latest<Bool>()
         let cancelled = Latest<Bool>()
