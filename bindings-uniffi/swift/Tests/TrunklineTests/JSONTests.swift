@@ -30,6 +30,14 @@ import Testing
         #expect(found == [json])
     }
 
+    @Test func objectsOfDictionariesAreInOrderAndPrintedAsJSON() throws {
+        let city = "Oslo"
+        let object = JSONObject(["b": JSON(city), "a": JSON(city.count), "c": JSON(0.5), "d": JSON(city.isEmpty)])
+        #expect("\(object)" == #"{"a":4,"b":"Oslo","c":0.5,"d":false}"#)
+        #expect("\(Members(["x": [1, 2]]))" == #"{"x":[1,2]}"#)
+        #expect(Members(["x": GroupTarget.url("https://example.com")]).names == ["x"])
+    }
+
     private struct Event: Codable, Equatable {
         var at: Date
         var lasts: Duration

@@ -23,6 +23,11 @@ public enum JSON: Sendable, Hashable {
     /// A value that can be encoded, such as a structure.
     public init(encoding value: some Encodable) throws { self = try ValueEncoder.encode(value) }
 
+    public init(_ value: Bool) { self = .bool(value) }
+    public init(_ value: Int) { self = .integer(value) }
+    public init(_ value: Double) { self = .number(value) }
+    public init(_ value: String) { self = .string(value) }
+
     /// Decodes a value, such as a structure.
     public func decoded<T: Decodable>(as type: T.Type = T.self) throws -> T { try ValueDecoder.decode(type, from: self) }
 

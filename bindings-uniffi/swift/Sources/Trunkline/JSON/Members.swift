@@ -14,6 +14,9 @@ public struct Members<Value> {
         for (name, value) in members { self[name] = value }
     }
 
+    /// An object of the members of a dictionary, by name.
+    public init(_ members: [String: Value]) { self.init(members.sorted { $0.key < $1.key }.lazy.map { ($0.key, $0.value) }) }
+
     public var isEmpty: Bool { names.isEmpty }
     public var count: Int { names.count }
 
@@ -51,6 +54,11 @@ extension Members: Sequence {
 
 extension Members: ExpressibleByDictionaryLiteral {
     public init(dictionaryLiteral elements: (String, Value)...) { self.init(elements) }
+}
+
+extension Members: CustomStringConvertible where Value: Encodable {
+    /// The object as JSON, on one line.
+    public var description: String { (try? JSON(encoding: self))?.description ?? "\(values)" }
 }
 
 extension Members: Equatable where Value: Equatable {
