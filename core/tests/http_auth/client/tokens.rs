@@ -383,6 +383,7 @@ async fn sec_14_the_address_that_answered_decides_what_may_be_asked() {
     assert_eq!(network.0.lock().unwrap().pop(), Some(Some(here)));
     // The address of a proxy says nothing about the server.
     let behind = HttpEndpoint::new("http://mcp.example/mcp").with_proxy(world.origin.clone());
-    attempt(behind).await;
+    let error = attempt(behind).await;
     assert_eq!(network.0.lock().unwrap().pop(), Some(None));
+    assert!(error.contains("is on the internet without https"), "{error}");
 }
