@@ -1,6 +1,7 @@
 //! One conversation with a client: a pipe, an HTTP session, or a single HTTP exchange.
 
 use super::{
+    allowed_resources::AllowedResources,
     batch::BatchReply,
     client_names::Names,
     client_request_state::ClientRequestState,
@@ -12,7 +13,7 @@ use super::{
     server_state::ServerState,
     session_state::SessionState,
     shared_state::SessionChange,
-    subscriptions::{AllowedResources, ListenFilter, OpenSubscription},
+    subscriptions::{ListenFilter, OpenSubscription},
 };
 use crate::{
     engine::{

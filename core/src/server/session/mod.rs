@@ -1,5 +1,6 @@
 //! Conversations: one client on a pipe, in an HTTP session, or in a single HTTP exchange.
 
+mod allowed_resources;
 mod announcements;
 mod arrival_reply;
 mod batch;
@@ -35,6 +36,7 @@ pub(crate) use pending::PendingNotifications;
 pub(crate) use shared_state::{SessionChange, SharedState};
 pub(crate) use test_session::TestSession;
 
+pub(super) use allowed_resources::AllowedResources;
 pub(super) use connection::Dispatch;
 pub(super) use listeners::TaskChange;
 pub(super) use local_mount::LocalMount;
@@ -42,4 +44,3 @@ pub(super) use name_budget::client_of;
 pub(super) use open_requests::{Reply, RequestTelemetry, ServedRequest, StartedCall};
 pub(super) use opener::ConversationOpener;
 pub(super) use server_state::ServerState;
-pub(super) use subscriptions::AllowedResources;

@@ -2,13 +2,11 @@
 
 use super::{
     client_names::Names,
-    open_requests::ServedRequest,
     outbound::{Outbound, OutgoingMessage},
     pending::PendingNotifications,
 };
 use crate::{
     protocol::{RawJson, RequestId, RpcError, envelope, meta, method},
-    runtime::BoxedTask,
     server::registry::ListSet,
 };
 use serde::Deserialize;
@@ -38,13 +36,6 @@ pub(super) struct ListenFilter {
     tasks: Names,
     /// Whether the client named tasks, and the server has some.
     has_tasks: bool,
-}
-
-/// The resources that a client may subscribe to.
-pub(in crate::server) enum AllowedResources {
-    Known(BTreeSet<String>),
-    /// Hooks of the server decide about some of them, as part of the request.
-    Undecided(Arc<dyn ServedRequest>, BoxedTask<BTreeSet<String>>),
 }
 
 impl ListenFilter {
