@@ -102,8 +102,8 @@ impl Language {
     ];
 
     /// Languages that are built and run where they are named: the default machine of the tests has
-    /// no toolchain of theirs. The pages show them like the others, and they are measured where their
-    /// toolchain is.
+    /// no toolchain of theirs. The pages show them like the others, and they are measured where
+    /// their toolchain is.
     const BY_NAME: [Self; 1] = [Self(&table::SWIFT)];
 
     /// All languages, with or without a toolchain on the default machine.

@@ -2,8 +2,8 @@ import Foundation
 
 /// The features of a server.
 extension Server {
-    /// Adds a tool. Its input schema follows from how its arguments are decoded, unless it is given.
-    /// What the handler returns becomes the result: a string is text, content blocks are the
+    /// Adds a tool. Its input schema follows from how its arguments are decoded, unless it is
+    /// given. What the handler returns becomes the result: a string is text, content blocks are the
     /// content, and a structure is JSON.
     @discardableResult
     public func tool<Arguments: Decodable & Sendable>(

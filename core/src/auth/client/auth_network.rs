@@ -77,8 +77,8 @@ impl NetworkContext {
         self.fetch(request).await
     }
 
-    /// Refuses a page that the user's browser must not open for the server: one of a private network
-    /// or this machine, unless the server is there, too.
+    /// Refuses a page that the user's browser must not open for the server: one of a private
+    /// network or this machine, unless the server is there, too.
     pub(super) fn check_page(&self, url: &str) -> Result<(), AuthError> {
         check(url)?;
         let is_private = self.network.access_of(url, None) == NetworkAccess::Anywhere;

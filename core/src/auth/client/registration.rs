@@ -23,8 +23,8 @@ fn key(issuer: &str) -> String {
     format!("client {issuer}")
 }
 
-/// The client that obtained these tokens, for refreshing them. `None` if it is unknown, or its secret
-/// has expired.
+/// The client that obtained these tokens, for refreshing them. `None` if it is unknown, or its
+/// secret has expired.
 pub(super) async fn of_tokens(
     settings: &Settings,
     tokens: &Tokens,

@@ -61,8 +61,8 @@ impl Renewal {
                 match refused.code.as_deref() {
                     // The refresh token is void.
                     Some("invalid_grant") => {}
-                    // The server no longer knows the client that registered itself. A login registers
-                    // it again.
+                    // The server no longer knows the client that registered itself. A login
+                    // registers it again.
                     Some("invalid_client") if client.is_dynamic() => {
                         registration::forget(settings, &tokens.issuer, &client).await?;
                     }

@@ -16,8 +16,8 @@ pub trait TokenStore: Send + Sync + 'static {
     /// Removes a key if it exists.
     fn remove(&self, key: &str) -> BoxedTask<Result<(), AuthError>>;
     /// Waits until no other process is refreshing this key. Dropping the lock releases it. A store
-    /// that is private to one process needs no locks: within a process, only one task at a time uses
-    /// a refresh token.
+    /// that is private to one process needs no locks: within a process, only one task at a time
+    /// uses a refresh token.
     fn lock(&self, key: &str) -> BoxedTask<Result<StoreLock, AuthError>> {
         let _ = key;
         Box::pin(ready(Ok(StoreLock::default())))

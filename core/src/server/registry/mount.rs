@@ -50,9 +50,9 @@ pub(crate) trait RemoteServer: Handler {
     /// Whether and how a tool can be called as a task. Such tasks run on this server and wait for
     /// the remote one.
     fn tasks_of(&self, tool: &str) -> BoxedTask<ToolTasks>;
-    /// Subscribes to changes of resources, for as long as any client is subscribed to them. They are
-    /// charged to a client, if there is a per-client limit. Fails with the first error, if any; the
-    /// resources after a limit are left out.
+    /// Subscribes to changes of resources, for as long as any client is subscribed to them. They
+    /// are charged to a client, if there is a per-client limit. Fails with the first error, if any;
+    /// the resources after a limit are left out.
     fn watch(&self, uris: Vec<String>, client: Option<Arc<str>>) -> BoxedTask<Result<(), RpcError>>;
 }
 

@@ -189,8 +189,8 @@ impl Activity {
         self.begun.load(Ordering::Relaxed).wrapping_add(self.ended.load(Ordering::Relaxed))
     }
 
-    /// Marks that the connection closes after its requests, so that it is only evicted if its client
-    /// does not read the responses.
+    /// Marks that the connection closes after its requests, so that it is only evicted if its
+    /// client does not read the responses.
     pub(super) fn set_closing(&self) {
         self.closing.store(true, Ordering::Relaxed);
     }

@@ -197,7 +197,8 @@ impl ConnectionServer {
                     if stopping {
                         continue;
                     }
-                    // Whatever has arrived of a request has been read above, so it is answered first.
+                    // Whatever has arrived of a request has been read above, so it is answered
+                    // first.
                     if activity.is_idle() {
                         break Err("it was idle, and a new connection needed its place".into());
                     }
@@ -381,8 +382,8 @@ mod tests {
         serving.await.unwrap();
     }
 
-    /// Whether its requests are refused or not: without a token, they would hold a place for as long
-    /// as the write timeout.
+    /// Whether its requests are refused or not: without a token, they would hold a place for as
+    /// long as the write timeout.
     #[tokio::test(start_paused = true)]
     async fn a_connection_whose_client_reads_nothing_for_seconds_gives_way() {
         let connections = Connections::new(1, 0);

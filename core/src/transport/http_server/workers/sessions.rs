@@ -144,7 +144,8 @@ impl Workers {
         Ok(true)
     }
 
-    /// Ends the tasks here of sessions that this process no longer serves and that have ended since.
+    /// Ends the tasks here of sessions that this process no longer serves and that have ended
+    /// since.
     pub(in crate::transport::http_server) fn end_lost_tasks(self: &Arc<Self>) {
         let left = std::mem::take(&mut *self.left.lock());
         for id in self.server.sessions_with_tasks(&left) {
