@@ -165,7 +165,8 @@ impl Watching {
         })
     }
 
-    /// Counts one more resource of a caller. At a limit, first ends what is no longer wanted.
+    /// Counts one more resource for a caller. At a limit, subscriptions that nobody wants any more
+    /// end first.
     async fn share(&self, client: &Client, caller: Option<&Arc<str>>) -> Result<WatchShare, RpcError> {
         if let Ok(share) = self.shares.take(caller.cloned()) {
             return Ok(share);

@@ -14,7 +14,7 @@ const MAX_MESSAGES: usize = 10_000;
 const LONG: usize = 4 << 10;
 const KEEP_LONG: Duration = Duration::from_secs(60);
 /// The start of an entry that names the key of its message. Messages are JSON objects.
-const ELSEWHERE: char = '@';
+const REFERENCE: char = '@';
 
 /// A log of messages that is read continuously.
 pub(crate) struct FollowedLog {
@@ -46,18 +46,13 @@ impl StoreGuard {
         })?;
         let key = format!("{log}/{number}");
         self.put(&key, text, KEEP_LONG).await?;
-        self.append(log, &format!("{ELSEWHERE}{key}"), MAX_MESSAGES, keep_for).await
+        self.append(log, &format!("{REFERENCE}{key}"), MAX_MESSAGES, keep_for).await
     }
 
     /// The message of an entry. Returns `None` if it has expired.
-    async fn message(&self, entry: LogEntry, is_only_reader: bool) -> Result<Option<LogEntry>, StoreError> {
-        let Some(key) = entry.text.strip_prefix(ELSEWHERE) else { return Ok(Some(entry)) };
-        let text = self.get(key).await?;
-        if is_only_reader {
-            // Otherwise it expires soon.
-            let _ = self.remove(key).await;
-        }
-        Ok(text.map(|text| LogEntry { text, ..entry }))
+    pub(crate) async fn message(&self, entry: LogEntry) -> Result<Option<LogEntry>, StoreError> {
+        let Some(key) = entry.text.strip_prefix(REFERENCE) else { return Ok(Some(entry)) };
+        Ok(self.get(key).await?.map(|text| LogEntry { text, ..entry }))
     }
 
     /// Passes the messages of a log after a position to `take`, for as long as `owner` lives.
@@ -72,7 +67,8 @@ impl StoreGuard {
                 let mut is_away = read.is_err();
                 for entry in read.unwrap_or_default() {
                     let position = entry.position;
-                    let message = store.message(entry, log.is_only_reader).await;
+                    let key = entry.text.strip_prefix(REFERENCE).filter(|_| log.is_only_reader).map(str::to_owned);
+                    let message = store.message(entry).await;
                     let Some(owner) = owner.upgrade() else { return };
                     match message {
                         Ok(Some(message)) => take(&owner, &message),
@@ -86,6 +82,10 @@ impl StoreGuard {
                         }
                     }
                     after = position;
+                    if let Some(key) = key {
+                        // If this fails, it expires soon.
+                        let _ = store.remove(&key).await;
+                    }
                 }
                 if is_away {
                     store.runtime.sleep_until(later(store.runtime.now(), PAUSES.0)).await;
@@ -115,7 +115,7 @@ mod tests {
             guard.send("log", text, MINUTE).await.unwrap();
         }
         let entries = guard.read("log", 0, BATCH, Duration::ZERO).await.unwrap();
-        let key = entries[5].text.strip_prefix(ELSEWHERE).unwrap().to_owned();
+        let key = entries[5].text.strip_prefix(REFERENCE).unwrap().to_owned();
         for (log, is_left) in [(FollowedLog::shared("log"), true), (FollowedLog::own("log".to_owned()), false)] {
             let read = Arc::new(Mutex::new(Vec::new()));
             let take = |read: &Mutex<Vec<usize>>, entry: &LogEntry| read.lock().push(entry.text.len());
@@ -124,7 +124,10 @@ mod tests {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
             assert_eq!(*read.lock(), sent.iter().map(|text| text.len()).collect::<Vec<_>>());
-            assert_eq!(guard.get(&key).await.unwrap().is_some(), is_left);
+            // The last one was removed after it was read.
+            while guard.get(&key).await.unwrap().is_some() != is_left {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
         }
     }
 }

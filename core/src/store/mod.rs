@@ -22,8 +22,6 @@ pub use memory::ProcessStore;
 pub(crate) use messages::FollowedLog;
 #[cfg(any(feature = "store-sqlite", feature = "store-redis"))]
 pub(crate) use operations::MAX_READ;
-#[cfg(feature = "server")]
-pub(crate) use operations::entries_to_keep;
 pub use operations::{LogEntry, Store, StoreTask};
 pub(crate) use store_choice::ChosenStore;
 pub use store_choice::StoreChoice;

@@ -8,16 +8,6 @@ use std::time::Duration;
 /// not written by this library, unless the program allows larger task results.
 #[cfg(any(feature = "store-sqlite", feature = "store-redis"))]
 pub(crate) const MAX_READ: usize = 65 << 20;
-/// Maximum size of a log of messages between workers.
-#[cfg(feature = "server")]
-const MAX_LOG_BYTES: usize = 32 << 20;
-
-/// The number of entries to keep in a log of messages between workers when one of this size is
-/// appended. Long entries push out earlier ones, which the workers have read long ago.
-#[cfg(feature = "server")]
-pub(crate) fn entries_to_keep(most: usize, bytes: usize) -> usize {
-    most.min(MAX_LOG_BYTES / bytes.max(1)).max(1)
-}
 
 /// The future of a store call.
 pub type StoreTask<T = ()> = BoxedTask<Result<T, StoreError>>;

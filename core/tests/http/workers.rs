@@ -402,6 +402,34 @@ async fn http_38_a_greedy_session_does_not_push_out_the_events_of_another() {
     assert_eq!(stream.text().matches("resources/updated").count(), 1, "{}", stream.text());
 }
 
+/// A long change is stored outside of the log of changes.
+#[tokio::test]
+async fn http_38_a_long_change_reaches_a_stream_at_a_process_that_joins_later() {
+    let store = store();
+    let long = format!("mood://{}", "x".repeat(8_000));
+    let a = worker(&store).await;
+    a.server.add_resource(Resource::new(&long, "long", async || "fine")).unwrap();
+    let id = a.session("2025-11-25").await;
+    for uri in [MOOD, &long] {
+        assert_eq!(a.ask_in(&id, "resources/subscribe", json!({"uri": uri})).await.status, 200);
+    }
+    let mut stream = a.stream_of(&id, None).await;
+    a.server.resource_updated(MOOD);
+    stream.until("resources/updated").await;
+    let last = last_id(&stream);
+    drop(stream);
+    a.server.resource_updated(&long);
+    eventually_async("the store does not have it", async || {
+        let changes = store.read("v1/workers", 0, 99, Duration::ZERO).await.unwrap();
+        changes.last().is_some_and(|entry| entry.text.starts_with("@v1/workers/"))
+    })
+    .await;
+    let b = worker(&store).await;
+    let mut stream = b.stream_of(&id, Some(&last)).await;
+    stream.until(&long).await;
+    assert_eq!(stream.text().matches("resources/updated").count(), 1, "{}", stream.text());
+}
+
 #[tokio::test]
 async fn a_client_without_an_event_id_gets_unread_messages() {
     let [a, b, c] = workers().await;

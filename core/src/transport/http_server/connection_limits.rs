@@ -19,7 +19,7 @@ use tokio::{
 
 /// A connection without a request after this time counts as silent.
 const FIRST_REQUEST: Duration = Duration::from_millis(100);
-/// A client that has read nothing for this time, although something is sent to it, gives way.
+/// A connection whose client has not read for this long can be evicted.
 pub(super) const STALLED: Duration = Duration::from_secs(5);
 /// File descriptors reserved for the rest of the process: files, children, outgoing connections.
 #[cfg(unix)]

@@ -55,8 +55,8 @@ pub(super) struct OutboxEntry {
     pub(super) log: String,
     /// The entry.
     pub(super) text: String,
-    /// Limits of the log.
-    pub(super) max_entries: usize,
+    /// Maximum number of entries of the log; `None` for a log of messages between workers.
+    pub(super) max_entries: Option<usize>,
     pub(super) keep_for: Duration,
     /// The entry of the messages log that announces this one, once it is stored.
     pub(super) wake: Option<(&'static str, String)>,
@@ -110,7 +110,10 @@ impl Outbox {
                     continue;
                 }
             };
-            let appended = self.store.append(&entry.log, &entry.text, entry.max_entries, entry.keep_for).await;
+            let appended = match entry.max_entries {
+                Some(most) => self.store.append(&entry.log, &entry.text, most, entry.keep_for).await,
+                None => self.store.send(&entry.log, &entry.text, entry.keep_for).await,
+            };
             let kind = appended.as_ref().err().map(|error| error.kind);
             self.waiting.lock().set_away(kind == Some(StoreErrorKind::Unavailable));
             match appended {
@@ -133,8 +136,7 @@ impl Outbox {
             // Of several consecutive entries, only the last one wakes. If this fails, the stream
             // finds the events when it polls.
             if let Some((log, text)) = entry.wake.as_ref().filter(|_| is_last) {
-                let (max_entries, keep_for) = store_keys::bounds(log, text.len());
-                let _ = self.store.append(log, text, max_entries, keep_for).await;
+                let _ = self.store.send(log, text, store_keys::keep_for(log)).await;
             }
         }
     }
@@ -221,7 +223,7 @@ mod tests {
             of: of.map(Into::into),
             log,
             text,
-            max_entries: 9,
+            max_entries: Some(9),
             keep_for,
             wake: None,
             watcher: Watcher::default(),

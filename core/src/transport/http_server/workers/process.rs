@@ -231,9 +231,8 @@ impl Workers {
     /// Announces something to the other processes soon, through one of the two shared logs.
     pub(super) fn publish(&self, log: &str, content: NotificationContent) {
         let text = self.encoded(content);
-        let (max_entries, keep_for) = store_keys::bounds(log, text.len());
-        let (log, watcher) = (log.to_owned(), Watcher::default());
-        self.append_soon(OutboxEntry { of: None, log, text, max_entries, keep_for, wake: None, watcher });
+        let (keep_for, log, watcher) = (store_keys::keep_for(log), log.to_owned(), Watcher::default());
+        self.append_soon(OutboxEntry { of: None, log, text, max_entries: None, keep_for, wake: None, watcher });
     }
 
     pub(super) fn append_soon(&self, entry: OutboxEntry) {

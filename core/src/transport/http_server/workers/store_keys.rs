@@ -1,12 +1,11 @@
-//! The store keys of legacy-era sessions (docs/deployment.md), and the limits of the shared logs.
+//! The store keys of legacy-era sessions (docs/deployment.md), and how long messages are kept.
 
-use crate::store::entries_to_keep;
 use std::time::Duration;
 
-/// Limits of the message logs.
-const MAX_MESSAGES: usize = 10_000;
+/// How long the messages of the other shared logs are kept.
 const KEEP_MESSAGES: Duration = Duration::from_secs(600);
-/// The time of [`NOTIFICATIONS`]. A client that returns later is notified that everything changed.
+/// How long [`NOTIFICATIONS`] are kept. A client that returns later is notified that everything
+/// changed.
 const KEEP_NOTIFICATIONS: Duration = Duration::from_secs(3600);
 
 /// The log that every process reads: changes of the server, and changes of sessions that affect who
@@ -50,23 +49,4 @@ pub(super) fn messages(number: u64) -> String {
 /// How long the messages of a shared log are kept.
 pub(super) fn keep_for(log: &str) -> Duration {
     if log == NOTIFICATIONS { KEEP_NOTIFICATIONS } else { KEEP_MESSAGES }
-}
-
-/// The maximum number of entries of a shared log after an entry of this size is appended, and how
-/// long they are kept.
-pub(super) fn bounds(log: &str, bytes: usize) -> (usize, Duration) {
-    (entries_to_keep(MAX_MESSAGES, bytes), keep_for(log))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_log_of_long_entries_has_fewer() {
-        assert_eq!(bounds(MESSAGES, 100), (MAX_MESSAGES, KEEP_MESSAGES));
-        assert_eq!(bounds(NOTIFICATIONS, 100), (MAX_MESSAGES, KEEP_NOTIFICATIONS));
-        assert_eq!(bounds(&messages(7), 4 << 20).0, 8);
-        assert_eq!(bounds(&messages(7), 64 << 20).0, 1);
-    }
 }

@@ -77,7 +77,7 @@ impl StreamLog {
             of: Some(Arc::clone(&self.session)),
             log: store_keys::stream(&self.session, stream),
             text,
-            max_entries: if keeps { max_entries } else { 1 },
+            max_entries: Some(if keeps { max_entries } else { 1 }),
             keep_for: if *entry == StreamEntry::Finished { KEEP_FINISHED } else { KEEP },
             wake: None,
             watcher,

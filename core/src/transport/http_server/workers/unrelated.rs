@@ -62,7 +62,7 @@ impl Workers {
             of: Some(Arc::clone(session)),
             log: store_keys::events(session),
             text: message,
-            max_entries: self.max_replay.0,
+            max_entries: Some(self.max_replay.0),
             keep_for: self.idle.max(KEEP),
             wake: Some(wake),
             watcher: Watcher::default(),
@@ -76,10 +76,16 @@ impl Workers {
         }
         let entries =
             self.store.read(store_keys::NOTIFICATIONS, after.saturating_sub(1), BATCH + 1, Duration::ZERO).await?;
-        let Some(([first], rest)) = entries.split_first_chunk() else { return Ok(None) };
-        let notifications =
-            rest.iter().map(|entry| (entry.position, Arc::new(WorkerNotification::read_or_empty(entry))));
-        Ok((first.position == after).then(|| notifications.collect()))
+        let mut entries = entries.into_iter();
+        if entries.next().is_none_or(|first| first.position != after) {
+            return Ok(None);
+        }
+        let mut notifications = Vec::new();
+        for entry in entries {
+            let Some(entry) = self.store.message(entry).await? else { return Ok(None) };
+            notifications.push((entry.position, Arc::new(WorkerNotification::read_or_empty(&entry))));
+        }
+        Ok(Some(notifications))
     }
 }
 
