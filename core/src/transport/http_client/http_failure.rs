@@ -190,7 +190,7 @@ pub(super) fn is_about_session(body: &[u8]) -> bool {
     ];
     let said = excerpt(body).to_ascii_lowercase();
     let said = said.strip_prefix("bad request: ").unwrap_or(&said);
-    said.starts_with("session") || WORDS.iter().any(|words| said.contains(words))
+    said.starts_with("session expired") || WORDS.iter().any(|words| said.contains(words))
 }
 
 /// The start of a body, on one line.
@@ -336,7 +336,7 @@ mod tests {
         ] {
             assert!(is_about_session(words.as_bytes()), "{words}");
         }
-        for words in ["database session expired after the transfer", "the training session is over", ""] {
+        for words in ["database session expired after the transfer", "Session limit reached", ""] {
             assert!(!is_about_session(words.as_bytes()), "{words}");
         }
     }
