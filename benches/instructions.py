@@ -37,6 +37,9 @@ FUNCTIONS, SHOWN = 40, 5
 DEADLINE = 120
 # Warm-up calls before the counted ones: more than a server needs to see that calls come one by one.
 WARMUP = 20
+# If the counted calls are costly, only so many of these are like them. The first large message
+# changes how the server keeps memory.
+COSTLY_WARMUP = 2
 
 Message = dict[str, Any]
 # Dumps the counts since the last dump.
@@ -65,7 +68,7 @@ def request(number: int, method: str, params: Message, modern: bool) -> bytes:
     return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode()
 
 
-def over_stdio(method: str, params: Message, *arguments: str, modern: bool = False) -> Run:
+def over_stdio(method: str, params: Message, *arguments: str, modern: bool = False, costly: bool = False) -> Run:
     def run(command: list[str], calls: int, dump: Dump) -> None:
         with subprocess.Popen(  # noqa: S603
             [*command, "stdio", *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -89,7 +92,8 @@ def over_stdio(method: str, params: Message, *arguments: str, modern: bool = Fal
             for number in range(1, WARMUP + calls + 1):
                 if starts_slice(number, calls):
                     dump(server.pid)
-                ask(number, request(number, method, params, modern))
+                is_small = costly and number <= WARMUP - COSTLY_WARMUP
+                ask(number, request(number, method, ECHO if is_small else params, modern))
             dump(server.pid)
             to_server.close()
             server.wait(DEADLINE)
@@ -97,11 +101,13 @@ def over_stdio(method: str, params: Message, *arguments: str, modern: bool = Fal
     return run
 
 
-def over_http(method: str, params: Message, modern: bool = False) -> Run:
+def over_http(method: str, params: Message, *arguments: str, modern: bool = False) -> Run:
     def run(command: list[str], calls: int, dump: Dump) -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
-        with subprocess.Popen([*command, "http", str(port)], stdout=subprocess.DEVNULL) as server:  # noqa: S603
+        with subprocess.Popen(  # noqa: S603
+            [*command, "http", str(port), *arguments], stdout=subprocess.DEVNULL
+        ) as server:
             try:
                 connection = connect(port)
                 headers = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
@@ -170,8 +176,9 @@ WORKLOADS: dict[str, tuple[str, int, Run]] = {
     "stdio, 2025-11-25, echo": ("bench-server", 100, over_stdio("tools/call", ECHO)),
     "stdio, 2026-07-28, echo": ("bench-server", 200, over_stdio("tools/call", ECHO, modern=True)),
     "stdio, list of 502 tools": ("bench-server", 3, over_stdio("tools/list", {}, "--tools", "500")),
-    "stdio, echo of 1 MiB": ("bench-server", 2, over_stdio("tools/call", MEBIBYTE)),
+    "stdio, echo of 1 MiB": ("bench-server", 2, over_stdio("tools/call", MEBIBYTE, costly=True)),
     "stdio, 20 progress reports": ("scars-server", 60, over_stdio("tools/call", REPORTS)),
+    "HTTP, list of 502 tools": ("bench-server", 50, over_http("tools/list", {}, "--tools", "500")),
     "HTTP, 2025-11-25, echo": ("bench-server", 50, over_http("tools/call", ECHO)),
     "HTTP, 2026-07-28, echo": ("bench-server", 50, over_http("tools/call", ECHO, modern=True)),
 }
