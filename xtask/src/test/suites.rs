@@ -16,7 +16,7 @@ use crate::workers;
 use crate::workspace::Workspace;
 
 pub(crate) const DEADLINE: Duration = Duration::from_secs(1200);
-const LANGUAGES_AT_ONCE: usize = 2;
+const JOBS_AT_ONCE: usize = 2;
 
 /// The file for the results of a suite, in JUnit format.
 pub(crate) fn junit(workspace: &Workspace, suite: &str) -> Result<PathBuf> {
@@ -26,28 +26,27 @@ pub(crate) fn junit(workspace: &Workspace, suite: &str) -> Result<PathBuf> {
     Ok(report)
 }
 
-/// The wire vectors, played against each fixture server and client (tests/vectors/runner).
+/// The wire vectors, played against each fixture server and client (tests/vectors/runner). Clients
+/// take longest, and of these those on the JVM, so they come first.
 pub(crate) fn vectors(workspace: &Workspace, languages: &[Language]) -> Result<Count> {
-    let play = |language: &Language| {
-        vectors_of(workspace, language.name, language.server(workspace), language.client(workspace))
-    };
+    let each = |role| languages.iter().rev().map(move |language| (*language, role));
+    let jobs: Vec<(Language, &str)> = each("client").chain(each("server")).collect();
     let mut counts = Vec::new();
-    workers::run(LANGUAGES_AT_ONCE, languages, play, |_, one: Result<Count>| counts.push(one));
+    let play = |&(language, role): &_| vectors_of(workspace, language, role);
+    workers::run(JOBS_AT_ONCE, &jobs, play, |_, one: Result<Count>| counts.push(one));
     counts.into_iter().try_fold(Count::default(), |sum, one| Ok(sum.and(one?)))
 }
 
-/// Plays all vectors to the fixtures of one language.
-pub(crate) fn vectors_of(workspace: &Workspace, language: &str, server: PathBuf, client: PathBuf) -> Result<Count> {
-    let play = |role: &str, option: &str, fixture: PathBuf| {
-        let report = workspace.report(&format!("vectors-{language}-{role}.json"))?;
-        let _ = std::fs::remove_file(&report);
-        let mut player = workspace.command(workspace.built("trunkline-vectors"));
-        player.arg("--quiet").arg("--report").arg(&report).arg(option).arg(fixture);
-        let output = run(player, DEADLINE)?;
-        let name = format!("the {role} in {language}");
-        Ok::<_, anyhow::Error>(played(&name, &output, std::fs::read_to_string(&report).ok().as_deref()))
-    };
-    Ok(play("server", "--fixture", server)?.and(play("client", "--client", client)?))
+/// Plays all vectors to a fixture.
+fn vectors_of(workspace: &Workspace, language: Language, role: &str) -> Result<Count> {
+    let report = workspace.report(&format!("vectors-{}-{role}.json", language.name))?;
+    let _ = std::fs::remove_file(&report);
+    let option = if role == "client" { "--client" } else { "--fixture" };
+    let mut player = workspace.command(workspace.built("trunkline-vectors"));
+    player.arg("--quiet").arg("--report").arg(&report).arg(option).arg(language.launcher(workspace, role));
+    let output = run(player, DEADLINE)?;
+    let name = format!("the {role} in {}", language.name);
+    Ok(played(&name, &output, std::fs::read_to_string(&report).ok().as_deref()))
 }
 
 /// The fixture clients, the login examples, and the hosts in a terminal, with a certified
