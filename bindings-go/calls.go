@@ -52,7 +52,10 @@ func serve(retained uintptr, run callFunc) {
 			return unlessEnded(c.CallReturnJson(&call.owner, uint32(form), json.RawMessage(encoded)))
 		})
 		if err != nil && ctx.Err() == nil {
-			call.fail(err)
+			// Its methods may panic, as those of a nil pointer do.
+			if err := recovered(func() error { call.fail(err); return nil }); err != nil {
+				call.fail(err)
+			}
 		}
 	}()
 }

@@ -271,3 +271,25 @@ func TestASubscriptionSaysThatItsContextHasEnded(t *testing.T) {
 		}
 	}
 }
+
+// A brittleError panics when it is nil, as a mistaken handler returns it.
+type brittleError struct{ said string }
+
+func (e *brittleError) Error() string { return e.said }
+
+func TestAnErrorThatPanicsFailsItsCallOnly(t *testing.T) {
+	server := newServer(t)
+	var ofTool *trunkline.ToolError
+	for name, fail := range map[string]error{"own": (*brittleError)(nil), "tool": ofTool} {
+		trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: name}, func(context.Context, *trunkline.Call, struct{}) (string, error) {
+			return "", fail
+		}))
+	}
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client = connected(t, client, err)
+	for _, name := range []string{"own", "tool"} {
+		if result, err := client.CallTool(t.Context(), name, nil); err != nil || !result.IsError {
+			t.Error(name, result, err)
+		}
+	}
+}
