@@ -63,6 +63,10 @@ func (exchange *exchange) end(isComplete bool) {
 }
 
 func (listener *Listener) serve(writer http.ResponseWriter, request *http.Request) {
+	if request.Body == nil {
+		// A test may call the handler with a request of http.NewRequest.
+		request.Body = http.NoBody
+	}
 	exchange := &exchange{ctx: request.Context(), head: make(chan struct{}), header: http.Header{}, chunks: newQueue[[]byte](maxChunks)}
 	data := keep(exchange)
 	defer forget(data)
@@ -122,6 +126,8 @@ func (exchange *exchange) respond(started uintptr, writer http.ResponseWriter) {
 	select {
 	case <-exchange.head:
 	case <-exchange.ctx.Done():
+		// It may have been a deadline of middleware, while the client still waits.
+		http.Error(writer, http.StatusText(http.StatusGatewayTimeout), http.StatusGatewayTimeout)
 		return
 	}
 	// A wrapper may have set some.

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	trunkline "github.com/trunkline-mcp/trunkline/bindings-go"
 )
@@ -44,6 +45,33 @@ func TestABodyThatCannotBeReadIsRefused(t *testing.T) {
 type failingReader struct{}
 
 func (failingReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+func TestARequestMayHaveNoBody(t *testing.T) {
+	handler := trunkline.Must(newServer(t).Handler(trunkline.HTTPOptions{}))
+	request := calling(t, "http://127.0.0.1", "greet")
+	request.Method, request.Body = http.MethodDelete, nil
+	answer := httptest.NewRecorder()
+	handler.ServeHTTP(answer, request)
+	if answer.Code != http.StatusMethodNotAllowed {
+		t.Error(answer.Code, answer.Body)
+	}
+}
+
+func TestADeadlineOfMiddlewareIsAnError(t *testing.T) {
+	server := newServer(t)
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "wait"}, func(ctx context.Context, _ *trunkline.Call, _ struct{}) (string, error) {
+		<-ctx.Done()
+		return "", ctx.Err()
+	}))
+	handler := trunkline.Must(server.Handler(trunkline.HTTPOptions{}))
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	answer := httptest.NewRecorder()
+	handler.ServeHTTP(answer, calling(t, "http://127.0.0.1", "wait").WithContext(ctx))
+	if answer.Code != http.StatusGatewayTimeout {
+		t.Error(answer.Code, answer.Body)
+	}
+}
 
 func TestAPeerMayHaveAZone(t *testing.T) {
 	handler := trunkline.Must(newServer(t).Handler(trunkline.HTTPOptions{}))
