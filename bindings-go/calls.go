@@ -142,7 +142,7 @@ func (call *Call) Progress(progress, total float64, message string) {
 //
 // Deprecated: since 2026-07-28, log to standard error or through OpenTelemetry instead.
 func (call *Call) Log(level LoggingLevel, logger string, data any) error {
-	encoded, err := encode(data)
+	encoded, err := encodeAny(data)
 	if err != nil {
 		return err
 	}
@@ -208,7 +208,7 @@ func (call *Call) CloseStream() error { return c.CallCloseStream(&call.owner) }
 
 // ask sends a request to the client of a call.
 func ask[T any](ctx context.Context, call *Call, method string, params any, options []RequestOptions) (*T, error) {
-	return decoded[T](call.Request(ctx, method, params, options...))
+	return decoded[T](call.Request(ctx, method, present(params), options...))
 }
 
 // Elicit asks the user to fill in a form whose fields are those of T, which has a JSON Schema as the

@@ -2,6 +2,7 @@ package trunkline_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -291,5 +292,28 @@ func TestAnErrorThatPanicsFailsItsCallOnly(t *testing.T) {
 		if result, err := client.CallTool(t.Context(), name, nil); err != nil || !result.IsError {
 			t.Error(name, result, err)
 		}
+	}
+}
+
+func TestNilMembersArrive(t *testing.T) {
+	server := newServer(t)
+	trunkline.Must(trunkline.AddRequestHandler(server, "com.acme/echo", func(_ context.Context, call *trunkline.Call, given json.RawMessage) (*string, error) {
+		if err := call.Log("info", "", nil); err != nil {
+			return nil, err
+		}
+		return nil, trunkline.NewProtocolError(42, string(given), map[string]any{"none": nil})
+	}))
+	trunkline.Must(server.Use(func(ctx context.Context, call *trunkline.Call, _ string, params json.RawMessage) (json.RawMessage, error) {
+		return call.Next(ctx, map[string]any{"passed": nil, "given": params})
+	}))
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client = connected(t, client, err)
+	_, err = client.Request(t.Context(), "com.acme/echo", map[string]any{"none": nil})
+	var failure *trunkline.Error
+	if !errors.As(err, &failure) || !strings.Contains(failure.Message, `"none":null},"passed":null}`) || string(failure.Data) != `{"none":null}` {
+		t.Errorf("%v %+v", err, failure)
+	}
+	if _, err := client.Request(t.Context(), "com.acme/echo", map[string]any(nil)); !errors.As(err, &failure) || failure.Code != 42 {
+		t.Error(err)
 	}
 }

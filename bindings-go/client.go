@@ -230,7 +230,7 @@ func follow[T any](ctx context.Context, stream *stream, yield func(*T, error) bo
 }
 
 func request[T any](ctx context.Context, client *Client, method string, params any, all bool, options []RequestOptions) (*T, error) {
-	return decoded[T](client.start(ctx, new(uint64), method, params, all, options))
+	return decoded[T](client.start(ctx, new(uint64), method, present(params), all, options))
 }
 
 // Subscribe subscribes to changes of the server, and iterates over them until the loop ends, the
@@ -261,7 +261,7 @@ type RunningTask struct {
 // StartTask calls a tool as a task, if the server lets it run as one. Close it when you no longer
 // follow the task.
 func (client *Client) StartTask(ctx context.Context, name string, arguments any) (*RunningTask, error) {
-	stream, state, err := client.open(ctx, "startTask", map[string]any{"name": name, "arguments": optional(arguments)})
+	stream, state, err := client.open(ctx, "startTask", present(map[string]any{"name": name, "arguments": optional(arguments)}))
 	if err != nil {
 		return nil, err
 	}

@@ -165,7 +165,7 @@ func (server *Server) AddProvider(of string, list func(ctx context.Context, curs
 			return get(ctx, call, given.Get)
 		}
 		items, next, err := list(ctx, given.List.Cursor)
-		return shaped{shapeValue, map[string]any{"items": filled(cmp.Or[any](items, []any{})), "nextCursor": optional(next)}}, err
+		return shaped{shapeValue, present(map[string]any{"items": filled(cmp.Or[any](items, []any{})), "nextCursor": optional(next)})}, err
 	}))
 }
 

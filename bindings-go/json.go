@@ -16,7 +16,9 @@ func encode(value any) (string, error) {
 	case json.RawMessage:
 		return string(given), nil
 	case map[string]any:
-		value = present(given)
+		if given == nil {
+			return "", nil
+		}
 	}
 	var written bytes.Buffer
 	encoder := json.NewEncoder(&written)
@@ -27,10 +29,13 @@ func encode(value any) (string, error) {
 	return string(bytes.TrimSuffix(written.Bytes(), []byte("\n"))), nil
 }
 
-// present leaves out parameters that are absent.
-func present(members map[string]any) map[string]any {
-	found := map[string]any{}
-	maps.Copy(found, members)
+// present leaves out parameters that are absent: the members of a map that are nil.
+func present(params any) any {
+	members, isMap := params.(map[string]any)
+	if !isMap {
+		return params
+	}
+	found := maps.Clone(members)
 	maps.DeleteFunc(found, func(_ string, value any) bool { return value == nil })
 	return found
 }
