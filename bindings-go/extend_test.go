@@ -113,6 +113,8 @@ func TestATransportOfTheProgram(t *testing.T) {
 				return
 			}
 			transport.toClient <- `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"piped","version":"1"}}}`
+			// The connection ends with the second message, which asks for a response.
+			<-transport.toServer
 			<-transport.toServer
 			_ = transport.Close(context.Background())
 		}

@@ -62,7 +62,12 @@ func returned(result any, failure error) (form shape, encoded string, err error)
 	case ContentBlock, ContentBlocks, []ContentBlock, PromptMessage, *PromptMessage, []PromptMessage, ResourceContents, *ResourceContents, []ResourceContents:
 		form = shapeContent
 	}
-	encoded, err = encodeAny(filled(result))
+	whole := filled(result)
+	if _, isBlock := whole.(ContentBlock); isBlock {
+		// It may have been given as a value, and not as a pointer.
+		form = shapeContent
+	}
+	encoded, err = encodeAny(whole)
 	// A type that writes itself may be an object, or not be one.
 	if form == shapeValue && strings.HasPrefix(encoded, "{") {
 		form = shapeObject

@@ -233,6 +233,18 @@ func TestAnImageIsEncodedOnce(t *testing.T) {
 	}
 }
 
+func TestABlockMayBeAValue(t *testing.T) {
+	server := newServer(t)
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "said"}, func(context.Context, *trunkline.Call, struct{}) (trunkline.TextContent, error) {
+		return trunkline.TextContent{Text: "hello"}, nil
+	}))
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client = connected(t, client, err)
+	if result, err := client.CallTool(t.Context(), "said", nil); err != nil || result.Content.Text() != "hello" {
+		t.Error(result, err)
+	}
+}
+
 type object struct{ text string }
 
 func (o object) MarshalJSON() ([]byte, error) { return json.Marshal(map[string]string{"text": o.text}) }
