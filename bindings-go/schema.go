@@ -48,6 +48,8 @@ var (
 	rawType     = reflect.TypeFor[json.RawMessage]()
 	jsonWriter  = reflect.TypeFor[json.Marshaler]()
 	textWriter  = reflect.TypeFor[encoding.TextMarshaler]()
+	jsonReader  = reflect.TypeFor[json.Unmarshaler]()
+	textReader  = reflect.TypeFor[encoding.TextUnmarshaler]()
 	blockType   = reflect.TypeFor[ContentBlock]()
 	blocksType  = reflect.TypeFor[[]ContentBlock]()
 	resultType  = reflect.TypeFor[CallToolResult]()
@@ -130,7 +132,7 @@ func schemaOf(of reflect.Type, derivation *derivation) (members, error) {
 		return slices.Clone(schema), nil
 	case writesItself(of, jsonWriter):
 		return members{}, nil
-	case writesItself(of, textWriter):
+	case writesItself(of, textWriter), !derivation.isOutput && writesItself(of, textReader) && !writesItself(of, jsonReader):
 		return members{{"type", "string"}}, nil
 	}
 	switch of.Kind() {

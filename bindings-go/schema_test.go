@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math/big"
 	"net/netip"
 	"reflect"
@@ -230,6 +231,27 @@ func TestAnImageIsEncodedOnce(t *testing.T) {
 	}
 	if image := result.Content[0].(*trunkline.ImageContent); string(image.Data) != "\x01\x02\x03" {
 		t.Error(image)
+	}
+}
+
+// A priority is read from its name.
+type priority int
+
+func (p *priority) UnmarshalText(text []byte) error { *p = priority(len(text)); return nil }
+
+func TestATypeThatReadsTextIsAnArgument(t *testing.T) {
+	type given struct {
+		Priority priority `json:"priority"`
+	}
+	server := newServer(t)
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "read"}, func(_ context.Context, _ *trunkline.Call, given given) (string, error) {
+		return fmt.Sprint(given), nil
+	}))
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client = connected(t, client, err)
+	result, err := client.CallTool(t.Context(), "read", map[string]string{"priority": "high"})
+	if err != nil || result.Content.Text() != "{4}" {
+		t.Error(result, err)
 	}
 }
 
