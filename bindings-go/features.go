@@ -68,6 +68,10 @@ func returned(result any, failure error) (form shape, encoded string, err error)
 		form = shapeContent
 	}
 	encoded, err = encodeAny(whole)
+	if encoded == "null" {
+		// A nil pointer is nothing, too.
+		form = shapeValue
+	}
 	// A type that writes itself may be an object, or not be one.
 	if form == shapeValue && strings.HasPrefix(encoded, "{") {
 		form = shapeObject
@@ -131,7 +135,8 @@ func (server *Server) AddCompletion(reference CompletionReference, argument stri
 		Argument CompleteArgument
 		Context  CompleteContext
 	}) (*Completion, error) {
-		return suggest(ctx, given.Argument.Value, given.Context.Arguments)
+		found, err := suggest(ctx, given.Argument.Value, given.Context.Arguments)
+		return cmp.Or(found, &Completion{}), err
 	}))
 }
 

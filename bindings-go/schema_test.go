@@ -366,6 +366,35 @@ func TestNilListsOfHandlersAreEmpty(t *testing.T) {
 	}
 }
 
+func TestANilPointerIsNothing(t *testing.T) {
+	server := newServer(t)
+	reference := &trunkline.PromptReference{Name: "trip"}
+	trunkline.Must(server.AddPrompt(trunkline.Prompt{Name: "trip", Arguments: []trunkline.PromptArgument{{Name: "city"}}}, func(context.Context, *trunkline.Call, map[string]string) (any, error) {
+		return (*trunkline.GetPromptResult)(nil), nil
+	}))
+	trunkline.Must(server.AddCompletion(reference, "city", func(context.Context, string, map[string]string) (*trunkline.Completion, error) { return nil, nil }))
+	trunkline.Must(server.AddResource(trunkline.Resource{Name: "none", URI: "test://none"}, func(context.Context, *trunkline.Call, string, map[string]string) (any, error) {
+		return (*trunkline.ResourceContents)(nil), nil
+	}))
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "text"}, func(context.Context, *trunkline.Call, struct{}) (*trunkline.TextContent, error) { return nil, nil }))
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client = connected(t, client, err)
+	if prompt, err := client.GetPrompt(t.Context(), "trip", nil); err != nil || len(prompt.Messages) != 0 {
+		t.Error(prompt, err)
+	}
+	found, err := client.Complete(t.Context(), reference, trunkline.CompleteArgument{Name: "city", Value: "O"}, nil)
+	if err != nil || len(found.Completion.Values) != 0 {
+		t.Error(found, err)
+	}
+	var failure *trunkline.Error
+	if _, err := client.ReadResource(t.Context(), "test://none"); !errors.As(err, &failure) || !strings.Contains(failure.Message, "not found") {
+		t.Error(err)
+	}
+	if result, err := client.CallTool(t.Context(), "text", nil); err != nil || result.IsError || len(result.Content) != 0 {
+		t.Error(result, err)
+	}
+}
+
 type town string
 
 type shout string
