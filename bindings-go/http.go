@@ -18,7 +18,8 @@ type header struct{ name, value str }
 
 // Handler is the server as an endpoint in a web server. Values of a request's context reach the
 // handlers of its calls. The paths of the options are those below which it is mounted. The
-// WriteTimeout of an http.Server does not end its event streams.
+// WriteTimeout of an http.Server does not end its event streams. A request whose context ends before
+// its response is answered with 504.
 func (server *Server) Handler(options HTTPOptions) (http.Handler, error) {
 	listener, err := server.endpoint(options, c.ServerMountHttp)
 	if err != nil {
