@@ -317,3 +317,28 @@ func TestNilMembersArrive(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestAnIntegerMayHaveAFraction(t *testing.T) {
+	type given struct {
+		Count int64            `json:"count"`
+		Lists map[string][]int `json:"lists"`
+		Share float64          `json:"share"`
+	}
+	server := newServer(t)
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "count"}, func(_ context.Context, _ *trunkline.Call, given given) (string, error) {
+		return fmt.Sprint(given), nil
+	}))
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client = connected(t, client, err)
+	for arguments, wanted := range map[string]string{
+		`{"count":5.0,"lists":{"a":[1e3,7]},"share":0.5}`:             "{5 map[a:[1000 7]] 0.5}",
+		`{"count":9007199254740993,"lists":{"a":[2.0]},"share":1e22}`: "{9007199254740993 map[a:[2]] 1e+22}",
+	} {
+		if result, err := client.CallTool(t.Context(), "count", json.RawMessage(arguments)); err != nil || result.Content.Text() != wanted {
+			t.Error(arguments, result.Content.Text(), err)
+		}
+	}
+	if result, err := client.CallTool(t.Context(), "count", json.RawMessage(`{"count":1e30,"lists":{},"share":0}`)); err != nil || !result.IsError {
+		t.Error(result, err)
+	}
+}

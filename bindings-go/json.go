@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"iter"
 	"maps"
+	"math"
 	"reflect"
 )
 
@@ -57,6 +58,41 @@ func decode[T any](text []byte) (*T, error) {
 		return nil, &Error{Kind: ErrTransport, Message: "the JSON does not fit: " + err.Error()}
 	}
 	return value, nil
+}
+
+// wholeNumbers writes numbers such as 5.0 and 1e3, which are integers in a JSON Schema, as
+// encoding/json reads integers.
+func wholeNumbers(text []byte) []byte {
+	var value any
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(&value); err != nil {
+		return text
+	}
+	written, err := json.Marshal(whole(value))
+	if err != nil {
+		return text
+	}
+	return written
+}
+
+func whole(value any) any {
+	switch given := value.(type) {
+	case map[string]any:
+		for name, member := range given {
+			given[name] = whole(member)
+		}
+	case []any:
+		for i, item := range given {
+			given[i] = whole(item)
+		}
+	case json.Number:
+		// A larger one may be rounded.
+		if number, err := given.Float64(); err == nil && number == math.Trunc(number) && math.Abs(number) < 1<<53 {
+			return int64(number)
+		}
+	}
+	return value
 }
 
 // decoded decodes the JSON that a function returns.
