@@ -15,13 +15,15 @@ pub(super) fn unknown_name(name: &str, known: &[&str]) -> String {
 /// The known name closest to a misspelt one, if any.
 #[doc(hidden)]
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let most_slips = if name.len() < SHORT { 1 } else { 2 };
+    // Short names resemble too many others.
+    let most_slips = |known: &str| match known.len().min(name.len()) {
+        0..=2 => 0,
+        3..=4 => 1,
+        _ => 2,
+    };
     let closest = known.map(|known| (distance(known, name), known)).min();
-    closest.filter(|(distance, _)| *distance <= most_slips).map(|(_, known)| known)
+    closest.filter(|(distance, known)| *distance <= most_slips(known)).map(|(_, known)| known)
 }
-
-/// Names up to this length resemble too many others.
-const SHORT: usize = 5;
 
 /// The number of letters to insert, delete or change to turn one name into the other (Levenshtein
 /// distance), ignoring case.

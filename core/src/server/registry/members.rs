@@ -6,25 +6,14 @@ use crate::protocol::{
     fault::Fault,
     known_names::nearest,
     located::LocatedError,
+    options::Options,
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// Options that are set next to a descriptor. Inside it, one of these, or a misspelling of one,
-/// would have no effect, although the program may rely on it for access control.
-const BESIDE: [&str; 11] = [
-    "scopes",
-    "timeout",
-    "timeoutMs",
-    "visible",
-    "requires",
-    "enabled",
-    "task",
-    "deferTask",
-    "restartTask",
-    "cacheScope",
-    "unsafePaths",
-];
+/// Options that have no JSON form, or another name in Rust; and `requires` of tools, because it
+/// restricts access and so must not be ignored elsewhere.
+const OTHER_OPTIONS: [&str; 4] = ["enabled", "requires", "timeout", "visible"];
 
 /// Deserializes a descriptor. The error names the invalid member.
 pub(super) fn read<T: Described + DeserializeOwned>(descriptor: &Value) -> Result<T, String> {
@@ -38,11 +27,17 @@ pub(super) fn read<T: Described + DeserializeOwned>(descriptor: &Value) -> Resul
     })
 }
 
-/// Refuses misspelled members, and registration options inside the descriptor. Other unknown
-/// members may belong to a newer revision or an extension: they are sent unchanged, with a warning
-/// in the log.
-pub(super) fn check_members<T: Described>(what: &str, name: &str, descriptor: &Value) -> Result<(), RegisterError> {
-    check(T::TYPE, "", descriptor).map_err(|(path, known)| {
+/// Refuses misspelled members, and options, which are set next to a descriptor: inside, an option
+/// or a misspelling of one would have no effect, although the program may rely on it for access
+/// control. Other unknown members may belong to a newer revision or an extension: they are sent
+/// unchanged, with a warning in the log.
+pub(super) fn check_members<T: Described, O: Options>(
+    what: &str,
+    name: &str,
+    descriptor: &Value,
+) -> Result<(), RegisterError> {
+    let options: Vec<_> = O::OBJECT.fields.iter().map(|field| field.json).chain(OTHER_OPTIONS).collect();
+    check(T::TYPE, &options, "", descriptor).map_err(|(path, known)| {
         RegisterError(if path.strip_prefix('/') == Some(known) {
             format!(
                 "The {what} {name} has the member {path} in its descriptor, where it has no effect: set {known} as an option next to the descriptor"
@@ -66,16 +61,15 @@ pub(super) fn check_members<T: Described>(what: &str, name: &str, descriptor: &V
     Ok(())
 }
 
-/// Returns the path of a misspelled member, at any depth, and the correct name.
-fn check(ty: Type, path: &str, value: &Value) -> Result<(), (String, &'static str)> {
+/// Returns the path of a misspelled member, at any depth, or of an option, and the correct name.
+fn check(ty: Type, options: &[&'static str], path: &str, value: &Value) -> Result<(), (String, &'static str)> {
     let (Type::Model(model), Some(members)) = (ty, value.as_object()) else { return Ok(()) };
-    let beside: &[_] = if path.is_empty() { &BESIDE } else { &[] };
     for (name, value) in members {
         let path = format!("{path}/{name}");
         match model.fields.iter().find(|field| field.json == name) {
-            Some(field) => check(field.ty, &path, value)?,
+            Some(field) => check(field.ty, &[], &path, value)?,
             None => {
-                let known = model.fields.iter().map(|field| field.json).chain(beside.iter().copied());
+                let known = model.fields.iter().map(|field| field.json).chain(options.iter().copied());
                 if let Some(known) = nearest(name, known) {
                     return Err((path, known));
                 }
@@ -188,6 +182,10 @@ mod tests {
             (
                 tool(json!({"name": "q", "enable": 1})),
                 "The tool q has an unknown member /enable: did you mean enabled?",
+            ),
+            (
+                tool(json!({"name": "q", "ui": "ui://q"})),
+                "The tool q has the member /ui in its descriptor, where it has no effect: set ui as an option next to the descriptor",
             ),
             (
                 tool(json!({"name": "q", "scopes": ["a"]})),

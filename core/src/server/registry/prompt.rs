@@ -81,7 +81,7 @@ impl PromptDefinition {
         };
         let prompt: Prompt =
             members::read(&descriptor).map_err(|fault| RegisterError(format!("Prompt {name}: {fault}")))?;
-        check_members::<Prompt>("prompt", &name, &descriptor)?;
+        check_members::<Prompt, PromptOptions>("prompt", &name, &descriptor)?;
         let arguments = prompt.arguments.unwrap_or_default();
         for (position, argument) in arguments.iter().enumerate() {
             if arguments[..position].iter().any(|other| other.name == argument.name) {

@@ -106,7 +106,7 @@ impl ResourceDefinition {
         uri::check(&uri_text).map_err(|problem| RegisterError(format!("Resource {uri_text}: uri: {problem}")))?;
         members::read::<Resource>(&descriptor)
             .map_err(|fault| RegisterError(format!("Resource {uri_text}: {fault}")))?;
-        check_members::<Resource>("resource", &uri_text, &descriptor)?;
+        check_members::<Resource, ResourceOptions>("resource", &uri_text, &descriptor)?;
         check_annotated(&descriptor)
             .map_err(|error| RegisterError(format!("Resource {uri_text}: annotations: {error}")))?;
         let mime_type = descriptor.get("mimeType").and_then(Value::as_str).map(str::to_owned);
@@ -168,7 +168,7 @@ impl ResourceTemplateDefinition {
         let template = UriTemplate::parse(&text).map_err(|error| wrong("uriTemplate", &error))?;
         members::read::<ResourceTemplate>(&descriptor)
             .map_err(|fault| RegisterError(format!("Resource template {text}: {fault}")))?;
-        check_members::<ResourceTemplate>("resource template", &text, &descriptor)?;
+        check_members::<ResourceTemplate, ResourceTemplateOptions>("resource template", &text, &descriptor)?;
         check_annotated(&descriptor).map_err(|error| wrong("annotations", &error))?;
         let mime_type = descriptor.get("mimeType").and_then(Value::as_str).map(str::to_owned);
         app::check_resource(&text, mime_type.as_deref())

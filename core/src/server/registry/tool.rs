@@ -199,7 +199,7 @@ impl ToolDefinition {
         options.access.check().map_err(|problem| RegisterError(format!("Tool {name}: {problem}")))?;
         // Refuse a descriptor that peers could not parse. A valid one is kept as given.
         members::read::<Tool>(&descriptor).map_err(|fault| RegisterError(format!("Tool {name}: {fault}")))?;
-        check_members::<Tool>("tool", &name, &descriptor)?;
+        check_members::<Tool, ToolOptions>("tool", &name, &descriptor)?;
         let task_support = TaskSupport::of(&descriptor).map_err(|error| wrong("the descriptor", &error))?;
         if options.restart_task && (options.defer_task || task_support == TaskSupport::Forbidden) {
             let problem = "needs execution.taskSupport optional or required, and tasks that are not deferred";
