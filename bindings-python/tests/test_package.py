@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import inspect
 import pickle
+import subprocess
+import sys
 import types
 import typing
 from collections.abc import Iterator
@@ -67,6 +69,28 @@ def test_annotations_of_public_methods_can_be_resolved() -> None:
     assert len(read) > 300
     assert read[trunkline.Server.add_tool]["options"] == Unpack[trunkline.ToolOptions]
     assert read[trunkline.Client.__init__]["target"] is not None
+
+
+SERVER_ONLY = """
+import inspect, sys, typing
+import trunkline
+
+server = trunkline.Server("notes", version="1")
+server.tool(lambda: "done", name="save")
+for cls in [value for value in vars(trunkline).values() if isinstance(value, type)]:
+    typing.get_type_hints(cls)
+    for name, function in vars(cls).items():
+        if inspect.isfunction(function) and (name == "__init__" or not name.startswith("_")):
+            typing.get_type_hints(function)
+print(sorted(name for name in sys.modules if name.startswith("trunkline._internal.client.")))
+trunkline.SyncClient
+print(trunkline.ElicitRequest.__module__, vars(trunkline)["Client"].__module__)
+"""
+
+
+def test_a_server_loads_no_module_of_clients() -> None:
+    ended = subprocess.run([sys.executable, "-c", SERVER_ONLY], capture_output=True, text=True, check=True)
+    assert ended.stdout.splitlines() == ["[]", "trunkline trunkline"]
 
 
 @pytest.mark.parametrize("ttl", [-1, float("nan"), "5"])

@@ -12,12 +12,7 @@ from ._internal._generated import errors as _errors
 from ._internal._generated.api import *  # noqa: F403
 from ._internal._generated.errors import *  # noqa: F403
 from ._internal.auth import Auth, InsufficientScope, InvalidToken, PresentedToken, Verify
-from ._internal.client.async_client import Client
-from ._internal.client.connection import Target
-from ._internal.client.group_target import GroupTarget
-from ._internal.client.sync_client import SyncClient
-from ._internal.client_group._generated import api as _client_api
-from ._internal.client_group._generated.api import *  # noqa: F403
+from ._internal.client_requests._generated.prompt_result import GetPromptResult
 from ._internal.client_requests._generated.requests import elicit, elicit_url, list_roots, sample
 from ._internal.client_requests.input_request import ElicitResult, InputRequest, InputRequired
 from ._internal.context._async.context import Context
@@ -43,13 +38,16 @@ if TYPE_CHECKING:
     from ._internal._generated.options import *  # noqa: F403
     from ._internal._generated.store import Store
     from ._internal.client.connect_options import ConnectOptions, OnNotification, OnToolsChanged
+    from ._internal.client_group._generated import api as _client_api
+    from ._internal.client_group._generated.api import *  # noqa: F403
     from ._internal.http_mount import ASGIApp
     from ._internal.server.store_check import check_store
 
 __version__ = _native.VERSION
 
-# Annotation types and rarely used functions, loaded on first access.
+# Clients, annotation types and rarely used functions, loaded on first access.
 _LAZY = {
+    **dict.fromkeys(_api.CLIENTS, "client_group._generated.api"),
     **dict.fromkeys(_api.OPTIONS, "_generated.options"),
     **dict.fromkeys(("ConnectOptions", "OnNotification", "OnToolsChanged"), "client.connect_options"),
     "ASGIApp": "http_mount",
@@ -74,7 +72,11 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return _named(getattr(import_module(f"{__name__}._internal.{_LAZY[name]}"), name))
+    module = import_module(f"{__name__}._internal.{_LAZY[name]}")
+    # All names of the module: the classes of a client's results also need their public name.
+    loaded = [other for other, place in _LAZY.items() if place == _LAZY[name]]
+    globals().update({other: _named(getattr(module, other)) for other in loaded})
+    return globals()[name]
 
 
 __all__ = [
@@ -82,7 +84,6 @@ __all__ = [
     "AsyncProvider",
     "Auth",
     "Category",
-    "Client",
     "ConnectOptions",
     "Context",
     "Depends",
@@ -90,7 +91,7 @@ __all__ = [
     "EmbeddedResource",
     "EnterLifespan",
     "Field",
-    "GroupTarget",
+    "GetPromptResult",
     "InputRequest",
     "InputRequired",
     "InsufficientScope",
@@ -116,10 +117,8 @@ __all__ = [
     "Skill",
     "Store",
     "StoreError",
-    "SyncClient",
     "SyncContext",
     "SyncProvider",
-    "Target",
     "ToolError",
     "Verify",
     "__version__",
@@ -133,11 +132,11 @@ __all__ = [
 ]
 __all__ += _api.__all__
 __all__ += _errors.__all__
-__all__ += _client_api.__all__
 if TYPE_CHECKING:
+    __all__ += _client_api.__all__
     __all__ += _options.__all__
 else:
-    __all__ += [*_api.OPTIONS]  # noqa: PLE0604
+    __all__ += [*_api.CLIENTS, *_api.OPTIONS]  # noqa: PLE0604
 
 for _name in __all__:
     _named(globals().get(_name))

@@ -176,3 +176,30 @@ OPTIONS = [
     "SkillOptions",
     "ToolOptions",
 ]
+
+# The names of clients, which are not imported here either: servers need none of them.
+CLIENTS = [
+    "AssertionRequest",
+    "AsyncClientTask",
+    "AsyncSubscription",
+    "AuthorizeRequest",
+    "Client",
+    "ClientGroup",
+    "Credentials",
+    "CredentialsKey",
+    "ElicitRequest",
+    "ElicitUrlRequest",
+    "GroupServer",
+    "GroupTarget",
+    "HeadersRequest",
+    "IdentityTokenRequest",
+    "SampleRequest",
+    "ServerTarget",
+    "SyncClient",
+    "SyncClientGroup",
+    "SyncClientTask",
+    "SyncSubscription",
+    "Target",
+    "TokenRequest",
+    "Transport",
+]
