@@ -46,6 +46,16 @@ class TestTelemetry < TrunklineTest
     assert_equal 2, ended.count { |_, record| record["name"] == "tools/call fail" && record["error"] }
   end
 
+  def test_handlers_without_a_span_hold_up_nothing
+    Trunkline.telemetry = Recorder.new
+    other = connected { |server| server.tool("a") { "b" } }
+    answer = ->(_) { Trunkline::ElicitResult.new(action: other.call_tool("a").text == "b" ? "decline" : "cancel") }
+    client = connected({ on_elicit: answer }) do |server|
+      server.tool("ask") { |ctx| ctx.elicit("Really?", { a: String }).action }
+    end
+    assert_equal "decline", client.call_tool("ask", {}, timeout: 5).text
+  end
+
   def test_the_load_is_measured
     Trunkline.telemetry = Recorder.new
     client = connected { |server| server.tool("load") { Trunkline.measurements.to_h { |one| one.values_at("name", "value") } } }

@@ -41,11 +41,11 @@ module Trunkline
     # Runs a handler within the span of its request.
     def serve(ticket, &block)
       recorder = Trunkline.telemetry or return yield
-      span = @lock.synchronize do # so that the request does not end in between
-        record = record_of(ticket) or return yield
-        @spans[record["number"]] ||= recorder.start(record, nil)
+      record, span = @lock.synchronize do # so that the request does not end in between
+        found = record_of(ticket)
+        [found, found && (@spans[found["number"]] ||= recorder.start(found, nil))]
       end
-      recorder.within(span, &block)
+      record ? recorder.within(span, &block) : yield
     end
 
     # Sends a request within its span. The block gets the request, and a function to call with its
