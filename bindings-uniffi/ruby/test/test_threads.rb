@@ -69,6 +69,15 @@ class TestThreads < TrunklineTest
     assert_equal "here", client.call_tool("here").text
   end
 
+  def test_handlers_run_after_idle_threads_were_killed
+    client = connected { |server| server.tool("here") { "here" } }
+    assert_equal "here", client.call_tool("here").text
+    pool = Trunkline::Port.current.pool
+    eventually { pool.instance_variable_get(:@idle).positive? }
+    Thread.list.select { |one| one.thread_variable_get(:trunkline_pool) == pool }.each { |one| one.kill.join }
+    assert_equal "here", client.call_tool("here", {}, timeout: 5).text
+  end
+
   def test_requests_fail_if_the_thread_of_events_ends
     _, errors, status = run_program(<<~RUBY)
       require "trunkline"

@@ -79,6 +79,14 @@ module Trunkline
       @lock.synchronize { @threads -= 1 }
     end
 
+    # The program may kill the thread meanwhile.
+    def idle
+      @idle += 1
+      @arrived.wait(@lock)
+    ensure
+      @idle -= 1
+    end
+
     # Waits for the next job. Returns nothing if the thread is not needed any more.
     def take
       @lock.synchronize do
@@ -86,9 +94,7 @@ module Trunkline
           return @jobs.shift if @jobs.any?
           return if @idle >= KEPT
 
-          @idle += 1
-          @arrived.wait(@lock)
-          @idle -= 1
+          idle
         end
       end
     end
