@@ -4,6 +4,8 @@ require "net/http"
 require "rack"
 require "rack/lint"
 require "rack/mock"
+require "socket"
+require "tmpdir"
 require_relative "helper"
 
 class TestHttp < TrunklineTest
@@ -89,6 +91,32 @@ class TestHttp < TrunklineTest
   def test_rack_options_are_checked
     error = assert_raises(Trunkline::InvalidArgumentError) { server.rack_app(allowed_hots: ["x"]) }
     assert_match(/allowed_hosts/, error.message)
+  end
+
+  # puma repeats its signal to workers.
+  def test_workers_of_puma_finish_their_calls
+    skip "needs puma and fork" unless Gem::Specification.any? { |gem| gem.name == "puma" } && Process.respond_to?(:fork)
+    Dir.mktmpdir do |folder|
+      port = TCPServer.open("127.0.0.1", 0) { |free| free.addr[1] }
+      File.write("#{folder}/config.ru", <<~RUBY)
+        require "trunkline"
+        server = Trunkline::Server.new("puma", version: "1")
+        server.tool("slow") { |ctx| ctx.progress(1); ctx.sleep(1); "done" }
+        run server.rack_app
+      RUBY
+      File.write("#{folder}/puma.rb", "bind 'tcp://127.0.0.1:#{port}'\nworkers 1\npreload_app! false\nplugin :trunkline\n")
+      pid = spawn(RbConfig.ruby, "-I", LIB, "-S", "puma", "-C", "puma.rb", chdir: folder, out: File::NULL)
+      client = eventually(20) do
+        Trunkline::Client.connect(url: "http://127.0.0.1:#{port}")
+      rescue Trunkline::TransportError
+        nil
+      end
+      assert_equal "done", client.call_tool("slow") { Process.kill(:TERM, pid) }.text
+    ensure
+      client&.close
+      Process.kill(:TERM, pid)
+      Process.wait(pid)
+    end
   end
 
   def test_closed_servers_answer_503
