@@ -88,6 +88,12 @@ class TestHttp < TrunklineTest
     eventually { Trunkline::Port.current.instance_variable_get(:@exchanges).empty? }
   end
 
+  def test_requests_with_bytes_that_are_not_text_are_answered
+    app = server.rack_app
+    assert_equal 200, post(app, CALL, "QUERY_STRING" => "a=\xFF".b).status
+    assert_equal 415, post(app, CALL, "CONTENT_TYPE" => "text/\xFF".b).status
+  end
+
   def test_rack_options_are_checked
     error = assert_raises(Trunkline::InvalidArgumentError) { server.rack_app(allowed_hots: ["x"]) }
     assert_match(/allowed_hosts/, error.message)

@@ -77,14 +77,16 @@ module Trunkline
     def head(env)
       headers = env.filter_map do |name, value|
         case name
-        when /\AHTTP_(?!VERSION\z)(.+)/ then [Regexp.last_match(1).tr("_", "-").downcase, value.b.unpack("C*").pack("U*")]
-        when "CONTENT_TYPE", "CONTENT_LENGTH" then [name.tr("_", "-").downcase, value] unless value.empty?
+        when /\AHTTP_(?!VERSION\z)(.+)/, /\A(CONTENT_(?:TYPE|LENGTH))\z/
+          [Regexp.last_match(1).tr("_", "-").downcase, value.b.unpack("C*").pack("U*")] unless value.empty? && name.start_with?("CONTENT")
         end
       end
-      path = env["PATH_INFO"].to_s.b.gsub(/[^!-~]/n) { |byte| format("%%%02X", byte.ord) }
-      { "method" => env["REQUEST_METHOD"], "path" => path.empty? ? "/" : path, "query" => env["QUERY_STRING"].to_s,
+      path = escaped(env["PATH_INFO"])
+      { "method" => env["REQUEST_METHOD"], "path" => path.empty? ? "/" : path, "query" => escaped(env["QUERY_STRING"]),
         "headers" => headers, "remoteAddress" => env["REMOTE_ADDR"] }.compact
     end
+
+    def escaped(text) = text.to_s.b.gsub(/[^!-~]/n) { |byte| format("%%%02X", byte.ord) }
 
     # A request, and its response as the body of Rack.
     # @api private
