@@ -2,6 +2,7 @@
 
 require "net/http"
 require "rack"
+require "rack/etag"
 require "rack/lint"
 require "rack/mock"
 require "socket"
@@ -63,7 +64,9 @@ class TestHttp < TrunklineTest
     assert_match(/"text":"x"/, response.body)
     assert_equal 403, post(app, CALL, "HTTP_HOST" => "evil.example").status
     params = CALL[:params].merge(name: "stream", arguments: {}, _meta: CALL[:params][:_meta].merge(progressToken: 1))
-    assert_match(/notifications\/progress.*"text":"end"/m, post(app, CALL.merge(params: params)).body)
+    stream = post(Rack::ETag.new(app), CALL.merge(params: params))
+    assert_match(/notifications\/progress.*"text":"end"/m, stream.body)
+    refute stream.headers.key?("ETag"), "the stream was collected"
   end
 
   def test_requests_whose_thread_is_interrupted_are_cancelled

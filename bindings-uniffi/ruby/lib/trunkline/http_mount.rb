@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require "time"
+
 module Trunkline
   # A server as a Rack application: `run server.rack_app`. Its listener opens with the first request.
   # Each streaming response occupies a thread of the web server.
@@ -114,6 +116,8 @@ module Trunkline
         head = Requests.parse(body)
         headers = head["headers"].group_by(&:first).transform_values { |pairs| pairs.map(&:last) }
         @known_length = headers.key?("content-length")
+        # Otherwise the ETag of Rack 2, which Rails uses, collects a stream until its end.
+        headers["last-modified"] = [Time.now.httpdate] unless @known_length
         [head["status"], headers.transform_values { |values| values.length == 1 ? values.first : RackApp.joined(values) }, self]
       end
 
