@@ -51,6 +51,21 @@ class TestClient < TrunklineTest
     server&.close
   end
 
+  def test_targets_are_checked
+    server = Trunkline::Server.new("x", version: "1")
+    [{ url: ["true"] }, { url: "a.json" }, { command: "true" }, { server: "x" }, { url: "http://127.0.0.1:9/mcp", headers: { a: server } }].each do |target|
+      error = assert_raises(Trunkline::InvalidArgumentError) { Trunkline::Client.connect(**target) }
+      assert_match(/#{target.keys.first} must|type Trunkline::Server/, error.message)
+    end
+    error = assert_raises(Trunkline::InvalidArgumentError) { Trunkline::ClientGroup.connect({ a: server }) }
+    assert_match(/type Trunkline::Server/, error.message)
+    Trunkline::Client.connect(server: server) do |client|
+      assert_match(/:sample/, assert_raises(Trunkline::InvalidArgumentError) { client.on(:sample) { nil } }.message)
+    end
+  ensure
+    server&.close
+  end
+
   def test_subscriptions_are_enumerators
     the_server = nil
     client = connected { |server| (the_server = server).resource("test://a") { "a" } }

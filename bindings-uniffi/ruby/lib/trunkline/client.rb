@@ -220,6 +220,12 @@ module Trunkline
       targets = [target, command, url, server].compact
       raise InvalidArgumentError, "connect needs one target: command:, url: or server:" unless targets.length == 1
 
+      # Otherwise, what should be a URL could start a program.
+      is_url = [String, URI::Generic].any? { |type| url.is_a?(type) } && url.to_s.include?("://")
+      raise InvalidArgumentError, "url must be a URL such as http://localhost:8000/mcp, not #{url.inspect}" unless url.nil? || is_url
+      raise InvalidArgumentError, "command must be a list of strings, not #{command.inspect}" unless command.nil? || command.is_a?(Array)
+      raise InvalidArgumentError, "server must be a Trunkline::Server of this process, not #{server.inspect}" unless server.nil? || server.is_a?(Server)
+
       opened(targets.first, options, &block)
     end
   end

@@ -35,8 +35,7 @@ module Trunkline
       when String then bytes && value.encoding == Encoding::BINARY ? [value].pack("m0") : value
       when Hash then value.to_h { |name, one| [name.to_s, in_json(one)] }
       when Array then value.map { |one| in_json(one, bytes: bytes) }
-      when Model, Symbol, Numeric, true, false, nil then Model.plain(value)
-      else value.respond_to?(:to_path) ? value.to_path : value
+      else value.respond_to?(:to_path) ? value.to_path : Model.plain(value)
       end
     end
 

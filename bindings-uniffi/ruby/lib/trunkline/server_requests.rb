@@ -24,7 +24,7 @@ module Trunkline
         operation, model, result = request
         @callables[operation] = Callable.new(run: run(operation, model, handler), answer: answer(name, result), where: name.to_s)
       else
-        method, model = Handlers::NOTIFICATIONS.fetch(name)
+        method, model = Handlers::NOTIFICATIONS.fetch(name) { raise InvalidArgumentError, "there is no handler #{name.inspect}: use one such as :on_sample" }
         @listeners[method] = ->(params) { Handler.positional(handler, *(model && model.from_json(params))) }
       end
     end
