@@ -201,6 +201,11 @@ class TestTools < TrunklineTest
     assert_raises(Trunkline::InvalidArgumentError) { server.tool("no block") }
     error = assert_raises(Trunkline::InvalidArgumentError) { server.tool("a", titel: "x") { "" } }
     assert_match(/titel/, error.message)
+    error = assert_raises(Trunkline::InvalidArgumentError) { server.tool("a", input: { b: String }) { |_ctx, args| args } }
+    assert_match(/keywords/, error.message)
+    error = assert_raises(Trunkline::InvalidArgumentError) { server.tool("a", input: { b: String }) { |b:, c:, d: 1| [b, c, d] } }
+    assert_match(/lacks c,/, error.message)
+    assert_raises(Trunkline::InvalidArgumentError) { server.tool("a", input: [String]) { "" } }
     server.tool("a") { "" }
     assert_raises(Trunkline::InvalidArgumentError) { server.tool("a") { "" } }
     assert_raises(Trunkline::InvalidArgumentError) { Trunkline::Server.new("x", version: "1", page_sise: 1) }

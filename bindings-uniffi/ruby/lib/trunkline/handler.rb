@@ -12,6 +12,8 @@ module Trunkline
       @block = block
       parameters = block.respond_to?(:parameters) ? block.parameters : block.method(:call).parameters
       kinds = parameters.group_by(&:first).transform_values { |group| group.map(&:last) }
+      raise InvalidArgumentError, "#{of}: the block gets the context, and the arguments as keywords: |ctx, name:|" if kinds.values_at(:req, :opt).compact.sum(&:length) > 1
+
       @takes_context = kinds.keys.intersect?(%i[req opt rest])
       @required = kinds.fetch(:keyreq, [])
       @optional = kinds.fetch(:key, [])

@@ -40,10 +40,17 @@ module Trunkline
     # @api private
     def arguments(given, handler)
       schema = object(given, optional: handler.optional)
-      schema?(given) || handler.rest? ? schema : schema.merge("additionalProperties" => false)
+      return schema if schema?(given)
+
+      missing = handler.required - given.keys.map(&:to_sym)
+      raise InvalidArgumentError, "input lacks #{missing.join(", ")}, which the block requires" if missing.any?
+
+      handler.rest? ? schema : schema.merge("additionalProperties" => false)
     end
 
     def schema?(given)
+      raise InvalidArgumentError, "#{given.inspect} must be a Hash of types by name, or a JSON Schema" unless given.is_a?(Hash)
+
       given = given.transform_keys(&:to_s)
       ["object", :object].include?(given["type"]) || KEYWORDS.any? { |keyword| given.key?(keyword) }
     end

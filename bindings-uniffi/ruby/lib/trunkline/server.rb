@@ -74,7 +74,7 @@ module Trunkline
     # @param complete [Hash{Symbol => #call}] suggests values of variables
     # @param options the members of {Resource} or {ResourceTemplate}, and {Options::RESOURCE}
     # @return [Registration]
-    def resource(uri, **options, &block) = changeable(:resource, uri, options, block)
+    def resource(uri, **options, &block) = changeable(:resource, uri.to_s, options, block)
     alias resource_template resource
 
     # Adds a prompt. The block gets the arguments, which are strings, as keywords. It returns a string
