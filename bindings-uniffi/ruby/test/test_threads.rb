@@ -78,6 +78,21 @@ class TestThreads < TrunklineTest
     assert_equal "here", client.call_tool("here", {}, timeout: 5).text
   end
 
+  def test_an_interrupted_wait_does_not_raise_the_limit
+    pool = Trunkline::Pool.new(1)
+    lock = pool.instance_variable_get(:@lock)
+    ended = Thread::Queue.new
+    pool.run do
+      pool.waiting { lock.define_singleton_method(:synchronize) { singleton_class.remove_method(:synchronize) && raise("late") } }
+    rescue RuntimeError => e
+      ended << e.message
+    end
+    assert_equal "late", Timeout.timeout(5) { ended.pop }
+    eventually { pool.instance_variable_get(:@idle) == 1 }
+    2.times { pool.run { 2.times { ended << Thread.current and sleep 0.05 } } }
+    assert_equal 1, Array.new(4) { Timeout.timeout(5) { ended.pop } }.uniq.length
+  end
+
   def test_requests_fail_if_the_thread_of_events_ends
     _, errors, status = run_program(<<~RUBY)
       require "trunkline"

@@ -20,7 +20,8 @@ module Trunkline
       @lock = Mutex.new
       @arrived = ConditionVariable.new
       @jobs = []
-      @threads = 0
+      # Those that do not wait. It is no number, which a timeout in a handler could leave wrong.
+      @running = {}
       @idle = 0
     end
 
@@ -38,13 +39,13 @@ module Trunkline
       return yield unless Thread.current.thread_variable_get(:trunkline_pool) == self
 
       @lock.synchronize do
-        @threads -= 1
+        @running.delete(Thread.current)
         wake
       end
       begin
         yield
       ensure
-        @lock.synchronize { @threads += 1 }
+        @lock.synchronize { @running[Thread.current] = true }
       end
     end
 
@@ -56,7 +57,7 @@ module Trunkline
 
       if @jobs.length <= @idle
         @arrived.signal
-      elsif @threads < @limit
+      elsif @running.length < @limit
         begin_thread
       end
     end
@@ -64,10 +65,11 @@ module Trunkline
     # Without another thread, those that run must do, if there are any.
     # @raise [ThreadError] if there are none
     def begin_thread
-      Thread.new { work }.name = "trunkline handler"
-      @threads += 1
+      thread = Thread.new { work }
+      thread.name = "trunkline handler"
+      @running[thread] = true
     rescue ThreadError
-      raise if @threads.zero? && @jobs.pop
+      raise if @running.empty? && @jobs.pop
     end
 
     def work
@@ -76,7 +78,7 @@ module Trunkline
         job.call
       end
     ensure
-      @lock.synchronize { @threads -= 1 }
+      @lock.synchronize { @running.delete(Thread.current) }
     end
 
     # The program may kill the thread meanwhile.
@@ -90,7 +92,8 @@ module Trunkline
     # Waits for the next job. Returns nothing if the thread is not needed any more.
     def take
       @lock.synchronize do
-        until @threads > @limit
+        @running[Thread.current] = true
+        until @running.length > @limit
           return @jobs.shift if @jobs.any?
           return if @idle >= KEPT
 
