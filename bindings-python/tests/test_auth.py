@@ -42,6 +42,7 @@ from trunkline import (
     LoadedCredentials,
     OAuth,
     PresentedToken,
+    ProtocolError,
     Server,
     SyncClient,
     SyncContext,
@@ -71,6 +72,8 @@ def judged(given: AccessToken) -> Identity | None:
             return Identity(scopes=["mcp"])
         case "broken":
             raise ValueError("secret detail")
+        case "unstored":
+            raise ProtocolError("no such table", -32001)
         case _:
             return None
 
@@ -134,6 +137,7 @@ def test_a_custom_verifier_checks_tokens(verifier: Any, caplog: pytest.LogCaptur
                 ("nobody", 503, ""),
                 ("nobody", 503, ""),
                 ("broken", 503, ""),
+                ("unstored", 503, ""),
                 ("good", 200, ""),
             ]:
                 found = await asyncio.to_thread(post, listener.url, token)
@@ -141,6 +145,8 @@ def test_a_custom_verifier_checks_tokens(verifier: Any, caplog: pytest.LogCaptur
                 assert "secret" not in found[1] + found[2]
 
     run(check())
+    failed = [str(record.exc_info[1]) for record in caplog.records if record.exc_info]
+    assert failed[-2:] == ["secret detail", "no such table (-32001)"]
 
 
 def test_a_verifier_sees_the_request_that_presents_the_token() -> None:

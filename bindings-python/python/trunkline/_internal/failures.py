@@ -69,9 +69,10 @@ def report(context: Call, error: BaseException, subject: str, otherwise: str) ->
     frames = None if isinstance(error, InvalidReturn) else _outside(error.__traceback__)
     where = (type(error), error, frames)
     try:
-        named = {"mcp_method": context.method, "mcp_name": context.name}
+        known = {"mcp_method": context.method, "mcp_name": context.name}
     except TrunklineError:  # the call is over, or belongs to a client
-        named = {}
+        known = {}
+    named = {fact: value for fact, value in known.items() if value}  # a verification has neither
     log.error("%s failed", " ".join(named.values()) or otherwise, exc_info=where, extra=named)
     for hook in context._port.error_hooks:
         with logged(subject, _HOOK, (BaseException,)):  # the caller must get a response

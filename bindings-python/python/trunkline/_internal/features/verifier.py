@@ -9,6 +9,7 @@ from .._generated.models import Identity
 from .._generated.waist import OBJECT, VALUE
 from ..auth import InsufficientScope, InvalidToken, PresentedToken, Verify
 from ..errors import InvalidArgumentError
+from ..failures import detail
 from ..port.port import Port
 from ..returns import Answer
 from ..schema.jsonable import jsonable
@@ -44,4 +45,8 @@ class VerifierHandler(Handler):
         if isinstance(error, InsufficientScope):
             data = {"error": "insufficient_scope", "scopes": [*error.scopes]}
             return {"kind": "protocol", "message": str(error), "data": data}
-        return super().failure(error)
+        from asyncio import CancelledError
+
+        if isinstance(error, CancelledError):  # the request has ended
+            return super().failure(error)
+        return {"kind": "internal", "message": detail(error)}
