@@ -949,6 +949,32 @@ def test_an_exception_of_its_exit_reaches_the_one_who_closes() -> None:
         pass
 
 
+def test_a_failure_of_a_lifespan_while_its_server_is_used_is_logged_and_reaches_the_one_who_closes(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    @asynccontextmanager
+    async def lifespan(_server: Server) -> AsyncGenerator[None]:
+        task = asyncio.current_task()
+        assert task is not None
+        asyncio.get_running_loop().call_later(0.01, task.cancel)  # as a task group does, one of whose tasks failed
+        try:
+            yield
+        except asyncio.CancelledError:
+            raise Broken("stuck") from None
+
+    server = Server("test", version="1", lifespan=lifespan)
+
+    async def check() -> None:
+        async with Client(server) as client:
+            await until(lambda: caplog.records, "the log record")
+            assert await client.list_tools() == []
+
+    with pytest.raises(Broken, match="stuck"):
+        run(check())
+    [record] = caplog.records
+    assert record.getMessage() == "the lifespan has ended before its server" and record.exc_info
+
+
 def test_closing_a_listener_ends_an_opening_that_takes_long() -> None:
     log: list[str] = []
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._generated.waist import RESULT
 from ..errors import UNOPENED, keep_cause
+from .log import logger
 
 if TYPE_CHECKING:
     from asyncio import Future
@@ -31,7 +32,7 @@ class Lifespan:
 
     async def answer(self, port: Any, ticket: int, body: Any, scope: Any) -> None:  # noqa: ARG002
         """Enter it, and exit it with the next call."""
-        from asyncio import get_running_loop
+        from asyncio import CancelledError, get_running_loop
 
         closing, self._closing = self._closing, None
         if closing is not None:
@@ -54,8 +55,12 @@ class Lifespan:
                 finally:
                     self.value = None
         except BaseException as error:
-            if closing.cancelled():
+            if isinstance(error, CancelledError) and closing.cancelled():
                 raise  # the loop ends
+            if closing.cancelled():  # by a task group, one of whose tasks failed
+                logger("trunkline.server").error("the lifespan has ended before its server", exc_info=error)
+                self.failure = error
+                return
             if not closing.done():
                 message = str(error) or type(error).__name__
                 keep_cause(f"{UNOPENED}{message}", error)
