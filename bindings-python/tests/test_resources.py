@@ -15,7 +15,16 @@ import pytest
 
 from raw import MODERN, Peer, Refused
 from support import REVISIONS, run, script
-from trunkline import Client, Context, InvalidArgumentError, ProtocolError, Server, SyncClient, SyncContext
+from trunkline import (
+    Client,
+    Context,
+    InvalidArgumentError,
+    ProtocolError,
+    Server,
+    SyncClient,
+    SyncContext,
+    TextContent,
+)
 
 OFFER = """
 import datetime as dt, enum
@@ -190,6 +199,23 @@ def test_variables_of_a_template_become_parameters(offer: list[str], revision: s
             with pytest.raises(Refused) as refused:
                 peer.request("resources/read", uri=uri)
             assert refused.value.code == -32602 and problem in refused.value.message
+
+
+@pytest.mark.parametrize("text", ["1e999", "-1e999", "1" * 400])
+def test_numbers_that_are_too_large_are_refused(text: str) -> None:
+    server = Server("numbers", version="1")
+
+    @server.prompt
+    def show(whole: int = 0, real: float = 0, several: list[float] | None = None, either: float | str = 0) -> str:
+        return str(either)
+
+    with SyncClient(server) as client:
+        for name, value in {"whole": text, "real": text, "several": f"[{text}]"}.items():
+            with pytest.raises(ProtocolError, match=f"/{name}") as refused:
+                client.get_prompt("show", {name: value})
+            assert refused.value.code == -32602
+        [message] = client.get_prompt("show", {"either": text}).messages
+        assert message.content == TextContent(text)
 
 
 def test_res_08_a_resource_that_returns_nothing_does_not_exist() -> None:

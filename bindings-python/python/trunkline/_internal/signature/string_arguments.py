@@ -63,11 +63,11 @@ class TextArgument:
     def _read(self, text: str) -> Any:
         problems: list[tuple[str, str]] = []
         for value in _values(text, self._schema):
-            if (problem := self._checks.problem(value)) is None:
-                try:
+            try:
+                if (problem := self._checks.problem(value)) is None:
                     return self._node.build(value)
-                except REFUSALS as error:
-                    problem = refusal(error, value)
+            except REFUSALS as error:
+                problem = refusal(error, value)
             problems.append(problem)
         place, reason = problems[0]  # that of the narrowest type
         raise InvalidArguments(f"/{self.name}{place}", reason)
@@ -137,14 +137,15 @@ def _values(text: str, schema: Schema) -> list[Any]:
     if types & {"integer", "number", *_STRUCTURES}:
         try:
             json = _native.from_json(text.strip().encode())
-        except ValueError:
-            json = None
+            number = float(json) if "number" in types and isinstance(json, (int, float)) else None
+        except (ValueError, OverflowError):
+            json = number = None
         if isinstance(json, (list, dict)) and types & _STRUCTURES:
             values.append(json)
         elif isinstance(json, (int, float)) and not isinstance(json, bool):
             if "number" in types:
-                values += [json, float(json)]
-            elif "integer" in types and json == int(json):
+                values += [json, number]
+            elif "integer" in types and json % 1 == 0:
                 values.append(json)
     if "string" in types:
         values.append(text)
