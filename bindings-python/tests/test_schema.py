@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import enum
+import math
 import pathlib
 import sys
 import threading
@@ -366,6 +367,26 @@ def test_a_function_is_read() -> None:
         "city": "Oslo",
         "at": dt.date(2024, 1, 2),
     }
+
+
+def test_defaults_without_a_json_form_are_left_out() -> None:
+    @dataclass
+    class Range:
+        most: float = math.inf
+
+    class Offer(pydantic.BaseModel):
+        most: float = math.inf
+        default: int = 3
+
+    def find(within: Range, most: float = math.inf, some: Sequence[float] = (math.nan,)) -> Offer:
+        return Offer(most=within.most)
+
+    Server("test", version="1").add_tool(find)
+    signature = Signature(find)
+    assert signature.input_schema is not None and signature.returns.schema is not None
+    for schema in (signature.input_schema, signature.input_schema["$defs"]["Range"], signature.returns.schema):
+        assert all("default" not in member for name, member in schema["properties"].items() if name != "default")
+    assert signature.returns.schema["properties"]["default"]["default"] == 3
 
 
 def test_a_function_without_parameters_has_no_schema() -> None:

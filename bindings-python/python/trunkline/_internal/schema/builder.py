@@ -276,6 +276,7 @@ class Builder:
     def foreign(self, found: ForeignType) -> Node:
         """Return the node of a library's type."""
         self.validates_first = self.validates_first or found.validates_first
+        _drop_defaults([found.schema, found.definitions])
         trusted = found.validates_first and self._trusts_validators
         schema = {} if trusted else self._adopt(found.definitions, found.schema)
         return Node(schema, found.build, plain=False, is_foreign=True)
@@ -450,9 +451,24 @@ def with_default(schema: Schema, default: Any) -> Schema:
     if default is MISSING:
         return schema
     try:
-        return {**schema, "default": jsonable(default)}
+        json = jsonable(default)
+        _native.to_json(json)  # fails for infinity
     except (TypeError, ValueError):
         return schema
+    return {**schema, "default": json}
+
+
+def _drop_defaults(schema: Any) -> None:
+    """Remove the defaults that have no JSON form, such as infinity."""
+    parts: list[Any] = [*cast("Schema", schema).values()] if isinstance(schema, dict) else schema
+    for part in parts:
+        if isinstance(part, (dict, list)):
+            _drop_defaults(part)
+    if isinstance(schema, dict):
+        try:
+            _native.to_json(cast("Schema", schema).get("default"))
+        except ValueError:
+            del schema["default"]
 
 
 def _is_required(cls: Any, name: str, hint: Any) -> bool:
