@@ -14,6 +14,7 @@ import sys
 from collections import OrderedDict, defaultdict
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from decimal import Decimal
+from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple, NewType, Optional, TypedDict, Union, cast
 
 import annotated_types
@@ -712,12 +713,13 @@ def rest(city: str, days: int = 1) -> str:
         (google, 'Forecast.\n\nMore of it.\n\nExample:\n    forecast("Oslo")', "Said already."),
         (numpy, "Forecast.\n\nMore of it.\n\nNotes\n-----\nKept.", "Number of days."),
         (rest, "Forecast.\n\nMore of it.", "Number of days."),
+        (partial(rest, days=2), "Forecast.\n\nMore of it.", "Number of days."),
     ],
 )
 def test_docstrings_describe_parameters(function: Any, description: str, days: str) -> None:
     server = Server("docs", version="1")
-    server.add_tool(function)
-    server.add_prompt(function)
+    server.add_tool(function, name="weather")
+    server.add_prompt(function, name="weather")
     with SyncClient(server) as client:
         (tool,) = client.list_tools()
         (prompt,) = client.list_prompts()

@@ -32,6 +32,7 @@ class Parameters:
     """
 
     def __init__(self, function: Callable[..., Any], noun: str = "a handler") -> None:
+        from functools import partial
         from inspect import getdoc
 
         self.function = function
@@ -45,7 +46,8 @@ class Parameters:
         self.takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in given)
         self.named = [parameter for parameter in given if parameter.kind is not parameter.VAR_KEYWORD]
         # The docstring without the sections on parameters, results and exceptions.
-        self.description, self._described = read_docstring(getdoc(function) or "")
+        documented: Any = function.func if isinstance(function, partial) else function
+        self.description, self._described = read_docstring(getdoc(documented) or "")
 
     def about(self, parameter: Parameter, schema: Schema) -> Schema:
         """Return the parameter's schema. Without a description of its own, it gets the one from the
