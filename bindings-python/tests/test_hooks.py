@@ -84,6 +84,38 @@ def test_dependencies_are_created_once_and_closed_at_the_end() -> None:
     run(check())
 
 
+def test_a_dependency_cannot_turn_a_failure_into_a_success() -> None:
+    def lenient() -> Iterator[str]:
+        with contextlib.suppress(ValueError):
+            yield ""
+
+    def replacing() -> Iterator[str]:
+        try:
+            yield ""
+        except ValueError as error:
+            raise ToolError("not now") from error
+
+    server = Server("test", version="1")
+
+    @server.tool
+    async def on_the_loop(_: Annotated[str, Depends(lenient)]) -> str:
+        raise ValueError("broken")
+
+    @server.tool
+    def in_a_thread(_: Annotated[str, Depends(lenient)]) -> str:
+        raise ValueError("broken")
+
+    @server.tool
+    def replaced(_: Annotated[str, Depends(replacing)]) -> str:
+        raise ValueError("broken")
+
+    with SyncClient(server, raise_exceptions=True) as client:
+        for tool in ("on_the_loop", "in_a_thread"):
+            with pytest.raises(ValueError, match="broken"):
+                client.call_tool(tool)
+        assert client.call_tool("replaced").text == "not now"
+
+
 def test_dependencies_of_def_handlers_of_every_kind() -> None:
     log: Log = []
 

@@ -25,7 +25,8 @@ class Depends:
     the `yield`. It can take the context and other dependencies; its other parameters without a
     default get the handler's arguments of the same name. Each dependency is called once per
     request, before the handler. Generators are closed in reverse order when the handler returns,
-    and see its exception. Dependencies don't appear in schemas.
+    and see its exception, which they can replace but not suppress. Dependencies don't appear in
+    schemas.
 
     `def` dependencies run where their handler runs, so those of `async def` handlers must not
     block. `async def` dependencies run on the event loop; the thread of a `def` handler waits for
@@ -81,6 +82,11 @@ class RequestScope(AsyncExitStack):
         self._in_thread = in_thread
         self._values: dict[Hashable, Any] = {}
         self._side: LoopSide | None = None
+
+    async def __aexit__(self, *outcome: Any) -> bool:  # noqa: PYI036 - passed on
+        """Close the generators. One that catches the exception does not turn it into a success."""
+        await super().__aexit__(*outcome)
+        return False
 
     async def value(self, dependency: Dependency) -> Any:
         """Return the value of a dependency, created on first use."""
