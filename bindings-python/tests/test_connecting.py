@@ -283,6 +283,21 @@ def test_a_transport_that_fails_or_hangs_causes_typed_errors() -> None:
         Client(Hangs([]), headers={"a": "b"})
 
 
+def test_a_transport_that_receives_bytes_is_told_to_decode_them() -> None:
+    class Raw(Pipes):
+        async def connect(self) -> None: ...
+
+        async def send(self, message: str) -> None: ...
+
+        async def receive(self) -> Any:
+            return b"{}"
+
+        async def close(self) -> None: ...
+
+    with pytest.raises(TransportError, match="a message is a string, not bytes"):
+        run(Client(Raw(["x"])).connect())
+
+
 def test_a_client_that_is_closed_while_it_connects() -> None:
     async def check() -> None:
         server, start = Server("test", version="1"), time.monotonic()

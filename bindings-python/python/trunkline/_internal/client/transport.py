@@ -7,6 +7,7 @@ from typing import Any
 from ..errors import InvalidArgumentError
 from ..features.handler import Handler
 from ..features.method import MethodHandler
+from ..returns import Answer
 from ._generated.transport import FUNCTIONS
 
 
@@ -14,6 +15,11 @@ class TransportHandler(MethodHandler):
     """Calls a method of the transport. Its exception becomes the connection's error."""
 
     subject = "client"
+
+    def answered(self, value: Any) -> Answer:
+        if isinstance(value, (bytes, bytearray)):
+            raise TypeError("a message is a string, not bytes: decode it as UTF-8")
+        return super().answered(value)
 
 
 def transport_handlers(transport: Any, *, blocking: bool) -> dict[str, Handler]:
