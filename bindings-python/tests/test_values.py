@@ -731,6 +731,18 @@ def test_docstrings_describe_parameters(function: Any, description: str, days: s
     assert [argument.description for argument in prompt.arguments] == ["Name of the city, with its country.", days]
 
 
+def test_the_data_of_an_error_that_has_no_json_form_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    server = Server("test", version="1")
+
+    @server.tool
+    def fail() -> str:
+        raise ProtocolError("no", data={"place": object()})
+
+    with SyncClient(server) as client:
+        assert client.call_tool("fail").is_error
+    assert "$.place: a value of type object cannot be represented in JSON" in caplog.text
+
+
 def picture() -> ImageContent:
     return ImageContent(b"123", "image/png")
 

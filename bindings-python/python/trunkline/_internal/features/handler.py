@@ -140,7 +140,8 @@ class Handler:
                     failure["logged"] = True
             native.fail(ticket, failure)
         except BaseException as broken:  # noqa: BLE001 - it cannot be reported, but the caller must get a reply
-            message = f"{type(error).__name__}, which cannot be described: {type(broken).__name__}"
+            why = broken if isinstance(broken, TrunklineError) else type(broken).__name__
+            message = f"{type(error).__name__}, which cannot be described: {why}"
             with suppress(TrunklineError):  # the port is closed: nothing waits for the answer
                 native.fail(ticket, {"kind": "internal", "message": message})
 
