@@ -35,10 +35,15 @@ static void add_note(trunkline_call *call, void *user_data) {
   const char *name = trunkline_call_text(call, TRUNKLINE_STR("/name"), TRUNKLINE_STR("")).data;
   const char *text = trunkline_call_text(call, TRUNKLINE_STR("/text"), TRUNKLINE_STR("")).data;
   (void)user_data;
+  /* Cut off, it might end within a character, and would no longer be UTF-8. */
+  if (strlen(name) >= sizeof notes[0].name || strlen(text) >= sizeof notes[0].text) {
+    trunkline_call_fail_tool(call, TRUNKLINE_STR("A name has at most 49 bytes, and a text 499."));
+    return;
+  }
   for (size_t index = 0; index < count; ++index) {
     char message[200];
     if (strcmp(notes[index].name, name) != 0) continue;
-    snprintf(message, sizeof message, "A note named %.50s already exists: choose another name.", name);
+    snprintf(message, sizeof message, "A note named %s already exists: choose another name.", name);
     trunkline_call_fail_tool(call, trunkline_str_of(message));
     return;
   }
