@@ -13,6 +13,9 @@ use trunkline::protocol::surrogates::mended;
 
 use crate::edge::prelude::*;
 
+/// Below this, 2^53, a double has each integer exactly.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
 /// A JSON value, deserialized.
 pub(crate) fn read<T: DeserializeOwned>(argument: &str, json: &str) -> Result<T, Failure> {
     serde_json::from_slice(&mended(json.as_bytes())).map_err(|reason| Failure::not_json(argument, &reason))
@@ -41,7 +44,10 @@ pub(crate) fn raw<'a>(argument: &str, json: &'a str) -> Result<Option<&'a RawVal
 
 pub(crate) fn typed<T: DeserializeOwned>(json: &str, pointer: &str, wanted: &str) -> Result<T, Failure> {
     let value = mended(find(json, pointer)?.as_bytes());
+    // For JSON Schema, 3.0 and 3e0 are integers, too.
+    let whole = || serde_json::from_slice(&value).ok().filter(|number: &f64| number.abs() < EXACT);
     serde_json::from_slice(&value)
+        .or_else(|reason| whole().map_or(Err(reason), |number| serde_json::from_str(&number.to_string())))
         .map_err(|_| Failure::not_found(format!("the value at \"{pointer}\" is not {wanted}")))
 }
 

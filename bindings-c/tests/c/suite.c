@@ -89,6 +89,13 @@ static void walk_json(void) {
   /* Walking is linear: sixteen times the length takes about sixteen times the time, not 256. */
   CHECK(time_of_walk(64000) < 40 * (time_of_walk(4000) + 1));
 
+  json = S("[3.0, -2e3, 9007199254740993.0, 1e300, \"3.0\", 9223372036854775808]");
+  CHECK(trunkline_json_get_int64(json, S("/0"), &whole) == TRUNKLINE_OK && whole == 3);
+  CHECK(trunkline_json_get_int64(json, S("/1"), &whole) == TRUNKLINE_OK && whole == -2000);
+  for (cursor = 0; cursor < 4; ++cursor) {
+    char pointer[3] = {'/', (char)('2' + cursor), '\0'};
+    CHECK(trunkline_json_get_int64(json, trunkline_str_of(pointer), &whole) == TRUNKLINE_NOT_FOUND);
+  }
   json = S("{\"n\": 9007199254740993, \"f\": 1.5, \"o\": {\"a\": 1, \"b\": 2}, \"s\": \"\", \"t\": true, \"z\": null, \"l\": []}");
   CHECK(trunkline_json_get_int64(json, S("/n"), &whole) == TRUNKLINE_OK && whole == 9007199254740993);
   CHECK(trunkline_json_get_int64(json, S("/f"), &whole) == TRUNKLINE_NOT_FOUND);
