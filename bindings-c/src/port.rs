@@ -403,7 +403,8 @@ impl Port {
             let receivers = &mut state.receivers;
             (if is_last { receivers.remove(&number) } else { receivers.get(&number).cloned() }, freed)
         };
-        drop(freed);
+        // Like a callback: a destructor must not wait for this thread's turn.
+        self.enter(|| drop(freed));
         match receiver {
             Some(receiver) => self.enter(|| receiver.receive(self, event)),
             None => {

@@ -577,6 +577,8 @@ static void destructors(void) {
 
 /* ---- inside callbacks ---- */
 
+static int blocked_destructors;
+
 static void call_back(trunkline_call *call, void *user_data) {
   trunkline_client **client = (trunkline_client **)user_data;
   trunkline_text *result = NULL;
@@ -589,6 +591,17 @@ static void call_back(trunkline_call *call, void *user_data) {
   CHECK(trunkline_call_return_text(call, S("refused")) == TRUNKLINE_OK);
 }
 
+/* Runs where callbacks run. */
+static void block_in_destructor(void *client) {
+  FAILS(TRUNKLINE_BLOCKING, "thread", trunkline_dispatch(trunkline_client_port((trunkline_client *)client), 0, NULL, &error));
+  ++blocked_destructors;
+}
+
+static void store_and_pass(trunkline_call *call, void *client) {
+  CHECK(trunkline_call_set_var(call, S("client"), *(trunkline_client **)client, block_in_destructor) == TRUNKLINE_OK);
+  OK(trunkline_call_next(call, NOTHING, NULL, NULL, NULL, &error));
+}
+
 static void blocking_is_refused(void) {
   trunkline_server *server = new_server();
   trunkline_client *client = in_memory(server);
@@ -598,6 +611,9 @@ static void blocking_is_refused(void) {
   check_text(result, "/content/0/text", "refused");
   trunkline_text_free(result);
   check_echo(client, "{\"message\":\"after\"}", "after");
+  OK(trunkline_server_add(server, S("middleware"), S("{}"), store_and_pass, &client, NULL, NULL, &error));
+  check_echo(client, "{\"message\":\"wrapped\"}", "wrapped");
+  while (!blocked_destructors) OK(trunkline_dispatch(trunkline_client_port(client), 1000, NULL, &error));
   trunkline_client_free(client);
   trunkline_server_free(server);
 }
