@@ -15,8 +15,8 @@
  * - Objects are opaque. Free the result of a function with `_new`, `_connect_`, `_listen_`,
  *   `_mount_`, `_http_request`, `_retain` or a `trunkline_text **` once, with the `_free` function
  *   of its type, which accepts NULL. Everything else is borrowed, for as long as its comment says.
- * - Text is UTF-8. JSON is passed and returned as text; its objects and arrays are those of the
- *   specification, with the same names.
+ * - Text is UTF-8; in the messages of failures, anything else becomes U+FFFD. JSON is passed and
+ *   returned as text; its objects and arrays are those of the specification, with the same names.
  * - Callbacks only take and return numbers and pointers, so that every foreign function interface
  *   can create one: they get strings as `const trunkline_str *`, borrowed until they return.
  *   Functions take and return `trunkline_str` by value; those with `_plain_` take and return

@@ -533,7 +533,7 @@ pub unsafe extern "C" fn trunkline_port_on_log(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_log_error(message: trunkline_str) -> trunkline_result {
     guard_result(|| {
-        trunkline_bridge::log_error(text!(message));
+        trunkline_bridge::log_error(lossy!(message));
         Ok(())
     })
 }

@@ -151,6 +151,13 @@ macro_rules! bytes {
     };
 }
 
+/// A message for people, such as that of an exception: what is not UTF-8 in it becomes U+FFFD.
+macro_rules! lossy {
+    ($text:ident) => {
+        &String::from_utf8_lossy($crate::edge::ffi::bytes!($text))
+    };
+}
+
 /// An array argument; NULL is allowed if it is empty.
 macro_rules! slice {
     ($pointer:ident, $count:ident) => {
@@ -185,4 +192,4 @@ macro_rules! free {
     };
 }
 
-pub(crate) use {bytes, free, handle, handle_mut, kept, optional, optional_out, out, out_or_null, slice, text};
+pub(crate) use {bytes, free, handle, handle_mut, kept, lossy, optional, optional_out, out, out_or_null, slice, text};

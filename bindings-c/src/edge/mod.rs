@@ -19,8 +19,8 @@ pub(crate) mod prelude {
 
     pub(crate) use super::failure::{Failure, trunkline_error, trunkline_result};
     pub(crate) use super::ffi::{
-        Out, bytes, free, give, guard, guard_result, handle, handle_mut, kept, out, out_or_null, required, slice, text,
-        value_or,
+        Out, bytes, free, give, guard, guard_result, handle, handle_mut, kept, lossy, out, out_or_null, required,
+        slice, text, value_or,
     };
     pub(crate) use super::options::{set, settled};
     pub(crate) use super::text::{Text, trunkline_str, trunkline_text};

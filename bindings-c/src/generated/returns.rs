@@ -84,7 +84,7 @@ pub unsafe extern "C" fn trunkline_call_fail_tool(
 ) -> trunkline_result {
     guard_result(|| {
         let call = handle!(call);
-        call.fail(failing(FailKind::Tool, text!(message)))
+        call.fail(failing(FailKind::Tool, lossy!(message)))
     })
 }
 
@@ -103,7 +103,7 @@ pub unsafe extern "C" fn trunkline_call_fail_invalid(
     guard_result(|| {
         let call = handle!(call);
         let path = Some(text!(path).to_owned()).filter(|path| !path.is_empty());
-        call.fail(Fail { path, ..failing(FailKind::Invalid, text!(message)) })
+        call.fail(Fail { path, ..failing(FailKind::Invalid, lossy!(message)) })
     })
 }
 
@@ -115,7 +115,7 @@ pub unsafe extern "C" fn trunkline_call_fail_invalid(
 pub unsafe extern "C" fn trunkline_call_fail(call: *mut trunkline_call, message: trunkline_str) -> trunkline_result {
     guard_result(|| {
         let call = handle!(call);
-        call.fail(failing(FailKind::Internal, text!(message)))
+        call.fail(failing(FailKind::Internal, lossy!(message)))
     })
 }
 
@@ -136,6 +136,6 @@ pub unsafe extern "C" fn trunkline_call_fail_protocol(
         let call = handle!(call);
         let code = Some(code);
         let data = parsed_or_none("data", text!(data))?;
-        call.fail(Fail { code, data, ..failing(FailKind::Protocol, text!(message)) })
+        call.fail(Fail { code, data, ..failing(FailKind::Protocol, lossy!(message)) })
     })
 }

@@ -397,7 +397,7 @@ static void return_result(trunkline_call *call, void *user_data) {
 
 static void fail_tool(trunkline_call *call, void *user_data) {
   (void)user_data;
-  CHECK(trunkline_call_fail_tool(call, S("no such city")) == TRUNKLINE_OK);
+  CHECK(trunkline_call_fail_tool(call, S("no such city: K\xf6ln")) == TRUNKLINE_OK);
 }
 
 static void fail_invalid(trunkline_call *call, void *user_data) {
@@ -457,9 +457,9 @@ static void shapes_and_failures(void) {
   trunkline_text_free(result);
   OK(trunkline_client_call_tool(client, S("fail_tool"), S("{}"), NULL, &result, &error));
   CHECK(is_error(result));
-  check_text(result, "/content/0/text", "no such city");
+  check_text(result, "/content/0/text", "no such city: K\xef\xbf\xbdln");
   trunkline_text_free(result);
-  FAILS(TRUNKLINE_TOOL_FAILED, "no such city", trunkline_client_call_text(client, S("fail_tool"), NOTHING, NULL, &result, &error));
+  FAILS(TRUNKLINE_TOOL_FAILED, "no such city: K\xef\xbf\xbdln", trunkline_client_call_text(client, S("fail_tool"), NOTHING, NULL, &result, &error));
   OK(trunkline_client_call_tool(client, S("fail_invalid"), S("{}"), NULL, &result, &error));
   CHECK(is_error(result) && contains(trunkline_text_str(result), "/city: is on no map"));
   trunkline_text_free(result);
@@ -1524,7 +1524,7 @@ static void options(void) {
   OK(trunkline_client_connect_child(command, 2, client_options, &client, &error));
   trunkline_client_options_free(client_options);
   OK(trunkline_client_call_tool(client, S("from_env"), S("{}"), NULL, &text, &error));
-  check_text(text, "/content/0/text", "no such city");
+  check_text(text, "/content/0/text", "no such city: K\xef\xbf\xbdln");
   trunkline_text_free(text);
   OK(trunkline_client_close(client, 5000, &error));
   trunkline_client_free(client);

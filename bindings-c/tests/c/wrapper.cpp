@@ -60,7 +60,7 @@ void answers_and_exceptions() {
       for (const auto &item : numbers) sum += item.value().int64().value_or(0);
       call.return_json(TRUNKLINE_SHAPE_OBJECT, "{\"sum\": " + std::to_string(sum) + "}");
     });
-    server.tool(named("wrong"), [](Call &) { throw ToolError("ask for something else"); });
+    server.tool(named("wrong"), [](Call &) { throw ToolError("ask for caf\xe9"); });
     server.tool(named("broken"), [](Call &) { throw std::runtime_error("secret"); });
     server.tool(named("strange"), [](Call &) { throw 5; });
     server.tool(named("later"), [](Call &call) {
@@ -80,7 +80,7 @@ void answers_and_exceptions() {
     CHECK(client.call_tool("greet").text("/content/0/text") == "Hello, you!");
     CHECK(client.call_tool("sum", R"({"numbers": [1, 2, 39]})").int64("/structuredContent/sum") == 42);
     const Json wrong = client.call_tool("wrong");
-    CHECK(wrong.boolean("/isError") == true && wrong.text("/content/0/text") == "ask for something else");
+    CHECK(wrong.boolean("/isError") == true && wrong.text("/content/0/text") == "ask for caf\xef\xbf\xbd");
     CHECK(client.call_tool("broken").dump().find("secret") == std::string::npos);
     CHECK(client.call_tool("strange").boolean("/isError") == true);
     CHECK(client.call_tool("later").text("/content/0/text") == "from another thread");
