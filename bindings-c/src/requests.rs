@@ -1,7 +1,7 @@
 //! Requests of a client, or to the client of a call: their options, and how they are sent.
 
 use std::ptr::null;
-use std::sync::OnceLock;
+use std::sync::{OnceLock, Weak};
 
 use bytes::Bytes;
 use serde_json::value::RawValue;
@@ -79,8 +79,7 @@ impl PreparedRequest {
             None => send(&port.core).map_err(Failure::from),
             // Only for the calls that it causes: this thread fetches the reply.
             scope => {
-                let completion = Mutex::default();
-                let waiting = StartedRequest { owner: target, completion, progress: None, scope, span: None };
+                let waiting = StartedRequest { owner: target, scope, ..StartedRequest::default() };
                 port.make(Arc::new(waiting), send, |_| ())
             }
         };
@@ -137,14 +136,15 @@ impl PreparedRequest {
 
     fn started(
         self,
-        port: &Port,
+        port: &Arc<Port>,
         target: u64,
         owner: u64,
         completion: OnComplete,
     ) -> (Arc<StartedRequest>, message::Request) {
         let Self { message, progress, scope } = self;
         let (message, span) = observed(port, target, message.with_causes(scope.is_some()));
-        let completion = Mutex::new(Some(completion));
+        let (completion, span) = (Mutex::new(Some(completion)), Mutex::new(span));
+        let span = SentSpan { port: Arc::downgrade(port), span };
         (Arc::new(StartedRequest { owner, completion, progress, scope, span }), message)
     }
 }
@@ -183,6 +183,7 @@ pub(crate) fn lend_outcome(
     }
 }
 
+#[derive(Default)]
 struct StartedRequest {
     /// The connection, or the server of the call.
     owner: u64,
@@ -190,7 +191,14 @@ struct StartedRequest {
     progress: Option<Arc<ProgressCallback>>,
     /// The context of the calls that it causes.
     scope: Option<Arc<CallScope>>,
-    span: Option<Span>,
+    span: SentSpan,
+}
+
+/// The span of a started request.
+#[derive(Default)]
+struct SentSpan {
+    port: Weak<Port>,
+    span: Mutex<Option<Span>>,
 }
 
 impl StartedRequest {
@@ -199,6 +207,22 @@ impl StartedRequest {
         if let Some(completion) = completion {
             completion(outcome);
         }
+    }
+}
+
+impl SentSpan {
+    fn end(&self, port: &Port, ticket: Option<u64>) {
+        let span = self.span.lock().take();
+        if let Some((telemetry, span)) = port.telemetry.get().zip(span) {
+            telemetry.sent(&port.core, ticket, span);
+        }
+    }
+}
+
+impl Drop for SentSpan {
+    fn drop(&mut self) {
+        // The request was refused, or its client was freed.
+        self.port.upgrade().inspect(|port| self.end(port, None));
     }
 }
 
@@ -212,8 +236,8 @@ impl EventReceiver for StartedRequest {
     }
 
     fn receive(self: Arc<Self>, port: &Arc<Port>, event: Event) -> bool {
-        if let (EventKind::Reply, Some((telemetry, span))) = (event.kind, port.telemetry.get().zip(self.span)) {
-            telemetry.sent(&port.core, Some(event.ticket), span);
+        if event.kind == EventKind::Reply {
+            self.span.end(port, Some(event.ticket));
         }
         match (event.kind, &self.progress) {
             (EventKind::Reply, _) => self.complete(event.body.into_outcome().map_err(Failure::from)),

@@ -39,8 +39,8 @@ pub type trunkline_span_scope_callback =
 ///
 /// `span` is NULL if none was begun: for a request that the library answered itself and for a
 /// reconnect, whose spans begin and end here, and for a session, which has no `name` and only a
-/// metric. `record` is `{}` for a message that could not be sent. It is borrowed until the callback
-/// returns.
+/// metric. `record` is `{}` for a message that could not be sent, and for a request whose client
+/// was freed before the response arrived. It is borrowed until the callback returns.
 pub type trunkline_span_end_callback =
     Option<unsafe extern "C" fn(span: *mut c_void, record: *const trunkline_str, user_data: *mut c_void)>;
 

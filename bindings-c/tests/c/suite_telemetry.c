@@ -227,12 +227,18 @@ static void telemetry(void) {
     FAILS(TRUNKLINE_INVALID_ARGUMENT, "has no such method",
           trunkline_client_request(client, trunkline_str_of(other_method[index]), NOTHING, NULL, &result, &error));
     CHECK(span_named(other_method[index], "client")->unsent && span_named(other_method[index], "client")->ended == 1);
+    memset(span_named(other_method[index], "client"), 0, sizeof *test_spans);
+    FAILS(TRUNKLINE_INVALID_ARGUMENT, "has no such method",
+          trunkline_client_start(client, trunkline_str_of(other_method[index]), NOTHING, NULL, NULL, NULL, NULL, NULL, &error));
+    CHECK(span_named(other_method[index], "client")->unsent && span_named(other_method[index], "client")->ended == 1);
 
     OK(trunkline_client_call_tool(client, S("measures"), NOTHING, NULL, &result, &error));
     check_text(result, "/content/0/text", "measured");
     trunkline_text_free(result), result = NULL;
     check_load(server, index == 0, 0);
+    OK(trunkline_client_start(client, S(TRUNKLINE_METHOD_PING), NOTHING, NULL, NULL, NULL, NULL, NULL, &error));
     trunkline_client_free(client);
+    CHECK(span_named("ping", "client")->unsent && span_named("ping", "client")->ended == 1);
     OK(trunkline_dispatch(trunkline_server_port(server), 0, NULL, &error));
     span_count = 0;
     memset(test_spans, 0, sizeof test_spans);
