@@ -229,6 +229,7 @@ class Json {
       item_ = {view(key), view(value)};
       return *this;
     }
+    void operator++(int) { ++*this; }
     bool operator==(const iterator &other) const noexcept { return more_ == other.more_; }
     bool operator!=(const iterator &other) const noexcept { return !(*this == other); }
 

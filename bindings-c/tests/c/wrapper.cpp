@@ -250,6 +250,10 @@ void json() {
   std::string keys;
   for (const auto &[key, text] : value) keys += std::string(key) + "=" + std::string(text) + ";";
   CHECK(keys == R"(a=[1, "x", null];b\"={};)");
+  const Json numbers("[1, 2]");
+  auto second = numbers.begin();
+  second++;
+  CHECK(second->json == "2");
   CHECK(value.text("/a/1") == "x" && !value.text("/a/0") && value.number("/a/0") == 1 && !value.at("/c"));
   CHECK(thrown([] { Json("3").begin(); }).kind() == TRUNKLINE_INVALID_ARGUMENT);
   CHECK(quoted("a \"b\"") == R"("a \"b\"")");
