@@ -32,12 +32,12 @@ mod unix {
 
     const SIGNALS: [c_int; 2] = [SIGINT, SIGTERM];
 
-    /// The server in the foreground; if there are several, the first.
-    static STOP: AtomicPtr<Stop> = AtomicPtr::new(null_mut());
-    /// The process of that server. A forked child inherits the handler, but does not run the
-    /// server.
+    /// The servers in the foreground, each on a thread. Signals don't stop more than fit in here.
+    static STOPS: [AtomicPtr<Stop>; 64] = [const { AtomicPtr::new(null_mut()) }; 64];
+    /// The process of these servers. A forked child inherits the handler, but does not run the
+    /// servers.
     static PROCESS: AtomicU32 = AtomicU32::new(0);
-    /// The number of handlers that may be using the server.
+    /// The number of handlers that may be using the servers.
     static HANDLERS: AtomicUsize = AtomicUsize::new(0);
     /// The handler that the core installed before ours, if any.
     static BEFORE: AtomicUsize = AtomicUsize::new(0);
@@ -50,17 +50,12 @@ mod unix {
     }
 
     impl<'a> SignalHandlers<'a> {
-        /// Handles the signals that the program has left to the system; none if another server is
-        /// in the foreground.
+        /// Handles the signals that the program has left to the system, and that no other server in
+        /// the foreground handles.
         pub(crate) fn install(stop: &'a Stop) -> Self {
-            let ours = from_ref(stop).cast_mut();
-            let is_first = STOP.compare_exchange(null_mut(), ours, Ordering::SeqCst, Ordering::SeqCst).is_ok();
-            let mut handled = Vec::new();
-            if is_first {
-                PROCESS.store(std::process::id(), Ordering::SeqCst);
-                handled.extend(SIGNALS.into_iter().filter(|signal| handle(*signal)));
-            }
-            Self { stop, handled }
+            PROCESS.store(std::process::id(), Ordering::SeqCst);
+            replace(null_mut(), from_ref(stop).cast_mut());
+            Self { stop, handled: SIGNALS.into_iter().filter(|signal| handle(*signal)).collect() }
         }
 
         /// Lets the core handle the signals too. Its handler calls ours.
@@ -74,15 +69,21 @@ mod unix {
 
     impl Drop for SignalHandlers<'_> {
         fn drop(&mut self) {
-            self.handled.iter().for_each(|signal| restore(*signal));
-            let ours = from_ref(self.stop).cast_mut();
-            if STOP.compare_exchange(ours, null_mut(), Ordering::SeqCst, Ordering::SeqCst).is_ok() {
-                // A handler running on another thread finishes shortly.
-                while HANDLERS.load(Ordering::SeqCst) > 0 {
-                    std::thread::yield_now();
-                }
+            replace(from_ref(self.stop).cast_mut(), null_mut());
+            if STOPS.iter().all(|stop| stop.load(Ordering::SeqCst).is_null()) {
+                SIGNALS.into_iter().for_each(restore);
+            }
+            // A handler running on another thread finishes shortly.
+            while HANDLERS.load(Ordering::SeqCst) > 0 {
+                std::thread::yield_now();
             }
         }
+    }
+
+    /// Replaces one of the servers in the foreground, if it is there.
+    fn replace(before: *mut Stop, after: *mut Stop) {
+        let swap = |stop: &AtomicPtr<_>| stop.compare_exchange(before, after, Ordering::SeqCst, Ordering::SeqCst);
+        let _ = STOPS.iter().find(|stop| swap(stop).is_ok());
     }
 
     fn handler() -> sighandler_t {
@@ -112,13 +113,15 @@ mod unix {
             return;
         }
         HANDLERS.fetch_add(1, Ordering::SeqCst);
-        // SAFETY: if it is not null, the server runs, and its `SignalHandlers` waits for this
-        // handler.
-        if let Some(stop) = unsafe { STOP.load(Ordering::SeqCst).as_ref() } {
-            stop.request();
-            // Leave the other signal to the system as well.
-            SIGNALS.into_iter().for_each(restore);
+        for stop in &STOPS {
+            // SAFETY: if it is not null, the server runs, and its `SignalHandlers` waits for this
+            // handler.
+            if let Some(stop) = unsafe { stop.load(Ordering::SeqCst).as_ref() } {
+                stop.request();
+            }
         }
+        // Leave the other signal to the system as well.
+        SIGNALS.into_iter().for_each(restore);
         HANDLERS.fetch_sub(1, Ordering::SeqCst);
     }
 }

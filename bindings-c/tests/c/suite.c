@@ -1741,6 +1741,30 @@ static void raise_signal(void *data) {
   raise(SIGTERM);
 }
 
+#ifndef _WIN32
+static void run_over_http(void *server) {
+  trunkline_listener *listener = listen_http((trunkline_server *)server);
+  OK(trunkline_server_run((trunkline_server *)server, &error));
+  trunkline_listener_free(listener);
+  trunkline_server_free((trunkline_server *)server);
+}
+#endif
+
+/* A signal that the program does not handle stops every server in the foreground. */
+static void signals_stop_all_servers(void) {
+#ifndef _WIN32
+  thread_task first = {run_over_http, new_server()}, second = {run_over_http, new_server()}, signal_task = {raise_signal, NULL};
+  thread threads[3];
+  thread_start(&threads[0], &first);
+  thread_start(&threads[1], &second);
+  sleep_ms(patience_ms(100));
+  thread_start(&threads[2], &signal_task);
+  thread_join(threads[2]);
+  thread_join(threads[0]);
+  thread_join(threads[1]);
+#endif
+}
+
 static void stop_in_signal_handler(void) {
   thread_task task = {raise_signal, NULL};
   thread raiser;
@@ -1841,6 +1865,7 @@ static const struct {
     {"forked", forked},
     {"unread_stderr", unread_stderr},
     {"closed_leaves_nothing", closed_leaves_nothing},
+    {"signals_stop_all_servers", signals_stop_all_servers},
     {"stop_in_signal_handler", stop_in_signal_handler},
     {"stop_leaves_errno", stop_leaves_errno},
     {"freed_inside_callbacks", freed_inside_callbacks},
