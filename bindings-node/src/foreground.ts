@@ -10,6 +10,8 @@ const cancelledMs = 500;
 const childrenMs = 2000;
 /** A child process keeps the event loop alive, and so do its pipes. */
 const ofChildren = ["ProcessWrap", "PipeWrap"];
+/** The signal handlers of everything that serves in the foreground, which one signal ends. */
+const serving = new Set<unknown>();
 
 /**
  * Serves until the end. A signal that the program doesn't handle itself calls `close`; a second one
@@ -17,7 +19,7 @@ const ofChildren = ["ProcessWrap", "PipeWrap"];
  * them too and can end a process whose event loop is blocked. Rejects if `close` does first.
  */
 export async function endedBySignals<T>(serve: (areHandled: boolean) => Promise<T>, close: (signal: NodeJS.Signals) => Promise<void>): Promise<T> {
-  const handled = SIGNALS.filter((signal) => process.listenerCount(signal) === 0);
+  const handled = SIGNALS.filter((signal) => process.listeners(signal).every((listener) => serving.has(listener)));
   const forget = (): void => {
     for (const signal of handled) process.removeListener(signal, stop);
   };
@@ -27,11 +29,13 @@ export async function endedBySignals<T>(serve: (areHandled: boolean) => Promise<
     forget();
     void close(signal).finally(exitUnlessSettled).catch(fail);
   };
+  serving.add(stop);
   for (const signal of handled) process.on(signal, stop);
   try {
     return await Promise.race([serve(handled.length > 0), failed]);
   } finally {
     forget();
+    serving.delete(stop);
   }
 }
 
@@ -41,6 +45,8 @@ export async function endedBySignals<T>(serve: (areHandled: boolean) => Promise<
  */
 export function exitUnlessSettled(): void {
   const exit = (what: string): void => {
+    // Another server may still be listening, or finishing its calls.
+    if (port().isServing) return;
     writeStderr(`trunkline: exiting while ${what} are still running: their server has stopped\n`);
     process.exit();
   };

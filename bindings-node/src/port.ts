@@ -84,6 +84,11 @@ export class Port {
     return this.#telemetry?.starting(target, { method, params, notification: true }) ?? {};
   }
 
+  /** True while a server is listening, mounted, or serving stdio. */
+  get isServing(): boolean {
+    return [...this.#owners.values()].some(({ handlers }) => !handlers);
+  }
+
   /** Registers a server. `owner` is passed to the calls of its features. */
   registerServer(description: object, owner: Owner, store?: StoreCallables): number {
     const handle = this.#register("server", description, serverHooks);

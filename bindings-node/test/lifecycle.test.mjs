@@ -143,6 +143,16 @@ if (process.platform !== "win32") {
     }
   });
 
+  test("a signal ends everything that serves in the foreground", () => {
+    const { status, stdout, stderr } = run(`${head}
+      const other = new Server({ name: "b", version: "1" });
+      const ends = [(await server.listen({ port: 0 })).run(), (await server.listen({ port: 0 })).run(), other.closeOnSignal()];
+      process.kill(process.pid, "SIGTERM");
+      await Promise.all(ends);
+      console.log("ended");`);
+    assert.deepEqual([status, stdout], [0, "ended\n"], stderr);
+  });
+
   test("child processes left by a handler do not keep a stopped server alive", { timeout: 60_000 }, async () => {
     const program = `${head}
       import { spawn } from "node:child_process";
@@ -171,6 +181,36 @@ if (process.platform !== "win32") {
     await Promise.all([endedBy((child) => child.stdin.end()), endedBy((child) => child.kill("SIGTERM"))]);
   });
 }
+
+test("handlers that ignore the end of stdin do not end a process that also listens", { timeout: 60_000 }, async () => {
+  const program = `${head}
+    import { setTimeout as sleep } from "node:timers/promises";
+    const listener = await server.listen({ port: 0 });
+    const stdio = new Server({ name: "b", version: "1" }, { drainDeadline: 50 });
+    stdio.registerTool("ignore", {}, () => {
+      console.error("called");
+      return sleep(60_000);
+    });
+    await stdio.serveStdio();
+    await sleep(1500);
+    const client = await Client.connect(listener.url);
+    console.error((await client.callTool("echo", { text: "still listening" })).text);
+    process.exit(7);`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", program], { cwd: home, stdio: ["pipe", "ignore", "pipe"] });
+  try {
+    const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "raw", version: "1" } };
+    const messages = [{ id: 1, method: "initialize", params }, { method: "notifications/initialized" }, { id: 2, method: "tools/call", params: { name: "ignore" } }];
+    child.stdin.write(messages.map((message) => `${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`).join(""));
+    let seen = "";
+    for await (const chunk of child.stderr) {
+      seen += chunk;
+      if (seen.includes("called")) child.stdin.end();
+    }
+    assert.match(seen, /still listening/);
+  } finally {
+    child.kill("SIGKILL");
+  }
+});
 
 /** The descriptors, threads and child processes of this process. */
 function held() {
