@@ -312,6 +312,22 @@ test("probes next to a path of its own, and none if a framework has chosen the p
   assert.throws(() => site().server.handler({ health: true }), { kind: "invalidArgument", message: /health/ });
 });
 
+test("the handler sees the headers as middleware has left them", async () => {
+  const { server } = site();
+  server.registerTool("headers", {}, (_, ctx) => [ctx.headers["x-user"], ctx.headers["x-secret"], ctx.headers["x-count"]].join());
+  const adapt = (request, _, next) => {
+    Object.assign(request.headers, { "x-user": "ada", "x-count": 7 });
+    delete request.headers["x-secret"];
+    next();
+  };
+  const web = express().use(adapt, server.handler()).listen(0, "127.0.0.1");
+  const client = await Client.connect(await listening(web), { headers: { "x-secret": "s", "x-user": "eve" } });
+  assert.equal((await client.callTool("headers")).text, "ada,,7");
+  await client.close();
+  web.close();
+  await server.close();
+});
+
 /** A program with a mounted server; `way` makes its web server. */
 const draining = (way) => `
   import { createServer } from "node:http";

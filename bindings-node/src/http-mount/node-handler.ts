@@ -36,13 +36,16 @@ async function serve(mount: Mount, request: IncomingMessage, response: ServerRes
   next?.();
 }
 
-function headOf({ method = "GET", url = "/", rawHeaders, socket }: IncomingMessage): HttpHead {
+/**
+ * Reads the parsed headers: middleware may have changed them, and adapters of serverless platforms
+ * have no raw ones, and numbers among the values.
+ */
+function headOf({ method = "GET", url = "/", headers: parsed, socket }: IncomingMessage): HttpHead {
   const headers: [string, string][] = [];
-  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
-    const [name = "", value = ""] = [rawHeaders[at], rawHeaders[at + 1]];
+  for (const [name, value = []] of Object.entries<string | string[] | number | undefined>(parsed)) {
     // HTTP/2 has the host in a pseudo-header.
-    if (name === ":authority") headers.push(["host", value]);
-    else if (!name.startsWith(":")) headers.push([name, value]);
+    if (name.startsWith(":") && name !== ":authority") continue;
+    for (const one of [value].flat()) headers.push([name === ":authority" ? "host" : name, String(one)]);
   }
   const query = url.indexOf("?");
   const target = query < 0 ? { path: url } : { path: url.slice(0, query), query: url.slice(query + 1) };
