@@ -18,6 +18,7 @@ import { Mount } from "./http-mount/mount.js";
 import { nodeHandler, type NodeHandler } from "./http-mount/node-handler.js";
 import { Lifespan } from "./lifespan.js";
 import { Listener } from "./listener.js";
+import { callBack } from "./log.js";
 import type { BoundAddress } from "./generated/messages.js";
 import type { CompletionReference } from "./generated/model.js";
 import type { Category } from "./generated/operations.js";
@@ -359,15 +360,27 @@ export class Server {
    * await server.closeOnSignal(web);
    * ```
    *
-   * @throws The error of the lifespan, if closing it fails.
+   * @throws The error of the lifespan or of the web server, if closing it fails; the server is
+   *   closed regardless.
    */
   async closeOnSignal(web?: { close(): unknown; closeIdleConnections?(): void }): Promise<void> {
+    const failures: unknown[] = [];
     const close = async (): Promise<void> => {
-      web?.close();
+      const closeWeb = async (): Promise<void> => {
+        try {
+          await web?.close();
+        } catch (error) {
+          failures.push(error);
+          throw error;
+        }
+      };
+      // Not awaited: some wait for their connections. A late failure is only logged.
+      callBack("closing the web server", closeWeb, []);
       // Connections that were busy when the web server closed would be kept alive for seconds.
       await this.close().finally(() => web?.closeIdleConnections?.());
     };
     await endedBySignals(() => this.#closed, close);
+    if (failures.length > 0) throw failures[0];
     this.#lifespan.rethrow();
   }
 

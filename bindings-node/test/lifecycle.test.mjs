@@ -153,6 +153,17 @@ if (process.platform !== "win32") {
     assert.deepEqual([status, stdout], [0, "ended\n"], stderr);
   });
 
+  test("a web server that fails to close does not keep the server from closing", () => {
+    for (const fail of ["() => { throw new Error('stuck'); }", "() => Promise.reject(new Error('stuck'))"]) {
+      const { status, stdout, stderr } = run(`${head}
+        const client = await Client.connect(server, { onNotification: console.log });
+        setTimeout(() => process.kill(process.pid, "SIGTERM"));
+        await server.closeOnSignal({ close: ${fail} }).catch(({ message }) => console.log(message, client.isConnected));`);
+      assert.deepEqual([status, stdout], [0, "stuck false\n"], stderr);
+      assert.match(stderr, /closing the web server failed: Error: stuck/);
+    }
+  });
+
   test("child processes left by a handler do not keep a stopped server alive", { timeout: 60_000 }, async () => {
     const program = `${head}
       import { spawn } from "node:child_process";
