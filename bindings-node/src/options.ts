@@ -69,7 +69,7 @@ export function describeServer(info: ServerInfo, { instructions, store, ...other
   return { info, instructions, store: lanes, options: { ...inMilliseconds(options, generated.serverOptionsTimes), stateKeys } };
 }
 
-/** Returns the transport of a listener, without the verifier. */
-export function describeHttp({ auth, ...options }: ListenOptions | MountOptions): object {
-  return { type: "http", ...inMilliseconds(options, generated.httpOptionsTimes), auth: auth && { ...auth, verifier: undefined } };
+/** Returns the transport of a listener with the handle of its verifier. */
+export function describeHttp({ auth, ...options }: ListenOptions, verifier: number | undefined): object {
+  return { type: "http", ...inMilliseconds(options, generated.httpOptionsTimes), auth: auth && { ...auth, verifier } };
 }

@@ -446,22 +446,31 @@ export class Server {
   }
 
   #mount(options: MountOptions): Mount {
+    const mounted = { mounted: true as const, ...options };
     // The listener opens with the first request, but invalid options are reported now.
-    const { auth, ...others } = options;
-    // The verifier has no handle yet.
-    const judged = { mounted: true, ...others, ...(auth && !auth.verifier && { auth }) } as MountOptions;
-    if (this.#handle !== undefined && Object.keys(options).length > 0) this.#port.check({ server: this.#handle, transport: describeHttp(judged) });
-    return new Mount(options.path, () => this.#listenHttp({ mounted: true, ...options }));
+    if (this.#handle !== undefined && Object.keys(options).length > 0) {
+      const { transport, free } = this.#describe(this.#handle, mounted);
+      try {
+        this.#port.check({ server: this.#handle, transport });
+      } finally {
+        free();
+      }
+    }
+    return new Mount(options.path, () => this.#listenHttp(mounted));
   }
 
   async #listenHttp(options: ListenOptions & { mounted?: true }): Promise<OpenHandle> {
-    const transport = describeHttp(options);
-    const { verifier } = options.auth ?? {};
-    if (!verifier) return this.#listen(transport);
-    const handle = this.#port.register(this.#handleToOpen(), verifierFeature(verifier));
+    const { transport, free } = this.#describe(this.#handleToOpen(), options);
     const opened = new OpenHandle();
-    void opened.end.then(() => this.#port.core.unregister(handle));
-    return this.#listen({ ...transport, auth: { ...options.auth, verifier: handle } }, { opened });
+    void opened.end.then(free);
+    return this.#listen(transport, { opened });
+  }
+
+  /** Describes a listener. Its verifier is registered until `free` is called. */
+  #describe(server: number, options: ListenOptions): { transport: object; free: () => void } {
+    const verify = options.auth?.verifier;
+    const verifier = verify && this.#port.register(server, verifierFeature(verify));
+    return { transport: describeHttp(options, verifier), free: () => verifier !== undefined && this.#port.core.unregister(verifier) };
   }
 
   async #listen(transport: object, { opened = new OpenHandle(), ...how }: { opened?: OpenHandle; foreground?: true; signals?: boolean } = {}): Promise<OpenHandle> {

@@ -269,13 +269,19 @@ describe("fetch", () => {
   test("invalid options throw when they are passed, and problems found later are only logged", async (t) => {
     const { server } = site();
     assert.throws(() => server.fetchHandler({ allowedHosts: "localhost" }), { kind: "invalidArgument", message: 'allowedHosts: must be a list, not "localhost"' });
-    assert.throws(() => server.handler({ auth: { issuer: 3 } }), { kind: "invalidArgument" });
+    const auth = { resource: "http://localhost/mcp", authorizationServers: ["https://auth.example"], verifier: () => null };
+    assert.throws(() => server.handler({ auth: { ...auth, verifier: undefined, issuer: 3 } }), { kind: "invalidArgument" });
+    assert.throws(() => server.handler({ auth: { ...auth, issuer: "https://auth.example" } }), { kind: "invalidArgument", message: /cannot be combined/ });
+    assert.throws(() => server.handler({ auth: { ...auth, verifier: "jwt" } }), { kind: "invalidArgument", message: /must be a function/ });
     const records = [];
     setLogger((record) => records.push(record.message));
     t.after(() => setLogger());
-    const handler = server.fetchHandler({ auth: { verifier: () => null, issuer: 3 } });
+    const handler = server.fetchHandler({ auth });
+    const nodeHandler = server.handler({ auth });
+    // Opening reads the options again.
+    Object.assign(auth, { issuer: 3 });
     for (let again = 0; again < 2; again++) await assert.rejects(handler(post("http://localhost/mcp")), { message: "Internal Server Error" });
-    const web = createServer(server.handler({ auth: { verifier: () => null, issuer: 3 } })).listen(0, "127.0.0.1");
+    const web = createServer(nodeHandler).listen(0, "127.0.0.1");
     await once(web, "listening");
     const answer = await fetch(`http://127.0.0.1:${web.address().port}/mcp`, { method: "POST", body: "{}" });
     assert.deepEqual([answer.status, await answer.text()], [500, "Internal Server Error"]);
