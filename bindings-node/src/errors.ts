@@ -89,7 +89,8 @@ export function messageOf(error: ProtocolError): string {
 /** Converts an error of the native library to one of this package. */
 export function thrownBy(error: unknown): TrunklineError | Suspended {
   if (error instanceof TrunklineError) return error;
-  if (!(error instanceof Error)) return errorOf(String(error));
+  // Errors of the native library are of another realm if the program runs in a context, as in Jest.
+  if (!isError(error)) return errorOf(String(error));
   const { code } = error as { code?: unknown };
   if (code === "suspended") return new Suspended(errorOf(error.message).message);
   // The code is a kind, or a Node-API code for an argument of the wrong type.

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { runInNewContext } from "node:vm";
 
 import * as trunkline from "trunkline";
 
@@ -17,6 +18,12 @@ for (const kind of kinds) {
     assert.deepEqual([error.name, error.kind, error.message], [name, kind, "m"]);
   });
 }
+
+test("errors of another realm keep their kind: Jest runs programs in a context", () => {
+  const foreign = runInNewContext(`Object.assign(new Error('{"kind":"closed","message":"m"}'), { code: "closed" })`);
+  const error = thrownBy(foreign);
+  assert.deepEqual([error instanceof trunkline.ClosedError, error.message], [true, "m"]);
+});
 
 test("a protocol error carries code and data", () => {
   const error = errorOf('{"kind":"protocol","message":"m","code":-32602,"data":{"a":1}}');
