@@ -5,12 +5,17 @@ import { once } from "node:events";
 import { Agent, createServer, request as httpRequest } from "node:http";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 
 import { serve } from "@hono/node-server";
 import express from "express";
 import { Hono } from "hono";
 import { mount } from "hono/mount";
 import { Client, Server, setLogger } from "trunkline";
+
+setFlagsFromString("--expose-gc");
+const gc = runInNewContext("gc");
 
 const revisions = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28", "auto"];
 const accept = { accept: "application/json, text/event-stream", "content-type": "application/json" };
@@ -264,6 +269,22 @@ describe("fetch", () => {
     await server.close({ deadline: 100 });
     assert.doesNotMatch(await last, /jsonrpc/, "closing the server ends its streams in good order");
     assert.equal((await server.fetch(post("http://localhost/mcp"))).status, 503);
+  });
+
+  test("a response that is dropped before its end ends its call", async () => {
+    const { server } = site();
+    let cancelled = false;
+    server.registerTool("long", {}, async (_, ctx) => {
+      await ctx.progress(1);
+      await sleep(60_000, undefined, { signal: ctx.signal }).catch(() => (cancelled = true));
+    });
+    const described = { protocolVersion: "2026-07-28", clientInfo: { name: "t", version: "1" }, clientCapabilities: {} };
+    const _meta = { progressToken: 1, ...Object.fromEntries(Object.entries(described).map(([name, value]) => [`io.modelcontextprotocol/${name}`, value])) };
+    const headers = { ...accept, "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "long" };
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "long", arguments: {}, _meta } });
+    assert.equal((await server.fetch(new Request("http://localhost/mcp", { method: "POST", headers, body }))).status, 200);
+    await until(() => (gc(), cancelled));
+    await server.close();
   });
 
   test("invalid options throw when they are passed, and problems found later are only logged", async (t) => {

@@ -11,7 +11,9 @@ export type FetchHandler = (request: Request) => Promise<Response>;
 export function fetchHandler(mount: Mount): FetchHandler {
   return async (request) => {
     if (request.bodyUsed) throw invalid("the body of this request was already read: read a request.clone() instead, and pass the request to the server");
-    const builder = new ResponseBuilder(request);
+    let resolve!: (response: Response) => void;
+    const response = new Promise<Response>((settle) => (resolve = settle));
+    const builder = new ResponseBuilder(request, resolve);
     try {
       const exchange = await mount.request(headOf(request), builder);
       if (exchange) builder.start(exchange);
@@ -19,7 +21,7 @@ export function fetchHandler(mount: Mount): FetchHandler {
       if (!(error instanceof ClosedError)) throw error;
       builder.end(error);
     }
-    return builder.response;
+    return response;
   };
 }
 
@@ -31,12 +33,11 @@ function headOf({ method, url, headers }: Request): HttpHead {
   return { method, path: pathname, query: search.slice(1), headers: pairs };
 }
 
+/** Cancels exchanges whose response was dropped before its end, for example by a middleware. */
+const dropped = new FinalizationRegistry<Exchange>((exchange) => exchange.cancel());
+
 /** Builds a web-standard response, at the pace of its reader. */
 class ResponseBuilder implements Receiver {
-  #resolve!: (response: Response) => void;
-  readonly response = new Promise<Response>((resolve) => {
-    this.#resolve = resolve;
-  });
   #exchange: Exchange | undefined;
   #head: ResponseHead | undefined;
   /** Chunks that the reader has not yet pulled, bounded by the credit. */
@@ -47,7 +48,11 @@ class ResponseBuilder implements Receiver {
   #error: TrunklineError | undefined;
   readonly #cancel = (): void => this.#exchange?.cancel();
 
-  constructor(private readonly request: Request) {}
+  /** `resolve` refers to the response, so it is not kept once it was called. */
+  constructor(
+    private readonly request: Request,
+    private resolve: ((response: Response) => void) | undefined,
+  ) {}
 
   start(exchange: Exchange): void {
     const { body, signal } = this.request;
@@ -61,7 +66,7 @@ class ResponseBuilder implements Receiver {
   head(head: ResponseHead): void {
     this.#head = head;
     const { status, headers, empty } = head;
-    this.#resolve(new Response(empty ? null : this.#stream(), { status, headers: new Headers(headers) }));
+    this.#respond(new Response(empty ? null : this.#stream(), { status, headers: new Headers(headers) }));
   }
 
   chunk(bytes: Uint8Array): void {
@@ -77,7 +82,12 @@ class ResponseBuilder implements Receiver {
     if (this.#head || !error) return;
     // A disconnected client reads no response, but a framework would report a rejection.
     const { text, ...head } = error instanceof CancelledError ? { status: 499, headers: [], text: "" } : unavailable(error);
-    this.#resolve(new Response(text, head));
+    this.#respond(new Response(text, head));
+  }
+
+  #respond(response: Response): void {
+    this.resolve?.(response);
+    this.resolve = undefined;
   }
 
   #stream(): ReadableStream<Uint8Array> {
@@ -89,7 +99,9 @@ class ResponseBuilder implements Receiver {
       this.#reader = undefined;
       this.#cancel();
     };
-    return new ReadableStream({ pull, cancel }, { highWaterMark: 0 });
+    const stream = new ReadableStream({ pull, cancel }, { highWaterMark: 0 });
+    if (this.#exchange) dropped.register(stream, this.#exchange);
+    return stream;
   }
 
   /** Passes one chunk to a waiting reader, and only then grants credit for more. */
