@@ -217,7 +217,8 @@ export class Requests {
 /** Returns the reason of a cancellation for the peer. */
 function reasonOf(signal: AbortSignal): string {
   const reason: unknown = signal.reason;
-  if (reason instanceof Error) return reason.message;
+  // In Jest, the default reason is of another realm, and no instance of Error.
+  const { message = reason } = Object(reason) as { message?: unknown };
   // An object without a prototype cannot be converted to a string.
-  return typeof reason === "string" ? reason : inspect(reason, { depth: 0 });
+  return typeof message === "string" ? message : inspect(message, { depth: 0 });
 }

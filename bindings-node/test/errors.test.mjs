@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { runInNewContext } from "node:vm";
 
 import * as trunkline from "trunkline";
@@ -23,6 +24,21 @@ test("errors of another realm keep their kind: Jest runs programs in a context",
   const foreign = runInNewContext(`Object.assign(new Error('{"kind":"closed","message":"m"}'), { code: "closed" })`);
   const error = thrownBy(foreign);
   assert.deepEqual([error instanceof trunkline.ClosedError, error.message], [true, "m"]);
+});
+
+test("a server gets the message of an abort, without its stack", async () => {
+  const server = new trunkline.Server({ name: "a", version: "1" });
+  const reasons = [];
+  const controller = new AbortController();
+  server.registerTool("wait", {}, (_, ctx) => new Promise(() => {
+    ctx.signal.addEventListener("abort", () => reasons.push(ctx.signal.reason.message));
+    controller.abort(runInNewContext('new Error("enough")'));
+  }));
+  const client = await trunkline.Client.connect(server);
+  await assert.rejects(client.callTool("wait", {}, { signal: controller.signal }), { kind: "cancelled" });
+  for (const end = Date.now() + 30_000; reasons.length === 0; await sleep(5)) assert.ok(Date.now() < end);
+  assert.deepEqual(reasons, ["the call was cancelled: enough"]);
+  await client.close();
 });
 
 test("a protocol error carries code and data", () => {
