@@ -95,7 +95,7 @@ public abstract class ConnectedClient internal constructor(internal val connecti
     public suspend fun close(deadline: Duration? = null): Unit = connection.close(deadline)
 
     /** Waits until the connection has ended, and returns the error that ended it, if any. */
-    public suspend fun join(): RuntimeException? = connection.end.await()
+    public suspend fun join(): RuntimeException? = connection.join()
 }
 
 /**

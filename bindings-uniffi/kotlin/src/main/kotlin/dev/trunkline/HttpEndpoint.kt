@@ -125,7 +125,7 @@ internal class Exchange {
     }
 
     suspend fun response(): HttpResponse {
-        val event = received.receive()
+        val event = awaitPort { received.receive() }
         if (event.kind != EventKind.HTTP_HEAD) throw failure(event) ?: ClosedException("the server was closed")
         val head = json.decodeFromString(Head.serializer(), event.body.decodeToString())
         return HttpResponse(this, head.status, head.headers.map { (name, value) -> name to value }, head.empty)
@@ -133,7 +133,8 @@ internal class Exchange {
 
     fun body(): Flow<ByteArray> = flow {
         try {
-            for (event in received) {
+            while (true) {
+                val event = awaitPort { received.receive() }
                 if (event.kind == EventKind.HTTP_END) {
                     failure(event)?.let { throw it }
                     break

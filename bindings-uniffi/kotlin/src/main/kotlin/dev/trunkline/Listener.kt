@@ -20,7 +20,7 @@ public class Listener internal constructor(
 
     /** Waits until it has closed. */
     public suspend fun join() {
-        handle.end.await()
+        handle.join()
     }
 
     /**
@@ -34,6 +34,6 @@ public class Listener internal constructor(
     /** Serves in the foreground, without handling signals. */
     internal suspend fun serve() {
         Port.notify(handle.handle, objectOf("foreground" to true))
-        handle.end.await()
+        handle.join()
     }
 }

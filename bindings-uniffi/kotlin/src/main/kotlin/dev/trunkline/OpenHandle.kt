@@ -21,6 +21,9 @@ internal open class OpenHandle(private val server: Server? = null) {
     /** Closed before it opened, by a signal. */
     @Volatile
     private var isClosing = false
+    /** Waits until it has closed. */
+    suspend fun join(): RuntimeException? = awaitPort { end.await() }
+
 
     /** The handle whose options have the deadline of a close, if it is not this one. */
     protected open val optionsOf: ULong? get() = server?.handle
@@ -64,7 +67,7 @@ internal open class OpenHandle(private val server: Server? = null) {
             val milliseconds = deadline?.wholeMilliseconds()?.toULong() ?: native { Port.core.closeDeadlineMs(options) }
             native { Port.core.close(handle, milliseconds) }
         }
-        if (handle != NONE) end.await()
+        if (handle != NONE) join()
     }
 
     open fun receiveNotification(method: String, params: JsonObject) {}

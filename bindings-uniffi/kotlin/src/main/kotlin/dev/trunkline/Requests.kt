@@ -67,7 +67,7 @@ internal class Requests(private val core: NativePort) {
         reply.invokeOnCompletion { pending.remove(ticket) }
         val event =
             try {
-                reply.await()
+                awaitPort { reply.await() }
             } catch (cancellation: CancellationException) {
                 // It may have ended in the core.
                 runCatching(cancel)

@@ -272,7 +272,7 @@ public class Server internal constructor(
         val error =
             endedBySignals({ opened.close() }) {
                 listen(opened, objectOf("type" to "stdio"), "foreground" to true, "signals" to true)
-                opened.end.await()
+                opened.join()
             }
         if (error != null) throw error
     }

@@ -1,8 +1,11 @@
 package dev.trunkline
 
+import dev.trunkline.jvm.Jvm
 import kotlinx.coroutines.CancellationException
 import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.CoroutineStart
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.NonCancellable
 import kotlinx.coroutines.awaitCancellation
 import kotlinx.coroutines.cancelAndJoin
 import kotlinx.coroutines.channels.Channel
@@ -13,6 +16,7 @@ import kotlinx.coroutines.flow.onEach
 import kotlinx.coroutines.flow.toList
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
+import kotlinx.coroutines.withContext
 import kotlinx.coroutines.withTimeout
 import kotlinx.serialization.Serializable
 import kotlinx.serialization.json.Json
@@ -21,10 +25,16 @@ import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.JsonPrimitive
 import kotlinx.serialization.json.jsonObject
+import java.util.concurrent.CompletableFuture
+import java.util.concurrent.TimeUnit
+import kotlin.coroutines.Continuation
+import kotlin.coroutines.EmptyCoroutineContext
+import kotlin.coroutines.startCoroutine
 import kotlin.test.Test
 import kotlin.test.assertEquals
 import kotlin.test.assertFailsWith
 import kotlin.test.assertIs
+import kotlin.test.assertNotEquals
 import kotlin.test.assertNull
 import kotlin.test.assertTrue
 import kotlin.time.Duration
@@ -331,6 +341,33 @@ class CallsTest {
             }
         }
     }
+
+    @Test
+    fun `a coroutine without a dispatcher may block`() {
+        val server = server("test", "1.0") { tool("echo") { "here" } }
+        val request = HttpRequest("GET", "/mcp", listOf("host" to "127.0.0.1"))
+        // As in `suspend fun main`.
+        val main: suspend () -> Unit = {
+            val listener = server.listen { port = 0 }
+            assertNotThePort()
+            Client.connect(listener.url).use { client ->
+                assertNotThePort()
+                assertEquals("here", runBlocking { withTimeout(5.seconds) { client.callTool<String>("echo") } })
+            }
+            assertNotThePort()
+            server.endpoint().handle(request).body.collect { assertNotThePort() }
+            listener.close()
+            assertNotThePort()
+        }
+        for (context in listOf(EmptyCoroutineContext, Dispatchers.Unconfined)) {
+            val ended = CompletableFuture<Unit>()
+            main.startCoroutine(Continuation(context) { it.fold(ended::complete, ended::completeExceptionally) })
+            ended.get(20, TimeUnit.SECONDS)
+        }
+        runBlocking { server.close() }
+    }
+
+    private fun assertNotThePort() = assertNotEquals("trunkline", Thread.currentThread().name)
 
     @Test
     fun `notifications end with the connection`() = test({}) { client ->

@@ -94,7 +94,7 @@ internal class JvmClient private constructor(private val jvm: Jvm, private val c
 
     /** Waits for the end of the connection. */
     public fun join(): CompletableFuture<RuntimeException?> = jvm.future {
-        connection.end.await()?.let { if (it is TrunklineException) jvm.convert(it) else it }
+        connection.join()?.let { if (it is TrunklineException) jvm.convert(it) else it }
     }
 
     public companion object {
