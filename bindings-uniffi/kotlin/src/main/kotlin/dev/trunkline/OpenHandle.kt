@@ -1,6 +1,9 @@
 package dev.trunkline
 
+import dev.trunkline.internal.Event
 import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.Deferred
+import kotlinx.coroutines.ExperimentalCoroutinesApi
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
 import kotlin.time.Duration
@@ -18,12 +21,12 @@ internal open class OpenHandle(private val server: Server? = null) {
     /** Completed once this has closed, and the lifespan with it, with the error that closed it, if any. */
     val end: CompletableDeferred<RuntimeException?> = CompletableDeferred()
 
-    /** Closed before it opened, by a signal. */
-    @Volatile
-    private var isClosing = false
     /** Waits until it has closed. */
     suspend fun join(): RuntimeException? = awaitPort { end.await() }
 
+    /** Closed before it opened, by a signal. */
+    @Volatile
+    private var isClosing = false
 
     /** The handle whose options have the deadline of a close, if it is not this one. */
     protected open val optionsOf: ULong? get() = server?.handle
@@ -46,10 +49,19 @@ internal open class OpenHandle(private val server: Server? = null) {
         // A close that came before the handle was known had nothing to close. It may have failed already.
         if (isClosing) runCatching { Port.core.close(opening, 0u) }
         try {
-            return Port.requests.reply(opening, { Port.core.close(opening, 0u) }) { failed(opening, it) }
+            return Port.requests.reply(opening, { Port.core.close(opening, 0u) }) { abandoned(opening, it) }
         } catch (error: TrunklineException) {
             failed(opening, error)
             throw server?.owner?.lifespan?.causeOf(error) ?: error
+        }
+    }
+
+    /** The coroutine was cancelled. It may fail all the same. */
+    @OptIn(ExperimentalCoroutinesApi::class)
+    private fun abandoned(opening: ULong, reply: Deferred<Event>) {
+        reply.invokeOnCompletion {
+            val late = reply.getCompleted()
+            if (!late.ok) failed(opening, exceptionOf(late.body.decodeToString()))
         }
     }
 

@@ -4,7 +4,7 @@ import dev.trunkline.internal.Event
 import kotlinx.coroutines.CancellationException
 import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.CoroutineScope
-import kotlinx.coroutines.ExperimentalCoroutinesApi
+import kotlinx.coroutines.Deferred
 import kotlinx.coroutines.Job
 import kotlinx.coroutines.SupervisorJob
 import kotlinx.coroutines.channels.Channel
@@ -24,7 +24,6 @@ internal fun interface Requester {
 }
 
 /** The requests of this process in flight, by ticket. */
-@OptIn(ExperimentalCoroutinesApi::class)
 internal class Requests(private val core: NativePort) {
     private val pending = ConcurrentHashMap<ULong, Pending>()
 
@@ -38,7 +37,8 @@ internal class Requests(private val core: NativePort) {
         params: JsonElement? = null,
         options: RequestOptions? = null,
         causes: Boolean = false,
-    ): JsonElement = reply(start(target, method, params, options, if (causes) currentCoroutineContext() else null))
+        abandon: (Deferred<Event>) -> Unit = {},
+    ): JsonElement = reply(start(target, method, params, options, if (causes) currentCoroutineContext() else null), abandon = abandon)
 
     /** Sends a request. Returns its ticket, for [reply]. */
     fun start(target: ULong, method: String, params: JsonElement?, options: RequestOptions?, cause: CoroutineContext? = null): ULong {
@@ -54,13 +54,13 @@ internal class Requests(private val core: NativePort) {
     }
 
     /**
-     * Waits for the reply with this ticket. If the coroutine is cancelled, [cancel] is called, and [failedLater] if the
-     * request fails all the same.
+     * Waits for the reply with this ticket. If the coroutine is cancelled, [cancel] is called, and [abandon] with the
+     * reply, which may be a result all the same.
      */
     suspend fun reply(
         ticket: ULong,
         cancel: () -> Unit = { core.cancel(ticket, "") },
-        failedLater: (RuntimeException) -> Unit = {},
+        abandon: (Deferred<Event>) -> Unit = {},
     ): JsonElement {
         val request = of(ticket)
         val reply = request.reply
@@ -71,17 +71,17 @@ internal class Requests(private val core: NativePort) {
             } catch (cancellation: CancellationException) {
                 // It may have ended in the core.
                 runCatching(cancel)
-                reply.invokeOnCompletion {
-                    val late = reply.getCompleted()
-                    if (!late.ok) failedLater(exceptionOf(late.body.decodeToString()))
-                }
+                abandon(reply)
                 throw cancellation
             }
         request.reporting?.join()
-        val text = event.body.decodeToString()
-        if (event.ok) return json.parseToJsonElement(text)
-        // Created here and not where the event arrived, so that its stack leads to the caller.
-        throw exceptionOf(text)
+        return resultOf(event)
+    }
+
+    /** The result of a request, or its error: created here, so that its stack leads to the caller. */
+    fun resultOf(reply: Event): JsonElement {
+        val text = reply.body.decodeToString()
+        return if (reply.ok) json.parseToJsonElement(text) else throw exceptionOf(text)
     }
 
     fun receiveReply(event: Event): Unit = of(event.ticket).end(event)

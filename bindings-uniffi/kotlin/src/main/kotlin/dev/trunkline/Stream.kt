@@ -1,20 +1,41 @@
 package dev.trunkline
 
+import dev.trunkline.internal.Event
+import kotlinx.coroutines.CancellationException
+import kotlinx.coroutines.Deferred
 import kotlinx.coroutines.flow.Flow
 import kotlinx.coroutines.flow.flow
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonNull
+import java.util.concurrent.ConcurrentLinkedDeque
 
 /** An open stream: the result of the request that opened it, and requests about it. */
 internal class Stream(private val ticket: ULong, val result: JsonElement) {
     suspend fun request(method: String, params: JsonElement? = null, options: RequestOptions? = null): JsonElement =
         Port.requests.send(ticket, method, params, options)
 
+    /** The requests whose waits were cancelled: an item may have arrived for them at that moment. */
+    private val abandoned = ConcurrentLinkedDeque<Deferred<Event>>()
+
     /** The next item; null when the stream has ended. */
     suspend fun next(): JsonElement? = try {
-        request(WaistMethods.NEXT).takeIf { it !is JsonNull }
+        received().takeIf { it !is JsonNull }
     } catch (_: ClosedException) {
         null
+    }
+
+    private suspend fun received(): JsonElement {
+        while (true) {
+            val earlier = abandoned.poll() ?: return Port.requests.send(ticket, WaistMethods.NEXT, abandon = abandoned::add)
+            try {
+                return Port.requests.resultOf(awaitPort { earlier.await() })
+            } catch (cancellation: CancellationException) {
+                abandoned.addFirst(earlier)
+                throw cancellation
+            } catch (_: RequestCancelledException) {
+                // It has got no item.
+            }
+        }
     }
 
     fun close() {

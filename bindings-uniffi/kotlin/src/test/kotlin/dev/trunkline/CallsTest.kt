@@ -343,6 +343,27 @@ class CallsTest {
     }
 
     @Test
+    fun `a change that arrives as its wait is cancelled is kept`() {
+        lateinit var updated: () -> Unit
+        test({
+            resource("note", "note://1") { "text" }
+            updated = { resourceUpdated("note://1") }
+        }) { client ->
+            client.subscribe(SubscriptionFilter(resources = listOf("note://1"))).use { subscription ->
+                coroutineScope {
+                    val waiting = launch { subscription.changes.first() }
+                    delay(100)
+                    updated()
+                    // It has arrived, but the coroutine has not gone on.
+                    Thread.sleep(500)
+                    waiting.cancelAndJoin()
+                }
+                assertEquals("note://1", withTimeout(5.seconds) { subscription.changes.first() }.uri)
+            }
+        }
+    }
+
+    @Test
     fun `a coroutine without a dispatcher may block`() {
         val server = server("test", "1.0") { tool("echo") { "here" } }
         val request = HttpRequest("GET", "/mcp", listOf("host" to "127.0.0.1"))
