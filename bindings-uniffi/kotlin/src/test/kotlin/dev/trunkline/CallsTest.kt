@@ -364,6 +364,20 @@ class CallsTest {
     }
 
     @Test
+    fun `the result of a cancelled future is dropped`() = runBlocking {
+        val gate = CompletableDeferred<Unit>()
+        val dropped = CompletableDeferred<String>()
+        val future =
+            Jvm { IllegalStateException() }.future(dropped::complete) {
+                withContext(NonCancellable) { gate.await() }
+                "open"
+            }
+        future.cancel(true)
+        gate.complete(Unit)
+        assertEquals("open", withTimeout(5.seconds) { dropped.await() })
+    }
+
+    @Test
     fun `a coroutine without a dispatcher may block`() {
         val server = server("test", "1.0") { tool("echo") { "here" } }
         val request = HttpRequest("GET", "/mcp", listOf("host" to "127.0.0.1"))

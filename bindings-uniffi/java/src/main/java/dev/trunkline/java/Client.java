@@ -43,6 +43,6 @@ public final class Client extends ConnectedClient {
       Target target, Consumer<ClientOptions> options) {
     var given = Options.with(new ClientOptions(), options);
     var transport = target.transport(given);
-    return Futures.map(open(transport, given, target.functions, target.local), Client::new);
+    return open(transport, given, target.functions, target.local, Client::new);
   }
 }

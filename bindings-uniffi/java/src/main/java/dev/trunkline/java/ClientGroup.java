@@ -46,7 +46,7 @@ public final class ClientGroup extends GroupOperations {
     var given = Options.with(new ClientOptions(), options);
     var transport =
         Json.object("type", "group", "servers", servers, "defaults", given.ofTransport());
-    return new ClientGroup(Futures.wait(open(transport, given, Map.of(), null)));
+    return Futures.wait(open(transport, given, Map.of(), null, ClientGroup::new));
   }
 
   /**

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -23,11 +24,12 @@ public abstract class ConnectedClient extends ClientOperations implements AutoCl
     this.jvm = jvm;
   }
 
-  static CompletableFuture<JvmClient> open(
+  static <T extends ConnectedClient> CompletableFuture<T> open(
       Map<String, Object> transport,
       ClientOptions options,
       Map<String, JvmFunction> functions,
-      @Nullable Server server) {
+      @Nullable Server server,
+      Function<JvmClient, T> make) {
     return JvmClient.open(
         Failures.JVM,
         options.executor,
@@ -37,7 +39,8 @@ public abstract class ConnectedClient extends ClientOperations implements AutoCl
         options.requests,
         options.notifications,
         functions,
-        server == null ? null : server.jvm);
+        server == null ? null : server.jvm,
+        make);
   }
 
   /**

@@ -19,9 +19,12 @@ final class Futures {
     try {
       return future.get();
     } catch (InterruptedException interrupt) {
-      future.cancel(true);
       Thread.currentThread().interrupt();
-      throw new RequestCancelledException("the thread was interrupted");
+      if (future.cancel(true)) {
+        throw new RequestCancelledException("the thread was interrupted");
+      }
+      // It has completed at that moment, perhaps with what must be closed.
+      return wait(future);
     } catch (ExecutionException | CancellationException failed) {
       throw thrown(causeOf(failed));
     }

@@ -24,7 +24,7 @@ import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.Runnable
 import kotlinx.coroutines.SupervisorJob
 import kotlinx.coroutines.asContextElement
-import kotlinx.coroutines.future.future
+import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.runInterruptible
 import kotlinx.coroutines.withContext
@@ -47,9 +47,23 @@ internal class Jvm(private val errorOf: Function<Map<String, Any?>, RuntimeExcep
     /** Completes futures, whose dependents may block. */
     private val scope = CoroutineScope(SupervisorJob() + callbacks)
 
-    /** Starts work on this thread, up to its first wait. Cancelling the future cancels the work. */
-    internal fun <T> future(work: suspend () -> T): CompletableFuture<T> =
-        scope.future(carried(), CoroutineStart.UNDISPATCHED) { converting { work() } }
+    /**
+     * Starts work on this thread, up to its first wait. Cancelling the future cancels the work. A result that arrives
+     * at that moment is passed to [drop].
+     */
+    internal fun <T> future(drop: (T) -> Unit = {}, work: suspend () -> T): CompletableFuture<T> {
+        val future = CompletableFuture<T>()
+        val job = scope.launch(carried(), CoroutineStart.UNDISPATCHED) {
+            try {
+                val result = converting { work() }
+                if (!future.complete(result)) drop(result)
+            } catch (error: Throwable) {
+                future.completeExceptionally(error)
+            }
+        }
+        future.whenComplete { _, _ -> job.cancel() }
+        return future
+    }
 
     /** Runs work on this thread. An interrupt cancels it. */
     internal fun <T> blocking(work: suspend () -> T): T = converting {

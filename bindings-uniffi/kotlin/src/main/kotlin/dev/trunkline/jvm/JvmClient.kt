@@ -21,6 +21,7 @@ import java.util.concurrent.CompletableFuture
 import java.util.concurrent.Executor
 import java.util.function.BiConsumer
 import java.util.function.Consumer
+import java.util.function.Function
 import kotlin.time.Duration.Companion.milliseconds
 
 /** The call that a handler answers. */
@@ -88,7 +89,7 @@ internal class JvmClient private constructor(private val jvm: Jvm, private val c
 
     /** Opens a stream of items: a subscription, or the states of a task. */
     public fun stream(method: String, params: Map<String, Any?>): CompletableFuture<JvmStream> =
-        jvm.future { JvmStream(jvm, connection.stream(method, objectFrom(params), null)) }
+        jvm.future(JvmStream::close) { JvmStream(jvm, connection.stream(method, objectFrom(params), null)) }
 
     public fun close(deadlineMs: Long?): Unit = jvm.blocking { connection.close(deadlineMs?.milliseconds) }
 
@@ -98,9 +99,9 @@ internal class JvmClient private constructor(private val jvm: Jvm, private val c
     }
 
     public companion object {
-        /** Opens a connection. [requests] are by the core's names of the operations, and [notifications] by method. */
+        /** Opens a connection, and makes a client of it. [requests] are by the core's names of the operations, and [notifications] by method. */
         @JvmStatic
-        public fun open(
+        public fun <T : AutoCloseable> open(
             jvm: Jvm,
             executor: Executor,
             transport: Map<String, Any?>,
@@ -110,7 +111,8 @@ internal class JvmClient private constructor(private val jvm: Jvm, private val c
             notifications: Map<String, Consumer<Map<String, Any?>>>,
             functions: Map<String, JvmFunction>,
             server: JvmServer?,
-        ): CompletableFuture<JvmClient> = jvm.future {
+            make: Function<JvmClient, T>,
+        ): CompletableFuture<T> = jvm.future(AutoCloseable::close) {
             val given: ClientOptions = decoded(objectFrom(options))
             val threads = Threads(executor)
             given.requestHandlers += threads.running(requests)
@@ -118,7 +120,7 @@ internal class JvmClient private constructor(private val jvm: Jvm, private val c
                 notifications.mapValues { (_, handler) -> { params: JsonObject -> handler.accept(members(params)) } }
             val connection =
                 Connection.open(objectFrom(transport), auth?.let(::objectFrom), given, server?.server, threads.running(functions), threads)
-            JvmClient(jvm, connection, threads)
+            make.apply(JvmClient(jvm, connection, threads))
         }
     }
 }

@@ -82,7 +82,7 @@ internal class JvmServer(
     public fun serveStdio(): Unit = jvm.blocking { server.serveStdio() }
 
     public fun listen(options: Map<String, Any?>, auth: Map<String, Any?>?, verifier: JvmHandler?): CompletableFuture<JvmListener> =
-        jvm.future { JvmListener(jvm, server.listen(http(options, auth, verifier))) }
+        jvm.future({ it.close(null) }) { JvmListener(jvm, server.listen(http(options, auth, verifier))) }
 
     public fun serveHttp(options: Map<String, Any?>, auth: Map<String, Any?>?, verifier: JvmHandler?): Unit =
         jvm.blocking { server.serveHttp(http(options, auth, verifier)) }
