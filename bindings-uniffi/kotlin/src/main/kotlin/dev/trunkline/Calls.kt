@@ -61,7 +61,7 @@ internal class Calls(private val core: NativePort) {
         try {
             val answer = callable.run(context, json.parseToJsonElement(event.body.decodeToString()))
             context.isOpen = false
-            native { core.complete(event.ticket, answer.shape, answer.body) }
+            if (!native { core.complete(event.ticket, answer.shape, answer.body) }) answer.ifLate()
         } catch (thrown: Throwable) {
             context.isOpen = false
             try {

@@ -2,13 +2,14 @@ package dev.trunkline
 
 import kotlinx.coroutines.currentCoroutineContext
 import kotlinx.coroutines.isActive
+import java.util.concurrent.atomic.AtomicReference
 
 /** What a server opens before its first call and closes after its last. The core calls for both. */
 internal class Lifespan(private val open: suspend () -> Any?) {
+    private val current = AtomicReference<Any?>()
+
     /** What was opened. */
-    @Volatile
-    var value: Any? = null
-        private set
+    val value: Any? get() = current.get()
 
     /** What [open] has thrown last. */
     @Volatile
@@ -22,8 +23,8 @@ internal class Lifespan(private val open: suspend () -> Any?) {
                 close()
                 val opened = opening()
                 // What was about to serve may have been closed meanwhile, and the next may be open.
-                if (currentCoroutineContext().isActive) value = opened else dispose(opened)
-                Answer(Shape.RESULT, NOTHING)
+                if (currentCoroutineContext().isActive) current.set(opened) else dispose(opened)
+                Answer(Shape.RESULT, NOTHING) { if (current.compareAndSet(opened, null)) dispose(opened) }
             },
             WaistMethods.CLOSE to Callable("the lifespan", OWNER) {
                 close()
@@ -44,7 +45,7 @@ internal class Lifespan(private val open: suspend () -> Any?) {
         throw ToolException(messageOf(error), error)
     }
 
-    private fun close() = dispose(value.also { value = null })
+    private fun close() = dispose(current.getAndSet(null))
 
     private fun dispose(opened: Any?) = callBack("closing the lifespan") { (opened as? AutoCloseable)?.close() }
 

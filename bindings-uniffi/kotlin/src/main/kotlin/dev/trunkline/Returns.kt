@@ -10,11 +10,11 @@ import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.JsonPrimitive
 import kotlinx.serialization.serializerOrNull
 
-/** The answer of a call, for the core. */
-internal class Answer(val shape: UByte, val body: ByteArray) {
+/** The answer of a call, for the core, and what to do if the call is over by then. */
+internal class Answer(val shape: UByte, val body: ByteArray, val ifLate: () -> Unit = {}) {
     constructor(shape: UByte, body: String) : this(shape, utf8(body))
 
-    constructor(shape: UByte, body: JsonElement) : this(shape, body.toString())
+    constructor(shape: UByte, body: JsonElement, ifLate: () -> Unit = {}) : this(shape, utf8(body.toString()), ifLate)
 }
 
 /** A text for the core, which must not have an unpaired surrogate: it becomes U+FFFD, for which the JVM writes `?`. */

@@ -2,18 +2,23 @@ package dev.trunkline
 
 import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.Deferred
+import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.NonCancellable
 import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitAll
 import kotlinx.coroutines.awaitCancellation
 import kotlinx.coroutines.currentCoroutineContext
 import kotlinx.coroutines.delay
+import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.withContext
 import kotlinx.coroutines.withTimeout
 import kotlinx.serialization.Serializable
 import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.JsonPrimitive
+import java.util.concurrent.CountDownLatch
+import java.util.concurrent.TimeUnit
 import kotlin.coroutines.AbstractCoroutineContextElement
 import kotlin.coroutines.CoroutineContext
 import kotlin.test.Test
@@ -269,5 +274,37 @@ class FeaturesTest {
         delay(50)
         mayOpen.complete(Unit)
         closed.await()
+    }
+
+    @Test
+    fun `what opens as its listener is cancelled is closed`() = test {
+        val other = server("other", "1")
+        val client = Client.connect(other)
+        val (blocked, released) = List(2) { CountDownLatch(1) }
+        val closed = CompletableDeferred<Unit>()
+        lateinit var listening: Deferred<*>
+        val lifespan: suspend () -> AutoCloseable = {
+            Port.core.close(client.handle, 0u)
+            // The cancellation must not arrive before the lifespan is open.
+            blocked.await()
+            listening.cancel()
+            Thread.sleep(500)
+            AutoCloseable { closed.complete(Unit) }
+        }
+        val server = server("test", "1", lifespan = lifespan)
+        launch(Dispatchers.Unconfined) {
+            client.connection.end.await()
+            blocked.countDown()
+            // On the thread of the port.
+            released.await(10, TimeUnit.SECONDS)
+        }
+        listening = async { server.listen { port = 0 } }
+        try {
+            withTimeout(5.seconds) { closed.await() }
+        } finally {
+            released.countDown()
+        }
+        server.close()
+        other.close()
     }
 }

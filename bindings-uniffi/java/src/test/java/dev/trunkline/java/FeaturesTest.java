@@ -12,6 +12,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Semaphore;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -293,6 +296,28 @@ class FeaturesTest {
         assertTrue(opened.get(0).isOpen);
       }
       assertFalse(opened.get(0).isOpen);
+    }
+  }
+
+  @Test
+  void whatOpensAlthoughItsConnectionIsCancelledIsClosed() throws InterruptedException {
+    var opening = new CountDownLatch(1);
+    var mayOpen = new Semaphore(0);
+    var closed = new CountDownLatch(1);
+    Callable<AutoCloseable> lifespan =
+        () -> {
+          opening.countDown();
+          mayOpen.acquireUninterruptibly();
+          return closed::countDown;
+        };
+    try (var server = new Server("test", "1", options -> options.lifespan(lifespan))) {
+      var connecting = Client.connectAsync(Target.server(server), options -> {});
+      opening.await();
+      connecting.cancel(true);
+      // The cancellation has arrived by then.
+      Thread.sleep(100);
+      mayOpen.release();
+      closed.await();
     }
   }
 

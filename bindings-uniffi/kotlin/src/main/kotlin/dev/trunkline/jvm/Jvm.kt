@@ -17,6 +17,7 @@ import dev.trunkline.jsonOf
 import dev.trunkline.logError
 import dev.trunkline.logger
 import dev.trunkline.objectOf
+import kotlinx.coroutines.CancellationException
 import kotlinx.coroutines.CoroutineDispatcher
 import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.CoroutineStart
@@ -30,6 +31,7 @@ import kotlinx.coroutines.runInterruptible
 import kotlinx.coroutines.withContext
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
+import java.util.concurrent.Callable
 import java.util.concurrent.CompletableFuture
 import java.util.concurrent.CopyOnWriteArrayList
 import java.util.concurrent.Executor
@@ -146,6 +148,17 @@ internal class Threads(private val executor: Executor) : CoroutineDispatcher() {
             Dispatchers.IO.dispatch(context, block)
         }
     }
+}
+
+/** Opens something. Returns it even if it was cancelled meanwhile, when [withContext] drops its value. */
+internal suspend fun Threads.opened(open: Callable<*>): Any? {
+    var opened: Any? = null
+    try {
+        withContext(this) { runInterruptible { opened = open.call() } }
+    } catch (cancellation: CancellationException) {
+        if (opened == null) throw cancellation
+    }
+    return opened
 }
 
 internal fun Jvm.running(handler: JvmHandler): Handler = { body: JsonElement ->

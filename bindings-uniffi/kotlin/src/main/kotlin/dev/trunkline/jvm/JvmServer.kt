@@ -14,8 +14,6 @@ import dev.trunkline.Server
 import dev.trunkline.chunks
 import dev.trunkline.decoded
 import dev.trunkline.toHandler
-import kotlinx.coroutines.runInterruptible
-import kotlinx.coroutines.withContext
 import java.io.IOException
 import java.io.InputStream
 import java.io.OutputStream
@@ -40,7 +38,7 @@ internal class JvmServer(
 ) {
     internal val server: Server = jvm.converting {
         val threads = Threads(executor)
-        val open = lifespan?.let { suspend { withContext(threads) { runInterruptible { it.call() } } } }
+        val open = lifespan?.let { suspend { threads.opened(it) } }
         val report = onError?.let { { error: Throwable, context: Context -> it.accept(error, JvmCall(jvm, context)) } }
         val owner = Owner(threads, report, open?.let(::Lifespan))
         Server(decoded(objectFrom(info)), instructions, decoded(objectFrom(options)), owner, threads.running(store))
