@@ -17,14 +17,19 @@ internal suspend fun <T> endedBySignals(close: suspend () -> Unit, serve: suspen
     val restore = { handlers.forEach { (signal, handler) -> Signal.handle(signal, handler) } }
     for (name in SIGNALS) {
         val signal = Signal(name)
-        handlers[signal] =
-            Signal.handle(signal) {
+        val handler =
+            SignalHandler {
                 if (isClosing.compareAndSet(false, true)) {
                     restore()
                     // On the thread of the signal: handlers may block all threads of a dispatcher.
                     runBlocking { ignoringErrors(close) }
                 }
             }
+        try {
+            handlers[signal] = Signal.handle(signal, handler)
+        } catch (_: IllegalArgumentException) {
+            // With `-Xrs`, the JVM leaves signals to the system.
+        }
     }
     try {
         return serve()

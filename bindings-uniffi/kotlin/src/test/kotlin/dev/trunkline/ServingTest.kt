@@ -14,6 +14,7 @@ import kotlin.test.assertEquals
 import kotlin.test.assertFailsWith
 import kotlin.test.assertIs
 import kotlin.test.assertNull
+import kotlin.test.assertTrue
 import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.seconds
 
@@ -28,6 +29,13 @@ class ServingTest {
             assertEquals(FailureReason.REFUSED, assertFailsWith<TransportException> { Client.connect(listener.url) }.reason)
             server.close()
         }
+    }
+
+    @Test
+    fun `a JVM without signals serves`() = runBlocking {
+        val options = listOf("-Xrs", "-Djna.library.path=${System.getProperty("jna.library.path").orEmpty()}")
+        val command = listOf("java") + options + listOf("-cp", System.getProperty("java.class.path"), "fixture.ServerKt")
+        withTimeout(20.seconds) { Client.connect(command).use { assertTrue(it.isConnected) } }
     }
 
     @Test
