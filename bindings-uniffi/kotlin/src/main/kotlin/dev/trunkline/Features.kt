@@ -28,9 +28,11 @@ public open class Registration internal constructor(@Volatile internal var handl
 }
 
 /** The functions among the options of a tool, a resource, a resource template or a prompt. */
-public abstract class FeatureOptions internal constructor() {
+public abstract class FeatureOptions internal constructor() : Cloneable {
     internal var visibility: Handler? = null
-    internal val completers: MutableMap<String, Handler> = mutableMapOf()
+    internal var completers: Map<String, Handler> = emptyMap()
+
+    internal fun copy(): FeatureOptions = clone() as FeatureOptions
 
     /** Decides for each caller, by its [Context], whether it sees and calls the feature. */
     public fun visible(decide: suspend Context.() -> Boolean) {
@@ -39,18 +41,15 @@ public abstract class FeatureOptions internal constructor() {
 
     /** Suggests values of an argument of a prompt or a resource template: a list of strings, or a [Completion]. */
     public fun complete(argument: String, suggest: suspend Context.(CompletionRequest) -> Any?) {
-        completers[argument] = { completionOf(suggest(decoded(it))) }
+        completers += argument to { completionOf(suggest(decoded(it))) }
     }
 }
 
 /** A registered tool, resource, resource template or prompt, whose options can change. */
 public class ChangeableRegistration<O : FeatureOptions> internal constructor(
-    private val new: () -> O,
-    first: O.() -> Unit,
-    options: O.() -> Unit,
+    private var options: O,
     private val register: (O, replaces: ULong?) -> ULong,
-) : Registration(register(new().apply(first).apply(options), null)) {
-    private var changes = listOf(first, options)
+) : Registration(register(options, null)) {
 
     /**
      * Changes options, such as the description. Those that [change] doesn't set keep their values.
@@ -59,9 +58,10 @@ public class ChangeableRegistration<O : FeatureOptions> internal constructor(
      */
     public fun update(change: O.() -> Unit) {
         synchronized(this) {
-            val changed = changes + change
-            handle = register(new().also { options -> changed.forEach { options.it() } }, handle)
-            changes = changed
+            @Suppress("UNCHECKED_CAST")
+            val changed = (options.copy() as O).apply(change)
+            handle = register(changed, handle)
+            options = changed
         }
     }
 }

@@ -142,7 +142,7 @@ public class Server internal constructor(
         outputSchema: OutputSchema?,
         run: Handler,
     ): ChangeableRegistration<ToolOptions> =
-        ChangeableRegistration(::ToolOptions, { this.description = description }, options) { given, replaces ->
+        ChangeableRegistration(ToolOptions().also { it.description = description }.apply(options)) { given, replaces ->
             if (outputSchema != null) given.outputSchema = outputSchema.schema
             val tool = encoded(given.tool(name, inputSchema ?: NOTHING))
             val described = if (inputSchema == null) JsonObject(tool - "inputSchema") else tool
@@ -164,11 +164,10 @@ public class Server internal constructor(
     ): ChangeableRegistration<ResourceOptions> {
         val isTemplate = "{" in uri
         val kind = if (isTemplate) "resourceTemplate" else "resource"
-        val first: ResourceOptions.() -> Unit = {
-            this.description = description
-            this.mimeType = mimeType
-        }
-        return ChangeableRegistration(::ResourceOptions, first, options) { given, replaces ->
+        val first = ResourceOptions()
+        first.description = description
+        first.mimeType = mimeType
+        return ChangeableRegistration(first.apply(options)) { given, replaces ->
             val described = if (isTemplate) given.resourceTemplate(uriTemplate = uri, name = name) else given.resource(uri, name)
             register(kind, name, encoded(given).with(kind to described), given, replaces) {
                 contentsOf(handler(ResourceRequest(it as JsonObject)))
@@ -184,7 +183,7 @@ public class Server internal constructor(
         options: PromptOptions.() -> Unit = {},
         handler: suspend Context.(Map<String, String>) -> Any?,
     ): ChangeableRegistration<PromptOptions> =
-        ChangeableRegistration(::PromptOptions, { this.description = description }, options) { given, replaces ->
+        ChangeableRegistration(PromptOptions().also { it.description = description }.apply(options)) { given, replaces ->
             register("prompt", name, encoded(given).with("prompt" to given.prompt(name, arguments)), given, replaces) {
                 messagesOf(handler(strings(it)))
             }

@@ -79,6 +79,16 @@ class FeaturesTest {
     }
 
     @Test
+    fun `a feature may change often`() = test {
+        val shop = server("shop", "1")
+        var runs = 0
+        val price = shop.tool("price", options = { runs++ }) { "5" }
+        repeat(100) { price.update { description = "at $it" } }
+        assertEquals(1, runs)
+        shop.close()
+    }
+
+    @Test
     fun `what a callback has thrown is with the error that it leads to`() = test {
         val reason = IllegalStateException("no token today")
         val locked = server("locked", "1")

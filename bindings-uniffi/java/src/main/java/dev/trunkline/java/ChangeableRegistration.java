@@ -3,7 +3,7 @@ package dev.trunkline.java;
 import dev.trunkline.jvm.JvmFeature;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
-import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,18 +12,16 @@ import org.jspecify.annotations.Nullable;
  * @param <O> The class of the options.
  */
 public final class ChangeableRegistration<O> extends Registration {
-  private final Supplier<O> make;
+  private final UnaryOperator<O> copy;
   private final BiFunction<O, @Nullable JvmFeature, JvmFeature> register;
-  private Consumer<O> changes;
+  private O options;
 
   ChangeableRegistration(
-      Supplier<O> make,
-      Consumer<O> options,
-      BiFunction<O, @Nullable JvmFeature, JvmFeature> register) {
-    super(register.apply(Options.with(make.get(), options), null));
-    this.make = make;
+      O options, UnaryOperator<O> copy, BiFunction<O, @Nullable JvmFeature, JvmFeature> register) {
+    super(register.apply(options, null));
+    this.copy = copy;
     this.register = register;
-    changes = options;
+    this.options = options;
   }
 
   /**
@@ -33,8 +31,8 @@ public final class ChangeableRegistration<O> extends Registration {
    * @throws InvalidArgumentException if the changed feature is invalid; it then stays as it was
    */
   public synchronized void update(Consumer<O> change) {
-    var changed = changes.andThen(change);
-    feature = register.apply(Options.with(make.get(), changed), feature);
-    changes = changed;
+    var changed = Options.with(copy.apply(options), change);
+    feature = register.apply(changed, feature);
+    options = changed;
   }
 }

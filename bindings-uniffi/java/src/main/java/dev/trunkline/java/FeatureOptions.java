@@ -23,6 +23,14 @@ public abstract class FeatureOptions<O> extends Options<O> {
     return self();
   }
 
+  /** Takes the options of another object. */
+  final O like(FeatureOptions<O> other) {
+    values.putAll(other.values);
+    descriptor.putAll(other.descriptor);
+    hooks.putAll(other.hooks);
+    return self();
+  }
+
   /** Decides for each caller, by its context, whether it sees and calls the feature. */
   public O visible(Visibility decide) {
     hooks.put(

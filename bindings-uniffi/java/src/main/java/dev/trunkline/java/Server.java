@@ -355,8 +355,8 @@ public final class Server extends ServerOverloads implements AutoCloseable {
       String kind, String name, Supplier<O> make, Consumer<O> options, JvmHandler handler) {
     Failures.given("the name of a " + kind, name);
     return new ChangeableRegistration<>(
-        make,
-        options,
+        Options.with(make.get(), options),
+        given -> make.get().like(given),
         (given, replaces) -> {
           given.describe("name", name).descriptor.values().removeIf(value -> value == null);
           var message = given.set(kind, given.descriptor).values;

@@ -15,6 +15,7 @@ import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -239,6 +240,20 @@ class FeaturesTest {
                 () -> price.update(options -> options.description("late")));
         assertTrue(late.getMessage().contains("was removed"), late.getMessage());
       }
+    }
+  }
+
+  @Test
+  void aFeatureMayChangeOften() {
+    try (var shop = new Server("shop", "1")) {
+      var runs = new AtomicInteger();
+      var price =
+          shop.tool("price", "", options -> runs.incrementAndGet(), (context, given) -> "5");
+      for (var count = 0; count < 100; count++) {
+        var number = count;
+        price.update(options -> options.description("at " + number));
+      }
+      assertEquals(1, runs.get());
     }
   }
 

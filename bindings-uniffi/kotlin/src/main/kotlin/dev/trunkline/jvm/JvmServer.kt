@@ -59,7 +59,7 @@ internal class JvmServer(
         val functions = object : FeatureOptions() {}
         for ((of, hook) in hooks) {
             val run = jvm.running(hook)
-            if (of == "visible") functions.visibility = run else functions.completers[of.removePrefix("complete:")] = run
+            if (of == "visible") functions.visibility = run else functions.completers += of.removePrefix("complete:") to run
         }
         val replaced = replaces?.registration?.handle
         val run = handler?.let(jvm::running)
