@@ -65,9 +65,14 @@ final class Annotated {
   private static List<Method> methodsOf(Class<?> type) {
     var methods = new ArrayList<Method>();
     var seen = new HashSet<List<?>>();
+    var declared = new ArrayList<Method[]>();
     // Also those that a proxy of the object overrides.
     for (var owner = type; owner != null; owner = owner.getSuperclass()) {
-      var own = owner.getDeclaredMethods();
+      declared.add(owner.getDeclaredMethods());
+    }
+    // With the default methods of interfaces.
+    declared.add(type.getMethods());
+    for (var own : declared) {
       // A bridge may have the parameters of its method, or those of the overridden one.
       Arrays.sort(own, Comparator.comparing(Method::isBridge));
       for (var method : own) {

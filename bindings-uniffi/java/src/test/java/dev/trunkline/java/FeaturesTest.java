@@ -100,7 +100,14 @@ class FeaturesTest {
     }
   }
 
-  private static final class Derived extends Base<CallsTest.Name> {
+  private interface Farewell {
+    @McpTool(description = "Says goodbye")
+    default String part() {
+      return "Goodbye";
+    }
+  }
+
+  private static final class Derived extends Base<CallsTest.Name> implements Farewell {
     @Override
     @McpTool(description = "Runs for a name")
     String run(CallsTest.Name given) {
@@ -117,11 +124,12 @@ class FeaturesTest {
   @Test
   void overriddenAndStaticMethodsAreFeatures() {
     try (var server = new Server("annotated", "1")) {
-      assertEquals(3, server.add(new Derived()).size());
+      assertEquals(4, server.add(new Derived()).size());
       try (var client = Client.connect(Target.server(server))) {
         var given = Map.<String, Object>of("given", Map.of("name", "Ada"));
         assertEquals("for Ada", client.callTool("run", given, String.class));
         assertEquals("Good evening", client.callTool("greet", null, String.class));
+        assertEquals("Goodbye", client.callTool("part", null, String.class));
         assertEquals("3", client.callTool("count", Map.of("text", "abc"), String.class));
       }
     }
