@@ -77,6 +77,10 @@ final class JacksonSchema extends Schema {
     @Override
     public @Nullable JsonObjectFormatVisitor expectObjectFormat(JavaType type)
         throws JsonMappingException {
+      if (type.isJavaLangObject()) {
+        // Any value, which Jackson writes by its own class.
+        return null;
+      }
       var reference = begin(type, type.getRawClass());
       if (reference != null) {
         schema.putAll(reference);

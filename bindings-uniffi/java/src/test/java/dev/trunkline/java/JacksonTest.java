@@ -171,6 +171,20 @@ class JacksonTest {
     assertEquals(null, new Jackson(mapper).schema(Clear.class).get("required"));
   }
 
+  record Anything(Object one, List<Object> list, Map<String, Object> map) {}
+
+  @Test
+  void objectsAreAnyValue() {
+    var expected =
+        """
+        {"type": "object", "required": ["one", "list", "map"], "properties": {
+          "one": {},
+          "list": {"type": "array", "items": {}},
+          "map": {"type": "object", "additionalProperties": {}}}}
+        """;
+    assertEquals(Json.parse(expected), Json.parse(Json.write(jackson.schema(Anything.class))));
+  }
+
   record Day(LocalDate date) {}
 
   @Test
