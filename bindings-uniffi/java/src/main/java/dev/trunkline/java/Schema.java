@@ -116,7 +116,7 @@ class Schema {
     if (type == Optional.class) {
       return type(arguments[0]);
     } else if (isContainer(type, Map.class) && isKey(arguments[0])) {
-      return Json.object("type", "object", "additionalProperties", type(arguments[1]));
+      return Json.object("type", "object", "additionalProperties", item(arguments[1]));
     } else if (isContainer(type, Collection.class)) {
       return list(arguments[0]);
     }
@@ -244,7 +244,7 @@ class Schema {
       boolean isNullable,
       boolean isRequired,
       @Nullable String description) {
-    var own = isNullable ? Json.object("anyOf", List.of(schema, named("null"))) : schema;
+    var own = orNull(schema, isNullable);
     if (description != null) {
       own.put("description", description);
     }
@@ -283,7 +283,16 @@ class Schema {
   }
 
   private Map<String, Object> list(Type item) {
-    return Json.object("type", "array", "items", type(item));
+    return Json.object("type", "array", "items", item(item));
+  }
+
+  /** The schema of a value in a collection, which may be null if it is optional. */
+  private Map<String, Object> item(Type type) {
+    return orNull(type(type), Mapper.classOf(type) == Optional.class);
+  }
+
+  private static Map<String, Object> orNull(Map<String, Object> schema, boolean isNullable) {
+    return isNullable ? Json.object("anyOf", List.of(schema, named("null"))) : schema;
   }
 
   private static void describe(Map<String, Object> schema, @Nullable Description description) {

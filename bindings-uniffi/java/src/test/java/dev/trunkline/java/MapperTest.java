@@ -256,6 +256,20 @@ class MapperTest {
     }
   }
 
+  record Gaps(List<Optional<String>> list, Map<String, Optional<Integer>> map) {}
+
+  @Test
+  void whatIsOptionalInACollectionMayBeNull() {
+    try (var server = new Server("test", "1")) {
+      server.tool("echo", "", Gaps.class, Gaps.class, (context, given) -> given);
+      try (var client = Client.connect(Target.server(server))) {
+        var gaps =
+            new Gaps(List.of(Optional.of("a"), Optional.empty()), Map.of("b", Optional.empty()));
+        assertEquals(gaps, client.callTool("echo", gaps, Gaps.class));
+      }
+    }
+  }
+
   record Counted(int count, String name) {}
 
   @Test
