@@ -1,18 +1,21 @@
 package dev.trunkline
 
 import kotlinx.serialization.ExperimentalSerializationApi
+import kotlinx.serialization.InternalSerializationApi
 import kotlinx.serialization.SerialInfo
 import kotlinx.serialization.descriptors.PolymorphicKind
 import kotlinx.serialization.descriptors.PrimitiveKind
 import kotlinx.serialization.descriptors.SerialDescriptor
 import kotlinx.serialization.descriptors.SerialKind
 import kotlinx.serialization.descriptors.StructureKind
+import kotlinx.serialization.descriptors.capturedKClass
 import kotlinx.serialization.descriptors.elementNames
 import kotlinx.serialization.descriptors.nonNullOriginal
 import kotlinx.serialization.json.JsonClassDiscriminator
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonNull
 import kotlinx.serialization.json.JsonObject
+import kotlinx.serialization.serializerOrNull
 
 /** Describes a class or one of its properties to the model, in the schema of a tool. */
 @OptIn(ExperimentalSerializationApi::class)
@@ -69,6 +72,7 @@ private class SchemaWriter(private val root: SerialDescriptor, private val isClo
         StructureKind.MAP -> type("object").with("additionalProperties" to of(descriptor.getElementDescriptor(1)))
         StructureKind.CLASS, StructureKind.OBJECT -> structure(descriptor, tag)
         PolymorphicKind.SEALED -> sealed(descriptor)
+        SerialKind.CONTEXTUAL -> contextual(descriptor)
         else -> NOTHING
     }
 
@@ -119,6 +123,15 @@ private class SchemaWriter(private val root: SerialDescriptor, private val isClo
                 of(subclasses.getElementDescriptor(index), tag = tag to subclasses.getElementName(index))
             }
         return type("object").with("oneOf" to schemas)
+    }
+
+    /** With `@Contextual`, values have the serializer of their class: there is no module with another one. */
+    @OptIn(InternalSerializationApi::class)
+    private fun contextual(descriptor: SerialDescriptor): JsonObject {
+        val type = descriptor.capturedKClass ?: return NOTHING
+        val serializer = type.serializerOrNull()
+        if (serializer == null) throw InvalidArgumentException("$type has no serializer: name one with @Serializable(with = …)")
+        return of(serializer.descriptor)
     }
 
     private fun nullable(schema: JsonObject) = objectOf("anyOf" to listOf(schema, type("null")))

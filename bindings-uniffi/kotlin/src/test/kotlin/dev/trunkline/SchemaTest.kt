@@ -1,6 +1,7 @@
 package dev.trunkline
 
 import kotlinx.coroutines.runBlocking
+import kotlinx.serialization.Contextual
 import kotlinx.serialization.ExperimentalSerializationApi
 import kotlinx.serialization.SerialName
 import kotlinx.serialization.Serializable
@@ -11,8 +12,10 @@ import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.JsonPrimitive
 import kotlinx.serialization.json.encodeToJsonElement
 import kotlinx.serialization.serializer
+import java.util.UUID
 import kotlin.test.Test
 import kotlin.test.assertEquals
+import kotlin.test.assertFailsWith
 import kotlin.test.assertFalse
 import kotlin.test.assertTrue
 
@@ -49,6 +52,20 @@ class SchemaTest {
             (schema.getValue("properties") as Map<*, *>)["children"].toString(),
         )
         assertTrue("\$defs" in schema)
+    }
+
+    @Serializable
+    class Asked(@Contextual val question: Question)
+
+    @Serializable
+    class Unknown(@Contextual val id: UUID)
+
+    @Test
+    fun `a contextual property has the serializer of its class`() {
+        val properties = schemaOf(serializer<Asked>().descriptor).getValue("properties") as JsonObject
+        assertEquals(JsonPrimitive("object"), (properties.getValue("question") as JsonObject)["type"])
+        val error = assertFailsWith<InvalidArgumentException> { schemaOf(serializer<Unknown>().descriptor) }
+        assertTrue("UUID" in error.message.orEmpty(), error.message)
     }
 
     @Serializable
