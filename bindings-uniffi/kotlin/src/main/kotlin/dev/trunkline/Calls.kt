@@ -27,7 +27,10 @@ internal class Callable(
 )
 
 /** What the calls of all features of a server share. */
-internal class Owner(val dispatcher: CoroutineDispatcher, val onError: ((Throwable, Context) -> Unit)?, val lifespan: Lifespan?)
+internal class Owner(dispatcher: CoroutineDispatcher, val onError: ((Throwable, Context) -> Unit)?, val lifespan: Lifespan?) {
+    /** Calls must not start on the thread of the port. */
+    val dispatcher = if (dispatcher == Dispatchers.Unconfined) callbacks else dispatcher
+}
 
 /** The calls that are running, each as a coroutine. */
 internal class Calls(private val core: NativePort) {

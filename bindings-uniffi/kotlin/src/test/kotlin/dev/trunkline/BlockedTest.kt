@@ -1,6 +1,7 @@
 package dev.trunkline
 
 import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
@@ -43,6 +44,17 @@ class BlockedTest {
         }
         calls.forEach { it.join() }
         client.close()
+        server.close()
+    }
+
+    @Test
+    fun `handlers without a dispatcher`() = runBlocking {
+        val server =
+            server("test", "1.0", dispatcher = Dispatchers.Unconfined) {
+                tool("echo") { "here" }
+                tool("nested") { runBlocking { Client.connect(this@server).use { it.callTool<String>("echo") } } }
+            }
+        withTimeout(10.seconds) { Client.connect(server).use { assertEquals("here", it.callTool<String>("nested")) } }
         server.close()
     }
 

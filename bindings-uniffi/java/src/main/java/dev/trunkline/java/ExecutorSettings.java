@@ -1,5 +1,6 @@
 package dev.trunkline.java;
 
+import dev.trunkline.jvm.Jvm;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Executors;
 import org.jspecify.annotations.Nullable;
@@ -20,7 +21,7 @@ public abstract class ExecutorSettings<O> extends Options<O> {
    * Runs handlers. Default: virtual threads, or before Java 21 as many threads as there are calls.
    */
   public O executor(@Nullable Executor executor) {
-    this.executor = executor == null ? DEFAULT : executor;
+    this.executor = executor == null ? DEFAULT : Jvm.apart(executor);
     return self();
   }
 

@@ -4,10 +4,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -99,6 +101,18 @@ class BlockedTest {
       assertTrue(calls.stream().noneMatch(call -> call.isDone()));
       released.countDown();
       calls.forEach(call -> assertEquals("done", call.join().text()));
+    }
+  }
+
+  @Test
+  void handlersOnTheThreadThatCallsThem() {
+    try (var server = new Server("test", "1", options -> options.executor(Runnable::run))) {
+      server.tool("ask", "", (context, given) -> String.valueOf(context.listRoots().size()));
+      Consumer<ClientOptions> options =
+          given -> given.executor(Runnable::run).roots(List.of()).revision(RevisionChoice.LEGACY);
+      try (var client = Client.connect(Target.server(server), options)) {
+        assertEquals("0", client.callTool("ask").text());
+      }
     }
   }
 

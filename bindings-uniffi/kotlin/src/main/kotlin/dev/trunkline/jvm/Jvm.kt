@@ -92,6 +92,13 @@ internal class Jvm(private val errorOf: Function<Map<String, Any?>, RuntimeExcep
     public companion object {
         private val locals = CopyOnWriteArrayList<ThreadLocal<Any?>>()
 
+        /** Gives tasks to an executor on another thread than that of the port, because it may run them at once. */
+        @JvmStatic
+        public fun apart(executor: Executor): Executor {
+            val threads = Threads(executor)
+            return Executor { task -> callbacks.dispatch(EmptyCoroutineContext) { threads.dispatch(EmptyCoroutineContext, task) } }
+        }
+
         /** Makes the values of a thread-local follow requests to the threads of their handlers. */
         @JvmStatic
         public fun carry(local: ThreadLocal<*>) {
