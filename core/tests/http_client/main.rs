@@ -689,11 +689,17 @@ async fn http_48_a_get_stream_whose_session_is_lost_gets_another_session() {
     let server = Scripted::new(move |request| match (&*request.method, request.rpc()) {
         ("POST", "initialize") => {
             let body = initialized(request, "2025-11-25").to_string();
-            let session = sessions.fetch_add(1, Ordering::Relaxed);
-            (0, http(200, &format!("Content-Type: application/json\r\nMcp-Session-Id: s-{session}\r\n"), &body))
+            match sessions.fetch_add(1, Ordering::Relaxed) {
+                // It is still starting.
+                1 => (0, http(503, "", "")),
+                session => {
+                    let headers = format!("Content-Type: application/json\r\nMcp-Session-Id: s-{session}\r\n");
+                    (0, http(200, &headers, &body))
+                }
+            }
         }
         ("POST", _) => (0, http(202, "", "")),
-        ("GET", _) if request.header("mcp-session-id") == Some("s-1") => (0, events(TOOLS_CHANGED)),
+        ("GET", _) if request.header("mcp-session-id") == Some("s-2") => (0, events(TOOLS_CHANGED)),
         ("GET", _) if streams.fetch_add(1, Ordering::Relaxed) == 0 => (0, events("retry: 0\n\n")),
         ("GET", _) => (0, http(404, "", "")),
         _ => (0, http(200, "", "")),

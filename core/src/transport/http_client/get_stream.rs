@@ -49,13 +49,12 @@ impl LinkContext {
                 StreamEnd::Refused => return,
                 // A server without such a stream may respond the same way.
                 StreamEnd::SessionLost if !was_open => return,
-                StreamEnd::SessionLost => {
+                StreamEnd::SessionLost => match headers.get(headers::SESSION_ID) {
+                    // Perhaps the server is still starting.
+                    Some(lost) if !self.renew(lost).await => {}
                     // The new session has its own stream.
-                    if let Some(lost) = headers.get(headers::SESSION_ID) {
-                        self.renew(lost).await;
-                    }
-                    return;
-                }
+                    _ => return,
+                },
                 StreamEnd::TooLarge => drop(headers.remove(headers::LAST_EVENT_ID)),
                 StreamEnd::Unreachable => {}
                 StreamEnd::Over(stream) => {
