@@ -89,7 +89,7 @@ impl Watching {
         }
         let (watching, client) = (Arc::downgrade(self), client.clone());
         Arc::clone(client.runtime()).spawn(Box::pin(async move {
-            let subscribed = client.subscribe(filter).await;
+            let subscribed = client.subscribe_to(filter, true).await;
             drop(client);
             let Some(watching) = watching.upgrade() else { return };
             match subscribed {
@@ -150,19 +150,33 @@ impl Watching {
         share: WatchShare,
     ) -> BoxedTask<Result<Result<(), RpcError>, Infallible>> {
         Box::pin(async move {
-            let subscription = match client.subscribe(uri.as_str()).await {
+            let subscription = match client.subscribe_to(uri.as_str().into(), true).await {
                 Ok(subscription) => Arc::new(subscription),
                 Err(error) => return Ok(Err(super::outcomes::rpc_error(&error))),
             };
             let watched = WatchedResource { subscription: Arc::clone(&subscription), _share: share };
-            let before = self.resources.lock().insert(uri, watched);
+            let before = self.resources.lock().insert(uri.clone(), watched);
             if let Some(before) = before {
                 before.subscription.end();
             }
-            let mount_point = self.mount_point.clone();
-            client.runtime().spawn(Box::pin(report(subscription, mount_point)));
+            let (watching, mount_point) = (Arc::downgrade(&self), self.mount_point.clone());
+            client.runtime().spawn(Box::pin(async move {
+                report(Arc::clone(&subscription), mount_point).await;
+                if let Some(watching) = watching.upgrade() {
+                    watching.ended(&uri, &subscription);
+                }
+            }));
             Ok(Ok(()))
         })
+    }
+
+    /// Called when a subscription has ended, so that the next client that wants the resource
+    /// subscribes again.
+    fn ended(&self, uri: &str, subscription: &Arc<Subscription>) {
+        let mut resources = self.resources.lock();
+        if resources.get(uri).is_some_and(|watched| Arc::ptr_eq(&watched.subscription, subscription)) {
+            resources.remove(uri);
+        }
     }
 
     /// Counts one more resource for a caller. At a limit, subscriptions that nobody wants any more

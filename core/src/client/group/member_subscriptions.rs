@@ -27,7 +27,7 @@ impl MemberSubscriptions {
         uri: &str,
         changes: &Arc<GroupChanges>,
     ) -> Result<(), ClientError> {
-        let subscription = Arc::new(client.subscribe(uri).await?);
+        let subscription = Arc::new(client.subscribe_to(uri.into(), true).await?);
         let before = self.0.lock().insert(uri.to_owned(), Arc::clone(&subscription));
         if let Some(before) = before {
             before.end();

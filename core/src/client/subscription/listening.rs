@@ -90,7 +90,7 @@ impl ClientInner {
         if filter.is_empty() {
             return None;
         }
-        let entry = self.subscriptions.add(filter, ChangeReceiver::Events(events)).ok()?;
+        let entry = self.subscriptions.add(filter, ChangeReceiver::Events(events), true).ok()?;
         if let Err(error) = self.open_stream(&entry, LISTENS_WITHIN).await {
             tracing::warn!(target: "trunkline::client::subscription", %error, "could not open a stream of change notifications yet");
             if may_pass(&error) {
@@ -100,8 +100,8 @@ impl ClientInner {
         Some(entry)
     }
 
-    /// Reopens a lost stream with backoff, until it is open or the maximum time of a request is
-    /// over.
+    /// Reopens a lost stream with backoff, until it is open or, unless it lasts, the maximum time
+    /// of a request is over.
     fn open_stream_again(self: &Arc<Self>, entry: &Arc<SubscriptionEntry>) {
         let (client, entry, runtime) = (Arc::downgrade(self), Arc::clone(entry), Arc::clone(&self.runtime));
         let give_up = later(runtime.now(), self.options.max_timeout);
@@ -118,7 +118,7 @@ impl ClientInner {
                         return entry.missed();
                     }
                     Err(ClientError::Cancelled) => return,
-                    Err(error) if may_pass(&error) && runtime.now() < give_up => {
+                    Err(error) if may_pass(&error) && (entry.lasts || runtime.now() < give_up) => {
                         tracing::debug!(target: "trunkline::client::subscription", %error, "could not reopen a lost subscription yet");
                     }
                     Err(error) => return entry.end(Some(error)),
@@ -178,18 +178,19 @@ impl ReplyTo for ListenStream {
             });
             return self.acknowledged.keep(Err(error));
         };
-        match outcome {
-            // SUB-06: the server has ended it.
-            Ok(_) => self.entry.end(None),
-            Err(ClientError::Closed | ClientError::Cancelled) => {}
-            Err(error) if may_pass(&error) && client.check_open().is_ok() => {
+        let is_lost = outcome.as_ref().err().map_or(self.entry.lasts, may_pass);
+        match outcome.err() {
+            Some(ClientError::Closed | ClientError::Cancelled) => {}
+            error if is_lost && client.check_open().is_ok() => {
                 if client.runtime.now().saturating_duration_since(*since) > LONGEST_PAUSE {
                     self.entry.listening.lock().attempts = 0;
                 }
-                tracing::info!(target: "trunkline::client::subscription", %error, "a subscription was lost; reopening it");
+                let error = error.as_ref().map(tracing::field::display);
+                tracing::info!(target: "trunkline::client::subscription", error, "a subscription was lost; reopening it");
                 client.open_stream_again(&self.entry);
             }
-            Err(error) => self.entry.end(Some(error)),
+            // SUB-06: without an error, the server has ended it.
+            error => self.entry.end(error),
         }
     }
 

@@ -73,10 +73,20 @@ impl Client {
     /// [`ClientError::Invalid`] if the filter is empty, and [`ClientError::Unsupported`] if the
     /// server announces none of it; otherwise as for [`Client::request`].
     pub async fn subscribe(&self, filter: impl Into<SubscriptionFilter>) -> Result<Subscription, ClientError> {
-        let filter = checked(filter.into())?;
+        self.subscribe_to(filter.into(), false).await
+    }
+
+    /// As [`Self::subscribe`]; if it `lasts`, it also goes on when the server has ended it, for
+    /// example to restart.
+    pub(crate) async fn subscribe_to(
+        &self,
+        filter: SubscriptionFilter,
+        lasts: bool,
+    ) -> Result<Subscription, ClientError> {
+        let filter = checked(filter)?;
         self.inner.check_open()?;
         let filter = self.inner.announced(filter)?;
-        let entry = self.inner.subscriptions.add(filter.clone(), ChangeReceiver::Stream(Changes::default()))?;
+        let entry = self.inner.subscriptions.add(filter.clone(), ChangeReceiver::Stream(Changes::default()), lasts)?;
         // From here on, dropping it cleans up everything.
         let mut subscription = Subscription { client: self.clone(), entry, filter };
         // Closing the connection ends the subscriptions it knows of; one that was added too late is

@@ -38,6 +38,9 @@ pub(in crate::client) struct Subscriptions {
 pub(in crate::client) struct SubscriptionEntry {
     number: u64,
     pub(super) filter: SubscriptionFilter,
+    /// Whether its stream is opened again even if the server has ended it, or is away for long: no
+    /// program would see its end.
+    pub(super) lasts: bool,
     pub(super) receiver: ChangeReceiver,
     pub(super) listening: Mutex<ListenRequest>,
 }
@@ -79,13 +82,14 @@ impl Subscriptions {
         &self,
         filter: SubscriptionFilter,
         receiver: ChangeReceiver,
+        lasts: bool,
     ) -> Result<Arc<SubscriptionEntry>, ClientError> {
         let mut open = self.open.lock();
         if open.len() >= MAX_SUBSCRIPTIONS {
             return Err(ClientError::Busy(format!("{MAX_SUBSCRIPTIONS} subscriptions are already open")));
         }
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let entry = Arc::new(SubscriptionEntry { number, filter, receiver, listening: Mutex::default() });
+        let entry = Arc::new(SubscriptionEntry { number, filter, lasts, receiver, listening: Mutex::default() });
         open.insert(number, Arc::clone(&entry));
         Ok(entry)
     }

@@ -402,3 +402,34 @@ async fn the_option_listen_is_a_subscription_to_the_lists_that_are_announced() {
     let methods = ["prompts", "tools", "prompts", "resources"].map(|list| format!("notifications/{list}/list_changed"));
     assert_eq!(events.all(), methods, "all lists may have changed meanwhile");
 }
+
+#[tokio::test]
+async fn sub_06_the_option_listen_goes_on_when_a_server_restarts_however_long_that_takes() {
+    let away = Arc::new(AtomicBool::new(false));
+    let is_away = Arc::clone(&away);
+    let fake = fake(declared(), move |peer, message| {
+        if message["method"] == LISTEN && !is_away.load(Ordering::Relaxed) {
+            acknowledge(peer, message, &message["params"]["notifications"]);
+        }
+    });
+    let events = Heard::default();
+    let options = choose(RevisionChoice::Modern).with_listen(true).with_timeout(ms(1_000)).with_max_timeout(ms(1_000));
+    let client = fake.open_with(options, events.clone()).await.unwrap().unwrap();
+    let mut changes = client.subscribe("a:1").await.unwrap();
+    away.store(true, Ordering::Relaxed);
+    for listen in listens(&fake) {
+        fake.peer().result(&listen, json!({"resultType": "complete"}));
+    }
+    assert_eq!(changes.next().await, None, "that of the program ends");
+    for _ in 0..100 {
+        fake.clock.advance(ms(1_000)).await;
+    }
+    assert_eq!(events.all(), [""; 0]);
+    away.store(false, Ordering::Relaxed);
+    for _ in 0..31 {
+        fake.clock.advance(ms(1_000)).await;
+    }
+    let methods = ["tools", "prompts", "resources"].map(|list| format!("notifications/{list}/list_changed"));
+    assert_eq!(events.all(), methods, "all lists may have changed meanwhile");
+    client.close().await;
+}

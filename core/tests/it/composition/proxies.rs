@@ -12,7 +12,7 @@ use std::{
     },
     time::Duration,
 };
-use tokio::{sync::Notify, task::JoinHandle};
+use tokio::{sync::Notify, task::JoinHandle, time::timeout};
 use trunkline::{
     Client, ClientError, ClientGroup, ClientOptions, Context, HttpOptions, Json, Listener, Params, ProxyDefinition,
     RequestOptions, Revision, RevisionChoice, RpcError, Server, Tool, ToolError,
@@ -395,6 +395,42 @@ async fn changes_at_the_remote_server_reach_those_who_want_them() {
         .await;
         assert_eq!(text(&front, "far__late").await, "late");
     }
+}
+
+/// SUB-06: a server that shuts down ends its streams.
+#[tokio::test]
+async fn changes_still_arrive_after_the_remote_server_was_restarted() {
+    let first = remote();
+    let listener = first.listen("127.0.0.1:0").await.unwrap();
+    let (url, port) = (listener.url().unwrap(), listener.address().port.unwrap());
+    let server = gateway(&client(url.as_str(), MODERN).await);
+    let heard = Heard::default();
+    let front = heard.connect(&server, MODERN).await;
+    let mut changes = soon(front.subscribe("remote://map")).await.unwrap();
+    let mut arrives = async |behind: &Server| {
+        let change = soon(async {
+            loop {
+                behind.resource_updated("remote://map");
+                if let Ok(change) = timeout(Duration::from_millis(10), changes.next()).await {
+                    return change;
+                }
+            }
+        });
+        assert_eq!(change.await.unwrap().unwrap().uri.as_deref(), Some("remote://map"));
+    };
+    arrives(&first).await;
+    listener.close(Duration::ZERO).await;
+    let again = remote();
+    let _listener = again.listen(("127.0.0.1", port)).await.unwrap();
+    // The first one says that changes may have been missed.
+    arrives(&again).await;
+    arrives(&again).await;
+    until(|| {
+        let _ = again.remove_tool("late");
+        again.add_tool(Tool::new("late", "Comes later.", async || "late")).unwrap();
+        heard.has(method::TOOLS_LIST_CHANGED, "")
+    })
+    .await;
 }
 
 #[tokio::test]
