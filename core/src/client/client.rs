@@ -15,6 +15,7 @@ use crate::{
         Era, RawJson, Revision, method,
         model::{Implementation, Root, ServerCapabilities},
     },
+    race,
     runtime::Runtime,
 };
 use serde_json::Value;
@@ -112,6 +113,10 @@ impl Client {
     /// If called repeatedly, all calls wait for the same end, and the earliest deadline wins.
     pub async fn close_within(&self, deadline: Duration) {
         self.inner.end(None);
+        let lost = self.inner.lost_link.lock().take();
+        if let Some(lost) = lost {
+            race::within(&*self.inner.runtime, deadline, lost.kept()).await;
+        }
         if let Some(link) = self.inner.link() {
             link.close(deadline).await;
             let ended = self.inner.link.lock().take();

@@ -220,11 +220,7 @@ impl ClientInner {
             return self.reconnect_for_subscriptions();
         }
         if self.server.get().is_some() && !reconnects {
-            self.end(Some(ClientError::Link(failure)));
-            // Dropping it cleans up what is left.
-            let link = self.link.lock().take();
-            drop(link);
-            return;
+            return self.end_with_link(ClientError::Link(failure));
         }
         // Still negotiating, so a new link may follow.
         self.fail_all(&ClientError::Link(failure));

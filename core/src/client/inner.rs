@@ -18,11 +18,12 @@ use super::{
 use crate::{
     cause::Cause,
     engine::{ClientConversation, ClientIdentity, RequestTimeout},
+    on_drop::OnDrop,
     protocol::{
         Era, RawJson, RequestId, Revision,
         envelope::{self, FrameBounds},
     },
-    runtime::Runtime,
+    runtime::{Promise, Runtime},
     sync::Mutex,
     telemetry::Telemetry,
     wire_log::{Direction, MessageInfo, Side, Transport, WireLog},
@@ -48,6 +49,8 @@ pub(crate) struct ClientInner {
     pub(super) conversation: Mutex<ClientConversation<Awaited>>,
     pub(super) connector: Arc<dyn Connector>,
     pub(super) link: Mutex<Option<Arc<dyn Link>>>,
+    /// Completes when the last link that was lost is closed.
+    pub(super) lost_link: Mutex<Option<Arc<Promise<()>>>>,
     /// The start of the last frame that was not a message (such as a stray print), for errors.
     pub(super) invalid_frame: Mutex<Option<String>>,
     /// Whether the link is open, so that messages may be sent.
@@ -102,6 +105,7 @@ impl ClientInner {
             conversation: Mutex::new(ClientConversation::new(identity)),
             connector,
             link: Mutex::new(None),
+            lost_link: Mutex::new(None),
             invalid_frame: Mutex::new(None),
             ready: AtomicBool::new(false),
             reconnecting: Mutex::default(),
@@ -183,6 +187,24 @@ impl ClientInner {
         self.link.lock().clone()
     }
 
+    /// Closes the link, which was lost, in the background. Closing the client waits for that.
+    pub(super) fn close_lost_link(&self) {
+        let link = self.link.lock().take();
+        self.close_lost(link, ());
+    }
+
+    /// Drops `then` when a lost link is closed.
+    fn close_lost(&self, link: Option<Arc<dyn Link>>, then: impl Send + 'static) {
+        let Some(link) = link else { return };
+        let (closing, closed) = (link.close(self.options.close_timeout), Arc::<Promise<()>>::default());
+        *self.lost_link.lock() = Some(Arc::clone(&closed));
+        let then = (then, OnDrop::new(move || closed.keep(())));
+        self.runtime.spawn(Box::pin(async move {
+            closing.await;
+            drop(then);
+        }));
+    }
+
     pub(super) fn request_failed(&self, id: &RequestId, failure: LinkFailure) {
         let failed = self.conversation.lock().fail(id);
         if let Some(failed) = failed {
@@ -208,20 +230,36 @@ impl ClientInner {
     /// Ends all requests; the caller has to close the link. `error` is the reason, unless this side
     /// closed the connection.
     pub(super) fn end(&self, error: Option<ClientError>) {
+        if self.end_requests(error.as_ref()) {
+            self.events.closed(error.as_ref());
+        }
+    }
+
+    /// As [`Self::end`], but does not report the end yet. Returns `false` if it had ended before.
+    fn end_requests(&self, error: Option<&ClientError>) -> bool {
         if self.closed.swap(true, Ordering::AcqRel) {
-            return;
+            return false;
         }
         if error.is_none() {
             // The failure of an earlier connection no longer matters.
             *self.failure.lock() = None;
         }
-        self.session_ended(error.as_ref());
+        self.session_ended(error);
         self.timer.end();
         self.host.stop_all();
-        self.fail_all(&error.clone().unwrap_or(ClientError::Closed));
-        self.subscriptions.end(error.as_ref());
-        self.tasks.end(error.as_ref());
-        self.events.closed(error.as_ref());
+        self.fail_all(error.unwrap_or(&ClientError::Closed));
+        self.subscriptions.end(error);
+        self.tasks.end(error);
+        true
+    }
+
+    /// Ends all requests because the link was lost. That is reported once the link is closed.
+    pub(super) fn end_with_link(&self, error: ClientError) {
+        let link = self.link.lock().take();
+        if self.end_requests(Some(&error)) {
+            let events = Arc::clone(&self.events);
+            self.close_lost(link, OnDrop::new(move || events.closed(Some(&error))));
+        }
     }
 
     /// Fails all requests in flight.

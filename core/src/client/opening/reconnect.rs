@@ -57,13 +57,11 @@ impl ClientInner {
         // A link may report its end more than once.
         self.generation.fetch_add(1, Ordering::AcqRel);
         self.reconnecting.lock().lost(self.runtime.now());
-        let link = self.link.lock().take();
+        self.close_lost_link();
         tracing::warn!(target: "trunkline::client::connection", error = %failure, "the connection was lost; the next call reconnects, unless the option `reconnect` is off");
         self.host.stop_requests();
         self.cache.clear();
         self.fail_all(&ClientError::Link(failure.clone()));
-        // Dropping it cleans up what is left.
-        drop(link);
     }
 
     /// Reconnects for subscriptions, which wait for changes without sending anything. In the modern

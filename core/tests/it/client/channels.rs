@@ -21,6 +21,7 @@ struct Faults {
     fails_to_send: AtomicUsize,
     hangs: AtomicUsize,
     panics: AtomicUsize,
+    closes_slowly: AtomicUsize,
 }
 
 fn is_set(fault: &AtomicUsize) -> bool {
@@ -68,6 +69,9 @@ impl Channel for Queues {
     }
 
     async fn close(&self) {
+        if is_set(&self.faults.closes_slowly) {
+            tokio::time::sleep(ms(200)).await;
+        }
         self.faults.closed.fetch_add(1, Ordering::Relaxed);
         if is_set(&self.faults.hangs) {
             std::future::pending::<()>().await;
@@ -166,6 +170,19 @@ async fn a_channel_that_fails_costs_its_calls_and_the_next_call_opens_another_on
     faults.refuses.store(1, Ordering::Relaxed);
     let error = open(&faults, dual, ClientOptions::default()).await.err().unwrap();
     assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::Transport, "nobody is there"));
+}
+
+#[tokio::test]
+async fn closing_a_client_waits_until_a_channel_that_was_lost_is_closed() {
+    for reconnects in [true, false] {
+        let faults = Arc::<Faults>::default();
+        let client = open(&faults, dual, pinned(Revision::V2025_06_18).with_reconnect(reconnects)).await.unwrap();
+        faults.closes_slowly.store(1, Ordering::Relaxed);
+        faults.fails_to_send.store(1, Ordering::Relaxed);
+        assert_eq!(list(&client, ms(10_000)).await.unwrap_err().kind(), ErrorKind::Transport);
+        client.close().await;
+        assert_eq!(faults.closed.load(Ordering::Relaxed), 1, "{reconnects}");
+    }
 }
 
 #[tokio::test]

@@ -87,11 +87,11 @@ async fn a_server_that_dies_fails_its_calls_with_its_last_words() {
         assert_eq!((facts.reason, facts.exit_code, facts.signal), (Some(FailureReason::Exited), Some(7), None));
         assert_eq!(facts.stderr.unwrap().last().unwrap(), "fatal: out of cheese");
     }
-    assert_eq!(heard.all().len(), 1);
     // A later call gets the reason as well.
     let later = soon(client.call_tool("any", json!({}))).await.unwrap_err();
     assert!(later.to_string().ends_with("fatal: out of cheese"), "{later}");
     client.close().await;
+    assert_eq!(heard.all().len(), 1);
     assert_eq!(soon(client.call_tool("any", json!({}))).await.unwrap_err(), later);
 }
 

@@ -467,17 +467,15 @@ fn requests_that_wait_for_an_opening_can_be_waited_for_too() {
 
 const CHANNEL: [&str; 4] = ["transport_connect", "transport_send", "transport_receive", "transport_close"];
 
-fn open_channel(host: &Host) -> u64 {
+fn open_channel(host: &Host, client: Value) -> u64 {
     let handlers: Value = CHANNEL.iter().map(|name| ((*name).to_owned(), json!("queue"))).collect::<Map<_, _>>().into();
-    host.open(json!({
-        "client": {"revision": "2026-07-28"}, "transport": {"type": "channel"}, "handlers": handlers,
-    }))
+    host.open(json!({"client": client, "transport": {"type": "channel"}, "handlers": handlers}))
 }
 
 #[test]
 fn std_17_std_18_a_channel_is_functions_of_the_host() {
     let host = Host::new();
-    let handle = open_channel(&host);
+    let handle = open_channel(&host, json!({"revision": "2026-07-28"}));
     let called = |name: &str, count: usize| {
         let is_it = |event: &Event| (event.kind, event.handle, &*event.name) == (EventKind::Call, handle, name);
         host.events(name, count, is_it).remove(count - 1)
@@ -524,10 +522,39 @@ fn std_17_std_18_a_channel_is_functions_of_the_host() {
     host.event("the end", |event| event.kind == EventKind::Closed && event.handle == handle);
 }
 
+/// A host removes its functions when the connection has ended.
+#[test]
+fn a_channel_that_was_lost_is_closed_before_its_connection_ends() {
+    let host = Host::new();
+    let handle = open_channel(&host, json!({"revision": "2025-06-18", "reconnect": false}));
+    let called = |name: &str| host.event(name, |event| event.kind == EventKind::Call && event.name == name);
+    let answer = |event: &Event, result: Value| {
+        assert!(host.port.complete(event.ticket, Shape::Result, result.to_string().into()).unwrap());
+    };
+    answer(&called("transport_connect"), json!({}));
+    let sent = called("transport_send");
+    answer(&sent, json!({}));
+    let message: Value = serde_json::from_str(body(&sent)["message"].as_str().unwrap()).unwrap();
+    let info = json!({"name": "s", "version": "1"});
+    let result = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": info});
+    let reply = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
+    answer(&called("transport_receive"), json!({"message": reply.to_string()}));
+    assert!(host.reply(handle).ok());
+    let is_receive = |event: &Event| event.kind == EventKind::Call && event.name == "transport_receive";
+    answer(&host.events("the next one", 2, is_receive)[1], json!({}));
+    let closing = called("transport_close");
+    assert!(!host.kinds().contains(&EventKind::Closed));
+    host.port.close(handle, 10_000).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    assert!(!host.kinds().contains(&EventKind::Closed));
+    answer(&closing, json!({}));
+    host.event("the end", |event| event.kind == EventKind::Closed && event.handle == handle);
+}
+
 #[test]
 fn a_request_that_is_cancelled_before_its_connection_is_open_is_never_sent() {
     let host = Host::new();
-    let handle = open_channel(&host);
+    let handle = open_channel(&host, json!({"revision": "2026-07-28"}));
     let called = |name: &str, count: usize| {
         host.events(name, count, |event| event.kind == EventKind::Call && event.name == name).remove(count - 1)
     };
