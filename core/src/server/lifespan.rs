@@ -1,14 +1,14 @@
 //! The lifespan of a server: opened before the first call and closed after the last.
 
 use crate::{
-    race::until,
+    race::{unless, until},
     runtime::{BoxedTask, Runtime},
     server::handlers::ToolError,
     sync::Mutex,
 };
 use std::{
     any::Any,
-    future::{Future, poll_fn},
+    future::{Future, pending, poll_fn, ready},
     mem,
     sync::{
         Arc, OnceLock,
@@ -143,15 +143,13 @@ impl ServerLifespan {
                 }
             }
         });
-        if begin.await {
-            // Dropping this resets the phase, even if this task is cancelled.
-            let turn = PhaseTurn(self);
-            let value = (functions.open)().await?;
-            self.state.lock().phase = Phase::Open(value);
-            drop(turn);
-            self.close_if_unused(runtime);
+        if !begin.await {
+            return Ok(());
         }
-        Ok(())
+        let (turn, runtime) = (PhaseTurn(Arc::clone(self)), Arc::clone(runtime));
+        let mut pending = PendingOpening { turn: Some(turn), opening: (functions.open)(), runtime };
+        let opened = poll_fn(|context| pending.opening.as_mut().poll(context)).await;
+        pending.turn.take().map_or(Ok(()), |turn| turn.end(opened, &pending.runtime))
     }
 
     /// Keeps the lifespan of a mounted server open until this one closes.
@@ -187,7 +185,7 @@ impl ServerLifespan {
         let closing = value.zip(self.functions.get()).map(|(value, functions)| (functions.close)(value));
         let (lifespan, own) = (Arc::clone(self), Arc::clone(runtime));
         runtime.spawn(Box::pin(async move {
-            let turn = PhaseTurn(&lifespan);
+            let turn = PhaseTurn(Arc::clone(&lifespan));
             if let Some(closing) = closing {
                 closing.await;
             }
@@ -219,9 +217,44 @@ impl ServerLifespan {
 }
 
 /// Guards opening or closing. If the lifespan has no value when this is dropped, it is closed.
-struct PhaseTurn<'a>(&'a ServerLifespan);
+struct PhaseTurn(Arc<ServerLifespan>);
 
-impl Drop for PhaseTurn<'_> {
+impl PhaseTurn {
+    /// Ends opening.
+    fn end(self, opened: Result<LifespanValue, ToolError>, runtime: &Arc<dyn Runtime>) -> Result<(), ToolError> {
+        let (value, lifespan) = (opened?, Arc::clone(&self.0));
+        lifespan.state.lock().phase = Phase::Open(value);
+        drop(self);
+        lifespan.close_if_unused(runtime);
+        Ok(())
+    }
+}
+
+/// An opening lifespan.
+struct PendingOpening {
+    /// `None` when it has ended.
+    turn: Option<PhaseTurn>,
+    opening: BoxedTask<Result<LifespanValue, ToolError>>,
+    runtime: Arc<dyn Runtime>,
+}
+
+impl Drop for PendingOpening {
+    /// If the task is cancelled, so is opening, unless that has just completed: then the value must
+    /// be closed.
+    fn drop(&mut self) {
+        let Some(turn) = self.turn.take() else { return };
+        let opening = mem::replace(&mut self.opening, Box::pin(pending()));
+        let runtime = Arc::clone(&self.runtime);
+        self.runtime.spawn(Box::pin(async move {
+            if let Some(opened) = unless(ready(()), opening).await {
+                // Nobody waits for an error.
+                let _ = turn.end(opened, &runtime);
+            }
+        }));
+    }
+}
+
+impl Drop for PhaseTurn {
     fn drop(&mut self) {
         let waiting = {
             let mut state = self.0.state.lock();

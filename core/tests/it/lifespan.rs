@@ -181,6 +181,47 @@ async fn what_cannot_be_opened_fails_where_it_is_served_and_is_tried_again() {
 }
 
 #[tokio::test]
+async fn one_that_opens_just_as_its_listener_is_cancelled_is_closed() {
+    for is_opened in [true, false] {
+        let (seen, answer) = (Seen::default(), Arc::new(Notify::new()));
+        let (opening, opened, closing) = (seen.clone(), Arc::clone(&answer), seen.clone());
+        let open = move || {
+            let (seen, opened) = (opening.clone(), Arc::clone(&opened));
+            async move {
+                seen.push("opening");
+                opened.notified().await;
+                Ok::<_, ToolError>(())
+            }
+        };
+        let close = move |_: Arc<()>| {
+            closing.push("closed");
+            async {}
+        };
+        let server = Server::builder("notes", "1").lifespan(open, close).build();
+        let listening = server.listen("127.0.0.1:0");
+        tokio::select! {
+            biased;
+            _ = listening => panic!("it listens"),
+            () = seen.becomes(&["opening"]) => {
+                if is_opened {
+                    answer.notify_one();
+                }
+            }
+        }
+        if is_opened {
+            seen.becomes(&["opening", "closed"]).await;
+        } else {
+            // It is opened again.
+            let listening = tokio::spawn(async move { server.listen("127.0.0.1:0").await });
+            seen.becomes(&["opening", "opening"]).await;
+            answer.notify_one();
+            listening.await.unwrap().unwrap().close(Duration::ZERO).await;
+            seen.becomes(&["opening", "opening", "closed"]).await;
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_listener_that_cannot_bind_closes_it_before_it_fails() {
     let (seen, server) = living();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
