@@ -76,7 +76,10 @@ impl LegacyTerms {
             return Err(RpcError::invalid_params(text));
         }
         // Copied, so that the session does not keep the whole message alive.
-        let kept = |text: &str| RawJson::trusted(Bytes::copy_from_slice(text.as_bytes()));
+        let kept = |text: &str| match text {
+            "{}" => RawJson::empty_object(),
+            text => RawJson::trusted(Bytes::copy_from_slice(text.as_bytes())),
+        };
         let (client_info, client_capabilities) = (Some(kept(&client_info)), kept(capabilities.get()));
         Ok(Self { revision: answer_to(&offered), client_info, client_capabilities })
     }

@@ -31,7 +31,8 @@ pub struct ServerConversation<T, U> {
     /// A stateless exchange answers `initialize` without opening a session.
     stateless: bool,
     incoming: Incoming<(IncomingCall, T)>,
-    outgoing: OutgoingRequests<U>,
+    /// Allocated with the first request of our own, because most servers make none.
+    outgoing: Option<Box<OutgoingRequests<U>>>,
 }
 
 /// What to do with a message.
@@ -80,7 +81,7 @@ pub struct RefusedRequest {
 impl<T, U> ServerConversation<T, U> {
     /// A conversation that is opened by `initialize`, or used by modern requests without opening.
     pub fn new(limits: &Limits) -> Self {
-        Self { session: None, stateless: false, incoming: Incoming::new(limits), outgoing: OutgoingRequests::default() }
+        Self { session: None, stateless: false, incoming: Incoming::new(limits), outgoing: None }
     }
 
     /// A single legacy HTTP exchange without a session, whose revision comes from the header.
@@ -109,7 +110,7 @@ impl<T, U> ServerConversation<T, U> {
     /// that serve the session.
     #[doc(hidden)]
     pub fn begin_ids_with(&mut self, prefix: &str) {
-        self.outgoing.begin_ids_with(prefix);
+        self.outgoing.get_or_insert_default().begin_ids_with(prefix);
     }
 
     /// Handles a request. `mirror` has its HTTP headers. `served` is its row if the server serves a
@@ -197,7 +198,7 @@ impl<T, U> ServerConversation<T, U> {
 
     /// Handles a response.
     pub fn response(&mut self, response: Response) -> Received<T, U> {
-        match response.id.as_ref().and_then(|id| self.outgoing.finish(id)) {
+        match response.id.as_ref().and_then(|id| self.outgoing.as_mut()?.finish(id)) {
             Some(item) => Received::Answered(item, response.outcome),
             None => Received::Nothing("a response to an unknown request"),
         }
@@ -219,8 +220,9 @@ impl<T, U> ServerConversation<T, U> {
                 Received::Cancelled { key, reason: cancelled.reason, waiting, next }
             }
             method::PROGRESS => {
-                if let Some(token) = notification.params.as_ref().and_then(progress_token) {
-                    self.outgoing.progress(now, &token);
+                let token = notification.params.as_ref().and_then(progress_token);
+                if let Some((outgoing, token)) = self.outgoing.as_mut().zip(token) {
+                    outgoing.progress(now, &token);
                 }
                 Received::Nothing("progress")
             }
@@ -285,10 +287,11 @@ impl<T, U> ServerConversation<T, U> {
             let text = format!("{method} (servers cannot send it in revision {revision})");
             return Err(RpcError::method_not_found(&text));
         }
-        if self.outgoing.len() >= MAX_IN_FLIGHT {
+        let outgoing = self.outgoing.get_or_insert_default();
+        if outgoing.len() >= MAX_IN_FLIGHT {
             return Err(RpcError::busy(&format!("{MAX_IN_FLIGHT} requests to the client are already in flight")));
         }
-        let id = self.outgoing.start(now, timeout, item);
+        let id = outgoing.start(now, timeout, item);
         let params = params.map(|params| one_line(params.as_bytes()));
         let request = envelope::encode_request(&id, method, params.as_deref());
         Ok((id, request))
@@ -296,18 +299,18 @@ impl<T, U> ServerConversation<T, U> {
 
     /// Cancels a request of our own. Returns the item kept with it, and the notification to send.
     pub fn cancel_client_request(&mut self, id: &RequestId, reason: &str) -> Option<(U, Bytes)> {
-        let item = self.outgoing.finish(id)?;
+        let item = self.outgoing.as_mut()?.finish(id)?;
         Some((item, cancellation(id, reason)))
     }
 
     /// Removes all requests of our own.
     pub fn drain_requests(&mut self) -> Vec<U> {
-        self.outgoing.drain().into_iter().map(|(_, item)| item).collect()
+        self.outgoing.iter_mut().flat_map(|outgoing| outgoing.drain()).map(|(_, item)| item).collect()
     }
 
     /// When a request of our own times out; progress extends it (LIFE-15).
     pub fn deadline_of(&self, id: &RequestId) -> Option<Instant> {
-        self.outgoing.deadline_of(id)
+        self.outgoing.as_ref()?.deadline_of(id)
     }
 }
 

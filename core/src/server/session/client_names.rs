@@ -12,22 +12,29 @@ const ENTRY: usize = 128;
 
 /// A bounded set of names. It also counts towards the budget of the server.
 pub(super) struct Names {
+    budget: Arc<NameBudget>,
+    /// Allocated with the first name, because most clients subscribe to nothing.
+    kept: Option<Box<KeptNames>>,
+}
+
+#[derive(Default)]
+struct KeptNames {
     set: BTreeSet<String>,
     bytes: usize,
-    budget: Arc<NameBudget>,
     /// The client whose share they count towards.
     client: Option<Arc<str>>,
 }
 
 impl Names {
     pub(super) fn new(budget: &Arc<NameBudget>) -> Self {
-        Self { set: BTreeSet::new(), bytes: 0, budget: Arc::clone(budget), client: None }
+        Self { budget: Arc::clone(budget), kept: None }
     }
 
     /// Charges new names to a client. Existing names remain charged as before.
     pub(super) fn of(&mut self, client: Option<Arc<str>>) -> &mut Self {
-        if self.set.is_empty() {
-            self.client = client;
+        let kept = self.kept.get_or_insert_default();
+        if kept.set.is_empty() {
+            kept.client = client;
         }
         self
     }
@@ -37,41 +44,44 @@ impl Names {
     /// # Errors
     /// If the budget is exhausted.
     pub(super) fn insert(&mut self, name: &str) -> Result<(), RpcError> {
-        if self.set.contains(name) {
+        let kept = self.kept.get_or_insert_default();
+        if kept.set.contains(name) {
             return Ok(());
         }
-        let bytes = self.bytes.saturating_add(name.len());
-        if self.set.len() >= MAX || bytes > MAX_BYTES {
+        let bytes = kept.bytes.saturating_add(name.len());
+        if kept.set.len() >= MAX || bytes > MAX_BYTES {
             let text = format!("at most {MAX} names with {MAX_BYTES} bytes in total are kept for one client");
             return Err(RpcError::busy(&text));
         }
-        self.budget.take(self.client.as_ref(), name.len() + ENTRY)?;
-        self.bytes = bytes;
-        self.set.insert(name.to_owned());
+        self.budget.take(kept.client.as_ref(), name.len() + ENTRY)?;
+        kept.bytes = bytes;
+        kept.set.insert(name.to_owned());
         Ok(())
     }
 
     /// Adds a name that another process has already admitted.
     pub(super) fn adopt(&mut self, name: &str) {
-        if self.set.insert(name.to_owned()) {
-            self.bytes += name.len();
-            self.budget.add(self.client.as_ref(), name.len() + ENTRY);
+        let kept = self.kept.get_or_insert_default();
+        if kept.set.insert(name.to_owned()) {
+            kept.bytes += name.len();
+            self.budget.add(kept.client.as_ref(), name.len() + ENTRY);
         }
     }
 
     /// Removes a name. Returns `false` if it was not in the set.
     pub(super) fn remove(&mut self, name: &str) -> bool {
-        let removed = self.set.remove(name);
+        let Some(kept) = &mut self.kept else { return false };
+        let removed = kept.set.remove(name);
         if removed {
-            self.bytes -= name.len();
-            self.budget.give_back(self.client.as_ref(), name.len() + ENTRY);
+            kept.bytes -= name.len();
+            self.budget.give_back(kept.client.as_ref(), name.len() + ENTRY);
         }
         removed
     }
 
     /// Removes all other names.
     pub(super) fn retain(&mut self, kept: &BTreeSet<String>) {
-        let over: Vec<_> = self.set.difference(kept).cloned().collect();
+        let over: Vec<_> = self.set().difference(kept).cloned().collect();
         for name in over {
             self.remove(&name);
         }
@@ -79,14 +89,15 @@ impl Names {
 
     /// The names.
     pub(super) fn set(&self) -> &BTreeSet<String> {
-        &self.set
+        const NONE: &BTreeSet<String> = &BTreeSet::new();
+        self.kept.as_ref().map_or(NONE, |kept| &kept.set)
     }
 }
 
 impl Drop for Names {
     fn drop(&mut self) {
-        if !self.set.is_empty() {
-            self.budget.give_back(self.client.as_ref(), self.bytes + ENTRY * self.set.len());
+        if let Some(kept) = self.kept.as_ref().filter(|kept| !kept.set.is_empty()) {
+            self.budget.give_back(kept.client.as_ref(), kept.bytes + ENTRY * kept.set.len());
         }
     }
 }

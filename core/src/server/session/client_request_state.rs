@@ -3,7 +3,7 @@
 
 use crate::{runtime::Promise, sync::Mutex};
 use std::{
-    collections::HashMap,
+    collections::BTreeMap,
     sync::{Arc, MutexGuard},
 };
 
@@ -14,7 +14,7 @@ pub(in crate::server) struct ClientRequestState {
     /// both before the end of their call.
     order: Mutex<()>,
     /// The client's tasks that requests wait for. A promise completes when its task changes.
-    tasks: Mutex<HashMap<String, Arc<Promise<()>>>>,
+    tasks: Mutex<BTreeMap<String, Arc<Promise<()>>>>,
 }
 
 impl ClientRequestState {

@@ -464,7 +464,7 @@ impl Connection {
             let mut subscriptions = self.requests.subscriptions.lock();
             let subscription = OpenSubscription::open(id, filter, stream);
             let resources = subscription.resources().clone();
-            subscriptions.insert(key, (subscription, telemetry));
+            subscriptions.get_or_insert_default().insert(key, (subscription, telemetry));
             resources
         };
         // It may have been cancelled in the meantime.
@@ -525,7 +525,7 @@ impl Connection {
     }
 
     fn cancel(self: &Arc<Self>, key: CallKey, reason: &str) {
-        let subscription = self.requests.subscriptions.lock().remove(&key);
+        let subscription = self.requests.subscriptions.lock().as_mut().and_then(|open| open.remove(&key));
         if let Some((subscription, telemetry)) = subscription {
             telemetry.end(OperationEnd::cancelled);
             subscription.reply().send(OutgoingMessage::Abandoned);
@@ -546,7 +546,8 @@ impl Connection {
 
     /// Calls `act` with each stream of change notifications.
     pub(super) fn for_subscriptions(&self, mut act: impl FnMut(&mut OpenSubscription)) {
-        self.requests.subscriptions.lock().values_mut().for_each(|(subscription, _)| act(subscription));
+        let mut subscriptions = self.requests.subscriptions.lock();
+        subscriptions.iter_mut().flat_map(|open| open.values_mut()).for_each(|(subscription, _)| act(subscription));
     }
 
     /// Ends the conversation: sends the final results of subscriptions, cancels calls, and drops
@@ -605,8 +606,8 @@ impl Connection {
     /// about, for a graceful shutdown before [`Self::close`].
     pub(crate) fn end_subscriptions(self: &Arc<Self>) {
         self.requests.ends_subscriptions.store(true, Ordering::Release);
-        let subscriptions: Vec<_> = self.requests.subscriptions.lock().drain().collect();
-        for (key, (subscription, telemetry)) in subscriptions {
+        let subscriptions = self.requests.subscriptions.lock().take();
+        for (key, (subscription, telemetry)) in subscriptions.into_iter().flat_map(|open| *open) {
             let result = self.server.results().seal_object(subscription.ended(), Revision::LATEST);
             let (id, _) = self.conversation.lock().finish(key);
             telemetry.end(OperationEnd::default);

@@ -9,7 +9,6 @@ use crate::{
     telemetry::{LoadShare, OperationEnd, RunningOperation},
 };
 use std::{
-    collections::HashMap,
     future::poll_fn,
     sync::{
         Arc,
@@ -77,12 +76,14 @@ impl RequestTelemetry {
 /// Calls, each with its count as a running call.
 type RunningCalls = FastMap<CallKey, (Arc<dyn ServedRequest>, LoadShare)>;
 
+type OpenSubscriptions = FastMap<CallKey, (OpenSubscription, RequestTelemetry)>;
+
 /// The requests of a conversation that are being served.
 #[derive(Default)]
 pub(super) struct OpenRequests {
     pub(super) running: Mutex<RunningCalls>,
-    /// Streams of change notifications.
-    pub(super) subscriptions: Mutex<HashMap<CallKey, (OpenSubscription, RequestTelemetry)>>,
+    /// Streams of change notifications; allocated with the first.
+    pub(super) subscriptions: Mutex<Option<Box<OpenSubscriptions>>>,
     /// Set when these streams have ended for a shutdown, so that later ones end at once.
     pub(super) ends_subscriptions: AtomicBool,
     /// Number of calls that have ended but whose responses are not sent yet.

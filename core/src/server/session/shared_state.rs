@@ -43,7 +43,7 @@ impl SharedState {
 }
 
 /// Changes of this process that have not been published yet.
-pub(super) type OwnChanges = Mutex<Vec<SessionChange>>;
+pub(super) type OwnChanges = Box<Mutex<Vec<SessionChange>>>;
 
 #[cfg(test)]
 mod tests {
