@@ -157,13 +157,12 @@ impl EndpointState {
         workers.join().await.map_err(unavailable)?;
         let found = workers.find(id, caller.principal()).await.map_err(unavailable)?.ok_or_else(unknown)?;
         let owner = found.owner();
-        // The process that opened it has charged it to the client's address.
-        let rate_limit_key = owner.clone();
         let connection = self.connect(workers.to_client(id), ConversationStart::Session);
         let shared = Some(workers.restore(id, found, &connection));
         let (stream, history) = self.session_streams(id);
-        let session = HttpSession { owner, rate_limit_key, connection, stream, history, shared };
-        let entered = self.sessions.enter(&self.runtime, id, session);
+        let session = HttpSession { owner, connection, stream, history, shared };
+        // The process that opened it has charged it to the client's address.
+        let entered = self.sessions.enter(&self.runtime, id, session.owner.clone(), session);
         let session = entered.ok_or_else(|| Rejection::busy(None, "too many sessions are open"))?;
         // It may have changed before it was registered, when this process was not notified.
         if let Some(shared) = &session.shared
@@ -311,8 +310,8 @@ impl EndpointState {
             })?,
             None => None,
         };
-        let session = HttpSession { owner, rate_limit_key, connection, stream, history, shared };
-        if self.sessions.enter(&self.runtime, &id, session.clone()).is_none() {
+        let session = HttpSession { owner, connection, stream, history, shared };
+        if self.sessions.enter(&self.runtime, &id, rate_limit_key, session.clone()).is_none() {
             session.end();
             return Err(busy("too many sessions are open"));
         }

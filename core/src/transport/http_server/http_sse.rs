@@ -44,8 +44,8 @@ impl EndpointState {
         let reader = stream.attach();
         let connection = self.connect(Arc::clone(&stream) as Arc<dyn Outbound>, ConversationStart::Session);
         let (owner, rate_limit_key) = (caller.principal().map(Into::into), self.rate_limit_key(request, caller));
-        let session = HttpSession { owner, rate_limit_key, connection, stream, history: None, shared: None };
-        let Some(id) = self.sse_sessions.open(&self.runtime, session.clone()) else {
+        let session = HttpSession { owner, connection, stream, history: None, shared: None };
+        let Some(id) = self.sse_sessions.open(&self.runtime, rate_limit_key, session.clone()) else {
             session.end();
             return Err(Rejection::busy(None, "too many sessions are open"));
         };

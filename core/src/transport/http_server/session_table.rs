@@ -24,8 +24,6 @@ use std::{
 pub(super) struct HttpSession {
     /// The principal that opened it, with authorization. No other may use it (SEC-04).
     pub(super) owner: Option<Arc<str>>,
-    /// The key that it is charged to: its owner, or the address of the client.
-    pub(super) rate_limit_key: Option<Arc<str>>,
     pub(super) connection: Arc<Connection>,
     /// The stream of messages without a request; for HTTP+SSE, of all messages.
     pub(super) stream: Arc<Stream>,
@@ -86,9 +84,14 @@ impl SessionTable {
 
     /// Opens a session. Returns its id, or `None` if the limit is reached or there is no
     /// randomness.
-    pub(super) fn open(self: &Arc<Self>, runtime: &Arc<dyn Runtime>, session: HttpSession) -> Option<String> {
+    pub(super) fn open(
+        self: &Arc<Self>,
+        runtime: &Arc<dyn Runtime>,
+        rate_limit_key: Option<Arc<str>>,
+        session: HttpSession,
+    ) -> Option<String> {
         let id = Self::new_id()?;
-        self.enter(runtime, &id, session).map(|_| id)
+        self.enter(runtime, &id, rate_limit_key, session).map(|_| id)
     }
 
     /// A new session id, or `None` without randomness.
@@ -97,11 +100,13 @@ impl SessionTable {
     }
 
     /// Adds a session with its id, unless it exists, and returns the one in the table. Returns
-    /// `None` if the limit is reached.
+    /// `None` if the limit is reached. It is charged to `rate_limit_key`: its owner, or the address
+    /// of the client.
     pub(super) fn enter(
         self: &Arc<Self>,
         runtime: &Arc<dyn Runtime>,
         id: &str,
+        rate_limit_key: Option<Arc<str>>,
         session: HttpSession,
     ) -> Option<HttpSession> {
         self.sweep_from_now_on(runtime, session.shared.as_deref());
@@ -110,9 +115,8 @@ impl SessionTable {
             if let Some(other) = sessions.touch(runtime.now(), id) {
                 return Some(other);
             }
-            let evicted =
-                sessions.make_room(runtime.now(), session.rate_limit_key.as_ref(), HttpSession::is_busy).ok()?;
-            sessions.insert_as(runtime.now(), id, session.rate_limit_key.clone(), session.clone());
+            let evicted = sessions.make_room(runtime.now(), rate_limit_key.as_ref(), HttpSession::is_busy).ok()?;
+            sessions.insert_as(runtime.now(), id, rate_limit_key, session.clone());
             evicted
         };
         evicted.iter().for_each(HttpSession::leave);
