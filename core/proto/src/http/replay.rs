@@ -1,10 +1,8 @@
 //! Stores the events of a session's streams, so that streams can be resumed (HTTP-36..40).
 
+use crate::fast_map::FastMap;
 use bytes::Bytes;
-use std::{
-    collections::{HashMap, VecDeque},
-    fmt,
-};
+use std::{collections::VecDeque, fmt};
 
 /// The id of an event: unique in its session, and includes the number of its stream (HTTP-36,
 /// HTTP-37).
@@ -53,7 +51,7 @@ pub struct Replay {
     bytes: usize,
     max_events: usize,
     max_bytes: usize,
-    streams: HashMap<u64, Cursor>,
+    streams: FastMap<u64, Cursor>,
     next_stream: u64,
 }
 
@@ -70,7 +68,7 @@ struct Cursor {
 impl Replay {
     /// Keeps at most this many events and bytes.
     pub fn new(max_events: usize, max_bytes: usize) -> Self {
-        let (kept, streams) = (VecDeque::new(), HashMap::new());
+        let (kept, streams) = (VecDeque::new(), FastMap::default());
         Self { kept, bytes: 0, max_events, max_bytes, streams, next_stream: 0 }
     }
 

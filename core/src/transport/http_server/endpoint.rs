@@ -179,7 +179,7 @@ impl EndpointState {
     /// With a store, that stream is fed from the logs, and the history is kept there, too.
     fn session_streams(&self, id: &str) -> (Arc<Stream>, Option<Arc<History>>) {
         let elsewhere = self.workers.as_ref().map(|workers| workers.stream_log(id));
-        let history = self.replay.map(|bounds| History::new(bounds, self.retry, &self.replay_budget, elsewhere));
+        let history = self.replay_budget.as_ref().map(|budget| History::new(budget, elsewhere));
         let of_stream = history.clone().filter(|history| !history.is_shared());
         (Stream::new(StreamKind::Unrelated(of_stream)), history)
     }

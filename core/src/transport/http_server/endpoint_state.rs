@@ -19,10 +19,7 @@ use crate::{
     runtime::Runtime,
     server::{HttpRequest, LifespanUse, Outbound, Server},
 };
-use std::{
-    sync::{Arc, atomic::AtomicBool},
-    time::Duration,
-};
+use std::sync::{Arc, atomic::AtomicBool};
 
 /// The state shared by all requests of an endpoint.
 pub(super) struct EndpointState {
@@ -38,10 +35,8 @@ pub(super) struct EndpointState {
     pub(super) readiness: Option<Readiness>,
     pub(super) stateless: bool,
     pub(super) json: bool,
-    /// Number and total size of events kept per session for resuming clients.
-    pub(super) replay: Option<(usize, usize)>,
-    pub(super) replay_budget: Arc<ReplayBudget>,
-    pub(super) retry: Duration,
+    /// Set if clients can resume streams.
+    pub(super) replay_budget: Option<Arc<ReplayBudget>>,
     pub(super) sessions: Arc<SessionTable>,
     /// Sessions of HTTP+SSE.
     pub(super) sse_sessions: Arc<SessionTable>,

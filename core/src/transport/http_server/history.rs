@@ -5,6 +5,7 @@ use super::{
     workers::StreamLog,
 };
 use crate::{
+    fast_map::FastMap,
     http::replay::{EventId, Replay},
     protocol::RequestId,
     runtime::BoxedTask,
@@ -15,7 +16,7 @@ use bytes::Bytes;
 use std::{
     collections::{HashMap, VecDeque},
     sync::{
-        Arc, Weak,
+        Arc, MutexGuard, OnceLock, Weak,
         atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
@@ -24,10 +25,10 @@ use std::{
 /// The past events of a session's streams, and its live streams. Lock order: a stream first, then
 /// this.
 pub(super) struct History {
-    log: Mutex<Log>,
-    retry: Duration,
-    /// The memory budget shared with other sessions, and its number there.
-    budget: (Arc<ReplayBudget>, u64),
+    /// Allocated with the first stream that a client can resume, because most sessions are idle.
+    log: OnceLock<Box<Mutex<Log>>>,
+    /// The limits, and the memory budget shared with other sessions.
+    budget: Arc<ReplayBudget>,
     /// The position of its newest event among those of all sessions.
     last_kept: AtomicU64,
     /// Stores the same events for other processes.
@@ -36,36 +37,36 @@ pub(super) struct History {
 
 struct Log {
     replay: Replay,
-    live: HashMap<u64, Weak<Stream>>,
+    live: FastMap<u64, Weak<Stream>>,
+    /// Its number in the budget.
+    number: u64,
 }
 
 impl History {
     /// `elsewhere` stores the same events for other processes.
-    pub(super) fn new(
-        (max_events, max_bytes): (usize, usize),
-        retry: Duration,
-        budget: &Arc<ReplayBudget>,
-        elsewhere: Option<StreamLog>,
-    ) -> Arc<Self> {
-        let log = Log { replay: Replay::new(max_events, max_bytes), live: HashMap::new() };
-        Arc::new_cyclic(|itself| Self {
-            log: Mutex::new(log),
-            retry,
-            budget: (Arc::clone(budget), budget.enter(itself.clone())),
-            last_kept: AtomicU64::new(0),
-            elsewhere,
-        })
+    pub(super) fn new(budget: &Arc<ReplayBudget>, elsewhere: Option<StreamLog>) -> Arc<Self> {
+        let (log, budget) = (OnceLock::new(), Arc::clone(budget));
+        Arc::new(Self { log, budget, last_kept: AtomicU64::new(0), elsewhere })
+    }
+
+    fn log(self: &Arc<Self>) -> MutexGuard<'_, Log> {
+        let new = || {
+            let (number, (max_events, max_bytes)) = (self.budget.enter(Arc::downgrade(self)), self.budget.each);
+            let replay = Replay::new(max_events, max_bytes);
+            Box::new(Mutex::new(Log { replay, live: FastMap::default(), number }))
+        };
+        self.log.get_or_init(new).lock()
     }
 
     /// How long a client should wait before it reconnects.
     pub(super) fn retry(&self) -> Duration {
-        self.retry
+        self.budget.retry
     }
 
     /// Assigns a number to a stream of requests or of unrelated messages. Clients may learn of it
     /// once the returned future, if any, has completed.
-    pub(super) fn open(&self, stream: &Arc<Stream>, requests: &[RequestId]) -> (u64, Option<BoxedTask<()>>) {
-        let mut log = self.log.lock();
+    pub(super) fn open(self: &Arc<Self>, stream: &Arc<Stream>, requests: &[RequestId]) -> (u64, Option<BoxedTask<()>>) {
+        let mut log = self.log();
         let (number, kept) = match &self.elsewhere {
             Some(elsewhere) => {
                 let number = elsewhere.next_stream();
@@ -84,27 +85,27 @@ impl History {
     }
 
     /// Detaches the reader of a stream, because its client reads elsewhere.
-    pub(super) fn give_up(&self, stream: u64) {
-        let live = self.log.lock().live.get(&stream).cloned();
+    pub(super) fn give_up(self: &Arc<Self>, stream: u64) {
+        let live = self.log().live.get(&stream).cloned();
         if let Some(stream) = live.and_then(|stream| stream.upgrade()) {
             stream.give_up();
         }
     }
 
-    pub(super) fn position(&self, stream: u64) -> EventId {
-        self.log.lock().replay.position(stream)
+    pub(super) fn position(self: &Arc<Self>, stream: u64) -> EventId {
+        self.log().replay.position(stream)
     }
 
     /// Stores a message that was delivered, or is waiting for a client. Returns its position.
-    pub(super) fn keep(&self, stream: u64, outgoing: &OutgoingMessage) -> Option<EventId> {
+    pub(super) fn keep(self: &Arc<Self>, stream: u64, outgoing: &OutgoingMessage) -> Option<EventId> {
         let message = outgoing.message()?;
-        self.last_kept.store(self.budget.0.next_event(), Ordering::Relaxed);
+        self.last_kept.store(self.budget.next_event(), Ordering::Relaxed);
         let ((id, forgotten), before, now) = {
-            let replay = &mut self.log.lock().replay;
+            let replay = &mut self.log().replay;
             let before = replay.bytes();
             (replay.keep(stream, message), before, replay.bytes())
         };
-        self.budget.0.changed(before, now);
+        self.budget.changed(before, now);
         if let Some(elsewhere) = &self.elsewhere {
             elsewhere.kept(id, outgoing);
             forgotten.into_iter().for_each(|stream| elsewhere.finished(stream, false));
@@ -112,9 +113,9 @@ impl History {
         Some(id)
     }
 
-    pub(super) fn finish(&self, stream: u64) {
+    pub(super) fn finish(self: &Arc<Self>, stream: u64) {
         let has_events = {
-            let mut log = self.log.lock();
+            let mut log = self.log();
             log.live.remove(&stream);
             log.replay.finish(stream)
         };
@@ -123,23 +124,23 @@ impl History {
         }
     }
 
-    pub(super) fn after(&self, last: EventId) -> Option<VecDeque<(EventId, Bytes)>> {
-        self.log.lock().replay.after(last)
+    pub(super) fn after(self: &Arc<Self>, last: EventId) -> Option<VecDeque<(EventId, Bytes)>> {
+        self.log().replay.after(last)
     }
 
     /// Resumes a stream after an event (HTTP-38). Returns `None` if the event belongs to no stream
     /// of this session, or what followed it has been dropped.
-    pub(super) fn resume(&self, last: EventId) -> Option<StreamReader> {
+    pub(super) fn resume(self: &Arc<Self>, last: EventId) -> Option<StreamReader> {
         // Release the lock before the stream is locked or dropped.
-        let live = self.log.lock().live.get(&last.stream()).cloned();
+        let live = self.log().live.get(&last.stream()).cloned();
         match live.and_then(|stream| stream.upgrade()) {
             Some(stream) => stream.attach_after(last),
             None => self.after(last).map(StreamReader::of_the_past),
         }
     }
     /// Drops its events and returns their size.
-    fn lose_all(&self) -> usize {
-        let mut log = self.log.lock();
+    fn lose_all(self: &Arc<Self>) -> usize {
+        let mut log = self.log();
         let bytes = log.replay.bytes();
         log.replay.lose_all();
         bytes
@@ -148,8 +149,12 @@ impl History {
 
 impl Drop for History {
     fn drop(&mut self) {
-        let bytes = self.log.lock().replay.bytes();
-        self.budget.0.leave(self.budget.1, bytes);
+        let Some(log) = self.log.get() else { return };
+        let (number, bytes) = {
+            let log = log.lock();
+            (log.number, log.replay.bytes())
+        };
+        self.budget.leave(number, bytes);
     }
 }
 
@@ -157,6 +162,9 @@ impl Drop for History {
 /// history.
 pub(super) struct ReplayBudget {
     max: usize,
+    /// Maximum number and total size of events per session.
+    each: (usize, usize),
+    retry: Duration,
     bytes: AtomicUsize,
     events: AtomicU64,
     histories: Mutex<Histories>,
@@ -169,8 +177,9 @@ struct Histories {
 }
 
 impl ReplayBudget {
-    pub(super) fn new(max: usize) -> Arc<Self> {
-        Arc::new(Self { max, bytes: AtomicUsize::new(0), events: AtomicU64::new(0), histories: Mutex::default() })
+    pub(super) fn new(max: usize, each: (usize, usize), retry: Duration) -> Arc<Self> {
+        let (bytes, events) = (AtomicUsize::new(0), AtomicU64::new(0));
+        Arc::new(Self { max, each, retry, bytes, events, histories: Mutex::default() })
     }
 
     /// Registers a history and returns its number.
@@ -235,20 +244,20 @@ mod tests {
     use super::*;
 
     fn history(budget: &Arc<ReplayBudget>) -> Arc<History> {
-        History::new((100, 1000), Duration::ZERO, budget, None)
+        History::new(budget, None)
     }
 
-    fn keep(history: &History, bytes: usize) -> EventId {
+    fn keep(history: &Arc<History>, bytes: usize) -> EventId {
         history.keep(0, &OutgoingMessage::Notification(Bytes::from(vec![b'x'; bytes]))).unwrap()
     }
 
-    fn has(history: &History, last: EventId) -> bool {
+    fn has(history: &Arc<History>, last: EventId) -> bool {
         history.after(last).is_some()
     }
 
     #[test]
     fn beyond_the_bound_for_all_the_quietest_sessions_lose_their_events() {
-        let budget = ReplayBudget::new(1000);
+        let budget = ReplayBudget::new(1000, (100, 1000), Duration::ZERO);
         let [quiet, busy, newest] = [(); 3].map(|()| history(&budget));
         let first_of_busy = keep(&busy, 300);
         let of_quiet = keep(&quiet, 300);
@@ -268,7 +277,7 @@ mod tests {
 
     #[test]
     fn a_session_that_keeps_within_its_own_bound_counts_what_it_keeps() {
-        let budget = ReplayBudget::new(10_000);
+        let budget = ReplayBudget::new(10_000, (100, 1000), Duration::ZERO);
         let history = history(&budget);
         for _ in 0..10 {
             keep(&history, 400);

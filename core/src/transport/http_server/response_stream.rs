@@ -111,15 +111,7 @@ pub(super) struct StreamReader {
 
 impl Stream {
     pub(super) fn new(kind: StreamKind) -> Arc<Self> {
-        let history = match &kind {
-            StreamKind::Unrelated(history) => history.clone(),
-            _ => None,
-        };
-        let stream = Arc::new(Self { state: Mutex::default(), kind });
-        if let Some(history) = history {
-            stream.state.lock().number = Some(history.open(&stream, &[]).0);
-        }
-        stream
+        Arc::new(Self { state: Mutex::default(), kind })
     }
 
     fn history(&self) -> Option<&Arc<History>> {

@@ -133,9 +133,8 @@ impl HttpService {
                 readiness: probed.then(|| Readiness::of(&server, workers.as_deref(), &runtime)),
                 stateless: options.stateless,
                 json: options.json,
-                replay: (events > 0 && bytes > 0).then_some((events, bytes)),
-                replay_budget: ReplayBudget::new(options.max_replay_bytes),
-                retry: options.retry,
+                replay_budget: (events > 0 && bytes > 0)
+                    .then(|| ReplayBudget::new(options.max_replay_bytes, (events, bytes), options.retry)),
                 sessions,
                 sse_sessions: Arc::new(SessionTable::new(of_sessions)),
                 nowhere,

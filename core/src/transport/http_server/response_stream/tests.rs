@@ -1,4 +1,7 @@
-use super::{super::history::ReplayBudget, *};
+use super::{
+    super::{history::ReplayBudget, session_table::HttpSession},
+    *,
+};
 
 fn next(reader: &mut StreamReader) -> Poll<Option<StreamItem>> {
     reader.poll_next(&mut Context::from_waker(Waker::noop()))
@@ -26,7 +29,7 @@ fn answer(text: &'static str) -> OutgoingMessage {
 }
 
 fn history() -> Arc<History> {
-    History::new((100, 1000), Duration::from_millis(5), &ReplayBudget::new(10_000), None)
+    History::new(&ReplayBudget::new(10_000, (100, 1000), Duration::from_millis(5)), None)
 }
 
 fn resumable(history: &Arc<History>) -> (Arc<dyn Outbound>, StreamReader) {
@@ -52,6 +55,20 @@ fn http_33_messages_wait_for_a_stream_and_are_sent_once() {
     }
     let mut reader = stream.attach();
     assert_eq!([read(&mut reader), read(&mut reader), read(&mut reader)], ["a", "b", "pending"]);
+}
+
+#[test]
+fn an_idle_session_is_small() {
+    let budget = ReplayBudget::new(10_000, (100, 1000), Duration::ZERO);
+    let stream = Stream::new(StreamKind::Unrelated(Some(History::new(&budget, None))));
+    stream.send(note("waits"));
+    let reader = stream.attach();
+    assert_eq!(budget.sessions(), 0, "there is nothing to resume");
+    reader.open(None);
+    assert_eq!(budget.sessions(), 1);
+
+    let sizes = [size_of::<Connection>(), size_of::<Stream>(), size_of::<History>(), size_of::<HttpSession>()];
+    assert!(sizes.iter().sum::<usize>() <= 1200, "{sizes:?}");
 }
 
 #[test]
