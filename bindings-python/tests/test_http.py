@@ -416,6 +416,37 @@ def test_signals_shut_the_server_down_gracefully(tmp_path: Path, number: signal.
             child.kill()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+def test_a_signal_ends_all_servers_of_all_threads(tmp_path: Path) -> None:
+    source = """
+import asyncio, threading
+from trunkline import Server
+
+def ready(listener):
+    print("ready", flush=True)
+
+async def serve(name):
+    await Server(name, version="1").run_async("http", port=0, on_ready=ready)
+
+async def serve_both():
+    first = asyncio.create_task(serve("first"))
+    await asyncio.sleep(0.2)
+    await asyncio.gather(first, serve("second"))
+
+threading.Thread(target=asyncio.run, args=[serve("third")]).start()
+asyncio.run(serve_both())
+"""
+    child = subprocess.Popen(script(tmp_path, source), stdout=subprocess.PIPE, text=True, env=environment())
+    assert child.stdout is not None
+    with child:
+        try:
+            assert [child.stdout.readline() for _ in range(3)] == ["ready\n"] * 3
+            child.terminate()
+            assert child.wait(DEADLINE) == 0
+        finally:
+            child.kill()
+
+
 @pytest.mark.parametrize("is_logged", [False, True])
 def test_run_prints_its_url_once(tmp_path: Path, is_logged: bool) -> None:
     set_up = "import logging; logging.basicConfig(level=logging.INFO)\n" if is_logged else ""

@@ -13,11 +13,16 @@ from typing import Any
 from ..listener import Listener
 from ..port.unconfigured_log import is_configured
 
+_serving: dict[asyncio.Event, asyncio.AbstractEventLoop] = {}
+"""What serves in the foreground, on any thread: a signal ends all of it."""
+_before: dict[signal.Signals, Any] = {}
+"""The signal handlers that ours replace."""
+
 
 async def run_until_signal(listener: Listener, on_ready: Callable[[Listener], object] | None) -> None:
     """Serve until the listener ends or a signal arrives. A second signal has its default effect."""
     signalled = asyncio.Event()
-    with _signals(signalled.set) as are_handled:
+    with _signals(signalled) as are_handled:
         # The core also handles signals: it ends the process if the event loop is blocked.
         listener._ending = {"foreground": True, "signals": are_handled}
         async with listener:
@@ -39,35 +44,43 @@ async def run_until_signal(listener: Listener, on_ready: Callable[[Listener], ob
 
 
 @contextlib.contextmanager
-def _signals(on_signal: Callable[[], None]) -> Generator[bool]:
+def _signals(signalled: asyncio.Event) -> Generator[bool]:
     """Yield whether signals are handled."""
-    if threading.current_thread() is not threading.main_thread():
-        yield False  # only the main thread receives signals
-        return
     loop = asyncio.get_running_loop()
-    before: dict[signal.Signals, Any] = {}
+    # Only the main thread receives signals.
+    is_main = threading.current_thread() is threading.main_thread()
+    _serving[signalled] = loop
+    try:
+        if is_main:
+            _handle_signals(loop)
+        yield is_main and bool(_before)
+    finally:
+        del _serving[signalled]
+        if is_main and loop not in list(_serving.values()):
+            _restore(loop)
 
-    def restore() -> None:
-        for number, handler in before.items():
-            with contextlib.suppress(NotImplementedError):
-                loop.remove_signal_handler(number)
-            signal.signal(number, handler)
-        before.clear()
 
+def _handle_signals(loop: asyncio.AbstractEventLoop) -> None:
     def stop() -> None:
-        restore()
-        on_signal()
+        _restore(loop)
+        for signalled, its_loop in list(_serving.items()):
+            with contextlib.suppress(RuntimeError):  # that loop has just closed
+                its_loop.call_soon_threadsafe(signalled.set)
 
     for number in (signal.SIGINT, signal.SIGTERM):
         handler = signal.getsignal(number)
         if handler is None:
             continue  # installed by other native code; leave it alone
-        before[number] = handler
+        _before.setdefault(number, handler)
         try:
             loop.add_signal_handler(number, stop)
         except NotImplementedError:  # Windows
             signal.signal(number, lambda _number, _frame: loop.call_soon_threadsafe(stop))
-    try:
-        yield bool(before)
-    finally:
-        restore()
+
+
+def _restore(loop: asyncio.AbstractEventLoop) -> None:
+    for number, handler in _before.items():
+        with contextlib.suppress(NotImplementedError):
+            loop.remove_signal_handler(number)
+        signal.signal(number, handler)
+    _before.clear()
