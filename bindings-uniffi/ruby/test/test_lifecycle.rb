@@ -97,6 +97,21 @@ class TestLifecycle < TrunklineTest
     end
   end
 
+  def test_a_signal_ends_the_servers_of_all_threads
+    text = <<~RUBY
+      require "trunkline"
+      threads = Array.new(2) do
+        listener = Trunkline::Server.new("x", version: "1").listen(port: 0)
+        Thread.new { listener.run }
+      end
+      sleep 0.01 until threads.all?(&:stop?)
+      Process.kill(:TERM, Process.pid)
+      exit(threads.all? { |thread| thread.join(10) } ? 3 : 4)
+    RUBY
+    _, errors, status = run_program(text)
+    assert_equal 3, status.exitstatus, errors
+  end
+
   def initialize_request
     { jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } } }
   end

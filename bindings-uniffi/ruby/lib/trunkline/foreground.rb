@@ -5,6 +5,13 @@ module Trunkline
   # @api private
   module Foreground
     SIGNALS = %w[INT TERM].freeze
+    # A queue of each server in the foreground. A signal ends all of them.
+    @serving = []
+    HANDLER = proc do
+      SIGNALS.each { |one| trap(one, "DEFAULT") }
+      @serving.dup.each { |signals| signals << true }
+    end
+    private_constant :HANDLER
 
     module_function
 
@@ -14,11 +21,13 @@ module Trunkline
     def until_signal(close)
       signals = Thread::Queue.new
       closer = Thread.new { close.call if signals.pop }
-      previous = SIGNALS.filter_map { |signal| take(signal, signals) }.to_h
-      yield previous.any?
+      @serving << signals
+      handled = SIGNALS.select { |signal| handle?(signal) }
+      yield handled.any?
     ensure
-      previous&.each { |signal, handler| trap(signal, handler) }
-      signals&.close
+      @serving.delete(signals)
+      handled&.each { |signal| trap(signal, "DEFAULT") } if @serving.empty?
+      signals&.push(false) # Not closed: the handler may be about to push.
       closer&.join(0.1)
     end
 
@@ -30,18 +39,15 @@ module Trunkline
       nil # Not on this system.
     end
 
-    def take(signal, signals)
-      before = trap(signal) do
-        SIGNALS.each { |one| trap(one, "DEFAULT") }
-        signals << true
-      end
-      return [signal, before] if before == "DEFAULT"
+    def handle?(signal)
+      before = trap(signal, HANDLER)
+      return true if before == "DEFAULT" || before == HANDLER
 
       trap(signal, before)
-      nil
+      false
     rescue ArgumentError
-      nil # Not on this system.
+      false # Not on this system.
     end
-    private_class_method :take
+    private_class_method :handle?
   end
 end
