@@ -6,30 +6,21 @@ import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.withContext
 import sun.misc.Signal
 import sun.misc.SignalHandler
-import java.util.concurrent.atomic.AtomicBoolean
+import kotlin.concurrent.thread
 
 private val SIGNALS = listOf("INT", "TERM")
 
+/** What closes each server in the foreground: a signal closes all of them. */
+private val closes = mutableSetOf<suspend () -> Unit>()
+
+/** The signal handlers that ours replace. */
+private val before = mutableMapOf<Signal, SignalHandler>()
+
 /** Runs [serve] to its end. A signal or a cancellation calls [close]; a second signal has its default effect. */
 internal suspend fun <T> endedBySignals(close: suspend () -> Unit, serve: suspend () -> T): T {
-    val isClosing = AtomicBoolean()
-    val handlers = mutableMapOf<Signal, SignalHandler>()
-    val restore = { handlers.forEach { (signal, handler) -> Signal.handle(signal, handler) } }
-    for (name in SIGNALS) {
-        val signal = Signal(name)
-        val handler =
-            SignalHandler {
-                if (isClosing.compareAndSet(false, true)) {
-                    restore()
-                    // On the thread of the signal: handlers may block all threads of a dispatcher.
-                    runBlocking { ignoringErrors(close) }
-                }
-            }
-        try {
-            handlers[signal] = Signal.handle(signal, handler)
-        } catch (_: IllegalArgumentException) {
-            // With `-Xrs`, the JVM leaves signals to the system.
-        }
+    synchronized(closes) {
+        closes += close
+        if (before.isEmpty()) handleSignals()
     }
     try {
         return serve()
@@ -37,8 +28,37 @@ internal suspend fun <T> endedBySignals(close: suspend () -> Unit, serve: suspen
         withContext(NonCancellable) { ignoringErrors(close) }
         throw cancellation
     } finally {
-        if (!isClosing.get()) restore()
+        synchronized(closes) {
+            closes -= close
+            if (closes.isEmpty()) restore()
+        }
     }
+}
+
+private fun handleSignals() {
+    val handler =
+        SignalHandler {
+            val closing =
+                synchronized(closes) {
+                    restore()
+                    closes.toList()
+                }
+            // On threads of their own: handlers may block all threads of a dispatcher.
+            for (close in closing) thread(isDaemon = true) { runBlocking { ignoringErrors(close) } }
+        }
+    for (name in SIGNALS) {
+        val signal = Signal(name)
+        try {
+            before[signal] = Signal.handle(signal, handler)
+        } catch (_: IllegalArgumentException) {
+            // With `-Xrs`, the JVM leaves signals to the system.
+        }
+    }
+}
+
+private fun restore() {
+    before.forEach { (signal, handler) -> Signal.handle(signal, handler) }
+    before.clear()
 }
 
 /** What cannot be closed has ended. */

@@ -3,10 +3,12 @@ package dev.trunkline
 import kotlinx.coroutines.cancelAndJoin
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.delay
+import kotlinx.coroutines.joinAll
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.withTimeout
 import kotlinx.coroutines.yield
+import sun.misc.Signal
 import java.lang.ref.WeakReference
 import java.net.ServerSocket
 import kotlin.test.Test
@@ -48,6 +50,17 @@ class ServingTest {
             serving.cancelAndJoin()
             ServerSocket(free).close()
             server.close()
+        }
+    }
+
+    @Test
+    fun `a signal ends all servers in the foreground`() = runBlocking {
+        withTimeout(20.seconds) {
+            val listeners = List(2) { server("test", "1.0").listen { port = 0 } }
+            val serving = listeners.map { launch { it.run() } }
+            delay(200.milliseconds)
+            Signal.raise(Signal("TERM"))
+            serving.joinAll()
         }
     }
 
