@@ -24,10 +24,13 @@ static void connect_with_credentials(const char *url, const char *store) {
 
 /* A program that opens pages itself: it prints the URL for the test, which visits it. */
 static void prints_url(trunkline_call *call, void *user_data) {
+  trunkline_result returned;
   (void)user_data;
   printf("%s\n", trunkline_call_text(call, S("/url"), S("")).data);
   fflush(stdout);
-  CHECK(trunkline_call_return_result(call, S("{}"), NULL) == TRUNKLINE_OK);
+  returned = trunkline_call_return_result(call, S("{}"), NULL);
+  /* The login may already have ended. */
+  CHECK(returned == TRUNKLINE_OK || returned == TRUNKLINE_DONE);
 }
 
 static void closes_window(trunkline_call *call, void *user_data) {
