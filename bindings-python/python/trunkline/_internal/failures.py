@@ -66,8 +66,7 @@ def report(context: Call, error: BaseException, subject: str, otherwise: str) ->
     """
     log = logger(f"{_PACKAGE}.{subject}")
     # The frames of a value that cannot be sent are all in this package.
-    frames = None if isinstance(error, InvalidReturn) else _outside(error.__traceback__)
-    where = (type(error), error, frames)
+    where = (type(error), error, None if isinstance(error, InvalidReturn) else _outside(error.__traceback__))
     try:
         known = {"mcp_method": context.method, "mcp_name": context.name}
     except TrunklineError:  # the call is over, or belongs to a client
@@ -104,10 +103,8 @@ def is_suspension(error: BaseException) -> bool:
     """Return whether the handler ended to wait for the client's response; a task group wraps the
     exception.
     """
-    if isinstance(error, Suspended):
-        return True
-    inner = getattr(error, "exceptions", ())
-    return bool(inner) and all(map(is_suspension, cast("tuple[BaseException, ...]", inner)))
+    inner = cast("tuple[BaseException, ...]", getattr(error, "exceptions", ()))
+    return isinstance(error, Suspended) or (bool(inner) and all(map(is_suspension, inner)))
 
 
 def detail(error: BaseException) -> str:

@@ -175,8 +175,7 @@ def _hold(handler: SignalHandler, ending: Task[None]) -> None:
     there may be none while a task runs or the lifespan closes.
     """
     state = getattr(getattr(handler, "__self__", None), "server_state", None)
-    tasks = getattr(state, "tasks", None)
-    if isinstance(tasks, set):
+    if isinstance(tasks := getattr(state, "tasks", None), set):
         awaited = cast("set[Task[None]]", tasks)
         awaited.add(ending)
         ending.add_done_callback(awaited.discard)
@@ -194,27 +193,22 @@ class Exchange:
         # True once the core is done with the exchange.
         self.ended = False
         # True if that was its regular end.
-        self._is_complete = False
+        self.is_complete = False
         self.events: Queue[tuple[int, bool, Any]] = Queue()
 
     def receive(self, kind: int, ok: bool, body: Any) -> None:
         """Receive an event of the core, on the request's loop."""
         self.ended = kind not in (HTTP_HEAD, HTTP_CHUNK)
-        self._is_complete = self.ended and ok
+        self.is_complete = self.ended and ok
         self.events.put_nowait((kind, ok, body))
-
-    def ends_now(self) -> bool:
-        """Return True if only a successful end remains."""
-        return self._is_complete and self.events.qsize() == 1
 
 
 async def _feed(port: Port, ticket: int, receive: Receive) -> None:
     """Pass the request body to the core, then wait until the client disconnects."""
     wanted = True
     while True:
-        message: Message
         try:
-            message = await receive()
+            message: Message = await receive()
         except Exception:  # noqa: BLE001 - frameworks raise their own errors for a client that has disconnected
             message = {"type": "http.disconnect"}
         if message["type"] == "http.disconnect":
@@ -236,7 +230,8 @@ async def _respond(port: Port, ticket: int, exchange: Exchange, send: Send) -> N
     while True:
         kind, ok, body = await exchange.events.get()
         if kind == HTTP_CHUNK:
-            last = exchange.ends_now()
+            # True if only a successful end remains.
+            last = exchange.is_complete and exchange.events.qsize() == 1
             await send({"type": "http.response.body", "body": body, "more_body": not last})
             if last:
                 return

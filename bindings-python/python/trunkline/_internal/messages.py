@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
 from ._generated.models import Content, Role, TextContent, content_from_json
-from .model.base import Model, list_of, present, string_of
+from .model.base import Model, one_or_list_of, present, string_of
 
 
 class Message(Model):
@@ -28,13 +28,9 @@ class Message(Model):
         Raises:
             TypeError, LookupError: If it is invalid.
         """
-        content = json["content"]
-        blocks = (
-            [content_from_json(block) for block in list_of(json, "content")]
-            if isinstance(content, list)
-            else content_from_json(content)
-        )
-        return cls(cast("Role", string_of(json, "role")), blocks, meta=json.get("_meta"))
+        blocks = [content_from_json(block) for block in one_or_list_of(json, "content")]
+        content = blocks if isinstance(json["content"], list) else blocks[0]
+        return cls(cast("Role", string_of(json, "role")), content, meta=json.get("_meta"))
 
     def to_json(self) -> dict[str, Any]:
         content = self.content

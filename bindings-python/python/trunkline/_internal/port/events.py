@@ -145,7 +145,10 @@ class Events:
             if (future := self._known(self._replies, ticket)) is not None:
                 self._settle(future, (ok, body))
         elif kind in (waist.HTTP_HEAD, waist.HTTP_CHUNK, waist.HTTP_END):
-            self._pass_on(kind, ticket, ok, body)
+            if (exchange := self._known(self._exchanges, ticket)) is not None:
+                if kind == waist.HTTP_END:
+                    self._exchanges.pop(ticket, None)
+                self._run_on(exchange.loop, exchange.receive, kind, ok, body)
         elif kind == waist.NOTIFICATION:
             if (listener := self._known(self._listeners, handle)) is not None:
                 loop, receive = listener
@@ -171,14 +174,6 @@ class Events:
                 self.telemetry.receive(body)
         elif self._stopped is not None:
             self._settle(self._stopped, None)
-
-    def _pass_on(self, kind: int, ticket: int, ok: bool, body: Any) -> None:
-        exchange = self._known(self._exchanges, ticket)
-        if exchange is None:
-            return
-        if kind == waist.HTTP_END:
-            self._exchanges.pop(ticket, None)
-        self._run_on(exchange.loop, exchange.receive, kind, ok, body)
 
     def _call(self, ticket: int, handle: int, name: str, body: Any, scope: CallScope | None) -> None:
         handler, loop = self.handler(handle, name), self.loop
@@ -247,8 +242,7 @@ class Events:
         return (self._known(self.hosts, handle) or {}).get(name) if name else self._known(self.handlers, handle)
 
     def _known(self, table: dict[int, _T], number: int) -> _T | None:
-        found = table.get(number)
-        if found is None:
+        if (found := table.get(number)) is None:
             with self._lock:  # another thread may be adding it just now
                 found = table.get(number)
         return found
