@@ -76,9 +76,8 @@ class Handler:
             self._complete(port.native, ticket, await self.run(port, ticket, body, scope))
         except GeneratorExit:
             # The loop is closed, perhaps because the interpreter exits and can't import anything.
-            message = {"kind": "internal", "message": "the event loop of the handler is closed"}
             with suppress(TrunklineError):  # the port is closed: nothing waits for the answer
-                port.native.fail(ticket, message)
+                port.native.fail(ticket, {"kind": "internal", "message": "the event loop of the handler is closed"})
             raise
         except BaseException as error:
             from asyncio import CancelledError

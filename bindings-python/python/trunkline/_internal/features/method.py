@@ -25,8 +25,7 @@ class MethodHandler(Handler):
         self._result = result
 
     def call(self, port: Any, ticket: int, body: Any) -> Any:  # noqa: ARG002
-        given = (body[name] / 1000 if name.endswith("Ms") else body.get(name) for name in self._params)
-        return self._method(*given)
+        return self._method(*(body[name] / 1000 if name.endswith("Ms") else body.get(name) for name in self._params))
 
     def answered(self, value: Any) -> Answer:
         return RESULT, {} if self._result is None else {self._result: jsonable(value)}

@@ -67,9 +67,8 @@ class MiddlewareHandler(Handler):
         async def proceed(params: Mapping[str, Any] | None = None) -> dict[str, Any]:
             rest = present(method=NEXT, params=params)
             within = CallScope(context.vars)
-            told: dict[str, Any] | ProtocolError
             try:
-                told = await port.answer(port.request(ticket, rest, within))
+                told: dict[str, Any] | ProtocolError = await port.answer(port.request(ticket, rest, within))
             except ProtocolError as error:
                 told = error
             if within.error is not None:
@@ -79,12 +78,10 @@ class MiddlewareHandler(Handler):
                 raise told
             return told
 
-        request = Request(body["method"], body.get("params") or {})
         try:
-            result = await self.function(request, proceed, context)
+            result = await self.function(Request(body["method"], body.get("params") or {}), proceed, context)
         except BaseException as error:
-            answers = [told for known, told in raised if known is error]
-            if not answers:
+            if not (answers := [told for known, told in raised if known is error]):
                 raise
             if scope is not None:
                 scope.error = error

@@ -50,8 +50,7 @@ class RequestHandlers(Registry):
         """
         # Results have no schema.
         given = encoded(REQUEST_HANDLER_OPTIONS, options)
-        schema = given.get("paramsSchema")
-        signature = Signature(function, "a request handler", input_schema=schema, output_schema={})
+        signature = Signature(function, "a request handler", input_schema=given.get("paramsSchema"), output_schema={})
         registration = {"method": method, **given, "paramsSchema": signature.input_schema}
         handler = FunctionHandler("requestHandler", method, signature.parameters, registration, signature.bind, _render)
         handler.require(self._dependencies)

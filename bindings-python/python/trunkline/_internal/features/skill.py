@@ -52,8 +52,7 @@ class Skills(Registry):
                 the root is taken.
         """
         skill = Skill(options.get("root") or files)
-        registration = {**_contents(files), **encoded(SKILL_OPTIONS, options)}
-        self._add(Handler("skill", skill, registration))
+        self._add(Handler("skill", skill, {**_contents(files), **encoded(SKILL_OPTIONS, options)}))
         return skill
 
     def add_directory(

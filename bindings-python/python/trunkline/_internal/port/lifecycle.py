@@ -180,8 +180,7 @@ class Lifecycle(Events):
         """
         with suppress(TrunklineError):  # already closed, or the parent process's port
             self.native.close(0, round(deadline * 1000))
-            wait_ms = round((deadline + GRACE) * 1000)
-            while events := self.native.drain("queue", 4096, wait_ms):
+            while events := self.native.drain("queue", 4096, round((deadline + GRACE) * 1000)):
                 for event in events:
                     if event[0] in (LOG, TELEMETRY):
                         self._dispatch(*event)
@@ -201,8 +200,7 @@ class Lifecycle(Events):
         """Return the caller's loop. It takes over if the loop that handled the events has ended."""
         if self.is_inherited:
             raise ForkedError("it was created before fork(): create a new server or client in the child process")
-        loop = self._running_loop()
-        if loop is None:
+        if (loop := self._running_loop()) is None:
             raise BlockingError("no event loop is running in this thread: use SyncClient")
         if self.loop is not loop:
             self.attach(loop)

@@ -127,8 +127,7 @@ class Builder:
             if node.plain:
                 raise UnsupportedType(str(error)) from None
             # For example, the bounds of a date.
-            refusal = f"{error}; import pydantic to use this constraint"
-            return self._offered(tp, refusal, metadata)
+            return self._offered(tp, f"{error}; import pydantic to use this constraint", metadata)
 
     def _union(self, members: tuple[Any, ...]) -> Node:
         if any(map(_belongs_to_pydantic, members)):
@@ -144,8 +143,7 @@ class Builder:
             return Node(schema, plain=plain)
         others = [node for node in nodes if node.schema != _NULL]
         if len(others) == 1:
-            build = others[0].build
-            return Node(schema, lambda value: None if value is None else build(value), plain=plain)
+            return Node(schema, lambda value: None if value is None else others[0].build(value), plain=plain)
         return Node(schema, self._chosen(schema, nodes), plain=plain)
 
     def _chosen(self, schema: Schema, nodes: list[Node]) -> Callable[[Any], Any]:
@@ -334,8 +332,7 @@ class Builder:
         hints = self._hints(cls, args)
         optional = len(cls._field_defaults) if self.mode == "input" else 0
         node = self._tuple(tuple(hints.get(name, Any) for name in cls._fields), optional)
-        build = node.build
-        return Node(node.schema, lambda value: cls(*build(value)), plain=node.plain)
+        return Node(node.schema, lambda value: cls(*node.build(value)), plain=node.plain)
 
     def _member(self, cls: Any, name: str, hint: Any) -> Node:
         try:
@@ -351,8 +348,7 @@ class Builder:
         hints = {name: _substitute(hint, variables, args) for name, hint in declared.items()}
         for base in reversed(cls.__dict__.get("__orig_bases__", cls.__bases__)):
             if isinstance(origin := get_origin(base) or base, type):
-                given = tuple(_substitute(arg, variables, args) for arg in get_args(base))
-                inherited = self._hints(origin, given)
+                inherited = self._hints(origin, tuple(_substitute(arg, variables, args) for arg in get_args(base)))
                 hints |= {name: inherited[name] for name, hint in _declared(origin).items() if declared[name] == hint}
         return hints
 
@@ -419,8 +415,7 @@ def _of_dataclass(cls: Any) -> Iterator[ClassField]:
             continue
         has_default = field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
         default = MISSING if field.default is dataclasses.MISSING else field.default
-        about = field.metadata.get("description")
-        yield ClassField(name, name, field.init, has_default, default, about, field in kept)
+        yield ClassField(name, name, field.init, has_default, default, field.metadata.get("description"), field in kept)
 
 
 def _of_attrs(cls: Any) -> Iterator[ClassField]:

@@ -67,8 +67,7 @@ def model_json(value: Model, path: str = "$") -> dict[str, Any]:
             raise
         remedy = ": wrap it in a TextContent" if isinstance(error.obj, str) else ""
         kind = type(error.obj).__qualname__
-        place = f"{path}{_place_of(error.obj, value)}"
-        raise TypeError(f"{place}: {kind} is not a protocol object{remedy}") from None
+        raise TypeError(f"{path}{_place_of(error.obj, value)}: {kind} is not a protocol object{remedy}") from None
 
 
 def _place_of(wrong: Any, holder: Model) -> str:

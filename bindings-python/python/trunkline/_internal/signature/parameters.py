@@ -105,8 +105,7 @@ def name_of(function: Any) -> str:
 def _take_context(where: str, parameters: list[Parameter], hints: dict[str, Any], *, is_async: bool) -> str | None:
     found: str | None = None
     for parameter in list(parameters):
-        kind = _context_kind(hints.get(parameter.name))
-        if kind is None:
+        if (kind := _context_kind(hints.get(parameter.name))) is None:
             continue
         if found is not None:
             raise InvalidArgumentError(f"{where}: {found!r} and {parameter.name!r} are both the context; keep one")
@@ -264,5 +263,4 @@ def _context_kind(annotation: Any) -> str | None:
     from ..context._async.context import Context
     from ..context._sync.context import SyncContext
 
-    bases = getattr(annotation, "__mro__", ())
-    return next((cls.__name__ for cls in (SyncContext, Context) if cls in bases), None)
+    return next((cls.__name__ for cls in (SyncContext, Context) if cls in getattr(annotation, "__mro__", ())), None)
