@@ -49,8 +49,7 @@ class Telemetry:
 
     def measure_load(self, native: _native.Port) -> None:
         """Report the load of a port's servers whenever the program collects metrics."""
-        measured = native.measurements()
-        if measured is None:
+        if (measured := native.measurements()) is None:
             return
         with _lock:
             _measured.add(native)
@@ -64,8 +63,7 @@ class Telemetry:
     def around_call(self, native: _native.Port, ticket: int, context: ContextVars) -> ContextVars:
         """Return the context variables of a call, with the span of its request."""
         with self._lock:  # so that the request does not end in between
-            record = native.telemetry(ticket)
-            if record is None:
+            if (record := native.telemetry(ticket)) is None:
                 return context
             span = self._spans.get(record["number"])
             parent = context.run(self._remote, record["context"])
@@ -83,8 +81,7 @@ class Telemetry:
         """Return the span of a request that is about to be sent to a server or to the client of a
         call; None if telemetry is off for it.
         """
-        record = passed(native.telemetry, target, json)
-        if record is None:
+        if (record := passed(native.telemetry, target, json)) is None:
             return None
         span = self._begin(record, None)
         json["trace"] = self._carried(span)
@@ -94,8 +91,7 @@ class Telemetry:
         """Start the span of an opening connection or of a notification, and return its member of
         the message.
         """
-        record = passed(native.telemetry, target, json)
-        if record is None:
+        if (record := passed(native.telemetry, target, json)) is None:
             return {}
         number, span = record["number"], self._begin(record, None)
         with self._lock:

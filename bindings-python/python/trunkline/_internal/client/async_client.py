@@ -89,8 +89,7 @@ class Client(Connected, AsyncOperations):
             deadline: Seconds for a server that the client started to exit on its own, before it is
                 terminated and then killed; default: the option `close_timeout`.
         """
-        port = self._port
-        if port is not None:
+        if (port := self._port) is not None:
             deadline = close_deadline(port.native, self._handle, deadline)
             self._port = self._info = None
             await self._end(port, self._handle, deadline)

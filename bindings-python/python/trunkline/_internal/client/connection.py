@@ -123,8 +123,7 @@ class Connected(HostHandlers, ConnectionDescription):
         `place` is that of a server in this process.
         """
         options = self._settings["options"]
-        telemetry = telemetry_of(options.get("telemetry"))
-        if telemetry is not None:
+        if (telemetry := telemetry_of(options.get("telemetry"))) is not None:
             port.telemetry = telemetry = port.telemetry or telemetry
         transport = {**self._transport, **place}
         if isinstance(self._target, ServersOf):
@@ -281,8 +280,7 @@ class Connected(HostHandlers, ConnectionDescription):
                 "a client takes a URL, the command of a server as a list of strings, a Server, a transport or a "
                 f"configuration, not {target!r}"
             )
-        command = [os.fspath(part) for part in target]
-        if not command:
+        if not (command := [os.fspath(part) for part in target]):
             raise InvalidArgumentError("the command of the server to start is empty")
         return _only({"type": "child", "command": command}, child, http)
 

@@ -27,8 +27,7 @@ class ServersOf:
 
     def json(self) -> Any:
         """Return the servers in the core's form; clients are given by their connections."""
-        servers = self._servers
-        if isinstance(servers, Mapping):
+        if isinstance(servers := self._servers, Mapping):
             return {name: place(server) for name, server in cast("Mapping[str, Any]", servers).items()}
         return servers
 

@@ -84,8 +84,7 @@ class SyncClient(Connected, SyncOperations):
             deadline: Seconds for a server that the client started to exit on its own, before it is
                 terminated and then killed; default: the option `close_timeout`.
         """
-        port = self._port
-        if port is not None:
+        if (port := self._port) is not None:
             deadline = close_deadline(port.native, self._handle, deadline)
             if self._taken(port):
                 self._end(port, deadline)
@@ -118,8 +117,7 @@ class SyncClient(Connected, SyncOperations):
             return ticket, result
 
     def _connected_port(self) -> BlockingPort:
-        port = self._port
-        if port is None:
+        if (port := self._port) is None:
             raise ClosedError("the client is not connected: use `with`, or call connect() first")
         self._refuse_deadlock()
         if (server := self._server) is not None and self._server_port is not None:

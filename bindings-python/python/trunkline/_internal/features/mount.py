@@ -97,8 +97,7 @@ class Mounts(Registry):
             InvalidArgumentError: If the prefix is taken or invalid, the client or a server of the
                 group is this server itself, or a server of the group is itself a group.
         """
-        shared = getattr(client, "_shared", None)
-        if shared is None:
+        if (shared := getattr(client, "_shared", None)) is None:
             raise InvalidArgumentError(f"proxy() takes a connected client, not {client!r}")
         prefix = options.get("prefix") or ""
         return Mount(self, self._add(MountHandler("proxy", prefix, encoded(PROXY_OPTIONS, options), shared)))

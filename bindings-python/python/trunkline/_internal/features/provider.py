@@ -110,8 +110,7 @@ _UNDECLARED = Returns(None, None)
 
 
 def _method(provider: Any, name: str, where: str) -> Callable[..., Any]:
-    method = getattr(provider, name, None)
-    if not callable(method):
+    if not callable(method := getattr(provider, name, None)):
         raise InvalidArgumentError(
             f"{where}: a provider has the methods list(cursor, ctx) and get(params, ctx); {name} is missing"
         )

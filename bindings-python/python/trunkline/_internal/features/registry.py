@@ -184,8 +184,7 @@ class Registry:
             port.native.notify(handler.handle, {"enabled": is_enabled})
 
     def _thing(self, key: Key) -> Handler:
-        handler = self._things.get(key)
-        if handler is None:
+        if (handler := self._things.get(key)) is None:
             raise InvalidArgumentError(f"the server has no {key[0]} {key[1]!r}: it was removed")
         return handler
 

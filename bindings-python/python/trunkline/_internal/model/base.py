@@ -146,8 +146,7 @@ def string_of(json: Mapping[str, Any], name: str) -> str:
     Raises:
         TypeError, LookupError: If it is missing or not a string.
     """
-    value = json[name]
-    if not isinstance(value, str):
+    if not isinstance(value := json[name], str):
         raise TypeError(f"{name} is not a string")
     return value
 
@@ -158,8 +157,7 @@ def flag_of(json: Mapping[str, Any], name: str) -> bool:
     Raises:
         TypeError: If it is not a boolean.
     """
-    value = json.get(name, False)
-    if not isinstance(value, bool):
+    if not isinstance(value := json.get(name, False), bool):
         raise TypeError(f"{name} is not a boolean")
     return value
 

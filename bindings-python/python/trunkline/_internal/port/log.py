@@ -32,8 +32,7 @@ def wanted_level() -> str:
     """
     import sys
 
-    logging = sys.modules.get("logging")
-    if logging is None:
+    if (logging := sys.modules.get("logging")) is None:
         return "info"
     names = {name for name in list(logging.root.manager.loggerDict) if name.startswith("trunkline.")}
     loggers = map(logging.getLogger, names | {"trunkline.server", "trunkline.client", "trunkline.access"})

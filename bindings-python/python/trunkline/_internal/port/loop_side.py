@@ -28,8 +28,7 @@ class LoopSide:
     def __init__(self, port: Lifecycle, ticket: int) -> None:
         from asyncio import Queue
 
-        loop = port.serving_loop
-        if loop is None:
+        if (loop := port.serving_loop) is None:
             raise ClosedError("the event loop of the call is closed")
         self._native = port.native
         self._ticket = ticket

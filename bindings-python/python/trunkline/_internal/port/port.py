@@ -160,8 +160,7 @@ class Port(Lifecycle):
         """
         import asyncio
 
-        end = self._ends.get(handle)
-        if end is not None:
+        if (end := self._ends.get(handle)) is not None:
             result_of(*await asyncio.shield(end))
 
     async def close(self, handle: int, deadline: float) -> None:

@@ -96,8 +96,7 @@ class Signature:
         fields: dict[str, ObjectField] = {}
         for parameter in self.parameters.named:
             given = self.parameters.read(parameter)
-            name = given.name
-            if name != parameter.name:
+            if (name := given.name) != parameter.name:
                 self._aliases[name] = parameter.name
             if given.make is not None:
                 self._factories[parameter.name] = given.make
