@@ -177,43 +177,24 @@ export class Port {
   };
 
   #dispatch([kind, ticket, handle, ok, name, body, cause]: Event): void {
-    if (typeof body !== "string" || (kind >= EventKind.HttpHead && kind <= EventKind.HttpEnd)) {
-      this.exchanges.receive(kind, ticket, ok, body);
-      return;
-    }
-    switch (kind) {
-      case EventKind.Call:
-        if (name === waistMethod.explain) this.calls.explain(ticket, this.#callables.get(handle), body, cause);
-        else this.calls.start(ticket, name === "" ? this.#callables.get(handle) : this.#named(handle, name), body, cause);
-        break;
-      case EventKind.Cancel:
-        this.calls.cancel(ticket, body);
-        break;
-      case EventKind.Reply:
-        this.requests.receiveReply(ticket, ok, body);
-        break;
-      case EventKind.Notification:
-        if (ticket !== 0) this.requests.receiveProgress(ticket, body);
-        else this.#owners.get(handle)?.receiveNotification?.(name, body === "" ? {} : JSON.parse(body));
-        break;
-      case EventKind.Closed: {
-        const owner = this.#owners.get(handle);
-        this.#owners.delete(handle);
-        owner?.closed(ok ? undefined : errorOf(body));
-        break;
-      }
-      case EventKind.Log:
-        log(JSON.parse(body) as LogRecord[]);
-        break;
-      case EventKind.Handoff:
-        this.#acceptPipe(handle);
-        break;
-      case EventKind.Freed:
-        for (const map of [this.#callables, this.#servers, this.#hosted, this.#scopes]) map.delete(handle);
-        break;
-      case EventKind.Telemetry:
-        this.#telemetry?.receive(JSON.parse(body) as object[]);
-        break;
+    if (typeof body !== "string" || (kind >= EventKind.HttpHead && kind <= EventKind.HttpEnd)) this.exchanges.receive(kind, ticket, ok, body);
+    else if (kind === EventKind.Call) {
+      if (name === waistMethod.explain) this.calls.explain(ticket, this.#callables.get(handle), body, cause);
+      else this.calls.start(ticket, name === "" ? this.#callables.get(handle) : this.#named(handle, name), body, cause);
+    } else if (kind === EventKind.Cancel) this.calls.cancel(ticket, body);
+    else if (kind === EventKind.Reply) this.requests.receiveReply(ticket, ok, body);
+    else if (kind === EventKind.Notification) {
+      if (ticket !== 0) this.requests.receiveProgress(ticket, body);
+      else this.#owners.get(handle)?.receiveNotification?.(name, body === "" ? {} : JSON.parse(body));
+    } else if (kind === EventKind.Closed) {
+      const owner = this.#owners.get(handle);
+      this.#owners.delete(handle);
+      owner?.closed(ok ? undefined : errorOf(body));
+    } else if (kind === EventKind.Log) log(JSON.parse(body) as LogRecord[]);
+    else if (kind === EventKind.Handoff) this.#acceptPipe(handle);
+    else if (kind === EventKind.Telemetry) this.#telemetry?.receive(JSON.parse(body) as object[]);
+    else if (kind === EventKind.Freed) {
+      for (const map of [this.#callables, this.#servers, this.#hosted, this.#scopes]) map.delete(handle);
     }
   }
 
