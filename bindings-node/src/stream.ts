@@ -71,13 +71,7 @@ export type StartOptions = RequestOptions & Pick<InputOptions, "manualInput">;
  */
 export class Subscription extends Stream<Change> {
   /** The part of the filter that the server accepted. */
-  readonly honoured: SubscriptionFilter;
-
-  /** @internal */
-  constructor(open: OpenStream) {
-    super(open);
-    this.honoured = open.result as SubscriptionFilter;
-  }
+  readonly honoured = this.opened.result as SubscriptionFilter;
 
   /** Closes the subscription, as leaving a loop over it does. */
   return(): Promise<IteratorResult<Change, undefined>> {
@@ -91,13 +85,7 @@ export class Subscription extends Stream<Change> {
  * skipped. `close` stops polling but doesn't cancel the task: `resumeTask` resumes it.
  */
 export class ClientTask extends Stream<Task> {
-  #state: Task | undefined;
-
-  /** @internal */
-  constructor(open: OpenStream) {
-    super(open);
-    this.#state = (open.result as Task | null) ?? undefined;
-  }
+  #state = (this.opened.result as Task | null) ?? undefined;
 
   /** The id of the task; undefined if the server didn't create a task. */
   get id(): string | undefined {

@@ -36,15 +36,9 @@ function checked(result: CallToolResult): CallToolResult {
   return result;
 }
 
-const text = {
-  get(this: CallToolResult): string {
-    return textOf(this);
-  },
-};
-
 /** Adds the text of the content, which the JSON result doesn't have. */
 function withText(result: CallToolResult): CallToolResult {
-  return Object.defineProperty(result, "text", text);
+  return Object.defineProperty(result, "text", { get: () => textOf(result) });
 }
 
 function textOf({ content }: CallToolResult): string {

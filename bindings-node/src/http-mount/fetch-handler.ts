@@ -119,11 +119,7 @@ class ResponseBuilder implements Receiver {
 }
 
 async function feed(exchange: Exchange, body: ReadableStream<Uint8Array>): Promise<void> {
-  const reader = body.getReader();
-  for (let read = await reader.read(); !read.done; read = await reader.read()) {
-    if (exchange.body(read.value)) continue;
-    await reader.cancel();
-    return;
-  }
+  // Returning cancels the rest.
+  for await (const chunk of body) if (!exchange.body(chunk)) return;
   exchange.bodyEnd();
 }

@@ -33,12 +33,12 @@ export interface Converted {
 /** Converts a schema. `where` names it in errors. */
 export function convert(schema: unknown, side: "input" | "output", where: string): Converted {
   if (isStandard(schema)) return { json: fromStandard(schema, side, where), validate: schema["~standard"].validate };
-  if (!isObject(schema)) {
+  if (typeof schema !== "object" || schema === null || Array.isArray(schema)) {
     throw invalid(`${where} must be a JSON Schema object or a Standard Schema (zod, arktype, valibot), not ${schema === null ? "null" : typeof schema}`);
   }
   const bare = Object.entries(schema).find(([, value]) => isStandard(value));
   if (bare) throw invalid(`${where} is an object of schemas (${JSON.stringify(bare[0])}): wrap it, as in z.object({ … })${isZod3(bare[1]) ? " of zod 4: these are zod 3 schemas" : ""}`);
-  return { json: schema };
+  return { json: schema as JsonObject };
 }
 
 /** Converts the schema of an object. A union of objects gets the type that libraries leave out. */
@@ -160,8 +160,4 @@ function method(schema: object, name: string): AnyFunction | undefined {
 function exported(packageName: string, name: string): AnyFunction | undefined {
   for (const found of installations(packageName)) if (name in found) return method(found, name);
   return undefined;
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
