@@ -19,7 +19,7 @@ export class Calls {
   /** The contexts of unanswered calls, by ticket. */
   readonly #open = new Map<number, Context>();
   /** Tickets of cancelled calls whose handlers are still running. */
-  readonly #ignoring = new Set<number>();
+  readonly ignoring = new Set<number>();
 
   constructor(
     private readonly requests: Requests,
@@ -80,22 +80,17 @@ export class Calls {
 
   /** Aborts the signal of a call. */
   cancel(ticket: number, reason: string): void {
-    if (this.#finish(ticket, reason)) this.#ignoring.add(ticket);
-  }
-
-  /** True if handlers of cancelled calls are still running. */
-  get cancelIsIgnored(): boolean {
-    return this.#ignoring.size > 0;
+    if (this.#finish(ticket, reason)) this.ignoring.add(ticket);
   }
 
   #send(ticket: number, { shape, body }: Answer): void {
-    this.#ignoring.delete(ticket);
+    this.ignoring.delete(ticket);
     if (this.#finish(ticket)) this.requests.core.complete(ticket, shape, body);
   }
 
   /** Fails a call. Also called when a handler suspends; the core ignores that failure. */
   #fail(ticket: number, callable: Callable | undefined, error: unknown): void {
-    this.#ignoring.delete(ticket);
+    this.ignoring.delete(ticket);
     const context = this.#open.get(ticket);
     this.#finish(ticket);
     try {

@@ -227,13 +227,10 @@ export class Context extends ClientRequests {
    */
   async proceed(params?: JsonObject): Promise<unknown> {
     const scope = new CallScope(this.vars);
-    let answer: unknown;
-    try {
-      answer = await this.#requests.send(this.#ticket, waistMethod.next, params, {}, scope);
-    } catch (error) {
+    const answer = await this.#requests.send(this.#ticket, waistMethod.next, params, {}, scope).catch((error: unknown) => {
       if (!scope.failure) throw error;
-      answer = error;
-    }
+      return error;
+    });
     if (!scope.failure) return answer;
     const { thrown } = scope.failure;
     (this.#passedOn ??= new Map<unknown, unknown>()).set(thrown, answer);

@@ -50,9 +50,6 @@ export function exitUnlessSettled(): void {
     writeStderr(`trunkline: exiting while ${what} are still running: their server has stopped\n`);
     process.exit();
   };
-  const lookAtHandlers = (): void => {
-    if (port().calls.cancelIsIgnored) exit("handlers");
-  };
   const before = children().length;
   const lookAtChildren = (): void => {
     const running = children();
@@ -60,7 +57,9 @@ export function exitUnlessSettled(): void {
     if (running.length === 0 || running.length > before) return;
     if (process.getActiveResourcesInfo().every((resource) => ofChildren.includes(resource))) exit("child processes");
   };
-  setTimeout(lookAtHandlers, cancelledMs).unref();
+  setTimeout(() => {
+    if (port().calls.ignoring.size > 0) exit("handlers");
+  }, cancelledMs).unref();
   setTimeout(() => setInterval(lookAtChildren, cancelledMs).unref(), childrenMs).unref();
 }
 

@@ -367,15 +367,12 @@ export class Server {
     const failures: unknown[] = [];
     const close = async (): Promise<void> => {
       const closeWeb = async (): Promise<void> => {
-        try {
-          await web?.close();
-        } catch (error) {
-          failures.push(error);
-          throw error;
-        }
+        await web?.close();
       };
+      const closing = closeWeb();
+      closing.catch((error: unknown) => failures.push(error));
       // Not awaited: some wait for their connections. A late failure is only logged.
-      callBack("closing the web server", closeWeb, []);
+      callBack("closing the web server", () => closing, []);
       // Connections that were busy when the web server closed would be kept alive for seconds.
       await this.close().finally(() => web?.closeIdleConnections?.());
     };

@@ -58,10 +58,8 @@ export function partsOf({ visible, ...config }: VisibleOption, names: readonly s
   const options: Record<string, unknown> = {};
   const members: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(config)) (names.includes(name) ? options : members)[name] = value;
-  const parts = { options: inMilliseconds(options, times), members };
-  if (visible === undefined) return parts;
-  checkHandler(visible, "a feature's visibility");
-  return { ...parts, visible: { run: (_: never, context) => visible(context) } };
+  if (visible !== undefined) checkHandler(visible, "a feature's visibility");
+  return { options: inMilliseconds(options, times), members, visible: visible && { run: (_: never, context) => visible(context) } };
 }
 
 /** A registered feature. */

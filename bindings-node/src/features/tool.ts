@@ -62,7 +62,6 @@ export function toolFeature({ name, inputSchema, outputSchema, ...rest }: ToolCh
   const input = inputSchema === undefined ? undefined : convertArguments(inputSchema, `the inputSchema of ${noun}`);
   const output = outputSchema === undefined ? undefined : convert(outputSchema, "output", `the outputSchema of ${noun}`);
   const wrapped = output !== undefined && needsWrap(output.json);
-  const schemas = { inputSchema: input?.json, outputSchema: output?.json };
   const { options, members, visible } = partsOf(rest, toolOptionsNames, toolOptionsTimes);
   const described = output && { wrapped };
   const answer = (value: unknown): Answer => answerOf(value, toolParts, described);
@@ -70,7 +69,7 @@ export function toolFeature({ name, inputSchema, outputSchema, ...rest }: ToolCh
   return {
     kind: "tool",
     name: noun,
-    description: { tool: { name, ...members, ...schemas }, wrapOutput: wrapped, explains: input?.validate && true, ...options },
+    description: { tool: { name, ...members, inputSchema: input?.json, outputSchema: output?.json }, wrapOutput: wrapped, explains: input?.validate && true, ...options },
     visible,
     callable: {
       ...(input?.validate && { explain: explain.bind(undefined, input.validate, input.closed) }),
