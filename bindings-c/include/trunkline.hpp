@@ -353,11 +353,7 @@ class Call : public detail::Handle<trunkline_call, trunkline_call_free> {
   /// Completes the call with JSON, which `shape` converts to a result: TRUNKLINE_SHAPE_OBJECT,
   /// _VALUE, _CONTENT or _RESULT.
   void return_json(trunkline_shape shape, std::string_view json) const {
-    try {
-      detail::check(trunkline_call_return_json, get(), shape, str(json));
-    } catch (const Error &error) {
-      if (error.kind() != TRUNKLINE_DONE) throw;
-    }
+    settle(trunkline_call_return_json(get(), shape, str(json), nullptr));
   }
   void fail_tool(std::string_view message) const {
     settle(trunkline_call_fail_tool(get(), str(message)));
