@@ -12,7 +12,7 @@ use trunkline_bridge::{BridgeError, ErrorKind, Event, EventKind, Shape};
 
 use crate::edge::prelude::*;
 use crate::json;
-use crate::port::{self, EventReceiver, Port};
+use crate::port::{self, EventReceiver, Port, failing};
 use crate::scope::CallScope;
 
 /// Handles the calls of a feature or hook of a server. `trunkline_call_arguments` and similar
@@ -172,10 +172,6 @@ impl Drop for trunkline_call {
             let _ = self.fail_internal("the handler dropped its call without a response");
         }
     }
-}
-
-pub(crate) fn failing(kind: FailKind, message: &str) -> Fail {
-    Fail { kind, message: message.to_owned(), ..Fail::default() }
 }
 
 /// The arguments, as passed to the callback. Borrowed: valid as long as the call. Empty for NULL.

@@ -75,11 +75,9 @@ pub(crate) fn connect(
         telemetry.unsent(span.number);
     }
     let handle = begun?;
-    if let Some(connecting) = connecting {
-        port.wait_for(handle, None)?;
-        client.put(give(connecting));
-    }
-    Ok(())
+    let Some(connecting) = connecting else { return Ok(()) };
+    port.wait_for(handle, None)?;
+    client.finish(give(connecting))
 }
 
 /// The connection of a client.

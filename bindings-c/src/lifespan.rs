@@ -7,10 +7,10 @@ use bytes::Bytes;
 use trunkline_bridge::message::{CLOSE, FailKind, OPEN};
 use trunkline_bridge::{Event, EventKind, Shape};
 
-use crate::calls::{failing, trunkline_call_callback};
+use crate::calls::trunkline_call_callback;
 use crate::edge::prelude::*;
 use crate::options::SetMembers;
-use crate::port::{EventReceiver, Port};
+use crate::port::{EventReceiver, Port, failing};
 use crate::server::trunkline_server;
 use crate::server_requests::ServerRequestHandlers;
 
@@ -31,8 +31,6 @@ pub(crate) struct HostLifespan {
 
 impl HostLifespan {
     fn open(&self) -> bool {
-        // It may have been called off when it was already open.
-        self.close();
         // SAFETY: the host's function with the host's data.
         let opened = self.open.is_none_or(|open| unsafe { open(self.data.pointer()) });
         self.is_open.store(opened, Ordering::SeqCst);
@@ -62,15 +60,10 @@ impl EventReceiver for LifespanReceiver {
             return false;
         }
         let lifespan = self.0.upgrade();
-        let is_done = match &lifespan {
-            Some(lifespan) if event.name == OPEN => lifespan.open(),
-            Some(lifespan) => {
-                lifespan.close();
-                true
-            }
-            // Its server was freed, and closed it.
-            None => true,
-        };
+        // Also before it opens: that may have been called off when it was already open. A server
+        // that was freed has closed it.
+        lifespan.as_ref().inspect(|lifespan| lifespan.close());
+        let is_done = event.name != OPEN || lifespan.as_ref().is_none_or(|lifespan| lifespan.open());
         if !is_done {
             let failure = failing(FailKind::Internal, "its open callback returned false");
             let _ = port.core.fail_message(event.ticket, failure);

@@ -81,13 +81,8 @@ pub(crate) fn close(opened: &[Arc<Opened>], deadline_ms: u64) -> Result<(), Fail
     let mut open: Vec<_> = opened.iter().filter(|opened| !opened.open.is_closed()).collect();
     let Some(port) = open.first().map(|opened| &opened.port) else { return Ok(()) };
     port.check_may_wait()?;
-    let mut outcome = Ok(());
-    open.retain(|opened| {
-        let started = opened.start_close(deadline_ms);
-        let is_closing = started.is_ok();
-        outcome = outcome.clone().and(started);
-        is_closing
-    });
+    let mut refused = None;
+    open.retain(|opened| opened.start_close(deadline_ms).map_err(|failure| _ = refused.get_or_insert(failure)).is_ok());
     let closed = port.run_until(deadline_after(deadline_ms.saturating_add(GRACE_MS)), |look| {
         // While another thread has the turn, only the core knows that they have ended.
         let has_ended = |it: &&Arc<Opened>| it.open.is_closed() || look.is_last && !port.core.is_open(it.handle);
@@ -96,7 +91,8 @@ pub(crate) fn close(opened: &[Arc<Opened>], deadline_ms: u64) -> Result<(), Fail
     if closed.is_some() {
         open.iter().for_each(|opened| drop(opened.open.end.set(Ok(()))));
     }
-    outcome.and(closed.ok_or_else(|| Failure::of(ErrorKind::Timeout, "the close did not finish in time")))
+    refused.map_or(Ok(()), Err)?;
+    closed.ok_or_else(|| Failure::of(ErrorKind::Timeout, "the close did not finish in time"))
 }
 
 /// An open listener or connection. Blocking functions hold it while they wait, because a callback

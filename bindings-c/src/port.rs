@@ -383,13 +383,9 @@ impl Port {
 
     /// Passes an event to its receiver.
     fn handle(self: &Arc<Self>, event: Event) -> bool {
-        let number = match event.kind {
-            EventKind::Call => event.handle,
-            _ if event.ticket != 0 => event.ticket,
-            _ => event.handle,
-        };
+        let number = if event.kind == EventKind::Call || event.ticket == 0 { event.handle } else { event.ticket };
         // The reply to an open has the handle as its ticket; if it succeeded, other events follow.
-        let (is_open, ticket) = (event.ticket == event.handle && event.ok(), event.ticket);
+        let is_open = event.ticket == event.handle && event.ok();
         let (receiver, freed) = {
             let mut state = self.state.lock();
             let freed = if event.kind == EventKind::Freed { state.causes.remove(&number) } else { None };
@@ -405,17 +401,14 @@ impl Port {
         };
         // Like a callback: a destructor must not wait for this thread's turn.
         self.enter(|| drop(freed));
-        match receiver {
-            Some(receiver) => self.enter(|| receiver.receive(self, event)),
-            None => {
-                if event.kind == EventKind::Call {
-                    let message = "the handler was removed before the call ran".to_owned();
-                    let removed = Fail { kind: FailKind::Internal, message, ..Fail::default() };
-                    let _ = self.core.fail_message(ticket, removed);
-                }
-                false
+        let Some(receiver) = receiver else {
+            if event.kind == EventKind::Call {
+                let removed = failing(FailKind::Internal, "the handler was removed before the call ran");
+                let _ = self.core.fail_message(event.ticket, removed);
             }
-        }
+            return false;
+        };
+        self.enter(|| receiver.receive(self, event))
     }
 
     fn take_turn(&self) -> Option<CallbackTurn<'_>> {
@@ -450,6 +443,11 @@ impl Port {
         let _leave = Leave;
         callback()
     }
+}
+
+/// What fails a call.
+pub(crate) fn failing(kind: FailKind, message: &str) -> Fail {
+    Fail { kind, message: message.to_owned(), ..Fail::default() }
 }
 
 /// Creates a port to share. The caller owns `port`; free it with `trunkline_port_free`. It starts

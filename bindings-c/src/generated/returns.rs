@@ -5,9 +5,10 @@
 use trunkline_bridge::Shape;
 use trunkline_bridge::message::{Fail, FailKind};
 
-use crate::calls::{failing, trunkline_call};
+use crate::calls::trunkline_call;
 use crate::edge::prelude::*;
 use crate::json::parsed_or_none;
+use crate::port::failing;
 
 /// How the JSON of `trunkline_call_return_json` becomes the result of a tool, resource or prompt.
 /// Completions and the lists of providers are `TRUNKLINE_SHAPE_VALUE`, results of middleware are
