@@ -316,11 +316,7 @@ pub unsafe extern "C" fn trunkline_call_on_cancel(
         drop(replaced);
         let Some(reason) = reason else { return Ok(()) };
         let waiting = Arc::downgrade(&call);
-        call.port.add_job(0, move || {
-            if let Some(call) = waiting.upgrade() {
-                call.cancelled(reason);
-            }
-        })
+        call.port.add_job(0, move || _ = waiting.upgrade().inspect(|call| call.cancelled(reason)))
     })
 }
 

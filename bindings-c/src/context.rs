@@ -77,11 +77,8 @@ impl trunkline_call {
                 Ok(result) => call.complete(Shape::Result, &result),
                 Err(failure) => call.fail_with(&failure.error),
             };
-            if let Err(failure) = answered
-                && failure.result == trunkline_result::TRUNKLINE_INVALID_ARGUMENT
-            {
-                let _ = call.fail_internal(&failure.error.message);
-            }
+            let invalid = answered.err().filter(|error| error.result == trunkline_result::TRUNKLINE_INVALID_ARGUMENT);
+            invalid.inspect(|failure| _ = call.fail_internal(&failure.error.message));
         })
     }
 }

@@ -105,21 +105,17 @@ mod unix {
     }
 
     extern "C" fn on_signal(signal: c_int) {
-        // SAFETY: the function may be called in a signal handler.
-        let process = unsafe { libc::getpid() };
-        if u32::try_from(process) != Ok(PROCESS.load(Ordering::SeqCst)) {
-            // SAFETY: as above, and this handler is no longer installed.
+        if std::process::id() != PROCESS.load(Ordering::SeqCst) {
+            // SAFETY: the function may be called in a signal handler, and this one is no longer
+            // installed.
             unsafe { libc::raise(signal) };
             return;
         }
         HANDLERS.fetch_add(1, Ordering::SeqCst);
-        for stop in &STOPS {
-            // SAFETY: if it is not null, the server runs, and its `SignalHandlers` waits for this
-            // handler.
-            if let Some(stop) = unsafe { stop.load(Ordering::SeqCst).as_ref() } {
-                stop.request();
-            }
-        }
+        // SAFETY: if it is not null, the server runs, and its `SignalHandlers` waits for this
+        // handler.
+        let running = STOPS.iter().filter_map(|stop| unsafe { stop.load(Ordering::SeqCst).as_ref() });
+        running.for_each(Stop::request);
         // Leave the other signal to the system as well.
         SIGNALS.into_iter().for_each(restore);
         HANDLERS.fetch_sub(1, Ordering::SeqCst);

@@ -87,11 +87,9 @@ impl EventReceiver for ResponseReceiver {
         match (event.kind, event.body) {
             (EventKind::HttpHead, Body::Head(given)) => self.head(&given),
             (EventKind::HttpChunk, Body::Bytes(bytes)) => {
-                if let Some(chunk) = self.chunk {
-                    // SAFETY: the host's function with the host's data; the bytes live until it
-                    // returns.
-                    unsafe { chunk(bytes.as_ptr().cast(), bytes.len(), data) }
-                }
+                // SAFETY: the host's function with the host's data; the bytes live until it
+                // returns.
+                self.chunk.inspect(|chunk| unsafe { chunk(bytes.as_ptr().cast(), bytes.len(), data) });
             }
             (EventKind::HttpEnd, body) => {
                 if let Some(end) = self.end {
@@ -150,7 +148,7 @@ pub unsafe extern "C" fn trunkline_http_request(
     exchange: *mut *mut trunkline_http_exchange,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
+    let data = Arc::new(UserData::new(user_data, destructor));
     guard(error, || {
         let (listener, exchange) = (handle!(listener), out!(exchange));
         let method = text_of(bytes!(method));
@@ -169,7 +167,6 @@ pub unsafe extern "C" fn trunkline_http_request(
         // Stored before the first callback can run.
         let begun = |ticket| exchange.put(give(trunkline_http_exchange { port: port.clone(), ticket }));
         let begin = |core: &bridge::Port| core.http_request_message(listener.inner.handle, &request, end_of_request);
-        let data = Arc::new(user_data);
         let scope = CallScope::with_data(data.clone());
         port.make(Arc::new(ResponseReceiver { head, chunk, end, data, scope }), begin, begun).map(drop)
     })

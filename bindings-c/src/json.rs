@@ -183,9 +183,7 @@ impl<'de> Visitor<'de> for PointerStep<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut found = None;
         while let Some((name, value)) = map.next_entry()? {
-            if is_named(name, self.0) {
-                found = Some(value);
-            }
+            found = is_named(name, self.0).then_some(value).or(found);
         }
         Ok(found)
     }

@@ -162,10 +162,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_info(
     name: trunkline_str,
     version: trunkline_str,
 ) -> trunkline_result {
-    set!(options, {
-        let (name, version) = (text!(name), text!(version));
-        options.given.put("info", json!({"name": name, "version": version}));
-    })
+    set!(options, options.given.put("info", json!({"name": text!(name), "version": text!(version)})))
 }
 
 /// Makes `trunkline_client_connect_*` return immediately, for programs with their own loop.

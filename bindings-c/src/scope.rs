@@ -22,9 +22,6 @@ impl CallScope {
     /// Records that the exchange or request has ended. Calls of tasks may continue; if the data has
     /// no destructor, the host can't know for how long they use it.
     pub(crate) fn end_origin(&self) {
-        let mut origin = self.origin.lock();
-        if origin.as_ref().is_some_and(|data| !data.has_destructor()) {
-            *origin = None;
-        }
+        self.origin.lock().take_if(|data| !data.has_destructor());
     }
 }

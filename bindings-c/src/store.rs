@@ -69,8 +69,7 @@ pub unsafe extern "C" fn trunkline_server_options_set_own_store(
             ("store_append", "store.append", store.append),
             ("store_read", "store.read", store.read),
         ] {
-            let function = required(function, member)?;
-            functions.put(name, Callback { function, data: user_data.share() });
+            functions.put(name, Callback { function: required(function, member)?, data: user_data.share() });
         }
         options.store = Some(functions);
     })

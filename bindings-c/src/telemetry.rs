@@ -120,16 +120,13 @@ impl PortTelemetry {
     /// Ends the span of a message that was refused.
     pub(crate) fn unsent(&self, number: u64) {
         let span = self.spans.lock().remove(&number);
-        if let Some(span) = span {
-            self.end(Some(span), b"{}");
-        }
+        span.inspect(|span| self.end(Some(*span), b"{}"));
     }
 
     /// Ends the span of a request. `None` if it could not be sent.
     pub(crate) fn sent(&self, core: &trunkline_bridge::Port, ticket: Option<u64>, span: Span) {
         let record = ticket.and_then(|ticket| core.telemetry(ticket, &[]).ok().flatten());
-        let record = record.unwrap_or_else(|| b"{}".to_vec());
-        self.end(Some(span), &record);
+        self.end(Some(span), record.as_deref().unwrap_or(b"{}"));
     }
 
     /// Passes on the core's reports.
@@ -156,8 +153,7 @@ impl PortTelemetry {
 }
 
 fn number_of(record: &[u8]) -> u64 {
-    let record = str::from_utf8(record).unwrap_or_default();
-    typed(record, "/number", "a number").unwrap_or(0)
+    typed(str::from_utf8(record).unwrap_or_default(), "/number", "a number").unwrap_or(0)
 }
 
 /// Sets a member of the trace context of a request: `key` is "traceparent", "tracestate" or
