@@ -14,14 +14,14 @@ var embedded string
 // load loads the library: the file in TRUNKLINE_LIBRARY, the embedded one, one next to the program,
 // or else the one that the system finds by its name.
 func load() (handle uintptr, path string, err error) {
-	if errPlatform != nil {
-		return 0, "", errPlatform
-	}
 	if path := os.Getenv("TRUNKLINE_LIBRARY"); path != "" {
 		handle, err = openLibrary(path)
 		return handle, path, err
 	}
-	name := libraryName()
+	name := "libtrunkline.so." + Version
+	if runtime.GOOS == "darwin" {
+		name = "libtrunkline." + Version + ".dylib"
+	}
 	if embedded != "" {
 		return unpacked(name)
 	}
@@ -32,13 +32,6 @@ func load() (handle uintptr, path string, err error) {
 	}
 	handle, err = openLibrary(name)
 	return handle, name, err
-}
-
-func libraryName() string {
-	if runtime.GOOS == "darwin" {
-		return "libtrunkline." + Version + ".dylib"
-	}
-	return "libtrunkline.so." + Version
 }
 
 // unpacked loads the embedded library from memory, or else from a file that only this user can change.

@@ -8,8 +8,6 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-var errPlatform error
-
 func openLibrary(path string) (uintptr, error) {
 	return purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
 }

@@ -3,8 +3,8 @@ package trunkline
 import "errors"
 
 // Callbacks take no floating-point numbers, such as those of progress.
-var errPlatform = errors.New("it needs callbacks that Go does not have on Windows yet")
-
-func openLibrary(string) (uintptr, error) { return 0, errPlatform }
+func openLibrary(string) (uintptr, error) {
+	return 0, errors.New("it needs callbacks that Go does not have on Windows yet")
+}
 
 func threadID() uintptr { return 0 }

@@ -2,7 +2,6 @@ package trunkline
 
 import (
 	"cmp"
-	"maps"
 	"reflect"
 	"strings"
 	"time"
@@ -23,11 +22,8 @@ func inJSON(options any) map[string]any {
 	value := reflect.ValueOf(options)
 	for i := range value.NumField() {
 		name, _, _ := strings.Cut(value.Type().Field(i).Tag.Get("json"), ",")
-		if name == "" || name == "-" {
-			continue
-		}
-		if member := value.Field(i).Interface(); !isZero(member) {
-			members[name] = plain(member)
+		if name != "" && name != "-" && !isZero(value.Field(i).Interface()) {
+			members[name] = plain(value.Field(i).Interface())
 		}
 	}
 	return members
@@ -57,30 +53,4 @@ func plain(value any) any {
 // orDefault is an option in milliseconds that the package itself reads.
 func orDefault(given, otherwise time.Duration) uint64 {
 	return plain(cmp.Or(given, otherwise)).(uint64)
-}
-
-// prepare makes the options of a request; 0 is the most frequent case.
-func (request *pending) prepare(data handle, inMemory, all bool, options []RequestOptions) (uintptr, error) {
-	if len(options) == 0 && !all && !inMemory {
-		return 0, nil
-	}
-	members := map[string]any{"all": all}
-	for _, given := range options {
-		maps.Copy(members, inJSON(given))
-		if given.OnProgress != nil {
-			request.onProgress = given.OnProgress
-		}
-	}
-	set, err := c.RequestOptionsFromJson(members)
-	if err != nil {
-		return 0, err
-	}
-	if request.onProgress != nil {
-		request.reports = make(chan Progress, 64)
-		c.RequestOptionsOnProgress(set, callbacks.progress, data, 0)
-	}
-	if inMemory {
-		c.RequestOptionsSetUserData(set, data, 0)
-	}
-	return set, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
 	"runtime"
 	"runtime/debug"
@@ -53,14 +54,10 @@ func dispatch(port uintptr) {
 			// A failure that lasts must not use up a processor.
 			time.Sleep(100 * time.Millisecond)
 		}
-		settle()
-	}
-}
-
-// settle ends the waits for what has become true.
-func settle() {
-	for _, look := range conditions.Range {
-		look.(func())()
+		// End the waits for what has become true.
+		for _, look := range conditions.Range {
+			look.(func())()
+		}
 	}
 }
 
@@ -262,12 +259,27 @@ func await(ctx context.Context, ticket *uint64, inMemory, all, orLost bool, opti
 	request := &pending{ctx: ctx, reports: make(chan Progress), err: errNoReply}
 	data := keep(request)
 	defer forget(data)
-	set, err := request.prepare(data, inMemory, all, options)
-	if err != nil {
-		return nil, err
-	}
-	if set != 0 {
+	// Most requests have no options.
+	set, err := uintptr(0), error(nil)
+	if len(options) > 0 || all || inMemory {
+		members := map[string]any{"all": all}
+		for _, given := range options {
+			maps.Copy(members, inJSON(given))
+			if given.OnProgress != nil {
+				request.onProgress = given.OnProgress
+			}
+		}
+		if set, err = c.RequestOptionsFromJson(members); err != nil {
+			return nil, err
+		}
 		defer c.RequestOptionsFree(set)
+		if request.onProgress != nil {
+			request.reports = make(chan Progress, 64)
+			c.RequestOptionsOnProgress(set, callbacks.progress, data, 0)
+		}
+		if inMemory {
+			c.RequestOptionsSetUserData(set, data, 0)
+		}
 	}
 	if *ticket, err = sending(ctx, func() (uint64, error) { return start(set, data) }); err != nil {
 		return nil, err

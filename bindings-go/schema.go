@@ -132,7 +132,7 @@ func schemaOf(of reflect.Type, derivation *derivation) (members, error) {
 		return slices.Clone(schema), nil
 	case writesItself(of, jsonWriter):
 		return members{}, nil
-	case writesItself(of, textWriter), !derivation.isOutput && writesItself(of, textReader) && !writesItself(of, jsonReader):
+	case of.Kind() == reflect.String, writesItself(of, textWriter), !derivation.isOutput && writesItself(of, textReader) && !writesItself(of, jsonReader):
 		return members{{"type", "string"}}, nil
 	}
 	switch of.Kind() {
@@ -144,8 +144,6 @@ func schemaOf(of reflect.Type, derivation *derivation) (members, error) {
 		return integer(of.Bits(), 0), nil
 	case reflect.Float32, reflect.Float64:
 		return members{{"type", "number"}}, nil
-	case reflect.String:
-		return members{{"type", "string"}}, nil
 	case reflect.Interface:
 		return members{}, nil
 	case reflect.Pointer:
@@ -158,12 +156,15 @@ func schemaOf(of reflect.Type, derivation *derivation) (members, error) {
 		items, err := schemaOf(of.Elem(), derivation)
 		return members{{"type", "array"}, {"items", items}}, err
 	case reflect.Map:
-		return mapSchema(of, derivation)
+		kind := of.Key().Kind()
+		if kind == reflect.String || kind >= reflect.Int && kind <= reflect.Uintptr || of.Key().Implements(textWriter) {
+			values, err := schemaOf(of.Elem(), derivation)
+			return members{{"type", "object"}, {"additionalProperties", values}}, err
+		}
 	case reflect.Struct:
 		return structSchema(of, derivation)
-	default:
-		return nil, noSchema(of)
 	}
+	return nil, fmt.Errorf("trunkline: there is no JSON Schema for %v", of)
 }
 
 // nullable is the schema of a pointer.
@@ -172,10 +173,6 @@ func (derivation *derivation) nullable(schema members) members {
 		return schema
 	}
 	return members{{"anyOf", []members{schema, {{"type", "null"}}}}}
-}
-
-func noSchema(of reflect.Type) error {
-	return fmt.Errorf("trunkline: there is no JSON Schema for %v", of)
 }
 
 // integer has the bounds of small types. Those of 64 bits are beyond what JSON represents exactly.
@@ -188,15 +185,6 @@ func integer(bits int, sign int64) members {
 		schema = append(schema, member{"minimum", 0})
 	}
 	return schema
-}
-
-func mapSchema(of reflect.Type, derivation *derivation) (members, error) {
-	key := of.Key()
-	if isNumber := key.Kind() >= reflect.Int && key.Kind() <= reflect.Uintptr; key.Kind() != reflect.String && !isNumber && !key.Implements(textWriter) {
-		return nil, noSchema(of)
-	}
-	values, err := schemaOf(of.Elem(), derivation)
-	return members{{"type", "object"}, {"additionalProperties", values}}, err
 }
 
 func structSchema(of reflect.Type, derivation *derivation) (members, error) {

@@ -1,6 +1,7 @@
 package trunkline
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"sync"
@@ -30,13 +31,6 @@ func sending[T any](ctx context.Context, function func() (T, error)) (T, error) 
 	return function()
 }
 
-func sender() context.Context {
-	if ctx, known := senders.Load(threadID()); known {
-		return ctx.(context.Context)
-	}
-	return context.Background()
-}
-
 // The spans of the calls that threads are about to hand to their handlers. Besides the thread that
 // dispatches, those inside a blocking function do this, too.
 var served sync.Map
@@ -54,8 +48,8 @@ func reportTo(port uintptr, observer observe.Observer) error {
 	begin := purego.NewCallback(func(record *str, trace, _ uintptr) (number handle) {
 		contained(func() {
 			parent := context.Background()
-			if trace != 0 {
-				parent = sender()
+			if ctx, known := senders.Load(threadID()); known && trace != 0 {
+				parent = ctx.(context.Context)
 			}
 			span := observer.Begin(parent, record.bytes())
 			number = keep(span)
@@ -75,11 +69,8 @@ func reportTo(port uintptr, observer observe.Observer) error {
 		}
 	})
 	end := purego.NewCallback(func(number handle, record *str, _ uintptr) {
-		span := kept[context.Context](number)
+		span := cmp.Or(kept[context.Context](number), context.Background())
 		forget(number)
-		if span == nil {
-			span = context.Background()
-		}
 		contained(func() { observer.End(span, record.bytes()) })
 	})
 	return c.PortOnTelemetry(port, begin, scope, end, 0, 0)

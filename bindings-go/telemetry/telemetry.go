@@ -97,8 +97,15 @@ func (o *observer) End(ctx context.Context, text []byte) {
 		end(begin(ctx, record.Kind, request), request)
 	}
 	end(ctx, &record.part)
-	if record.Metric != nil {
-		measure(ctx, record.Metric)
+	if given := record.Metric; given != nil {
+		// Meters keep the instruments that they have made.
+		histogram, err := otel.Meter(name).Float64Histogram(given.Name, metric.WithDescription(given.Description),
+			metric.WithUnit("s"), metric.WithExplicitBucketBoundaries(given.Boundaries...))
+		if err != nil {
+			otel.Handle(err)
+			return
+		}
+		histogram.Record(ctx, given.Value, metric.WithAttributes(attributes(given.Attributes)...))
 	}
 }
 
@@ -116,17 +123,6 @@ func end(ctx context.Context, part *part) {
 		return
 	}
 	span.End(trace.WithTimestamp(time.UnixMicro(part.EndUs)))
-}
-
-// measure records a value. Meters keep the instruments that they have made.
-func measure(ctx context.Context, given *instrument) {
-	histogram, err := otel.Meter(name).Float64Histogram(given.Name, metric.WithDescription(given.Description),
-		metric.WithUnit("s"), metric.WithExplicitBucketBoundaries(given.Boundaries...))
-	if err != nil {
-		otel.Handle(err)
-		return
-	}
-	histogram.Record(ctx, given.Value, metric.WithAttributes(attributes(given.Attributes)...))
 }
 
 // load is the answer of trunkline_port_measurements.
