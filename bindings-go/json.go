@@ -11,15 +11,11 @@ import (
 
 // encode writes JSON as the protocol needs it: without escapes for HTML.
 func encode(value any) (string, error) {
-	switch given := value.(type) {
-	case nil:
+	if raw, isRaw := value.(json.RawMessage); isRaw {
+		return string(raw), nil
+	}
+	if members, isMap := value.(map[string]any); value == nil || isMap && members == nil {
 		return "", nil
-	case json.RawMessage:
-		return string(given), nil
-	case map[string]any:
-		if given == nil {
-			return "", nil
-		}
 	}
 	var written bytes.Buffer
 	encoder := json.NewEncoder(&written)
@@ -51,10 +47,7 @@ func optional(value any) any {
 
 func decode[T any](text []byte) (*T, error) {
 	value := new(T)
-	if len(text) == 0 {
-		return value, nil
-	}
-	if err := json.Unmarshal(text, value); err != nil {
+	if err := json.Unmarshal(text, value); err != nil && len(text) > 0 {
 		return nil, &Error{Kind: ErrTransport, Message: "the JSON does not fit: " + err.Error()}
 	}
 	return value, nil
@@ -69,10 +62,7 @@ func wholeNumbers(text []byte) []byte {
 	if err := decoder.Decode(&value); err != nil {
 		return text
 	}
-	written, err := json.Marshal(whole(value))
-	if err != nil {
-		return text
-	}
+	written, _ := json.Marshal(whole(value))
 	return written
 }
 

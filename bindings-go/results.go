@@ -99,10 +99,8 @@ func holdsLists(of reflect.Type) bool {
 	}
 	// A type that contains itself is taken to have some.
 	listHolders.Store(of, true)
-	holds := false
+	holds := of.Kind() == reflect.Slice || of.Kind() == reflect.Map
 	switch of.Kind() {
-	case reflect.Slice, reflect.Map:
-		holds = true
 	case reflect.Pointer, reflect.Array:
 		holds = holdsLists(of.Elem())
 	case reflect.Struct:
