@@ -49,7 +49,7 @@ public class ClientGroup private constructor(connection: Connection) : GroupOper
             process: ChildOptions.() -> Unit = {},
             auth: OAuthOptions? = null,
             options: ClientOptions.() -> Unit = {},
-        ): ClientGroup = connect(JsonObject(servers.mapValues { it.value.json }) as JsonElement, endpoint, process, auth, options)
+        ): ClientGroup = connect(JsonObject(servers.mapValues { it.value.json }), defaults(endpoint, process), auth, options)
 
         /** Connects to the servers of a configuration with `mcpServers`. */
         public suspend fun connect(
@@ -58,7 +58,7 @@ public class ClientGroup private constructor(connection: Connection) : GroupOper
             process: ChildOptions.() -> Unit = {},
             auth: OAuthOptions? = null,
             options: ClientOptions.() -> Unit = {},
-        ): ClientGroup = connect(configuration as JsonElement, endpoint, process, auth, options)
+        ): ClientGroup = connect(configuration, defaults(endpoint, process), auth, options)
 
         /** Connects to the servers of a file with `mcpServers`. */
         public suspend fun connect(
@@ -67,18 +67,12 @@ public class ClientGroup private constructor(connection: Connection) : GroupOper
             process: ChildOptions.() -> Unit = {},
             auth: OAuthOptions? = null,
             options: ClientOptions.() -> Unit = {},
-        ): ClientGroup = connect(JsonPrimitive(configuration.toString()), endpoint, process, auth, options)
+        ): ClientGroup = connect(JsonPrimitive(configuration.toString()), defaults(endpoint, process), auth, options)
 
-        private suspend fun connect(
-            servers: JsonElement,
-            endpoint: EndpointOptions.() -> Unit,
-            process: ChildOptions.() -> Unit,
-            auth: OAuthOptions?,
-            options: ClientOptions.() -> Unit,
-        ): ClientGroup {
-            val defaults = encoded(EndpointOptions().apply(endpoint)) + encoded(ChildOptions().apply(process))
-            val transport = objectOf("type" to "group", "servers" to servers, "defaults" to defaults)
-            return ClientGroup(Connection.open(transport, auth, options))
-        }
+        private suspend fun connect(servers: JsonElement, defaults: JsonObject, auth: OAuthOptions?, options: ClientOptions.() -> Unit) =
+            ClientGroup(Connection.open(objectOf("type" to "group", "servers" to servers, "defaults" to defaults), auth, options))
+
+        private fun defaults(endpoint: EndpointOptions.() -> Unit, process: ChildOptions.() -> Unit) =
+            JsonObject(encoded(EndpointOptions().apply(endpoint)) + encoded(ChildOptions().apply(process)))
     }
 }

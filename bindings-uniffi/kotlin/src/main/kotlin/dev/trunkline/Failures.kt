@@ -21,14 +21,10 @@ internal fun failureOf(thrown: Throwable): JsonObject = when (thrown) {
 
     is ProtocolException -> failure("protocol", thrown.message, "code" to thrown.code, "data" to thrown.data)
 
-    is TokenException ->
-        if (thrown.scopes == null) {
-            failure("invalid", thrown.message, "path" to "")
-        } else {
-            failure("protocol", thrown.message, "data" to objectOf("error" to "insufficient_scope", "scopes" to thrown.scopes))
-        }
+    is TokenException if thrown.scopes != null ->
+        failure("protocol", thrown.message, "data" to objectOf("error" to "insufficient_scope", "scopes" to thrown.scopes))
 
-    is InvalidArguments -> failure("invalid", thrown.message, "path" to "")
+    is TokenException, is InvalidArguments -> failure("invalid", thrown.message, "path" to "")
 
     else -> failure("internal", describe(thrown))
 }

@@ -39,12 +39,10 @@ internal fun InputStream.chunks(): Flow<ByteArray> = flow {
 }
 
 private suspend fun send(response: HttpResponse, exchange: HttpExchange) {
-    for ((name, value) in response.headers) {
-        if (!name.equals("content-length", ignoreCase = true)) exchange.responseHeaders.add(name, value)
-    }
-    val length = response.headers.firstOrNull { it.first.equals("content-length", ignoreCase = true) }?.second?.toLong()
+    val (lengths, others) = response.headers.partition { (name, _) -> name.equals("content-length", ignoreCase = true) }
+    for ((name, value) in others) exchange.responseHeaders.add(name, value)
     // Its zero means an unknown length, and -1 no body.
-    exchange.sendResponseHeaders(response.status, if (response.isEmpty) -1 else length ?: 0)
+    exchange.sendResponseHeaders(response.status, if (response.isEmpty) -1 else lengths.firstOrNull()?.second?.toLong() ?: 0)
     try {
         response.body.collect {
             exchange.responseBody.write(it)

@@ -27,9 +27,7 @@ public class Listener internal constructor(
      * Serves in the foreground, until it has closed. SIGINT and SIGTERM close it; calls in flight may complete within
      * `drainDeadline` of the server. A second signal ends the process at once.
      */
-    public suspend fun run() {
-        endedBySignals({ handle.close() }) { serve() }
-    }
+    public suspend fun run(): Unit = endedBySignals({ handle.close() }) { serve() }
 
     /** Serves in the foreground, without handling signals. */
     internal suspend fun serve() {

@@ -16,7 +16,10 @@ import dev.trunkline.internal.Port as NativePort
 /** The port of this process, and the thread that drains its queue. `docs/bridge.md` describes the events. */
 internal object Port {
     /** The functions of the core. There is no bell: the thread waits in `drain`. */
-    val core: NativePort = load()
+    val core: NativePort = version().let { found ->
+        check(found == VERSION) { "the native library is version $found, and this package $VERSION" }
+        NativePort.withoutBell(OptionNames.CAMEL)
+    }
     val requests = Requests(core)
     private val calls = Calls(core)
 
@@ -63,10 +66,8 @@ internal object Port {
         return synchronized(creating) { native { core.open(message.toString()) }.also { owners[it] = owner } }
     }
 
-    /** Forgets a handle that failed to open: no event `Closed` follows. */
-    fun forget(handle: ULong) {
-        owners.remove(handle)
-    }
+    /** Forgets a handle that has closed, or failed to open: no event `Closed` follows then. */
+    fun forget(handle: ULong): OpenHandle? = synchronized(creating) { owners.remove(handle) }
 
     /** Returns whether telemetry is wanted and available. Later requests then have spans. */
     fun observes(option: Boolean?): Boolean {
@@ -84,12 +85,6 @@ internal object Port {
     fun notify(target: ULong, message: JsonObject): Unit = native { core.notify(target, message.toString()) }
 
     fun describe(target: ULong): JsonObject = json.parseToJsonElement(native { core.describe(target) }) as JsonObject
-
-    private fun load(): NativePort {
-        val found = version()
-        check(found == VERSION) { "the native library is version $found, and this package $VERSION" }
-        return NativePort.withoutBell(OptionNames.CAMEL)
-    }
 
     private fun receive() {
         while (true) {
@@ -120,11 +115,7 @@ internal object Port {
                     owner(event.handle)?.receiveNotification(event.name, params(event))
                 }
 
-            EventKind.CLOSED -> {
-                val owner = owner(event.handle)
-                owners.remove(event.handle)
-                owner?.closed(if (event.ok) null else exceptionOf(text(event)))
-            }
+            EventKind.CLOSED -> forget(event.handle)?.closed(if (event.ok) null else exceptionOf(text(event)))
 
             EventKind.TELEMETRY -> telemetry?.receive(text(event))
 
@@ -132,10 +123,7 @@ internal object Port {
 
             EventKind.HTTP_HEAD, EventKind.HTTP_CHUNK -> known(exchanges, event.ticket)?.receive(event)
 
-            EventKind.HTTP_END -> known(exchanges, event.ticket)?.let {
-                exchanges.remove(event.ticket)
-                it.receive(event)
-            }
+            EventKind.HTTP_END -> synchronized(creating) { exchanges.remove(event.ticket) }?.receive(event)
 
             EventKind.FREED -> {
                 callables.remove(event.handle)

@@ -47,8 +47,7 @@ internal object OtherContentSerializer :
 
 /** Reads and writes one of several objects. */
 internal abstract class UnionSerializer<T : Any>(name: String) : KSerializer<T> {
-    override val descriptor: SerialDescriptor =
-        SerialDescriptor("dev.trunkline.$name", JsonObject.serializer().descriptor)
+    override val descriptor: SerialDescriptor = SerialDescriptor("dev.trunkline.$name", JsonObject.serializer().descriptor)
 
     protected abstract fun serializerOf(value: T): KSerializer<out T>
 
@@ -63,9 +62,7 @@ internal abstract class UnionSerializer<T : Any>(name: String) : KSerializer<T> 
     }
 
     override fun deserialize(decoder: Decoder): T {
-        val input =
-            decoder as? JsonDecoder
-                ?: throw SerializationException("${descriptor.serialName} can only be read from JSON")
+        val input = decoder as? JsonDecoder ?: throw SerializationException("${descriptor.serialName} can only be read from JSON")
         val json = input.decodeJsonElement() as? JsonObject ?: throw SerializationException("not an object")
         return try {
             input.json.decodeFromJsonElement(serializerOf(json), json)

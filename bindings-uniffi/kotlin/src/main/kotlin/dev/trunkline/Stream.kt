@@ -5,6 +5,7 @@ import kotlinx.coroutines.CancellationException
 import kotlinx.coroutines.Deferred
 import kotlinx.coroutines.flow.Flow
 import kotlinx.coroutines.flow.flow
+import kotlinx.coroutines.flow.map
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonNull
 import java.util.concurrent.ConcurrentLinkedDeque
@@ -24,6 +25,9 @@ internal class Stream(private val ticket: ULong, val result: JsonElement) {
         null
     }
 
+    /** The items until the stream has ended. */
+    fun items(): Flow<JsonElement> = flow { while (true) emit(next() ?: break) }
+
     private suspend fun received(): JsonElement {
         while (true) {
             val earlier = abandoned.poll() ?: return Port.requests.send(ticket, WaistMethods.NEXT, abandon = abandoned::add)
@@ -38,9 +42,7 @@ internal class Stream(private val ticket: ULong, val result: JsonElement) {
         }
     }
 
-    fun close() {
-        Port.core.cancel(ticket, "")
-    }
+    fun close(): Unit = Port.core.cancel(ticket, "")
 }
 
 /** Changes at a server, in order of arrival. It survives reconnects, and must be closed. */
@@ -50,10 +52,7 @@ public class Subscription internal constructor(
     public val honoured: SubscriptionFilter,
 ) : AutoCloseable {
     /** The changes, until the subscription ends. */
-    public val changes: Flow<Change> =
-        flow {
-            while (true) emit(decoded(stream.next() ?: break))
-        }
+    public val changes: Flow<Change> = stream.items().map { decoded(it) }
 
     /** Ends the subscription. */
     override fun close(): Unit = stream.close()
@@ -70,14 +69,7 @@ public class ClientTask internal constructor(private val stream: Stream) : AutoC
     public val id: String? get() = state?.taskId
 
     /** The states that follow, until the task ends. States in quick succession may be skipped. */
-    public val states: Flow<Task> =
-        flow {
-            while (true) {
-                val next: Task = decoded(stream.next() ?: break)
-                state = next
-                emit(next)
-            }
-        }
+    public val states: Flow<Task> = stream.items().map { item -> decoded<Task>(item).also { state = it } }
 
     /** Waits for the task to end, and returns the result of the call. */
     public suspend fun result(options: RequestOptions.() -> Unit = {}): CallToolResult =
