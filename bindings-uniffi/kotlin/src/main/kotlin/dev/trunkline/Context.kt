@@ -48,16 +48,12 @@ public class Context internal constructor(internal val ticket: ULong, private va
     internal fun opened(): Any? = owner?.lifespan?.value
 
     /** Reports progress if the caller requested it. Values that don't increase are dropped. */
-    public suspend fun progress(progress: Double, total: Double? = null, message: String? = null) {
-        tell("progress" to progress, "total" to total, "message" to message)
-        giveWay()
-    }
+    public suspend fun progress(progress: Double, total: Double? = null, message: String? = null): Unit =
+        report("progress" to progress, "total" to total, "message" to message)
 
     /** Sends a log message to the client, if it accepts messages of that level. */
-    public suspend fun log(level: LoggingLevel, data: JsonElement, logger: String? = null) {
-        tell("log" to objectOf("level" to level, "data" to data, "logger" to logger))
-        giveWay()
-    }
+    public suspend fun log(level: LoggingLevel, data: JsonElement, logger: String? = null): Unit =
+        report("log" to objectOf("level" to level, "data" to data, "logger" to logger))
 
     /** Sends a log message of the level `info`. */
     public suspend fun logInfo(message: String): Unit = log(LoggingLevel.INFO, JsonPrimitive(message))
@@ -78,19 +74,15 @@ public class Context internal constructor(internal val ticket: ULong, private va
         return values.decodeFromJsonElement(serializer, value)
     }
 
-    private suspend fun first(name: String, own: CompletableDeferred<JsonElement>, work: suspend () -> JsonElement): JsonElement {
-        try {
-            val value = (facts["once"] as? JsonObject)?.get(name) ?: work().also { keep(name, it) }
-            own.complete(value)
-            return value
-        } catch (error: Throwable) {
-            done.remove(name)
-            own.completeExceptionally(error)
-            throw error
-        }
+    private suspend fun first(name: String, own: CompletableDeferred<JsonElement>, work: suspend () -> JsonElement): JsonElement = try {
+        val known = (facts["once"] as? JsonObject)?.get(name)
+        val value = known ?: work().also { send(objectOf("once" to objectOf("name" to name, "value" to it))) }
+        value.also(own::complete)
+    } catch (error: Throwable) {
+        done.remove(name)
+        own.completeExceptionally(error)
+        throw error
     }
-
-    private fun keep(name: String, value: JsonElement) = send(objectOf("once" to objectOf("name" to name, "value" to value)))
 
     /** Turns this call into a task, if the tool has `deferTask` and the client supports tasks. */
     public fun startTask(): Unit = tell("startTask" to true)
@@ -122,8 +114,9 @@ public class Context internal constructor(internal val ticket: ULong, private va
     internal suspend fun proceed(params: JsonObject?): JsonObject =
         Port.requests.send(ticket, WaistMethods.NEXT, params, causes = true) as JsonObject
 
-    /** Lets other coroutines run: a dispatcher has few threads, and a flood of messages would keep one. */
-    private suspend fun giveWay() {
+    /** Lets other coroutines run in between: a dispatcher has few threads, and a flood of messages would keep one. */
+    private suspend fun report(vararg members: Pair<String, Any?>) {
+        tell(*members)
         if (sent.incrementAndGet() % MESSAGES_IN_A_ROW == 0) yield()
     }
 
@@ -142,7 +135,7 @@ public class Context internal constructor(internal val ticket: ULong, private va
         }
     }
 
-    public companion object Key : CoroutineContext.Key<Context> {
-        private const val MESSAGES_IN_A_ROW = 16
-    }
+    public companion object Key : CoroutineContext.Key<Context>
 }
+
+private const val MESSAGES_IN_A_ROW = 16

@@ -48,8 +48,6 @@ internal class Lifespan(private val open: suspend () -> Any?) {
     private fun close() = dispose(current.getAndSet(null))
 
     private fun dispose(opened: Any?) = callBack("closing the lifespan") { (opened as? AutoCloseable)?.close() }
-
-    private companion object {
-        val OWNER = Owner(callbacks, null, null)
-    }
 }
+
+private val OWNER = Owner(callbacks, null, null)

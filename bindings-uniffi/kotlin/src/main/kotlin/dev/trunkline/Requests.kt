@@ -123,11 +123,9 @@ internal class Requests(private val core: NativePort) {
             reply.complete(event)
         }
     }
-
-    private companion object {
-        val reports = CoroutineScope(SupervisorJob() + callbacks)
-    }
 }
+
+private val reports = CoroutineScope(SupervisorJob() + callbacks)
 
 /** Whole milliseconds, rounded up, so that no time becomes none. */
 internal fun Duration.wholeMilliseconds(): Long {

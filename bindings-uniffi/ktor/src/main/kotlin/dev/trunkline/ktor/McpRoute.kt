@@ -64,16 +64,12 @@ public fun Route.mcp(endpoint: HttpEndpoint) {
     // A late request may have opened it again, and CIO without a grace period skips the event above.
     application.monitor.subscribe(ApplicationStopped) { runBlocking { endpoint.close() } }
     route("{...}") {
-        cancelCallsOnClose()
+        try {
+            plugin(HttpRequestLifecycle)
+        } catch (_: MissingApplicationPluginException) {
+            install(HttpRequestLifecycle) { cancelCallOnClose = true }
+        }
         handle { endpoint.handle(requestOf(call)).use { respond(call, it) } }
-    }
-}
-
-private fun Route.cancelCallsOnClose() {
-    try {
-        plugin(HttpRequestLifecycle)
-    } catch (_: MissingApplicationPluginException) {
-        install(HttpRequestLifecycle) { cancelCallOnClose = true }
     }
 }
 
