@@ -445,7 +445,7 @@ impl Port {
     }
 }
 
-/// What fails a call.
+/// The failure of a call.
 pub(crate) fn failing(kind: FailKind, message: &str) -> Fail {
     Fail { kind, message: message.to_owned(), ..Fail::default() }
 }

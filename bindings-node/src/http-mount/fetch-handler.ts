@@ -48,7 +48,7 @@ class ResponseBuilder implements Receiver {
   #error: TrunklineError | undefined;
   readonly #cancel = (): void => this.#exchange?.cancel();
 
-  /** `resolve` refers to the response, so it is not kept once it was called. */
+  /** `resolve` keeps the response alive, so it is dropped once called. */
   constructor(
     private readonly request: Request,
     private resolve: ((response: Response) => void) | undefined,

@@ -235,7 +235,7 @@ impl ClientInner {
         }
     }
 
-    /// As [`Self::end`], but does not report the end yet. Returns `false` if it had ended before.
+    /// Like [`Self::end`], but does not report the end yet. Returns `false` if it had ended before.
     fn end_requests(&self, error: Option<&ClientError>) -> bool {
         if self.closed.swap(true, Ordering::AcqRel) {
             return false;

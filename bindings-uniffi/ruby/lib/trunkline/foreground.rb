@@ -5,7 +5,7 @@ module Trunkline
   # @api private
   module Foreground
     SIGNALS = %w[INT TERM].freeze
-    # A queue of each server in the foreground. A signal ends all of them.
+    # A queue for each server in the foreground. A signal ends all of them.
     @serving = []
     HANDLER = proc do
       SIGNALS.each { |one| trap(one, "DEFAULT") }

@@ -20,7 +20,7 @@ module Trunkline
       @lock = Mutex.new
       @arrived = ConditionVariable.new
       @jobs = []
-      # Those that do not wait. It is no number, which a timeout in a handler could leave wrong.
+      # The threads that are not idle. A timeout in a handler could leave a mere count wrong.
       @running = {}
       @idle = 0
     end

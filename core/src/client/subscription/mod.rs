@@ -76,8 +76,8 @@ impl Client {
         self.subscribe_to(filter.into(), false).await
     }
 
-    /// As [`Self::subscribe`]; if it `lasts`, it also goes on when the server has ended it, for
-    /// example to restart.
+    /// Like [`Self::subscribe`]. If `lasts` is set, it is reopened even after the server has ended
+    /// it, for example to restart.
     pub(crate) async fn subscribe_to(
         &self,
         filter: SubscriptionFilter,

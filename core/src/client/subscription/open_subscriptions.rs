@@ -38,8 +38,8 @@ pub(in crate::client) struct Subscriptions {
 pub(in crate::client) struct SubscriptionEntry {
     number: u64,
     pub(super) filter: SubscriptionFilter,
-    /// Whether its stream is opened again even if the server has ended it, or is away for long: no
-    /// program would see its end.
+    /// Whether to reopen its stream even if the server ended it or is unreachable for long, because
+    /// no program would notice that it has ended.
     pub(super) lasts: bool,
     pub(super) receiver: ChangeReceiver,
     pub(super) listening: Mutex<ListenRequest>,
