@@ -186,7 +186,8 @@ class Events:
     def _start(
         self, loop: AbstractEventLoop, handler: Handler, ticket: int, body: Any, scope: CallScope | None
     ) -> None:
-        context = self.call_context(ticket, scope, copy_context)
+        # Otherwise the task copies the current context.
+        context = self.call_context(ticket, scope, copy_context) if scope or self.telemetry else None
         task = start_task(loop, self._answer(handler, ticket, body, scope), handler.task_name, context)
         if not task.done():
             self._tasks[ticket] = task  # a loop only keeps weak references to its tasks
@@ -282,5 +283,5 @@ def start_task(
         return sys.modules["asyncio"].Task(coroutine, loop=loop, eager_start=True, name=name, context=context)
     if context is None:
         return loop.create_task(coroutine, name=name)
-    # A task copies the context in which it is created; only later Python versions accept one.
+    # A task copies the context in which it is created; Python 3.10 doesn't accept one.
     return context.run(partial(loop.create_task, coroutine, name=name))
