@@ -277,22 +277,7 @@ fn run_http(lanes: &mut [Lane], g: &Gen, id0: u64, n: u64) -> Stats {
             };
             st.resp_bytes += r.wire as u64;
             let (id, t) = cur[i].expect("unasked response");
-            let mut found =
-                Err(format!("HTTP {}: {}", r.status, String::from_utf8_lossy(&r.body[..r.body.len().min(300)])));
-            let mut next = None;
-            for m in r.messages() {
-                match g.check(m) {
-                    Ok(Seen::Result(x)) if x == id || g.fixed => {
-                        found = Ok(());
-                        break;
-                    }
-                    Ok(Seen::Result(x)) => found = Err(format!("asked {id}, got {x}")),
-                    Ok(Seen::Notice) => st.notices += 1,
-                    Ok(Seen::Question(_)) => {}
-                    Ok(Seen::Unfinished(body)) => next = Some(body),
-                    Err(e) => found = Err(e),
-                }
-            }
+            let (found, next) = seen_in(g, id, &r, &mut st);
             if let Some(body) = next {
                 lanes[i].current().post(|b| b.extend_from_slice(&body));
                 continue;
@@ -308,6 +293,26 @@ fn run_http(lanes: &mut [Lane], g: &Gen, id0: u64, n: u64) -> Stats {
         }
     }
     st
+}
+
+/// Whether a response to the call `id` is right, and the body of its next request if it is not the last.
+fn seen_in(g: &Gen, id: u64, r: &Reply, st: &mut Stats) -> (Result<(), String>, Option<Vec<u8>>) {
+    let mut found = Err(format!("HTTP {}: {}", r.status, String::from_utf8_lossy(&r.body[..r.body.len().min(300)])));
+    let mut next = None;
+    for m in r.messages() {
+        match g.check(m) {
+            Ok(Seen::Result(x)) if x == id || g.fixed => {
+                found = Ok(());
+                break;
+            }
+            Ok(Seen::Result(x)) => found = Err(format!("asked {id}, got {x}")),
+            Ok(Seen::Notice) => st.notices += 1,
+            Ok(Seen::Question(_)) => {}
+            Ok(Seen::Unfinished(body)) => next = Some(body),
+            Err(e) => found = Err(e),
+        }
+    }
+    (found, next)
 }
 
 fn measure(o: &Opt, pids: &[u32], mut f: impl FnMut(u64, u64) -> Stats) -> Value {
