@@ -1,7 +1,7 @@
 //! The JSON-RPC envelope. Only the outermost object is parsed; params and results stay slices of
 //! the receive buffer.
 
-mod members;
+mod message_members;
 mod reading;
 mod writing;
 

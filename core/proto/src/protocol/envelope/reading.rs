@@ -2,7 +2,7 @@
 //! reported.
 
 use super::{
-    Frame, FrameBounds, Malformed, Message, NoResult, Notification, Request, Response, members::MessageMembers,
+    Frame, FrameBounds, Malformed, Message, NoResult, Notification, Request, Response, message_members::MessageMembers,
 };
 use crate::protocol::{
     RawJson, RequestId, RpcError,

@@ -1,6 +1,6 @@
 //! The schema of a form from that of a type, which need not be flat (ELI-08, ELI-09).
 
-use super::form::{FORMATS, Form};
+use super::compiled_form::{FORMATS, Form};
 use serde_json::{Map, Value, json};
 
 const NOT_A_FIELD: &str = "a form supports only strings, numbers, booleans and choices of strings";

@@ -4,17 +4,17 @@
 
 mod answer;
 mod capability;
-mod form;
+mod compiled_form;
 mod form_schema;
-mod messages;
 mod received;
+mod sampling_messages;
 
 pub use answer::{AnswerError, check_answer, complete_answer};
 pub use capability::check_capability;
-pub use form::Form;
+pub use compiled_form::Form;
 pub use form_schema::{flattened_form, form_schema};
-pub use messages::check_messages;
 pub use received::check_received;
+pub use sampling_messages::check_messages;
 
 use super::{
     Revision, method,

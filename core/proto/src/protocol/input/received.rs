@@ -1,6 +1,6 @@
 //! Validates requests for input that a client receives.
 
-use super::{InvalidInput, capability::check_capability, check_elicitation, messages::check_messages};
+use super::{InvalidInput, capability::check_capability, check_elicitation, sampling_messages::check_messages};
 use crate::protocol::{Revision, RpcError, method};
 use serde_json::Value;
 

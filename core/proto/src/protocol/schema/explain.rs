@@ -2,7 +2,7 @@
 
 use super::SchemaError;
 use super::bounds::{Search, ValidationCost};
-use super::failure::{Invalid, SchemaFailure, brief};
+use super::validation_failure::{Invalid, SchemaFailure, brief};
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use jsonschema::{JsonType, ReferencingError, ValidationError};
 use serde_json::Value;

@@ -1,8 +1,8 @@
 //! `x-mcp-header`: tool parameters that are also sent in HTTP headers, so that intermediaries can
 //! route by them (2026-07-28).
 
-use super::failure::brief;
 use super::keywords::{Subschema, subschemas};
+use super::validation_failure::brief;
 use serde_json::Value;
 use std::collections::HashMap;
 

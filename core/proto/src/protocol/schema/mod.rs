@@ -9,24 +9,24 @@ mod alternatives;
 mod bounds;
 #[cfg(feature = "schema-validation")]
 mod checked;
+mod coercion;
 #[cfg(feature = "schema-validation")]
 mod explain;
-mod failure;
 mod header_parameters;
 mod keywords;
 #[cfg(feature = "schema-validation")]
 mod pattern;
 #[cfg(feature = "schema-validation")]
 mod patterns;
-mod texts;
 #[cfg(not(feature = "schema-validation"))]
 mod unchecked;
+mod validation_failure;
 mod wrapping;
 
 pub use alternatives::Alternatives;
-pub use failure::{Invalid, SchemaFailure};
+pub use coercion::{SchemaMember, TextMember, TextReader, is_union_of_objects, members};
 pub use header_parameters::{HeaderParameter, HeaderParameterError, HeaderType, header_parameters};
-pub use texts::{SchemaMember, TextMember, TextReader, is_union_of_objects, members};
+pub use validation_failure::{Invalid, SchemaFailure};
 #[doc(hidden)]
 pub use wrapping::wrapped;
 
@@ -73,10 +73,10 @@ pub fn check_input_root(schema: &Value) -> Result<(), SchemaError> {
     match schema {
         Value::Object(root) => match root.get("type") {
             Some(Value::String(kind)) if kind == "object" => Ok(()),
-            Some(kind) => Err(SchemaError::NotAnObjectSchema(format!("\"type\": {}", failure::brief(kind)))),
+            Some(kind) => Err(SchemaError::NotAnObjectSchema(format!("\"type\": {}", validation_failure::brief(kind)))),
             None => Err(SchemaError::NotAnObjectSchema("one without \"type\"".to_owned())),
         },
-        other => Err(SchemaError::NotAnObjectSchema(failure::brief(other))),
+        other => Err(SchemaError::NotAnObjectSchema(validation_failure::brief(other))),
     }
 }
 
