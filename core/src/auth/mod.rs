@@ -11,10 +11,10 @@
 
 mod algorithm;
 mod authorization;
+mod authorization_options;
 mod challenge;
 mod claims;
 mod client;
-mod config;
 mod dpop;
 mod fetch;
 mod identity;
@@ -40,12 +40,12 @@ pub use crate::transport::HttpNetwork;
 pub use crate::transport::{FileStore, LoopbackHandler};
 pub use algorithm::Algorithm;
 pub use authorization::Authorization;
+pub use authorization_options::{AuthOptionError, AuthorizationOptions, DpopNonce, DpopPolicy};
 pub use client::{
     AccessToken, AssertionRequest, AuthNetwork, AuthorizationHandler, Authorizing, CredentialStore, HeadersRequest,
     IdentityTokenRequest, LoginHandler, LoginStart, MemoryStore, NetworkAccess, OAuth, OAuthGrant, OAuthOptions,
     RedirectHandler, RequestHeaders, StoreLock, TokenRequest, TokenSource, TokenStore, UrlOpener,
 };
-pub use config::{AuthOptionError, AuthorizationOptions, DpopNonce, DpopPolicy};
 pub use fetch::{Fetch, FetchError};
 pub use identity::Identity;
 pub use jwt::{JwtOptions, JwtVerifier};

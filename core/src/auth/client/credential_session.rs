@@ -2,18 +2,19 @@
 
 use super::{
     auth_network::{NetworkAccess, NetworkContext},
-    challenge::Demands,
     discovery::{self, Discovered},
     exchange::Parts,
     grants,
     proofs::Proofs,
-    renewal::Renewal,
     requested_scopes::{OFFLINE_ACCESS, Wanted},
     sanitized,
     settings::{Grant, Settings},
-    stored_tokens, token_store,
+    stored_tokens,
+    token_refresh::Renewal,
+    token_store,
     tokens::{LastIssuer, Tokens},
     turn::{RefreshTurn, RefreshTurns},
+    www_authenticate::Demands,
 };
 use crate::{
     client_auth::{AuthError, CredentialsRefusal, OutgoingRequest},

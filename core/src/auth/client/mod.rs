@@ -9,7 +9,6 @@
 mod access_token;
 mod auth_network;
 mod authorization_handler;
-mod challenge;
 mod client_identity;
 mod code_flow;
 mod credential_session;
@@ -23,7 +22,6 @@ mod oauth_options;
 mod pkce;
 mod proofs;
 mod registration;
-mod renewal;
 mod request_headers;
 mod requested_scopes;
 mod sanitized;
@@ -31,11 +29,13 @@ mod settings;
 mod signing;
 mod stored_tokens;
 mod token_endpoint;
+mod token_refresh;
 mod token_requests;
 mod token_source;
 mod token_store;
 mod tokens;
 mod turn;
+mod www_authenticate;
 
 pub use access_token::AccessToken;
 pub use auth_network::{AuthNetwork, NetworkAccess};
@@ -49,4 +49,4 @@ pub use token_store::{MemoryStore, StoreLock, TokenStore};
 
 use sanitized::sanitized;
 
-pub(crate) use challenge::demanded;
+pub(crate) use www_authenticate::demanded;

@@ -3,8 +3,8 @@
 
 mod nonce;
 mod proof;
-mod replay;
+mod replay_protection;
 
 pub(super) use nonce::Nonces;
 pub(super) use proof::{Expected, Proof, read};
-pub(super) use replay::{DEFAULT_MAX, ProofUse, Replays, digest, end};
+pub(super) use replay_protection::{DEFAULT_MAX, ProofUse, Replays, digest, end};
