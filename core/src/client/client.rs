@@ -1,12 +1,12 @@
 //! The client handle.
 
 use super::{
-    error::ClientError,
+    client_error::ClientError,
+    client_options::ClientOptions,
     events::ClientEvents,
     inner::ClientInner,
     link::{ClientId, Connector},
     opening::server_description::ServerDescription,
-    options::ClientOptions,
     server_requests::{client_handlers::ClientHandlers, roots::check_roots},
 };
 use crate::{

@@ -1,6 +1,6 @@
 //! The interface of a client to the surrounding program.
 
-use super::error::ClientError;
+use super::client_error::ClientError;
 use crate::protocol::RawJson;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -3,7 +3,7 @@
 use super::{
     caching::response_cache::with_valid_time,
     calls::client_call::ServerAnswer,
-    error::ClientError,
+    client_error::ClientError,
     inner::ClientInner,
     link::Inbox,
     link_failure::LinkFailure,

@@ -1,12 +1,13 @@
 //! The client: opens a conversation, makes requests, and receives notifications.
 
-mod builder;
 mod caching;
 pub(crate) mod calls;
 #[expect(clippy::module_inception, reason = "the client itself, next to its parts")]
 mod client;
+mod client_builder;
+mod client_error;
+mod client_options;
 pub(crate) mod config;
-mod error;
 mod error_kinds;
 mod events;
 mod group;
@@ -15,7 +16,6 @@ mod inner;
 mod link;
 mod link_failure;
 mod opening;
-mod options;
 mod resource_uris;
 mod server_requests;
 mod subscription;
@@ -25,7 +25,6 @@ mod terminal;
 mod timer;
 
 pub use crate::engine::NegotiationError;
-pub use builder::ClientBuilder;
 pub use calls::client_call::ClientCall;
 pub use calls::input_required::{InputRequest, InputRequired, InputResponses};
 #[cfg(feature = "skills")]
@@ -34,8 +33,11 @@ pub use calls::loaded_skills::LoadedSkill;
 #[doc(hidden)]
 pub use calls::loaded_skills::skill_file_uri;
 pub use client::Client;
+pub use client_builder::ClientBuilder;
+pub use client_error::ClientError;
+pub(crate) use client_options::report_progress;
+pub use client_options::{ClientOptions, ProgressHook, RequestOptions};
 pub use config::{ConfigError, ServerDefaults, ServerEntry, ServersConfig};
-pub use error::ClientError;
 pub use error_kinds::ErrorKind;
 pub use events::ClientEvents;
 pub(crate) use group::GroupMember;
@@ -43,8 +45,6 @@ pub use group::{ClientGroup, GroupServer, GroupServerState, GroupTarget, NamedSe
 pub use link::{ClientId, Connector, Inbox, Link, LinkMessage, LocalCaller, RequestHead};
 pub use link_failure::{LinkFailure, ProcessExit};
 pub use opening::server_description::ServerDescription;
-pub(crate) use options::report_progress;
-pub use options::{ClientOptions, ProgressHook, RequestOptions};
 pub(crate) use server_requests::client_handlers::PassingHandler;
 pub use server_requests::client_handlers::{
     ClientHandlers, ElicitRequest, ElicitUrlRequest, RequestHandler, SampleRequest, ServerRequest,

@@ -2,7 +2,7 @@
 
 use super::response_cache::{CacheKey, CacheSlot};
 use crate::{
-    client::{calls::client_call::RequestParts, error::ClientError, inner::ClientInner},
+    client::{calls::client_call::RequestParts, client_error::ClientError, inner::ClientInner},
     protocol::{RawJson, Revision, RevisionFeature},
 };
 use indexmap::IndexMap;

@@ -5,7 +5,7 @@ use super::{
     result_schema::{ResultCheck, ResultSchema},
 };
 use crate::{
-    client::{client::Client, error::ClientError, link::ClientId, options::RequestOptions},
+    client::{client::Client, client_error::ClientError, client_options::RequestOptions, link::ClientId},
     protocol::{RawJson, envelope::Notification},
     runtime::Runtime,
 };

@@ -3,8 +3,8 @@
 use super::{input_required::InputRequired, reply_to::CallReceiver, result_schema::ResultCheck};
 use crate::{
     client::{
-        caching::response_cache::CacheSlot, error::ClientError, options::RequestOptions, tasks::task_wish::TaskWish,
-        telemetry::call_operation::CallOperation,
+        caching::response_cache::CacheSlot, client_error::ClientError, client_options::RequestOptions,
+        tasks::task_wish::TaskWish, telemetry::call_operation::CallOperation,
     },
     engine::RequestExtras,
     protocol::{RawJson, RequestId, envelope::Notification, method::Method},

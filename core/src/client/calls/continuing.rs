@@ -8,9 +8,9 @@ use super::{
 use crate::{
     client::{
         client::Client,
-        error::ClientError,
+        client_error::ClientError,
+        client_options::RequestOptions,
         inner::ClientInner,
-        options::RequestOptions,
         tasks::{support::needs_task, task_wish::TaskWish},
     },
     protocol::{RawJson, error::code, method},

@@ -1,7 +1,7 @@
 //! Sending notifications.
 
 use crate::{
-    client::{client::Client, error::ClientError, link::LinkMessage, telemetry::call_operation::end_with},
+    client::{client::Client, client_error::ClientError, link::LinkMessage, telemetry::call_operation::end_with},
     protocol::RawJson,
     telemetry::OpenOperation,
     wire_log::Direction,

@@ -82,7 +82,7 @@ impl KnownSchemas {
 mod tests {
     use super::*;
     use crate::{
-        client::{error::ClientError, link::ClientId},
+        client::{client_error::ClientError, link::ClientId},
         kept_log::KeptLog,
         transport::TokioRuntime,
     };

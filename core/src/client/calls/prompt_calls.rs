@@ -2,7 +2,7 @@
 
 use super::{client_operations::read, tool_calls::invalid};
 use crate::{
-    client::{client::Client, error::ClientError, options::RequestOptions},
+    client::{client::Client, client_error::ClientError, client_options::RequestOptions},
     protocol::{
         RawJson, method,
         model::{CompleteArgument, Completion, CompletionReference, GetPromptResult},

@@ -5,7 +5,7 @@ use super::{
     reply_to::{CallReceiver, ReplyTo},
 };
 use crate::{
-    client::{client::Client, error::ClientError, options::RequestOptions},
+    client::{client::Client, client_error::ClientError, client_options::RequestOptions},
     engine::{OnBehalf, RequestExtras},
     on_drop::OnDrop,
     protocol::{RawJson, RevisionFeature, method, model::LoggingLevel},

@@ -1,7 +1,7 @@
 //! Receives the outcome of a call.
 
 use crate::{
-    client::{error::ClientError, events::contained, options::ProgressHook},
+    client::{client_error::ClientError, client_options::ProgressHook, events::contained},
     protocol::{RawJson, envelope::Notification},
     runtime::Promise,
 };

@@ -2,7 +2,7 @@
 //! expects.
 
 use crate::{
-    client::{error::ClientError, link::ClientId},
+    client::{client_error::ClientError, link::ClientId},
     engine::{RequestTimeout, later},
     holder::Holder,
     protocol::{

@@ -7,10 +7,10 @@ use super::{
 use crate::{
     client::{
         client::Client,
-        error::ClientError,
+        client_error::ClientError,
+        client_options::RequestOptions,
         inner::ClientInner,
         link::{LinkMessage, RequestHead},
-        options::RequestOptions,
         tasks::{calling::with_task, task_wish::TaskWish},
     },
     engine::{MethodCall, RequestExtras},

@@ -3,8 +3,8 @@
 use crate::{
     client::{
         client::Client,
-        error::ClientError,
-        options::{RequestOptions, report_progress},
+        client_error::ClientError,
+        client_options::{RequestOptions, report_progress},
     },
     protocol::{RawJson, method, model::CallToolResult},
 };

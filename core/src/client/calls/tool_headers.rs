@@ -1,7 +1,7 @@
 //! Tool parameters mirrored in HTTP headers (H26-23, H26-30..39), on the client.
 
 use crate::{
-    client::error::ClientError,
+    client::client_error::ClientError,
     protocol::{
         RawJson,
         call_params::CallParams,

@@ -7,8 +7,8 @@ use super::{
 use crate::{
     client::{
         client::Client,
-        error::ClientError,
-        options::{ProgressHook, RequestOptions},
+        client_error::ClientError,
+        client_options::{ProgressHook, RequestOptions},
     },
     engine::later,
     protocol::{RawJson, error::code, method::Method},

@@ -4,7 +4,7 @@
 //! sent twice.
 
 use crate::{
-    client::{error::ClientError, inner::ClientInner, link::LinkMessage, link_failure::LinkFailure},
+    client::{client_error::ClientError, inner::ClientInner, link::LinkMessage, link_failure::LinkFailure},
     engine::{NegotiationError, Probe, later},
     protocol::{Era, Revision, method},
     race::until,

@@ -3,9 +3,9 @@
 use super::{client_handlers::ClientHandlers, host_tasks::host_task_table::HostTasks, observers::Observers};
 use crate::{
     client::{
-        error::ClientError,
+        client_error::ClientError,
+        client_options::ClientOptions,
         events::{ClientEvents, contained},
-        options::ClientOptions,
         terminal,
     },
     protocol::{

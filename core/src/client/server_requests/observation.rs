@@ -2,7 +2,7 @@
 
 use crate::{
     client::{
-        client::Client, error::ClientError, events::ClientEvents, inner::ClientInner,
+        client::Client, client_error::ClientError, events::ClientEvents, inner::ClientInner,
         subscription::open_subscriptions::SubscriptionEntry,
     },
     protocol::Era,

@@ -1,7 +1,7 @@
 //! The directories and files that servers may work in.
 
 use crate::{
-    client::error::ClientError,
+    client::client_error::ClientError,
     protocol::{model::Root, uri},
 };
 

@@ -1,7 +1,7 @@
 //! A bounded, deduplicated queue of changes.
 
 use crate::{
-    client::error::ClientError,
+    client::client_error::ClientError,
     protocol::model::{Change, ChangeKind},
     sync::Mutex,
 };

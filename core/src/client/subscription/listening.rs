@@ -8,11 +8,11 @@ use crate::{
             reply_to::{CallReceiver, ReplyTo},
         },
         client::Client,
-        error::ClientError,
+        client_error::ClientError,
+        client_options::RequestOptions,
         error_kinds::ErrorKind,
         events::ClientEvents,
         inner::ClientInner,
-        options::RequestOptions,
     },
     engine::{RequestExtras, later},
     protocol::{

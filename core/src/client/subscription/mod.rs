@@ -6,7 +6,9 @@ pub(super) mod open_subscriptions;
 mod resource_subscriptions;
 
 use crate::{
-    client::{client::Client, error::ClientError, inner::ClientInner, opening::server_description::ServerDescription},
+    client::{
+        client::Client, client_error::ClientError, inner::ClientInner, opening::server_description::ServerDescription,
+    },
     protocol::{
         Era, extension,
         method::{self, MessageKind, Method, Sender},

@@ -3,7 +3,7 @@
 use super::changes::Changes;
 use crate::{
     client::{
-        calls::client_call::ClientCall, error::ClientError, events::ClientEvents, resource_uris::lies_below,
+        calls::client_call::ClientCall, client_error::ClientError, events::ClientEvents, resource_uris::lies_below,
         tasks::task_form::read_task,
     },
     protocol::{

@@ -4,7 +4,8 @@
 use super::open_subscriptions::SubscriptionEntry;
 use crate::{
     client::{
-        calls::reply_to::ReplyTo, client::Client, error::ClientError, inner::ClientInner, options::RequestOptions,
+        calls::reply_to::ReplyTo, client::Client, client_error::ClientError, client_options::RequestOptions,
+        inner::ClientInner,
     },
     protocol::{RawJson, method},
     runtime::Promise,

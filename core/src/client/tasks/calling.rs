@@ -16,9 +16,9 @@ use crate::{
             continuing::ContinuedCall,
         },
         client::Client,
-        error::ClientError,
+        client_error::ClientError,
+        client_options::RequestOptions,
         inner::ClientInner,
-        options::RequestOptions,
     },
     protocol::{RawJson, RequestId, RpcError, method},
 };

@@ -10,8 +10,8 @@ use crate::{
     client::{
         calls::{input_required::InputResponses, result_schema::ResultSchema},
         client::Client,
-        error::ClientError,
-        options::RequestOptions,
+        client_error::ClientError,
+        client_options::RequestOptions,
     },
     engine::later,
     protocol::{

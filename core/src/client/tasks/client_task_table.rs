@@ -2,7 +2,7 @@
 
 use super::{task_form::read_task, task_state::ClientTaskState};
 use crate::{
-    client::error::ClientError,
+    client::client_error::ClientError,
     protocol::{RawJson, method},
     sync::Mutex,
 };

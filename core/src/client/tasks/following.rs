@@ -8,8 +8,8 @@ use super::{
 };
 use crate::{
     client::{
-        calls::input_required::InputRequired, client::Client, error::ClientError, error_kinds::ErrorKind,
-        options::RequestOptions,
+        calls::input_required::InputRequired, client::Client, client_error::ClientError,
+        client_options::RequestOptions, error_kinds::ErrorKind,
     },
     engine::later,
     protocol::{

@@ -10,8 +10,8 @@ use crate::{
     client::{
         calls::{client_call::ClientCall, reply_to::CallReceiver, tool_calls::call_params},
         client::Client,
-        error::ClientError,
-        options::RequestOptions,
+        client_error::ClientError,
+        client_options::RequestOptions,
     },
     engine::RequestExtras,
     protocol::{RawJson, method},

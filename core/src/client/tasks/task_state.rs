@@ -1,7 +1,7 @@
 //! The client's view of a task's state, and the waiters.
 
 use crate::{
-    client::error::ClientError,
+    client::client_error::ClientError,
     protocol::{
         RawJson,
         model::{Task, TaskStatus},

@@ -1,7 +1,7 @@
 //! The telemetry of a call.
 
 use crate::{
-    client::error::ClientError,
+    client::client_error::ClientError,
     protocol::{RawJson, RpcError, SentTrace},
     telemetry::{NetworkFacts, OperationEnd, RunningOperation},
 };

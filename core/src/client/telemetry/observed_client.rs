@@ -2,7 +2,7 @@
 
 use super::{call_operation::CallOperation, observed_opening::ObservedOpening};
 use crate::{
-    client::{calls::client_call::RequestParts, client::Client, error::ClientError, inner::ClientInner},
+    client::{calls::client_call::RequestParts, client::Client, client_error::ClientError, inner::ClientInner},
     engine::{IncomingRequest, RequestExtras, RevisionChoice},
     protocol::{
         Era, RawJson, SentTrace, TraceContext,

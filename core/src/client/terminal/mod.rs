@@ -1,7 +1,7 @@
 //! Lets the user answer forms and page requests of servers in the terminal.
 
 mod field;
-mod form;
+mod fill_form;
 mod page;
 mod printed;
 
@@ -26,7 +26,7 @@ use std::{
 pub(super) fn handlers(terminal: Arc<dyn Terminal>) -> ClientHandlers {
     let (forms, pages) = (Arc::clone(&terminal), terminal);
     ClientHandlers::default()
-        .on_elicit(move |request| ask(&*forms, request, form::fill))
+        .on_elicit(move |request| ask(&*forms, request, fill_form::fill))
         .on_elicit_url(move |request| ask(&*pages, request, page::consent))
 }
 
@@ -114,7 +114,7 @@ mod tests {
         let server = Some(Implementation::new("travel\u{7}", "1"));
         let mut user = typist(lines);
         let answer =
-            form::fill(&mut user, &ElicitRequest { params, server, server_name: None, operation: None }).unwrap();
+            fill_form::fill(&mut user, &ElicitRequest { params, server, server_name: None, operation: None }).unwrap();
         assert!(user.lines.is_empty(), "not all was read: {}", user.printed);
         (serde_json::to_value(answer).unwrap(), user.printed)
     }
@@ -219,7 +219,7 @@ mod tests {
         let terminal = Broken(crate::sync::Mutex::new(None));
         let request =
             ElicitRequest { params: ElicitFormParams::default(), server: None, server_name: None, operation: None };
-        let answer = ask(&terminal, request, form::fill);
+        let answer = ask(&terminal, request, fill_form::fill);
         let mut answer = std::pin::pin!(answer);
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
         assert!(matches!(answer.as_mut().poll(&mut context), std::task::Poll::Ready(Err(_))));
@@ -227,7 +227,7 @@ mod tests {
         drop(ask(
             &terminal,
             ElicitRequest { params: ElicitFormParams::default(), server: None, server_name: None, operation: None },
-            form::fill,
+            fill_form::fill,
         ));
         assert!(stopped());
     }

@@ -2,7 +2,7 @@
 
 use super::{
     client::Client,
-    options::ClientOptions,
+    client_options::ClientOptions,
     server_requests::{
         client_handlers::{ClientHandlers, ElicitRequest, ElicitUrlRequest, SampleRequest, answering_handlers},
         handler_error::HandlerError,
