@@ -1,6 +1,5 @@
 //! Servers: builder, registry, handlers and their context.
 
-mod builder;
 #[cfg(feature = "directories")]
 mod directory;
 mod feature_handle;
@@ -8,14 +7,15 @@ mod handlers;
 mod lifespan;
 mod media_type;
 mod methods;
-mod options;
 mod registry;
 mod request;
+mod required_scopes;
 mod result;
-mod scopes;
 #[expect(clippy::module_inception, reason = "the server itself, next to its parts")]
 mod server;
+mod server_builder;
 mod server_hooks;
+mod server_options;
 mod session;
 pub(crate) mod typed;
 
@@ -23,7 +23,6 @@ pub(crate) mod typed;
 mod tests;
 
 pub use crate::engine::RequestInfo;
-pub use builder::ServerBuilder;
 #[cfg(feature = "directories")]
 pub use directory::{DirectoryDefinition, DirectoryOptions};
 pub use feature_handle::FeatureHandle;
@@ -35,7 +34,6 @@ pub use handlers::{
 pub use handlers::{HttpRequest, RemoteAddress};
 #[doc(hidden)]
 pub use lifespan::{LifespanFunctions, LifespanUse};
-pub use options::ServerOptions;
 pub use registry::{
     AccessOptions, Category, CompletionDefinition, CompletionTarget, MiddlewareDefinition, OnDuplicate,
     PromptDefinition, PromptOptions, ProviderDefinition, RegisterError, RequestHandlerDefinition,
@@ -47,6 +45,8 @@ pub use registry::{SkillDefinition, SkillFile};
 pub use request::StateKey;
 pub use result::{CacheHints, CacheScope};
 pub use server::Server;
+pub use server_builder::ServerBuilder;
+pub use server_options::ServerOptions;
 pub use session::{ErrorInfo, HandlerFailure, Outbound, OutgoingMessage};
 pub use typed::{
     AsyncHandler, Context, Elicited, FromContext, FromRef, HandlerArguments, HandlerOf, IntoDefinition, IntoResult,

@@ -6,7 +6,6 @@ use super::{
     feature_handle::FeatureHandle,
     lifespan::{LifespanFunctions, LifespanUse},
     methods,
-    options::ServerOptions,
     registry::{
         Addition, Category, CompletionDefinition, MiddlewareDefinition, MountSource, PromptDefinition,
         ProviderDefinition, RegisterError, RegisteredMount, RequestHandlerDefinition, ResourceDefinition,
@@ -14,6 +13,7 @@ use super::{
     },
     request::{self, ActiveRequest, Services},
     server_hooks::ServerHooks,
+    server_options::ServerOptions,
     session::{
         AllowedResources, Announce, Announcement, Connection, ConversationSetup, ConversationStart, Dispatch,
         LocalMount, PendingNotifications, ServedRequest, ServerState, StartedCall,

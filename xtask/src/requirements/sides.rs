@@ -52,7 +52,7 @@ mod tests {
     fn the_first_part_that_fits_decides() {
         let sides = Sides::read(&Workspace::find().unwrap()).unwrap();
         for (file, side) in [
-            ("core/src/server/request/client_request/tests.rs", Side::Server),
+            ("core/src/server/request/requests_to_client/tests.rs", Side::Server),
             ("core/src/transport/http_server/http_listener.rs", Side::Server),
             ("core/src/transport/http_client/heads.rs", Side::Client),
             ("core/src/transport/stdio/lines.rs", Side::Both),

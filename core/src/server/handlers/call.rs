@@ -13,7 +13,7 @@ use crate::{
     engine::RequestInfo,
     protocol::{RawJson, RequestId, RpcError, TraceContext, model::LoggingLevel},
     runtime::Runtime,
-    server::options::ServerOptions,
+    server::server_options::ServerOptions,
     telemetry::{OperationStart, RunningOperation},
 };
 use serde_json::Value;

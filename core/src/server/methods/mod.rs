@@ -5,13 +5,13 @@ mod completion;
 mod custom_requests;
 mod discover;
 mod lists;
-mod logging;
 mod merging;
 mod mount_routes;
 mod pages;
 mod prompts;
 mod provided;
 mod resources;
+mod set_level;
 mod skills;
 mod tasks;
 mod tools;
@@ -35,7 +35,7 @@ pub(super) fn route(method: &str) -> Route {
         method::PROMPTS_LIST => lists::prompts,
         method::PROMPTS_GET => prompts::get,
         method::COMPLETION_COMPLETE => completion::complete,
-        method::LOGGING_SET_LEVEL => logging::set_level,
+        method::LOGGING_SET_LEVEL => set_level::set_level,
         method::SKILLS_LIST => skills::list,
         method::SKILLS_GET => skills::get,
         method::TASKS_GET => tasks::get,

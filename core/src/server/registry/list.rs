@@ -1,6 +1,6 @@
 //! One list of a server, in registration order, with lookup by key and paging.
 
-use super::{access::AccessOptions, duplicate::OnDuplicate, register_error::RegisterError};
+use super::{access_options::AccessOptions, duplicate::OnDuplicate, register_error::RegisterError};
 use crate::fast_map::FastMap;
 use crate::protocol::{RawJson, Revision, RevisionFeature};
 use serde_json::Value;

@@ -1,27 +1,27 @@
 //! The registry: the features of a server and their registration.
 
-mod access;
+mod access_options;
 mod app;
 mod category;
 mod completers;
 mod completion;
+mod descriptor_members;
 mod duplicate;
+mod feature_scopes;
 mod hook;
 mod list;
 mod listed_tools;
-mod members;
 mod mount;
 mod prompt;
 mod readers;
 mod register_error;
 mod request_handler;
 mod resource;
-mod scopes;
 mod skill;
 mod snapshot;
 mod tool;
 
-pub use access::AccessOptions;
+pub use access_options::AccessOptions;
 pub use category::Category;
 pub use completion::{CompletionDefinition, CompletionTarget};
 pub use duplicate::OnDuplicate;
@@ -33,7 +33,7 @@ pub use resource::{ResourceDefinition, ResourceOptions, ResourceTemplateDefiniti
 pub use skill::{SkillDefinition, SkillFile, SkillOptions};
 pub use tool::{TaskSupport, ToolDefinition, ToolOptions};
 
-pub(super) use access::access_setters;
+pub(super) use access_options::access_setters;
 pub(crate) use category::ListSet;
 pub(super) use hook::{RegisteredMiddleware, RegisteredProvider};
 pub(super) use list::{List, ListCandidate, Listed, ListedPage, list_members};

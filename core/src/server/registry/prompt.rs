@@ -1,10 +1,10 @@
 //! Prompts and their registration.
 
 use super::{
-    access::{AccessOptions, access_setters, visible_setter},
+    access_options::{AccessOptions, access_setters, visible_setter},
     completers::{Completers, complete_setter},
+    descriptor_members::{self, check_members},
     list::{Descriptor, Listed},
-    members::{self, check_members},
     register_error::RegisterError,
 };
 use crate::{
@@ -80,7 +80,7 @@ impl PromptDefinition {
             Some(name) => name.to_owned(),
         };
         let prompt: Prompt =
-            members::read(&descriptor).map_err(|fault| RegisterError(format!("Prompt {name}: {fault}")))?;
+            descriptor_members::read(&descriptor).map_err(|fault| RegisterError(format!("Prompt {name}: {fault}")))?;
         check_members::<Prompt, PromptOptions>("prompt", &name, &descriptor)?;
         let arguments = prompt.arguments.unwrap_or_default();
         for (position, argument) in arguments.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! What can serve the reads of a resource.
 
 use super::{
-    access::AccessOptions,
+    access_options::AccessOptions,
     category::Category,
     list::Listed,
     resource::{RegisteredResource, RegisteredTemplate},

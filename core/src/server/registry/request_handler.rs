@@ -1,7 +1,7 @@
 //! Custom requests: methods of extensions and vendors.
 
 use super::{
-    access::{AccessOptions, access_setters, visible_setter},
+    access_options::{AccessOptions, access_setters, visible_setter},
     register_error::RegisterError,
 };
 use crate::{

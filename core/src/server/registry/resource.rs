@@ -1,11 +1,11 @@
 //! Resources and resource templates, and their registration.
 
 use super::{
-    access::{AccessOptions, access_setters, visible_setter},
+    access_options::{AccessOptions, access_setters, visible_setter},
     app,
     completers::{Completers, complete_setter},
+    descriptor_members::{self, check_members},
     list::{Descriptor, Listed},
-    members::{self, check_members},
     register_error::RegisterError,
 };
 use crate::{
@@ -104,7 +104,7 @@ impl ResourceDefinition {
         let Self { descriptor, options, handler } = self;
         let uri_text = member(&descriptor, "A resource", "uri")?;
         uri::check(&uri_text).map_err(|problem| RegisterError(format!("Resource {uri_text}: uri: {problem}")))?;
-        members::read::<Resource>(&descriptor)
+        descriptor_members::read::<Resource>(&descriptor)
             .map_err(|fault| RegisterError(format!("Resource {uri_text}: {fault}")))?;
         check_members::<Resource, ResourceOptions>("resource", &uri_text, &descriptor)?;
         check_annotated(&descriptor)
@@ -166,7 +166,7 @@ impl ResourceTemplateDefinition {
             RegisterError(format!("Resource template {text}: {what}: {error}"))
         };
         let template = UriTemplate::parse(&text).map_err(|error| wrong("uriTemplate", &error))?;
-        members::read::<ResourceTemplate>(&descriptor)
+        descriptor_members::read::<ResourceTemplate>(&descriptor)
             .map_err(|fault| RegisterError(format!("Resource template {text}: {fault}")))?;
         check_members::<ResourceTemplate, ResourceTemplateOptions>("resource template", &text, &descriptor)?;
         check_annotated(&descriptor).map_err(|error| wrong("annotations", &error))?;

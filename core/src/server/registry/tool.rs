@@ -1,10 +1,10 @@
 //! Tools and their registration.
 
 use super::{
-    access::{AccessOptions, access_setters, visible_setter},
+    access_options::{AccessOptions, access_setters, visible_setter},
     app,
+    descriptor_members::{self, check_members},
     list::{Descriptor, Listed},
-    members::{self, check_members},
     register_error::RegisterError,
 };
 use crate::{
@@ -198,7 +198,8 @@ impl ToolDefinition {
         }
         options.access.check().map_err(|problem| RegisterError(format!("Tool {name}: {problem}")))?;
         // Refuse a descriptor that peers could not parse. A valid one is kept as given.
-        members::read::<Tool>(&descriptor).map_err(|fault| RegisterError(format!("Tool {name}: {fault}")))?;
+        descriptor_members::read::<Tool>(&descriptor)
+            .map_err(|fault| RegisterError(format!("Tool {name}: {fault}")))?;
         check_members::<Tool, ToolOptions>("tool", &name, &descriptor)?;
         let task_support = TaskSupport::of(&descriptor).map_err(|error| wrong("the descriptor", &error))?;
         if options.restart_task && (options.defer_task || task_support == TaskSupport::Forbidden) {

@@ -2,7 +2,7 @@
 
 use super::{
     active_request::ActiveRequest,
-    client_request::{InputCallback, Transmission, raw},
+    requests_to_client::{InputCallback, Transmission, raw},
     tasks::Task,
 };
 use crate::{

@@ -1,8 +1,7 @@
 //! Requests in flight: from the middleware to the handler, and back to the client.
 
 mod active_request;
-mod client_request;
-mod input_required;
+mod input_gathering;
 mod input_task;
 mod mapper;
 mod mirrored;
@@ -11,6 +10,7 @@ mod pending_call;
 mod request_keys;
 mod request_log;
 mod request_state;
+mod requests_to_client;
 mod resumptions;
 mod rounds;
 mod serve;

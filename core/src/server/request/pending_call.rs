@@ -2,9 +2,9 @@
 
 use super::{
     active_request::{ActiveRequest, CallScope, Responder},
-    client_request::raw,
     mapper::ResultMapper,
     request_keys::RequestKeys,
+    requests_to_client::raw,
     time_limit::TimeLimit,
 };
 use crate::{
@@ -19,8 +19,8 @@ use crate::{
             ToolError, Vars, check,
         },
         lifespan::LifespanValue,
-        options::ServerOptions,
         result::project_errors,
+        server_options::ServerOptions,
     },
     sync::Mutex,
     telemetry::{Ambient, OperationStart, RunningOperation},

@@ -2,8 +2,8 @@
 
 mod cache_hints;
 mod completion;
+mod custom_request;
 mod error_projection;
-mod object;
 mod output_schema;
 mod passed;
 mod prompt;
@@ -16,8 +16,8 @@ mod writer;
 pub use cache_hints::{CacheHints, CacheScope};
 
 pub(super) use completion::render_completion;
+pub(super) use custom_request::render_object;
 pub(super) use error_projection::project_errors;
-pub(super) use object::render_object;
 pub(super) use output_schema::CompiledOutputSchema;
 pub(super) use passed::{pass_result, render_remote};
 pub(super) use prompt::render_prompt;

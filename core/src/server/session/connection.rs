@@ -3,10 +3,10 @@
 use super::{
     allowed_resources::AllowedResources,
     batch::BatchReply,
+    change_listeners::ChangeListener,
     client_names::Names,
     client_request_state::ClientRequestState,
     conversation_observers::{LogContext, ObservedMessage, ObservedStream, ObserverState},
-    listeners::ChangeListener,
     name_budget::client_of,
     open_requests::{OpenRequests, Queued, Reply, ServedRequest, StartedCall},
     outbound::OutgoingMessage,

@@ -1,7 +1,7 @@
 //! Mounts of a server in another server of the same process.
 
 use super::{
-    listeners::{ChangeListener, TaskChange},
+    change_listeners::{ChangeListener, TaskChange},
     pending::PendingNotifications,
     server_state::ServerState,
 };

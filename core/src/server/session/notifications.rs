@@ -2,9 +2,9 @@
 //! elicitations, tasks.
 
 use super::{
+    change_listeners::{ChangeListener, TaskChange},
     connection::Connection,
     conversation_observers::LogContext,
-    listeners::{ChangeListener, TaskChange},
     outbound::OutgoingMessage,
     pending::PendingNotifications,
     shared_state::SessionChange,

@@ -1,14 +1,17 @@
 //! The state of a server, shared by its conversations and requests.
 
-use super::{capabilities::capabilities, listeners::Listeners, name_budget::NameBudget, pending::PendingNotifications};
+use super::{
+    change_listeners::Listeners, declared_capabilities::capabilities, name_budget::NameBudget,
+    pending::PendingNotifications,
+};
 use crate::{
     protocol::{Revision, method::Method},
     runtime::Runtime,
     server::{
-        options::ServerOptions,
         registry::{Addition, Category, Change, RegisterError, Snapshot},
         result::ResultWriter,
         server_hooks::ServerHooks,
+        server_options::ServerOptions,
     },
     store::{StoreError, StoreGuard},
     sync::Mutex,

@@ -3,7 +3,7 @@
 
 use super::{
     HandlerArguments, HandlerOf, IntoResult,
-    schema::arguments_schema,
+    derived_schema::arguments_schema,
     serve_async::{serve, serve_with},
 };
 use crate::{

@@ -1,6 +1,6 @@
 //! Handler arguments, each extracted from the call.
 
-use super::schema::root_schema;
+use super::derived_schema::root_schema;
 use crate::{
     protocol::{RawJson, located::LocatedError, model::CompleteParams},
     server::{Context, ToolError},

@@ -1,7 +1,7 @@
 //! Elicitation forms from Rust types: a flat object of strings, numbers, booleans and choices
 //! (ELI-08, ELI-09).
 
-use super::schema::root_schema;
+use super::derived_schema::root_schema;
 use crate::protocol::{input::form_schema, model::FormSchema};
 use schemars::JsonSchema;
 

@@ -8,7 +8,7 @@ pub use skill_files::SkillFile;
 pub(super) use skill_files::StoredFile;
 
 use super::{
-    access::AccessOptions,
+    access_options::AccessOptions,
     list::{Descriptor, Listed},
     register_error::RegisterError,
     resource::{RegisteredResource, ResourceDefinition},

@@ -3,8 +3,8 @@
 
 use super::{
     record::TaskRecord,
+    server_task::{Sender, Task},
     stored::{LOOK, RENEWAL, StoredTasks, TaskMessage},
-    task::{Sender, Task},
 };
 use crate::{
     engine::{RequestTimeout, later},

@@ -6,18 +6,18 @@ mod named_task;
 mod record;
 mod recording;
 mod restart;
+mod server_task;
 mod stored;
 #[cfg(all(test, feature = "tokio"))]
 pub(in crate::server::request) mod stored_tests;
-mod task;
 mod task_creation;
 mod task_table;
 mod task_view;
 
 pub(in crate::server) use named_task::NamedTask;
+pub(in crate::server) use server_task::{Task, TaskOwner};
 pub(in crate::server) use stored::StoredTasks;
 pub(in crate::server::request) use stored::digest;
-pub(in crate::server) use task::{Task, TaskOwner};
 pub(in crate::server) use task_creation::{Mode, mode, visible_tasks};
 pub(in crate::server) use task_table::Tasks;
 

@@ -3,8 +3,8 @@
 use super::{
     fetches::Fetch,
     record::TaskRecord,
+    server_task::{Task, TaskOwner},
     stored::{StoredTasks, TAKEN_WITHIN},
-    task::{Task, TaskOwner},
     task_view::TaskView,
 };
 use crate::{

@@ -1,8 +1,8 @@
 //! Stored tasks.
 
 use super::{
+    server_task::{Task, TaskFacts, TaskOwner},
     stored::digest,
-    task::{Task, TaskFacts, TaskOwner},
     task_view::TaskView,
 };
 use crate::{

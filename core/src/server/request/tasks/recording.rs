@@ -2,8 +2,8 @@
 
 use super::{
     record::TaskRecord,
+    server_task::Task,
     stored::{StoredTasks, key},
-    task::Task,
 };
 use crate::{engine::later, server::request::stored_record::StoredRecord, store::StoreError};
 use std::{

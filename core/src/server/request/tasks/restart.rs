@@ -2,8 +2,8 @@
 
 use super::{
     record::TaskRecord,
+    server_task::Task,
     stored::{StoredTasks, key},
-    task::Task,
 };
 use crate::{
     engine::{LegacyTerms, later},

@@ -5,7 +5,7 @@ use super::{
     record::TaskRecord,
     recording::TaskRecording,
     restart::{self, TaskRequest},
-    task::{Task, TaskOwner},
+    server_task::{Task, TaskOwner},
     task_table::Tasks,
     task_view::TaskView,
 };
@@ -14,7 +14,7 @@ use crate::{
     protocol::RpcError,
     race, random,
     runtime::{BoxedTask, Runtime},
-    server::{handlers::Answer, options::ServerOptions, session::ConversationOpener},
+    server::{handlers::Answer, server_options::ServerOptions, session::ConversationOpener},
     store::{FollowedLog, LogEntry, Store, StoreError, StoreGuard},
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};

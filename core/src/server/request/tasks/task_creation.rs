@@ -2,7 +2,7 @@
 
 use super::{
     restart::TaskRequest,
-    task::{Task, TaskFacts, TaskOwner},
+    server_task::{Task, TaskFacts, TaskOwner},
     task_table::Tasks,
 };
 use crate::{

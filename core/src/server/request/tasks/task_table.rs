@@ -1,14 +1,14 @@
 //! The tasks of a server, by id.
 
 use super::{
-    task::{Task, TaskOwner},
+    server_task::{Task, TaskOwner},
     task_view::TaskView,
 };
 use crate::{
     counts::{CountLimits, Counts},
     holder::Holder,
     protocol::{RawJson, RpcError},
-    server::options::ServerOptions,
+    server::server_options::ServerOptions,
     sync::Mutex,
 };
 use std::{

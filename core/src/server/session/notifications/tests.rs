@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 #[cfg(feature = "client")]
 use {
     super::super::{
-        listeners::{ChangeListener, TaskChange},
+        change_listeners::{ChangeListener, TaskChange},
         pending::PendingNotifications,
     },
     crate::{Client, ClientOptions, RevisionChoice, server::Next},

@@ -1,6 +1,6 @@
 //! Return values of handlers. The mapping is the same in every language.
 
-use super::schema::OutputSchema;
+use super::derived_schema::OutputSchema;
 use crate::{
     protocol::{
         RawJson,

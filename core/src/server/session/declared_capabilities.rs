@@ -3,8 +3,8 @@
 use crate::{
     protocol::{Era, Revision, RevisionFeature, extension, project},
     server::{
-        options::ServerOptions,
         registry::{ListSet, Snapshot},
+        server_options::ServerOptions,
     },
 };
 use serde_json::{Value, json};
