@@ -27,7 +27,7 @@ pub use crate::transport::{
         fed_body::{BodyFeed, FedBody},
         mounted_listener::{Exchange, MountedListener},
     },
-    memory::MemoryConnector,
+    in_process::MemoryConnector,
     signals::EndingSignals,
     stdio::{ReadHandoff, hold_stdio},
 };

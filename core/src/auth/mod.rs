@@ -3,7 +3,7 @@
 //!
 //! Nothing here does I/O or reads the clock: the time is an argument, documents are fetched through
 //! [`Fetch`], and a [`TokenVerifier`] may complete later, from any thread. The HTTP server uses it
-//! in `transport/http_server/authorization.rs`.
+//! in `transport/http_server/access_control.rs`.
 //!
 //! Sources: the specification's authorization pages; RFC 6750 (bearer tokens), RFC 9728 (metadata
 //! of protected resources), RFC 9068 (JWT access tokens), RFC 8707 (resource indicators), RFC 9449

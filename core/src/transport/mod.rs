@@ -14,8 +14,6 @@ mod channel;
 mod child;
 #[cfg(feature = "child-process")]
 pub(crate) mod child_link;
-#[cfg(feature = "client")]
-mod client_group;
 #[cfg(any(feature = "client", feature = "stdio", feature = "http-server"))]
 pub(crate) mod closing;
 #[cfg(feature = "client")]
@@ -26,18 +24,20 @@ mod entry_points;
 mod environment_certificates;
 #[cfg(any(feature = "stdio", feature = "http-server"))]
 mod foreground;
+#[cfg(feature = "client")]
+mod group_targets;
 #[cfg(feature = "http-client")]
 mod http_client;
 #[cfg(feature = "auth")]
 mod http_fetch;
 #[cfg(feature = "http-server")]
 pub(crate) mod http_server;
+#[cfg(all(feature = "server", feature = "client"))]
+pub(crate) mod in_process;
 #[cfg(feature = "http-server")]
 mod listen_address;
 #[cfg(any(feature = "stdio", feature = "http-server"))]
 mod listener;
-#[cfg(all(feature = "server", feature = "client"))]
-pub(crate) mod memory;
 #[cfg(all(feature = "auth", feature = "http-client"))]
 mod oauth;
 mod private_file;
@@ -85,4 +85,4 @@ pub use tokio_runtime::TokioRuntime;
 #[cfg(feature = "child-process")]
 pub(crate) use child_link::ChildConnector;
 #[cfg(all(feature = "server", feature = "client"))]
-pub(crate) use memory::MemoryConnector;
+pub(crate) use in_process::MemoryConnector;

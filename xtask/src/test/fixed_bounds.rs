@@ -48,7 +48,7 @@ const ROWS: [(&str, &[Constant]); 37] = [
     ("calls in a batch", &[]),
     ("an access token", &[("core/src/auth/presented.rs", "MAX_TOKEN")]),
     ("tokens waiting for a verifier", &[("pending_tokens.rs", "MAX")]),
-    ("a verifier", &[("authorization.rs", "DEADLINE")]),
+    ("a verifier", &[("access_control.rs", "DEADLINE")]),
     (
         "the keys of an issuer",
         &[
@@ -61,9 +61,9 @@ const ROWS: [(&str, &[Constant]); 37] = [
         "logins for scopes that the last one did not bring",
         &[("core/src/auth/client/credential_session.rs", "IN_VAIN_FOR")],
     ),
-    ("a stream whose token does not expire", &[("authorization.rs", "LONGEST_STREAM")]),
+    ("a stream whose token does not expire", &[("access_control.rs", "LONGEST_STREAM")]),
     ("a session never used since it was opened", &[("core/proto/src/http/sessions.rs", "UNUSED")]),
-    ("notifications queued for the reader of a stream", &[("queue.rs", "MAX_BYTES")]),
+    ("notifications queued for the reader of a stream", &[("stream_queue.rs", "MAX_BYTES")]),
     ("everything queued for the reader of a stream", &[("core/src/transport/queued.rs", "MAX_QUEUED")]),
     ("names that a session or stream subscribes to", &[(NAMES, "MAX"), (NAMES, "MAX_BYTES")]),
     ("a sealed `requestState`", &[("core/src/server/request/request_state.rs", "MAX_SEALED")]),

@@ -1,5 +1,5 @@
 //! Host-driven reads: the host reads a pipe itself while messages arrive one at a time
-//! (`transport/stdio/handoff.rs` of the core).
+//! (`transport/stdio/read_handoff.rs` of the core).
 
 use crate::{Event, EventKind, Lane, events::queue::EventQueue};
 use std::{

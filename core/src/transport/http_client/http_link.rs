@@ -6,7 +6,7 @@ use super::{
     heads,
     http_failure::HttpTarget,
     http_sse::{HttpSse, SseExpectation, turn},
-    renewal::OpeningMessages,
+    session_renewal::OpeningMessages,
 };
 use crate::sync::Mutex;
 use crate::{

@@ -11,7 +11,7 @@ mod http_link;
 mod http_sse;
 mod post;
 mod redirects;
-mod renewal;
+mod session_renewal;
 mod stream_pauses;
 mod tls;
 

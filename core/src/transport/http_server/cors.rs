@@ -1,6 +1,6 @@
 //! CORS headers for web pages that the guard has allowed.
 
-use super::body::HttpBody;
+use super::response_body::HttpBody;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 
 const EXPOSED: HeaderValue = HeaderValue::from_static("Mcp-Session-Id, Retry-After, WWW-Authenticate, DPoP-Nonce");

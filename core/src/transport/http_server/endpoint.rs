@@ -1,14 +1,14 @@
 //! The Streamable HTTP endpoint: passes requests to conversations, and returns responses.
 
 use super::{
-    authorization::Caller,
-    body::{Events, HttpBody},
+    access_control::Caller,
     endpoint_state::EndpointState,
     gate::Permit,
     history::History,
     post_body::{self, busy},
     rate,
     reply::{self, empty, method_not_allowed},
+    response_body::{Events, HttpBody},
     response_stream::{self, Stream, StreamKind, StreamReader},
     session_table::{HttpSession, SessionTable},
     workers::{SharedSession, StreamPosition},

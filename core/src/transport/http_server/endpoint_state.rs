@@ -2,15 +2,15 @@
 
 use super::{
     super::closing::Closing,
+    access_control::{AccessControl, Caller},
     access_log::RefusalLog,
-    authorization::{AccessControl, Caller},
+    body_readers::BodyReaders,
     forwarded::{TrustedProxy, client_of},
     gate::Gate,
     health::Readiness,
     history::ReplayBudget,
     large_messages::LargeMessages,
     rate::RateLimit,
-    readers::BodyReaders,
     session_table::SessionTable,
     workers::Workers,
 };

@@ -1,7 +1,7 @@
 //! Health probes of orchestrators and load balancers. Anyone can send them, so responses contain
 //! only a status, and the store is checked at most a few times per second.
 
-use super::{body::HttpBody, reply, workers::Workers};
+use super::{reply, response_body::HttpBody, workers::Workers};
 use crate::{
     http::routes::HealthProbe,
     runtime::Runtime,

@@ -3,11 +3,11 @@
 //! with its stream.
 
 use super::{
-    authorization::Caller,
-    body::{Events, HttpBody},
+    access_control::Caller,
     endpoint::{check_accepts_events, check_type},
     endpoint_state::EndpointState,
     reply::{self, empty, not_allowed},
+    response_body::{Events, HttpBody},
     response_stream::{Stream, StreamKind},
     session_table::{HttpSession, SessionEnd},
 };

@@ -1,12 +1,12 @@
 //! Streamable HTTP on hyper: every revision on one endpoint, plus HTTP+SSE.
 
-mod access_log;
 #[cfg(feature = "auth")]
-mod authorization;
+mod access_control;
 #[cfg(not(feature = "auth"))]
-#[path = "no_authorization.rs"]
-mod authorization;
-mod body;
+#[path = "no_access_control.rs"]
+mod access_control;
+mod access_log;
+mod body_readers;
 mod connection_limits;
 mod cors;
 mod endpoint;
@@ -24,25 +24,25 @@ pub(crate) mod mounted_listener;
 #[cfg(feature = "auth")]
 mod pending_tokens;
 mod post_body;
-mod queue;
 mod rate;
-mod readers;
 mod reply;
+mod response_body;
 mod response_stream;
 mod service;
 mod session_table;
 #[cfg(feature = "auth")]
 mod shared_proofs;
 mod socket;
+mod stream_queue;
 #[cfg(not(feature = "auth"))]
 mod uninhabited;
 mod unread;
 mod workers;
 mod write_deadline;
 
-pub use body::HttpBody;
 pub use forwarded::{InvalidProxy, TrustedProxy};
 pub use http_options::HttpOptions;
+pub use response_body::HttpBody;
 pub use service::HttpService;
 
 pub(crate) use http_listener::HttpListener;

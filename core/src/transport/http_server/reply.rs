@@ -1,7 +1,7 @@
 //! HTTP responses: status, headers and body.
 
 use super::{
-    body::{Events, HttpBody},
+    response_body::{Events, HttpBody},
     response_stream::{StreamItem, StreamOpening, StreamReader},
 };
 use crate::{

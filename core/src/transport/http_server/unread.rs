@@ -4,7 +4,7 @@
 //! The size of a response is unknown before its handler has run. So each pending request counts as
 //! a response of typical size for its connection, until it is answered or has run for a while.
 
-use super::{body::HttpBody, connection_limits::Active};
+use super::{connection_limits::Active, response_body::HttpBody};
 use crate::sync::Mutex;
 use bytes::Bytes;
 use http::Response;

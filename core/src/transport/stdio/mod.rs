@@ -4,29 +4,29 @@
 mod busy_poll;
 #[cfg(feature = "stdio")]
 mod direct;
-mod handoff;
 #[cfg(unix)]
 mod large_pipe;
 mod line_reader;
 mod lines;
+#[cfg(feature = "stdio")]
+mod pipe_writer;
+mod read_handoff;
 #[cfg(feature = "stdio")]
 mod runtime_reads;
 #[cfg(feature = "stdio")]
 mod standard_streams;
 #[cfg(feature = "stdio")]
 mod stdio_server;
-#[cfg(feature = "stdio")]
-mod writer;
 
-pub use handoff::ReadHandoff;
+pub use read_handoff::ReadHandoff;
 
 pub(super) use busy_poll::RoundTripTracker;
-#[cfg(unix)]
-pub(super) use handoff::read_to_end;
 #[cfg(unix)]
 pub(super) use line_reader::LineReader;
 #[cfg(feature = "child-process")]
 pub(super) use lines::{Line, LineCutter};
+#[cfg(unix)]
+pub(super) use read_handoff::read_to_end;
 #[cfg(feature = "stdio")]
 pub use standard_streams::hold_stdio;
 #[cfg(feature = "stdio")]

@@ -1,10 +1,10 @@
 //! Reads a pipe on the runtime. If a server runs on a runtime with one thread, the runtime is the
-//! host that reads while messages arrive one by one (`handoff.rs`).
+//! host that reads while messages arrive one by one (`read_handoff.rs`).
 //!
 //! With more threads, a handler that blocks one of them would delay the reading even though another
 //! one is idle: tokio does not wake it for work that the blocked thread has left behind.
 
-use super::{busy_poll::RoundTripTracker, handoff::ReadHandoff};
+use super::{busy_poll::RoundTripTracker, read_handoff::ReadHandoff};
 use std::sync::Arc;
 #[cfg(unix)]
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -58,7 +58,7 @@ pub(super) fn handoff_to_runtime(_: &Arc<RoundTripTracker>) -> Option<Arc<ReadHa
 
 #[cfg(all(test, unix))]
 mod tests {
-    use super::{super::handoff::read_to_end, super::line_reader::LineReader, *};
+    use super::{super::line_reader::LineReader, super::read_handoff::read_to_end, *};
     use std::{
         fs::File,
         io::Write,

@@ -1,5 +1,5 @@
 //! A server on a pipe: one thread reads and serves lines, another writes responses. Sometimes the
-//! host reads instead of the thread (`handoff.rs`).
+//! host reads instead of the thread (`read_handoff.rs`).
 //!
 //! A blocking read on a thread is the shortest path from a pipe to a handler. Unlike a task, it
 //! works the same way for pipes, files and terminals on every system.
@@ -7,11 +7,11 @@
 use super::{
     busy_poll::RoundTripTracker,
     direct::Direct,
-    handoff::{ReadHandoff, read_to_end},
     line_reader::LineReader,
     lines::Line,
+    pipe_writer::PipeWriter,
+    read_handoff::{ReadHandoff, read_to_end},
     runtime_reads::handoff_to_runtime,
-    writer::PipeWriter,
 };
 use crate::transport::{
     blocked::{CUT_TIMEOUT, exit_if_blocked},

@@ -44,7 +44,7 @@ const CLUSTERS: &[Cluster] = &[
             "transport::http_client::authorized",
             "transport::http_client::http_link",
             "transport::http_client::http_sse",
-            "transport::http_client::renewal",
+            "transport::http_client::session_renewal",
         ],
         "a link, the credentials of its requests, its stream of HTTP+SSE and the renewal of its session",
     ),

@@ -1,7 +1,7 @@
 //! Lets several processes serve one server behind a load balancer without sticky sessions, through
 //! a store.
 //!
-//! Any process can continue any session, because its record is in the store (`sessions.rs`). All
+//! Any process can continue any session, because its record is in the store (`session_records.rs`). All
 //! processes read one log of changes (`worker_notification.rs`). The stream of messages unrelated
 //! to a request is read from that log and from a log per session (`unrelated.rs`), so that any
 //! process can resume it after its last event, and no session evicts the events of others. A
@@ -11,15 +11,15 @@ mod outbox;
 mod process;
 mod recent_notifications;
 mod routing;
-mod sessions;
+mod session_records;
 mod store_keys;
 mod stream_log;
 mod stream_position;
-mod streams;
+mod stream_resumption;
 mod unrelated;
 mod worker_notification;
 
 pub(super) use process::{ServedSessions, Workers};
-pub(super) use sessions::SharedSession;
+pub(super) use session_records::SharedSession;
 pub(super) use stream_log::StreamLog;
 pub(super) use stream_position::StreamPosition;

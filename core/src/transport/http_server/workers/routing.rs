@@ -1,6 +1,6 @@
 //! Routes clients' messages to the process that serves the request they concern.
 
-use super::{process::Workers, sessions::SharedSession, store_keys, worker_notification::NotificationContent};
+use super::{process::Workers, session_records::SharedSession, store_keys, worker_notification::NotificationContent};
 use crate::{
     protocol::{
         RequestId,

@@ -4,7 +4,7 @@
 use super::{
     outbox::{OutboxEntry, Watcher},
     process::{BATCH, PAUSE, Workers},
-    sessions::SharedSession,
+    session_records::SharedSession,
     store_keys,
     stream_position::StreamPosition,
     worker_notification::{NotificationContent, WorkerNotification},

@@ -3,11 +3,11 @@
 
 use super::{
     access_log::RefusalLog,
-    body::HttpBody,
     forwarded::{TrustedProxy, address_of_client},
     http_options::HttpOptions,
     pending_tokens::PendingTokens,
     reply,
+    response_body::HttpBody,
     shared_proofs::SharedProofs,
 };
 use crate::{

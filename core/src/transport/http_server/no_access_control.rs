@@ -1,6 +1,6 @@
-//! Replaces `authorization.rs` if the feature `auth` is off: every caller is unknown and admitted.
+//! Replaces `access_control.rs` if the feature `auth` is off: every caller is unknown and admitted.
 
-use super::{body::HttpBody, http_options::HttpOptions};
+use super::{http_options::HttpOptions, response_body::HttpBody};
 use crate::{
     http::rejection::Rejection,
     protocol::envelope::Frame,

@@ -2,7 +2,7 @@
 
 use super::{
     process::{BATCH, PAUSE, Workers},
-    sessions::SharedSession,
+    session_records::SharedSession,
     store_keys,
     stream_log::{SOON, StreamEntry, server_of},
     worker_notification::NotificationContent,
