@@ -1,7 +1,7 @@
 //! A server of a proxied group. It is connected on demand, and there is a `Remote` for each of its
 //! connections.
 
-use super::{outcomes::rpc_error, remote::Remote, watching::MountPoint};
+use super::{forwarded_requests::rpc_error, remote::Remote, watching::MountPoint};
 use crate::{
     client::{Client, ClientGroup, GroupMember},
     protocol::{RawJson, RpcError, method::Method},

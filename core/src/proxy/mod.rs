@@ -3,8 +3,8 @@
 mod asking;
 mod caller_connections;
 mod callers;
+mod forwarded_requests;
 mod group_server;
-mod outcomes;
 mod parked;
 mod proxied_group;
 mod remote;

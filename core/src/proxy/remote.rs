@@ -4,7 +4,7 @@ use super::{
     asking::ProxiedCall,
     caller_connections::CallerConnections,
     callers::{self, Caller},
-    outcomes::{ListedTasks, outcome_of, passed_params, rpc_error, state_of_server, with_own_tasks},
+    forwarded_requests::{ListedTasks, outcome_of, passed_params, rpc_error, state_of_server, with_own_tasks},
     parked::ParkedCalls,
     shares::Shares,
     watching::{MountPoint, Watching},

@@ -152,7 +152,7 @@ impl Watching {
         Box::pin(async move {
             let subscription = match client.subscribe_to(uri.as_str().into(), true).await {
                 Ok(subscription) => Arc::new(subscription),
-                Err(error) => return Ok(Err(super::outcomes::rpc_error(&error))),
+                Err(error) => return Ok(Err(super::forwarded_requests::rpc_error(&error))),
             };
             let watched = WatchedResource { subscription: Arc::clone(&subscription), _share: share };
             let before = self.resources.lock().insert(uri.clone(), watched);

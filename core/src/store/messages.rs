@@ -1,6 +1,6 @@
 //! Messages between workers, in logs of a store.
 
-use super::{LogEntry, Store, StoreError, StoreErrorKind, StoreGuard, guard::PAUSES};
+use super::{LogEntry, Store, StoreError, StoreErrorKind, StoreGuard, circuit_breaker::PAUSES};
 use crate::{engine::later, random};
 use std::{sync::Weak, time::Duration};
 

@@ -4,19 +4,18 @@
 //! custom store takes about a page of code. [`StoreGuard`] adds deadlines to any store and fails
 //! fast while it is unavailable.
 
+mod circuit_breaker;
 pub(crate) mod contract;
-mod error;
-mod guard;
 mod memory;
 #[cfg(feature = "server")]
 mod messages;
 mod operations;
 mod store_choice;
+mod store_error;
 mod url;
-mod waiting;
+mod waiting_reads;
 
-pub use error::{StoreError, StoreErrorKind};
-pub use guard::StoreGuard;
+pub use circuit_breaker::StoreGuard;
 pub use memory::ProcessStore;
 #[cfg(feature = "server")]
 pub(crate) use messages::FollowedLog;
@@ -25,7 +24,8 @@ pub(crate) use operations::MAX_READ;
 pub use operations::{LogEntry, Store, StoreTask};
 pub(crate) use store_choice::ChosenStore;
 pub use store_choice::StoreChoice;
+pub use store_error::{StoreError, StoreErrorKind};
 #[cfg(not(all(feature = "store-sqlite", feature = "store-redis")))]
 pub(crate) use url::missing;
 pub(crate) use url::{StoreUrl, redacted};
-pub(crate) use waiting::Waiting;
+pub(crate) use waiting_reads::Waiting;

@@ -13,8 +13,8 @@ mod load;
 mod metric_names;
 #[cfg(feature = "opentelemetry")]
 mod opentelemetry;
-mod operation;
 mod operation_end;
+mod operation_start;
 mod receiver;
 mod receiver_choice;
 mod running;
@@ -24,8 +24,8 @@ pub use load::{LoadMeasurement, ServerLoad, ServerLoads};
 pub use metric_names::{DURATION_BOUNDARIES, SCOPE};
 #[cfg(feature = "opentelemetry")]
 pub use opentelemetry::OpenTelemetry;
-pub use operation::{DurationMetric, OperationKind, OperationStart};
 pub use operation_end::{ObservedRequest, ObservedSession, OperationEnd};
+pub use operation_start::{DurationMetric, OperationKind, OperationStart};
 pub use receiver::{OpenOperation, Telemetry};
 #[doc(hidden)]
 pub use running::RunningOperation;
@@ -33,5 +33,5 @@ pub use running::RunningOperation;
 pub(crate) use ambient::Ambient;
 #[cfg(feature = "server")]
 pub(crate) use load::LoadShare;
-pub(crate) use operation::NetworkFacts;
+pub(crate) use operation_start::NetworkFacts;
 pub(crate) use receiver_choice::or_of_program;

@@ -2,7 +2,7 @@
 
 use super::{
     attributes::{Attribute, key},
-    operation::{NetworkFacts, OperationKind, request_id},
+    operation_start::{NetworkFacts, OperationKind, request_id},
 };
 #[cfg(feature = "client")]
 use crate::protocol::TracedRequest;
