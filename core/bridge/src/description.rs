@@ -2,7 +2,7 @@
 
 use crate::{
     BridgeError, ErrorKind, PortState,
-    config::without_nulls,
+    host_json::without_nulls,
     state::tables::{self, HandleKind},
 };
 use http::{HeaderMap, HeaderName, header};

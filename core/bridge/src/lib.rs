@@ -6,17 +6,17 @@
 #![allow(clippy::disallowed_types)]
 
 mod calls;
-mod config;
 mod description;
 mod error;
 mod events;
 mod host;
+mod host_json;
 mod http;
 pub mod message;
 #[cfg(all(test, feature = "loom"))]
 mod models;
 mod open;
-mod option_names;
+mod option_translation;
 mod port;
 mod process;
 mod register;
@@ -25,16 +25,16 @@ mod state;
 pub mod surface;
 mod telemetry;
 
-pub use config::Given;
 pub use error::{BridgeError, ErrorKind};
 pub use events::{
     Bell, Event, EventKind, Lane, Shape,
     body::{Body, LogRecord, ResponseHead},
     slot::Fetched,
 };
-pub use option_names::OptionNames;
+pub use host_json::Given;
+pub use option_translation::OptionNames;
 pub use port::Port;
-pub use process::{log::log_error, stderr::write_stderr};
+pub use process::{log_forwarding::log_error, stderr_writer::write_stderr};
 pub use trunkline::protocol::input::form_schema;
 pub use trunkline::protocol::known_names::nearest;
 pub use trunkline::protocol::schema::{Alternatives, Schema};

@@ -4,7 +4,7 @@
 //! Each message is declared once, with its JSON members and its documentation. Unknown members are
 //! errors, so that a misspelled member is never silently ignored.
 
-use crate::{BridgeError, Given, Lane, config};
+use crate::{BridgeError, Given, Lane, host_json};
 use indexmap::IndexMap;
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::{Map, Value};
@@ -139,7 +139,7 @@ pub struct Time(pub Duration);
 impl Time {
     /// Creates a duration from milliseconds, within the bound.
     pub fn from_millis(milliseconds: u64) -> Self {
-        Self(config::millis(Some(milliseconds), Duration::ZERO))
+        Self(host_json::millis(Some(milliseconds), Duration::ZERO))
     }
 }
 

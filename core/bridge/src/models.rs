@@ -10,7 +10,7 @@ use crate::{
         slot::ReplySlot,
     },
     http::credit::Credit,
-    process::sync::{Condvar, Mutex},
+    process::sync_primitives::{Condvar, Mutex},
 };
 use loom::{future::block_on, thread};
 use std::{

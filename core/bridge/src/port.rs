@@ -3,16 +3,16 @@
 use crate::{
     Bell, BridgeError, Event, Fetched, Given, Lane, OptionNames, PortState, Shape,
     calls::{self, HostAnswer},
-    config::{self, millis},
     description,
     events::slot::ReplySlot,
+    host_json::{self, millis},
     http::exchanges,
     message::{Fail, HttpHead, Notification, Registration, Request},
-    open::{self, closing, listeners, ports},
-    option_names::translated,
-    process::{log, log_scope::LogScope},
+    open::{self, listeners, ports, shutdown},
+    option_translation::translated,
+    process::{log_forwarding, log_scope::LogScope},
     register,
-    requests::{self, notifications},
+    requests::{self, one_way_messages},
     state::{entries::OpenState, tables::HandleKind},
     telemetry::observed,
 };
@@ -38,7 +38,7 @@ impl Drop for Owner {
             self.0.queue.mute();
             // If the host has already closed it, that deadline applies.
             if !self.0.is_closing() {
-                closing::close_port(&self.0, Duration::ZERO);
+                shutdown::close_port(&self.0, Duration::ZERO);
             }
         }
     }
@@ -64,7 +64,7 @@ impl Port {
     fn make(bell: Box<dyn Bell>, bell_for_threads: Option<Box<dyn Bell>>) -> Self {
         let state = PortState::new(bell, bell_for_threads);
         ports::enter(&state);
-        log::attach(Arc::downgrade(&state.queue));
+        log_forwarding::attach(Arc::downgrade(&state.queue));
         Self { owner: Arc::new(Owner(state)), names: OptionNames::Json }
     }
 
@@ -150,9 +150,9 @@ impl Port {
         let state = self.state()?;
         let deadline = millis(Some(deadline_ms), Duration::ZERO);
         if handle == 0 {
-            closing::close_port(state, deadline);
+            shutdown::close_port(state, deadline);
         } else {
-            closing::close_one(state, handle, deadline);
+            shutdown::close_one(state, handle, deadline);
         }
         Ok(())
     }
@@ -171,7 +171,7 @@ impl Port {
     pub fn request(&self, handle: u64, json: &[u8]) -> Result<u64, BridgeError> {
         // Allowed while the port is closing: calls in flight run until the deadline and may send
         // requests.
-        self.run(|state| requests::request(state, handle, config::read("request", json)?))
+        self.run(|state| requests::request(state, handle, host_json::read("request", json)?))
     }
 
     /// Like [`Port::request`], with a typed message.
@@ -188,7 +188,7 @@ impl Port {
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`]. A call that is already completed is not an error.
     pub fn notify(&self, target: u64, json: &[u8]) -> Result<(), BridgeError> {
-        self.run(|state| notifications::notify(state, target, Notification::read(target, json)?))
+        self.run(|state| one_way_messages::notify(state, target, Notification::read(target, json)?))
     }
 
     /// Like [`Port::notify`], with a typed message.
@@ -196,7 +196,7 @@ impl Port {
     /// # Errors
     /// As for [`Port::notify`].
     pub fn notify_message(&self, target: u64, given: Notification) -> Result<(), BridgeError> {
-        self.run(|state| notifications::notify(state, target, given))
+        self.run(|state| one_way_messages::notify(state, target, given))
     }
 
     /// Cancels a request or an exchange. Does nothing if it has already completed.
@@ -228,7 +228,7 @@ impl Port {
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] if the JSON is not a failure. The call stays open.
     pub fn fail(&self, ticket: u64, json: &[u8]) -> Result<bool, BridgeError> {
-        self.run(|state| calls::answer(state, ticket, HostAnswer::Failure(config::read("fail", json)?)))
+        self.run(|state| calls::answer(state, ticket, HostAnswer::Failure(host_json::read("fail", json)?)))
     }
 
     /// Like [`Port::fail`], with a typed message.
@@ -247,7 +247,7 @@ impl Port {
     /// [`crate::ErrorKind::InvalidArgument`] if the JSON is not the head of a request;
     /// [`crate::ErrorKind::Closed`] if there is no such listener.
     pub fn http_request(&self, listener: u64, head: &[u8], end: bool) -> Result<u64, BridgeError> {
-        self.begin(|state| exchanges::request(state, listener, &config::read("http_request", head)?, end))
+        self.begin(|state| exchanges::request(state, listener, &host_json::read("http_request", head)?, end))
     }
 
     /// Like [`Port::http_request`], with a typed message.
@@ -358,7 +358,7 @@ impl Port {
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] if the JSON is not a request.
     pub fn telemetry(&self, target: u64, request: &[u8]) -> Result<Option<Vec<u8>>, BridgeError> {
-        let request = if request.is_empty() { None } else { Some(config::read("telemetry", request)?) };
+        let request = if request.is_empty() { None } else { Some(host_json::read("telemetry", request)?) };
         self.telemetry_message(target, request.as_ref())
     }
 

@@ -3,8 +3,8 @@
 use crate::{
     BridgeError, Lane, PortState,
     calls::handlers::HostHandler,
-    config,
-    host::{lifespan, store::HostedStore},
+    host::{custom_store::HostedStore, lifespan},
+    host_json,
     message::{EXPLAIN, RegisterProxy, RegisterServer, RegisterTool, Registration, SharedConnection},
     open::ports,
     requests::skills,
@@ -200,7 +200,7 @@ fn add_unlisted(
             server.add_directory(DirectoryDefinition::new(given.uri, given.path).options(given.options))?.id()
         }
         Registration::Provider(given) => {
-            server.add_provider(ProviderDefinition::new(config::category(&given.of)?, handler))?.id()
+            server.add_provider(ProviderDefinition::new(host_json::category(&given.of)?, handler))?.id()
         }
         Registration::Middleware(given) => {
             let entry = MiddlewareDefinition::new(handler);

@@ -3,7 +3,7 @@
 use crate::{
     BridgeError, Shape,
     calls::HostAnswer,
-    config,
+    host_json,
     message::{self, Fail, FailKind},
 };
 use bytes::Bytes;
@@ -55,7 +55,7 @@ fn needs_object() -> BridgeError {
 }
 
 fn input_required(raw: &RawJson) -> Result<Outcome, BridgeError> {
-    let given: message::InputRequired = config::read("complete", raw.as_bytes())?;
+    let given: message::InputRequired = host_json::read("complete", raw.as_bytes())?;
     let mut required = InputRequired::new();
     for (key, message::InputRequest { method, params }) in given.input_requests {
         let request = InputRequest::new(&method, params)

@@ -3,7 +3,7 @@
 use crate::{
     BridgeError, Event, PortState, Shape,
     calls::{HostAnswer, PendingCall, QueuedCall},
-    config,
+    host_json,
     message::{Fail, FailKind},
     state::{entries::HostTarget, table::HandleTable, tables::Tables},
 };
@@ -40,8 +40,8 @@ fn identity(shape: Shape, body: &Bytes) -> Result<Result<Identity, Refusal>, Bri
     if shape == Shape::Text {
         return Err(BridgeError::invalid("complete: a verifier must return an identity, a JSON object"));
     }
-    let members: Option<Map<String, Value>> = config::read("complete: identity", body)?;
-    let read = |members| config::read_value::<Identity>("complete: identity", Value::Object(members));
+    let members: Option<Map<String, Value>> = host_json::read("complete: identity", body)?;
+    let read = |members| host_json::read_value::<Identity>("complete: identity", Value::Object(members));
     let identity = members.map(read).transpose()?;
     if identity.as_ref().is_some_and(|identity| !identity.is_named()) {
         let text = "complete: identity: needs a subject, a client id or a principal";

@@ -1,6 +1,6 @@
 //! Bounds the notifications queued for the host.
 
-use crate::process::sync::{
+use crate::process::sync_primitives::{
     Mutex,
     atomic::{AtomicUsize, Ordering},
 };

@@ -4,7 +4,7 @@ use crate::{
     Bell, Body, Event, EventKind, Lane, LogRecord,
     events::backlog::Backlog,
     message::CLOSE,
-    process::sync::{
+    process::sync_primitives::{
         Condvar, Mutex,
         atomic::{AtomicBool, Ordering},
     },

@@ -2,7 +2,7 @@
 
 use crate::{
     BridgeError,
-    process::sync::{Condvar, Mutex},
+    process::sync_primitives::{Condvar, Mutex},
 };
 use bytes::Bytes;
 use std::time::{Duration, Instant};

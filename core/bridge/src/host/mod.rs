@@ -1,12 +1,12 @@
 //! Functions of the host: handlers for server requests, and implementations of the authorization,
 //! the transport, the store and the lifespan.
 
-pub(crate) mod authorization;
-pub(crate) mod channel;
+pub(crate) mod client_authorization;
+pub(crate) mod custom_store;
+pub(crate) mod custom_transport;
 pub(crate) mod function;
 pub(crate) mod lifespan;
 pub(crate) mod server_requests;
-pub(crate) mod store;
 
 use crate::{BridgeError, message::Handlers};
 use function::has;
@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 
 /// Returns whether a handler belongs to the authorization or the transport of a connection.
 fn is_fixed(name: &str) -> bool {
-    has(authorization::FUNCTIONS, name) || has(channel::FUNCTIONS, name)
+    has(client_authorization::FUNCTIONS, name) || has(custom_transport::FUNCTIONS, name)
 }
 
 /// The names of the functions for the authorization and the transport.

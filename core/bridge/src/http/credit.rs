@@ -1,6 +1,6 @@
 //! Flow control for responses.
 
-use crate::process::sync::Mutex;
+use crate::process::sync_primitives::Mutex;
 use std::{
     future::poll_fn,
     task::{Poll, Waker},

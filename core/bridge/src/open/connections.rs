@@ -3,12 +3,12 @@
 use crate::{
     BridgeError, Event, EventKind, PortState,
     description::server_description,
-    host::{self, authorization, channel, function::Host, server_requests},
+    host::{self, client_authorization, custom_transport, function::Host, server_requests},
     message::{Configured, Group, OpenMessage},
     open::{
-        connection::Connection,
         connectors::connector,
         groups, host_reads,
+        open_connection::Connection,
         read::{Connecting, connecting},
         state::{PendingOpen, become_open, ended, ends_with},
     },
@@ -40,18 +40,18 @@ pub(super) fn open(state: &Arc<PortState>, options: ClientOptions, given: OpenMe
     if is_group {
         groups::check_auth(given.auth.as_ref())?;
     }
-    let auth = authorization::credentials(given.auth, &given.handlers, &host)?;
+    let auth = client_authorization::credentials(given.auth, &given.handlers, &host)?;
     let options = options.with_auth(auth).with_server_defaults(defaults(&transport)?);
     let options = state.telemetry.of_client(options);
     let begun = given.span.map(|span| state.telemetry.begun(span)).transpose()?.flatten();
     if !matches!(transport, Connecting::Channel) {
-        channel::check_unused(&given.handlers)?;
+        custom_transport::check_unused(&given.handlers)?;
     }
     let target = match transport {
         Connecting::Group(Group { servers, .. }) => {
             ConnectionTarget::Group(groups::servers(state, &servers, &options)?)
         }
-        Connecting::Channel => ConnectionTarget::Server(channel::connector(&given.handlers, &host)?),
+        Connecting::Channel => ConnectionTarget::Server(custom_transport::connector(&given.handlers, &host)?),
         transport => ConnectionTarget::Server(connector(state, transport, &options, handoff.clone())?),
     };
     if let ConnectionTarget::Server(connector) = &target

@@ -1,6 +1,6 @@
 //! Access tokens that an endpoint requires.
 
-use crate::{BridgeError, PortState, calls::verifications::HostVerifier, config, register};
+use crate::{BridgeError, PortState, calls::verifications::HostVerifier, host_json, register};
 use serde_json::Value;
 use std::sync::Arc;
 use trunkline::{
@@ -28,7 +28,7 @@ pub(crate) fn authorization(state: &Arc<PortState>, auth: Value) -> Result<Autho
     if !cfg!(all(feature = "auth", feature = "http-server")) {
         return Err(BridgeError::without("auth"));
     }
-    let AuthConfig { verifier, authorization, jwt } = config::read_member("open", "transport.auth", auth)?;
+    let AuthConfig { verifier, authorization, jwt } = host_json::read_member("open", "transport.auth", auth)?;
     let made = match verifier {
         Some(handle) => {
             if let Some(option) = jwt.changed().first() {

@@ -4,7 +4,7 @@ use crate::{
     BridgeError, ErrorKind, PortState,
     message::OpenMessage,
     open::{
-        foreground, host_reads,
+        host_reads, process_exit,
         read::{Endpoint, endpoint},
         state::{PendingOpen, become_open, ended, ends_with, opened},
     },
@@ -111,7 +111,7 @@ async fn listen(
         return listener.close(Duration::ZERO).await;
     }
     if behavior.signals
-        && let Err(error) = foreground::end_by_signals(state, handle)
+        && let Err(error) = process_exit::end_by_signals(state, handle)
     {
         // The host still handles them, so a blocking handler keeps the process alive until it
         // returns.
@@ -120,7 +120,7 @@ async fn listen(
     opening.opened(described);
     listener.served().await;
     if behavior.foreground {
-        tokio::spawn(foreground::exit_if_blocked(Arc::downgrade(state), handle, BLOCKED_TIMEOUT));
+        tokio::spawn(process_exit::exit_if_blocked(Arc::downgrade(state), handle, BLOCKED_TIMEOUT));
     }
     listener.closed().await;
     ended::<Arc<Listener>>(state, handle, None);

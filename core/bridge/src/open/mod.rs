@@ -1,16 +1,16 @@
 //! Listeners and connections, from `open` to their end.
 
-pub(crate) mod closing;
-pub(crate) mod connection;
 pub(crate) mod connections;
 pub(crate) mod connectors;
 pub(crate) mod endpoint_auth;
-pub(crate) mod foreground;
 pub(crate) mod groups;
 pub(crate) mod host_reads;
 pub(crate) mod listeners;
+pub(crate) mod open_connection;
 pub(crate) mod ports;
+pub(crate) mod process_exit;
 pub(crate) mod read;
+pub(crate) mod shutdown;
 pub(crate) mod state;
 
 use crate::{BridgeError, PortState, message::OpenMessage};

@@ -4,7 +4,7 @@
 use crate::{
     BridgeError, ErrorKind, PortState,
     message::SharedConnection,
-    open::connection::Connection,
+    open::open_connection::Connection,
     state::tables::{self, HandleKind},
 };
 use std::sync::{Arc, Weak};

@@ -2,7 +2,7 @@
 
 use crate::{
     BridgeError, PortState,
-    config::read_member,
+    host_json::read_member,
     message::{Configured, Group, Memory, OpenMessage},
     open::endpoint_auth::authorization,
 };

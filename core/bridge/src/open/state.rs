@@ -3,7 +3,7 @@
 
 use crate::{
     BridgeError, ErrorKind, Event, EventKind, Lane, PortState,
-    open::connection::Connection,
+    open::open_connection::Connection,
     requests::replies,
     state::{
         entries::{OpenState, WaitingMessage},

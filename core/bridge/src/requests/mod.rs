@@ -2,9 +2,9 @@
 //! stream.
 
 pub(crate) mod host_reply;
-pub(crate) mod notifications;
+pub(crate) mod one_way_messages;
 pub(crate) mod replies;
-pub(crate) mod sending;
+pub(crate) mod sent_request;
 pub(crate) mod skills;
 pub(crate) mod streams;
 pub(crate) mod task_progress;
@@ -13,9 +13,9 @@ pub(crate) mod to_server;
 
 use crate::{
     BridgeError, ErrorKind, PortState,
-    host::store,
+    host::custom_store,
     message::Request,
-    requests::{replies::finish, sending::no_receiver},
+    requests::{replies::finish, sent_request::no_receiver},
     state::{
         entries::{HostRequest, RunningRequest},
         tables::HandleKind,
@@ -34,7 +34,7 @@ pub(crate) fn request(state: &Arc<PortState>, handle: u64, given: Request) -> Re
         Some(HandleKind::Connection) => to_server::request(state, handle, given),
         Some(HandleKind::Call) => to_client::request(state, handle, given),
         Some(HandleKind::Request) => streams::request(state, handle, &given),
-        Some(HandleKind::Server) => store::check(state, handle, &given),
+        Some(HandleKind::Server) => custom_store::check(state, handle, &given),
         _ => Err(no_receiver()),
     }
 }

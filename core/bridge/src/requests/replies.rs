@@ -4,7 +4,7 @@ use crate::{
     BridgeError, ErrorKind, Event, EventKind, Lane, PortState,
     events::slot::ReplySlot,
     message::Request,
-    requests::sending::note_sent,
+    requests::sent_request::note_sent,
     state::entries::{HostRequest, RunningRequest},
 };
 use bytes::Bytes;

@@ -7,7 +7,7 @@ use crate::{
     requests::{
         host_reply::{HostReply, result_schema},
         replies::{finish, run_task, send_outcome, within, written},
-        sending::sent,
+        sent_request::sent,
         task_progress::TaskProgress,
     },
     state::entries::{HostRequest, OpenStream, StreamSource},

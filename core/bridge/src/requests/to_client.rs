@@ -5,7 +5,7 @@ use crate::{
     message::{NEXT, Request},
     requests::{
         replies::finish,
-        sending::{no_receiver, note_sent, sent, set_cause},
+        sent_request::{no_receiver, note_sent, sent, set_cause},
     },
     state::entries::RunningRequest,
 };

@@ -3,12 +3,12 @@
 use crate::{
     BridgeError, ErrorKind, PortState,
     message::{Request, START_TASK, SUBSCRIBE},
-    open::{connection::Connection, groups},
+    open::{groups, open_connection::Connection},
     requests::{
         host_reply::{HostReply, result_schema},
-        notifications,
+        one_way_messages,
         replies::finish,
-        sending::{no_receiver, note_sent, sent, set_cause},
+        sent_request::{no_receiver, note_sent, sent, set_cause},
         skills, streams,
     },
     state::entries::{OpenState, RunningRequest, WaitingMessage},
@@ -79,7 +79,7 @@ pub(crate) fn send_waiting(state: &Arc<PortState>, connection: &Connection, hand
         let (ticket, given) = match waiting {
             WaitingMessage::Request(ticket, given) => (ticket, given),
             WaitingMessage::Notification(given) => {
-                if let Err(error) = notifications::of_connection(state, handle, connection, given) {
+                if let Err(error) = one_way_messages::of_connection(state, handle, connection, given) {
                     tracing::warn!(target: "trunkline::bridge", %error, "could not send a queued notification");
                 }
                 continue;

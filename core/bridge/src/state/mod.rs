@@ -8,7 +8,7 @@ use crate::{
     Bell, BridgeError, ErrorKind,
     events::queue::EventQueue,
     open::host_reads::Handoffs,
-    process::{log_scope::Scoped, runtime::ProcessRuntime},
+    process::{log_scope::Scoped, shared_runtime::ProcessRuntime},
     state::tables::{HandleKind, Tables, full},
     telemetry::HostTelemetry,
 };

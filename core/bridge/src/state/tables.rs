@@ -2,7 +2,7 @@
 
 use super::entries::{FunctionCall, HandlerCall, HostRequest, HttpExchange, OpenState, Registered};
 use super::table::{HandleTable, kind_of};
-use crate::{BridgeError, ErrorKind, events::slot::ReplySlot, message::Request, open::connection::Connection};
+use crate::{BridgeError, ErrorKind, events::slot::ReplySlot, message::Request, open::open_connection::Connection};
 use std::{
     collections::{BTreeMap, VecDeque},
     sync::Arc,

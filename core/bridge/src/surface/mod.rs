@@ -10,7 +10,7 @@ use crate::{
         CallDescription, ConnectionDescription, HandlerMemory, PortDescription, ServerFeatures, VerificationDescription,
     },
     events::TO_HOST,
-    host::{authorization, channel, function::FunctionRow, store},
+    host::{client_authorization, custom_store, custom_transport, function::FunctionRow},
     message,
     open::{endpoint_auth::AuthConfig, groups},
     requests::skills,
@@ -53,9 +53,9 @@ pub fn surface() -> Value {
     let facts = list(facts, |object| models.object(object));
     let mut host: Vec<Value> = operation::HOST.iter().map(|row| models.answered(&row.operation)).collect();
     models.as_requests(&mut host);
-    host.extend(authorization::FUNCTIONS.iter().map(|row| models.host_function(row)));
-    let channel = list(channel::FUNCTIONS, |row| models.spread_function(row));
-    let store = list(store::FUNCTIONS, |row| models.spread_function(row));
+    host.extend(client_authorization::FUNCTIONS.iter().map(|row| models.host_function(row)));
+    let channel = list(custom_transport::FUNCTIONS, |row| models.spread_function(row));
+    let store = list(custom_store::FUNCTIONS, |row| models.spread_function(row));
     // Subscriptions are not a protocol method: each language implements these with a few lines of
     // code.
     let _ = [&SubscriptionFilter::TYPE, &Change::TYPE].map(|ty| models.named(ty));

@@ -8,8 +8,8 @@ pub(crate) mod observed;
 
 use crate::{
     BridgeError,
-    config::without_nulls,
     events::queue::EventQueue,
+    host_json::without_nulls,
     message::{HostSpan, Request},
 };
 use indexmap::IndexMap;

@@ -1,7 +1,7 @@
 //! Ends a foreground program with its listener, even if a handler blocks its host.
 
 use crate::{
-    BridgeError, ErrorKind, PortState, open::closing::close_one, process::stderr::write_stderr,
+    BridgeError, ErrorKind, PortState, open::shutdown::close_one, process::stderr_writer::write_stderr,
     state::entries::OpenState,
 };
 use std::{

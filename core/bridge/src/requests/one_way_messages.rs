@@ -1,11 +1,12 @@
 //! One-way messages from the host: notifications of handlers, servers and clients, and settings.
 
 use crate::{
-    BridgeError, PortState, config,
+    BridgeError, PortState,
     host::{self, function::Host, server_requests},
+    host_json,
     message::{Notification, NotifyCall, NotifyConnection, NotifyFeature, NotifyPort, NotifyServer},
-    open::{connection::Connection, foreground},
-    process::log,
+    open::{open_connection::Connection, process_exit},
+    process::log_forwarding,
     state::{
         entries::{OpenState, WaitingMessage},
         tables::HandleKind,
@@ -23,12 +24,12 @@ impl Notification {
     pub(crate) fn read(target: u64, json: &[u8]) -> Result<Self, BridgeError> {
         let what = "notify";
         Ok(match HandleKind::of(target) {
-            Some(HandleKind::Server) => Self::Server(config::read(what, json)?),
-            Some(HandleKind::Feature) => Self::Feature(config::read(what, json)?),
-            Some(HandleKind::Listener) => Self::Listener(config::read(what, json)?),
-            Some(HandleKind::Connection) => Self::Connection(config::read(what, json)?),
-            None if target == 0 => Self::Port(config::read(what, json)?),
-            _ => Self::Call(config::read(what, json)?),
+            Some(HandleKind::Server) => Self::Server(host_json::read(what, json)?),
+            Some(HandleKind::Feature) => Self::Feature(host_json::read(what, json)?),
+            Some(HandleKind::Listener) => Self::Listener(host_json::read(what, json)?),
+            Some(HandleKind::Connection) => Self::Connection(host_json::read(what, json)?),
+            None if target == 0 => Self::Port(host_json::read(what, json)?),
+            _ => Self::Call(host_json::read(what, json)?),
         })
     }
 }
@@ -57,7 +58,7 @@ pub(crate) fn notify(state: &Arc<PortState>, target: u64, given: Notification) -
             Ok(())
         }
         (Some(HandleKind::Listener), Notification::Listener(given)) if given.foreground => {
-            foreground::end_by_signals(state, target)
+            process_exit::end_by_signals(state, target)
         }
         (Some(HandleKind::Connection), Notification::Connection(given)) => to_connection(state, target, given),
         _ => Ok(()),
@@ -66,7 +67,7 @@ pub(crate) fn notify(state: &Arc<PortState>, target: u64, given: Notification) -
 
 fn of_port(state: &PortState, given: &NotifyPort) -> Result<(), BridgeError> {
     if let Some(level) = given.log_level {
-        log::set_level(level);
+        log_forwarding::set_level(level);
     }
     if given.telemetry {
         let servers: Vec<_> = state.tables.lock().servers.iter().map(|(_, server)| server.clone()).collect();
@@ -133,7 +134,7 @@ fn of_call(call: &CallInfo, given: NotifyCall) {
 /// Notifications from a server, in addition to those that its registry sends automatically.
 fn of_server(server: &Server, given: NotifyServer) -> Result<(), BridgeError> {
     if let Some(list) = given.list_changed {
-        server.list_changed(config::category(&list)?);
+        server.list_changed(host_json::category(&list)?);
     }
     if let Some(uri) = given.resource_updated {
         server.resource_updated(&uri);

@@ -3,7 +3,7 @@
 use crate::{
     BridgeError, ErrorKind, Event, PortState,
     open::{
-        connection::Connection,
+        open_connection::Connection,
         state::{Openable, ended, failed_to_open},
     },
     requests::streams,

@@ -6,7 +6,7 @@ use crate::{
     message::{Handlers, Request},
     requests::{
         replies::{answer_by_task, written},
-        sending::sent,
+        sent_request::sent,
     },
     state::entries::HostTarget,
 };
