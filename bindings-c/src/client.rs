@@ -10,7 +10,7 @@ use trunkline_bridge::{ErrorKind, OptionNames};
 
 use crate::calls::trunkline_call_callback;
 use crate::edge::prelude::*;
-use crate::edge::signals::with_sigpipe_blocked;
+use crate::edge::signal_actions::with_sigpipe_blocked;
 use crate::json::{ParamsBuilder, find, parsed_or_none, read, typed};
 use crate::open_handle::{OpenHandle, Opened};
 use crate::options::{SetMembers, trunkline_client_options};

@@ -27,7 +27,7 @@ mod unix {
 
     use libc::{SA_RESETHAND, SA_RESTART, SIG_DFL, SIGINT, SIGTERM, c_int, sighandler_t};
 
-    use crate::edge::signals::{handler_of, set_handler};
+    use crate::edge::signal_actions::{handler_of, set_handler};
     use crate::waiting::Stop;
 
     const SIGNALS: [c_int; 2] = [SIGINT, SIGTERM];

@@ -17,7 +17,7 @@ use trunkline_bridge::message::{Fail, FailKind, Notification, NotifyPort};
 use trunkline_bridge::{self as bridge, Body, BridgeError, ErrorKind, Event, EventKind, Fetched, OptionNames};
 
 use crate::edge::prelude::*;
-use crate::edge::signals;
+use crate::edge::signal_actions;
 use crate::log::{self, trunkline_log_callback};
 use crate::scope::CallScope;
 use crate::telemetry::{
@@ -161,7 +161,7 @@ pub(crate) fn deadline_after(milliseconds: u64) -> Option<Instant> {
 
 impl Port {
     pub(crate) fn new(names: OptionNames) -> Result<Arc<Self>, Failure> {
-        signals::ignore_sigpipe();
+        signal_actions::ignore_sigpipe();
         let waiting = Arc::new(WaitingThreads::new()?);
         let bell = |wake| WakesThreads { waiting: waiting.clone(), wake };
         let port = Arc::new(Self {

@@ -12,7 +12,7 @@ use trunkline_bridge::message::{Notification, NotifyListener, Request};
 use trunkline_bridge::{BridgeError, OptionNames};
 
 use crate::edge::prelude::*;
-use crate::edge::signals::with_sigpipe_blocked;
+use crate::edge::signal_actions::with_sigpipe_blocked;
 use crate::foreground::SignalHandlers;
 use crate::generated::options::LIMITS;
 use crate::json::typed;

@@ -5,8 +5,8 @@ pub(crate) mod alarm;
 pub(crate) mod failure;
 pub(crate) mod ffi;
 pub(crate) mod last_error;
-pub(crate) mod options;
-pub(crate) mod signals;
+pub(crate) mod options_handle;
+pub(crate) mod signal_actions;
 pub(crate) mod text;
 pub(crate) mod user_data;
 
@@ -22,7 +22,7 @@ pub(crate) mod prelude {
         Out, bytes, free, give, guard, guard_result, handle, handle_mut, kept, lossy, out, out_or_null, required,
         slice, text, value_or,
     };
-    pub(crate) use super::options::{set, settled};
+    pub(crate) use super::options_handle::{set, settled};
     pub(crate) use super::text::{Text, trunkline_str, trunkline_text};
     pub(crate) use super::user_data::{Callback, UserData, trunkline_destructor};
 }

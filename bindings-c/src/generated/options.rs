@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use trunkline::protocol::options::read_over;
 use trunkline_bridge::message::Time;
 
-use crate::edge::options::OptionsHandle;
+use crate::edge::options_handle::OptionsHandle;
 use crate::edge::prelude::*;
 use crate::json::{parsed, read};
 use crate::open_handle::trunkline_notification_callback;

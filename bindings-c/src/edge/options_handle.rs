@@ -14,7 +14,7 @@ pub(crate) trait OptionsHandle {
 macro_rules! set {
     ($options:ident, $change:expr) => {
         $crate::edge::ffi::guard_result(|| {
-            $crate::edge::options::change($crate::edge::ffi::handle_mut!($options), |$options| {
+            $crate::edge::options_handle::change($crate::edge::ffi::handle_mut!($options), |$options| {
                 $change;
                 Ok(())
             })
@@ -25,7 +25,7 @@ macro_rules! set {
 /// An options argument that may be NULL; fails if an invalid value was set.
 macro_rules! settled {
     ($options:ident) => {
-        $crate::edge::ffi::optional!($options).map($crate::edge::options::checked).transpose()?
+        $crate::edge::ffi::optional!($options).map($crate::edge::options_handle::checked).transpose()?
     };
 }
 
