@@ -1,11 +1,11 @@
 //! Lets several processes serve one server behind a load balancer without sticky sessions, through
 //! a store.
 //!
-//! Any process can continue any session, because its record is in the store (`session_records.rs`). All
-//! processes read one log of changes (`worker_notification.rs`). The stream of messages unrelated
-//! to a request is read from that log and from a log per session (`unrelated.rs`), so that any
-//! process can resume it after its last event, and no session evicts the events of others. A
-//! process wakes only the streams that a notification concerns (`recent_notifications.rs`).
+//! Any process can continue any session, because its record is in the store (`session_records.rs`).
+//! All processes read one log of changes (`worker_notification.rs`). The stream of messages
+//! unrelated to a request is read from that log and from a log per session (`unrelated.rs`), so
+//! that any process can resume it after its last event, and no session evicts the events of others.
+//! A process wakes only the streams that a notification concerns (`recent_notifications.rs`).
 
 mod outbox;
 mod process;
