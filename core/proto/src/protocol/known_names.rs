@@ -21,8 +21,14 @@ pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&
         3..=4 => 1,
         _ => 2,
     };
-    let closest = known.map(|known| (distance(known, name), known)).min();
-    closest.filter(|(distance, known)| *distance <= most_slips(known)).map(|(_, known)| known)
+    let name = without_unit(name);
+    let closest = known.map(|known| (distance(without_unit(known), name), known)).min();
+    closest.filter(|(distance, known)| *distance <= most_slips(without_unit(known))).map(|(_, known)| known)
+}
+
+/// The name of an option as most languages write it: without the unit of a duration.
+fn without_unit(name: &str) -> &str {
+    name.strip_suffix("Ms").unwrap_or(name)
 }
 
 /// The number of letters to insert, delete or change to turn one name into the other (Levenshtein
@@ -39,4 +45,22 @@ fn distance(one: &str, other: &str) -> usize {
         }
     }
     row[other.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_unit_of_a_duration_counts_for_nothing() {
+        let meant = |name| nearest(name, ["drainDeadlineMs", "pingIntervalMs", "store"].into_iter());
+        for (name, known) in [
+            ("drainDeadlin", Some("drainDeadlineMs")),
+            ("pingIntervlMs", Some("pingIntervalMs")),
+            ("stores", Some("store")),
+            ("somethingMs", None),
+        ] {
+            assert_eq!(meant(name), known, "{name}");
+        }
+    }
 }
