@@ -22,6 +22,10 @@ impl LocatedError {
         let message = match error.to_string() {
             // serde_json reports a number in the place of an enum as a syntax error.
             words if words.starts_with("expected value") => "invalid type: this value, expected a string".to_owned(),
+            // So are the escapes of a valid string that represents no text.
+            words if words.contains("hex escape") => {
+                "a string has an escaped surrogate (\\ud800 to \\udfff) without its pair".to_owned()
+            }
             words if error.is_data() => words,
             words => return Self { path: String::new(), message: words },
         };
@@ -127,6 +131,16 @@ mod tests {
         inner: Vec<BTreeMap<String, u8>>,
         #[serde(default)]
         pair: Option<(u8, Box<Outer>)>,
+    }
+
+    #[test]
+    fn an_unpaired_surrogate_is_named_with_its_path() {
+        for escape in [r"\ud83d", r"\ud83dx", r"\ude00", r"\ud83d\n"] {
+            let json = format!(r#"{{"a": [1, {{"n": "{escape}"}}]}}"#);
+            let error = serde_json::from_str::<Value>(&json).unwrap_err();
+            let described = LocatedError::new(json.as_bytes(), &error).describe();
+            assert_eq!(described, r"a[1].n: a string has an escaped surrogate (\ud800 to \udfff) without its pair");
+        }
     }
 
     #[test]
