@@ -43,14 +43,30 @@ pub(crate) fn begin(name: &str) -> Task {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let id = NEXT.fetch_add(1, Ordering::Relaxed);
     let mut board = board();
-    board.tasks.insert(id, Doing { name: name.to_owned(), start: Instant::now(), said: String::new() });
+    board.tasks.insert(id, Doing { name: name.to_owned(), start: Instant::now(), said: String::new(), cpu: 0.0 });
     Task { id, before: CURRENT.replace(Some(id)) }
+}
+
+impl Task {
+    /// The CPU time of its processes that have ended, in seconds.
+    pub(crate) fn cpu(&self) -> f64 {
+        board().tasks.get(&self.id).map_or(0.0, |doing| doing.cpu)
+    }
 }
 
 impl Drop for Task {
     fn drop(&mut self) {
         CURRENT.set(self.before);
-        board().tasks.remove(&self.id);
+        let cpu = board().tasks.remove(&self.id).map_or(0.0, |doing| doing.cpu);
+        add_cpu(cpu);
+    }
+}
+
+/// Adds to the CPU time of this thread's task.
+pub(crate) fn add_cpu(seconds: f64) {
+    let mut board = board();
+    if let Some(doing) = CURRENT.get().and_then(|id| board.tasks.get_mut(&id)) {
+        doing.cpu += seconds;
     }
 }
 
@@ -93,6 +109,7 @@ struct Doing {
     name: String,
     start: Instant,
     said: String,
+    cpu: f64,
 }
 
 struct Board {

@@ -139,7 +139,7 @@ impl Process {
                 Err(RecvTimeoutError::Disconnected) => return None,
                 Err(RecvTimeoutError::Timeout) if Instant::now() >= limit => return None,
                 Err(RecvTimeoutError::Timeout) => {
-                    if ended.is_none() && !matches!(self.child.try_wait(), Ok(None)) {
+                    if ended.is_none() && !matches!(self.status(), Ok(None)) {
                         ended = Some(Instant::now());
                     }
                 }
@@ -147,10 +147,21 @@ impl Process {
         }
     }
 
+    /// The status of the process if it has ended; its CPU time then counts for this thread's task.
+    fn status(&mut self) -> std::io::Result<Option<ExitStatus>> {
+        // Before waiting for it, which removes it from the system's table.
+        let cpu = cpu_seconds(self.child.id());
+        let status = self.child.try_wait()?;
+        if status.is_some() {
+            console::add_cpu(cpu);
+        }
+        Ok(status)
+    }
+
     /// Waits for the process to end; `None` after the deadline.
     pub(crate) fn wait(&mut self, until: Instant) -> Option<ExitStatus> {
         loop {
-            match self.child.try_wait() {
+            match self.status() {
                 Ok(Some(status)) => return Some(status),
                 Ok(None) if Instant::now() < until => std::thread::sleep(POLL),
                 _ => return None,
@@ -189,6 +200,14 @@ impl Drop for Process {
         self.wait(Instant::now() + GRACE);
         LIVE.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.child.id());
     }
+}
+
+/// The CPU time of a process and of those that it waited for; 0 if it is gone, or without `/proc`.
+fn cpu_seconds(id: u32) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+    // `utime`, `stime`, `cutime` and `cstime`, in hundredths. The name before them may have blanks.
+    let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields).split(' ').skip(11).take(4);
+    fields.filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0
 }
 
 fn read_lines(stream: impl Read + Send + 'static, lines: Sender<Line>, is_error: bool) {
@@ -279,6 +298,15 @@ mod tests {
             std::thread::sleep(POLL);
         }
         assert!(gone(), "the grandchild {child:?} still runs");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_cpu_time_of_a_process_has_that_of_its_children() {
+        let busy = "sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done'; echo done; sleep 60";
+        let mut process = Process::start(shell(busy)).expect("it starts");
+        assert_eq!(process.stdout_line(Instant::now() + Duration::from_secs(60)).as_deref(), Some("done"));
+        assert!(cpu_seconds(process.child.id()) > 0.0);
     }
 
     #[test]

@@ -62,8 +62,9 @@ pub(crate) fn run(workspace: Workspace, options: &[String]) -> Result<bool> {
             Workspace { records: records.as_ref().map(|folder| folder.join(file_name(name))), ..workspace.clone() };
         let (task, start) = (console::begin(name), Instant::now());
         let outcome = work(&workspace);
+        let cpu = task.cpu();
         drop(task);
-        finish(&workspace, name, start, outcome)
+        finish(&workspace, name, (start, cpu), outcome)
     });
     let results = results.into_iter().collect::<Result<Vec<Done>>>()?;
 
@@ -89,13 +90,20 @@ struct Done {
     passed: usize,
     failed: usize,
     seconds: f64,
+    /// The CPU time of its processes, in seconds.
+    cpu: f64,
     note: String,
     /// The failed tests with their errors, or else the end of the output.
     faults: Vec<String>,
 }
 
 /// Shows the results of a step and stores its output.
-fn finish(workspace: &Workspace, name: &'static str, start: Instant, outcome: Result<Count>) -> Result<Done> {
+fn finish(
+    workspace: &Workspace,
+    name: &'static str,
+    (start, cpu): (Instant, f64),
+    outcome: Result<Count>,
+) -> Result<Done> {
     let count = outcome.unwrap_or_else(|error| Count { failed: 1, said: format!("{error:#}"), ..Count::default() });
     let seconds = start.elapsed().as_secs_f64();
     let logs = workspace.target.join("reports").join("logs");
@@ -121,7 +129,7 @@ fn finish(workspace: &Workspace, name: &'static str, start: Instant, outcome: Re
         }
     }
     console::line(&shown);
-    Ok(Done { name, passed: count.passed, failed: count.failed, seconds, note: count.note, faults })
+    Ok(Done { name, passed: count.passed, failed: count.failed, seconds, cpu, note: count.note, faults })
 }
 
 fn log_name(step: &str) -> String {
@@ -134,6 +142,9 @@ fn file_name(step: &str) -> String {
 
 impl Done {
     fn to_json(&self) -> serde_json::Value {
-        json!({"step": self.name, "passed": self.passed, "failed": self.failed, "seconds": self.seconds, "note": self.note})
+        json!({
+            "step": self.name, "passed": self.passed, "failed": self.failed,
+            "seconds": self.seconds, "cpuSeconds": self.cpu, "note": self.note,
+        })
     }
 }
