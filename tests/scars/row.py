@@ -46,6 +46,8 @@ class Row:
     alone: bool = False
     # Mostly waits for a deadline, so other rows may run at the same time.
     waits: bool = False
+    # Measures no time, so anything may run at the same time.
+    untimed: bool = False
     # Only the core takes part in it, whatever the language.
     of_core: bool = False
 
@@ -70,12 +72,13 @@ def row(
     mounted: bool = False,
     alone: bool = False,
     waits: bool = False,
+    untimed: bool = False,
     of_core: bool = False,
 ) -> Callable[[Measure], Measure]:
     """Adds a row; the function measures one language, and raises if the trouble did harm."""
 
     def add(measure: Measure) -> Measure:
-        ROWS.append(Row(trouble, bar, unit, measure, languages, mounted, alone, waits, of_core))
+        ROWS.append(Row(trouble, bar, unit, measure, languages, mounted, alone, waits, untimed, of_core))
         return measure
 
     return add

@@ -1,7 +1,8 @@
 """The scars: troubles, each with a bar and the figure of each language.
 
-run.py [--long] [--only WORD] REPORT LANGUAGE SERVER... + CLIENT... -- LANGUAGE ... writes a report
-as JSON and prints a line for each figure; the exit status is 1 if one is above its bar.
+run.py [--long] [--timed | --untimed] [--only WORD] REPORT LANGUAGE SERVER... + CLIENT... --
+LANGUAGE ... writes a report as JSON and prints a line for each figure; the exit status is 1 if one
+is above its bar.
 """
 
 import asyncio
@@ -49,7 +50,7 @@ async def measured(one: Row, language: Language) -> float:
 
 
 def measure(languages: list[Language]) -> list[dict[str, Any]]:
-    """First the waiting rows, several at once, then the others, which would disturb each other.
+    """First those that wait or are untimed, two at once, then those that would disturb each other.
 
     Each row has an event loop of its own. Starting a process stops the loop, and many starts on a
     busy machine stop it for seconds, which would count for the figures of other rows.
@@ -59,8 +60,8 @@ def measure(languages: list[Language]) -> list[dict[str, Any]]:
         return asyncio.run(measured_row(one, languages))
 
     with ThreadPoolExecutor(ROWS_AT_ONCE) as threads:
-        report = list(threads.map(in_its_loop, [one for one in row.ROWS if one.waits]))
-    return report + [in_its_loop(one) for one in row.ROWS if not one.waits]
+        report = list(threads.map(in_its_loop, [one for one in row.ROWS if one.waits or one.untimed]))
+    return report + [in_its_loop(one) for one in row.ROWS if not (one.waits or one.untimed)]
 
 
 async def measured_row(one: Row, languages: list[Language]) -> dict[str, Any]:
@@ -83,6 +84,10 @@ def main(words: list[str]) -> int:
     assert untrusted and workers
     if row.LONG_FORM:
         words.remove(row.LONG)
+    for option, is_untimed in (("--timed", False), ("--untimed", True)):
+        if option in words:
+            words.remove(option)
+            row.ROWS[:] = [one for one in row.ROWS if one.untimed == is_untimed]
     if "--only" in words:
         at = words.index("--only")
         row.ROWS[:] = [one for one in row.ROWS if words[at + 1] in one.trouble]

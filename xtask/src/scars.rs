@@ -14,6 +14,7 @@ use crate::test::{Count, Selection};
 use crate::workspace::Workspace;
 
 const FOLDER: &str = "tests/scars";
+const REPORT: &str = "scars.json";
 const DEADLINE: Duration = Duration::from_secs(900);
 const LONG_DEADLINE: Duration = Duration::from_secs(4 * 3600);
 
@@ -29,29 +30,30 @@ pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
         bail!("the scars are measured on Linux: they read /proc, send signals and lower the number of descriptors");
     }
     build::languages(workspace, Language::available())?;
-    let count = measure(workspace, Language::available(), &options)?;
+    let count = measure(workspace, Language::available(), REPORT, &options)?;
     println!("{}", count.said.trim_end());
     println!("{} passed, {} failed (target/reports/scars.json)", count.passed, count.failed);
     Ok(count.failed == 0)
 }
 
-/// Runs as a step of the test command.
-pub(crate) fn check(workspace: &Workspace, selection: &Selection) -> Result<Count> {
+/// Runs as a step of the test command: either the rows that measure time, or the others.
+pub(crate) fn check(workspace: &Workspace, selection: &Selection, are_timed: bool) -> Result<Count> {
     if !HAS_SCARS {
         return Ok(Count::one_passed("not measured: they need Linux".to_owned()));
     }
-    let mut count = measure(workspace, &selection.languages, &[])?;
+    let (report, option) = if are_timed { (REPORT, "--timed") } else { ("scars-untimed.json", "--untimed") };
+    let mut count = measure(workspace, &selection.languages, report, &[option])?;
     // The report has the figures of those that passed.
     count.said = count.said.lines().filter(|line| !line.starts_with("ok ")).collect::<Vec<_>>().join("\n");
     Ok(count)
 }
 
-fn measure(workspace: &Workspace, languages: &[Language], options: &[&str]) -> Result<Count> {
+fn measure(workspace: &Workspace, languages: &[Language], report: &str, options: &[&str]) -> Result<Count> {
     system::redis_server()?;
     for role in ["server", "client"] {
         c::build_program(workspace, &format!("scars-{role}"), &workspace.path(FOLDER).join(format!("{role}.c")))?;
     }
-    let report = workspace.report("scars.json")?;
+    let report = workspace.report(report)?;
     let _ = std::fs::remove_file(&report);
     // These servers send invalid responses on purpose.
     let workspace = &Workspace { records: None, ..workspace.clone() };

@@ -110,7 +110,7 @@ pub(super) const WIRE: &str = "wire purity";
 
 /// Of the steps that wait for the build, the longest come first, so that none is left alone at the
 /// end.
-pub(super) static SHARED: [Step; 22] = {
+pub(super) static SHARED: [Step; 23] = {
     use Turn::{Beside, Cargo, Early, Last};
     [
         Step::new(Early, "methods in bindings", &["core/proto/src/protocol/method.rs", "bindings-"], methods::check),
@@ -135,6 +135,9 @@ pub(super) static SHARED: [Step; 22] = {
         Step::each(Beside, "vectors", reads::VECTORS, |workspace, selection| {
             suites::vectors(workspace, &selection.languages)
         }),
+        Step::each(Beside, "untimed scars", reads::SCARS, |workspace, selection| {
+            crate::scars::check(workspace, selection, false)
+        }),
         Step::each(Beside, "conformance", reads::CONFORMANCE, |workspace, selection| {
             crate::conformance::servers(workspace, &selection.languages, &[])
         }),
@@ -143,7 +146,7 @@ pub(super) static SHARED: [Step; 22] = {
         Step::each(Last, "conformance of clients that wait", reads::CONFORMANCE, |workspace, selection| {
             crate::conformance::passed_clients(workspace, &selection.languages, true)
         }),
-        Step::each(Last, "scars", reads::SCARS, crate::scars::check),
+        Step::each(Last, "scars", reads::SCARS, |workspace, selection| crate::scars::check(workspace, selection, true)),
         Step::each(Last, WIRE, reads::PROGRAMS, wire::check),
     ]
 };
