@@ -99,8 +99,8 @@ pub(super) static PYTHON: Entry = Entry {
     steps: &[
         Step::new(Turn::Early, "python format", python::SOURCES, python::format),
         Step::new(Turn::Early, "python lint", python::SOURCES, python::lint),
-        Step::new(Turn::Beside, "python types", python::SOURCES, python::types),
         Step::new(Turn::Beside, "python tests", &["core/", "bindings-python/", "tests/fixtures/"], python::tests),
+        Step::new(Turn::Beside, "python types", python::SOURCES, python::types),
         Step::new(Turn::Last, "python under the address sanitizer", &["core/", "bindings-python/"], sanitized::python)
             .long(),
     ],
@@ -136,8 +136,8 @@ pub(super) static NODE: Entry = Entry {
         ..WHOLE_FILES
     },
     steps: &[
-        Step::new(Turn::Beside, "node lint and types", node::SOURCES, node::lint),
         Step::new(Turn::Beside, "node tests", &["core/", "bindings-node/", "tests/fixtures/"], node::tests),
+        Step::new(Turn::Beside, "node lint and types", node::SOURCES, node::lint),
         // The server and the authorization server are Node programs.
         Step::new(Turn::Beside, "authorization server", reads::LOGINS, suites::authorization),
         Step::new(Turn::Beside, "authorization server in a browser", reads::LOGINS, suites::authorization_in_browser)

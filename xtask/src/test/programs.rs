@@ -29,8 +29,14 @@ type Outcome = (String, Result<String, String>);
 pub(crate) fn run_all(workspace: &Workspace, selection: &Selection) -> Result<Count> {
     let mut count = Count::default();
     let mut done = Vec::new();
-    let languages = &selection.languages;
-    workers::run(2, languages, |&language| outcomes(workspace, language), |index, outcome| done.push((index, outcome)));
+    // Those that are built one by one take longest.
+    let languages: Vec<Language> = selection.languages.iter().rev().copied().collect();
+    workers::run(
+        2,
+        &languages,
+        |&language| outcomes(workspace, language),
+        |index, outcome| done.push((index, outcome)),
+    );
     for (index, outcomes) in done {
         let outcomes = outcomes.unwrap_or_else(|error| vec![("all".to_owned(), Err(format!("{error:#}")))]);
         for (stem, outcome) in outcomes {

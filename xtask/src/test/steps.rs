@@ -125,15 +125,14 @@ pub(super) static SHARED: [Step; 23] = {
         Step::new(Early, "documentation site", reads::EVERYTHING, |workspace, _| {
             pages::build(workspace).map(|_| Count::one_passed(String::new()))
         }),
-        Step::new(Beside, "instructions", reads::COUNTED, suites::instructions),
         Step::new(Cargo, "generated files", reads::GENERATED, |workspace, _| crate::generate::check(workspace)),
         Step::each(Cargo, "examples", reads::SHOWN, examples::run_all),
+        Step::each(Beside, "vectors", reads::VECTORS, |workspace, selection| {
+            suites::vectors(workspace, &selection.languages)
+        }),
         Step::each(Beside, "matrix", reads::MATRIX, crate::matrix::check),
         Step::each(Beside, "conformance of clients", reads::CONFORMANCE, |workspace, selection| {
             crate::conformance::passed_clients(workspace, &selection.languages, false)
-        }),
-        Step::each(Beside, "vectors", reads::VECTORS, |workspace, selection| {
-            suites::vectors(workspace, &selection.languages)
         }),
         Step::each(Beside, "untimed scars", reads::SCARS, |workspace, selection| {
             crate::scars::check(workspace, selection, false)
@@ -143,6 +142,7 @@ pub(super) static SHARED: [Step; 23] = {
         }),
         Step::each(Beside, "programs of snippets", reads::SHOWN, programs::run_all),
         Step::each(Beside, "deployment", reads::SHOWN, deployment::check),
+        Step::new(Beside, "instructions", reads::COUNTED, suites::instructions),
         Step::each(Last, "conformance of clients that wait", reads::CONFORMANCE, |workspace, selection| {
             crate::conformance::passed_clients(workspace, &selection.languages, true)
         }),

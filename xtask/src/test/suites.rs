@@ -26,11 +26,11 @@ pub(crate) fn junit(workspace: &Workspace, suite: &str) -> Result<PathBuf> {
     Ok(report)
 }
 
-/// The wire vectors, played against each fixture server and client (tests/vectors/runner). Clients
+/// The wire vectors, played against each fixture server and client (tests/vectors/runner). Servers
 /// take longest, and of these those on the JVM, so they come first.
 pub(crate) fn vectors(workspace: &Workspace, languages: &[Language]) -> Result<Count> {
     let each = |role| languages.iter().rev().map(move |language| (*language, role));
-    let jobs: Vec<(Language, &str)> = each("client").chain(each("server")).collect();
+    let jobs: Vec<(Language, &str)> = each("server").chain(each("client")).collect();
     let mut counts = Vec::new();
     let play = |&(language, role): &_| vectors_of(workspace, language, role);
     workers::run(JOBS_AT_ONCE, &jobs, play, |_, one: Result<Count>| counts.push(one));
