@@ -29,6 +29,9 @@ const PROGRAMS: [(&str, &str, &str); 8] = [
 /// The languages, which are one package, and the extensions of their sources.
 const LANGUAGES: [(&str, &str); 2] = [("kotlin", "kt"), ("java", "java")];
 
+/// Those of the fixtures. Each loads classes of its own.
+const ROLES: [&str; 2] = ["server", "client"];
+
 /// Runs the snippets.
 const RUNNER: &str = "snippets.Run";
 const SNIPPETS: &str = "all-snippets";
@@ -54,9 +57,13 @@ const HOME: Home = Home("jvm");
 pub(crate) fn build(workspace: &Workspace) -> Result<()> {
     place_library(workspace)?;
     compile(workspace)?;
-    for (language, _) in LANGUAGES.iter().filter(|(language, _)| !HOME.archive(workspace, language).exists()) {
-        let [server, client] = ["server", "client"].map(|role| fixture(workspace, language, role));
-        HOME.write_archive(workspace, language, &[&client, "--auto", "--stdio", "java", &server])?;
+    for (language, _) in LANGUAGES {
+        let [server, client] = ROLES.map(|role| format!("{language}-{role}"));
+        if ![&server, &client].iter().all(|archive| HOME.archive(workspace, archive).exists()) {
+            let archiving = HOME.archiving(workspace, &server);
+            let [serve, call] = ROLES.map(|role| HOME.options(workspace, &format!("{language}-fixture-{role}")));
+            HOME.write_archive(workspace, &client, &[&call, "--auto", "--stdio", "java", &archiving, &serve])?;
+        }
     }
     Ok(())
 }
@@ -84,16 +91,11 @@ pub(crate) fn compile(workspace: &Workspace) -> Result<()> {
     stamp.unless_done(&HOME.folder(workspace).join(DEPENDENCIES), || {
         HOME.compile(workspace, maven(workspace, &["process-test-classes"]))?;
         write_options(workspace)?;
-        for (language, _) in LANGUAGES {
-            let _ = std::fs::remove_file(HOME.archive(workspace, language));
+        for (language, role) in LANGUAGES.iter().flat_map(|(language, _)| ROLES.map(|role| (language, role))) {
+            let _ = std::fs::remove_file(HOME.archive(workspace, &format!("{language}-{role}")));
         }
         Ok(())
     })
-}
-
-/// The options of a fixture, as an argument.
-fn fixture(workspace: &Workspace, language: &str, role: &str) -> String {
-    HOME.options(workspace, &format!("{language}-fixture-{role}"))
 }
 
 /// Runs Maven in the package.
@@ -105,7 +107,8 @@ pub(crate) fn maven(workspace: &Workspace, goals: &[&str]) -> Command {
 
 /// The command line of a program.
 pub(crate) fn program(workspace: &Workspace, language: &str, name: &str) -> Vec<PathBuf> {
-    HOME.program(workspace, language, &format!("{language}-{name}"))
+    let role = name.rsplit('-').next().unwrap_or_default();
+    HOME.program(workspace, &format!("{language}-{role}"), &format!("{language}-{name}"))
 }
 
 /// The command that runs the snippets of a language.
@@ -186,8 +189,8 @@ impl Home {
     }
 
     /// The command line of a program. Java reads its options from a file.
-    pub(super) fn program(&self, workspace: &Workspace, language: &str, name: &str) -> Vec<PathBuf> {
-        let archive = format!("-XX:SharedArchiveFile={}", self.archive(workspace, language).display());
+    pub(super) fn program(&self, workspace: &Workspace, archive: &str, name: &str) -> Vec<PathBuf> {
+        let archive = format!("-XX:SharedArchiveFile={}", self.archive(workspace, archive).display());
         vec!["java".into(), archive.into(), self.options(workspace, name).into()]
     }
 
@@ -234,16 +237,20 @@ impl Home {
         Ok(std::env::join_paths(classes.chain(dependencies).chain(more))?)
     }
 
-    pub(super) fn archive(&self, workspace: &Workspace, language: &str) -> PathBuf {
-        self.folder(workspace).join(format!("{language}.jsa"))
+    pub(super) fn archive(&self, workspace: &Workspace, name: &str) -> PathBuf {
+        self.folder(workspace).join(format!("{name}.jsa"))
+    }
+
+    /// The option that writes an archive.
+    fn archiving(&self, workspace: &Workspace, name: &str) -> String {
+        format!("-XX:ArchiveClassesAtExit={}", self.archive(workspace, name).display())
     }
 
     /// Stores the classes that a start loads in parsed form, which halves its time. A JVM that the
     /// archive does not fit ignores it.
-    pub(super) fn write_archive(&self, workspace: &Workspace, language: &str, arguments: &[&str]) -> Result<()> {
+    pub(super) fn write_archive(&self, workspace: &Workspace, name: &str, arguments: &[&str]) -> Result<()> {
         let mut java = workspace.command("java");
-        java.arg(format!("-XX:ArchiveClassesAtExit={}", self.archive(workspace, language).display()));
-        java.args(arguments);
+        java.arg(self.archiving(workspace, name)).args(arguments);
         must(java, DEADLINE).map(drop)
     }
 }
