@@ -8,9 +8,12 @@ use crate::protocol::TraceContext;
 use opentelemetry::{
     Context, InstrumentationScope, KeyValue, Value, global,
     global::BoxedTracer,
-    metrics::{Histogram, Meter},
-    propagation::{Extractor, Injector},
-    trace::{Link, Span, SpanBuilder, SpanKind, Status, TraceContextExt, Tracer},
+    metrics::{Histogram, Meter, MeterProvider},
+    propagation::{Extractor, Injector, TextMapPropagator},
+    trace::{
+        Link, Span, SpanBuilder, SpanContext, SpanId, SpanKind, Status, TraceContextExt, TraceFlags, TraceId,
+        TraceState, Tracer,
+    },
 };
 use std::{
     sync::{Arc, LazyLock, Once},
@@ -21,6 +24,33 @@ use std::{
 /// has its own [`OpenTelemetry`] with instruments of the same names.
 static OF_PROGRAM: LazyLock<Arc<ServerLoads>> = LazyLock::new(Arc::default);
 
+/// Returns whether the program has set a global provider or propagator. The API alone reports
+/// nothing, but describing a request to it costs half as much as the request.
+pub(super) fn is_set_up() -> bool {
+    global::get_text_map_propagator(|propagator| is_propagator(propagator))
+        || is_tracer(&global::tracer(SCOPE))
+        || is_meter_provider(&*global::meter_provider())
+}
+
+/// Whether it is more than the placeholder of the API, which has no fields.
+fn is_propagator(propagator: &dyn TextMapPropagator) -> bool {
+    propagator.fields().next().is_some()
+}
+
+/// The same for a tracer. The placeholder returns the parent of a span instead of a span. Others
+/// create one, but in this context it is not recorded.
+fn is_tracer(tracer: &impl Tracer) -> bool {
+    let (trace, span) = (TraceId::from(1), SpanId::from(1));
+    let parent = SpanContext::new(trace, span, TraceFlags::NOT_SAMPLED, true, TraceState::NONE);
+    let context = Context::new().with_remote_span_context(parent.clone()).with_telemetry_suppressed();
+    *tracer.build_with_context(SpanBuilder::from_name(SCOPE), &context).span_context() != parent
+}
+
+/// The same for a meter provider. Only the placeholder has no state.
+fn is_meter_provider(provider: &dyn MeterProvider) -> bool {
+    size_of_val(provider) > 0
+}
+
 /// Creates spans and metrics with the OpenTelemetry API (cargo feature `opentelemetry`). The global
 /// propagator reads and writes the trace context, if it is a W3C one; without it, spans have no
 /// remote parents.
@@ -29,7 +59,7 @@ static OF_PROGRAM: LazyLock<Arc<ServerLoads>> = LazyLock::new(Arc::default);
 /// use std::sync::Arc;
 /// use trunkline::{ServerOptions, telemetry::{OpenTelemetry, Telemetry}};
 ///
-/// // Is the default with the feature; for a specific tracer and meter, use `OpenTelemetry::new`.
+/// // The default if a global provider is set; `OpenTelemetry::new` takes a tracer and a meter.
 /// let telemetry: Arc<dyn Telemetry> = Arc::new(OpenTelemetry::global());
 /// let options = ServerOptions::default().with_telemetry_receiver(telemetry);
 /// ```
@@ -45,7 +75,7 @@ pub struct OpenTelemetry {
 
 impl OpenTelemetry {
     /// Uses the current global providers. By default, servers and clients do so when they are
-    /// created, so set your providers first.
+    /// created, if a provider or the propagator is set by then.
     pub fn global() -> Self {
         let scope = InstrumentationScope::builder(SCOPE).with_version(env!("CARGO_PKG_VERSION")).build();
         let made = Self::new(global::tracer_with_scope(scope.clone()), &global::meter_with_scope(scope));
@@ -229,5 +259,42 @@ impl Extractor for Carrier {
 
     fn keys(&self) -> Vec<&str> {
         self.0.members().map(|(key, _)| key).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use opentelemetry::{
+        metrics::NoopMeterProvider,
+        trace::{
+            TracerProvider,
+            noop::{NoopTextMapPropagator, NoopTracerProvider},
+        },
+    };
+    use opentelemetry_sdk::{
+        metrics::SdkMeterProvider,
+        propagation::TraceContextPropagator,
+        trace::{InMemorySpanExporter, Sampler, SdkTracerProvider},
+    };
+
+    #[test]
+    fn the_api_alone_is_no_receiver() {
+        assert!(!is_propagator(&NoopTextMapPropagator::new()));
+        assert!(!is_tracer(&NoopTracerProvider::new().tracer("test")));
+        assert!(!is_meter_provider(&NoopMeterProvider::new()));
+    }
+
+    #[test]
+    fn an_sdk_is_a_receiver_and_gets_no_span_by_being_found() {
+        assert!(is_propagator(&TraceContextPropagator::new()));
+        assert!(is_meter_provider(&SdkMeterProvider::builder().build()));
+        for sampler in [Sampler::AlwaysOn, Sampler::AlwaysOff, Sampler::ParentBased(Box::new(Sampler::AlwaysOn))] {
+            let spans = InMemorySpanExporter::default();
+            let exporting = SdkTracerProvider::builder().with_simple_exporter(spans.clone());
+            let provider = exporting.with_sampler(sampler).build();
+            assert!(is_tracer(&provider.tracer("test")));
+            assert!(spans.get_finished_spans().unwrap().is_empty());
+        }
     }
 }

@@ -7,7 +7,8 @@ use std::{fmt, sync::Arc};
 /// Creates spans and metrics for operations. Called from whichever thread serves or sends a
 /// request, so it must not block.
 ///
-/// With the cargo feature `opentelemetry`, `OpenTelemetry` is the default.
+/// With the cargo feature `opentelemetry`, `OpenTelemetry` is the default in a program that has set
+/// a global provider.
 ///
 /// ```
 /// use std::sync::Arc;

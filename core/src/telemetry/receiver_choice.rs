@@ -1,6 +1,8 @@
 //! Chooses the telemetry receiver.
 
 use super::Telemetry;
+#[cfg(feature = "opentelemetry")]
+use super::{OpenTelemetry, opentelemetry};
 use std::sync::Arc;
 
 /// The receiver from the options, or else the program's default. `None` if telemetry is off.
@@ -12,7 +14,7 @@ pub(crate) fn or_of_program(wanted: Option<bool>, given: Option<Arc<dyn Telemetr
     if found.is_none() && wanted == Some(true) {
         tracing::warn!(
             target: "trunkline::telemetry",
-            "telemetry is enabled, but has no receiver: enable the cargo feature `opentelemetry` or set one"
+            "telemetry is enabled, but has no receiver: enable the cargo feature `opentelemetry` and set a global provider first, or set a receiver"
         );
     }
     found
@@ -20,7 +22,7 @@ pub(crate) fn or_of_program(wanted: Option<bool>, given: Option<Arc<dyn Telemetr
 
 #[cfg(feature = "opentelemetry")]
 fn of_program() -> Option<Arc<dyn Telemetry>> {
-    Some(Arc::new(super::OpenTelemetry::global()))
+    opentelemetry::is_set_up().then(|| -> Arc<dyn Telemetry> { Arc::new(OpenTelemetry::global()) })
 }
 
 #[cfg(not(feature = "opentelemetry"))]
