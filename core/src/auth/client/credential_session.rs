@@ -181,10 +181,11 @@ impl CredentialSession {
         demand: &Demands,
     ) -> Result<bool, AuthError> {
         let Some(stored) = stored_tokens::of_server(&self.settings, &request.url).await? else { return Ok(false) };
+        let is_older = self.state.lock().tokens.as_ref().is_some_and(|tokens| tokens.have_replaced(&stored));
         let refused = header(refusal, "authorization") == Some(&*stored.authorization());
         let works = stored.refresh_token.is_some() || !stored.has_ended(request.runtime.unix_time().as_secs());
         let fits = refusal.status != 403 || demand.scopes.iter().all(|scope| stored.requested.contains(scope));
-        if refused || !works || !fits {
+        if is_older || refused || !works || !fits {
             return Ok(false);
         }
         self.set(Some(stored))?;
@@ -322,9 +323,10 @@ impl CredentialSession {
         let parts = Parts { settings, network: &network, runtime: &request.runtime, proofs: proofs.as_deref(), now };
         let tokens = self.granted(&parts, &found, demand, &earlier).await?;
         let last = LastIssuer { issuer: tokens.issuer.clone(), resource: tokens.resource.clone() };
+        // If the store fails, the user need not log in again for the next request.
+        self.set(Some(tokens.clone()))?;
         stored_tokens::write(settings, &tokens).await?;
         token_store::write(&*settings.store, &LastIssuer::key(&request.url), &last).await?;
-        self.set(Some(tokens))?;
         if !steps_up {
             self.state.lock().in_vain.clear();
         }

@@ -68,6 +68,7 @@ pub(super) async fn obtain(parts: &Parts<'_>, found: &Discovered, scopes: Vec<St
         private_network: parts.network.access == NetworkAccess::Anywhere,
         is_new: true,
         renewed_at: None,
+        replaced: None,
     })
 }
 

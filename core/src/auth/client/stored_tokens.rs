@@ -45,7 +45,8 @@ pub(super) async fn write(settings: &Settings, tokens: &Tokens) -> Result<(), Au
 pub(super) async fn remove(settings: &Settings, void: &Tokens) -> Result<Option<Tokens>, AuthError> {
     let key = key(settings, &void.issuer, &void.resource);
     let stored: Option<Tokens> = token_store::read(&*settings.store, &key).await?;
-    if stored.is_some_and(|stored| stored.refresh_token != void.refresh_token) {
+    let is_newer = |stored: &Tokens| stored.refresh_token != void.refresh_token && !void.have_replaced(stored);
+    if stored.is_some_and(|stored| is_newer(&stored)) {
         return read(settings, &void.issuer, &void.resource).await;
     }
     settings.store.remove(&key).await?;

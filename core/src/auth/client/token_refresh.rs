@@ -31,7 +31,7 @@ impl Renewal {
             let _turn = turn::of_refresh_token(tokens.refresh_token.as_deref().unwrap_or_default()).await;
             let _lock = settings.store.lock(&stored_tokens::key(settings, &tokens.issuer, &tokens.resource)).await?;
             let stored = stored_tokens::read(settings, &tokens.issuer, &tokens.resource).await?;
-            match stored.filter(|stored| stored.access_token != tokens.access_token) {
+            match stored.filter(|stored| stored.access_token != tokens.access_token && !tokens.have_replaced(stored)) {
                 Some(newer) if !newer.ends_soon(self.now) => return Ok(Some(newer)),
                 Some(newer) if newer.refresh_token.is_none() => return self.refresh(tokens).await,
                 Some(newer) if newer.refresh_token == tokens.refresh_token => return self.refresh(newer).await,
@@ -72,7 +72,8 @@ impl Renewal {
                 return stored_tokens::remove(settings, &tokens).await;
             }
         };
-        let renewed = Tokens {
+        let mut renewed = Tokens {
+            replaced: tokens.replaced.or(Some(tokens.access_token)),
             expires_at: answer.expires_at(now),
             access_token: answer.access_token,
             refresh_token: answer.refresh_token.or_else(|| tokens.refresh_token.clone()),
@@ -80,7 +81,14 @@ impl Renewal {
             renewed_at: Some(now),
             ..tokens
         };
-        stored_tokens::write(settings, &renewed).await?;
+        match stored_tokens::write(settings, &renewed).await {
+            Ok(()) => renewed.replaced = None,
+            // The old refresh token may be void already, so without these, the user would have to
+            // log in again.
+            Err(error) => {
+                tracing::warn!(target: "trunkline::auth::client", %error, "could not store the renewed tokens: they last until this program ends");
+            }
+        }
         Ok(Some(renewed))
     }
 

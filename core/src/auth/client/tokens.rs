@@ -59,6 +59,9 @@ pub(super) struct Tokens {
     /// When this process refreshed them: a Unix timestamp in seconds.
     #[serde(skip)]
     pub(super) renewed_at: Option<u64>,
+    /// The access token that the store still has, because these tokens could not be written to it.
+    #[serde(skip)]
+    pub(super) replaced: Option<String>,
 }
 
 impl Tokens {
@@ -72,6 +75,11 @@ impl Tokens {
 
     pub(super) fn are_just_renewed(&self, now: u64) -> bool {
         self.renewed_at.is_some_and(|at| now.saturating_sub(at) <= JUST)
+    }
+
+    /// Returns whether the stored tokens are older than these.
+    pub(super) fn have_replaced(&self, stored: &Self) -> bool {
+        self.replaced.as_ref() == Some(&stored.access_token)
     }
 
     pub(super) fn scheme(&self) -> &'static str {

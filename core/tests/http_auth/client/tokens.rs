@@ -6,15 +6,19 @@ use http::{Request, Response};
 use serde_json::json;
 use std::{
     collections::HashSet,
+    future::ready,
     net::IpAddr,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 use trunkline::{
-    Client, ClientOptions,
+    Client, ClientOptions, RevisionChoice,
     auth::{
         AccessToken, AuthError, AuthNetwork, FetchError, FileStore, HttpNetwork, MemoryStore, NetworkAccess, OAuth,
-        OAuthOptions, TokenStore,
+        OAuthOptions, StoreLock, TokenStore,
     },
     runtime::BoxedTask,
     transport::HttpEndpoint,
@@ -233,6 +237,73 @@ async fn processes_that_share_a_store_use_a_refresh_token_once() {
     let used: Vec<_> = world.seen("/token").iter().filter_map(|form| form.get("refresh_token").cloned()).collect();
     assert!(used.len() > 4, "{used:?}");
     assert_eq!(used.iter().collect::<HashSet<_>>().len(), used.len(), "{used:?}");
+}
+
+/// A store that stops working.
+#[derive(Clone, Default)]
+struct BrokenStore {
+    kept: MemoryStore,
+    refuses_writes: Arc<AtomicBool>,
+    panics: Arc<AtomicBool>,
+}
+
+impl TokenStore for BrokenStore {
+    fn get(&self, key: &str) -> BoxedTask<Result<Option<String>, AuthError>> {
+        self.kept.get(key)
+    }
+
+    fn set(&self, key: &str, value: &str) -> BoxedTask<Result<(), AuthError>> {
+        if self.refuses_writes.load(Ordering::SeqCst) {
+            return Box::pin(ready(Err(AuthError("the disk is full".to_owned()))));
+        }
+        self.kept.set(key, value)
+    }
+
+    fn remove(&self, key: &str) -> BoxedTask<Result<(), AuthError>> {
+        self.kept.remove(key)
+    }
+
+    fn lock(&self, _: &str) -> BoxedTask<Result<StoreLock, AuthError>> {
+        assert!(!self.panics.load(Ordering::SeqCst), "on purpose");
+        Box::pin(ready(Ok(StoreLock::default())))
+    }
+}
+
+/// OAuth 2.1 section 4.3.1: the refresh token in the store is void, and using it revokes the new
+/// one.
+#[tokio::test]
+async fn renewed_tokens_are_used_although_they_cannot_be_stored() {
+    let (world, store) = (World::with(|habits| habits.rotates = true).await, BrokenStore::default());
+    let client = world.settled(&oauth(store.clone())).await;
+    store.refuses_writes.store(true, Ordering::SeqCst);
+    for ends in [3600, 10, 10, 3600] {
+        world.habits().token = json!({"expires_in": ends});
+        world.habits().valid.clear();
+        client.list_tools().await.unwrap();
+    }
+    store.refuses_writes.store(false, Ordering::SeqCst);
+    world.habits().valid.clear();
+    client.list_tools().await.unwrap();
+    world.settled(&oauth(store)).await;
+    assert_eq!(world.seen("/authorize").len(), 1);
+    let used: Vec<_> = world.seen("/token").iter().filter_map(|form| form.get("refresh_token").cloned()).collect();
+    assert!(used.len() > 4, "{used:?}");
+    assert_eq!(used.iter().collect::<HashSet<_>>().len(), used.len(), "{used:?}");
+}
+
+#[tokio::test]
+async fn a_login_whose_tokens_cannot_be_stored_need_not_be_repeated() {
+    let (world, store) = (World::new().await, BrokenStore::default());
+    store.refuses_writes.store(true, Ordering::SeqCst);
+    let auth = OAuth::new(oauth(store).with_client_id("known")).unwrap();
+    let connect = || {
+        let options = ClientOptions::default().with_revision(RevisionChoice::Legacy).with_auth(auth.clone());
+        Client::connect_with(world.url(), options, ())
+    };
+    let error = connect().await.err().unwrap().to_string();
+    assert!(error.contains("the disk is full"), "{error}");
+    connect().await.unwrap();
+    assert_eq!(world.seen("/authorize").len(), 1);
 }
 
 #[tokio::test]
