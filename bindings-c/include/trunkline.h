@@ -3022,8 +3022,9 @@ trunkline_result trunkline_client_start_close(const trunkline_client *client,
 
 /**
  * Frees a client; an open one is closed without waiting. Callbacks of started requests no longer
- * run, but their destructors do. Allowed inside callbacks, but not while another thread uses the
- * client. NULL is allowed.
+ * run, but their destructors do. A custom transport is closed if its port is shared and
+ * dispatched; otherwise call `trunkline_client_close` first. Allowed inside callbacks, but not
+ * while another thread uses the client. NULL is allowed.
  *
  * Blocks: no. In callbacks: yes. Threads: the last to use it. In signal handlers: no.
  */

@@ -18,6 +18,10 @@ use crate::port::{Port, trunkline_port};
 use crate::requests::{PreparedRequest, trunkline_request_options};
 use crate::server::trunkline_server;
 
+/// Time for a custom transport to close after its client was freed, as after a client of Rust was
+/// dropped.
+const TRANSPORT_CLOSE_MS: u64 = 2_000;
+
 /// A connection to a server. Its functions may be used on any thread. Free it with
 /// `trunkline_client_free`.
 pub struct trunkline_client {
@@ -133,12 +137,20 @@ impl Opened {
 
 impl Drop for trunkline_client {
     fn drop(&mut self) {
-        let _ = self.connection.start_close(0);
         let Opened { port, handle, open } = &*self.connection;
         if port.check_process().is_err() {
             return;
         }
-        port.detach(*handle);
+        match open.closing_transport() {
+            Some(closing) => {
+                port.replace(*handle, closing);
+                let _ = self.connection.start_close(TRANSPORT_CLOSE_MS);
+            }
+            None => {
+                let _ = self.connection.start_close(0);
+                port.detach(*handle);
+            }
+        }
         port.detach_all_of(*handle);
         // Threads that wait for the end still hold it.
         open.end(port, Err(Failure::of(ErrorKind::Closed, "the client was freed")));
@@ -350,8 +362,9 @@ pub unsafe extern "C" fn trunkline_client_port(client: *const trunkline_client) 
 }
 
 /// Frees a client; an open one is closed without waiting. Callbacks of started requests no longer
-/// run, but their destructors do. Allowed inside callbacks, but not while another thread uses the
-/// client. NULL is allowed.
+/// run, but their destructors do. A custom transport is closed if its port is shared and
+/// dispatched; otherwise call `trunkline_client_close` first. Allowed inside callbacks, but not
+/// while another thread uses the client. NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_free(client: *mut trunkline_client) {
     free!(client)

@@ -41,6 +41,13 @@ impl OpenHandle {
         self.end.get().cloned().unwrap_or(Ok(()))
     }
 
+    /// What still receives events when its object is freed: the function that closes a custom
+    /// transport, if it has one.
+    pub(crate) fn closing_transport(&self) -> Option<Arc<Self>> {
+        let handlers = Mutex::new(self.handlers.lock().only("transport_close")?);
+        Some(Arc::new(Self { handlers, ..Self::default() }))
+    }
+
     pub(crate) fn end(&self, port: &Port, outcome: Result<(), Failure>) {
         let _ = self.end.set(outcome);
         port.note_change();
@@ -59,7 +66,10 @@ impl EventReceiver for OpenHandle {
             }
             (EventKind::Call, _) => {
                 let handler = self.handlers.lock().get(&event.name);
-                return handler.is_some_and(|handler| handler.receive(port, event));
+                match handler {
+                    Some(handler) => return handler.receive(port, event),
+                    None => port.fail_removed(event.ticket),
+                }
             }
             (EventKind::Reply, _) if event.ok() => {
                 self.opened.store(true, Ordering::SeqCst);

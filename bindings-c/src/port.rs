@@ -240,6 +240,15 @@ impl Port {
         }
     }
 
+    /// Replaces the receiver of a number, if it still has one.
+    pub(crate) fn replace(&self, number: u64, receiver: Arc<dyn EventReceiver>) {
+        let mut state = self.state.lock();
+        let before = state.receivers.get_mut(&number).map(|current| std::mem::replace(current, receiver));
+        // The host's destructors must run without a lock held.
+        drop(state);
+        drop(before);
+    }
+
     /// Removes everything that belongs to an owner: receivers, and jobs that have not run.
     pub(crate) fn detach_all_of(&self, owner: u64) {
         if self.check_process().is_ok() {
@@ -403,12 +412,17 @@ impl Port {
         self.enter(|| drop(freed));
         let Some(receiver) = receiver else {
             if event.kind == EventKind::Call {
-                let removed = failing(FailKind::Internal, "the handler was removed before the call ran");
-                let _ = self.core.fail_message(event.ticket, removed);
+                self.fail_removed(event.ticket);
             }
             return false;
         };
         self.enter(|| receiver.receive(self, event))
+    }
+
+    /// Fails a call that has no handler anymore.
+    pub(crate) fn fail_removed(&self, ticket: u64) {
+        let removed = failing(FailKind::Internal, "the handler was removed before the call ran");
+        let _ = self.core.fail_message(ticket, removed);
     }
 
     fn take_turn(&self) -> Option<CallbackTurn<'_>> {

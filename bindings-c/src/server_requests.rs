@@ -20,6 +20,11 @@ impl ServerRequestHandlers {
         self.0.get(operation).cloned()
     }
 
+    /// The handler of one operation alone.
+    pub(crate) fn only(&self, operation: &'static str) -> Option<Self> {
+        self.get(operation).map(|handler| Self(BTreeMap::from([(operation, handler)])))
+    }
+
     /// The operations, each for the loop of its port.
     pub(crate) fn lanes(&self) -> Handlers {
         self.0.keys().map(|operation| ((*operation).to_owned(), Default::default())).collect()

@@ -401,12 +401,38 @@ static void wire_close(trunkline_call *call, void *user_data) {
 
 static void free_wire(void *user_data) { ++((wire *)user_data)->freed; }
 
+/* The port of a freed client still runs the function that closes its transport. */
+static void freed_channel(void) {
+  wire it;
+  trunkline_port *port = NULL;
+  trunkline_client_options *options = NULL;
+  trunkline_client *client = NULL;
+  int tries = 0;
+  memset(&it, 0, sizeof it);
+  OK(trunkline_port_new(&port, &error));
+  OK(trunkline_client_options_new(&options, &error));
+  CHECK(trunkline_client_options_set_port(options, port) == TRUNKLINE_OK);
+  CHECK(trunkline_client_options_on_transport_connect(options, wire_connect, &it, free_wire) == TRUNKLINE_OK);
+  CHECK(trunkline_client_options_on_transport_send(options, wire_send, &it, free_wire) == TRUNKLINE_OK);
+  CHECK(trunkline_client_options_on_transport_receive(options, wire_receive, &it, free_wire) == TRUNKLINE_OK);
+  CHECK(trunkline_client_options_on_transport_close(options, wire_close, &it, free_wire) == TRUNKLINE_OK);
+  OK(trunkline_client_connect_channel(options, &client, &error));
+  trunkline_client_options_free(options);
+  trunkline_client_free(client);
+  trunkline_call_free(it.receiving);
+  CHECK(it.closes == 0 && it.freed == 3);
+  while (it.freed < 4 && ++tries < 100) OK(trunkline_dispatch(port, 100, NULL, &error));
+  CHECK(it.closes == 1 && it.freed == 4);
+  trunkline_port_free(port);
+}
+
 /* STD-17, STD-18 */
 static void channel(void) {
   wire it;
   trunkline_client_options *options = NULL;
   trunkline_client *client = NULL;
   trunkline_text *result = NULL;
+  freed_channel();
   memset(&it, 0, sizeof it);
   OK(trunkline_client_options_new(&options, &error));
   FAILS(TRUNKLINE_INVALID_ARGUMENT, "transport_connect", trunkline_client_connect_channel(options, &client, &error));
