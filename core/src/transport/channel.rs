@@ -187,8 +187,9 @@ impl<C: Channel> Link for ChannelLink<C> {
         self.closing.begin(&self.runtime, timeout.max(MIN_GRACE), |mut deadline| async move {
             if let Some((mut sending, receiving)) = tasks {
                 receiving.abort();
-                // The last message, for example a cancellation, should still arrive.
-                let flushing = deadline.left().min(FLUSH_TIMEOUT);
+                // The last message, for example a cancellation, should still arrive. Half of the
+                // time remains for closing.
+                let flushing = (deadline.left() / 2).min(FLUSH_TIMEOUT);
                 if tokio::time::timeout(flushing, &mut sending).await.is_err() {
                     sending.abort();
                     let _ = sending.await;

@@ -26,7 +26,7 @@ use crate::{
     protocol::{Era, RawJson, method, option_names::OptionNames},
     race::until,
     runtime::Runtime,
-    wire_log::Direction,
+    wire_log::{Direction, Transport},
 };
 use std::{
     future::Future,
@@ -80,10 +80,15 @@ impl Client {
                 inner.closed.store(true, Ordering::Release);
                 let link = inner.link.lock().take();
                 if let Some(link) = link {
-                    // Wait for the remaining connect timeout; then closing continues in the
-                    // background.
                     let closing = link.close(inner.options.close_timeout);
-                    until(&*inner.runtime, inner.connect_deadline(), closing).await;
+                    if inner.transport == Transport::Channel {
+                        // The program may dispose of its transport once this returns.
+                        closing.await;
+                    } else {
+                        // Wait for the remaining connect timeout; then closing continues in the
+                        // background.
+                        until(&*inner.runtime, inner.connect_deadline(), closing).await;
+                    }
                 }
                 Err(error)
             }

@@ -205,6 +205,18 @@ async fn a_channel_that_hangs_delays_nothing_beyond_its_time() {
     assert!(began.elapsed() < Duration::from_secs(10));
 }
 
+/// The transport of a binding is disposed of when connecting has failed.
+#[tokio::test]
+async fn a_channel_that_hangs_until_the_connect_timeout_is_closed() {
+    let faults = Arc::<Faults>::default();
+    faults.hangs.store(1, Ordering::Relaxed);
+    faults.closes_slowly.store(1, Ordering::Relaxed);
+    let options = pinned(Revision::V2025_06_18).with_connect_timeout(ms(50)).with_close_timeout(ms(1_000));
+    let error = open(&faults, dual, options).await.err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
+    assert_eq!(faults.closed.load(Ordering::Relaxed), 1);
+}
+
 #[tokio::test]
 async fn a_message_beyond_the_limit_fails_its_request_only() {
     fn long(message: &Value) -> Option<Vec<Value>> {
