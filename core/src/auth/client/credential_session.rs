@@ -19,6 +19,7 @@ use super::{
 use crate::{
     client_auth::{AuthError, CredentialsRefusal, OutgoingRequest},
     protocol::Revision,
+    race::guarded,
     runtime::Promise,
     sync::Mutex,
 };
@@ -254,7 +255,8 @@ impl CredentialSession {
         let renewed = Arc::new(Promise::default());
         let waiting = Arc::clone(&renewed);
         runtime.spawn(Box::pin(async move {
-            let outcome = renewal.run(tokens).await.and_then(|tokens| {
+            let panicked = || Err(AuthError("The token store panicked".to_owned()));
+            let outcome = guarded(renewal.run(tokens)).await.unwrap_or_else(panicked).and_then(|tokens| {
                 let exist = tokens.is_some();
                 session.set(tokens).map(|()| exist)
             });

@@ -6,6 +6,7 @@ use crate::{
     client_auth::{AuthError, CredentialsRefusal, OutgoingRequest},
     on_drop::OnDrop,
     protocol::RequestId,
+    race::guarded,
     transport::TokioRuntime,
 };
 use bytes::Bytes;
@@ -73,7 +74,7 @@ impl LinkContext {
         request.revision = revision.map(crate::protocol::Revision::as_str);
         let mut round = 0;
         loop {
-            let credentials = self.paused(&outgoing, auth.headers(&request)).await?;
+            let credentials = self.paused(&outgoing, async { auth.headers(&request).await }).await?;
             let response = self.send_once(&outgoing, with_credentials(&outgoing.headers, &credentials)?).await?;
             if let Some(nonce) = text(response.headers(), &DPOP_NONCE) {
                 auth.nonce(&request, nonce);
@@ -91,7 +92,7 @@ impl LinkContext {
                 interactive: outgoing.id.is_some(),
                 peer: response.remote_addr().filter(|_| self.route.target.proxy.is_none()).map(|address| address.ip()),
             };
-            if !self.paused(&outgoing, auth.refused(&request, refusal)).await? {
+            if !self.paused(&outgoing, async { auth.refused(&request, refusal).await }).await? {
                 return Ok(response);
             }
             round += 1;
@@ -120,9 +121,13 @@ impl LinkContext {
             OnDrop::new(|| self.inbox.resume(id))
         });
         let target = &self.route.target;
-        match tokio::time::timeout(AUTHORIZED_WITHIN, credentials).await {
-            Ok(Ok(value)) => Ok(value),
-            Ok(Err(error)) => Err(without_credentials(format!("No credentials for {target}: {error}"))),
+        // A panic would end the task without a word to the caller.
+        match tokio::time::timeout(AUTHORIZED_WITHIN, guarded(credentials)).await {
+            Ok(Some(Ok(value))) => Ok(value),
+            Ok(None) => {
+                Err(without_credentials(format!("No credentials for {target}: the code that supplies them panicked")))
+            }
+            Ok(Some(Err(error))) => Err(without_credentials(format!("No credentials for {target}: {error}"))),
             Err(_) => Err(without_credentials(format!(
                 "No credentials for {target}: none were supplied within {AUTHORIZED_WITHIN:?}"
             ))),

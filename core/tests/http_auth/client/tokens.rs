@@ -6,7 +6,7 @@ use http::{Request, Response};
 use serde_json::json;
 use std::{
     collections::HashSet,
-    future::ready,
+    future::{Ready, ready},
     net::IpAddr,
     sync::{
         Arc, Mutex,
@@ -304,6 +304,30 @@ async fn a_login_whose_tokens_cannot_be_stored_need_not_be_repeated() {
     assert!(error.contains("the disk is full"), "{error}");
     connect().await.unwrap();
     assert_eq!(world.seen("/authorize").len(), 1);
+}
+
+#[tokio::test]
+async fn a_store_that_panics_fails_the_request_that_needs_it() {
+    let world = World::with(|habits| habits.token = json!({"refresh_token": "r1"})).await;
+    let store = BrokenStore::default();
+    let client = world.settled(&oauth(store.clone())).await;
+    store.panics.store(true, Ordering::SeqCst);
+    world.habits().valid.clear();
+    let failing = tokio::time::timeout(Duration::from_secs(20), client.list_tools());
+    let error = failing.await.expect("the request waits").unwrap_err().to_string();
+    assert!(error.contains("The token store panicked"), "{error}");
+    store.panics.store(false, Ordering::SeqCst);
+    client.list_tools().await.unwrap();
+}
+
+#[tokio::test]
+async fn code_that_supplies_a_token_and_panics_fails_the_request() {
+    let world = World::new().await;
+    let auth = AccessToken::from_fn(|_| -> Ready<Result<String, AuthError>> { panic!("on purpose") });
+    let connecting = Client::connect_with(world.url(), ClientOptions::default().with_auth(auth), ());
+    let connected = tokio::time::timeout(Duration::from_secs(5), connecting).await.expect("the request waits");
+    let error = connected.err().unwrap().to_string();
+    assert!(error.contains("the code that supplies them panicked"), "{error}");
 }
 
 #[tokio::test]
