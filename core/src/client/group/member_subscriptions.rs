@@ -5,7 +5,7 @@ use super::group_changes::GroupChanges;
 use crate::{
     client::{Client, ClientError, Subscription},
     composition::names,
-    protocol::model::ChangeKind,
+    protocol::model::{Change, ChangeKind},
     sync::Mutex,
 };
 use std::{
@@ -32,8 +32,7 @@ impl MemberSubscriptions {
         if let Some(before) = before {
             before.end();
         }
-        let reporting = report(subscription, prefix.to_owned(), Arc::downgrade(changes));
-        changes.runtime.spawn(Box::pin(reporting));
+        begin_reporting(subscription, prefix, changes);
         Ok(())
     }
 
@@ -49,8 +48,17 @@ impl MemberSubscriptions {
     pub(super) async fn open_again(&self, client: &Client, prefix: &str, changes: &Arc<GroupChanges>) {
         let uris: Vec<String> = self.0.lock().keys().cloned().collect();
         for uri in &uris {
-            if let Err(error) = self.open(client, prefix, uri, changes).await {
-                tracing::warn!(target: "trunkline::client::group", uri, server = prefix, %error, "a subscription has ended");
+            match client.subscribe_to(uri.as_str().into(), true).await.map(Arc::new) {
+                Ok(subscription) => {
+                    let replaced = |open: &mut Arc<_>| std::mem::replace(open, Arc::clone(&subscription));
+                    let before = self.0.lock().get_mut(uri).map(replaced);
+                    // Otherwise the group has unsubscribed in the meantime.
+                    if let Some(before) = before {
+                        before.end();
+                        begin_reporting(subscription, prefix, changes);
+                    }
+                }
+                Err(error) => report_end(prefix, std::slice::from_ref(uri), &error),
             }
         }
         if !uris.is_empty() {
@@ -68,14 +76,45 @@ impl Drop for MemberSubscriptions {
     }
 }
 
+fn begin_reporting(subscription: Arc<Subscription>, prefix: &str, changes: &Arc<GroupChanges>) {
+    let reporting = report(subscription, prefix.to_owned(), Arc::downgrade(changes));
+    changes.runtime.spawn(Box::pin(reporting));
+}
+
+fn report_end(prefix: &str, uris: &[String], error: &ClientError) {
+    tracing::warn!(target: "trunkline::client::group", ?uris, server = prefix, %error, "a subscription has ended");
+}
+
 /// Reports the changes of a subscription to the group until it ends.
 async fn report(subscription: Arc<Subscription>, prefix: String, changes: Weak<GroupChanges>) {
-    while let Some(Ok(change)) = poll_fn(|context| subscription.poll_change(context)).await {
+    while let Some(change) = poll_fn(|context| subscription.poll_change(context)).await {
         let Some(changes) = changes.upgrade() else { return };
-        match change.uri {
-            Some(uri) => changes.resource_updated(&names::public_uri(&prefix, &uri)),
-            None if change.kind == ChangeKind::Missed => changes.missed(),
-            None => {}
+        match change {
+            Ok(Change { uri: Some(uri), .. }) => changes.resource_updated(&names::public_uri(&prefix, &uri)),
+            Ok(change) if change.kind == ChangeKind::Missed => changes.missed(),
+            Ok(_) => {}
+            Err(error) => report_end(&prefix, subscription.filter().resources(), &error),
         }
+    }
+}
+
+#[cfg(all(test, feature = "full"))]
+mod tests {
+    use super::*;
+    use crate::{server::Server, transport::TokioRuntime};
+    use std::{future::Future, pin::pin, task::Poll};
+
+    #[tokio::test]
+    async fn what_is_unsubscribed_from_while_it_is_reopened_stays_closed() {
+        let server = Server::builder("one", "1.0.0").resource("notes://today", "today", async || "tea").build();
+        let (client, again) = (Client::connect(&server).await.unwrap(), Client::connect(&server).await.unwrap());
+        let (subscriptions, changes) = (MemberSubscriptions::default(), GroupChanges::new(TokioRuntime::current()));
+        subscriptions.open(&client, "a", "notes://today", &changes).await.unwrap();
+        let mut reopening = pin!(subscriptions.open_again(&again, "a", &changes));
+        assert!(poll_fn(|context| Poll::Ready(reopening.as_mut().poll(context))).await.is_pending());
+        subscriptions.close("notes://today");
+        reopening.await;
+        assert!(subscriptions.0.lock().is_empty());
+        assert!(again.inner.subscriptions.is_empty(), "the new one has ended as well");
     }
 }
