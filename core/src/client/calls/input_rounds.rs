@@ -59,7 +59,8 @@ impl ClientCall {
         let keys: Vec<_> = required.requests.keys().cloned().collect();
         match answers? {
             Some(Ok(answers)) => Ok(required.answer(keys.into_iter().zip(answers))),
-            Some(Err(unanswered)) => Err(no_input(unanswered)),
+            // A handler that has closed the client may fail just because of that.
+            Some(Err(unanswered)) => Err(inner.check_open().err().unwrap_or_else(|| no_input(unanswered))),
             None => Err(inner.check_open().err().unwrap_or(ClientError::Cancelled)),
         }
     }

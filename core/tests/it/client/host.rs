@@ -1,6 +1,7 @@
 //! Requests of servers to a client, in both eras: the same handlers answer requests and rounds.
 
 use super::*;
+use std::sync::OnceLock;
 use trunkline::{
     RevisionChoice,
     client::{ClientBuilder, ElicitRequest, ElicitUrlRequest, HandlerError, RequestOptions, SampleRequest},
@@ -96,6 +97,27 @@ async fn eli_01_eli_10_one_handler_answers_both_eras_with_defaults_applied() {
     assert!(params.get("requestState").is_none() && params.get("inputResponses").is_none(), "MRTR-18");
     fake.peer().result(&fake.last(), json!({"resultType": "complete", "content": []}));
     other.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_handler_that_closes_its_client_and_fails_ends_the_call_as_closed() {
+    let own = Arc::new(OnceLock::<Client>::new());
+    let closes = Arc::clone(&own);
+    let builder = Client::builder().on_elicit(move |_: ElicitRequest| {
+        let client = closes.get().unwrap().clone();
+        async move {
+            client.close().await;
+            Err::<ElicitResult, _>(HandlerError::rejected("the window is closed"))
+        }
+    });
+    let fake = quiet();
+    let client = connected(&fake, builder, MODERN).await;
+    assert!(own.set(client.clone()).is_ok());
+    let result = call(&client, RequestOptions::default());
+    settle().await;
+    let requests = json!({"k": {"method": "elicitation/create", "params": form()}});
+    fake.peer().result(&fake.last(), json!({"resultType": "input_required", "inputRequests": requests}));
+    assert_eq!(result.await.unwrap().unwrap_err(), ClientError::Closed);
 }
 
 #[tokio::test]
