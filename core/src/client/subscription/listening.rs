@@ -100,9 +100,9 @@ impl ClientInner {
         Some(entry)
     }
 
-    /// Reopens a lost stream with backoff, until it is open or, unless it lasts, the maximum time
+    /// Opens a stream that was lost or failed, with backoff, until it is open or, unless it lasts, the maximum time
     /// of a request is over.
-    fn open_stream_again(self: &Arc<Self>, entry: &Arc<SubscriptionEntry>) {
+    pub(super) fn open_stream_again(self: &Arc<Self>, entry: &Arc<SubscriptionEntry>) {
         let (client, entry, runtime) = (Arc::downgrade(self), Arc::clone(entry), Arc::clone(&self.runtime));
         let give_up = later(runtime.now(), self.options.max_timeout);
         self.runtime.spawn(Box::pin(async move {
@@ -207,7 +207,7 @@ impl ReplyTo for ListenStream {
 
 /// Returns whether the connection failed rather than the request, so that another attempt may
 /// succeed.
-fn may_pass(error: &ClientError) -> bool {
+pub(super) fn may_pass(error: &ClientError) -> bool {
     matches!(error.kind(), ErrorKind::Transport | ErrorKind::Timeout | ErrorKind::Busy)
 }
 

@@ -17,6 +17,7 @@ use crate::{
 };
 use changes::Changes;
 use futures_core::Stream;
+use listening::may_pass;
 use open_subscriptions::{ChangeReceiver, SubscriptionEntry};
 use std::{
     collections::BTreeSet,
@@ -79,7 +80,7 @@ impl Client {
     }
 
     /// Like [`Self::subscribe`]. If `lasts` is set, it is reopened even after the server has ended
-    /// it, for example to restart.
+    /// it, for example to restart, and opened later if the connection fails now.
     pub(crate) async fn subscribe_to(
         &self,
         filter: SubscriptionFilter,
@@ -96,8 +97,16 @@ impl Client {
         self.inner.check_open()?;
         if self.revision().era() == Era::Legacy {
             self.inner.subscribe_to_resources(&subscription.entry).await?;
-        } else {
-            subscription.filter = self.inner.open_stream(&subscription.entry, self.inner.options.timeout).await?;
+            return Ok(subscription);
+        }
+        match self.inner.open_stream(&subscription.entry, self.inner.options.timeout).await {
+            Ok(honoured) => subscription.filter = honoured,
+            Err(error) if lasts && may_pass(&error) => {
+                self.inner.check_open()?;
+                tracing::warn!(target: "trunkline::client::subscription", %error, "could not open a subscription yet");
+                self.inner.open_stream_again(&subscription.entry);
+            }
+            Err(error) => return Err(error),
         }
         Ok(subscription)
     }

@@ -308,6 +308,34 @@ async fn sub_07_a_lost_stream_is_opened_again_and_says_what_it_may_have_missed()
 }
 
 #[tokio::test]
+async fn a_proxy_whose_first_streams_fail_opens_them_later() {
+    let away = Arc::new(AtomicBool::new(true));
+    let is_away = Arc::clone(&away);
+    let fake = fake(declared(), move |peer, message| match message["method"].as_str() {
+        Some(LISTEN) if is_away.load(Ordering::Relaxed) => {
+            let id = RequestId::from_json(&message["id"].to_string()).unwrap();
+            peer.inbox.failed(&id, LinkFailure::Broken("nobody is there".into()));
+        }
+        Some(LISTEN) => acknowledge(peer, message, &message["params"]["notifications"]),
+        _ => {}
+    });
+    let behind = fake.connect(choose(RevisionChoice::Modern)).await;
+    let server = Server::builder("gateway", "1.0.0").proxy(&behind).build();
+    let front = Client::connect_with(&server, choose(RevisionChoice::Modern), ()).await.unwrap();
+    let (mut lists, mut map) = (
+        front.subscribe(SubscriptionFilter::default().with_tools(true)).await.unwrap(),
+        front.subscribe("a:1").await.unwrap(),
+    );
+    while listens(&fake).len() < 2 {
+        settle().await;
+    }
+    away.store(false, Ordering::Relaxed);
+    fake.clock.advance(ms(500)).await;
+    assert_eq!(next(&mut lists).await, ChangeKind::Tools.into());
+    assert_eq!(next(&mut map).await, resource("a:1"));
+}
+
+#[tokio::test]
 async fn a_stream_that_cannot_be_opened_again_ends_with_the_error() {
     let streams = AtomicUsize::new(0);
     let fake = fake(declared(), move |peer, message| match message["method"].as_str() {
