@@ -143,7 +143,8 @@ impl ClientInner {
         }
     }
 
-    /// Fails queued requests. Subscriptions keep waiting, up to the maximum time of a request.
+    /// Fails queued requests. Subscriptions keep waiting, those of the program up to the maximum
+    /// time of a request.
     fn not_made(self: &Arc<Self>, error: &ClientError) {
         let (waiting, away) = {
             let mut state = self.reconnecting.lock();
@@ -162,11 +163,10 @@ impl ClientInner {
                 failed.failed(error.clone());
             }
         }
-        if away < self.options.max_timeout {
-            self.reconnect_for_subscriptions();
-        } else {
-            self.subscriptions.end(Some(error));
+        if away >= self.options.max_timeout {
+            self.subscriptions.give_up(error);
         }
+        self.reconnect_for_subscriptions();
     }
 
     /// Reconnects, with the handshake if the era has one. The conversation continues, so the server

@@ -131,6 +131,18 @@ impl Subscriptions {
         self.all().iter().for_each(|entry| entry.missed());
     }
 
+    /// The server is away for too long: ends all but those that last.
+    pub(in crate::client) fn give_up(&self, error: &ClientError) {
+        let mut ended = Vec::new();
+        self.open.lock().retain(|_, entry| {
+            if !entry.lasts {
+                ended.push(Arc::clone(entry));
+            }
+            entry.lasts
+        });
+        ended.iter().for_each(|entry| entry.end(Some(error.clone())));
+    }
+
     /// The connection has ended. `error`: why, if not by this side.
     pub(in crate::client) fn end(&self, error: Option<&ClientError>) {
         let open = std::mem::take(&mut *self.open.lock());

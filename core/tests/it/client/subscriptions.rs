@@ -336,6 +336,40 @@ async fn a_proxy_whose_first_streams_fail_opens_them_later() {
 }
 
 #[tokio::test]
+async fn a_proxy_hears_changes_after_a_server_of_the_legacy_era_was_away_for_long() {
+    let away = Arc::new(AtomicBool::new(false));
+    let is_away = Arc::clone(&away);
+    let fake = Fake::process(move |peer, message| {
+        if message["method"] == "initialize" && !is_away.load(Ordering::Relaxed) {
+            let (revision, info) = (&message["params"]["protocolVersion"], json!({"name": "fake", "version": "1"}));
+            let capabilities = json!({"tools": {"listChanged": true}});
+            peer.result(
+                message,
+                json!({"protocolVersion": revision, "capabilities": capabilities, "serverInfo": info}),
+            );
+        }
+    });
+    let short = choose(RevisionChoice::Legacy).with_timeout(ms(1_000)).with_max_timeout(ms(1_000));
+    let behind = fake.connect(short.with_connect_timeout(ms(1_000))).await;
+    let server = Server::builder("gateway", "1.0.0").proxy(&behind).build();
+    let front = Client::connect_with(&server, choose(RevisionChoice::Modern), ()).await.unwrap();
+    let mut lists = front.subscribe(SubscriptionFilter::default().with_tools(true)).await.unwrap();
+    let mut own = behind.subscribe(SubscriptionFilter::default().with_tools(true)).await.unwrap();
+    away.store(true, Ordering::Relaxed);
+    fake.peer().exit();
+    for _ in 0..20 {
+        fake.clock.advance(ms(1_000)).await;
+    }
+    let error = own.next().await.unwrap().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
+    away.store(false, Ordering::Relaxed);
+    for _ in 0..20 {
+        fake.clock.advance(ms(1_000)).await;
+    }
+    assert_eq!(next(&mut lists).await, ChangeKind::Tools.into());
+}
+
+#[tokio::test]
 async fn a_stream_that_cannot_be_opened_again_ends_with_the_error() {
     let streams = AtomicUsize::new(0);
     let fake = fake(declared(), move |peer, message| match message["method"].as_str() {
