@@ -881,6 +881,38 @@ async fn http_48_a_session_that_is_refused_with_400_is_reopened_once() {
 }
 
 #[tokio::test]
+async fn http_48_calls_that_lose_their_session_share_an_attempt_that_fails() {
+    let restarted = Arc::new(AtomicBool::new(false));
+    let is_restarted = Arc::clone(&restarted);
+    let server = Scripted::new(move |request| match (&*request.method, request.rpc()) {
+        ("POST", "initialize") if is_restarted.load(Ordering::Relaxed) => (700, http(503, "", "starting")),
+        ("POST", "initialize") => {
+            let headers = "Content-Type: application/json\r\nMcp-Session-Id: s-1\r\n";
+            (0, http(200, headers, &initialized(request, "2025-11-25").to_string()))
+        }
+        ("POST", "notifications/initialized") => (0, http(202, "", "")),
+        ("POST", "tools/list") => (0, http(404, "", "")),
+        ("POST", _) => (0, json_answer(200, &result(request, json!({})))),
+        _ => (0, http(405, "", "")),
+    })
+    .await;
+    let client = connect(&server, RevisionChoice::Legacy).await.unwrap();
+    request(&client, "ping").await.unwrap();
+    restarted.store(true, Ordering::Relaxed);
+    let calls: JoinSet<_> = (0..5)
+        .map(|_| {
+            let client = client.clone();
+            async move { request(&client, "tools/list").await.unwrap_err() }
+        })
+        .collect();
+    for error in calls.join_all().await {
+        assert_eq!(error.connection().unwrap().reason, Some(FailureReason::SessionLost), "{error}");
+    }
+    assert_eq!(count(&server, "initialize"), 2);
+    client.close().await;
+}
+
+#[tokio::test]
 async fn http_48_a_stream_whose_session_is_refused_with_400_gets_another_session() {
     let restarted = Arc::new(AtomicBool::new(false));
     let server = forgetful(Arc::clone(&restarted), true).await;

@@ -76,6 +76,8 @@ pub(super) struct LinkState {
     pub(super) closed: bool,
     pub(super) revision: Option<Revision>,
     pub(super) session: Option<HeaderValue>,
+    /// Failed attempts to reopen a lost session.
+    pub(super) failed_renewals: u64,
     pub(super) opening: OpeningMessages,
     handshake: Handshake,
     pub(super) has_stream: bool,

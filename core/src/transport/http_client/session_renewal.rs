@@ -34,6 +34,7 @@ impl LinkContext {
     /// Opens a session to replace `lost`, once for all requests that lost it. Returns `false` if
     /// that failed.
     pub(super) async fn renew(self: &Arc<Self>, lost: &HeaderValue) -> bool {
+        let failed_renewals = self.state.lock().failed_renewals;
         let _turn = self.renewing.lock().await;
         let (opening, revision) = {
             let state = self.state.lock();
@@ -43,13 +44,22 @@ impl LinkContext {
             if state.session.as_ref() != Some(lost) {
                 return state.session.is_some();
             }
+            // The attempt that this one has waited for would only be repeated.
+            if state.failed_renewals != failed_renewals {
+                return false;
+            }
             (state.opening.clone(), state.revision)
         };
         let (Some(initialize), Some(initialized), Some(revision)) = (opening.initialize, opening.initialized, revision)
         else {
             return false;
         };
-        tokio::time::timeout(DEADLINE, self.reopen(&initialize, &initialized, revision)).await.unwrap_or(false)
+        let reopening = self.reopen(&initialize, &initialized, revision);
+        let renewed = tokio::time::timeout(DEADLINE, reopening).await.unwrap_or(false);
+        if !renewed {
+            self.state.lock().failed_renewals += 1;
+        }
+        renewed
     }
 
     async fn reopen(self: &Arc<Self>, initialize: &LinkMessage, initialized: &LinkMessage, revision: Revision) -> bool {
