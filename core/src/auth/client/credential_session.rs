@@ -285,10 +285,12 @@ impl CredentialSession {
         let access = settings.network.access_of(&request.url, refusal.peer);
         if access == NetworkAccess::Public && request.url.starts_with("http:") {
             // OAuth 2.1 section 1.5
-            return Err(AuthError(format!(
-                "{} is on the internet without https: tokens for it would be readable on the way",
-                sanitized(&request.url)
-            )));
+            let what = match refusal.peer {
+                Some(_) => "is on the internet without https",
+                None => "has no https and, because its address behind the proxy is unknown, counts as on the internet",
+            };
+            let url = sanitized(&request.url);
+            return Err(AuthError(format!("{url} {what}: tokens for it would be readable on the way")));
         }
         let network = self.network(request, access);
         let known = self.state.lock().found.clone().filter(|_| steps_up);

@@ -480,5 +480,5 @@ async fn sec_14_the_address_that_answered_decides_what_may_be_asked() {
     let behind = HttpEndpoint::new("http://mcp.example/mcp").with_proxy(world.origin.clone());
     let error = attempt(behind).await;
     assert_eq!(network.0.lock().unwrap().pop(), Some(None));
-    assert!(error.contains("is on the internet without https"), "{error}");
+    assert!(error.contains("its address behind the proxy is unknown"), "{error}");
 }
