@@ -712,6 +712,36 @@ async fn http_48_a_get_stream_whose_session_is_lost_gets_another_session() {
 }
 
 #[tokio::test]
+async fn http_30_a_stream_that_is_refused_for_a_while_is_opened_later() {
+    let attempts: JoinSet<_> = [(0, 429), (1, 401), (1, 409)]
+        .map(|(opened, status)| async move {
+            let streams = AtomicUsize::new(0);
+            let server = Scripted::new(move |request| match (&*request.method, request.rpc()) {
+                ("POST", "initialize") => {
+                    let body = initialized(request, "2025-11-25").to_string();
+                    (0, http(200, "Content-Type: application/json\r\nMcp-Session-Id: s-1\r\n", &body))
+                }
+                ("POST", _) => (0, http(202, "", "")),
+                ("GET", _) => match streams.fetch_add(1, Ordering::Relaxed) {
+                    stream if stream < opened => (0, events("retry: 0\n\n")),
+                    stream if stream == opened => (0, http(status, "", "")),
+                    _ => (0, events(TOOLS_CHANGED)),
+                },
+                _ => (0, http(200, "", "")),
+            })
+            .await;
+            let (heard, mut news) = mpsc::unbounded_channel();
+            let options = choose(RevisionChoice::Legacy);
+            let client = Client::connect_with(server.url.as_str(), options, Heard(heard)).await.unwrap();
+            timeout(PATIENCE, news.recv()).await.unwrap_or_else(|_| panic!("{status}: the stream was given up"));
+            client.close().await;
+        })
+        .into_iter()
+        .collect();
+    attempts.join_all().await;
+}
+
+#[tokio::test]
 async fn http_30_an_event_that_is_too_large_does_not_end_the_stream_permanently() {
     let streams = AtomicUsize::new(0);
     let server = Scripted::new(move |request| match (&*request.method, request.rpc()) {

@@ -79,7 +79,7 @@ impl LinkContext {
                 return StreamEnd::Unreachable;
             }
         };
-        if response.status().is_server_error() {
+        if may_pass(response.status(), was_open) {
             return StreamEnd::Unreachable;
         }
         if response.status() == StatusCode::NOT_FOUND {
@@ -108,5 +108,15 @@ impl LinkContext {
                 Ok(None) | Err(_) => return StreamEnd::Over(stream),
             }
         }
+    }
+}
+
+/// Returns whether another attempt may succeed: the server is busy, or it has such streams, but not
+/// yet noticed the end of the previous one, or not yet got new credentials.
+fn may_pass(status: StatusCode, was_open: bool) -> bool {
+    match status.as_u16() {
+        408 | 425 | 429 => true,
+        401 | 403 | 409 => was_open,
+        _ => status.is_server_error(),
     }
 }
