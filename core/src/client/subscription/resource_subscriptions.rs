@@ -11,7 +11,7 @@ use crate::{
     runtime::Promise,
 };
 use serde_json::json;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Weak, atomic::Ordering};
 
 impl ClientInner {
     /// Subscribes to the resources of an entry, and waits until the server has taken all of them.
@@ -112,12 +112,15 @@ impl ReplyTo for Reconciled {
     fn answered(&self, outcome: Result<RawJson, ClientError>) {
         let Some(client) = self.client.upgrade() else { return };
         let subscribing = self.method == method::RESOURCES_SUBSCRIBE;
+        let is_lost = !client.ready.load(Ordering::Acquire) && client.check_open().is_ok();
         let failed = {
             let mut uses = client.subscriptions.uses.lock();
             let Some(in_use) = uses.get_mut(&self.uri) else { return };
             in_use.busy = false;
             in_use.subscribed = subscribing && outcome.is_ok();
             match outcome {
+                // The next connection subscribes again.
+                Err(_) if subscribing && is_lost && in_use.waiting.is_empty() => return,
                 Err(error) if subscribing => Some((std::mem::take(&mut in_use.waiting), error)),
                 _ => None,
             }

@@ -431,6 +431,30 @@ async fn the_subscriptions_of_a_lost_connection_are_opened_again_by_themselves()
 }
 
 #[tokio::test]
+async fn a_subscription_survives_a_connection_that_is_lost_again_at_once() {
+    let silent = Arc::new(AtomicBool::new(false));
+    let is_silent = Arc::clone(&silent);
+    let fake = fake(declared(), move |peer, message| {
+        if message["id"].is_number() && !is_silent.load(Ordering::Relaxed) {
+            peer.result(message, json!({}));
+        }
+    });
+    let client = fake.connect(choose(RevisionChoice::Legacy)).await;
+    let mut changes = client.subscribe("a:1").await.unwrap();
+    silent.store(true, Ordering::Relaxed);
+    for connection in 2..4 {
+        fake.peer().exit();
+        fake.clock.advance(ms(10_000)).await;
+        let subscribed = || fake.seen().contains(&(connection, "resources/subscribe".to_owned()));
+        assert!(subscribed(), "{connection}: {:?}", fake.seen());
+    }
+    silent.store(false, Ordering::Relaxed);
+    fake.peer().say(updated("a:1"));
+    assert_eq!(next(&mut changes).await, ChangeKind::Missed.into());
+    assert_eq!(next(&mut changes).await, resource("a:1"));
+}
+
+#[tokio::test]
 async fn a_new_session_is_subscribed_again() {
     let fake = legacy();
     let client = fake.connect(choose(RevisionChoice::Legacy)).await;
