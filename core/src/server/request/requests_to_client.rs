@@ -4,6 +4,7 @@ use super::active_request::ActiveRequest;
 use crate::{
     engine::{MethodCall, RequestTimeout, later},
     protocol::{RawJson, RequestId},
+    runtime::Promise,
     server::{
         handlers::{ClientRequestError, HookId, InputKind, InputRequest, RequestState, ResponseCallback, read_answer},
         session::OutgoingMessage,
@@ -127,6 +128,12 @@ impl ActiveRequest {
             return Err(ClientRequestError::NotReachable);
         }
         let now = connection.runtime().now();
+        let ended = Arc::<Promise<()>>::default();
+        let end = Arc::clone(&ended);
+        let on_response: ResponseCallback = Box::new(move |answer| {
+            end.keep(());
+            on_response(answer);
+        });
         let id = {
             let _in_order = connection.client_requests().in_order();
             if cancellable && self.cancellation.is_cancelled() {
@@ -140,7 +147,7 @@ impl ActiveRequest {
             sent.get_or_init(|| id).clone()
         };
         let reply = cancellable.then(|| Arc::downgrade(&self.reply));
-        connection.watch_deadline(id.clone(), later(now, timeout.timeout), reply);
+        connection.watch_deadline(id.clone(), later(now, timeout.timeout), reply, ended);
         Ok(id)
     }
 

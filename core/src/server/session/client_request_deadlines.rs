@@ -5,20 +5,22 @@ use super::{
     conversation_observers::LogContext,
     outbound::{Outbound, OutgoingMessage},
 };
-use crate::{protocol::RequestId, server::handlers::ClientRequestError};
+use crate::{protocol::RequestId, race, runtime::Promise, server::handlers::ClientRequestError};
 use std::{
     sync::{Arc, Weak},
     time::Instant,
 };
 
 impl Connection {
-    /// Cancels the request at its deadline, which progress may have extended. Doesn't keep the
-    /// stream alive: it may close when the call is over, and then the client is not notified.
+    /// Cancels the request at its deadline, which progress may have extended, unless it ends
+    /// earlier. Doesn't keep the stream alive: it may close when the call is over, and then the
+    /// client is not notified.
     pub(in crate::server) fn watch_deadline(
         self: &Arc<Self>,
         id: RequestId,
         deadline: Instant,
         reply: Option<Weak<dyn Outbound>>,
+        ended: Arc<Promise<()>>,
     ) {
         let connection: Weak<Self> = Arc::downgrade(self);
         let runtime = Arc::clone(self.runtime());
@@ -27,7 +29,9 @@ impl Connection {
             async move {
                 let mut deadline = deadline;
                 loop {
-                    runtime.sleep_until(deadline).await;
+                    if race::unless(ended.kept(), runtime.sleep_until(deadline)).await.is_none() {
+                        return;
+                    }
                     let Some(connection) = connection.upgrade() else { return };
                     let moved = connection.conversation().deadline_of(&id);
                     match moved {

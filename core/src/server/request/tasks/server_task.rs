@@ -5,7 +5,8 @@ use crate::{
     engine::{RequestTimeout, later},
     holder::Holder,
     protocol::{RawJson, Revision, RevisionFeature, RpcError, model::TaskStatus},
-    runtime::Runtime,
+    race,
+    runtime::{Promise, Runtime},
     server::{
         handlers::{Answer, Cancellation, ClientRequestError, InputRequest, TaskRun},
         request::{
@@ -91,6 +92,8 @@ struct OpenInputRequest {
     sender: Option<Sender>,
     /// Cancels it at the client.
     cancel: Option<CancelSent>,
+    /// Kept when it ends.
+    ended: Arc<Promise<()>>,
 }
 
 /// Cancels a client request that was sent, given the reason.
@@ -117,6 +120,7 @@ impl OpenInputRequest {
 
     /// Ends it without an answer of the client.
     fn give_up(self, error: ClientRequestError, reason: &str) {
+        self.ended.keep(());
         if let Some(cancel) = self.cancel {
             cancel(reason);
         }
@@ -434,6 +438,7 @@ impl Task {
         timeout: RequestTimeout,
         on_response: Box<dyn FnOnce(Result<Value, ClientRequestError>) + Send>,
     ) -> Result<String, ClientRequestError> {
+        let ended = Arc::<Promise<()>>::default();
         let key = {
             let mut state = self.state.lock();
             if state.view.status().is_final() {
@@ -446,24 +451,26 @@ impl Task {
             if self.is_of_session() {
                 self.relate(&mut request.params);
             }
-            let open = OpenInputRequest { request, timeout, on_response, sender: None, cancel: None };
+            let (sender, cancel, ended) = (None, None, Arc::clone(&ended));
+            let open = OpenInputRequest { request, timeout, on_response, sender, cancel, ended };
             state.open_requests.insert(key.clone(), open);
             state.requests_changed(self.runtime.unix_time());
             key
         };
         self.notify();
         self.send_open_requests();
-        self.give_up_later(key.clone(), timeout);
+        self.give_up_later(key.clone(), timeout, ended);
         Ok(key)
     }
 
-    fn give_up_later(self: &Arc<Self>, key: String, timeout: RequestTimeout) {
+    fn give_up_later(self: &Arc<Self>, key: String, timeout: RequestTimeout, ended: Arc<Promise<()>>) {
         let task = Arc::downgrade(self);
         let runtime = Arc::clone(&self.runtime);
         let until = later(runtime.now(), timeout.timeout);
         self.runtime.spawn(Box::pin(async move {
-            runtime.sleep_until(until).await;
-            if let Some(task) = task.upgrade() {
+            if race::unless(ended.kept(), runtime.sleep_until(until)).await.is_some()
+                && let Some(task) = task.upgrade()
+            {
                 task.give_up(&key, ClientRequestError::Timeout, "timed out");
             }
         }));
@@ -576,6 +583,7 @@ impl Task {
         let open = {
             let mut state = self.state.lock();
             let open = state.open_requests.shift_remove(key)?;
+            open.ended.keep(());
             state.requests_changed(self.runtime.unix_time());
             open
         };

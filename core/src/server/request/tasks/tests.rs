@@ -74,6 +74,30 @@ async fn tsk_20_a_question_whose_session_ended_goes_to_who_waits_in_another() {
     answer_and_check(&other, id).await;
 }
 
+/// The memory of a question that was answered is not kept until its timeout.
+#[tokio::test(start_paused = true)]
+async fn nothing_waits_for_the_timeout_of_a_question_that_was_answered() {
+    const QUESTIONS: usize = 5;
+    let ask = |ctx: Context| async move {
+        for _ in 0..QUESTIONS {
+            ctx.elicit(ElicitParams::form("Who?", FormSchema::new().required("name", Field::text()))).await?;
+        }
+        crate::Ok("done")
+    };
+    let server = server().add_tool(Tool::new("ask", "Asks", ask).task(TaskSupport::Required)).build();
+    let (peer, alive) = (session(&server).await, || tokio::runtime::Handle::current().metrics().num_alive_tasks());
+    let before = alive();
+    let created = peer.ask("tools/call", json!({"name": "ask", "task": {}})).await;
+    let id = peer.request("tasks/result", json!({"taskId": created["result"]["task"]["taskId"]}));
+    for _ in 0..QUESTIONS {
+        let asked = peer.received("elicitation/create").await;
+        peer.send(json!({"jsonrpc": "2.0", "id": asked["id"], "result": accept(json!({"name": "Ada"}))}));
+    }
+    assert_eq!(text_of(&peer.answer(id).await), "done");
+    peer.rest().await;
+    assert_eq!(alive() - before, 1, "only the expiry of the task is left");
+}
+
 fn forever() -> Tool {
     let forever = |ctx: Context| async move {
         ctx.cancelled().await;
