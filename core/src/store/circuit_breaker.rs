@@ -89,8 +89,8 @@ impl StoreGuard {
         wait: Duration,
         call: impl FnOnce(&dyn Store) -> StoreTask<T>,
     ) -> StoreTask<T> {
-        let is_trial = match self.admit(key) {
-            Ok(is_trial) => is_trial,
+        let trial = match self.admit(key) {
+            Ok(is_trial) => is_trial.then(|| Trial { guard: self.clone(), is_over: false }),
             Err(error) => {
                 self.errors.fetch_add(1, Ordering::Relaxed);
                 return Box::pin(ready(Err(error)));
@@ -102,7 +102,8 @@ impl StoreGuard {
             if outcome.is_err() {
                 guard.errors.fetch_add(1, Ordering::Relaxed);
             }
-            guard.note(outcome.as_ref().err(), is_trial);
+            guard.note(outcome.as_ref().err(), trial.is_some());
+            trial.into_iter().for_each(Trial::end);
             outcome
         })
     }
@@ -157,6 +158,27 @@ impl StoreGuard {
                 tracing::info!(target: "trunkline::store", "The store {} is available again", self.name);
             }
             (None, None) => {}
+        }
+    }
+}
+
+/// The only call that tries a store that has failed.
+struct Trial {
+    guard: StoreGuard,
+    is_over: bool,
+}
+
+impl Trial {
+    fn end(mut self) {
+        self.is_over = true;
+    }
+}
+
+impl Drop for Trial {
+    /// If its caller has given up, another call tries.
+    fn drop(&mut self) {
+        if let Some(away) = self.guard.health.lock().away.as_mut().filter(|_| !self.is_over) {
+            away.again = self.guard.runtime.now();
         }
     }
 }
@@ -264,6 +286,19 @@ mod tests {
         assert!(guard.get("a").await.is_err(), "the pause doubles");
         tokio::time::sleep(PAUSES.0).await;
         assert_eq!(guard.get("a").await.unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn a_call_whose_caller_gives_up_leaves_the_trial_to_the_next() {
+        let (sleeper, guard) = guarded();
+        sleeper.set_away(true);
+        assert!(guard.get("a").await.is_err());
+        tokio::time::sleep(PAUSES.0).await;
+        sleeper.set(None);
+        // One that was never awaited, as that of a client that has disconnected.
+        drop(guard.get("a"));
+        assert_eq!(guard.get("a").await.unwrap(), None);
+        assert_eq!(guard.failure(), None);
     }
 
     #[tokio::test]
