@@ -11,15 +11,15 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc,
-        mpsc::{Receiver, SyncSender, TrySendError, sync_channel},
+        mpsc::{Receiver, SendError, Sender, channel},
     },
     thread,
     time::{Duration, Instant},
 };
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-/// Maximum number of calls waiting for the thread. Each waits at most for its deadline.
-const MAX_WAITING: usize = 1024;
+/// Maximum number of calls queued for the thread. Others wait, for at most their deadline.
+const MAX_QUEUED: usize = 1024;
 /// How often to look for entries that other processes appended.
 const PACE: Duration = Duration::from_millis(100);
 /// Number of expired items of each kind that one write removes.
@@ -46,7 +46,9 @@ const SCHEMA: &str = "
 #[derive(Clone)]
 pub(super) struct SqliteStore {
     file: Arc<SqliteFile>,
-    jobs: Arc<Mutex<Option<SyncSender<ThreadWork>>>>,
+    jobs: Arc<Mutex<Option<Sender<ThreadWork>>>>,
+    /// Permits for queued calls.
+    places: Arc<Semaphore>,
     runtime: Arc<dyn Runtime>,
     waiting: Arc<Waiting>,
 }
@@ -94,7 +96,7 @@ impl SqliteStore {
         let name = format!("sqlite:{}", path.display());
         let file = Arc::new(SqliteFile { path, name, deadline, clock: FileClock::default() });
         let waiting = Waiting::new(Arc::clone(&runtime), PACE);
-        Self { file, jobs: Arc::default(), runtime, waiting }
+        Self { file, jobs: Arc::default(), places: Arc::new(Semaphore::new(MAX_QUEUED)), runtime, waiting }
     }
 
     /// Runs work in a transaction on the thread of the file.
@@ -103,6 +105,20 @@ impl SqliteStore {
         writes: bool,
         work: impl FnOnce(&Items<'_>) -> Result<T, SqliteFailure> + Send + 'static,
     ) -> StoreTask<T> {
+        let this = self.clone();
+        Box::pin(async move {
+            // For as long as the deadline of the call allows: a burst of calls is not a failure.
+            let place = Arc::clone(&this.places).acquire_owned().await;
+            this.run_on_thread(writes, work, place.ok()).await
+        })
+    }
+
+    async fn run_on_thread<T: Send + 'static>(
+        &self,
+        writes: bool,
+        work: impl FnOnce(&Items<'_>) -> Result<T, SqliteFailure> + Send + 'static,
+        place: Option<OwnedSemaphorePermit>,
+    ) -> Result<T, StoreError> {
         let (answer, answered) = oneshot::channel();
         let file = Arc::clone(&self.file);
         let wall = i64::try_from(self.runtime.unix_time().as_millis()).unwrap_or(i64::MAX);
@@ -115,16 +131,13 @@ impl SqliteStore {
             // has to create files.
             let is_usable = |error: &StoreError| matches!(error.kind, StoreErrorKind::Invalid | StoreErrorKind::Full);
             let is_usable = done.as_ref().err().is_none_or(is_usable);
+            drop(place);
             // The caller may have given up.
             let _ = answer.send(done);
             is_usable
         });
-        let sent = self.send(job);
-        let file = Arc::clone(&self.file);
-        Box::pin(async move {
-            sent?;
-            answered.await.unwrap_or_else(|_| Err(file.unavailable("its thread ended")))
-        })
+        self.send(job)?;
+        answered.await.unwrap_or_else(|_| Err(self.file.unavailable("its thread ended")))
     }
 
     /// The thread starts with the first call, and again after a panic.
@@ -135,10 +148,9 @@ impl SqliteStore {
                 Some(sender) => sender,
                 None => jobs.insert(self.file.start()?),
             };
-            match sender.try_send(job) {
+            match sender.send(job) {
                 Ok(()) => return Ok(()),
-                Err(TrySendError::Full(_)) => return Err(self.file.unavailable("too many calls are waiting for it")),
-                Err(TrySendError::Disconnected(unsent)) => {
+                Err(SendError(unsent)) => {
                     job = unsent;
                     *jobs = None;
                 }
@@ -149,8 +161,8 @@ impl SqliteStore {
 }
 
 impl SqliteFile {
-    fn start(self: &Arc<Self>) -> Result<SyncSender<ThreadWork>, StoreError> {
-        let (sender, jobs) = sync_channel(MAX_WAITING);
+    fn start(self: &Arc<Self>) -> Result<Sender<ThreadWork>, StoreError> {
+        let (sender, jobs) = channel();
         let file = Arc::clone(self);
         let thread = thread::Builder::new().name("trunkline-sqlite".to_owned());
         match thread.spawn(move || file.serve(&jobs)) {
@@ -525,6 +537,22 @@ mod tests {
         assert_eq!(store.put("b", &large, MINUTE).await.unwrap_err().kind, StoreErrorKind::Full, "the same connection");
         bounded(1 << 20).await.unwrap();
         store.put("b", &large, MINUTE).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn calls_beyond_the_queue_of_the_thread_wait_for_it() {
+        let folder = Folder::new();
+        let store = folder.store();
+        store.put("a", "0", MINUTE).await.unwrap();
+        let other = Connection::open(folder.0.join("state.db")).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let calls: Vec<_> = (0..MAX_QUEUED + 100).map(|_| tokio::spawn(store.put("a", "1", MINUTE))).collect();
+        tokio::task::yield_now().await;
+        other.execute_batch("ROLLBACK").unwrap();
+        for call in calls {
+            call.await.unwrap().unwrap();
+        }
+        assert_eq!(store.places.available_permits(), MAX_QUEUED);
     }
 
     #[tokio::test]
