@@ -23,6 +23,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+/// Maximum number of requests for results that look at their tasks concurrently: a client can have
+/// thousands, and their calls must not delay those of others.
+const MAX_LOOKING: usize = 16;
 /// Delay before a client's answer is passed on again, after the store failed.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -34,6 +37,8 @@ pub(super) struct Fetches(Mutex<FetchTable>);
 struct FetchTable {
     next: u64,
     pending: BTreeMap<u64, Weak<ActiveRequest>>,
+    /// Number of requests for results that are looking at their tasks.
+    looking: usize,
     /// The client requests of tasks elsewhere, by task and key; `None` while they are being sent.
     sent: HashMap<(String, String), Option<SentRequest>>,
 }
@@ -48,6 +53,26 @@ pub(super) struct Fetch {
     number: u64,
     /// The keys of the client requests that it last offered to send, and when it offers that again.
     offered: Option<(Vec<String>, Instant)>,
+}
+
+/// A look at a task, until it is dropped.
+pub(super) struct Look(Arc<StoredTasks>);
+
+impl Look {
+    fn begin(stored: &Arc<StoredTasks>) -> Option<Self> {
+        let mut table = stored.fetches().0.lock();
+        let has_room = table.looking < MAX_LOOKING;
+        has_room.then(|| {
+            table.looking += 1;
+            Self(Arc::clone(stored))
+        })
+    }
+}
+
+impl Drop for Look {
+    fn drop(&mut self) {
+        self.0.fetches().0.lock().looking -= 1;
+    }
 }
 
 /// A client request of a task, which another worker sends.
@@ -83,7 +108,7 @@ impl Fetch {
 
     /// Waits before the next look at the task. If it waits for input, first offers to its worker to
     /// send its client requests.
-    pub(super) async fn wait(&mut self, record: &TaskRecord) -> Result<(), RpcError> {
+    pub(super) async fn wait(&mut self, record: &TaskRecord) -> Result<Look, RpcError> {
         let runtime = Arc::clone(self.stored.runtime());
         let keys = record.task.request_keys();
         let is_offered = |(before, until): &(Vec<String>, Instant)| *before == keys && runtime.now() < *until;
@@ -93,8 +118,12 @@ impl Fetch {
             let (task, worker) = (record.id().to_owned(), self.stored.worker().to_owned());
             self.stored.send(&record.worker, &TaskMessage::Fetch { task, worker, fetch: self.number }).await?;
         }
-        runtime.sleep_until(later(runtime.now(), LOOK)).await;
-        Ok(())
+        loop {
+            runtime.sleep_until(later(runtime.now(), LOOK)).await;
+            if let Some(look) = Look::begin(&self.stored) {
+                return Ok(look);
+            }
+        }
     }
 }
 

@@ -88,13 +88,14 @@ impl TaskElsewhere {
     /// The result or error of its request, once the task is over (TSK-20). `context` is the request
     /// for it, on whose stream the task can send its client requests.
     pub(in crate::server) async fn outcome(self, context: Arc<ActiveRequest>) -> Result<RawJson, RpcError> {
-        let mut fetch = Fetch::begin(&self.stored, &context);
+        let (mut fetch, mut look) = (Fetch::begin(&self.stored, &context), None);
         loop {
             let record = self.stored.find(&self.id, &self.owner).await?;
+            drop(look);
             if record.is_final() {
                 return record.task.outcome().ok_or_else(RpcError::internal)?;
             }
-            fetch.wait(&record).await?;
+            look = Some(fetch.wait(&record).await?);
         }
     }
 }

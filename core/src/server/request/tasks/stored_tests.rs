@@ -15,7 +15,7 @@ use crate::{
         tests::{LISTENER, Peer, TestRuntime, accept, modern, server, text_of},
     },
     store::{ProcessStore, Store, StoreChoice},
-    testing::FaultyStore,
+    testing::{FaultyStore, StoreFault},
     wire_log::Transport,
 };
 use serde_json::{Value, json};
@@ -294,6 +294,24 @@ async fn short_tasks_do_not_hide_longer_ones_from_others() {
     store.kill_worker_of(&long).await;
     tokio::time::sleep(15 * SECOND).await;
     assert_eq!(one.runs.load(Ordering::Relaxed) + other.runs.load(Ordering::Relaxed), 3);
+}
+
+/// A client can wait for a thousand results.
+#[tokio::test(start_paused = true)]
+async fn tsk_20_those_who_wait_for_results_look_at_the_store_a_few_at_a_time() {
+    let store = Shared::new();
+    let (one, other) = (store.worker(), store.worker());
+    let task = start_in_session(&one.session("alice").await, "hold").await;
+    let elsewhere = other.session("alice").await;
+    for _ in 0..100 {
+        elsewhere.request("tasks/result", json!({"taskId": task}));
+    }
+    tokio::time::sleep(SECOND).await;
+    let before = store.store.calls();
+    store.store.set(Some(StoreFault::Silent));
+    tokio::time::sleep(SECOND).await;
+    let calls = store.store.calls() - before;
+    assert!((16..50).contains(&calls), "{calls}");
 }
 
 #[tokio::test(start_paused = true)]
