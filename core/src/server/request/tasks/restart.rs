@@ -19,7 +19,7 @@ use crate::{
         request::active_request::ActiveRequest,
         session::{Outbound, OutgoingMessage},
     },
-    store::{Store as _, StoreError},
+    store::{Store as _, StoreError, StoreErrorKind},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -87,7 +87,15 @@ impl StoredTasks {
             let ids = self.store().read(RESTARTED, position, BATCH, Duration::ZERO).await?;
             for id in &ids {
                 position = id.position;
-                all_over &= self.look_up(&id.text).await?.is_none_or(|record| record.is_final());
+                let record = match self.look_up(&id.text).await {
+                    // It must not keep the tasks behind it from being restarted.
+                    Err(error) if error.kind == StoreErrorKind::Corrupt => {
+                        tracing::error!(target: "trunkline::server::tasks", task = id.text, "{error}");
+                        None
+                    }
+                    found => found?,
+                };
+                all_over &= record.is_none_or(|record| record.is_final());
                 if all_over {
                     over_to = position;
                 }

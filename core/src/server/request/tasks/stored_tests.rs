@@ -318,6 +318,8 @@ async fn tsk_20_those_who_wait_for_results_look_at_the_store_a_few_at_a_time() {
 async fn a_task_is_run_again_though_nobody_asks_for_it() {
     let store = Shared::new();
     let one = store.worker();
+    let unreadable = start_in_session(&one.session("alice").await, "again").await;
+    store.kept.put(&format!("task/{unreadable}"), "of a later version", 60 * SECOND).await.unwrap();
     let task = start_in_session(&one.session("alice").await, "again").await;
     store.kill_worker_of(&task).await;
     let other = store.worker();
