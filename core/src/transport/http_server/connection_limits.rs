@@ -1,5 +1,6 @@
 //! Connection limits of a listener, and which connections are evicted.
 
+use super::forwarded::network_of;
 use crate::{
     counts::{CountLimits, Counts},
     sync::Mutex,
@@ -40,7 +41,7 @@ struct ConnectionTable {
 }
 
 struct ConnectionEntry {
-    /// The peer's address; a Unix socket has none.
+    /// The peer's address, or its network; a Unix socket has none.
     address: Option<IpAddr>,
     since: Instant,
     activity: Arc<Activity>,
@@ -100,6 +101,8 @@ impl Connections {
     /// # Errors
     /// If no permit is available yet.
     pub(super) fn enter(self: &Arc<Self>, address: Option<IpAddr>) -> Result<ConnectionPermit, ConnectionLimit> {
+        // Otherwise a client with an IPv6 network would have as many shares as addresses.
+        let address = address.map(network_of);
         let mut table = self.table.lock();
         if table.addresses.of(address.as_ref()) >= self.limits.each {
             let evicted = table.evict(|entry| entry.address == address);
@@ -316,6 +319,16 @@ mod tests {
         drop((requests, alice));
         drop(enter(&connections, ALICE));
         assert_eq!(connections.table.lock().addresses.of(ALICE.as_ref()), 0);
+    }
+
+    #[test]
+    fn the_addresses_of_a_network_share_what_one_client_has() {
+        let connections = Connections::new(100, 1);
+        let of = |text: &str| Some(text.parse().unwrap());
+        let _permits = ["2001:db8:1:2::3", "2001:db8:1:3::3", "192.0.2.1"].map(|text| enter(&connections, of(text)));
+        for text in ["2001:db8:1:2:4::5", "::ffff:192.0.2.1"] {
+            assert_eq!(limit_hit(&connections, of(text)), Some(ConnectionLimit::PerAddress), "{text}");
+        }
     }
 
     #[tokio::test(start_paused = true)]

@@ -111,8 +111,13 @@ pub(super) fn client_of(proxies: &[TrustedProxy], request: &HttpRequest) -> Opti
 /// trusted proxies, that of the peer.
 pub(super) fn address_of_client(proxies: &[TrustedProxy], request: &HttpRequest) -> Option<IpAddr> {
     let peer = request.remote_address().map(|address| address.to_canonical());
-    let address = forwarded(proxies, peer, request)?;
-    Some(first_bits(address, if address.is_ipv4() { 32 } else { 64 }))
+    forwarded(proxies, peer, request).map(network_of)
+}
+
+/// An address, or the network that a single client usually has.
+pub(super) fn network_of(address: IpAddr) -> IpAddr {
+    let address = address.to_canonical();
+    first_bits(address, if address.is_ipv4() { 32 } else { 64 })
 }
 
 /// Each proxy appends the address of its peer, so the last address that is not a trusted proxy is
