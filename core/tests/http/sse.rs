@@ -249,6 +249,8 @@ async fn a_client_that_reads_nothing_gets_busy_and_then_everything() {
         taken += 1;
         assert!(taken < 200, "nothing bounds what waits");
     }
+    // So does a request of another era, which would be refused on the stream.
+    assert_eq!(session.ask(&modern_request("server/discover", json!({}))).send().await.status, 503);
     // A message that is not a request passes.
     session.post(&notification("notifications/cancelled")).await;
     for number in 0..taken {

@@ -71,6 +71,11 @@ impl EndpointState {
         let session = self.sse_sessions.touch(&self.runtime, id, caller.principal()).ok_or_else(unknown_session)?;
         let rate_limit_key = self.rate_limit_key(&request, caller);
         let (frame, permit) = self.admit(body, rate_limit_key.as_deref(), Some(id)).await?;
+        // Responses and cancellations from the client are always accepted, however little it has
+        // read.
+        if session.stream.is_congested() && asks(&frame) {
+            return Err(Rejection::busy(classify::id_of(&frame), "too many responses are waiting to be read"));
+        }
         if matches!(
             classify::classify(&frame, mirror::version(&parts.headers).as_deref())?,
             Posted::Modern { .. } | Posted::ModernNotification
@@ -82,11 +87,6 @@ impl EndpointState {
                 session.stream.send(OutgoingMessage::error(Some(id), &RpcError::invalid_request(text), true));
             }
             return Ok(empty(StatusCode::ACCEPTED));
-        }
-        // Responses and cancellations from the client are always accepted, however little it has
-        // read.
-        if session.stream.is_congested() && asks(&frame) {
-            return Err(Rejection::busy(classify::id_of(&frame), "too many responses are waiting to be read"));
         }
         let request = request.in_session(SessionSource::Query);
         let reply = ArrivalReply::channel(session.stream, caller.arrival(request).of(rate_limit_key));
