@@ -17,7 +17,7 @@ use trunkline::{
     server::{Context, Resource, Server, ServerOptions, TaskSupport, Tool, ToolError},
     store::{LogEntry, ProcessStore, Store, StoreChoice, StoreError},
     testing::FaultyStore,
-    transport::{HttpOptions, TokioRuntime},
+    transport::{HttpOptions, TokioRuntime, TrustedProxy},
 };
 
 const MOOD: &str = "mood://today";
@@ -228,6 +228,27 @@ async fn the_tasks_of_a_session_end_with_it_and_not_with_its_process() {
     a.session("2025-11-25").await;
     assert_eq!(b.delete(&id).await, 204);
     eventually("its task still runs", || lasting.cancelled() == 2).await;
+}
+
+/// Otherwise a client could fill the store with the records of its sessions.
+#[tokio::test]
+async fn a_session_that_makes_room_for_another_of_its_client_ends_at_every_process() {
+    let store = store();
+    let options = ServerOptions::default().with_store(StoreChoice::custom(Arc::clone(&store)));
+    let proxies = ["127.0.0.1".parse::<TrustedProxy>().unwrap()];
+    let http = HttpOptions::default().with_trusted_proxies(proxies);
+    let a = Fixture::with(http, options.with_max_sessions_per_client(2)).await;
+    let b = worker(&store).await;
+    let mut ids = Vec::new();
+    for _ in 0..3 {
+        let opened = a.post(&[("X-Forwarded-For", "203.0.113.9")], &initialize("2025-11-25")).await;
+        ids.push(opened.header("mcp-session-id").unwrap().to_owned());
+    }
+    let other = a.post(&[("X-Forwarded-For", "198.51.100.7")], &initialize("2025-11-25")).await;
+    ids.push(other.header("mcp-session-id").unwrap().to_owned());
+    for (id, status) in ids.iter().zip([404, 200, 200, 200]) {
+        assert_eq!(b.ask_in(id, "ping", json!({})).await.status, status);
+    }
 }
 
 /// Nobody notifies a process that a session has expired, and the store may be away when it looks.

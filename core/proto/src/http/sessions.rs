@@ -79,7 +79,7 @@ impl<S: Clone> Sessions<S> {
         busy: impl Fn(&S) -> bool,
     ) -> Result<Option<S>, SessionsFull> {
         let of_owner = owner.and_then(|owner| self.of.get(owner));
-        let (evicted, passed) = if of_owner.is_some_and(|turns| turns.len() >= self.bounds.max_per_client) {
+        let (evicted, passed) = if self.has_all_of_its_own(owner) {
             self.idlest(of_owner.into_iter().flatten().filter_map(|turn| self.order.get(turn)), busy)
         } else if self.open.len() >= self.bounds.max {
             self.idlest(self.order.values(), busy)
@@ -91,6 +91,13 @@ impl<S: Clone> Sessions<S> {
         }
         let id = evicted.ok_or(SessionsFull)?;
         Ok(self.remove(&id))
+    }
+
+    /// Returns whether the principal has as many sessions as one may have, so that another evicts
+    /// one of its own.
+    pub fn has_all_of_its_own(&self, owner: Option<&Arc<str>>) -> bool {
+        let of_owner = owner.and_then(|owner| self.of.get(owner));
+        of_owner.is_some_and(|turns| turns.len() >= self.bounds.max_per_client)
     }
 
     /// The first that is not busy, and those before it.

@@ -10,7 +10,7 @@ use super::{
     reply::{self, empty, method_not_allowed},
     response_body::{Events, HttpBody},
     response_stream::{self, Stream, StreamKind, StreamReader},
-    session_table::{HttpSession, SessionTable},
+    session_table::{EnteredSession, HttpSession, SessionTable},
     workers::{SharedSession, StreamPosition},
 };
 use crate::{
@@ -163,7 +163,10 @@ impl EndpointState {
         let session = HttpSession { owner, connection, stream, history, shared };
         // The process that opened it has charged it to the client's address.
         let entered = self.sessions.enter(&self.runtime, id, session.owner.clone(), session);
-        let session = entered.ok_or_else(|| Rejection::busy(None, "too many sessions are open"))?;
+        let EnteredSession { session, displaced } =
+            entered.ok_or_else(|| Rejection::busy(None, "too many sessions are open"))?;
+        // Its client may use it at other processes.
+        displaced.iter().for_each(HttpSession::leave);
         // It may have changed before it was registered, when this process was not notified.
         if let Some(shared) = &session.shared
             && !shared.catch_up(&session.connection).await.map_err(unavailable)?
@@ -303,20 +306,41 @@ impl EndpointState {
         if connection.revision().is_none() {
             return Ok(response);
         }
-        let shared = match &self.workers {
-            Some(workers) => workers.enter(&id, owner.as_deref(), &connection).await.map_err(|error| {
-                connection.close();
-                away(error)
-            })?,
-            None => None,
+        let session = HttpSession { owner, connection, stream, history, shared: None };
+        let entering = Arc::clone(self).enter_session(id, rate_limit_key, session);
+        let entered = match &self.workers {
+            None => entering.await,
+            // What is stored must be counted, even if the client disconnects.
+            Some(_) => tokio::spawn(entering).await.map_err(|_| busy("the server is closing"))?,
         };
-        let session = HttpSession { owner, connection, stream, history, shared };
-        if self.sessions.enter(&self.runtime, &id, rate_limit_key, session.clone()).is_none() {
-            session.end();
+        if !entered.map_err(away)? {
             return Err(busy("too many sessions are open"));
         }
         response.headers_mut().insert(headers::SESSION_ID, value);
         Ok(response)
+    }
+
+    /// Stores a new session, if there is a store, and adds it to the table. Returns `false` if there
+    /// are too many.
+    async fn enter_session(
+        self: Arc<Self>,
+        id: String,
+        rate_limit_key: Option<Arc<str>>,
+        mut session: HttpSession,
+    ) -> Result<bool, StoreError> {
+        if let Some(workers) = &self.workers {
+            let stored = workers.enter(&id, session.owner.as_deref(), &session.connection).await;
+            session.shared = stored.inspect_err(|_| session.connection.close())?;
+        }
+        let Some(entered) = self.sessions.enter(&self.runtime, &id, rate_limit_key, session.clone()) else {
+            session.end_everywhere().await;
+            return Ok(false);
+        };
+        // Otherwise a client could fill the store with the records of its sessions.
+        if let Some(displaced) = entered.displaced {
+            displaced.end_everywhere().await;
+        }
+        Ok(true)
     }
 
     /// Passes a message to a conversation and responds with the result. `mirror` are the headers of

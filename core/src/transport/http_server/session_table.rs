@@ -41,11 +41,20 @@ impl HttpSession {
     }
 
     /// Ends it in this process. If other processes can serve it, its tasks continue.
-    fn leave(&self) {
+    pub(super) fn leave(&self) {
         let Some(shared) = &self.shared else { return self.end() };
         self.connection.leave();
         self.stream.finish();
         shared.left();
+    }
+
+    /// Ends it in every process.
+    pub(super) async fn end_everywhere(&self) {
+        self.end();
+        if let Some(shared) = &self.shared {
+            // If the store fails, its record expires.
+            let _ = shared.end(self.owner.as_deref()).await;
+        }
     }
 
     /// Completes when no call is running, and lets the stream end after the messages sent until
@@ -70,6 +79,13 @@ fn new_id(fill: impl FnOnce(&mut [u8]) -> Result<(), getrandom::Error>) -> Optio
     Some(random)
 }
 
+/// A session that is in the table.
+pub(super) struct EnteredSession {
+    pub(super) session: HttpSession,
+    /// The session of the same owner that had to make room for it. It has not ended yet.
+    pub(super) displaced: Option<HttpSession>,
+}
+
 /// All sessions.
 pub(super) struct SessionTable {
     sessions: Mutex<Sessions<HttpSession>>,
@@ -91,7 +107,9 @@ impl SessionTable {
         session: HttpSession,
     ) -> Option<String> {
         let id = Self::new_id()?;
-        self.enter(runtime, &id, rate_limit_key, session).map(|_| id)
+        let entered = self.enter(runtime, &id, rate_limit_key, session)?;
+        entered.displaced.iter().for_each(HttpSession::end);
+        Some(id)
     }
 
     /// A new session id, or `None` without randomness.
@@ -108,19 +126,21 @@ impl SessionTable {
         id: &str,
         rate_limit_key: Option<Arc<str>>,
         session: HttpSession,
-    ) -> Option<HttpSession> {
+    ) -> Option<EnteredSession> {
         self.sweep_from_now_on(runtime, session.shared.as_deref());
-        let evicted = {
+        let (evicted, is_of_owner) = {
             let mut sessions = self.sessions.lock();
-            if let Some(other) = sessions.touch(runtime.now(), id) {
-                return Some(other);
+            if let Some(session) = sessions.touch(runtime.now(), id) {
+                return Some(EnteredSession { session, displaced: None });
             }
+            let is_of_owner = sessions.has_all_of_its_own(rate_limit_key.as_ref());
             let evicted = sessions.make_room(runtime.now(), rate_limit_key.as_ref(), HttpSession::is_busy).ok()?;
             sessions.insert_as(runtime.now(), id, rate_limit_key, session.clone());
-            evicted
+            (evicted, is_of_owner)
         };
-        evicted.iter().for_each(HttpSession::leave);
-        Some(session)
+        let (displaced, of_others) = if is_of_owner { (evicted, None) } else { (None, evicted) };
+        of_others.iter().for_each(HttpSession::leave);
+        Some(EnteredSession { session, displaced })
     }
 
     /// The session with this id, if it belongs to the principal; otherwise it looks nonexistent

@@ -235,6 +235,14 @@ impl SharedSession {
         Arc::downgrade(&self.workers)
     }
 
+    /// Ends the session everywhere.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub(in crate::transport::http_server) async fn end(&self, principal: Option<&str>) -> Result<(), StoreError> {
+        self.workers.end(&self.id, principal).await.map(drop)
+    }
+
     /// Called when this process no longer serves the session, which may live on.
     pub(in crate::transport::http_server) fn left(&self) {
         self.workers.left.lock().insert(Arc::clone(&self.id));
