@@ -363,6 +363,29 @@ async fn http_38_a_stream_resumes_at_any_process_without_loss() {
     }
 }
 
+/// Clients can invent streams of the right form, and each would be looked for a while.
+#[tokio::test]
+async fn http_38_streams_that_nobody_knows_are_waited_for_a_few_at_a_time() {
+    let a = worker(&store()).await;
+    let id = a.session("2025-11-25").await;
+    let ask = |number: u64| {
+        let ask = a.ask("GET").header("Accept", "text/event-stream").header("Mcp-Session-Id", &id);
+        ask.header("Last-Event-ID", &format!("{}-1", (9 << 32) | number))
+    };
+    let mut waiting = Vec::new();
+    for number in 0..32 {
+        waiting.push(ask(number).start().await);
+    }
+    let refused = AtomicUsize::new(0);
+    eventually_async("each is waited for", async || {
+        let status = ask(99).send().await.status;
+        refused.fetch_add(usize::from(status == 503), SeqCst) > 0
+    })
+    .await;
+    drop(waiting);
+    eventually_async("it stays busy", async || ask(99).send().await.status == 400).await;
+}
+
 #[tokio::test]
 async fn http_38_a_greedy_session_does_not_push_out_the_events_of_another() {
     const REVISION: &str = "2025-11-25";

@@ -22,7 +22,7 @@ const SMALL_BODY: Constant = ("gate.rs", "SMALL_BODY");
 
 /// The rows of the table, with the constants of their figures, in order. A file without a directory
 /// is one of [`HTTP`].
-const ROWS: [(&str, &[Constant]); 37] = [
+const ROWS: [(&str, &[Constant]); 38] = [
     ("costly checks of values, and compilations of schemas, concurrently", &[]),
     ("waiting costly checks of one caller", &[("core/src/turns.rs", "MAX_WAITING")]),
     ("a schema", &[(BOUNDS, "MAX_VALUES"), (BOUNDS, "MAX_NESTING"), (BOUNDS, "MAX_REACHED")]),
@@ -73,6 +73,10 @@ const ROWS: [(&str, &[Constant]); 37] = [
     (
         "a notification of a client for another worker",
         &[("core/src/transport/http_server/workers/routing.rs", "MAX_NOTIFICATION")],
+    ),
+    (
+        "streams of calls that clients resume although they are not in the store yet",
+        &[("core/src/transport/http_server/workers/process.rs", "AWAITED_STREAMS")],
     ),
     ("callers with separate rate limits", &[("rate.rs", "MAX_BUCKETS")]),
     ("concurrent requests to a server in a web framework", &[("mounted_listener.rs", "MAX_EXCHANGES")]),

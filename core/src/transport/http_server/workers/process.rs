@@ -30,6 +30,8 @@ pub(super) const PAUSE: Duration = Duration::from_millis(100);
 pub(super) const BATCH: usize = 256;
 /// Maximum number of concurrent calls of sweeps, which must not fill the queue of a store.
 const CALLS_OF_SWEEPS: usize = 16;
+/// Maximum number of streams whose logs are waited for: clients can invent them.
+const AWAITED_STREAMS: usize = 16;
 /// Time after its last heartbeat when a process is presumed dead.
 const LEASE: Duration = Duration::from_secs(8);
 
@@ -62,6 +64,8 @@ pub(in crate::transport::http_server) struct Workers {
     pub(super) left: Mutex<HashSet<Arc<str>>>,
     /// Permits for the store calls of a sweep, which may concern thousands of sessions.
     pub(super) of_sweeps: Semaphore,
+    /// Permits to wait for the log of a stream.
+    pub(super) of_streams: Semaphore,
     /// Maximum idle time of a session.
     pub(super) idle: Duration,
     pub(super) server: Server,
@@ -99,6 +103,7 @@ impl Workers {
             sessions,
             left: Mutex::default(),
             of_sweeps: Semaphore::new(CALLS_OF_SWEEPS),
+            of_streams: Semaphore::new(AWAITED_STREAMS),
             idle: options.session_idle,
             server: server.clone(),
             nowhere: Arc::clone(nowhere),

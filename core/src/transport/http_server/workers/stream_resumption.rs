@@ -11,7 +11,7 @@ use crate::{
     engine::later,
     http::replay::EventId,
     protocol::{RequestId, RpcError, envelope},
-    store::{LogEntry, Store, StoreError},
+    store::{LogEntry, Store, StoreError, StoreErrorKind},
     transport::http_server::response_stream::Stream,
 };
 use bytes::Bytes;
@@ -46,12 +46,12 @@ impl SharedSession {
             return Ok(None);
         }
         let log = store_keys::stream(&self.id, last.stream());
-        let entries = self.workers.store.read(&log, 0, BATCH, SOON).await?;
+        let entries = self.entries_of(&log).await?;
         let first = entries.first().and_then(StreamEntry::read);
         let requests = match first {
             Some(StreamEntry::Opened(requests)) => requests,
             // The oldest were evicted.
-            Some(StreamEntry::Event { number, .. }) if number <= last.event() + 1 => Vec::new(),
+            Some(StreamEntry::Event { number, .. }) if number <= last.event().saturating_add(1) => Vec::new(),
             _ => return Ok(None),
         };
         // The process that served the stream so far does not notice that its client has left.
@@ -59,6 +59,20 @@ impl SharedSession {
         self.workers.send_to(server, NotificationContent::CallStreamTaken { session, stream }).await?;
         let (shared, number, last) = (Arc::clone(self), last.stream(), last.event());
         Ok(Some(RememberedStream { shared, number, last, requests, is_answered: false, entries }))
+    }
+
+    /// The first entries of the log of a stream, which may be about to appear.
+    async fn entries_of(&self, log: &str) -> Result<Vec<LogEntry>, StoreError> {
+        let Workers { store, of_streams, .. } = &*self.workers;
+        let entries = store.read(log, 0, BATCH, Duration::ZERO).await?;
+        if !entries.is_empty() {
+            return Ok(entries);
+        }
+        let Ok(_permit) = of_streams.try_acquire() else {
+            let problem = "too many streams are waited for";
+            return Err(StoreError::new(StoreErrorKind::Unavailable, store.name(), problem));
+        };
+        store.read(log, 0, BATCH, SOON).await
     }
 }
 
@@ -142,7 +156,7 @@ impl RememberedStream {
         }
         let mut events = Vec::new();
         for id in &self.requests {
-            self.last += 1;
+            self.last = self.last.saturating_add(1);
             let message = envelope::encode_error(Some(id), &RpcError::interrupted());
             events.push((Some(EventId::new(self.number, self.last)), message));
         }
