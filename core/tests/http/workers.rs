@@ -446,6 +446,25 @@ async fn http_38_a_greedy_session_does_not_push_out_the_events_of_another() {
     assert_eq!(stream.text().matches("resources/updated").count(), 1, "{}", stream.text());
 }
 
+/// With its result, the change of a task can be too large for the store, and is then tried again.
+#[tokio::test]
+async fn a_change_of_a_task_that_does_not_fit_delays_no_other_change() {
+    let store: Arc<dyn Store> = Arc::new(ProcessStore::with_capacity(TokioRuntime::current(), 300 << 10));
+    let (a, b) = (worker(&store).await, worker(&store).await);
+    let large = Tool::new("large", "Says much.", async || "x".repeat(200 << 10)).task(TaskSupport::Optional);
+    a.server.add_tool(large).unwrap();
+    let id = b.session("2025-11-25").await;
+    assert_eq!(b.ask_in(&id, "resources/subscribe", json!({"uri": MOOD})).await.status, 200);
+    let mut stream = b.stream_of(&id, None).await;
+    let call = json!({"name": "large", "arguments": {}, "task": {}});
+    let task = a.ask_in(&id, "tools/call", call).await.json()["result"]["task"]["taskId"].take();
+    // It is stored, and there is no room for it a second time.
+    let result = a.ask_in(&id, "tasks/result", json!({"taskId": task})).await;
+    assert_eq!(result.status, 200, "{result:?}");
+    a.server.resource_updated(MOOD);
+    stream.until("resources/updated").await;
+}
+
 /// A long change is stored outside of the log of changes.
 #[tokio::test]
 async fn http_38_a_long_change_reaches_a_stream_at_a_process_that_joins_later() {

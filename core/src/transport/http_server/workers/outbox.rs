@@ -49,7 +49,8 @@ struct WaitingEntries {
 
 /// A queued entry.
 pub(super) struct OutboxEntry {
-    /// The session that it belongs to.
+    /// What it counts towards: the session that it belongs to, or what is common to entries about
+    /// tasks. `None` stands for the server.
     pub(super) of: Option<Arc<str>>,
     /// The key of the log.
     pub(super) log: String,

@@ -32,6 +32,9 @@ pub(super) const BATCH: usize = 256;
 const CALLS_OF_SWEEPS: usize = 16;
 /// Maximum number of streams whose logs are waited for: clients can invent them.
 const AWAITED_STREAMS: usize = 16;
+/// What changes of tasks count towards while they wait: with results, they can be large, and must
+/// not crowd out other announcements.
+const OF_TASKS: &str = "tasks";
 /// Time after its last heartbeat when a process is presumed dead.
 const LEASE: Duration = Duration::from_secs(8);
 
@@ -233,11 +236,12 @@ impl Workers {
         }
     }
 
-    /// Announces something to the other processes soon, through one of the two shared logs.
-    pub(super) fn publish(&self, log: &str, content: NotificationContent) {
+    /// Announces something to the other processes soon, through one of the two shared logs. `of` is
+    /// what it counts towards while it waits.
+    pub(super) fn publish(&self, log: &str, of: Option<Arc<str>>, content: NotificationContent) {
         let text = self.encoded(content);
         let (keep_for, log, watcher) = (store_keys::keep_for(log), log.to_owned(), Watcher::default());
-        self.append_soon(OutboxEntry { of: None, log, text, max_entries: None, keep_for, wake: None, watcher });
+        self.append_soon(OutboxEntry { of, log, text, max_entries: None, keep_for, wake: None, watcher });
     }
 
     pub(super) fn append_soon(&self, entry: OutboxEntry) {
@@ -256,11 +260,12 @@ impl Workers {
 
 impl Announce for Workers {
     fn announce(&self, announcement: Announcement) {
-        let log = match &announcement {
-            Announcement::Changed(_) => store_keys::NOTIFICATIONS,
+        let (log, of) = match &announcement {
+            Announcement::Changed(_) => (store_keys::NOTIFICATIONS, None),
             // No client needs these to resume a stream.
-            Announcement::ElicitationComplete(_) | Announcement::TaskChanged { .. } => store_keys::MESSAGES,
+            Announcement::ElicitationComplete(_) => (store_keys::MESSAGES, None),
+            Announcement::TaskChanged { .. } => (store_keys::MESSAGES, Some(OF_TASKS.into())),
         };
-        self.publish(log, NotificationContent::Announced(announcement));
+        self.publish(log, of, NotificationContent::Announced(announcement));
     }
 }

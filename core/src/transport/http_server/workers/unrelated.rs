@@ -146,7 +146,8 @@ impl SharedSession {
     /// Ends the streams of this session in other processes, because its client has connected to
     /// this one.
     pub(in crate::transport::http_server) fn take_stream(&self) {
-        self.workers.publish(store_keys::MESSAGES, NotificationContent::StreamTaken { session: self.id.to_string() });
+        let content = NotificationContent::StreamTaken { session: self.id.to_string() };
+        self.workers.publish(store_keys::MESSAGES, Some(Arc::clone(&self.id)), content);
     }
 }
 
