@@ -590,6 +590,13 @@ async fn http_52_stateless_servers_take_the_revision_from_the_header() {
 }
 
 #[tokio::test]
+async fn an_idle_timeout_that_is_never_reached_is_none() {
+    let options = HttpOptions::default().with_idle_timeout(Duration::MAX);
+    let fixture = Fixture::with(options, ServerOptions::default()).await;
+    assert_eq!(fixture.modern("tools/list", json!({})).send().await.status, 200);
+}
+
+#[tokio::test]
 async fn sessions_are_bounded_and_expire_when_idle() {
     let options = ServerOptions::default().with_max_sessions(2).with_session_idle(Duration::from_millis(400));
     let fixture = Fixture::with(HttpOptions::default(), options).await;

@@ -30,6 +30,9 @@ const MAX_STREAMS: u32 = 256;
 /// Interval and timeout of HTTP/2 keep-alive pings.
 const PING_INTERVAL: Duration = Duration::from_secs(30);
 const PING_DEADLINE: Duration = Duration::from_secs(20);
+/// Bounds of the idle timeout, which is added to the time and waited for again and again.
+const SHORTEST_IDLE: Duration = Duration::from_millis(10);
+const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
 /// Retry interval when the system has no more sockets, or no connection has been evicted yet.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -71,7 +74,7 @@ impl HttpListener {
         tracing::info!(target: "trunkline::server::http", url = address.url, "serving");
         let service = HttpService::at_path(server, options, runtime);
         let (phase, phases) = watch::channel(ListenerPhase::Open);
-        let times = Times { idle: options.idle_timeout, write: options.write_timeout };
+        let times = Times { idle: options.idle_timeout.clamp(SHORTEST_IDLE, YEAR), write: options.write_timeout };
         let connections = Connections::new(options.max_connections, options.max_connections_per_address);
         let server = ConnectionServer { service: service.clone(), times, phases };
         let task = Mutex::new(Some(tokio::spawn(server.accept(socket, connections))));
