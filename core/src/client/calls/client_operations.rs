@@ -5,16 +5,13 @@ use crate::{
     protocol::{
         RawJson,
         describe::{Described, Presence, Type},
+        members::members,
         method,
         model::*,
     },
 };
-use serde::{
-    Serialize, Serializer,
-    de::{DeserializeOwned, IgnoredAny},
-};
+use serde::{Serialize, Serializer, de::DeserializeOwned};
 use serde_json::value::{RawValue, to_raw_value};
-use std::collections::BTreeMap;
 
 /// Generates the methods of the rows. Some are written by hand: the arguments of `call_tool` and
 /// `get_prompt` are any value that serializes to an object, and empty results are not parsed.
@@ -153,10 +150,9 @@ impl Serialize for ParamsMembers {
 pub(in crate::client) fn read<T: DeserializeOwned + Described>(result: &RawJson) -> Result<T, ClientError> {
     let read: T = result.read().map_err(ClientError::InvalidResponse)?;
     if let Type::Model(object) = T::TYPE {
-        let members: BTreeMap<String, IgnoredAny> = result.parse().map_err(ClientError::unreadable)?;
-        let missing =
-            object.fields.iter().find(|field| field.presence == Presence::List && !members.contains_key(field.json));
-        if let Some(field) = missing {
+        let is_missing = |name| matches!(members(result.as_bytes(), [name]), Ok([None]));
+        let mut lists = object.fields.iter().filter(|field| field.presence == Presence::List);
+        if let Some(field) = lists.find(|field| is_missing(field.json)) {
             return Err(ClientError::InvalidResponse(format!("missing field `{}`", field.json)));
         }
     }
