@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -226,5 +227,24 @@ func TestAStoreOfTheProgramKeepsTasks(t *testing.T) {
 	}
 	if _, err := client.StartTask(t.Context(), "job", nil); err == nil {
 		t.Fatal("a store that is full has room for a task")
+	}
+}
+
+func TestAHandlerMustNotBeNil(t *testing.T) {
+	server := newServer(t)
+	_, tool := trunkline.AddTool[struct{}, string](server, trunkline.Tool{Name: "nil"}, nil)
+	_, request := trunkline.AddRequestHandler[struct{}, string](server, "com.acme/nil", nil)
+	_, resource := server.AddResource(trunkline.Resource{Name: "nil", URI: "nil://"}, nil)
+	_, template := server.AddResourceTemplate(trunkline.ResourceTemplate{Name: "nil", URITemplate: "nil://{a}"}, nil)
+	_, prompt := server.AddPrompt(trunkline.Prompt{Name: "nil"}, nil)
+	_, completion := server.AddCompletion(nil, "a", nil)
+	_, verifier := server.AddVerifier(nil)
+	_, visibility := server.AddVisibility(nil)
+	_, provider := server.AddProvider("tools", func(context.Context, string) (any, string, error) { return nil, "", nil }, nil)
+	_, middleware := server.Use(nil)
+	for i, err := range []error{tool, request, resource, template, prompt, completion, verifier, visibility, provider, middleware} {
+		if !errors.Is(err, trunkline.ErrInvalidArgument) || !strings.Contains(err.Error(), "is nil") {
+			t.Error(i, err)
+		}
 	}
 }

@@ -40,7 +40,7 @@ func AddTool[In, Out any](server *Server, tool Tool, handle func(context.Context
 			return shaped{shapeValue, filled(result)}, err
 		}
 		return result, err
-	}))
+	}), handle)
 }
 
 // returned is the result of a handler as a shape of the library.
@@ -95,12 +95,12 @@ type ResourceHandler = func(ctx context.Context, call *Call, uri string, variabl
 
 // AddResource adds a resource.
 func (server *Server) AddResource(resource Resource, handle ResourceHandler, options ...ResourceOptions) (*Feature, error) {
-	return server.add("resource", described("resource", resource, options), reading(handle, resource.MIMEType))
+	return server.add("resource", described("resource", resource, options), reading(handle, resource.MIMEType), handle)
 }
 
 // AddResourceTemplate adds all resources whose URI matches a template.
 func (server *Server) AddResourceTemplate(template ResourceTemplate, handle ResourceHandler, options ...ResourceOptions) (*Feature, error) {
-	return server.add("resourceTemplate", described("resourceTemplate", template, options), reading(handle, template.MIMEType))
+	return server.add("resourceTemplate", described("resourceTemplate", template, options), reading(handle, template.MIMEType), handle)
 }
 
 func reading(handle ResourceHandler, kind string) callFunc {
@@ -124,7 +124,7 @@ type PromptHandler = func(ctx context.Context, call *Call, arguments map[string]
 func (server *Server) AddPrompt(prompt Prompt, handle PromptHandler, options ...PromptOptions) (*Feature, error) {
 	return server.add("prompt", described("prompt", prompt, options), taking(func(ctx context.Context, call *Call, given *map[string]string) (any, error) {
 		return handle(ctx, call, *given)
-	}))
+	}), handle)
 }
 
 // AddCompletion suggests values for an argument of a prompt or resource template. The context has
@@ -137,7 +137,7 @@ func (server *Server) AddCompletion(reference CompletionReference, argument stri
 	}) (*Completion, error) {
 		found, err := suggest(ctx, given.Argument.Value, given.Context.Arguments)
 		return cmp.Or(found, &Completion{}), err
-	}))
+	}), suggest)
 }
 
 // AddRequestHandler serves a request beyond the protocol, such as "com.acme/sum".
@@ -145,13 +145,13 @@ func AddRequestHandler[In, Out any](server *Server, method string, handle func(c
 	return server.add("requestHandler", described("method", method, options), taking(func(ctx context.Context, call *Call, given *In) (any, error) {
 		result, err := handle(ctx, call, *given)
 		return shaped{shapeValue, filled(result)}, err
-	}))
+	}), handle)
 }
 
 // AddVerifier verifies access tokens: see AuthOptions. A nil identity means that the token is
 // unknown.
 func (server *Server) AddVerifier(verify func(context.Context, *AccessToken) (*Identity, error)) (*Feature, error) {
-	return server.add("verifier", map[string]any{}, typed(shapeValue, verify))
+	return server.add("verifier", map[string]any{}, typed(shapeValue, verify), verify)
 }
 
 // AddVisibility decides who can see and call the features whose option Visible it is. It gets the
@@ -160,7 +160,7 @@ func (server *Server) AddVisibility(decide func(ctx context.Context, call *Call,
 	return server.add("visibility", map[string]any{}, taking(func(ctx context.Context, call *Call, given *struct{ Name string }) (any, error) {
 		visible, err := decide(ctx, call, given.Name)
 		return shaped{shapeValue, visible}, err
-	}))
+	}), decide)
 }
 
 // AddProvider provides features that are not registered: "tools", "resources", "resourceTemplates"
@@ -176,7 +176,7 @@ func (server *Server) AddProvider(of string, list func(ctx context.Context, curs
 		}
 		items, next, err := list(ctx, given.List.Cursor)
 		return shaped{shapeValue, present(map[string]any{"items": filled(cmp.Or[any](items, []any{})), "nextCursor": optional(next)})}, err
-	}))
+	}), list, get)
 }
 
 // AddDirectory offers the files of a folder as resources, which are read on request.

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -204,8 +205,11 @@ func (feature *Feature) SetEnabled(enabled bool) error {
 }
 
 // add adds a feature or a hook by its kind and its entry, as trunkline_server_add does, which lists
-// them. The handler may be nil for kinds that have no calls.
-func (server *Server) add(kind string, entry map[string]any, run callFunc) (*Feature, error) {
+// them. Run, which calls the handlers of the program, may be nil for kinds that have no calls.
+func (server *Server) add(kind string, entry map[string]any, run callFunc, handlers ...any) (*Feature, error) {
+	if slices.ContainsFunc(handlers, isZero) {
+		return nil, &Error{Kind: ErrInvalidArgument, Message: "the handler of the " + kind + " is nil"}
+	}
 	callback, data := uintptr(0), handle(0)
 	if run != nil {
 		callback, data = callbacks.call, keep(run)
@@ -269,5 +273,5 @@ func (server *Server) Use(handle func(ctx context.Context, call *Call, method st
 	}) (any, error) {
 		result, err := handle(ctx, call, given.Method, given.Params)
 		return shaped{shapeResult, result}, err
-	}))
+	}), handle)
 }
