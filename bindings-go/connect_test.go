@@ -118,8 +118,15 @@ func TestAGroupHasTheTargetsOfOtherClients(t *testing.T) {
 	group, err := trunkline.ConnectGroup(t.Context(), map[string]any{"command": command, "memory": server, "shared": shared}, trunkline.ClientOptions{})
 	group = connected(t, group, err)
 	later := memory(t, trunkline.ClientOptions{})
-	if err := group.AddServer(t.Context(), "later", later); err != nil {
-		t.Fatal(err)
+	for name, target := range map[string]any{"later": later, "program": command} {
+		if err := group.AddServer(t.Context(), name, target); err != nil {
+			t.Fatal(name, err)
+		}
+	}
+	for _, target := range []any{server, &exec.Cmd{Path: os.Args[0], Stdin: os.Stdin}} {
+		if err := group.AddServer(t.Context(), "refused", target); !errors.Is(err, trunkline.ErrInvalidArgument) {
+			t.Error(target, err)
+		}
 	}
 	tools, err := group.ListTools(t.Context())
 	if err != nil {
@@ -129,7 +136,7 @@ func TestAGroupHasTheTargetsOfOtherClients(t *testing.T) {
 	for _, tool := range tools {
 		names = append(names, tool.Name)
 	}
-	for _, name := range []string{"command__exit", "memory__weather", "shared__weather", "later__weather"} {
+	for _, name := range []string{"command__exit", "memory__weather", "shared__weather", "later__weather", "program__exit"} {
 		if !strings.Contains(strings.Join(names, " "), name) {
 			t.Error(name, names)
 		}

@@ -228,7 +228,11 @@ func (c *Client) Servers(ctx context.Context, options ...RequestOptions) ([]Grou
 // AddServer adds a server to the group. If connecting to it fails, this is an error, but the server
 // stays in the group, and the next request to it reconnects. Only for a client of a group.
 func (c *Client) AddServer(ctx context.Context, name string, target any, options ...RequestOptions) error {
-	_, err := request[json.RawMessage](ctx, c, "add_server", map[string]any{"name": name, "target": target}, false, options)
+	target, err := addedTarget(target)
+	if err != nil {
+		return err
+	}
+	_, err = request[json.RawMessage](ctx, c, "add_server", map[string]any{"name": name, "target": target}, false, options)
 	return err
 }
 

@@ -95,15 +95,18 @@ func ConnectTransport(ctx context.Context, transport Transport, options ClientOp
 // ConnectGroup connects to many servers behind one client, which names their tools server__tool.
 // Each target is one of those of the other functions: a URL, an *exec.Cmd, a command as a []string,
 // an entry of mcpServers, a *Server, a Transport, or a *Client, whose connection the group shares and
-// does not close.
-func ConnectGroup(ctx context.Context, servers map[string]any, options ClientOptions) (*Client, error) {
+// does not close. Client.AddServer takes the same, except a *Server and a Transport.
+func ConnectGroup(ctx context.Context, servers map[string]any, options ClientOptions) (group *Client, err error) {
 	var members []*Client
-	closeMembers := func() { _ = together(members, (*Client).Close) }
+	defer func() {
+		if err != nil {
+			_ = together(members, (*Client).Close)
+		}
+	}()
 	targets := map[string]any{}
 	for name, target := range servers {
 		found, err := groupTarget(ctx, target, options)
 		if err != nil {
-			closeMembers()
 			return nil, fmt.Errorf("server %s of the group: %w", name, err)
 		}
 		if member, isClient := found.(*Client); isClient && found != target {
@@ -111,13 +114,11 @@ func ConnectGroup(ctx context.Context, servers map[string]any, options ClientOpt
 		}
 		targets[name] = found
 	}
-	group, err := connect(ctx, options, func(set uintptr) (uintptr, error) { return c.ClientConnectGroup(targets, set) })
-	if err != nil {
-		closeMembers()
-		return nil, err
+	group, err = connect(ctx, options, func(set uintptr) (uintptr, error) { return c.ClientConnectGroup(targets, set) })
+	if err == nil {
+		group.members = members
 	}
-	group.members = members
-	return group, nil
+	return group, err
 }
 
 // groupTarget is a target as the library takes it. A new client belongs to the group.
@@ -137,6 +138,15 @@ func groupTarget(ctx context.Context, target any, options ClientOptions) (any, e
 	default:
 		return target, nil
 	}
+}
+
+// addedTarget is a target of AddServer as the library takes it.
+func addedTarget(target any) (any, error) {
+	switch target.(type) {
+	case *Server, Transport:
+		return nil, &Error{Kind: ErrInvalidArgument, Message: "connect with ConnectMemory or ConnectTransport first, and add the client"}
+	}
+	return groupTarget(context.Background(), target, ClientOptions{})
 }
 
 // MarshalJSON is the client as a server of a group, for ConnectGroup and AddServer.
