@@ -214,7 +214,7 @@ func ask[T any](ctx context.Context, call *Call, method string, params any, opti
 // Elicit asks the user to fill in a form whose fields are those of T, which has a JSON Schema as the
 // arguments of AddTool do. It returns nil if the user declines or cancels.
 func Elicit[T any](ctx context.Context, call *Call, message string, options ...RequestOptions) (*T, error) {
-	schema, err := schemaOf(reflect.TypeFor[T](), &derivation{})
+	schema, err := schemaOf(reflect.TypeFor[T](), derivation{})
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +233,7 @@ func Elicit[T any](ctx context.Context, call *Call, message string, options ...R
 // Request sends any request to the client of the call. It is cancelled when the context ends.
 func (call *Call) Request(ctx context.Context, method string, params any, options ...RequestOptions) (json.RawMessage, error) {
 	var ticket uint64
-	return await(ctx, &ticket, false, false, false, options, func(options uintptr, data handle) (uint64, error) {
+	return (&pending{ctx: ctx}).await(&ticket, options, func(options uintptr, data handle) (uint64, error) {
 		return c.CallStartRequest(&call.owner, method, params, options, callbacks.answer, data, callbacks.completed)
 	}, func(reason string) { _ = c.CallCancelRequest(&call.owner, ticket, reason) })
 }
@@ -247,7 +247,7 @@ func (call *Call) Next(ctx context.Context, params any) (json.RawMessage, error)
 		forget(passed)
 		return nil, err
 	}
-	return await(ctx, new(uint64), false, false, false, nil, func(_ uintptr, data handle) (uint64, error) {
+	return (&pending{ctx: ctx}).await(new(uint64), nil, func(_ uintptr, data handle) (uint64, error) {
 		return 0, c.CallNext(&call.owner, params, callbacks.answer, data, callbacks.completed)
 	}, func(string) {})
 }

@@ -76,8 +76,7 @@ func connect(ctx context.Context, options ClientOptions, open func(options uintp
 		if c.ClientOpened(client.object) {
 			return client, nil
 		}
-		closed := &Error{Kind: ErrClosed, Message: "the connection was closed before it was established"}
-		err = cmp.Or[error](c.ClientEnd(&client.owner), closed)
+		err = cmp.Or[error](c.ClientEnd(&client.owner), &Error{Kind: ErrClosed, Message: "the connection was closed before it was established"})
 	case <-ctx.Done():
 		err = cancelled(ctx)
 		client.patience = 0
@@ -169,7 +168,7 @@ func CallTool[Out any](ctx context.Context, client *Client, name string, argumen
 		return value, nil
 	}
 	var object struct{ Result json.RawMessage }
-	schema, unknown := schemaOf(pointed(of), &derivation{})
+	schema, unknown := schemaOf(pointed(of), derivation{})
 	if unknown == nil && !schema.isObject() && json.Unmarshal(content, &object) == nil && object.Result != nil {
 		err = json.Unmarshal(object.Result, &value)
 	}
@@ -177,13 +176,14 @@ func CallTool[Out any](ctx context.Context, client *Client, name string, argumen
 }
 
 func (client *Client) start(ctx context.Context, ticket *uint64, method string, params any, all bool, options []RequestOptions) ([]byte, error) {
-	return client.await(ctx, ticket, client.server != nil, all, false, options, func(options uintptr, data handle) (uint64, error) {
+	asked := &pending{ctx: ctx, all: all, inMemory: client.server != nil}
+	return client.await(asked, ticket, options, func(options uintptr, data handle) (uint64, error) {
 		return c.ClientStart(&client.owner, method, params, options, callbacks.reply, data, callbacks.completed)
 	})
 }
 
-func (client *Client) await(ctx context.Context, ticket *uint64, inMemory, all, orLost bool, options []RequestOptions, start func(options uintptr, data handle) (uint64, error)) ([]byte, error) {
-	return await(ctx, ticket, inMemory, all, orLost, options, start, func(reason string) { _ = c.ClientCancel(&client.owner, *ticket, reason) })
+func (client *Client) await(request *pending, ticket *uint64, options []RequestOptions, start func(options uintptr, data handle) (uint64, error)) ([]byte, error) {
+	return request.await(ticket, options, start, func(reason string) { _ = c.ClientCancel(&client.owner, *ticket, reason) })
 }
 
 // A stream is a subscription or a task: a request whose ticket stays valid until it is closed.
@@ -210,7 +210,7 @@ func (s stream) close() error { return c.ClientUnsubscribe(&s.client.owner, s.ti
 // request sends a request about the stream.
 func (s *stream) request(ctx context.Context, start func(client *owner, stream uint64, options, callback, data, destructor uintptr) (uint64, error)) ([]byte, error) {
 	defer runtime.KeepAlive(s)
-	return s.client.await(ctx, new(uint64), false, false, true, nil, func(options uintptr, data handle) (uint64, error) {
+	return s.client.await(&pending{ctx: ctx, keepsResult: true}, new(uint64), nil, func(options uintptr, data handle) (uint64, error) {
 		return start(&s.client.owner, s.ticket, options, callbacks.reply, data, callbacks.completed)
 	})
 }

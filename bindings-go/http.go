@@ -54,9 +54,8 @@ func (exchange *exchange) begin(status int, headers []header) {
 func (exchange *exchange) end(isComplete bool) {
 	select {
 	case <-exchange.head:
-		if !isComplete {
-			exchange.isCut.Store(true)
-		}
+		// It may have been cut before.
+		exchange.isCut.CompareAndSwap(false, !isComplete)
 	default:
 		exchange.begin(http.StatusInternalServerError, nil)
 	}
@@ -64,10 +63,6 @@ func (exchange *exchange) end(isComplete bool) {
 }
 
 func (listener *Listener) serve(writer http.ResponseWriter, request *http.Request) {
-	if request.Body == nil {
-		// A test may call the handler with a request of http.NewRequest.
-		request.Body = http.NoBody
-	}
 	exchange := &exchange{ctx: request.Context(), head: make(chan struct{}), header: http.Header{}, chunks: newQueue[[]byte](maxChunks)}
 	data := keep(exchange)
 	defer forget(data)
@@ -100,12 +95,15 @@ func (listener *Listener) start(request *http.Request, data handle) (uintptr, er
 	// A link-local address has a zone.
 	remote, _, _ = strings.Cut(remote, "%")
 	return c.HttpRequest(&listener.owner, request.Method, request.URL.RequestURI(), unsafe.SliceData(headers), uintptr(len(headers)), remote,
-		request.Body == http.NoBody, callbacks.head, callbacks.chunk, callbacks.ended, data, 0)
+		isEmpty(request.Body), callbacks.head, callbacks.chunk, callbacks.ended, data, 0)
 }
+
+// isEmpty says whether there is no body. Only that of a test is nil, made with http.NewRequest.
+func isEmpty(body io.ReadCloser) bool { return body == nil || body == http.NoBody }
 
 // passOn passes on the body of a request.
 func passOn(exchange uintptr, request *http.Request) error {
-	if request.Body == http.NoBody {
+	if isEmpty(request.Body) {
 		return nil
 	}
 	buffer := make([]byte, 32<<10)

@@ -14,24 +14,23 @@ var embedded string
 // load loads the library: the file in TRUNKLINE_LIBRARY, the embedded one, one next to the program,
 // or else the one that the system finds by its name.
 func load() (handle uintptr, path string, err error) {
-	if path := os.Getenv("TRUNKLINE_LIBRARY"); path != "" {
-		handle, err = openLibrary(path)
-		return handle, path, err
+	path = os.Getenv("TRUNKLINE_LIBRARY")
+	if path == "" {
+		name := "libtrunkline.so." + Version
+		if runtime.GOOS == "darwin" {
+			name = "libtrunkline." + Version + ".dylib"
+		}
+		if embedded != "" {
+			return unpacked(name)
+		}
+		program, unknown := os.Executable()
+		path = filepath.Join(filepath.Dir(program), name)
+		if _, missing := os.Stat(path); unknown != nil || missing != nil {
+			path = name
+		}
 	}
-	name := "libtrunkline.so." + Version
-	if runtime.GOOS == "darwin" {
-		name = "libtrunkline." + Version + ".dylib"
-	}
-	if embedded != "" {
-		return unpacked(name)
-	}
-	program, unknown := os.Executable()
-	beside := filepath.Join(filepath.Dir(program), name)
-	if _, err := os.Stat(beside); err == nil && unknown == nil {
-		name = beside
-	}
-	handle, err = openLibrary(name)
-	return handle, name, err
+	handle, err = openLibrary(path)
+	return handle, path, err
 }
 
 // unpacked loads the embedded library from memory, or else from a file that only this user can change.

@@ -2,8 +2,6 @@ package trunkline
 
 import (
 	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"runtime"
 	"sync"
@@ -145,12 +143,8 @@ const resultDone = 102
 
 // errorOf reads an error of the library, which keeps it.
 func errorOf(failure uintptr) error {
-	described, _ := c.ErrorJson(failure)
-	found := new(Error)
-	if err := json.Unmarshal(described, found); err != nil {
-		return errors.New(string(described))
-	}
-	return found
+	found, err := decoded[Error](c.ErrorJson(failure))
+	return cmp.Or[error](err, found)
 }
 
 // taken reads a text of which the caller is the owner, and frees it.

@@ -241,6 +241,12 @@ func recovered(run func() error) (err error) {
 // A pending request, which the library knows by its handle.
 type pending struct {
 	ctx context.Context
+	// Whether the result is all pages of a list.
+	all bool
+	// Whether the handlers of a server in this process get the values of the context.
+	inMemory bool
+	// Whether a result that arrives as the context ends would be lost, and is returned.
+	keepsResult bool
 	// It may be nil.
 	onProgress func(Progress)
 	// It is closed when the request has ended, with a result or an error.
@@ -253,16 +259,15 @@ type pending struct {
 var errNoReply = &Error{Kind: ErrClosed, Message: "the connection was closed before the reply arrived"}
 
 // await starts a request, whose ticket it sets, and waits for its end. When the context ends, it
-// cancels the request; what has just arrived is still the result if it would otherwise be lost. With
-// inMemory, the handlers of a server in this process get the values of the context.
-func await(ctx context.Context, ticket *uint64, inMemory, all, orLost bool, options []RequestOptions, start func(options uintptr, data handle) (uint64, error), cancel func(reason string)) ([]byte, error) {
-	request := &pending{ctx: ctx, reports: make(chan Progress), err: errNoReply}
+// cancels the request.
+func (request *pending) await(ticket *uint64, options []RequestOptions, start func(options uintptr, data handle) (uint64, error), cancel func(reason string)) ([]byte, error) {
+	request.reports, request.err = make(chan Progress), errNoReply
 	data := keep(request)
 	defer forget(data)
 	// Most requests have no options.
 	set, err := uintptr(0), error(nil)
-	if len(options) > 0 || all || inMemory {
-		members := map[string]any{"all": all}
+	if len(options) > 0 || request.all || request.inMemory {
+		members := map[string]any{"all": request.all}
 		for _, given := range options {
 			maps.Copy(members, inJSON(given))
 			if given.OnProgress != nil {
@@ -277,11 +282,11 @@ func await(ctx context.Context, ticket *uint64, inMemory, all, orLost bool, opti
 			request.reports = make(chan Progress, 64)
 			c.RequestOptionsOnProgress(set, callbacks.progress, data, 0)
 		}
-		if inMemory {
+		if request.inMemory {
 			c.RequestOptionsSetUserData(set, data, 0)
 		}
 	}
-	if *ticket, err = sending(ctx, func() (uint64, error) { return start(set, data) }); err != nil {
+	if *ticket, err = sending(request.ctx, func() (uint64, error) { return start(set, data) }); err != nil {
 		return nil, err
 	}
 	for {
@@ -291,14 +296,14 @@ func await(ctx context.Context, ticket *uint64, inMemory, all, orLost bool, opti
 				return request.result, request.err
 			}
 			contained(func() { request.onProgress(said) })
-		case <-ctx.Done():
-			cancel(valid(context.Cause(ctx).Error()))
-			if orLost {
+		case <-request.ctx.Done():
+			cancel(valid(context.Cause(request.ctx).Error()))
+			if request.keepsResult {
 				if <-request.reports; request.err == nil {
 					return request.result, nil
 				}
 			}
-			return nil, cancelled(ctx)
+			return nil, cancelled(request.ctx)
 		}
 	}
 }

@@ -16,10 +16,9 @@ func filled(value any) any {
 	if of := reflect.TypeOf(value); of.Kind() != reflect.Struct && !holdsLists(of) {
 		return value
 	}
-	made := reflect.New(reflect.TypeOf(value))
-	made.Elem().Set(reflect.ValueOf(value))
 	filler := filler{}
-	if filler.fill(made.Elem()); filler.isTooDeep {
+	made := filler.copied(reflect.ValueOf(value))
+	if filler.isTooDeep {
 		return value
 	}
 	return made.Interface()
@@ -31,6 +30,14 @@ const maxDepth = 1000
 type filler struct {
 	depth     int
 	isTooDeep bool
+}
+
+// copied is a pointer to a filled copy.
+func (f *filler) copied(value reflect.Value) reflect.Value {
+	made := reflect.New(value.Type())
+	made.Elem().Set(value)
+	f.fill(made.Elem())
+	return made
 }
 
 // fill fills a value that nobody else has.
@@ -45,17 +52,12 @@ func (f *filler) fill(value reflect.Value) {
 	switch of.Kind() {
 	case reflect.Pointer:
 		if !value.IsNil() {
-			made := reflect.New(of.Elem())
-			made.Elem().Set(value.Elem())
-			f.fill(made.Elem())
-			value.Set(made)
+			value.Set(f.copied(value.Elem()))
 		}
 	case reflect.Slice, reflect.Array:
 		haveLists := holdsLists(of.Elem())
 		if of.Kind() == reflect.Slice && (haveLists || value.IsNil()) {
-			made := reflect.MakeSlice(of, value.Len(), value.Len())
-			reflect.Copy(made, value)
-			value.Set(made)
+			value.Set(reflect.AppendSlice(reflect.MakeSlice(of, 0, value.Len()), value))
 		}
 		if haveLists {
 			for i := range value.Len() {
@@ -66,10 +68,7 @@ func (f *filler) fill(value reflect.Value) {
 		if value.IsNil() || holdsLists(of.Elem()) {
 			made := reflect.MakeMapWithSize(of, value.Len())
 			for key, item := range value.Seq2() {
-				own := reflect.New(of.Elem()).Elem()
-				own.Set(item)
-				f.fill(own)
-				made.SetMapIndex(key, own)
+				made.SetMapIndex(key, f.copied(item).Elem())
 			}
 			value.Set(made)
 		}

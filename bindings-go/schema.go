@@ -14,7 +14,7 @@ import (
 
 // SchemaOf is the JSON Schema of a type, as AddTool derives it.
 func SchemaOf[T any]() (json.RawMessage, error) {
-	schema, err := schemaOf(reflect.TypeFor[T](), &derivation{})
+	schema, err := schemaOf(reflect.TypeFor[T](), derivation{})
 	return schema.encoded(), err
 }
 
@@ -76,7 +76,7 @@ func inputSchema(in reflect.Type) (json.RawMessage, error) {
 	if in.Kind() == reflect.Interface || in == rawType {
 		return emptyObject, nil
 	}
-	schema, err := schemaOf(in, &derivation{})
+	schema, err := schemaOf(in, derivation{})
 	if err == nil && !schema.isObject() {
 		err = fmt.Errorf("trunkline: the arguments of a tool must be a struct or a map, not %v", in)
 	}
@@ -94,11 +94,11 @@ func outputSchema(given reflect.Type) (schema json.RawMessage, wrapped bool, err
 	if isContent || out.Kind() == reflect.Interface || out == rawType {
 		return nil, false, nil
 	}
-	found, err := schemaOf(out, &derivation{isOutput: true})
+	found, err := schemaOf(out, derivation{isOutput: true})
 	if err != nil || found.isObject() {
 		return found.encoded(), false, err
 	}
-	found, err = schemaOf(given, &derivation{isOutput: true})
+	found, err = schemaOf(given, derivation{isOutput: true})
 	object := members{{"type", "object"}, {"properties", members{{"result", found}}}, {"required", []string{"result"}}}
 	return object.encoded(), true, err
 }
@@ -120,12 +120,11 @@ func writesItself(of, writer reflect.Type) bool {
 	return of.Kind() != reflect.Pointer && (of.Implements(writer) || reflect.PointerTo(of).Implements(writer))
 }
 
-func schemaOf(of reflect.Type, derivation *derivation) (members, error) {
+func schemaOf(of reflect.Type, derivation derivation) (members, error) {
 	if slices.Contains(derivation.around, of) {
 		return nil, fmt.Errorf("trunkline: %v contains itself: give the schema in the descriptor", of)
 	}
 	derivation.around = append(derivation.around, of)
-	defer func() { derivation.around = derivation.around[:len(derivation.around)-1] }()
 	schema, isKnown := known[of]
 	switch {
 	case isKnown:
@@ -168,7 +167,7 @@ func schemaOf(of reflect.Type, derivation *derivation) (members, error) {
 }
 
 // nullable is the schema of a pointer.
-func (derivation *derivation) nullable(schema members) members {
+func (derivation derivation) nullable(schema members) members {
 	if !derivation.isOutput || len(schema) == 0 {
 		return schema
 	}
@@ -187,7 +186,7 @@ func integer(bits int, sign int64) members {
 	return schema
 }
 
-func structSchema(of reflect.Type, derivation *derivation) (members, error) {
+func structSchema(of reflect.Type, derivation derivation) (members, error) {
 	properties, required := members{}, []string{}
 	for _, field := range jsonFields(of) {
 		of := field.Type

@@ -125,18 +125,14 @@ func end(ctx context.Context, part *part) {
 	span.End(trace.WithTimestamp(time.UnixMicro(part.EndUs)))
 }
 
-// load is the answer of trunkline_port_measurements.
-type load struct {
-	Measurements []instrument `json:"measurements"`
-}
-
 func (o *observer) Observe(measurements func() []byte) {
-	for _, one := range decode[load](measurements()).Measurements {
+	load := func() []instrument { return decode[struct{ Measurements []instrument }](measurements()).Measurements }
+	for _, one := range load() {
 		if _, isMeasured := o.measured.LoadOrStore(one.Name, true); isMeasured {
 			continue
 		}
 		report := func(_ context.Context, observer metric.Int64Observer) error {
-			for _, now := range decode[load](measurements()).Measurements {
+			for _, now := range load() {
 				if now.Name == one.Name {
 					observer.Observe(int64(now.Value))
 				}
