@@ -56,6 +56,18 @@ class TestTelemetry < TrunklineTest
     assert_equal "decline", client.call_tool("ask", {}, timeout: 5).text
   end
 
+  def test_a_recorder_that_fails_changes_no_outcome
+    Trunkline.telemetry = recorder = Recorder.new
+    %i[start finish].each { |name| recorder.define_singleton_method(name) { |*| raise "no #{name}" } }
+    logged do |records|
+      client = connected { |server| server.tool("greet") { "hi" } }
+      assert_equal "hi", client.call_tool("greet").text
+      client.notify("notifications/com.example")
+      texts = Array.new(6) { Timeout.timeout(5) { records.pop } }
+      assert_equal %w[finish start], texts.flat_map { |text| text.scan(/no (start|finish)/) }.flatten.uniq.sort
+    end
+  end
+
   def test_the_load_is_measured
     Trunkline.telemetry = Recorder.new
     client = connected { |server| server.tool("load") { Trunkline.measurements.to_h { |one| one.values_at("name", "value") } } }

@@ -7,7 +7,7 @@ module Trunkline
     # nil for a request that is served. `within(span) { … }` runs a handler within it.
     # `finish(span, record)` ends it; the span is nil if none was started. Records are hashes: `kind`
     # (`server` or `client`), `name`, `attributes`, `startUs`, and at the end `endUs`, `error` and
-    # `metric`; `{}` if the message was not sent.
+    # `metric`; `{}` if the message was not sent. If `start` or `finish` raises, this is logged.
     #
     # Set it before servers and clients are created. By default, spans and metrics are those of
     # OpenTelemetry, if the program has loaded it; false turns them off.
@@ -41,11 +41,11 @@ module Trunkline
     # Runs a handler within the span of its request.
     def serve(ticket, &block)
       recorder = Trunkline.telemetry or return yield
-      record, span = @lock.synchronize do # so that the request does not end in between
+      span = @lock.synchronize do # so that the request does not end in between
         found = record_of(ticket)
-        [found, found && (@spans[found["number"]] ||= recorder.start(found, nil))]
+        found && (@spans[found["number"]] ||= observed { recorder.start(found, nil) })
       end
-      record ? recorder.within(span, &block) : yield
+      span ? recorder.within(span, &block) : yield
     end
 
     # Sends a request within its span. The block gets the request, and a function to call with its
@@ -56,12 +56,12 @@ module Trunkline
       return yield request, ->(_) {} unless record
 
       carrier = {}
-      span = recorder.start(record, carrier)
+      span = observed { recorder.start(record, carrier) }
       ticket = nil
       begin
         yield({ **request, "trace" => carrier }, ->(sent) { ticket = sent })
       ensure
-        recorder.finish(span, (ticket && record_of(ticket)) || {})
+        observed { recorder.finish(span, (ticket && record_of(ticket)) || {}) }
       end
     end
 
@@ -74,12 +74,12 @@ module Trunkline
 
       carrier = {}
       number = record["number"]
-      @lock.synchronize { @spans[number] = recorder.start(record, carrier) }
+      @lock.synchronize { @spans[number] = observed { recorder.start(record, carrier) } }
       begin
         yield({ "span" => { "number" => number, "trace" => carrier } })
       rescue Exception # rubocop:disable Lint/RescueException
         span = @lock.synchronize { @spans.delete(number) }
-        recorder.finish(span, {}) if span
+        observed { recorder.finish(span, {}) } if span
         raise
       end
     end
@@ -87,10 +87,18 @@ module Trunkline
     # Ends the spans that the core reports.
     def receive(records)
       recorder = Trunkline.telemetry or return
-      records.each { |record| recorder.finish(@lock.synchronize { @spans.delete(record["number"]) }, record) }
+      records.each { |record| observed { recorder.finish(@lock.synchronize { @spans.delete(record["number"]) }, record) } }
     end
 
     private
+
+    # Calls the recorder, whose failures must not be those of what it observes.
+    def observed
+      yield
+    rescue StandardError => e
+      Trunkline.log_error("the recorder of telemetry failed", e)
+      nil
+    end
 
     def record_of(target, request = nil)
       json = @native.telemetry(target, request && Requests.json(request))
