@@ -129,6 +129,27 @@ class TestThreads < TrunklineTest
     assert_equal [2, 3, 4], Array.new(3) { queue.pop }
   end
 
+  def test_notifications_arrive_after_their_thread_has_ended
+    arrived = Thread::Queue.new
+    error = Class.new(StandardError) { def message = raise("no message") }
+    receive = lambda do |message|
+      arrived << message.data
+      raise error if message.data == "raise"
+    end
+    client = connected({ on_log: receive, log_level: "debug" }) { |server| server.tool("say") { |ctx, text:| ctx.info(text) } }
+    said = lambda do |text|
+      client.call_tool("say", { text: text })
+      assert_equal text, Timeout.timeout(5) { arrived.pop }
+    end
+    logged do |records|
+      said.call("raise")
+      assert_match(/cannot be described/, Timeout.timeout(5) { records.pop })
+      said.call("after an error")
+    end
+    Thread.list.select { |one| one.name == "trunkline notifications" }.each { |one| one.kill.join }
+    said.call("after its end")
+  end
+
   def test_exit_in_a_handler_ends_the_program
     _, _, status = run_program(<<~RUBY)
       require "trunkline"

@@ -96,7 +96,6 @@ module Trunkline
     def start
       at_exit { finish }
       @thread = Thread.new { drain }.tap { |thread| thread.name = "trunkline" }
-      @notifier = Thread.new { notify }.tap { |thread| thread.name = "trunkline notifications" }
     end
 
     def drain
@@ -138,7 +137,7 @@ module Trunkline
         owner&.closed(ok ? nil : Requests.error(body))
       when Waist::LOG
         write = -> { Requests.parse(body).each { |record| Trunkline.log(record["level"], record["message"], record["target"]) } }
-        Trunkline.logger ? @notices.push(write) : write.call
+        Trunkline.logger ? in_order(write) : write.call
       when Waist::TELEMETRY then @requests.spans.receive(Requests.parse(body))
       when Waist::HTTP_HEAD, Waist::HTTP_CHUNK then @lock.synchronize { @exchanges[ticket] }&.push([kind, ok, body])
       when Waist::HTTP_END then @lock.synchronize { @exchanges.delete(ticket) }&.push([kind, ok, body])
@@ -160,9 +159,16 @@ module Trunkline
     end
 
     def notice(owner, name, body)
-      dropped = @notices.push(-> { owner.receive_notification(name, Requests.parse(body) || {}) })
+      dropped = in_order(-> { owner.receive_notification(name, Requests.parse(body) || {}) })
       Trunkline.log(:warn, "notifications were dropped, because their handlers are too slow", "trunkline.client") if dropped && !@dropped
       @dropped = dropped
+    end
+
+    # Runs a block after those before it, on a thread of their own. The program may have killed it.
+    def in_order(block)
+      dropped = @notices.push(block)
+      @notifier = Thread.new { notify }.tap { |thread| thread.name = "trunkline notifications" } unless @notifier&.alive?
+      dropped
     end
 
     def notify
@@ -183,7 +189,7 @@ module Trunkline
       @thread.join(EXIT_SECONDS)
       # A thread must not begin or end while the interpreter does.
       @notices.close
-      @notifier.join(EXIT_SECONDS)
+      @notifier&.join(EXIT_SECONDS)
     rescue Error
       nil # It is closed.
     end
