@@ -357,8 +357,11 @@ class TestLifecycle < TrunklineTest
     client.close
     refute client.connected?
     assert_raises(Trunkline::ClosedError) { client.list_tools }
+    open = Trunkline::Client.connect(server: server)
     server.close
     server.close
+    refute open.connected?
+    assert_raises(Trunkline::ClosedError) { open.list_tools }
     assert_raises(Trunkline::ClosedError) { server.resource_updated("x://y") }
   end
 end

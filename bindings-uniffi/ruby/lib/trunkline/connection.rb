@@ -41,6 +41,7 @@ module Trunkline
 
         @port.requests.spans.numbered(0, { "method" => "open" }) { |span| native.open(Requests.json(message.merge(span))) }
       end
+      target.send(:remember, self) if target.is_a?(Server)
     end
 
     def callable(operation) = @handlers.callable(operation)

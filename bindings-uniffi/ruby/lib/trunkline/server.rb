@@ -41,7 +41,9 @@ module Trunkline
       description = { "info" => info.to_h, "instructions" => instructions, "options" => given, "store" => own.empty? ? nil : lanes(own) }.compact
       @handle = @port.register("server", description, own)
       @port.register("lifespan", { "server" => @handle }, @owner.lifespan.callables) if lifespan
-      @listeners = {}
+      # Listeners, and connections of this process.
+      @open = []
+      @lock = Mutex.new
       # Mounted servers, and clients that are proxied.
       @kept = []
       ObjectSpace.define_finalizer(self, self.class.send(:freeing, @port, @handle))
@@ -201,9 +203,9 @@ module Trunkline
       RackApp.new(-> { [open_listener(OpenHandle.new(@port, known), auth ? transport.merge("auth" => protection(auth)) : transport), @port] })
     end
 
-    # Closes all listeners of the server, and frees it.
+    # Closes all listeners and in-memory connections of the server, and frees it.
     def close(deadline: nil)
-      serving = @listeners.keys.select(&:open?)
+      serving = @open.select(&:open?)
       serving.each { |handle| handle.begin_close(deadline) }
       serving.each(&:wait)
       unregister(@handle) if @handle
@@ -247,8 +249,7 @@ module Trunkline
     end
 
     def remember(handle)
-      @listeners.delete_if { |one, _| !one.open? }
-      @listeners[handle] = true
+      @lock.synchronize { @open = @open.select(&:open?) << handle }
       handle
     end
 
