@@ -5,13 +5,15 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import enum
+import functools
+import inspect
 import math
 import pathlib
 import sys
 import threading
 import types
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field, make_dataclass
 from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, NewType, Optional, TypedDict, TypeVar, Union
 
@@ -154,6 +156,7 @@ SCHEMAS: list[tuple[Any, Any]] = [
         dict[Colour, int],
         {"type": "object", "additionalProperties": {"type": "integer"}, "propertyNames": {"enum": ["red", "blue"]}},
     ),
+    (dict[Level, int], {"type": "object", "additionalProperties": {"type": "integer"}}),
     (Optional[int], {"anyOf": [{"type": "integer"}, {"type": "null"}]}),  # noqa: UP045 - the old spelling too
     (Union[int, str], {"anyOf": [{"type": "integer"}, {"type": "string"}]}),  # noqa: UP007
     (int | str, {"anyOf": [{"type": "integer"}, {"type": "string"}]}),
@@ -221,6 +224,7 @@ VALUES: list[tuple[Any, Any, Any]] = [
     (list[dt.date], ["2024-01-02"], [dt.date(2024, 1, 2)]),
     (dict[str, dt.date], {"a": "2024-01-02"}, {"a": dt.date(2024, 1, 2)}),
     (dict[Colour, int], {"red": 1}, {Colour.RED: 1}),
+    (dict[Level, int], {"2": 1}, {Level.HIGH: 1}),
     (Colour, "red", Colour.RED),
     (Level, 2, Level.HIGH),
     (Literal[Colour.RED], "red", Colour.RED),
@@ -330,6 +334,7 @@ WITHOUT_JSON: list[tuple[Any, str]] = [
     (type(sys.stdout), "cannot be represented in JSON"),
     (Annotated[int, Field(min_length=1)], "min_length needs a type with a length"),
     ([int], "is not a type"),
+    (dict[tuple[int, int], str], "keys of a JSON object must be strings"),
     ("Unknown", "could not be resolved"),
 ]
 
@@ -367,6 +372,30 @@ def test_a_function_is_read() -> None:
         "city": "Oslo",
         "at": dt.date(2024, 1, 2),
     }
+
+
+def test_parameters_that_a_decorator_adds_have_their_types() -> None:
+    def with_user(function: Callable[..., str]) -> Callable[..., str]:
+        @functools.wraps(function)
+        def wrapper(*, user: int, **others: Any) -> str:
+            return f"{user}: {function(**others)}"
+
+        user = inspect.Parameter("user", inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[int, "who"])
+        given = inspect.signature(function).parameters.values()
+        wrapper.__signature__ = inspect.Signature([*given, user])  # type: ignore[attr-defined]
+        return wrapper
+
+    @with_user
+    def greet(name: str) -> str:
+        return f"hi {name}"
+
+    signature = Signature(greet)
+    assert signature.input_schema is not None
+    assert signature.input_schema["properties"] == {
+        "name": {"type": "string"},
+        "user": {"type": "integer", "description": "who"},
+    }
+    assert greet(**signature.bind({"name": "Ada", "user": 1.0})) == "1: hi Ada"
 
 
 def test_defaults_without_a_json_form_are_left_out() -> None:

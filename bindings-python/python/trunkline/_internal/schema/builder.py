@@ -221,7 +221,10 @@ class Builder:
         key, item = self.node(args[0]), self.node(args[1])
         values = key.schema.get("enum")
         if key.schema.get("type") != "string" and not (values and all(isinstance(one, str) for one in values)):
-            return self._offered(tp, "keys of a JSON object must be strings: use dict[str, ...]")
+            refusal = "keys of a JSON object must be strings: use dict[str, ...]"
+            if self.resolve(key.schema).get("type") in ("array", "object", "null"):
+                raise UnsupportedType(refusal)
+            return self._offered(tp, refusal)
         schema: Schema = {"type": "object", **({"additionalProperties": item.schema} if item.schema else {})}
         if names := {name: value for name, value in key.schema.items() if name not in ("type", "description")}:
             schema["propertyNames"] = names
@@ -274,7 +277,7 @@ class Builder:
     def foreign(self, found: ForeignType) -> Node:
         """Return the node of a library's type."""
         self.validates_first = self.validates_first or found.validates_first
-        _drop_defaults([found.schema, found.definitions])
+        _drop_unfit([found.schema, found.definitions], found.definitions)
         trusted = found.validates_first and self._trusts_validators
         schema = {} if trusted else self._adopt(found.definitions, found.schema)
         return Node(schema, found.build, plain=False, is_foreign=True)
@@ -453,17 +456,24 @@ def with_default(schema: Schema, default: Any) -> Schema:
     return {**schema, "default": json}
 
 
-def _drop_defaults(schema: Any) -> None:
-    """Remove the defaults that have no JSON form, such as infinity."""
+def _drop_unfit(schema: Any, definitions: dict[str, Schema]) -> None:
+    """Remove the defaults that have no JSON form, such as infinity, and the types of keys that are
+    strings only in JSON, such as an IntEnum.
+    """
     parts: list[Any] = [*cast("Schema", schema).values()] if isinstance(schema, dict) else schema
     for part in parts:
         if isinstance(part, (dict, list)):
-            _drop_defaults(part)
+            _drop_unfit(part, definitions)
     if isinstance(schema, dict):
+        members = cast("Schema", schema)
         try:
-            _native.to_json(cast("Schema", schema).get("default"))
+            _native.to_json(members.get("default"))
         except ValueError:
-            del schema["default"]
+            del members["default"]
+        if members.get("type") == "object" and "propertyNames" in members:
+            names: Schema = members["propertyNames"]
+            if definitions.get(_def_of(names.get("$ref", "")), names).get("type") != "string":
+                del members["propertyNames"]
 
 
 def _is_required(cls: Any, name: str, hint: Any) -> bool:

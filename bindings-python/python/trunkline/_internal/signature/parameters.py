@@ -38,8 +38,8 @@ class Parameters:
         self.function = function
         self.where = where = name_of(function)
         self.is_async = _checked_async(function, where, noun)
-        self.hints = _hints(function, where)
         given = _parameters(function, where)
+        self.hints = _hints(function, where, given)
         self.context_name = _take_context(where, given, self.hints, is_async=self.is_async)
         names = frozenset(parameter.name for parameter in given if _mark(parameter, self.hints) is None)
         self.dependencies = Planner(self.is_async, (where,), names).take(given, self.hints)
@@ -163,7 +163,8 @@ class Planner(NamedTuple):
         if any(maker is function for maker in self.makers) or len(self.makers) > _DEEPEST:
             raise InvalidArgumentError(f"{path}: circular dependency")
         dependency = Dependency(function)
-        parameters, hints = _parameters(function, path), _hints(function, path)
+        parameters = _parameters(function, path)
+        hints = _hints(function, path, parameters)
         # A `def` dependency runs where its handler does, and has the same context.
         is_async = self.is_async or dependency.is_async
         dependency.context_name = _take_context(path, parameters, hints, is_async=is_async)
@@ -216,9 +217,12 @@ def _parameters(function: Callable[..., Any], where: str) -> list[Parameter]:
     return parameters
 
 
-def _hints(function: Callable[..., Any], where: str) -> dict[str, Any]:
+def _hints(function: Callable[..., Any], where: str, parameters: list[Parameter]) -> dict[str, Any]:
     from inspect import isroutine
 
+    # Those that a decorator has added, by `__signature__`, are only there.
+    given = [one for one in parameters if one.annotation is not one.empty and not isinstance(one.annotation, str)]
+    added: dict[str, Any] = {parameter.name: parameter.annotation for parameter in given}
     function = innermost(function)
     if isinstance(function, type):
         function = function.__init__
@@ -226,9 +230,9 @@ def _hints(function: Callable[..., Any], where: str) -> dict[str, Any]:
         function = type(function).__call__
     try:
         try:
-            return typing.get_type_hints(function, include_extras=True)
+            return added | typing.get_type_hints(function, include_extras=True)
         except NameError:
-            return typing.get_type_hints(function, localns=_caller_names(), include_extras=True)
+            return added | typing.get_type_hints(function, localns=_caller_names(), include_extras=True)
     except NameError as error:
         raise InvalidArgumentError(f"{where}: {_unresolved(function, error)}") from error
     except TypeError as error:
