@@ -186,6 +186,26 @@ describe("node:http", () => {
     await server.close();
   });
 
+  test("a number that is too large for a parser is refused as without one", async () => {
+    const { server } = site();
+    const handler = server.handler();
+    const about = { protocolVersion: "2026-07-28", clientInfo: { name: "t", version: "1" }, clientCapabilities: {} };
+    const _meta = Object.fromEntries(Object.entries(about).map(([name, value]) => [`io.modelcontextprotocol/${name}`, value]));
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "echo", arguments: { text: 5 }, _meta } }).replace(":5}", ":-1e400}");
+    const headers = { ...accept, "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "echo" };
+    const answers = [];
+    for (const listener of [handler, express().use(express.json(), handler)]) {
+      const web = createServer(listener).listen(0, "127.0.0.1");
+      const answer = await fetch(await listening(web), { method: "POST", headers, body });
+      answers.push(`${answer.status} ${await answer.text()}`);
+      web.closeAllConnections();
+      web.close();
+    }
+    assert.match(answers[0], /number out of range/);
+    assert.equal(answers[1].replace(/column \d+/, ""), answers[0].replace(/column \d+/, ""));
+    await server.close();
+  });
+
   test("a slow reader does not fill the memory", async () => {
     const { server } = site();
     const length = 25_000_000;

@@ -160,5 +160,14 @@ const alreadyRead =
 
 function bytesOf(body: unknown): Uint8Array {
   if (body instanceof Uint8Array) return body;
-  return Buffer.from(typeof body === "string" ? body : stringify(body as object, "request.body"));
+  try {
+    return Buffer.from(typeof body === "string" ? body : stringify(body as object, "request.body"));
+  } catch (error) {
+    if (!/: -?Infinity cannot/.test((error as Error).message)) throw error;
+    const text = JSON.stringify(body, (_, value: unknown) => (value === Infinity || value === -Infinity ? tooLarge : value));
+    return Buffer.from(text.replaceAll(`"${tooLarge}"`, "1e999"));
+  }
 }
+
+/** A number that a parser reads as infinity. The core refuses it. */
+const tooLarge = "1e999";
