@@ -1,5 +1,6 @@
 /* A prompt with arguments, one of them optional, and a client that gets it. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <trunkline.h>
 
@@ -17,17 +18,22 @@ static void review(trunkline_call *call, void *user_data) {
   trunkline_str code = trunkline_call_text(call, TRUNKLINE_STR("/code"), TRUNKLINE_STR(""));
   trunkline_str focus = trunkline_call_text(call, TRUNKLINE_STR("/focus"), TRUNKLINE_STR("errors"));
   trunkline_text *question = NULL;
-  char text[2000], messages[5000];
+  size_t size = focus.len + code.len + 100;
+  char *text = malloc(size), *messages;
   (void)user_data;
-  snprintf(text, sizeof text, "Review this code, above all for %.100s: %.1800s", focus.data, code.data);
+  snprintf(text, size, "Review this code, above all for %s: %s", focus.data, code.data);
   trunkline_json_string(trunkline_str_of(text), &question, NULL); /* with quotes and escapes */
-  snprintf(messages, sizeof messages,
+  size = trunkline_text_str(question).len + 200;
+  messages = malloc(size);
+  snprintf(messages, size,
            "[{\"role\": \"user\", \"content\": {\"type\": \"text\", \"text\": %s}},"
            " {\"role\": \"assistant\", \"content\": {\"type\": \"text\","
            " \"text\": \"I will list each finding with its line.\"}}]",
            trunkline_text_str(question).data);
   trunkline_call_return_json(call, TRUNKLINE_SHAPE_CONTENT, trunkline_str_of(messages), NULL);
   trunkline_text_free(question);
+  free(messages);
+  free(text);
 }
 
 static trunkline_text *text_at(trunkline_text *json, const char *pointer) {

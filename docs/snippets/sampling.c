@@ -7,7 +7,8 @@
   TRUNKLINE_JSON_STR({                                                                           \
     "name": "summarize",                                                                         \
     "description": "Summarize a text.",                                                          \
-    "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]} \
+    "inputSchema": {"type": "object", "required": ["text"],                                      \
+                    "properties": {"text": {"type": "string", "maxLength": 400}}}                \
   })
 
 static void answer(trunkline_call *call, trunkline_result result, const trunkline_str *json,
@@ -25,7 +26,7 @@ static void summarize(trunkline_call *call, void *user_data) {
   trunkline_text *question = NULL;
   char text[2000], params[5000];
   (void)user_data;
-  snprintf(text, sizeof text, "Summarize in three words: %.1900s",
+  snprintf(text, sizeof text, "Summarize in three words: %s",
            trunkline_call_text(call, TRUNKLINE_STR("/text"), TRUNKLINE_STR("")).data);
   trunkline_json_string(trunkline_str_of(text), &question, NULL); /* with quotes and escapes */
   snprintf(params, sizeof params,

@@ -7,7 +7,8 @@
   TRUNKLINE_JSON_STR({                                                                      \
     "name": "weather",                                                                      \
     "description": "The weather of a city.",                                                \
-    "inputSchema": {"type": "object", "properties": {"city": {"type": "string"}},           \
+    "inputSchema": {"type": "object",                                                       \
+                    "properties": {"city": {"type": "string", "maxLength": 100}},           \
                     "required": ["city"]},                                                  \
     "outputSchema": {                                                                       \
       "type": "object",                                                                     \
@@ -21,7 +22,7 @@ static void weather(trunkline_call *call, void *user_data) {
   trunkline_text *sky = NULL;
   char text[1000], json[2000];
   (void)user_data;
-  snprintf(text, sizeof text, "snow over %.900s", city.data);
+  snprintf(text, sizeof text, "snow over %s", city.data);
   trunkline_json_string(trunkline_str_of(text), &sky, NULL); /* with quotes and escapes */
   snprintf(json, sizeof json, "{\"sky\":%s,\"degrees\":-3.5}", trunkline_text_str(sky).data);
   trunkline_call_return_json(call, TRUNKLINE_SHAPE_OBJECT, trunkline_str_of(json), NULL);
