@@ -523,6 +523,13 @@ def test_websockets_are_closed_and_unknown_scopes_refused() -> None:
     run(check())
 
 
+def test_under_trio_the_error_says_what_to_do() -> None:
+    connection = Connection()
+    answering = Site().server.asgi()({"type": "http"}, connection.receive, connection.send)
+    with pytest.raises(RuntimeError, match="Under trio"):
+        answering.send(None)
+
+
 def test_invalid_options_leave_nothing_behind() -> None:
     site = Site()
     for _ in range(3):

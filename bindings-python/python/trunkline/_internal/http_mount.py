@@ -11,7 +11,7 @@ from .errors import ClosedError
 from .failures import detail
 from .features.registry import Registry
 from .port.events import start_task
-from .port.lifecycle import close_deadline
+from .port.lifecycle import close_deadline, current_loop
 from .port.signals import SignalHandler, announce_signals
 
 if TYPE_CHECKING:
@@ -114,9 +114,7 @@ class ASGIApp:
 
     async def _open_lifespan(self) -> None:
         """Open the lifespan before the first request, by a listener that this one then outlives."""
-        from asyncio import get_running_loop
-
-        port, _ = self._open(get_running_loop())
+        port, _ = self._open(current_loop())
         transport = {"type": "http", "mounted": True}
         opening = port.open({"server": self._server._handle, "transport": transport, "openLifespan": True})
         await port.opened(opening)
@@ -149,13 +147,13 @@ class ASGIApp:
         self._loops = set()
 
     async def _answer(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
-        from asyncio import get_running_loop, wait
+        from asyncio import wait
 
         if self._ending is not None and not self._ending.done():
             # Reopening now would keep the lifespan open until the process ends.
             await _send_whole(send, 503, b"The MCP server is shutting down")
             return
-        loop = get_running_loop()
+        loop = current_loop()
         port, listener = self._open(loop)
         exchange = Exchange(loop)
         ticket = port.http_request(listener, _head(scope), exchange)
