@@ -1,6 +1,7 @@
 package dev.trunkline
 
 import dev.trunkline.jvm.Jvm
+import dev.trunkline.jvm.JvmStream
 import kotlinx.coroutines.CancellationException
 import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.CoroutineStart
@@ -360,6 +361,28 @@ class CallsTest {
                 }
                 assertEquals("note://1", withTimeout(5.seconds) { subscription.changes.first() }.uri)
             }
+        }
+    }
+
+    @Test
+    fun `a change that arrives as its future is cancelled is for the next one`() {
+        lateinit var updated: () -> Unit
+        test({
+            resource("note", "note://1") { "text" }
+            updated = { resourceUpdated("note://1") }
+        }) { client ->
+            val filter = objectOf("resources" to listOf("note://1"))
+            val stream = JvmStream(Jvm { IllegalStateException() }, client.connection.stream("subscribe", filter, null))
+            lateinit var waiting: CompletableFuture<Any?>
+            waiting =
+                stream.next {
+                    waiting.cancel(true)
+                    it
+                }
+            updated()
+            assertFailsWith<CancellationException> { waiting.get(5, TimeUnit.SECONDS) }
+            assertEquals("note://1", assertIs<Map<*, *>>(stream.next { it }.get(5, TimeUnit.SECONDS))["uri"])
+            stream.close()
         }
     }
 

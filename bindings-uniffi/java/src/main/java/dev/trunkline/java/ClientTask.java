@@ -36,12 +36,10 @@ public final class ClientTask implements AutoCloseable, Iterable<Task> {
   public Iterator<Task> iterator() {
     return new Items<>(
         () ->
-            Futures.map(
-                stream.next(),
-                Task.class,
-                next -> {
-                  state = next == null ? state : next;
-                  return next;
+            stream.next(
+                json -> {
+                  state = Futures.read(json, Task.class);
+                  return state;
                 }));
   }
 

@@ -23,7 +23,7 @@ public final class Subscription implements AutoCloseable, Iterable<Change> {
 
   /** Returns a future of the next change; of null once the subscription has ended. */
   public CompletableFuture<@Nullable Change> nextAsync() {
-    return Futures.map(stream.next(), Change.class);
+    return stream.next(json -> Futures.read(json, Change.class));
   }
 
   @Override

@@ -53,11 +53,11 @@ internal class Jvm(private val errorOf: Function<Map<String, Any?>, RuntimeExcep
      * Starts work on this thread, up to its first wait. Cancelling the future cancels the work. A result that arrives
      * at that moment is passed to [drop].
      */
-    internal fun <T> future(drop: (T) -> Unit = {}, work: suspend () -> T): CompletableFuture<T> {
+    internal fun <T> future(drop: (T) -> Unit = {}, work: suspend (CompletableFuture<T>) -> T): CompletableFuture<T> {
         val future = CompletableFuture<T>()
         val job = scope.launch(carried(), CoroutineStart.UNDISPATCHED) {
             try {
-                val result = converting { work() }
+                val result = converting { work(future) }
                 if (!future.complete(result)) drop(result)
             } catch (error: Throwable) {
                 future.completeExceptionally(error)

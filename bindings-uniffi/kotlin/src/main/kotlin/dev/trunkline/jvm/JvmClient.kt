@@ -14,6 +14,8 @@ import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.CoroutineStart
 import kotlinx.coroutines.cancel
 import kotlinx.coroutines.launch
+import kotlinx.coroutines.sync.Mutex
+import kotlinx.coroutines.sync.withLock
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
 import java.util.concurrent.Callable
@@ -130,8 +132,20 @@ internal class JvmClient private constructor(private val jvm: Jvm, private val c
 internal class JvmStream internal constructor(private val jvm: Jvm, private val stream: Stream) {
     public val result: Any? get() = plain(stream.result)
 
-    /** The next item; null once the stream has ended. */
-    public fun next(): CompletableFuture<Any?> = jvm.future { stream.next()?.let(::plain) }
+    /** Futures wait for their items in turn. */
+    private val turns = Mutex()
+
+    /** The last item, and the future that it is for. */
+    private var last: Pair<CompletableFuture<*>, Any?>? = null
+
+    /** The next item, converted; null once the stream has ended. That of a cancelled future is for the next one. */
+    public fun <T> next(convert: Function<Any?, T>): CompletableFuture<T?> = jvm.future { future ->
+        turns.withLock {
+            @Suppress("UNCHECKED_CAST")
+            val missed = last?.takeIf { it.first.isCompletedExceptionally }?.second as T?
+            (missed ?: stream.next()?.let { convert.apply(plain(it)) }).also { last = future to it }
+        }
+    }
 
     public fun request(method: String, params: Any?, options: Map<String, Any?>?): CompletableFuture<Any?> =
         jvm.future { plain(stream.request(method, params?.let(::jsonOf), requestOptions(options))) }
