@@ -182,9 +182,10 @@ type HTTPOptions struct {
 	// oldest. If all have a request, new connections wait in the system's backlog. The default is
 	// 16384.
 	MaxConnections int `json:"maxConnections,omitempty"`
-	// Maximum concurrent connections per peer address; 0 means no limit, for servers behind a proxy,
-	// where all connections share one address. Beyond it, a connection of that address without a
-	// request is closed; if all have a request, new ones are closed at once. The default is 0.
+	// Maximum concurrent connections per peer address, or per network of 64 bits with IPv6; 0 means no
+	// limit, for servers behind a proxy, where all connections share one address. Beyond it, a
+	// connection of that address without a request is closed; if all have a request, new ones are
+	// closed at once. The default is 0.
 	MaxConnectionsPerAddress int `json:"maxConnectionsPerAddress,omitempty"`
 	// The reverse proxies in front of the server: each an address, a network such as `10.0.0.0/8`, or
 	// `unix` for proxies on the Unix socket. For requests from them, the client is the last address in

@@ -2418,9 +2418,10 @@ trunkline_result trunkline_http_options_set_max_connections(trunkline_http_optio
                                                             uint64_t max_connections);
 
 /**
- * Sets the maximum concurrent connections per peer address; 0 means no limit, for servers behind
- * a proxy, where all connections share one address. Beyond it, a connection of that address
- * without a request is closed; if all have a request, new ones are closed at once. Default 0.
+ * Sets the maximum concurrent connections per peer address, or per network of 64 bits with IPv6;
+ * 0 means no limit, for servers behind a proxy, where all connections share one address. Beyond
+ * it, a connection of that address without a request is closed; if all have a request, new ones
+ * are closed at once. Default 0.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.

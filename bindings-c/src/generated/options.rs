@@ -621,9 +621,10 @@ pub unsafe extern "C" fn trunkline_http_options_set_max_connections(
     set!(options, options.given.put("maxConnections", max_connections))
 }
 
-/// Sets the maximum concurrent connections per peer address; 0 means no limit, for servers behind
-/// a proxy, where all connections share one address. Beyond it, a connection of that address
-/// without a request is closed; if all have a request, new ones are closed at once. Default 0.
+/// Sets the maximum concurrent connections per peer address, or per network of 64 bits with IPv6;
+/// 0 means no limit, for servers behind a proxy, where all connections share one address. Beyond
+/// it, a connection of that address without a request is closed; if all have a request, new ones
+/// are closed at once. Default 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_set_max_connections_per_address(
     options: *mut trunkline_http_options,

@@ -236,9 +236,10 @@ export interface HttpOptions {
    */
   maxConnections?: number | undefined;
   /**
-   * Maximum concurrent connections per peer address; 0 means no limit, for servers behind a proxy,
-   * where all connections share one address. Beyond it, a connection of that address without a
-   * request is closed; if all have a request, new ones are closed at once. Default: 0.
+   * Maximum concurrent connections per peer address, or per network of 64 bits with IPv6; 0 means
+   * no limit, for servers behind a proxy, where all connections share one address. Beyond it, a
+   * connection of that address without a request is closed; if all have a request, new ones are
+   * closed at once. Default: 0.
    */
   maxConnectionsPerAddress?: number | undefined;
   /**

@@ -415,10 +415,10 @@ class HttpOptions(TypedDict, total=False):
     """
 
     max_connections_per_address: int | None
-    """Maximum concurrent connections per peer address; 0 means no limit, for servers behind a
-    proxy, where all connections share one address. Beyond it, a connection of that address
-    without a request is closed; if all have a request, new ones are closed at once. Default:
-    0.
+    """Maximum concurrent connections per peer address, or per network of 64 bits with IPv6; 0
+    means no limit, for servers behind a proxy, where all connections share one address.
+    Beyond it, a connection of that address without a request is closed; if all have a
+    request, new ones are closed at once. Default: 0.
     """
 
     trusted_proxies: Sequence[str] | None
@@ -699,10 +699,10 @@ class MountOptions(TypedDict, total=False):
     """
 
     max_connections_per_address: int | None
-    """Maximum concurrent connections per peer address; 0 means no limit, for servers behind a
-    proxy, where all connections share one address. Beyond it, a connection of that address
-    without a request is closed; if all have a request, new ones are closed at once. Default:
-    0.
+    """Maximum concurrent connections per peer address, or per network of 64 bits with IPv6; 0
+    means no limit, for servers behind a proxy, where all connections share one address.
+    Beyond it, a connection of that address without a request is closed; if all have a
+    request, new ones are closed at once. Default: 0.
     """
 
     trusted_proxies: Sequence[str] | None

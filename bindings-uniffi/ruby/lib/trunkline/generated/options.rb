@@ -162,10 +162,10 @@ module Trunkline
     #   process's descriptor limit. Beyond it, a connection without a request is closed: one that
     #   sent none in its first 100 ms, or else the oldest. If all have a request, new connections
     #   wait in the system's backlog.
-    # - `max_connections_per_address` (Integer): Maximum concurrent connections per peer address;
-    #   0 means no limit, for servers behind a proxy, where all connections share one address.
-    #   Beyond it, a connection of that address without a request is closed; if all have a request,
-    #   new ones are closed at once.
+    # - `max_connections_per_address` (Integer): Maximum concurrent connections per peer address,
+    #   or per network of 64 bits with IPv6; 0 means no limit, for servers behind a proxy, where all
+    #   connections share one address. Beyond it, a connection of that address without a request is
+    #   closed; if all have a request, new ones are closed at once.
     # - `trusted_proxies` (Array<String>): The reverse proxies in front of the server: each an
     #   address, a network such as `10.0.0.0/8`, or `unix` for proxies on the Unix socket. For
     #   requests from them, the client is the last address in `X-Forwarded-For` outside of this

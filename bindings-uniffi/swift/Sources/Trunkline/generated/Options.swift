@@ -278,10 +278,10 @@ public struct HttpOptions: Codable, Sendable {
     /// ms, or else the oldest. If all have a request, new connections wait in the system's
     /// backlog. Default: `16384`.
     public var maxConnections: Int?
-    /// Maximum concurrent connections per peer address; 0 means no limit, for servers behind a
-    /// proxy, where all connections share one address. Beyond it, a connection of that address
-    /// without a request is closed; if all have a request, new ones are closed at once. Default:
-    /// `0`.
+    /// Maximum concurrent connections per peer address, or per network of 64 bits with IPv6; 0
+    /// means no limit, for servers behind a proxy, where all connections share one address.
+    /// Beyond it, a connection of that address without a request is closed; if all have a
+    /// request, new ones are closed at once. Default: `0`.
     public var maxConnectionsPerAddress: Int?
     /// The reverse proxies in front of the server: each an address, a network such as
     /// `10.0.0.0/8`, or `unix` for proxies on the Unix socket. For requests from them, the client

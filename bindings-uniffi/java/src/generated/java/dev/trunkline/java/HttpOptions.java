@@ -135,9 +135,10 @@ public final class HttpOptions extends HttpSettings<HttpOptions> {
   }
 
   /**
-   * Maximum concurrent connections per peer address; 0 means no limit, for servers behind a proxy,
-   * where all connections share one address. Beyond it, a connection of that address without a
-   * request is closed; if all have a request, new ones are closed at once. Default: {@code 0}.
+   * Maximum concurrent connections per peer address, or per network of 64 bits with IPv6; 0 means
+   * no limit, for servers behind a proxy, where all connections share one address. Beyond it, a
+   * connection of that address without a request is closed; if all have a request, new ones are
+   * closed at once. Default: {@code 0}.
    */
   public HttpOptions maxConnectionsPerAddress(int maxConnectionsPerAddress) {
     return set("maxConnectionsPerAddress", maxConnectionsPerAddress);
