@@ -5,6 +5,9 @@ final class Stream: Sendable {
     private let ticket: UInt64
     let result: JSON
 
+    /// Items that arrived as the task that waited for them was cancelled.
+    private let unread = Locked<[JSON]>([])
+
     private init(_ client: ConnectedClient, _ ticket: UInt64, _ result: JSON) {
         self.client = client
         self.ticket = ticket
@@ -30,7 +33,12 @@ final class Stream: Sendable {
     /// The next item; nil when the stream has ended.
     func next() async throws -> JSON? {
         do {
-            let item = try await request(WaistMethods.next)
+            let earlier = unread.with { $0.isEmpty ? nil : $0.removeFirst() }
+            let item = if let earlier { earlier } else { try await request(WaistMethods.next) }
+            guard !Task.isCancelled else {
+                unread.with { $0.insert(item, at: 0) }
+                throw CancellationError()
+            }
             return item == .null ? nil : item
         } catch let error as TrunklineError where error.kind == .closed {
             return nil

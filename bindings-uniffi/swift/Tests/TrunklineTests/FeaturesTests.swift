@@ -86,6 +86,26 @@ import Testing
         try await server.close()
     }
 
+    @Test func aChangeThatArrivesAsItsWaitIsCancelledIsKept() async throws {
+        let server = Server("test", version: "1")
+        try server.resource("file", uri: "file:///a") { _, _ in "a" }
+        try await Client.connect(to: server).use { client in
+            let subscription = try await client.subscribe(SubscriptionFilter(resources: ["file:///a"]))
+            for _ in 0..<20 {
+                try server.resourceUpdated("file:///a")
+                try await Task.sleep(for: .milliseconds(20))
+                // It has arrived, so this wait may get it.
+                let waiting = Task {
+                    withUnsafeCurrentTask { $0?.cancel() }
+                    return try await subscription.changes.first { _ in true }
+                }
+                await #expect(throws: CancellationError.self) { try await waiting.value }
+                #expect(try await subscription.changes.first { _ in true }?.uri == "file:///a")
+            }
+        }
+        try await server.close()
+    }
+
     @Test func aLifespanIsOpenWhileTheServerIsUsed() async throws {
         let events = Locked<[String]>([])
         let lifespan = Lifespan {
