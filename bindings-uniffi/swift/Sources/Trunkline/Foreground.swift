@@ -2,34 +2,64 @@ import Dispatch
 import Foundation
 import TrunklineNative
 
-/// Runs `serve` to its end. A signal, or the cancellation of the task, calls `close`; a second
-/// signal has its default effect.
-func endedBySignals(_ close: @escaping @Sendable () async throws -> Void, serve: () async throws -> Void) async throws {
-    let signals = [SIGINT, SIGTERM]
-    let isClosing = Locked(false)
+/// What closes each server in the foreground. A signal closes all of them.
+private let foreground = Locked(Foreground())
+
+private struct Foreground {
+    private var closes: [Int: @Sendable () -> Void] = [:]
+
+    /// The signals that are handled; empty after the first one.
+    private var sources: [Int32: any DispatchSourceSignal] = [:]
+
+    /// Whether signals are handled here: those that the program handles itself are left to it.
+    var handlesSignals: Bool { !sources.isEmpty }
+
+    mutating func add(_ close: @escaping @Sendable () -> Void) -> Int {
+        if sources.isEmpty { for number in [SIGINT, SIGTERM] where takeSignal(number) { handle(number) } }
+        let id = (closes.keys.max() ?? 0) + 1
+        closes[id] = close
+        return id
+    }
+
+    mutating func remove(_ id: Int) {
+        closes[id] = nil
+        if closes.isEmpty { restore() }
+    }
+
+    private mutating func handle(_ number: Int32) {
+        let source = DispatchSource.makeSignalSource(signal: number, queue: DispatchQueue.global(qos: .userInteractive))
+        source.setEventHandler {
+            let closes = foreground.with { foreground in
+                foreground.restore()
+                return foreground.closes.values
+            }
+            for close in closes { close() }
+        }
+        source.resume()
+        sources[number] = source
+    }
+
+    private mutating func restore() {
+        for (number, source) in sources {
+            source.cancel()
+            signal(number, SIG_DFL)
+        }
+        sources = [:]
+    }
+}
+
+/// Runs `serve` to its end, which gets whether signals are handled. A signal, or the cancellation of
+/// the task, calls `close`; a second signal has its default effect.
+func endedBySignals(_ close: @escaping @Sendable () async throws -> Void, serve: (Bool) async throws -> Void) async throws {
     let end: @Sendable () -> Void = {
         Task(priority: .high) {
             // What cannot be closed has ended.
             do { try await close() } catch { logError("closing failed", error) }
         }
     }
-    let sources = signals.map { number in
-        // A child process would inherit `SIG_IGN`, but not a handler.
-        signal(number) { _ in }
-        let source = DispatchSource.makeSignalSource(signal: number, queue: DispatchQueue.global(qos: .userInteractive))
-        source.setEventHandler {
-            guard !isClosing.exchange(true) else { return }
-            for one in signals { signal(one, SIG_DFL) }
-            end()
-        }
-        source.resume()
-        return source
-    }
-    defer {
-        for source in sources { source.cancel() }
-        if !isClosing.with({ $0 }) { for one in signals { signal(one, SIG_DFL) } }
-    }
-    try await withTaskCancellationHandler(operation: serve, onCancel: end)
+    let (id, handlesSignals) = foreground.with { ($0.add(end), $0.handlesSignals) }
+    defer { foreground.with { $0.remove(id) } }
+    try await withTaskCancellationHandler(operation: { try await serve(handlesSignals) }, onCancel: end)
 }
 
 extension OpenHandle {

@@ -155,7 +155,7 @@ public final class HttpEndpoint: Sendable {
         try await endedBySignals({ [self] in
             defer { closing.finish() }
             try await close()
-        }) { await end.value }
+        }) { _ in await end.value }
     }
 
     /// Closes it. Requests in flight have `deadline` (by default, what `drainDeadline` of the

@@ -27,12 +27,12 @@ public final class Listener: Sendable {
     /// task close it; calls in flight may complete within `drainDeadline` of the server. A second
     /// signal ends the process at once.
     public func run() async throws {
-        try await endedBySignals({ [handle] in try await handle.close() }) { try await serve() }
+        try await endedBySignals({ [handle] in try await handle.close() }) { try await serve(handlesSignals: $0) }
     }
 
-    /// Serves in the foreground, without handling signals.
-    func serve() async throws {
-        try Port.shared.notify(handle.handle, ["foreground": true])
+    /// Serves in the foreground. If signals are handled, the core ends it even if handlers block.
+    func serve(handlesSignals: Bool) async throws {
+        if handlesSignals { try Port.shared.notify(handle.handle, ["foreground": true]) }
         try await handle.endInForeground()
     }
 }

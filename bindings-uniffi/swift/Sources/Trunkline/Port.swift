@@ -41,7 +41,8 @@ final class Port: Sendable {
     private init() {
         let found = version()
         precondition(found == packageVersion, "the native library is version \(found), and this package \(packageVersion)")
-        surviveClosedPipes()
+        // A write to a peer that has gone fails then, instead of ending the process.
+        takeSignal(SIGPIPE)
     }
 
     /// Registers a server or one of its features, with what answers its calls, by their names.
@@ -174,10 +175,13 @@ func text(_ object: JSONObject) -> String { JSON.object(object).description }
 /// The handle or ticket in a message.
 func number(_ handle: UInt64) -> JSON { .integer(Int(handle)) }
 
-/// Lets a write to a peer that has gone fail, which otherwise ends the process.
-private func surviveClosedPipes() {
+/// Lets a signal do nothing, unless the program handles or ignores it.
+@discardableResult
+func takeSignal(_ number: Int32) -> Bool {
     var former = sigaction()
-    sigaction(SIGPIPE, nil, &former)
+    sigaction(number, nil, &former)
     // A child process would inherit `SIG_IGN`, but not a handler.
-    if signal(SIGPIPE, { _ in }) != nil { sigaction(SIGPIPE, &former, nil) }
+    if signal(number, { _ in }) == nil { return true }
+    sigaction(number, &former, nil)
+    return false
 }

@@ -118,10 +118,10 @@ public final class Server: Sendable {
     /// this is called, anything that the program prints goes to stderr.
     public func runStdio() async throws {
         let opened = OpenHandle(self)
-        try await endedBySignals({ try await opened.close() }) {
+        try await endedBySignals({ try await opened.close() }) { handlesSignals in
             let handle = try handle()
             _ = try await opened.open {
-                ["server": number(handle), "transport": ["type": "stdio"], "foreground": true, "signals": true]
+                ["server": number(handle), "transport": ["type": "stdio"], "foreground": true, "signals": .bool(handlesSignals)]
             }
             try await opened.endInForeground()
         }
@@ -144,7 +144,7 @@ public final class Server: Sendable {
     ) async throws {
         let opened = OpenHandle(self)
         try await endedBySignals({ try await opened.close() }) {
-            try await bind(opened, options, auth, verifier).serve()
+            try await bind(opened, options, auth, verifier).serve(handlesSignals: $0)
         }
     }
 

@@ -268,7 +268,7 @@ import Testing
     @Test func programsStartedByAForegroundServerEndWithSIGTERM() async throws {
         let server = Server("test", version: "1")
         let listener = try await server.listen(HttpOptions(port: 0))
-        try await endedBySignals({ try await listener.close() }) {
+        try await endedBySignals({ try await listener.close() }) { _ in
             let program = Process()
             program.executableURL = URL(fileURLWithPath: "/bin/sh")
             program.arguments = ["-c", "kill -TERM $$; sleep 1"]
@@ -277,6 +277,13 @@ import Testing
             #expect(program.terminationReason == .uncaughtSignal && program.terminationStatus == SIGTERM)
         }
         try await listener.close()
+    }
+
+    @Test func theEndOfAServerInTheForegroundLeavesSignalsToTheOthers() async throws {
+        try await endedBySignals({}) { _ in
+            try await endedBySignals({}) { #expect($0) }
+            #expect(!takeSignal(SIGTERM))
+        }
     }
 
     @Test func invalidRegistrationsSayWhatIsWrong() async throws {
