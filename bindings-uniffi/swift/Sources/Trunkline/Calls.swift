@@ -74,7 +74,8 @@ final class Calls: Sendable {
                 try await Context.$running.withValue(context) { try await callable.run(context, body) }
             }
             context.close()
-            _ = try Port.shared.core.complete(ticket: event.ticket, shape: answer.shape, body: answer.body)
+            let isTaken = try native { try Port.shared.core.complete(ticket: event.ticket, shape: answer.shape, body: answer.body) }
+            if !isTaken { await answer.ifLate?() }
         } catch {
             context.close()
             // Also if it has ended in the core.

@@ -29,7 +29,7 @@ public final class Context: Sendable {
 
     /// The value that the ``Lifespan`` of the server has opened.
     public func lifespan<Value: Sendable>(_ type: Value.Type = Value.self) throws -> Value {
-        guard let value = try? owner?.opened.with({ $0 })?.get() as? Value else {
+        guard let value = try? owner?.opened.with({ $0 })?.result.get() as? Value else {
             throw TrunklineError(.invalidArgument, "the lifespan of the server has opened no \(type)")
         }
         return value

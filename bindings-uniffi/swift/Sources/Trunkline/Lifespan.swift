@@ -25,13 +25,15 @@ public final class Lifespan: Sendable {
                         await close(value)
                         throw CancellationError()
                     }
-                    opened.with { $0 = .success(value) }
+                    opened.with { $0 = (context.ticket, .success(value)) }
                 } catch {
-                    if context.isWaitedFor { opened.with { $0 = .failure(error) } }
+                    if context.isWaitedFor { opened.with { $0 = (context.ticket, .failure(error)) } }
                     // Whoever listens or connects gets the message.
                     throw ToolError(describe(error))
                 }
-                return Answer(Shape.result, [:])
+                var answer = Answer(Shape.result, [:])
+                answer.ifLate = { await self.end(opened, by: context.ticket) }
+                return answer
             },
             WaistMethods.close: Callable(name: "the lifespan") { [self] _, _ in
                 await end(opened)
@@ -40,10 +42,16 @@ public final class Lifespan: Sendable {
         ]
     }
 
-    private func end(_ opened: Opened) async {
-        if let value = try? opened.exchange(nil)?.get() { await close(value) }
+    /// Closes what is open, if it was opened by a call.
+    private func end(_ opened: Opened, by ticket: UInt64? = nil) async {
+        let ended = opened.with { current -> Result<any Sendable, any Error>? in
+            guard let (opening, result) = current, ticket == nil || ticket == opening else { return nil }
+            current = nil
+            return result
+        }
+        if let value = try? ended?.get() { await close(value) }
     }
 }
 
-/// What the lifespan of a server has opened, or why it could not.
-typealias Opened = Locked<Result<any Sendable, any Error>?>
+/// The call that opened the lifespan of a server, and what it has opened, or why it could not.
+typealias Opened = Locked<(ticket: UInt64, result: Result<any Sendable, any Error>)?>

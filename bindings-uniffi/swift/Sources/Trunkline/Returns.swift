@@ -5,6 +5,9 @@ struct Answer: Sendable {
     let shape: UInt8
     let body: Data
 
+    /// What to do if the core no longer waits for it.
+    var ifLate: (@Sendable () async -> Void)?
+
     init(_ shape: UInt8, _ text: String) {
         self.shape = shape
         body = Data(text.utf8)

@@ -216,7 +216,7 @@ public final class Server: Sendable {
     /// What the lifespan has thrown, if it could not be opened.
     func openingFailure() -> (any Error)? {
         owner.opened.with { opened in
-            guard case .failure(let error) = opened else { return nil }
+            guard case .failure(let error) = opened?.result else { return nil }
             opened = nil
             return error
         }

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import TrunklineNative
 
 @testable import Trunkline
 
@@ -200,6 +201,23 @@ import Testing
         // It has opened in spite of that.
         await closed.wait()
         #expect(closed.value == 1)
+    }
+
+    @Test func whatALifespanOpensForACallThatIsOverIsClosed() async throws {
+        let closed = Latest<Int>()
+        let open = Lifespan(open: { 1 }, close: { closed.set($0) }).callables(Opened(nil))[WaistMethods.open]!
+        let server = Server("test", version: "1")
+        try server.tool("open") { _, context -> Void in
+            // The call ends between the opening and its answer.
+            let late = Callable(name: "late") { _, body in try await open.run(context, body) }
+            let over = Event(
+                kind: EventKind.call, ticket: none, handle: none, ok: true, name: "", body: Data("{}".utf8), cause: none, causePort: none)
+            Port.shared.calls.start(over, late, nil)
+            await closed.wait()
+        }
+        try await Client.connect(to: server).use { _ = try await $0.callTool("open") }
+        #expect(closed.value == 1)
+        try await server.close()
     }
 
     @Test func aLifespanThatFailsToOpenIsTriedAgain() async throws {
