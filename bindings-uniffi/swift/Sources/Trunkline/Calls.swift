@@ -96,9 +96,14 @@ final class Calls: Sendable {
         return failure
     }
 
-    private func fail(_ ticket: UInt64, _ failure: JSONObject) {
-        // It may have ended in the core.
-        _ = try? Port.shared.core.fail(ticket: ticket, json: text(failure))
+    private func fail(_ ticket: UInt64, _ message: JSONObject) {
+        let core = Port.shared.core
+        do {
+            _ = try native { try core.fail(ticket: ticket, json: text(message)) }
+        } catch {
+            // Its data cannot be sent.
+            _ = try? core.fail(ticket: ticket, json: text(failure("internal", describe(error))))
+        }
     }
 }
 

@@ -45,6 +45,7 @@ private enum Trace {
         try server.tool("tool") { _, _ in throw ToolError("no such city") }
         try server.tool("protocol") { _, _ in throw TrunklineError(.protocol, "teapot", code: -32_000, data: ["a": 1]) }
         try server.tool("internal") { _, _ in throw CocoaError(.fileNoSuchFile) }
+        try server.tool("deep") { _, _ in throw TrunklineError(.protocol, "deep", data: (0..<200).reduce(1) { json, _ in [json] }) }
         try await connected(server) { client in
             let result = try await client.callTool("tool")
             #expect(result.isError && result.text == "no such city")
@@ -53,6 +54,9 @@ private enum Trace {
             let hidden = try await client.callTool("internal")
             #expect(hidden.isError && !hidden.text.contains("file") && internals.value != nil)
             #expect(await failure { try await client.callTool("unknown") }?.kind == .protocol)
+            // Its data nests deeper than a message may.
+            let unsent = try await client.callTool("deep", options: RequestOptions(timeout: .seconds(10)))
+            #expect(unsent.isError)
         }
     }
 
