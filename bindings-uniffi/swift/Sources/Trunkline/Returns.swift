@@ -38,7 +38,9 @@ func answerOf(_ value: Output) throws -> Answer {
     case is Data: throw TrunklineError(.invalidArgument, "only resources return bytes: use `.image` or `.audio` of `ContentBlock`")
     case is InputRequired: return Answer(Shape.input, try JSON(encoding: value))
     case is CallToolResult, is ReadResourceResult, is GetPromptResult: return Answer(Shape.result, try JSON(encoding: value))
-    case is any Part, is [any Part & Encodable]: return Answer(Shape.content, try JSON(encoding: value))
+    case is any Part: return Answer(Shape.content, try JSON(encoding: value))
+    case let list as any ListType where type(of: list).element is any Part.Type:
+        return Answer(Shape.content, try JSON(encoding: value))
     default: return answerOf(try written(value, "the result"))
     }
 }

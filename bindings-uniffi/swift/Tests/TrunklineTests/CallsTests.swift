@@ -81,7 +81,11 @@ private enum Trace {
         try server.tool("total", returning: Total.self) { _, _ in Total(total: 3) }
         try server.tool("any") { (given: JSONObject, _) in given.names }
         try server.tool("none") { _, _ in "none" }
+        try server.tool("strings") { _, _ in [String]() }
+        try server.tool("blocks") { _, _ in [ContentBlock]() }
         try await connected(server) { client in
+            #expect(try await client.callTool("strings").text == "[]")
+            #expect(try await client.callTool("blocks").content.isEmpty)
             let nothing = try await client.callTool("nothing")
             #expect(nothing.content.isEmpty && runs.value == 1)
             #expect(try await client.callTool("sum", ["a": 2, "b": 3]).structuredContent == nil && runs.value == 5)
