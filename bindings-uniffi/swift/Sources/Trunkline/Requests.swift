@@ -64,7 +64,7 @@ final class Requests: Sendable {
         if let reporting {
             // What has arrived is still reported, before the reply.
             reports.with { $0.removeValue(forKey: ticket) }?.continuation.finish()
-            await reporting.value
+            await withTaskCancellationHandler(operation: { await reporting.value }, onCancel: { reporting.cancel() })
         }
         if event.ok { return try JSONParser.parse(event.body) }
         try Task.checkCancellation()

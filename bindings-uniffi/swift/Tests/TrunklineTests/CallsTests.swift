@@ -182,6 +182,26 @@ private enum Trace {
         }
     }
 
+    @Test func aCancelledCallDoesNotWaitForItsReportsOfProgress() async throws {
+        let reported = Latest<Double>()
+        let server = Server("test", version: "1")
+        try server.tool("work") { _, context in
+            try await context.progress(1)
+            return "done"
+        }
+        try await connected(server) { client in
+            let report: @Sendable (ProgressReport) async -> Void = {
+                reported.set($0.progress)
+                try? await Task.sleep(for: .seconds(60))
+            }
+            let call = Task { try await client.callTool("work", options: RequestOptions(onProgress: report)) }
+            await reported.wait()
+            call.cancel()
+            _ = await call.result
+            #expect(reported.value == 1)
+        }
+    }
+
     @Test func callsInMemoryInheritTaskLocalValues() async throws {
         let server = Server("test", version: "1")
         try server.middleware("tools/call") { request, _ in
