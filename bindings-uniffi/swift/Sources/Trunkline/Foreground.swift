@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 import TrunklineNative
 
@@ -8,14 +7,17 @@ private let foreground = Locked(Foreground())
 private struct Foreground {
     private var closes: [Int: @Sendable () -> Void] = [:]
 
-    /// The signals that are handled; empty after the first one.
-    private var sources: [Int32: any DispatchSourceSignal] = [:]
+    /// The signals that are handled here: the others are left to the program. Empty after the first
+    /// signal.
+    private var signals: [Int32] = []
 
-    /// Whether signals are handled here: those that the program handles itself are left to it.
-    var handlesSignals: Bool { !sources.isEmpty }
+    private static let endingSignals = [SIGINT, SIGTERM]
+
+    /// Whether the core may handle them, too: it handles both.
+    var handlesAllSignals: Bool { signals == Self.endingSignals }
 
     mutating func add(_ close: @escaping @Sendable () -> Void) -> Int {
-        if sources.isEmpty { for number in [SIGINT, SIGTERM] where takeSignal(number) { handle(number) } }
+        if signals.isEmpty, signalPipe >= 0 { signals = Self.endingSignals.filter { takeSignal($0, writeSignal) } }
         let id = (closes.keys.max() ?? 0) + 1
         closes[id] = close
         return id
@@ -26,26 +28,39 @@ private struct Foreground {
         if closes.isEmpty { restore() }
     }
 
-    private mutating func handle(_ number: Int32) {
-        let source = DispatchSource.makeSignalSource(signal: number, queue: DispatchQueue.global(qos: .userInteractive))
-        source.setEventHandler {
-            let closes = foreground.with { foreground in
-                foreground.restore()
-                return foreground.closes.values
-            }
-            for close in closes { close() }
-        }
-        source.resume()
-        sources[number] = source
+    /// Leaves the next signal to the system. Returns what this one closes.
+    mutating func receiveSignal() -> [@Sendable () -> Void] {
+        restore()
+        return Array(closes.values)
     }
 
     private mutating func restore() {
-        for (number, source) in sources {
-            source.cancel()
-            signal(number, SIG_DFL)
-        }
-        sources = [:]
+        for one in signals { signal(one, SIG_DFL) }
+        signals = []
     }
+}
+
+/// The end of a pipe to the thread that receives signals. A source of Dispatch would miss some: it
+/// is removed later than it is cancelled, and the next one for the signal is then not installed.
+private let signalPipe: Int32 = {
+    var ends: [Int32] = [-1, -1]
+    guard pipe(&ends) == 0 else { return -1 }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    Thread.detachNewThread { [receiving = ends[0]] in
+        var byte: UInt8 = 0
+        while true {
+            guard read(receiving, &byte, 1) == 1 else { continue }
+            for close in foreground.with({ $0.receiveSignal() }) { close() }
+        }
+    }
+    return ends[1]
+}()
+
+private func writeSignal(_ number: Int32) {
+    let before = errno
+    var byte: UInt8 = 0
+    _ = write(signalPipe, &byte, 1)
+    errno = before
 }
 
 /// Runs `serve` to its end, which gets whether signals are handled. A signal, or the cancellation of
@@ -57,7 +72,7 @@ func endedBySignals(_ close: @escaping @Sendable () async throws -> Void, serve:
             do { try await close() } catch { logError("closing failed", error) }
         }
     }
-    let (id, handlesSignals) = foreground.with { ($0.add(end), $0.handlesSignals) }
+    let (id, handlesSignals) = foreground.with { ($0.add(end), $0.handlesAllSignals) }
     defer { foreground.with { $0.remove(id) } }
     try await withTaskCancellationHandler(operation: { try await serve(handlesSignals) }, onCancel: end)
 }

@@ -175,13 +175,13 @@ func text(_ object: JSONObject) -> String { JSON.object(object).description }
 /// The handle or ticket in a message.
 func number(_ handle: UInt64) -> JSON { .integer(Int(handle)) }
 
-/// Lets a signal do nothing, unless the program handles or ignores it.
+/// Handles a signal, by default by doing nothing, unless the program handles or ignores it.
 @discardableResult
-func takeSignal(_ number: Int32) -> Bool {
+func takeSignal(_ number: Int32, _ handler: @convention(c) (Int32) -> Void = { _ in }) -> Bool {
     var former = sigaction()
     sigaction(number, nil, &former)
     // A child process would inherit `SIG_IGN`, but not a handler.
-    if signal(number, { _ in }) == nil { return true }
+    if signal(number, handler) == nil { return true }
     sigaction(number, &former, nil)
     return false
 }

@@ -183,8 +183,8 @@ private enum Request {
         let server = Server("web", version: "1")
         try server.tool("hello") { _, _ in "Hi" }
         let endpoint = try server.endpoint()
-        let running = Task { try await endpoint.run() }
         #expect(try await endpoint.handle(head("hello"), body: body("hello")).status == 200)
+        let running = Task { try await endpoint.run() }
         running.cancel()
         try await running.value
         try await server.close()
