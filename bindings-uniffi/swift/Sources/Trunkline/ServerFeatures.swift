@@ -16,7 +16,7 @@ extension Server {
         }
     }
 
-    /// Adds a tool without a result.
+    /// Adds a tool without a result. A handler of several statements says so: `{ … -> Void in`.
     @discardableResult
     @_disfavoredOverload
     public func tool<Arguments: Decodable & Sendable>(
@@ -63,7 +63,8 @@ extension Server {
         try tool(name, description, inputSchema: nil, options: options, handler)
     }
 
-    /// Adds a tool without arguments and without a result.
+    /// Adds a tool without arguments and without a result. A handler of several statements says so:
+    /// `{ _, context -> Void in`.
     @discardableResult
     @_disfavoredOverload
     public func tool(
