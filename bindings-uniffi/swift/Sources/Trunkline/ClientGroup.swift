@@ -26,7 +26,7 @@ public struct GroupTarget: Sendable {
 /// the one that asks.
 public final class ClientGroup: ConnectedClient, ScopedClient, @unchecked Sendable {
     /// The clients of its servers: the last reference to one closes the connection.
-    private let shared = Locked<[String: ConnectedClient]>([:])
+    let shared = Locked<[String: ConnectedClient]>([:])
 
     /// Connects to servers by name. The options apply to each connection.
     public static func connect(

@@ -320,6 +320,20 @@ private enum Trace {
         try await group.close()
     }
 
+    @Test func aGroupFreesTheClientsThatItNoLongerHas() async throws {
+        let group = try await ClientGroup.connect([:] as Members<GroupTarget>)
+        weak var freed: Client?
+        try await {
+            let client = try await Client.connect(to: try greeter())
+            freed = client
+            try await group.addServer("a", .client(client))
+        }()
+        #expect(freed != nil)
+        try await group.removeServer("a")
+        #expect(freed == nil)
+        try await group.close()
+    }
+
     @Test func streamsKeepTheirClient() async throws {
         let server = try greeter()
         weak var freed: Client?

@@ -305,6 +305,7 @@ extension ClientGroup {
         options: RequestOptions = RequestOptions()
     ) async throws {
         _ = try await connection.request("remove_server", parameters([("name", name)]), options)
+        shared.with { $0[name] = nil }
     }
 
     /// Reconnects a disconnected server of the group. Has no effect if it is connected.
