@@ -63,8 +63,8 @@ private func writeSignal(_ number: Int32) {
     errno = before
 }
 
-/// Runs `serve` to its end, which gets whether signals are handled. A signal, or the cancellation of
-/// the task, calls `close`; a second signal has its default effect.
+/// Runs `serve` to its end, which gets whether signals are handled. A signal, or the cancellation
+/// of the task, calls `close`; a second signal has its default effect.
 func endedBySignals(_ close: @escaping @Sendable () async throws -> Void, serve: (Bool) async throws -> Void) async throws {
     let end: @Sendable () -> Void = {
         Task(priority: .high) {

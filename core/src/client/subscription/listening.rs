@@ -100,8 +100,8 @@ impl ClientInner {
         Some(entry)
     }
 
-    /// Opens a stream that was lost or failed, with backoff, until it is open or, unless it lasts, the maximum time
-    /// of a request is over.
+    /// Opens a stream that was lost or failed, with backoff, until it is open or, unless it lasts,
+    /// the maximum time of a request is over.
     pub(super) fn open_stream_again(self: &Arc<Self>, entry: &Arc<SubscriptionEntry>) {
         let (client, entry, runtime) = (Arc::downgrade(self), Arc::clone(entry), Arc::clone(&self.runtime));
         let give_up = later(runtime.now(), self.options.max_timeout);

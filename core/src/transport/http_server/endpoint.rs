@@ -320,8 +320,8 @@ impl EndpointState {
         Ok(response)
     }
 
-    /// Stores a new session, if there is a store, and adds it to the table. Returns `false` if there
-    /// are too many.
+    /// Stores a new session, if there is a store, and adds it to the table. Returns `false` if
+    /// there are too many.
     async fn enter_session(
         self: Arc<Self>,
         id: String,
