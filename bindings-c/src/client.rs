@@ -141,16 +141,10 @@ impl Drop for trunkline_client {
         if port.check_process().is_err() {
             return;
         }
-        match open.closing_transport() {
-            Some(closing) => {
-                port.replace(*handle, closing);
-                let _ = self.connection.start_close(TRANSPORT_CLOSE_MS);
-            }
-            None => {
-                let _ = self.connection.start_close(0);
-                port.detach(*handle);
-            }
-        }
+        let closing = open.closing_transport();
+        let deadline_ms = if closing.is_some() { TRANSPORT_CLOSE_MS } else { 0 };
+        port.replace(*handle, closing);
+        let _ = self.connection.start_close(deadline_ms);
         port.detach_all_of(*handle);
         // Threads that wait for the end still hold it.
         open.end(port, Err(Failure::of(ErrorKind::Closed, "the client was freed")));

@@ -43,7 +43,7 @@ impl OpenHandle {
 
     /// What still receives events when its object is freed: the function that closes a custom
     /// transport, if it has one.
-    pub(crate) fn closing_transport(&self) -> Option<Arc<Self>> {
+    pub(crate) fn closing_transport(&self) -> Option<Arc<dyn EventReceiver>> {
         let handlers = Mutex::new(self.handlers.lock().only("transport_close")?);
         Some(Arc::new(Self { handlers, ..Self::default() }))
     }

@@ -234,19 +234,19 @@ impl Port {
     /// Removes the receiver of a number. Does nothing in a forked child.
     pub(crate) fn detach(&self, number: u64) {
         if self.check_process().is_ok() {
-            // A separate statement: the host's destructors must run without a lock held.
-            let receiver = self.state.lock().receivers.remove(&number);
-            drop(receiver);
+            self.replace(number, None);
         }
     }
 
     /// Replaces the receiver of a number, if it still has one.
-    pub(crate) fn replace(&self, number: u64, receiver: Arc<dyn EventReceiver>) {
+    pub(crate) fn replace(&self, number: u64, receiver: Option<Arc<dyn EventReceiver>>) {
         let mut state = self.state.lock();
-        let before = state.receivers.get_mut(&number).map(|current| std::mem::replace(current, receiver));
+        let before = match receiver {
+            Some(receiver) => state.receivers.get_mut(&number).map(|current| std::mem::replace(current, receiver)),
+            None => state.receivers.remove(&number),
+        };
         // The host's destructors must run without a lock held.
-        drop(state);
-        drop(before);
+        drop((state, before));
     }
 
     /// Removes everything that belongs to an owner: receivers, and jobs that have not run.
@@ -259,8 +259,7 @@ impl Port {
                 std::mem::take(&mut state.jobs).into_iter().partition(|(of, _)| *of == owner);
             state.jobs = kept;
             // The host's destructors must run without a lock held.
-            drop(state);
-            drop((receivers, removed, scopes));
+            drop((state, receivers, removed, scopes));
         }
     }
 
