@@ -18,8 +18,7 @@ use crate::{
         registry::{RegisteredMount, Snapshot},
         result::ResultWriter,
         session::{
-            Connection, ConversationOpener, OutgoingMessage, Reply, RequestTelemetry, ServerState, StartedCall,
-            client_of,
+            CallObserver, Connection, ConversationOpener, OutgoingMessage, Reply, ServerState, StartedCall, client_of,
         },
     },
 };
@@ -51,11 +50,9 @@ pub(in crate::server) struct ActiveRequest {
     pub(in crate::server) snapshot: Arc<Snapshot>,
     pub(in crate::server) reply: Reply,
     pub(super) cancellation: Cancellation,
-    pub(super) telemetry: RequestTelemetry,
+    pub(super) observer: CallObserver,
     own_rounds: RequestRounds,
     own_vars: Vars,
-    /// The span of the request, a child of its caller's.
-    pub(super) span: Span,
     record: RequestRecord,
     /// Whether the handler may turn it into a task.
     pub(super) may_become_task: AtomicBool,
@@ -160,7 +157,7 @@ impl ActiveRequest {
         route: Route,
         started: StartedCall,
     ) -> Arc<Self> {
-        let StartedCall { call, reply, telemetry } = started;
+        let StartedCall { call, reply, observer } = started;
         let mut request = Self {
             connection: Arc::clone(connection),
             services: Arc::clone(services),
@@ -175,19 +172,16 @@ impl ActiveRequest {
             snapshot: connection.server().snapshot(),
             reply,
             cancellation: Cancellation::default(),
-            telemetry,
+            observer,
             own_rounds: RequestRounds::default(),
             own_vars: Vars::default(),
-            span: Span::none(),
             record: RequestRecord::begin(&**connection.runtime()),
             may_become_task: AtomicBool::new(false),
             own_task: OnceLock::new(),
             within: None,
         };
         let parent = request.reply.arrival().map_or_else(Span::none, |arrival| arrival.span.clone());
-        let mut span = Span::none();
-        request.telemetry.run(|| span = parent.in_scope(|| request.new_span()));
-        request.span = span;
+        request.observer = request.observer.with_span(&parent, || request.new_span());
         Arc::new(request)
     }
 
@@ -208,10 +202,9 @@ impl ActiveRequest {
             snapshot,
             reply: Arc::clone(&self.reply),
             cancellation: self.cancellation.clone(),
-            telemetry: self.telemetry.clone(),
+            observer: self.observer.clone(),
             own_rounds: RequestRounds::default(),
             own_vars: Vars::default(),
-            span: self.span.clone(),
             record: RequestRecord::none(),
             may_become_task: AtomicBool::new(false),
             own_task: OnceLock::new(),
@@ -439,7 +432,7 @@ impl ActiveRequest {
                 // Before the client sees the result and continues with the same state.
                 self.rounds().end();
                 let runtime = &**self.connection.runtime();
-                self.span.in_scope(|| self.outermost().record.end(runtime, self.method, &self.id, &result));
+                self.observer.in_span(|| self.outermost().record.end(runtime, self.method, &self.id, &result));
                 self.connection.answer(self.key, result)
             }
             Responder::Inside(_, take) => {

@@ -85,7 +85,7 @@ impl ActiveRequest {
                 Mode::Call => Ok(Routed::Run(mapper, params)),
                 Mode::Task(ttl) => Ok(Routed::RunAsTask(mapper, params, ttl)),
             };
-            ambient.run(|| context.span.in_scope(|| context.follow(route, responder)));
+            ambient.run(|| context.observer.in_span(|| context.follow(route, responder)));
         }));
     }
 

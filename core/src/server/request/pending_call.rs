@@ -178,14 +178,14 @@ impl CallBackend for PendingCall {
     }
 
     fn operation(&self) -> Option<&RunningOperation> {
-        self.context.telemetry.operation()
+        self.context.observer.operation()
     }
 
     fn client_request(&self, method: &str, params: Option<&RawJson>) -> Option<OperationStart> {
         let by_rounds = self.context.info.revision.supports(RevisionFeature::InputRequired)
             || self.context.connection.reruns_handlers();
         let is_round = by_rounds && InputKind::of(method).is_some();
-        let is_observed = self.context.telemetry.operation().is_some() && !is_round;
+        let is_observed = self.context.observer.operation().is_some() && !is_round;
         is_observed.then(|| self.context.client_request_start(method, params))
     }
 
@@ -257,7 +257,7 @@ impl CallBackend for PendingCall {
             _ => {}
         }
         if let Some(step) = mapper.next(request, input, &outcome) {
-            request.span.in_scope(|| request.follow(|| step, responder));
+            request.observer.in_span(|| request.follow(|| step, responder));
             return true;
         }
         if mapper.is_costly(&outcome) {
@@ -267,7 +267,7 @@ impl CallBackend for PendingCall {
                     let render = |()| mapper.render(request.results(), &request.info, outcome);
                     request.deliver(responder, turn.map_err(busy).and_then(render))
                 };
-                ambient.run(|| request.span.in_scope(render));
+                ambient.run(|| request.observer.in_span(render));
             });
             return true;
         }

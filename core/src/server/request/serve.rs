@@ -17,7 +17,7 @@ use crate::{
         result::{ResultWriter, ToolRenderer, error_of, pass_result},
         session::{OutgoingMessage, ServedRequest},
     },
-    telemetry::{Ambient, OperationEnd},
+    telemetry::Ambient,
     turns,
 };
 use serde_json::json;
@@ -40,24 +40,24 @@ impl ServedRequest for ActiveRequest {
             Err(error) => drop(self.deliver(Responder::Client, Err(error))),
         };
         self.look_for_tasks();
-        self.telemetry.run(|| self.span.in_scope(serve));
+        self.observer.run(serve);
     }
 
     fn respond(&self, id: &RequestId, result: Result<RawJson, RpcError>) {
-        self.telemetry.end(|| OperationEnd::answered(self.method, &result));
+        self.observer.answered(self.method, &result);
         let outgoing = OutgoingMessage::response(id, result);
         self.connection.send(&*self.reply, outgoing, (&self.info).into(), self.method);
     }
 
     fn cancel(&self, reason: &str) {
-        self.telemetry.end(OperationEnd::cancelled);
+        self.observer.cancelled();
         self.cancellation.cancel(reason);
         self.reply.send(OutgoingMessage::Abandoned);
     }
 
     fn fail(&self, id: &RequestId, error: &RpcError) {
         let failed = Err(error.clone());
-        self.telemetry.end(|| OperationEnd::answered(self.method, &failed));
+        self.observer.answered(self.method, &failed);
         self.cancellation.cancel(&error.message);
         self.respond(id, failed);
     }
@@ -72,7 +72,7 @@ impl ActiveRequest {
         responder: Responder,
     ) {
         match self.ready(state).await {
-            Ok(()) => self.telemetry.run(|| self.span.in_scope(|| self.step(0, params, responder))),
+            Ok(()) => self.observer.run(|| self.step(0, params, responder)),
             Err(error) => drop(self.deliver(responder, Err(error))),
         }
     }
@@ -150,7 +150,7 @@ impl ActiveRequest {
             let (context, ambient) = (Arc::clone(context), Ambient::current());
             turns::take(&Arc::clone(context.connection.runtime()), context.holder(), move |turn| {
                 let next = || turn.map_err(busy).and_then(|()| next(&context));
-                ambient.run(|| context.span.in_scope(|| context.follow(next, responder)));
+                ambient.run(|| context.observer.in_span(|| context.follow(next, responder)));
             });
         })))
     }
@@ -194,7 +194,7 @@ impl ActiveRequest {
         responder: Responder,
     ) {
         if mapper.link().is_none() && mapper.may_ask() {
-            self.span.record("name", mapper.name());
+            self.observer.named(mapper.name());
         }
         let handler = Arc::clone(mapper.handler());
         let call = PendingCall::begin(Arc::clone(self), mapper, responder);

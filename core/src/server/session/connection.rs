@@ -31,7 +31,6 @@ use crate::{
         registry::ListSet,
     },
     sync::Mutex,
-    telemetry::OperationEnd,
     wire_log::Transport,
 };
 use std::{
@@ -378,9 +377,9 @@ impl Connection {
 
     fn start(self: &Arc<Self>, mut call: IncomingCall, (reply, waits): Queued) {
         call.info.auth = reply.auth().cloned();
-        let telemetry = self.begin_telemetry(&call, &reply);
+        let observer = self.observe(&call, &reply);
         let (key, method) = (call.key, call.method.name);
-        let started = StartedCall { call, reply, telemetry };
+        let started = StartedCall { call, reply, observer };
         if method == method::SUBSCRIPTIONS_LISTEN {
             return self.subscribe(started);
         }
@@ -449,10 +448,10 @@ impl Connection {
     }
 
     fn open_subscription(self: &Arc<Self>, started: StartedCall, filter: ListenFilter) {
-        let StartedCall { call: IncomingCall { key, id, info, .. }, reply, telemetry } = started;
+        let StartedCall { call: IncomingCall { key, id, info, .. }, reply, observer } = started;
         // It may have been cancelled just before.
         if self.is_closed() || !self.conversation.lock().is_open(key) {
-            telemetry.end(OperationEnd::cancelled);
+            observer.cancelled();
             return reply.send(OutgoingMessage::Abandoned);
         }
         let client = client_of(&info, &reply);
@@ -464,7 +463,7 @@ impl Connection {
             let mut subscriptions = self.requests.subscriptions.lock();
             let subscription = OpenSubscription::open(id, filter, stream);
             let resources = subscription.resources().clone();
-            subscriptions.get_or_insert_default().insert(key, (subscription, telemetry));
+            subscriptions.get_or_insert_default().insert(key, (subscription, observer));
             resources
         };
         // It may have been cancelled in the meantime.
@@ -478,10 +477,10 @@ impl Connection {
     }
 
     fn refuse_subscription(&self, started: StartedCall, error: RpcError) {
-        let StartedCall { call: IncomingCall { key, method, info, .. }, reply, telemetry } = started;
+        let StartedCall { call: IncomingCall { key, method, info, .. }, reply, observer } = started;
         let (id, _) = self.conversation.lock().finish(key);
         let result = Err(error);
-        telemetry.end(|| OperationEnd::answered(method.name, &result));
+        observer.answered(method.name, &result);
         if let Some(id) = id {
             self.send(&*reply, OutgoingMessage::response(&id, result), (&info).into(), method.name);
         }
@@ -526,8 +525,8 @@ impl Connection {
 
     fn cancel(self: &Arc<Self>, key: CallKey, reason: &str) {
         let subscription = self.requests.subscriptions.lock().as_mut().and_then(|open| open.remove(&key));
-        if let Some((subscription, telemetry)) = subscription {
-            telemetry.end(OperationEnd::cancelled);
+        if let Some((subscription, observer)) = subscription {
+            observer.cancelled();
             subscription.reply().send(OutgoingMessage::Abandoned);
         }
         let running = self.requests.running.lock().remove(&key);
@@ -607,10 +606,10 @@ impl Connection {
     pub(crate) fn end_subscriptions(self: &Arc<Self>) {
         self.requests.ends_subscriptions.store(true, Ordering::Release);
         let subscriptions = self.requests.subscriptions.lock().take();
-        for (key, (subscription, telemetry)) in subscriptions.into_iter().flat_map(|open| *open) {
+        for (key, (subscription, observer)) in subscriptions.into_iter().flat_map(|open| *open) {
             let result = self.server.results().seal_object(subscription.ended(), Revision::LATEST);
             let (id, _) = self.conversation.lock().finish(key);
-            telemetry.end(OperationEnd::default);
+            observer.closed();
             if let Some(id) = id {
                 let (response, method) = (OutgoingMessage::response(&id, Ok(result)), method::SUBSCRIPTIONS_LISTEN);
                 self.send(&**subscription.reply(), response, Revision::LATEST.into(), method);

@@ -2,8 +2,9 @@
 //! optional; code that serves requests reaches them through [`Connection::observers`] only.
 
 use super::{
+    call_observer::CallObserver,
     connection::Connection,
-    open_requests::{Queued, Reply, RequestTelemetry},
+    open_requests::{Queued, Reply},
     outbound::{Outbound, OutgoingMessage},
     test_session::TestSession,
 };
@@ -103,9 +104,9 @@ impl Connection {
         self.server().options().rerun_handlers || self.observer_state().test_session.get().is_some()
     }
 
-    /// Starts the telemetry of a call.
-    pub(in crate::server) fn begin_telemetry(&self, call: &IncomingCall, reply: &Reply) -> RequestTelemetry {
-        RequestTelemetry(self.observers().and_then(|observers| observers.begin(call, reply)))
+    /// Starts to observe a call.
+    pub(super) fn observe(&self, call: &IncomingCall, reply: &Reply) -> CallObserver {
+        CallObserver::new(self.observers().and_then(|observers| observers.begin(call, reply)))
     }
 
     /// Sends a message.
@@ -175,13 +176,13 @@ impl<'a> ConversationObservers<'a> {
     }
 
     /// A call starts.
-    fn begin(self, call: &IncomingCall, reply: &Reply) -> Option<Arc<RunningOperation>> {
+    fn begin(self, call: &IncomingCall, reply: &Reply) -> Option<RunningOperation> {
         let (telemetry, runtime) = (self.0.server().telemetry()?, self.0.runtime());
         let facts = self.facts(Some(call.info.revision), reply);
         let (method, params) = (call.method.name, call.params.as_ref());
         let start = OperationStart::received(method, params, &call.id, facts, runtime.unix_time());
         let start = start.with_parent(parent(call.info.meta.as_ref(), reply));
-        RunningOperation::begin(telemetry, runtime, start).map(Arc::new)
+        RunningOperation::begin(telemetry, runtime, start)
     }
 
     /// Called when a client request starts.

@@ -1,12 +1,12 @@
 //! The requests of a conversation that are being served.
 
-use super::{outbound::Outbound, subscriptions::OpenSubscription};
+use super::{call_observer::CallObserver, outbound::Outbound, subscriptions::OpenSubscription};
 use crate::{
     engine::{CallKey, IncomingCall},
     fast_map::FastMap,
     protocol::{RawJson, RequestId, RpcError},
     sync::Mutex,
-    telemetry::{LoadShare, OperationEnd, RunningOperation},
+    telemetry::LoadShare,
 };
 use std::{
     future::poll_fn,
@@ -43,40 +43,13 @@ pub(in crate::server) type Queued = (Reply, LoadShare);
 pub(in crate::server) struct StartedCall {
     pub(in crate::server) call: IncomingCall,
     pub(in crate::server) reply: Reply,
-    pub(in crate::server) telemetry: RequestTelemetry,
-}
-
-/// The telemetry of one call. Empty if it is not observed.
-#[derive(Clone)]
-pub(in crate::server) struct RequestTelemetry(pub(super) Option<Arc<RunningOperation>>);
-
-impl RequestTelemetry {
-    /// Runs a part of the call.
-    pub(in crate::server) fn run(&self, work: impl FnOnce()) {
-        match &self.0 {
-            None => work(),
-            Some(operation) => {
-                operation.run(work);
-            }
-        }
-    }
-
-    /// Ends it; only the first end counts.
-    pub(in crate::server) fn end(&self, end: impl FnOnce() -> OperationEnd) {
-        if let Some(operation) = &self.0 {
-            operation.end(end());
-        }
-    }
-
-    pub(in crate::server) fn operation(&self) -> Option<&RunningOperation> {
-        self.0.as_deref()
-    }
+    pub(in crate::server) observer: CallObserver,
 }
 
 /// Calls, each with its count as a running call.
 type RunningCalls = FastMap<CallKey, (Arc<dyn ServedRequest>, LoadShare)>;
 
-type OpenSubscriptions = FastMap<CallKey, (OpenSubscription, RequestTelemetry)>;
+type OpenSubscriptions = FastMap<CallKey, (OpenSubscription, CallObserver)>;
 
 /// The requests of a conversation that are being served.
 #[derive(Default)]
