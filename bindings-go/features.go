@@ -55,8 +55,6 @@ func returned(result any, failure error) (form shape, encoded string, err error)
 		return value.form, encoded, err
 	case string:
 		return shapeText, valid(value), nil
-	case json.RawMessage:
-		return form, string(value), nil
 	case *CallToolResult, CallToolResult, *GetPromptResult, GetPromptResult, *ReadResourceResult, ReadResourceResult:
 		form = shapeResult
 	case ContentBlock, ContentBlocks, []ContentBlock, PromptMessage, *PromptMessage, []PromptMessage, ResourceContents, *ResourceContents, []ResourceContents:
@@ -73,7 +71,7 @@ func returned(result any, failure error) (form shape, encoded string, err error)
 		form = shapeValue
 	}
 	// A type that writes itself may be an object, or not be one.
-	if form == shapeValue && strings.HasPrefix(encoded, "{") {
+	if form == shapeValue && strings.HasPrefix(strings.TrimLeft(encoded, " \t\r\n"), "{") {
 		form = shapeObject
 	}
 	if isText(reflect.TypeOf(result)) && strings.HasPrefix(encoded, `"`) {

@@ -306,6 +306,26 @@ func TestTypesThatWriteThemselvesAreResults(t *testing.T) {
 	}
 }
 
+func TestRawJSONMatchesItsSchema(t *testing.T) {
+	server := newServer(t)
+	schema := json.RawMessage(`{"type":"object","properties":{"a":{"type":"integer"}},"required":["a"]}`)
+	_, err := trunkline.AddTool(server, trunkline.Tool{Name: "raw", OutputSchema: schema}, func(context.Context, *trunkline.Call, struct{}) (json.RawMessage, error) {
+		return json.RawMessage(` {"a":1}`), nil
+	})
+	_, failed := trunkline.AddTool(server, trunkline.Tool{Name: "nil"}, func(context.Context, *trunkline.Call, struct{}) (json.RawMessage, error) { return nil, nil })
+	if err := errors.Join(err, failed); err != nil {
+		t.Fatal(err)
+	}
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client = connected(t, client, err)
+	if found, err := trunkline.CallTool[map[string]int](t.Context(), client, "raw", nil); err != nil || found["a"] != 1 {
+		t.Error(found, err)
+	}
+	if result, err := client.CallTool(t.Context(), "nil", nil); err != nil || result.IsError {
+		t.Error(result, err)
+	}
+}
+
 func TestArgumentsMayBeAPointerOrAnything(t *testing.T) {
 	server := newServer(t)
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "pointer"}, func(_ context.Context, _ *trunkline.Call, given *city) (string, error) { return given.City, nil }))
