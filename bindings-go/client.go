@@ -110,9 +110,17 @@ func (client *Client) options(options ClientOptions) (uintptr, error) {
 
 // hear runs the handlers of notifications, one after the other.
 func (client *Client) hear(handlers *ClientHandlers) {
+	isOver := false
+	defer func() {
+		// A handler has ended the goroutine, as t.FailNow does.
+		if !isOver {
+			go client.hear(handlers)
+		}
+	}()
 	for heard, open := client.heard.get(); open; heard, open = client.heard.get() {
 		contained(func() { handlers.notified(heard.method, heard.params) })
 	}
+	isOver = true
 }
 
 // Close ends the connection, after which requests in flight fail.

@@ -170,6 +170,23 @@ func TestAPanicOfACallbackEndsNothing(t *testing.T) {
 	}
 }
 
+func TestAHandlerThatEndsItsGoroutineLosesNoNotifications(t *testing.T) {
+	server, heard := newServer(t), make(chan struct{}, 10)
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{ClientHandlers: trunkline.ClientHandlers{
+		OnToolsChanged: func() {
+			heard <- struct{}{}
+			runtime.Goexit()
+		},
+	}})
+	connected(t, client, err)
+	for range 2 {
+		if err := server.ListChanged("tools"); err != nil {
+			t.Fatal(err)
+		}
+		returns(t, "the handler", func() { <-heard })
+	}
+}
+
 // Calls have all of the deadline but its last fifth, in which they fail.
 func TestACallThatNeverEndsFailsBeforeTheDrainDeadline(t *testing.T) {
 	// Long enough for a busy machine.
