@@ -2,7 +2,9 @@ package trunkline
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"os"
 	"time"
 )
 
@@ -20,7 +22,9 @@ var logQueue = make(chan func(), mostRecords)
 // never returns.
 func writeLog() {
 	for write := range logQueue {
-		write()
+		if err := recovered(func() error { write(); return nil }); err != nil {
+			fmt.Fprintln(os.Stderr, "trunkline: the handler of slog failed:", err)
+		}
 	}
 }
 

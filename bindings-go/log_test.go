@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -93,4 +94,35 @@ func TestAProtocolErrorWithoutJSONIsLogged(t *testing.T) {
 			t.Error(reason, found)
 		}
 	}
+}
+
+// A panicking is a handler of slog that is broken once.
+type panicking struct {
+	slog.Handler
+	times *atomic.Int32
+}
+
+func (p panicking) Handle(ctx context.Context, record slog.Record) error {
+	if p.times.Add(1) == 1 {
+		panic("no")
+	}
+	return p.Handler.Handle(ctx, record)
+}
+
+func TestAPanicOfTheLogEndsNothing(t *testing.T) {
+	before, found := slog.Default(), &written{}
+	slog.SetDefault(slog.New(panicking{slog.NewTextHandler(found, nil), new(atomic.Int32)}))
+	defer slog.SetDefault(before)
+	server := newServer(t)
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "fail"}, func(context.Context, *trunkline.Call, struct{}) (string, error) {
+		return "", errors.New("the disk is full")
+	}))
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client = connected(t, client, err)
+	returns(t, "the log", func() {
+		for !strings.Contains(found.String(), "the disk is full") {
+			_, _ = client.CallTool(t.Context(), "fail", nil)
+			time.Sleep(10 * time.Millisecond)
+		}
+	})
 }
