@@ -129,8 +129,11 @@ func (exchange *exchange) respond(started uintptr, writer http.ResponseWriter) {
 		http.Error(writer, http.StatusText(http.StatusGatewayTimeout), http.StatusGatewayTimeout)
 		return
 	}
-	// A wrapper may have set some.
 	for name, values := range exchange.header {
+		// A wrapper may have set some. These have one value.
+		if name == "Content-Type" || name == "Access-Control-Allow-Origin" {
+			writer.Header().Del(name)
+		}
 		writer.Header()[name] = append(writer.Header()[name], values...)
 	}
 	control := http.NewResponseController(writer)
