@@ -152,7 +152,9 @@ func (client *Client) Notify(method string, params any) error {
 }
 
 // SetRoots sets the directories and files in which servers may work, and tells the server.
-func (client *Client) SetRoots(roots []Root) error { return c.ClientSetRoots(&client.owner, roots) }
+func (client *Client) SetRoots(roots []Root) error {
+	return c.ClientSetRoots(&client.owner, append([]Root{}, roots...))
+}
 
 // CallTool calls a tool of a client, and reads its structured content, or else its text: as it is for
 // a string, and as JSON for any other type. A value that AddTool would wrap in an object is unwrapped.

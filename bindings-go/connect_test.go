@@ -169,6 +169,23 @@ func TestWhatACommandCannotDoIsRefused(t *testing.T) {
 	}
 }
 
+func TestNilIsRefusedOrEmpty(t *testing.T) {
+	server := newServer(t)
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client = connected(t, client, err)
+	_, alone := trunkline.ConnectCommand(t.Context(), nil, trunkline.ClientOptions{})
+	_, grouped := trunkline.ConnectGroup(t.Context(), map[string]any{"x": (*exec.Cmd)(nil)}, trunkline.ClientOptions{})
+	_, skill := server.AddSkill(nil)
+	for _, err := range []error{alone, grouped, skill} {
+		if !errors.Is(err, trunkline.ErrInvalidArgument) || !strings.Contains(err.Error(), "nil") {
+			t.Error(err)
+		}
+	}
+	if err := client.SetRoots(nil); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestACommandWritesItsErrorsToAFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "stderr")
 	file, err := os.Create(path)

@@ -187,6 +187,9 @@ func (server *Server) AddDirectory(uri, path string, options ...DirectoryOptions
 // AddSkill adds an agent skill from its files, one of which is SKILL.md, for example from os.DirFS or
 // an embed.FS.
 func (server *Server) AddSkill(files fs.FS, options ...SkillOptions) (*Feature, error) {
+	if files == nil {
+		return nil, &Error{Kind: ErrInvalidArgument, Message: "the files of the skill are nil"}
+	}
 	var found []SkillFile
 	err := fs.WalkDir(files, ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {

@@ -64,6 +64,9 @@ func stderrPath(file *os.File) string {
 
 // checkCommand refuses what the library, which starts the program, would not do.
 func checkCommand(command *exec.Cmd, isMember bool) error {
+	if command == nil {
+		return &Error{Kind: ErrInvalidArgument, Message: "the exec.Cmd is nil"}
+	}
 	file, _ := command.Stderr.(*os.File)
 	for _, member := range []struct {
 		isRefused     bool
@@ -128,9 +131,12 @@ func groupTarget(ctx context.Context, target any, options ClientOptions) (any, e
 	options.isMember = true
 	switch target := target.(type) {
 	case *exec.Cmd:
+		if err := checkCommand(target, true); err != nil {
+			return nil, err
+		}
 		words := commandWords(target)
 		entry := map[string]any{"command": words[0], "args": words[1:], "env": environmentOf(target), "cwd": optional(target.Dir)}
-		return present(entry), checkCommand(target, true)
+		return present(entry), nil
 	case *Server:
 		return ConnectMemory(ctx, target, options)
 	case Transport:
