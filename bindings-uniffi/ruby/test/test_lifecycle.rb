@@ -88,6 +88,21 @@ class TestLifecycle < TrunklineTest
     end
   end
 
+  def test_signals_that_the_program_handles_are_left_to_it
+    text = "trap('INT') { $stderr.puts 'own' }; at_exit { $stderr.puts trap('INT', 'DEFAULT').class }"
+    Open3.popen3(*program(text)) do |input, output, errors, thread|
+      input.puts JSON.generate(initialize_request)
+      output.gets
+      Process.kill("INT", thread.pid)
+      assert_equal "own\n", Timeout.timeout(10) { errors.gets }
+      input.puts JSON.generate(jsonrpc: "2.0", id: 2, method: "ping")
+      assert_match(/"id":2/, Timeout.timeout(10) { output.gets })
+      Process.kill("TERM", thread.pid)
+      assert_equal 0, Timeout.timeout(10) { thread.value.exitstatus }
+      assert_equal "Proc\n", errors.read
+    end
+  end
+
   def test_signals_end_servers_while_they_open
     text = "server = Trunkline::Server.new('p', version: '1', lifespan: -> { $stderr.puts 'opening'; sleep })"
     Open3.popen3(*program(text)) do |_, _, errors, thread|

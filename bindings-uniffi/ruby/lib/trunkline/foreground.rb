@@ -8,7 +8,7 @@ module Trunkline
     # A queue for each server in the foreground. A signal ends all of them.
     @serving = []
     HANDLER = proc do
-      SIGNALS.each { |one| trap(one, "DEFAULT") }
+      SIGNALS.each { |one| trap(one, "DEFAULT").then { |before| trap(one, before) unless before == HANDLER } }
       @serving.dup.each { |signals| signals << true }
     end
     private_constant :HANDLER
@@ -16,14 +16,14 @@ module Trunkline
     module_function
 
     # Runs the block, which serves until the end. The first SIGINT or SIGTERM calls `close`; a second
-    # one has its default effect. The block gets true if signals are handled here; those that the
-    # program handles itself are left to it.
+    # one has its default effect. Those that the program handles itself are left to it; the block
+    # gets true if there are none, so that the core may handle them, too.
     def until_signal(close)
       signals = Thread::Queue.new
       closer = Thread.new { close.call if signals.pop }
       @serving << signals
       handled = SIGNALS.select { |signal| handle?(signal) }
-      yield handled.any?
+      yield handled == SIGNALS
     ensure
       @serving.delete(signals)
       handled&.each { |signal| trap(signal, "DEFAULT") } if @serving.empty?
