@@ -23,7 +23,9 @@ class TestFeatures < TrunklineTest
     client = connected do |server|
       server.prompt("greet", description: "Greets", arguments: { name: "Who" }) { |name:, loudly: nil| "Hello, #{name}#{"!" if loudly}" }
       server.prompt("talk") { [Trunkline.user("Hi"), Trunkline.assistant("Hello")] }
+      server.prompt("silence") { [] }
     end
+    assert_empty client.get_prompt("silence").messages
     assert_equal "Hello, you", client.get_prompt("greet", { name: "you" }).messages.first.content.text
     arguments = client.list_prompts.first.arguments
     assert_equal [["name", "Who", true], ["loudly", nil, false]], arguments.map { |one| [one.name, one.description, one.required] }

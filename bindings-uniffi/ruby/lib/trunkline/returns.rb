@@ -29,7 +29,7 @@ module Trunkline
       return [Waist::SHAPE_TEXT, text(value)] if value.is_a?(String) && (single.nil? || single.is_a?(String))
       return [Waist::SHAPE_CONTENT, Requests.json(single)] if single
 
-      list = value.is_a?(Array) && value.any? ? mixed(value, parts) : nil
+      list = value.is_a?(Array) && (value.any? || parts == PROMPT) ? mixed(value, parts) : nil
       return [Waist::SHAPE_CONTENT, Requests.json(list)] if list
 
       value = Model.plain(value)
@@ -48,7 +48,7 @@ module Trunkline
     # The parts of an array, if some are parts and all others are strings.
     def mixed(values, parts)
       found = values.map { |value| parts.part.call(value) }
-      return if found.none?
+      return if found.none? && !values.empty?
 
       found = values.zip(found).map { |value, part| part || (value.is_a?(String) ? TextContent.new(text: value).to_h : nil) }
       found unless found.include?(nil)
