@@ -150,12 +150,14 @@ class TestLifecycle < TrunklineTest
         end
         own = Trunkline::Server.new("y", version: "1")
         own.tool("c") { "d" }
+        uses = [-> { own.mount("m", server) }, -> { own.proxy(client) }, -> { Trunkline::ClientGroup.connect({ g: client }) }]
+        puts uses.count { |use| (use.call && false) rescue $!.is_a?(Trunkline::ForkedError) }
         puts Trunkline::Client.connect(server: own) { |one| one.call_tool("c").text }
       end
       Process.wait(pid)
       puts client.call_tool("a").text
     RUBY
-    assert_match(/\Aforked: .*\nthe server belongs to the parent.*\nd\nb\n\z/, output, errors)
+    assert_match(/\Aforked: .*\nthe server belongs to the parent.*\n3\nd\nb\n\z/, output, errors)
   end
 
   def test_lifespans_last_while_something_uses_the_server

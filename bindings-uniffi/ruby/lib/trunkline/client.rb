@@ -118,6 +118,10 @@ module Trunkline
     # @api private
     def handle = @connection.handle
 
+    # The handle, for a server or a group of this process.
+    # @api private
+    def handle_at(port) = port == @port ? handle : raise(ForkedError, "the client belongs to the parent process: create a new one after the fork")
+
     # @return [String]
     def inspect = "#<#{self.class.name}>"
 

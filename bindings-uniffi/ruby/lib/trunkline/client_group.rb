@@ -39,7 +39,7 @@ module Trunkline
 
     # A server as the core has it: a client is a connection that the group shares.
     # @api private
-    def self.place(target) = target.is_a?(ConnectedClient) ? { "connection" => target.handle } : Options.in_json(target)
+    def self.place(target) = target.is_a?(ConnectedClient) ? { "connection" => target.handle_at(Port.current) } : Options.in_json(target)
 
     private
 

@@ -128,13 +128,13 @@ module Trunkline
     # Adds the features of another server, under a prefix.
     # @return [Registration]
     def mount(prefix, other)
-      add(Features::Feature.new(kind: :mount, description: { "prefix" => prefix, "mounted" => other.send(:known) }), keep: other)
+      add(Features::Feature.new(kind: :mount, description: { "prefix" => prefix, "mounted" => other.send(:handle_at, @port) }), keep: other)
     end
 
     # Adds the features of the server behind a client.
     # @return [Registration]
     def proxy(client, **options)
-      add(Features::Feature.new(kind: :proxy, description: { "connection" => client.handle, **Options.encode(Options::PROXY, options) }), keep: client)
+      add(Features::Feature.new(kind: :proxy, description: { "connection" => client.handle_at(@port), **Options.encode(Options::PROXY, options) }), keep: client)
     end
 
     # Notifies subscribers that a resource has changed.
