@@ -2,6 +2,7 @@ package trunkline
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"iter"
 	"maps"
@@ -188,8 +189,12 @@ func page(cursor string) any { return optional(present(map[string]any{"cursor": 
 // pages iterates over the items of all pages.
 func pages[T any](fetch func(cursor string) ([]T, string, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		for cursor := ""; ; {
+		known := map[string]bool{}
+		for cursor := ""; ; known[cursor] = true {
 			items, next, err := fetch(cursor)
+			if known[next] {
+				err = cmp.Or[error](err, &Error{Kind: ErrTransport, Message: "the list does not end: the server sent a cursor twice"})
+			}
 			if err != nil {
 				yield(*new(T), err)
 				return

@@ -2,6 +2,7 @@ package trunkline_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http/httptest"
@@ -73,6 +74,26 @@ func newServer(t *testing.T) *trunkline.Server {
 		return []byte{1, 2, 3}, nil
 	}))
 	return server
+}
+
+func TestAListThatDoesNotEndIsAnError(t *testing.T) {
+	server := newServer(t)
+	_, err := server.AddProvider("resources", func(context.Context, string) (any, string, error) { return nil, "again", nil }, func(context.Context, *trunkline.Call, json.RawMessage) (any, error) { return nil, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client = connected(t, client, err)
+	returns(t, "the loop", func() {
+		for _, err = range client.Resources(t.Context()) {
+			if err != nil {
+				break
+			}
+		}
+	})
+	if !errors.Is(err, trunkline.ErrTransport) {
+		t.Error(err)
+	}
 }
 
 func connected(t *testing.T, client *trunkline.Client, err error) *trunkline.Client {
