@@ -15,7 +15,7 @@ const serving = new Set<unknown>();
 
 /**
  * Serves until the end. A signal that the program doesn't handle itself calls `close`; a second one
- * has its default effect. `serve` gets `true` if signals are handled here, so that the core handles
+ * has its default effect. `serve` gets `true` if both are handled here, so that the core handles
  * them too and can end a process whose event loop is blocked. Rejects if `close` does first.
  */
 export async function endedBySignals<T>(serve: (areHandled: boolean) => Promise<T>, close: (signal: NodeJS.Signals) => Promise<void>): Promise<T> {
@@ -32,7 +32,7 @@ export async function endedBySignals<T>(serve: (areHandled: boolean) => Promise<
   serving.add(stop);
   for (const signal of handled) process.on(signal, stop);
   try {
-    return await Promise.race([serve(handled.length > 0), failed]);
+    return await Promise.race([serve(handled.length === SIGNALS.length), failed]);
   } finally {
     forget();
     serving.delete(stop);

@@ -153,6 +153,19 @@ if (process.platform !== "win32") {
     assert.deepEqual([status, stdout], [0, "ended\n"], stderr);
   });
 
+  test("a signal that the program handles itself is left to it", () => {
+    const { status, stdout, stderr } = run(`${head}
+      process.on("SIGINT", () => console.log("own"));
+      let hasEnded = false;
+      const end = (await server.listen({ port: 0 })).run().then(() => (hasEnded = true));
+      process.kill(process.pid, "SIGINT");
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      console.log(hasEnded);
+      process.kill(process.pid, "SIGTERM");
+      await end;`);
+    assert.deepEqual([status, stdout], [0, "own\nfalse\n"], stderr);
+  });
+
   test("a web server that fails to close does not keep the server from closing", () => {
     for (const fail of ["() => { throw new Error('stuck'); }", "() => Promise.reject(new Error('stuck'))"]) {
       const { status, stdout, stderr } = run(`${head}
