@@ -246,6 +246,17 @@ class TestTools < TrunklineTest
     assert_equal "text\nand more", client.call_tool("a").text
   end
 
+  def test_middleware_without_a_result_is_an_error
+    client = connected do |server|
+      server.middleware("tools/call") { |request| request.proceed && nil }
+      server.tool("a") { "b" }
+    end
+    logged do |records|
+      assert_raises(Trunkline::ProtocolError) { client.call_tool("a") }
+      assert_match(/middleware must return a result/, Timeout.timeout(5) { records.pop })
+    end
+  end
+
   def test_middleware_shares_values_with_the_handler
     client = connected do |server|
       server.middleware do |request, ctx|

@@ -86,8 +86,15 @@ module Trunkline
       checked(block, "middleware")
       run = ->(body, context) { Handler.positional(block, Request.new(body["method"], body["params"] || {}, context), context) }
       Feature.new(kind: :middleware, description: methods.empty? ? {} : { "methods" => methods.map(&:to_s) },
-                  callable: Callable.new(run: run, answer: Returns.method(:result), where: "middleware"))
+                  callable: Callable.new(run: run, answer: method(:middleware_result), where: "middleware"))
     end
+
+    def middleware_result(value)
+      raise TypeError, "middleware must return a result: the value of `proceed`, or another Hash" unless value.is_a?(Model) || value.is_a?(Hash)
+
+      Returns.result(value)
+    end
+    private_class_method :middleware_result
 
     def request_handler(method, params: nil, **options, &block)
       of = "the handler of #{method}"
