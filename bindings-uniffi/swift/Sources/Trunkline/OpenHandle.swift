@@ -1,3 +1,5 @@
+import Foundation
+
 /// The common part of listeners and connections: they open, and close once.
 class OpenHandle: @unchecked Sendable {
     /// The server that a listener or a connection in memory uses.
@@ -16,6 +18,8 @@ class OpenHandle: @unchecked Sendable {
         /// Closed before it opened, by a signal.
         var isClosing = false
         var isEnded = false
+        /// Those that wait for its end in a task that may be cancelled.
+        var waiting: [UUID: AsyncStream<Void>.Continuation] = [:]
     }
 
     init(_ server: Server?) {
@@ -74,13 +78,11 @@ class OpenHandle: @unchecked Sendable {
     func end(isCancellable: Bool = true) async throws {
         guard isCancellable else { return try await completion.value }
         // Waiting for a task does not end with the task that waits, but iterating does.
-        let (stream, ending) = AsyncStream.makeStream(of: Void.self)
-        Task { [completion] in
-            _ = await completion.result
-            ending.finish()
-        }
+        let (stream, waiting) = AsyncStream.makeStream(of: Void.self)
+        let id = UUID()
+        state.with { state in if state.isEnded { waiting.finish() } else { state.waiting[id] = waiting } }
         for await _ in stream {}
-        if state.with({ !$0.isEnded }) { throw CancellationError() }
+        if state.with({ $0.waiting.removeValue(forKey: id) }) != nil { throw CancellationError() }
         try await completion.value
     }
 
@@ -93,7 +95,12 @@ class OpenHandle: @unchecked Sendable {
 
     func closed(_ error: (any Error)?) {
         server?.closed(self)
-        state.with { $0.isEnded = true }
+        let waiting = state.with { state in
+            state.isEnded = true
+            defer { state.waiting = [:] }
+            return state.waiting.values
+        }
+        for waiting in waiting { waiting.finish() }
         for work in whenEnded.exchange([]) { work() }
         ending.finish(throwing: error)
     }
