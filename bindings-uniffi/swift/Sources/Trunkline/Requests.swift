@@ -62,9 +62,13 @@ final class Requests: Sendable {
         }
         Port.shared.spans.replied(ticket)
         if let reporting {
-            // What has arrived is still reported, before the reply.
             reports.with { $0.removeValue(forKey: ticket) }?.continuation.finish()
-            await withTaskCancellationHandler(operation: { await reporting.value }, onCancel: { reporting.cancel() })
+            if event.ok {
+                // What has arrived is still reported, before the result.
+                await withTaskCancellationHandler(operation: { await reporting.value }, onCancel: { reporting.cancel() })
+            } else {
+                reporting.cancel()
+            }
         }
         if event.ok { return try JSONParser.parse(event.body) }
         try Task.checkCancellation()

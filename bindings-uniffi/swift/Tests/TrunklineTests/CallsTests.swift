@@ -202,6 +202,39 @@ private enum Trace {
         }
     }
 
+    @Test func aCallThatTimesOutDoesNotWaitForItsReportsOfProgress() async throws {
+        let server = Server("test", version: "1")
+        try server.tool("work") { _, context in
+            try await context.progress(1)
+            try await Task.sleep(for: .seconds(60))
+            return "done"
+        }
+        try await connected(server) { client in
+            let report: @Sendable (ProgressReport) async -> Void = { _ in
+                // Ignores cancellation.
+                await Task.detached { try? await Task.sleep(for: .seconds(60)) }.value
+            }
+            var error: TrunklineError?
+            let elapsed = await ContinuousClock().measure {
+                error = await failure {
+                    try await client.callTool("work", options: RequestOptions(timeout: .milliseconds(200), onProgress: report))
+                }
+            }
+            #expect(error?.kind == .timeout && elapsed < .seconds(30))
+        }
+    }
+
+    @Test func paramsAndResultsThatJSONDoesNotHaveAreErrors() async throws {
+        let server = Server("test", version: "1")
+        try server.requestHandler("example/nan") { _, _ in ["value": .number(.nan)] }
+        try await connected(server) { client in
+            let sent = await failure { try await client.request("example/nan", ["value": .number(.infinity)]) }
+            #expect(sent?.kind == .invalidArgument && sent?.message.contains("JSON has no inf") == true)
+            let returned = await failure { try await client.request("example/nan") }
+            #expect(returned != nil)
+        }
+    }
+
     @Test func callsInMemoryInheritTaskLocalValues() async throws {
         let server = Server("test", version: "1")
         try server.middleware("tools/call") { request, _ in
