@@ -108,7 +108,7 @@ final class Connection: OpenHandle, @unchecked Sendable {
         guard let function = functions[operation] else { return nil }
         return Callable(name: "the handler \(operation)") { _, body in
             do {
-                return Answer(Shape.result, .object(try await function(body.object ?? [:])))
+                return try Answer(Shape.result, .object(await function(body.object ?? [:])))
             } catch let error where ClientHandlers.own.contains(operation) && !(error is CancellationError) {
                 // The program itself calls these functions, and gets the message.
                 throw ToolError(describe(error))

@@ -31,13 +31,13 @@ public final class Lifespan: Sendable {
                     // Whoever listens or connects gets the message.
                     throw ToolError(describe(error))
                 }
-                var answer = Answer(Shape.result, [:])
+                var answer = try Answer(Shape.result, [:])
                 answer.ifLate = { await self.end(opened, by: context.ticket) }
                 return answer
             },
             WaistMethods.close: Callable(name: "the lifespan") { [self] _, _ in
                 await end(opened)
-                return Answer(Shape.result, [:])
+                return try Answer(Shape.result, [:])
             },
         ]
     }

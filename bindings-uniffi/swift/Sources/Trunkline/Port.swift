@@ -169,8 +169,15 @@ final class Port: Sendable {
     }
 }
 
-/// An object as JSON.
-func text(_ object: JSONObject) -> String { JSON.object(object).description }
+/// A value as JSON, on one line.
+func text(_ json: JSON) throws -> String {
+    var writer = JSONWriter()
+    writer.write(json)
+    if let number = writer.infinite { throw TrunklineError(.invalidArgument, "JSON has no \(number)") }
+    return String(decoding: writer.bytes, as: UTF8.self)
+}
+
+func text(_ object: JSONObject) throws -> String { try text(.object(object)) }
 
 /// The handle or ticket in a message.
 func number(_ handle: UInt64) -> JSON { .integer(Int(handle)) }

@@ -13,7 +13,7 @@ struct Answer: Sendable {
         body = Data(text.utf8)
     }
 
-    init(_ shape: UInt8, _ json: JSON) { self.init(shape, json.description) }
+    init(_ shape: UInt8, _ json: JSON) throws { self.init(shape, try text(json)) }
 }
 
 /// Returned by a handler that needs input from its client without waiting for it. When the
@@ -36,28 +36,28 @@ func answerOf(_ value: Output) throws -> Answer {
     switch value {
     case let text as String: return Answer(Shape.text, text)
     case is Data: throw TrunklineError(.invalidArgument, "only resources return bytes: use `.image` or `.audio` of `ContentBlock`")
-    case is InputRequired: return Answer(Shape.input, try JSON(encoding: value))
-    case is CallToolResult, is ReadResourceResult, is GetPromptResult: return Answer(Shape.result, try JSON(encoding: value))
-    case is any Part: return Answer(Shape.content, try JSON(encoding: value))
+    case is InputRequired: return try Answer(Shape.input, JSON(encoding: value))
+    case is CallToolResult, is ReadResourceResult, is GetPromptResult: return try Answer(Shape.result, JSON(encoding: value))
+    case is any Part: return try Answer(Shape.content, JSON(encoding: value))
     case let list as any ListType where type(of: list).element is any Part.Type:
-        return Answer(Shape.content, try JSON(encoding: value))
-    default: return answerOf(try written(value, "the result"))
+        return try Answer(Shape.content, JSON(encoding: value))
+    default: return try answerOf(written(value, "the result"))
     }
 }
 
 /// The same of a resource, whose bytes are a blob.
 func contentsOf(_ value: Output) throws -> Answer {
     guard let data = value as? Data else { return try answerOf(value) }
-    return Answer(Shape.content, ["blob": .string(data.base64EncodedString())])
+    return try Answer(Shape.content, ["blob": .string(data.base64EncodedString())])
 }
 
-func answerOf(_ json: JSON) -> Answer { Answer(json.object == nil ? Shape.value : Shape.object, json) }
+func answerOf(_ json: JSON) throws -> Answer { try Answer(json.object == nil ? Shape.value : Shape.object, json) }
 
 /// A part of a result.
 protocol Part {}
 
 func completionOf(_ value: Output) throws -> Answer {
-    Answer(value is Completion ? Shape.object : Shape.value, try written(value, "the completion"))
+    try Answer(value is Completion ? Shape.object : Shape.value, written(value, "the completion"))
 }
 
 /// A value that the program has passed, as JSON; `what` names it.

@@ -75,7 +75,7 @@ public final class Server: Sendable {
     private func storing(_ name: String, _ function: @escaping HostFunction) -> Callable {
         Callable(name: name, owner: owner) { _, body in
             do {
-                return Answer(Shape.result, .object(try await function(body.object ?? [:])))
+                return try Answer(Shape.result, .object(await function(body.object ?? [:])))
             } catch let error where !(error is StoreError || error is CancellationError) {
                 throw StoreError(.unavailable, describe(error))
             }
@@ -185,7 +185,7 @@ public final class Server: Sendable {
         let callable = Callable(name: "the verifier", owner: owner) { context, body in
             let described: VerificationDescription = try ValueDecoder.model(try Port.shared.describe(context.ticket))
             let identity = try await verifier(TokenFacts(given: try ValueDecoder.model(body), described: described))
-            return Answer(Shape.value, try identity.map { try JSON(encoding: $0) } ?? .null)
+            return try Answer(Shape.value, identity.map { try JSON(encoding: $0) } ?? .null)
         }
         let verifying = try Port.shared.register("verifier", ["server": number(handle())], ["": callable])
         opened.atEnd { Port.shared.unregister(verifying) }

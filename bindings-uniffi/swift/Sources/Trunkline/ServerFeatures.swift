@@ -39,7 +39,7 @@ extension Server {
         return try tool(name, description, schema, try Schemas.ofResult(Result.self), options) { context, body in
             let result = try await handler(try arguments(body), context)
             // Text is not quoted, whether it has a schema or not.
-            return result is String ? try answerOf(result) : answerOf(try written(result, "the result of \(name)"))
+            return try result is String ? answerOf(result) : answerOf(written(result, "the result of \(name)"))
         }
     }
 
@@ -156,7 +156,7 @@ extension Server {
         try add("middleware", "middleware", [("methods", methods.isEmpty ? nil : methods)]) { context, body in
             let params = body["params"]?.object ?? [:]
             let request = MiddlewareRequest(method: body["method"]?.string ?? "", params: params, context: context)
-            return Answer(Shape.result, .object(try await handler(request, context)))
+            return try Answer(Shape.result, .object(await handler(request, context)))
         }
     }
 
@@ -167,7 +167,7 @@ extension Server {
         _ handler: @escaping @Sendable (JSONObject, Context) async throws -> JSONObject?
     ) throws -> Registration {
         try add("requestHandler", method, [("method", method)], options) { context, body in
-            Answer(Shape.value, try await handler(body.object ?? [:], context).map(JSON.object) ?? .null)
+            try Answer(Shape.value, await handler(body.object ?? [:], context).map(JSON.object) ?? .null)
         }
     }
 
@@ -179,7 +179,7 @@ extension Server {
             guard let list = body["list"] else {
                 return try await provider.get(body["get"]?.object ?? [:]).map(answer) ?? answerOf(JSON.null)
             }
-            return Answer(Shape.value, try JSON(encoding: try await provider.list(cursor: list["cursor"]?.string)))
+            return try Answer(Shape.value, JSON(encoding: await provider.list(cursor: list["cursor"]?.string)))
         }
     }
 
@@ -223,7 +223,7 @@ extension Server {
             return number(hook.handle)
         }
         let visible = try options.visible.map { visible in
-            try hook("visibility", "of \(kind) \(name)") { context, _ in Answer(Shape.value, .bool(try await visible(context))) }
+            try hook("visibility", "of \(kind) \(name)") { context, _ in try Answer(Shape.value, .bool(await visible(context))) }
         }
         let completers = try options.completers.map { argument, complete in
             let completer = try hook("completer", "of \(argument) of \(kind) \(name)") { context, body in

@@ -226,11 +226,11 @@ private enum Trace {
 
     @Test func paramsAndResultsThatJSONDoesNotHaveAreErrors() async throws {
         let server = Server("test", version: "1")
-        try server.requestHandler("example/nan") { _, _ in ["value": .number(.nan)] }
+        try server.requestHandler("com.example/nan") { _, _ in ["value": .number(.nan)] }
         try await connected(server) { client in
-            let sent = await failure { try await client.request("example/nan", ["value": .number(.infinity)]) }
+            let sent = await failure { try await client.request("com.example/nan", ["value": .number(.infinity)]) }
             #expect(sent?.kind == .invalidArgument && sent?.message.contains("JSON has no inf") == true)
-            let returned = await failure { try await client.request("example/nan") }
+            let returned = await failure { try await client.request("com.example/nan") }
             #expect(returned != nil)
         }
     }

@@ -12,12 +12,22 @@ import Testing
         #expect(try JSON(parsing: "9007199254740993") == 9_007_199_254_740_993)
     }
 
-    @Test(arguments: ["", "{", #"{"a" 1}"#, "[1,]", "tru", "1 2", #""a"#, #""\x""#, "--1", String(repeating: "[", count: 600)])
+    @Test(
+        arguments: ["", "{", #"{"a" 1}"#, "[1,]", "tru", "1 2", #""a"#, #""\x""#, "--1", String(repeating: "[", count: 600)] + [
+            "01", "-01", "+1", ".5", "1.", "1.e1", "1e", "- 1", "1e999", #""\u+123""#, "\"\n\"",
+        ])
     func invalidTextsAreErrorsThatNameTheByte(text: String) {
         let message = { () -> String in
             do { return "\(try JSON(parsing: text))" } catch { return "\(error)" }
         }()
         #expect(message.contains("invalid JSON at byte"), "\(message)")
+    }
+
+    @Test func namesAreTheSameOnlyIfAllTheirBytesAre() throws {
+        var json = try JSON(parsing: "{\"\u{e9}\":1,\"e\u{301}\":-0.5e+1}").object ?? [:]
+        #expect(json.count == 2 && json["\u{e9}"] == 1 && json["e\u{301}"] == .number(-5))
+        json["e\u{301}"] = nil
+        #expect(json.names == ["\u{e9}"] && json["\u{e9}"] == 1)
     }
 
     @Test func nilIsAnAbsentValueAndNotNull() throws {

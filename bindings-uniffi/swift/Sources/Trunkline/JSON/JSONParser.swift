@@ -4,9 +4,6 @@ import Foundation
 struct JSONParser {
     private static let maxNesting = 512
 
-    /// Whether numbers contain a byte.
-    private static let isNumeric = (0...UInt8.max).map { "0123456789+-.Ee".utf8.contains($0) }
-
     private let bytes: UnsafeRawBufferPointer
     private var at = 0
     private var nesting = 0
@@ -81,12 +78,31 @@ struct JSONParser {
 
     private mutating func number() throws -> JSON {
         let start = at
-        while let byte = next, Self.isNumeric[Int(byte)] { at += 1 }
+        _ = follows("-")
+        if !follows("0") { try digits() }
+        if follows(".") { try digits() }
+        if follows("e") || follows("E") {
+            _ = follows("+") || follows("-")
+            try digits()
+        }
         let text = String(decoding: bytes[start..<at], as: UTF8.self)
         if let integer = Int(text) { return .integer(integer) }
         if let unsigned = UInt64(text) { return .unsigned(unsigned) }
-        guard let number = Double(text) else { throw error("a value is expected") }
+        guard let number = Double(text), number.isFinite else { throw error("a number is too large") }
         return .number(number)
+    }
+
+    /// Skips this character if it comes next, without space before it.
+    private mutating func follows(_ character: Unicode.Scalar) -> Bool {
+        guard next == UInt8(ascii: character) else { return false }
+        at += 1
+        return true
+    }
+
+    private mutating func digits() throws {
+        let start = at
+        while let byte = next, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) { at += 1 }
+        if at == start { throw error("a value is expected") }
     }
 
     /// The rest of a string, after its first quote.
@@ -94,9 +110,9 @@ struct JSONParser {
         var text = ""
         while true {
             let start = at
-            while let byte = next, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") { at += 1 }
+            while let byte = next, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\"), byte >= 0x20 { at += 1 }
             text += String(decoding: bytes[start..<at], as: UTF8.self)
-            guard let end = next else { throw error("a string does not end") }
+            guard let end = next, end >= 0x20 else { throw error("a string does not end on its line") }
             at += 1
             if end == UInt8(ascii: "\"") { return text }
             text += try escaped()
@@ -128,7 +144,8 @@ struct JSONParser {
     }
 
     private mutating func unit() throws -> UInt16 {
-        guard at + 4 <= bytes.count, let unit = UInt16(String(decoding: bytes[at..<(at + 4)], as: UTF8.self), radix: 16)
+        guard at + 4 <= bytes.count, bytes[at] != UInt8(ascii: "+"), bytes[at] != UInt8(ascii: "-"),
+            let unit = UInt16(String(decoding: bytes[at..<(at + 4)], as: UTF8.self), radix: 16)
         else { throw error("four hexadecimal digits are expected") }
         at += 4
         return unit

@@ -2,13 +2,16 @@
 struct JSONWriter {
     private(set) var bytes: [UInt8] = []
 
+    /// A number that JSON does not have, which was written as null.
+    private(set) var infinite: Double?
+
     mutating func write(_ json: JSON) {
         switch json {
         case .null: append("null")
         case .bool(let value): append(value ? "true" : "false")
         case .integer(let value): append(String(value))
         case .unsigned(let value): append(String(value))
-        case .number(let value): append(Self.text(of: value))
+        case .number(let value): append(text(of: value))
         case .string(let value): write(value)
         case .array(let values): write(values, "[", "]") { writer, value in writer.write(value) }
         case .object(let object):
@@ -31,9 +34,11 @@ struct JSONWriter {
         append(end)
     }
 
-    /// What is neither infinite nor no number, which JSON does not have.
-    private static func text(of number: Double) -> String {
-        guard number.isFinite else { return "null" }
+    private mutating func text(of number: Double) -> String {
+        guard number.isFinite else {
+            infinite = number
+            return "null"
+        }
         return Int(exactly: number).map(String.init) ?? "\(number)"
     }
 

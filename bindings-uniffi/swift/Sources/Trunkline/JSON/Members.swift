@@ -5,7 +5,7 @@ public typealias JSONObject = Members<JSON>
 public struct Members<Value> {
     /// The names of the members, in their order.
     public private(set) var names: [String] = []
-    private(set) var values: [String: Value] = [:]
+    private var values: [ExactName: Value] = [:]
 
     public init() {}
 
@@ -22,12 +22,12 @@ public struct Members<Value> {
 
     /// The value of a member. Setting nil removes it.
     public subscript(name: String) -> Value? {
-        get { values[name] }
+        get { values[ExactName(name: name)] }
         set {
             if let newValue {
-                if values.updateValue(newValue, forKey: name) == nil { names.append(name) }
-            } else if values.removeValue(forKey: name) != nil {
-                names.removeAll { $0 == name }
+                if values.updateValue(newValue, forKey: ExactName(name: name)) == nil { names.append(name) }
+            } else if values.removeValue(forKey: ExactName(name: name)) != nil {
+                names.removeAll { ExactName(name: $0) == ExactName(name: name) }
             }
         }
     }
@@ -40,13 +40,23 @@ public struct Members<Value> {
     }
 }
 
+/// A name as JSON compares it: `é` and `e` with an accent are equal in Swift, but not the same
+/// name.
+private struct ExactName: Hashable, Sendable {
+    let name: String
+
+    static func == (one: Self, other: Self) -> Bool { one.name.utf8.elementsEqual(other.name.utf8) }
+
+    func hash(into hasher: inout Hasher) { for byte in name.utf8 { hasher.combine(byte) } }
+}
+
 extension Members: Sendable where Value: Sendable {}
 
 extension Members: Sequence {
     public func makeIterator() -> AnyIterator<(String, Value)> {
         var rest = names.makeIterator()
         return AnyIterator {
-            guard let name = rest.next(), let value = values[name] else { return nil }
+            guard let name = rest.next(), let value = self[name] else { return nil }
             return (name, value)
         }
     }
@@ -58,7 +68,7 @@ extension Members: ExpressibleByDictionaryLiteral {
 
 extension Members: CustomStringConvertible where Value: Encodable {
     /// The object as JSON, on one line.
-    public var description: String { (try? JSON(encoding: self))?.description ?? "\(values)" }
+    public var description: String { (try? JSON(encoding: self))?.description ?? "\(Array(self))" }
 }
 
 extension Members: Equatable where Value: Equatable {

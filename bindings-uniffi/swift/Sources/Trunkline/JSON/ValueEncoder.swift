@@ -102,7 +102,7 @@ extension JSON {
         switch self {
         case .number(let value): value.isFinite ? nil : value
         case .array(let values): values.lazy.compactMap(\.infinite).first
-        case .object(let object): object.values.values.lazy.compactMap(\.infinite).first
+        case .object(let object): object.lazy.compactMap(\.1.infinite).first
         default: nil
         }
     }
