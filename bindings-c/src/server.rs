@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ffi::c_int;
 #[cfg(unix)]
 use std::os::fd::BorrowedFd;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{OnceLock, Weak};
 
 use serde_json::{Value, json};
@@ -39,6 +39,8 @@ pub(crate) struct Server {
     pub(crate) handle: u64,
     drain_deadline_ms: u64,
     stop: Stop,
+    /// The number of threads in `run_until`.
+    running: AtomicUsize,
     listeners: Mutex<Vec<Arc<Opened>>>,
     /// In-memory clients, which end with the server.
     clients: Mutex<Vec<Weak<Opened>>>,
@@ -97,8 +99,13 @@ impl Server {
         let has_ended = || listener.is_some_and(|listener| listener.open.is_closed());
         signals.share_with(|| self.end_by_signals());
         let is_wanted = &self.stop.is_wanted;
-        self.port.run_until(None, |_| (is_wanted.load(Ordering::SeqCst) || has_ended()).then_some(()))?;
-        is_wanted.store(false, Ordering::SeqCst);
+        self.running.fetch_add(1, Ordering::SeqCst);
+        let ran = self.port.run_until(None, |_| (is_wanted.load(Ordering::SeqCst) || has_ended()).then_some(()));
+        // A stop is for all threads that run the server.
+        if self.running.fetch_sub(1, Ordering::SeqCst) == 1 && ran.is_ok() {
+            is_wanted.store(false, Ordering::SeqCst);
+        }
+        ran?;
         let listeners = std::mem::take(&mut *self.listeners.lock());
         let closed = open_handle::close(&listeners, self.drain_deadline_ms);
         drop(signals);
@@ -194,6 +201,7 @@ pub unsafe extern "C" fn trunkline_server_new_with(
             handle,
             drain_deadline_ms: u64::try_from(port.core.close_deadline(handle)?.as_millis()).unwrap_or(u64::MAX),
             stop: Stop::new(port.waiting.clone()),
+            running: AtomicUsize::default(),
             listeners: Mutex::default(),
             clients: Mutex::default(),
         });

@@ -1765,6 +1765,20 @@ static void signals_stop_all_servers(void) {
 #endif
 }
 
+/* A stop is for every thread that runs the server. */
+static void stop_ends_all_runs(void) {
+  trunkline_server *server = new_server();
+  thread_task run = {run_server, server};
+  thread threads[2];
+  thread_start(&threads[0], &run);
+  thread_start(&threads[1], &run);
+  sleep_ms(patience_ms(100));
+  CHECK(trunkline_server_stop(server) == TRUNKLINE_OK);
+  thread_join(threads[0]);
+  thread_join(threads[1]);
+  trunkline_server_free(server);
+}
+
 static void stop_in_signal_handler(void) {
   thread_task task = {raise_signal, NULL};
   thread raiser;
@@ -1866,6 +1880,7 @@ static const struct {
     {"unread_stderr", unread_stderr},
     {"closed_leaves_nothing", closed_leaves_nothing},
     {"signals_stop_all_servers", signals_stop_all_servers},
+    {"stop_ends_all_runs", stop_ends_all_runs},
     {"stop_in_signal_handler", stop_in_signal_handler},
     {"stop_leaves_errno", stop_leaves_errno},
     {"freed_inside_callbacks", freed_inside_callbacks},
