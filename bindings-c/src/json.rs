@@ -44,10 +44,10 @@ pub(crate) fn raw<'a>(argument: &str, json: &'a str) -> Result<Option<&'a RawVal
 
 pub(crate) fn typed<T: DeserializeOwned>(json: &str, pointer: &str, wanted: &str) -> Result<T, Failure> {
     let value = mended(find(json, pointer)?.as_bytes());
-    // For JSON Schema, 3.0 and 3e0 are integers, too.
+    // For JSON Schema, 3.0, 3e0 and -0 are integers, too. The sum turns -0 into 0.
     let whole = || serde_json::from_slice(&value).ok().filter(|number: &f64| number.abs() < EXACT);
     serde_json::from_slice(&value)
-        .or_else(|reason| whole().map_or(Err(reason), |number| serde_json::from_str(&number.to_string())))
+        .or_else(|reason| whole().map_or(Err(reason), |number| serde_json::from_str(&(number + 0.0).to_string())))
         .map_err(|_| Failure::not_found(format!("the value at \"{pointer}\" is not {wanted}")))
 }
 

@@ -92,6 +92,7 @@ static void walk_json(void) {
   json = S("[3.0, -2e3, 9007199254740993.0, 1e300, \"3.0\", 9223372036854775808]");
   CHECK(trunkline_json_get_int64(json, S("/0"), &whole) == TRUNKLINE_OK && whole == 3);
   CHECK(trunkline_json_get_int64(json, S("/1"), &whole) == TRUNKLINE_OK && whole == -2000);
+  CHECK(trunkline_json_get_int64(S("-0.0"), NOTHING, &whole) == TRUNKLINE_OK && whole == 0);
   for (cursor = 0; cursor < 4; ++cursor) {
     char pointer[3] = {'/', (char)('2' + cursor), '\0'};
     CHECK(trunkline_json_get_int64(json, trunkline_str_of(pointer), &whole) == TRUNKLINE_NOT_FOUND);
