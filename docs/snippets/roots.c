@@ -23,7 +23,9 @@ static void name_folders(trunkline_call *call, trunkline_result result, const tr
     size_t length = strlen(names);
     if (trunkline_json_get_text(root, TRUNKLINE_STR("/name"), &name))
       trunkline_json_get_text(root, TRUNKLINE_STR("/uri"), &name);
-    snprintf(names + length, sizeof names - length, "%s%s", length ? ", " : "", trunkline_text_str(name).data);
+    /* Cut off, a name might end within a character, and would no longer be UTF-8. */
+    if (length + trunkline_text_str(name).len + 2 < sizeof names)
+      snprintf(names + length, sizeof names - length, "%s%s", length ? ", " : "", trunkline_text_str(name).data);
     trunkline_text_free(name);
   }
   trunkline_call_return_text(call, trunkline_str_of(names));
