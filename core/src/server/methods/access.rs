@@ -88,7 +88,7 @@ fn written(items: Vec<ListCandidate>, size: usize) -> ListedPage {
     let shown = &items[..size.min(items.len())];
     let texts: Vec<_> = shown.iter().map(|item| item.text.as_bytes()).collect();
     let next = shown.last().filter(|_| items.len() > size).map(|last| last.number);
-    ListedPage { items: texts.join(&b","[..]), number: shown.len(), next }
+    ListedPage { items: texts.join(&b","[..]).into(), number: shown.len(), next }
 }
 
 /// Returns the first `most` items that the caller may see.

@@ -85,7 +85,7 @@ fn registered(context: &ActiveRequest, category: Category, after: u64, page: Lis
     }
     if page.next.is_none() && provider.is_none() && !snapshot.mounts.is_empty() {
         let mounts = mounts(snapshot, category).collect();
-        return Ok(merged(category, page.items, page.number, mounts, None).route());
+        return Ok(merged(category, page.items.into(), page.number, mounts, None).route());
     }
     let next = page.next.map(Position::Registered).or(provider.map(|number| Position::Source(number, None)));
     let next = next.map(|position| cursor(category.member(), &position));

@@ -39,7 +39,7 @@ pub(super) fn list(context: &ActiveRequest, params: Option<&RawJson>) -> Result<
     };
     let page = context.snapshot.skills.page(after, server.options().page_size, revision);
     if page.next.is_none() && !context.snapshot.mounts.is_empty() {
-        return Ok(merged(page.items, page.number, mounts.collect(), None).route());
+        return Ok(merged(page.items.into(), page.number, mounts.collect(), None).route());
     }
     let next = page.next.map(|last| pages::cursor(MEMBER, &Position::Registered(last)));
     Ok(Routed::Answer(pages::page_result(context, MEMBER, &page.items, next.as_deref())))

@@ -3,6 +3,7 @@
 use super::{access_options::AccessOptions, duplicate::OnDuplicate, register_error::RegisterError};
 use crate::fast_map::FastMap;
 use crate::protocol::{RawJson, Revision, RevisionFeature};
+use bytes::Bytes;
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
 
@@ -88,7 +89,7 @@ pub(crate) struct ListCandidate {
 /// The items of one page, separated by commas, and where the next page starts.
 #[derive(Clone)]
 pub(crate) struct ListedPage {
-    pub(crate) items: Vec<u8>,
+    pub(crate) items: Bytes,
     /// The number of items.
     pub(crate) number: usize,
     pub(crate) next: Option<u64>,
@@ -232,7 +233,7 @@ impl<T: Listed> List<T> {
         let texts: Vec<_> =
             page.iter().map(|numbered| numbered.item.descriptor().rendered(revision).as_bytes()).collect();
         let next = page.last().filter(|_| rest.next().is_some()).map(|last| last.number);
-        ListedPage { items: texts.join(&b","[..]), number: page.len(), next }
+        ListedPage { items: texts.join(&b","[..]).into(), number: page.len(), next }
     }
 }
 
