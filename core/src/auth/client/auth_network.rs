@@ -7,7 +7,7 @@ use crate::{
     runtime::{BoxedTask, Runtime},
 };
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{Request, Response, StatusCode};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::{net::IpAddr, sync::Arc, time::Duration};
@@ -53,7 +53,7 @@ pub(super) struct NetworkContext {
 
 impl NetworkContext {
     /// Fetches a JSON document. Returns `None` if there is none: some servers answer unknown paths
-    /// with a page.
+    /// with a page. A server that is only overloaded must not be mistaken for one without it.
     pub(super) async fn document<T: DeserializeOwned>(&self, url: &str) -> Result<Option<T>, AuthError> {
         check(url)?;
         let request = Request::get(url)
@@ -62,8 +62,13 @@ impl NetworkContext {
             .body(Bytes::new())
             .map_err(|_| AuthError(format!("{} is not a URL", super::sanitized(url))))?;
         let response = self.fetch(request).await?;
+        let status = response.status();
+        if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
+            let (url, status) = (super::sanitized(url), status.as_u16());
+            return Err(AuthError(format!("The metadata at {url} is not available (HTTP {status}); try again later")));
+        }
         let document: Option<Value> =
-            response.status().is_success().then(|| serde_json::from_slice(response.body()).ok()).flatten();
+            status.is_success().then(|| serde_json::from_slice(response.body()).ok()).flatten();
         let Some(document) = document.filter(Value::is_object) else { return Ok(None) };
         serde_json::from_value(document).map(Some).map_err(|error| {
             let (url, error) = (super::sanitized(url), super::sanitized(&error.to_string()));

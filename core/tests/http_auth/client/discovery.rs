@@ -95,6 +95,13 @@ async fn auc_12_without_any_metadata_the_endpoints_have_known_names() {
 }
 
 #[tokio::test]
+async fn auc_12_a_server_that_is_busy_is_not_taken_for_one_without_metadata() {
+    let (world, error) = World::refused(|habits| habits.is_busy = true).await;
+    assert!(error.contains("is not available (HTTP 503)"), "{error}");
+    assert!(world.seen("/register").is_empty() && world.seen("/authorize").is_empty());
+}
+
+#[tokio::test]
 async fn auc_01_and_auc_06_members_that_are_null_count_as_missing() {
     let world = World::with(|habits| {
         habits.metadata_path = "/.well-known/oauth-authorization-server/tenant";

@@ -36,6 +36,8 @@ pub(super) struct Habits {
     /// Where the documents are; others are not found.
     pub(super) resource_path: &'static str,
     pub(super) metadata_path: &'static str,
+    /// Whether the server is too busy to show its documents.
+    pub(super) is_busy: bool,
     /// The parameters of the challenge; `{url}` is this server.
     pub(super) challenge: String,
     /// The scope that a call needs; `{round}` is another one each time.
@@ -100,6 +102,7 @@ impl World {
             metadata: json!({}),
             resource_path: "/.well-known/oauth-protected-resource/mcp",
             metadata_path: "/.well-known/oauth-authorization-server",
+            is_busy: false,
             challenge: String::new(),
             call_scope: "",
             redirect: json!({}),
@@ -234,6 +237,9 @@ async fn documents(State((origin, habits)): Shared, uri: Uri, headers: HeaderMap
     let mut habits = habits.lock().unwrap();
     let revision = headers.get("mcp-protocol-version").map(|it| it.to_str().unwrap().to_owned()).unwrap_or_default();
     habits.seen.push((uri.path().to_owned(), HashMap::from([("revision".to_owned(), revision)])));
+    if habits.is_busy {
+        return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    }
     if uri.path() == habits.resource_path {
         let document = json!({"resource": format!("{origin}/mcp"), "authorization_servers": [origin]});
         return json_of(&merged(document, &habits.resource, &origin)).into_response();
