@@ -67,7 +67,11 @@ pub(super) async fn client(
     };
     let scopes = union(earlier.iter().chain(scopes));
     let registration = register(parts, server, redirect_uri, scopes).await?;
-    token_store::write(&*parts.settings.store, &key(&server.issuer), &registration).await?;
+    // If the store fails, the tokens still name the client, and the next attempt must not register
+    // another one without asking the user.
+    if let Err(error) = token_store::write(&*parts.settings.store, &key(&server.issuer), &registration).await {
+        tracing::warn!(target: "trunkline::auth::client", %error, "could not store the registration of the client");
+    }
     Ok(registration)
 }
 
