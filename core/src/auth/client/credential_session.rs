@@ -58,6 +58,13 @@ struct CredentialState {
     failure: Option<AuthError>,
 }
 
+impl CredentialState {
+    /// The failure of an attempt that was made since the given one.
+    fn failed_since(&self, attempts: u64) -> Option<AuthError> {
+        self.failure.clone().filter(|_| self.attempts != attempts)
+    }
+}
+
 impl CredentialSession {
     pub(super) fn new(settings: Arc<Settings>) -> Self {
         Self { settings, turns: RefreshTurns::default(), state: Mutex::default() }
@@ -70,10 +77,11 @@ impl CredentialSession {
     ) -> Result<Vec<(String, String)>, AuthError> {
         let now = request.runtime.unix_time().as_secs();
         if self.needs_work(now) {
+            let attempts = self.state.lock().attempts;
             let turn = Arc::new(self.turns.take().await);
             if self.needs_work(now) {
                 self.load(request).await?;
-                self.renew_early(&turn, request, now).await?;
+                self.renew_early(&turn, request, now, attempts).await?;
             }
         }
         let (tokens, proofs) = {
@@ -124,10 +132,8 @@ impl CredentialSession {
                 // Another request has obtained them in the meantime.
                 return Ok(true);
             }
-            if state.attempts != attempts
-                && let Some(failure) = &state.failure
-            {
-                return Err(failure.clone());
+            if let Some(failure) = state.failed_since(attempts) {
+                return Err(failure);
             }
             if refusal.round >= MAX_ROUNDS {
                 let why = demand.reason();
@@ -216,6 +222,7 @@ impl CredentialSession {
         turn: &Arc<RefreshTurn>,
         request: &OutgoingRequest,
         now: u64,
+        attempts: u64,
     ) -> Result<(), AuthError> {
         let tokens = self.state.lock().tokens.clone();
         let Some(tokens) = tokens.filter(|tokens| tokens.refresh_token.is_some() && tokens.ends_soon(now)) else {
@@ -229,7 +236,18 @@ impl CredentialSession {
             self.settings.network.access_of(&request.url, None)
         };
         let has_ended = tokens.has_ended(now);
-        match self.renew(turn, self.network(request, access), tokens, now).await {
+        let failed = self.state.lock().failed_since(attempts);
+        let renewed = match failed {
+            // The attempt that this one has waited for would only be repeated.
+            Some(failure) => Err(failure),
+            None => self.renew(turn, self.network(request, access), tokens, now).await,
+        };
+        if let Err(error) = &renewed {
+            let mut state = self.state.lock();
+            state.attempts += 1;
+            state.failure = Some(error.clone());
+        }
+        match renewed {
             // The old tokens may still be accepted.
             Err(error) if !has_ended => {
                 tracing::warn!(target: "trunkline::auth::client", %error, "could not renew the access token yet");

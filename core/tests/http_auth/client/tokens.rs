@@ -307,6 +307,28 @@ async fn a_login_whose_tokens_cannot_be_stored_need_not_be_repeated() {
 }
 
 #[tokio::test]
+async fn requests_that_wait_for_a_renewal_share_its_failure() {
+    let world = World::with(|habits| habits.token = json!({"refresh_token": "r1", "expires_in": 0})).await;
+    let client = world.settled(&oauth(MemoryStore::new())).await;
+    {
+        let mut habits = world.habits();
+        habits.refusals = vec![(503, json!({})); 100];
+        habits.token_delay = Duration::from_millis(300);
+        habits.seen.clear();
+    }
+    let calls: Vec<_> = (0..20)
+        .map(|_| {
+            let client = client.clone();
+            tokio::spawn(async move { client.list_tools().await.unwrap_err() })
+        })
+        .collect();
+    for call in calls {
+        assert!(call.await.unwrap().to_string().contains("HTTP 503"));
+    }
+    assert!(world.seen("/token").len() < 3, "{}", world.seen("/token").len());
+}
+
+#[tokio::test]
 async fn a_store_that_panics_fails_the_request_that_needs_it() {
     let world = World::with(|habits| habits.token = json!({"refresh_token": "r1"})).await;
     let store = BrokenStore::default();
