@@ -10,6 +10,7 @@ use crate::{
         client::Client,
         client_error::ClientError,
         client_options::ClientOptions,
+        error_kinds::ErrorKind,
         events::ClientEvents,
         inbox::ClientInbox,
         inner::ClientInner,
@@ -157,10 +158,11 @@ impl ClientInner {
         let server = connector.identity().filter(|_| choice == RevisionChoice::Auto);
         let Some(server) = server else { return self.negotiate(connector, choice).await };
         if ERAS.get(server, self.runtime.now()) == Some(Era::Legacy) {
-            if self.negotiate(connector, RevisionChoice::Legacy).await.is_ok() {
-                return Ok(());
+            match self.negotiate(connector, RevisionChoice::Legacy).await {
+                // Without credentials, a probe would only ask the user to log in once more.
+                Err(error) if error.kind() != ErrorKind::AuthorizationRequired => ERAS.remove(server),
+                outcome => return outcome,
             }
-            ERAS.remove(server);
         }
         self.negotiate(connector, choice).await?;
         let revision = self.conversation.lock().revision();

@@ -1,6 +1,6 @@
 //! Tokens that are stored, renewed and refused.
 
-use super::world::{World, oauth};
+use super::world::{CALLBACK, World, oauth};
 use axum::body::Bytes;
 use http::{Request, Response};
 use serde_json::json;
@@ -10,7 +10,7 @@ use std::{
     net::IpAddr,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -18,8 +18,9 @@ use trunkline::{
     Client, ClientOptions, RevisionChoice,
     auth::{
         AccessToken, AuthError, AuthNetwork, FetchError, FileStore, HttpNetwork, MemoryStore, NetworkAccess, OAuth,
-        OAuthOptions, StoreLock, TokenStore,
+        OAuthOptions, RedirectHandler, StoreLock, TokenStore,
     },
+    client::ErrorKind,
     runtime::BoxedTask,
     transport::HttpEndpoint,
 };
@@ -326,6 +327,25 @@ async fn requests_that_wait_for_a_renewal_share_its_failure() {
         assert!(call.await.unwrap().to_string().contains("HTTP 503"));
     }
     assert!(world.seen("/token").len() < 3, "{}", world.seen("/token").len());
+}
+
+/// DISC-22.
+#[tokio::test]
+async fn a_user_who_refuses_is_not_asked_again_because_the_era_is_known() {
+    let world = World::new().await;
+    let connect = async |auth: OAuthOptions| {
+        let options = ClientOptions::default().with_auth(OAuth::new(auth).unwrap());
+        Client::connect_with(world.url(), options, ()).await
+    };
+    connect(oauth(MemoryStore::new())).await.unwrap().close().await;
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    let refuses = RedirectHandler::new(CALLBACK, move |_| {
+        count.fetch_add(1, Ordering::SeqCst);
+        ready(Err(AuthError("no".into())))
+    });
+    let error = connect(OAuthOptions::default().with_handler(refuses)).await.err().unwrap();
+    assert_eq!((error.kind(), asked.load(Ordering::SeqCst)), (ErrorKind::AuthorizationRequired, 1), "{error}");
 }
 
 #[tokio::test]
