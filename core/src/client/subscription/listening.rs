@@ -32,8 +32,8 @@ use std::{
 };
 
 /// Backoff before a lost stream is reopened; doubled with each attempt.
-const FIRST_PAUSE: Duration = Duration::from_millis(500);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(500);
+pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// How long opening the connection waits for the server to acknowledge the stream of
 /// `ClientOptions::listen`.
 const LISTENS_WITHIN: Duration = Duration::from_secs(5);

@@ -21,6 +21,7 @@ use std::{
         Arc, Weak,
         atomic::{AtomicU64, Ordering},
     },
+    time::Instant,
 };
 
 /// Maximum subscriptions of a connection. A proxy uses up to half of them for resources.
@@ -74,6 +75,8 @@ pub(super) struct SubscriptionUse {
     /// A request about it is in flight; the next one waits for its answer, because over HTTP it
     /// could overtake it.
     pub(super) busy: bool,
+    /// Since when requests about it have failed.
+    pub(super) failing: Option<Instant>,
     pub(super) waiting: Vec<Arc<Promise<Result<(), ClientError>>>>,
 }
 

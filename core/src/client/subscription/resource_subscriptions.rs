@@ -1,17 +1,24 @@
 //! `resources/subscribe` and `resources/unsubscribe` (the legacy era): one of each per URI, however
 //! many subscriptions name it.
 
-use super::open_subscriptions::SubscriptionEntry;
+use super::{
+    listening::{FIRST_PAUSE, LONGEST_PAUSE, may_pass},
+    open_subscriptions::SubscriptionEntry,
+};
 use crate::{
     client::{
         calls::reply_to::ReplyTo, client::Client, client_error::ClientError, client_options::RequestOptions,
         inner::ClientInner,
     },
+    engine::later,
     protocol::{RawJson, method},
     runtime::Promise,
 };
 use serde_json::json;
-use std::sync::{Arc, Weak, atomic::Ordering};
+use std::{
+    sync::{Arc, Weak, atomic::Ordering},
+    time::Duration,
+};
 
 impl ClientInner {
     /// Subscribes to the resources of an entry, and waits until the server has taken all of them.
@@ -90,6 +97,19 @@ impl ClientInner {
         }
     }
 
+    /// Like [`Self::reconcile`], but after a pause, which grows with the time that it has failed.
+    fn reconcile_later(self: &Arc<Self>, uri: &str, failing: Duration) {
+        let (client, runtime, uri) = (Arc::downgrade(self), Arc::clone(&self.runtime), uri.to_owned());
+        self.runtime.spawn(Box::pin(async move {
+            runtime.sleep_until(later(runtime.now(), failing.clamp(FIRST_PAUSE, LONGEST_PAUSE))).await;
+            let Some(client) = client.upgrade() else { return };
+            if let Some(in_use) = client.subscriptions.uses.lock().get_mut(&uri) {
+                in_use.busy = false;
+            }
+            client.reconcile(&uri);
+        }));
+    }
+
     /// The server does not take a subscription: those that wait for it fail, and those that had it
     /// end.
     fn refused(&self, uri: &str, error: &ClientError) {
@@ -113,14 +133,27 @@ impl ReplyTo for Reconciled {
         let Some(client) = self.client.upgrade() else { return };
         let subscribing = self.method == method::RESOURCES_SUBSCRIBE;
         let is_lost = !client.ready.load(Ordering::Acquire) && client.check_open().is_ok();
+        let now = client.runtime.now();
         let failed = {
             let mut uses = client.subscriptions.uses.lock();
             let Some(in_use) = uses.get_mut(&self.uri) else { return };
             in_use.busy = false;
             in_use.subscribed = subscribing && outcome.is_ok();
+            let since = *in_use.failing.get_or_insert(now);
+            let failing = now.saturating_duration_since(since);
+            in_use.failing = outcome.as_ref().err().map(|_| since);
             match outcome {
                 // The next connection subscribes again.
                 Err(_) if subscribing && is_lost && in_use.waiting.is_empty() => return,
+                Err(error)
+                    if subscribing
+                        && in_use.waiting.is_empty()
+                        && may_pass(&error)
+                        && failing < client.options.max_timeout =>
+                {
+                    in_use.busy = true;
+                    return client.reconcile_later(&self.uri, failing);
+                }
                 Err(error) if subscribing => Some((std::mem::take(&mut in_use.waiting), error)),
                 _ => None,
             }

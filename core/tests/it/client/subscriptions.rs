@@ -455,6 +455,37 @@ async fn a_subscription_survives_a_connection_that_is_lost_again_at_once() {
 }
 
 #[tokio::test]
+async fn a_new_session_that_is_busy_is_subscribed_again_later() {
+    let busy = Arc::new(AtomicBool::new(false));
+    let is_busy = Arc::clone(&busy);
+    let fake = fake(declared(), move |peer, message| match message["id"].is_number() {
+        true if is_busy.load(Ordering::Relaxed) => peer.error(message, -32603, json!({"reason": "busy"})),
+        true => peer.result(message, json!({})),
+        false => {}
+    });
+    let options = choose(RevisionChoice::Legacy).with_max_timeout(ms(10_000));
+    let client = fake.connect(options).await;
+    let mut changes = client.subscribe("a:1").await.unwrap();
+    busy.store(true, Ordering::Relaxed);
+    fake.peer().inbox.session_renewed();
+    fake.clock.advance(ms(499)).await;
+    assert_eq!(asked(&fake).len(), 2);
+    busy.store(false, Ordering::Relaxed);
+    fake.clock.advance(ms(1)).await;
+    assert_eq!(asked(&fake), ["resources/subscribe a:1"; 3]);
+    fake.peer().say(updated("a:1"));
+    assert_eq!(next(&mut changes).await, ChangeKind::Missed.into());
+    assert_eq!(next(&mut changes).await, resource("a:1"));
+    busy.store(true, Ordering::Relaxed);
+    fake.peer().inbox.session_renewed();
+    for _ in 0..20 {
+        fake.clock.advance(ms(1_000)).await;
+    }
+    assert_eq!(next(&mut changes).await, ChangeKind::Missed.into());
+    assert_eq!(changes.next().await.unwrap().unwrap_err().kind(), ErrorKind::Busy);
+}
+
+#[tokio::test]
 async fn a_new_session_is_subscribed_again() {
     let fake = legacy();
     let client = fake.connect(choose(RevisionChoice::Legacy)).await;
