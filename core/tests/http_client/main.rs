@@ -627,7 +627,8 @@ async fn h26_18_a_stream_that_ends_without_the_answer_loses_the_request() {
 
 #[tokio::test]
 async fn http_28_29_and_38_a_stream_that_ends_before_the_response_is_resumed() {
-    let server = Scripted::new(|request| match (&*request.method, request.rpc()) {
+    let is_restarting = AtomicBool::new(true);
+    let server = Scripted::new(move |request| match (&*request.method, request.rpc()) {
         ("POST", "initialize") => {
             let body = initialized(request, "2025-11-25").to_string();
             (0, http(200, "Content-Type: application/json\r\nMcp-Session-Id: s-1\r\n", &body))
@@ -635,6 +636,7 @@ async fn http_28_29_and_38_a_stream_that_ends_before_the_response_is_resumed() {
         ("POST", "ping") => (0, events("id: p-1\nretry: 300\ndata:\n\nid: p-2\ndata: cut off")),
         ("POST", _) => (0, http(202, "", "")),
         ("GET", _) => match request.header("last-event-id") {
+            Some("p-1") if is_restarting.swap(false, Ordering::Relaxed) => (0, http(503, "", "")),
             Some("p-1") => (0, events("id: p-3\nretry: 100\ndata:\n\n")),
             Some("p-3") => (0, events("id: p-4\ndata: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"a\":1}}\n\n")),
             _ => (0, http(405, "", "")),

@@ -113,7 +113,7 @@ impl LinkContext {
 
 /// Returns whether another attempt may succeed: the server is busy, or it has such streams, but not
 /// yet noticed the end of the previous one, or not yet got new credentials.
-fn may_pass(status: StatusCode, was_open: bool) -> bool {
+pub(super) fn may_pass(status: StatusCode, was_open: bool) -> bool {
     match status.as_u16() {
         408 | 425 | 429 => true,
         401 | 403 | 409 => was_open,

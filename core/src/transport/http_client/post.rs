@@ -2,7 +2,7 @@
 
 use super::{
     authorized::EndpointRequest,
-    get_stream::FIRST_PAUSE,
+    get_stream::{FIRST_PAUSE, may_pass},
     heads,
     http_failure::{self, AnswerHead, HttpTarget},
     http_link::LinkContext,
@@ -32,6 +32,8 @@ use std::{
 
 /// How long a stream may stay open after its response.
 const LINGER: Duration = Duration::from_secs(1);
+/// How often a broken stream is resumed before its request fails, with doubled pauses.
+const RESUME_ATTEMPTS: usize = 4;
 /// Timeout for a message without a response.
 const NOTIFY_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -227,23 +229,31 @@ impl LinkContext {
         stream: &mut EventStream,
         request: Option<&RequestHead>,
         session: Option<&HeaderValue>,
-        pause: Duration,
+        mut pause: Duration,
     ) -> Option<Response> {
         let (request, session) = (request?, session?);
         let id = HeaderValue::from_str(stream.last_id().filter(|id| !id.is_empty())?).ok()?;
-        tokio::time::sleep(pause).await;
-        if !self.inbox.is_pending(&request.id) {
-            return None;
-        }
         let mut headers = heads::of_session(&self.route.headers, request.revision, session);
         headers.insert(header::ACCEPT, EVENT_STREAM);
         headers.insert(headers::LAST_EVENT_ID, id);
-        let response = self.send(EndpointRequest::get(headers)).await.ok()?;
-        if response.status() != StatusCode::OK || !content::is_type(response.headers(), &EVENT_STREAM) {
-            return None;
+        for _ in 0..RESUME_ATTEMPTS {
+            tokio::time::sleep(pause).await;
+            if !self.inbox.is_pending(&request.id) {
+                return None;
+            }
+            match self.send(EndpointRequest::get(headers.clone())).await {
+                Ok(resumed)
+                    if resumed.status() == StatusCode::OK && content::is_type(resumed.headers(), &EVENT_STREAM) =>
+                {
+                    stream.reconnected();
+                    return Some(resumed);
+                }
+                Ok(refused) if !may_pass(refused.status(), true) => return None,
+                // The server may be restarting.
+                Ok(_) | Err(_) => pause = FIRST_PAUSE.max(pause * 2),
+            }
         }
-        stream.reconnected();
-        Some(response)
+        None
     }
 
     /// Passes all completed messages of a stream to the inbox. Returns whether they included the
