@@ -12,6 +12,8 @@ use crate::{
     protocol::{RequestId, Revision, envelope::Beginning},
     runtime::BoxedTask,
 };
+#[cfg(unix)]
+use std::os::fd::{AsFd, OwnedFd};
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
     io,
@@ -62,6 +64,10 @@ impl Connector for ChildConnector {
             });
             let link = Arc::new(ChildLink { pipes: Arc::clone(&pipes), runtime: Handle::current() });
             tokio::spawn(Arc::clone(&pipes).write());
+            #[cfg(unix)]
+            if let Ok(output) = stdout.as_fd().try_clone_to_owned() {
+                tokio::spawn(Arc::clone(&pipes).outlived(output));
+            }
             match handoff {
                 None => drop(tokio::spawn(pipes.read(stdout))),
                 Some(handoff) => pipes
@@ -195,6 +201,9 @@ impl Drop for ChildLink {
 }
 
 const OUTPUT: &str = "standard output";
+/// How often to check whether everything is read that an ended process has written.
+#[cfg(unix)]
+const OUTLIVED_PAUSE: Duration = Duration::from_millis(300);
 /// Minimum time between terminating and killing the process.
 const MIN_GRACE: Duration = Duration::from_millis(250);
 /// Maximum time for writing queued messages when the link closes.
@@ -270,6 +279,21 @@ impl ChildPipes {
         let obituary = self.process.obituary(pipe).await;
         if !self.is_closed() {
             self.inbox.closed(LinkFailure::Exited(obituary));
+        }
+    }
+
+    /// Reports the end of the process even if its output stays open, because a process that it left
+    /// behind outside of its group has inherited it.
+    #[cfg(unix)]
+    async fn outlived(self: Arc<Self>, output: OwnedFd) {
+        self.process.group_ended().await;
+        loop {
+            tokio::time::sleep(OUTLIVED_PAUSE).await;
+            // Its last messages come first.
+            if rustix::io::ioctl_fionread(&output).is_ok_and(|unread| unread > 0) {
+                continue;
+            }
+            return self.report(OUTPUT).await;
         }
     }
 

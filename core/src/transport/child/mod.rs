@@ -128,6 +128,11 @@ impl ChildProcess {
         self.reached(|state| *state != ProcessState::Running).await
     }
 
+    /// Waits until its process group has ended as well.
+    pub(in crate::transport) async fn group_ended(&self) {
+        self.reached(|state| matches!(state, ProcessState::GroupExited(_))).await;
+    }
+
     /// The last lines of its standard error, at most 20 of at most 1,000 bytes each; none with
     /// [`ChildStderr::Discard`].
     #[cfg(all(test, unix))]
@@ -186,7 +191,7 @@ impl ChildProcess {
             let _ = self.orders.send(order);
         }
         let status = timeout(KILL_DEADLINE, self.ended()).await.ok().flatten();
-        let _ = timeout(KILL_DEADLINE, self.reached(|state| matches!(state, ProcessState::GroupExited(_)))).await;
+        let _ = timeout(KILL_DEADLINE, self.group_ended()).await;
         status
     }
 

@@ -104,6 +104,25 @@ async fn of_program(script: &str) -> Client {
 }
 
 #[tokio::test]
+#[cfg(target_os = "linux")]
+async fn the_end_of_a_server_is_noticed_although_what_it_left_behind_has_its_pipes() {
+    // The answer that it wrote last still arrives.
+    let answer =
+        r#"{"jsonrpc":"2.0","id":'$id',"result":{"resultType":"complete","tools":[],"ttlMs":0,"cacheScope":"public"}}"#;
+    let id = r#"id=${line#*\"id\":}; id=${id%%[,\}]*}"#;
+    let answers = format!("case $line in *tools/list*) {id}; echo '{answer}'; exit 3; esac");
+    let script = format!("setsid -f sleep 20 2>/dev/null; while read -r line; do {answers}; done");
+    let client = of_program(&script).await;
+    let options = RequestOptions::default();
+    let requests = async {
+        tokio::join!(client.request("tools/list", None, &options), client.request("prompts/list", None, &options))
+    };
+    let (list, lost) = timeout(ms(10_000), requests).await.expect("nobody notices");
+    assert!(list.is_ok(), "{list:?}");
+    assert!(lost.unwrap_err().to_string().contains("exited with status 3"));
+}
+
+#[tokio::test]
 #[cfg(unix)]
 async fn a_server_that_closes_its_input_ends_the_connection() {
     let client = of_program("exec 0<&-; sleep 60").await;
