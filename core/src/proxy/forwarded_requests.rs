@@ -62,6 +62,7 @@ pub(super) fn rpc_error(error: &ClientError) -> RpcError {
             tracing::warn!(target: "trunkline::server::proxy", %error, "the server behind a proxy gave no result");
             let text = match error.kind() {
                 ErrorKind::Timeout => "The server behind this one did not answer in time",
+                ErrorKind::AuthorizationRequired => "This server lacks the authorization for the one behind it",
                 ErrorKind::Cancelled => "The call of the server behind this one was cancelled",
                 ErrorKind::Transport | ErrorKind::Closed if !matches!(error, ClientError::InvalidResponse(_)) => {
                     "The server behind this one cannot be reached now"
@@ -122,4 +123,24 @@ fn required_of_caller(required: &RequiredOfServer) -> Result<InputRequired, RpcE
 /// Extracts the state of the remote server from the proxy's.
 pub(super) fn state_of_server(state: &Value) -> Option<&str> {
     state.get(STATE)?.as_str()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::LinkFailure;
+
+    #[test]
+    fn a_caller_learns_what_is_missing_without_the_details() {
+        let unauthorized = LinkFailure::Unauthorized { text: "secret".into(), demand: Box::default() };
+        for (error, what) in [
+            (ClientError::Link(unauthorized), "lacks the authorization"),
+            (ClientError::Link(LinkFailure::Broken("secret".into())), "cannot be reached now"),
+            (ClientError::Timeout("secret".into()), "did not answer in time"),
+            (ClientError::InvalidResponse("secret".into()), "is invalid"),
+        ] {
+            let told = rpc_error(&error).message;
+            assert!(told.contains(what) && !told.contains("secret"), "{told}");
+        }
+    }
 }
