@@ -123,7 +123,7 @@ internal fun <R> CallToolResult.read(serializer: KSerializer<R>): R {
         val unstructured = JsonPrimitive(text).takeIf { serializer.descriptor.kind == PrimitiveKind.STRING }
         val content = requireNotNull(structuredContent ?: unstructured) { "it is missing" }
         val wrapped = (content as? JsonObject)?.get("result")?.takeIf { OutputSchema(serializer.descriptor).isWrapped }
-        values.decodeFromJsonElement(serializer, wrapped ?: content)
+        valueOf(serializer, wrapped ?: content)
     }
 }
 

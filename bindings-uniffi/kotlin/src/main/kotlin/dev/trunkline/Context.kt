@@ -106,7 +106,7 @@ public class Context internal constructor(internal val ticket: ULong, private va
         val result: ElicitResult = decoded(requester.request(Methods.ELICIT, params, RequestOptions().apply(options)))
         if (result.action != ElicitAction.ACCEPT) return null
         return received("the response is not that of the form") {
-            values.decodeFromJsonElement(serializer, result.content ?: NOTHING)
+            valueOf(serializer, result.content ?: NOTHING)
         }
     }
 

@@ -154,7 +154,7 @@ internal class Handled<A, R>(
     }
 
     private fun read(body: JsonElement): A = try {
-        values.decodeFromJsonElement(arguments, body)
+        valueOf(arguments, body)
     } catch (error: IllegalArgumentException) {
         // Of the serializer, or of a `require` in the class.
         throw InvalidArguments(error)

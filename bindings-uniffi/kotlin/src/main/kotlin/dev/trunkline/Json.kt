@@ -3,12 +3,16 @@ package dev.trunkline
 import kotlinx.serialization.KSerializer
 import kotlinx.serialization.SerializationException
 import kotlinx.serialization.json.Json
+import kotlinx.serialization.json.JsonArray
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.JsonPrimitive
 import kotlinx.serialization.json.contentOrNull
 import kotlinx.serialization.json.decodeFromJsonElement
+import kotlinx.serialization.json.doubleOrNull
 import kotlinx.serialization.json.encodeToJsonElement
+import kotlin.math.abs
+import kotlin.math.truncate
 
 /** Messages and models: unknown members are those of newer revisions, and absent ones are not written. */
 internal val json: Json =
@@ -53,6 +57,28 @@ internal inline fun <T> received(problem: String = "a message of the peer is not
 } catch (error: IllegalArgumentException) {
     throw TransportException("$problem: ${error.message}", cause = error)
 }
+
+/** Reads a value of a handler. A peer may write an integer with a fraction, such as `5.0`, as its schema allows. */
+internal fun <T> valueOf(serializer: KSerializer<T>, element: JsonElement): T = try {
+    values.decodeFromJsonElement(serializer, element)
+} catch (_: SerializationException) {
+    values.decodeFromJsonElement(serializer, wholeNumbers(element))
+}
+
+private fun wholeNumbers(element: JsonElement): JsonElement = when (element) {
+    is JsonObject -> JsonObject(element.mapValues { wholeNumbers(it.value) })
+
+    is JsonArray -> JsonArray(element.map(::wholeNumbers))
+
+    is JsonPrimitive -> {
+        val number = element.doubleOrNull.takeIf { !element.isString }
+        // A larger one may be rounded.
+        if (number != null && number == truncate(number) && abs(number) < EXACT) JsonPrimitive(number.toLong()) else element
+    }
+}
+
+/** Doubles below it are exact if they are whole. */
+private const val EXACT = 9_007_199_254_740_992.0
 
 internal fun JsonObject.string(name: String): String? = (this[name] as? JsonPrimitive)?.contentOrNull
 

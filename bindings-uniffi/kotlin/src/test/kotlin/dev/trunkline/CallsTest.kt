@@ -78,6 +78,23 @@ class CallsTest {
         assertTrue(misspelled.isError && "tilte" in textOf(misspelled))
     }
 
+    @Serializable
+    data class Numbers(val count: Long, val lists: Map<String, List<Int>>, val share: Double, val text: String = "")
+
+    @Test
+    fun `an integer may have a fraction`() = test({ tool<Numbers>("numbers") { it.toString() } }) { client ->
+        val calls =
+            mapOf(
+                """{"count":5.0,"lists":{"a":[1e3,7]},"share":0.5,"text":"5.0"}""" to
+                    Numbers(5, mapOf("a" to listOf(1000, 7)), 0.5, "5.0"),
+                """{"count":9007199254740993,"lists":{"a":[-2.0]},"share":1e22}""" to
+                    Numbers(9_007_199_254_740_993, mapOf("a" to listOf(-2)), 1e22),
+            )
+        for ((given, read) in calls) assertEquals(read.toString(), textOf(client.callTool("numbers", arguments(given))))
+        assertTrue(client.callTool("numbers", arguments("""{"count":1e30,"lists":{},"share":0}""")).isError)
+        assertEquals(listOf(2), CallToolResult(listOf(), arguments("""{"result":[2.0]}""")).read<List<Int>>())
+    }
+
     @Test
     fun `errors of tools reach the caller and others do not`() = test({
         tool("fails") { throw ToolException("no luck") }
