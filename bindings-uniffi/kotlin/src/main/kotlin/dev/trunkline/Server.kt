@@ -1,9 +1,9 @@
 package dev.trunkline
 
 import kotlinx.coroutines.CoroutineDispatcher
+import kotlinx.coroutines.CoroutineStart
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.coroutineScope
-import kotlinx.coroutines.joinAll
 import kotlinx.coroutines.launch
 import kotlinx.serialization.KSerializer
 import kotlinx.serialization.json.JsonElement
@@ -321,8 +321,12 @@ public class Server internal constructor(
      * leaves to them).
      */
     public suspend fun close(deadline: Duration? = null) {
-        coroutineScope { open.map { launch { it.close(deadline) } }.joinAll() }
-        freed.clean()
+        try {
+            // Even if the coroutine is cancelled, each close begins.
+            coroutineScope { for (opened in open) launch(start = CoroutineStart.UNDISPATCHED) { opened.close(deadline) } }
+        } finally {
+            freed.clean()
+        }
     }
 
     private suspend fun listen(opened: OpenHandle, transport: JsonObject, vararg how: Pair<String, Boolean>): JsonElement =

@@ -1,5 +1,7 @@
 package dev.trunkline
 
+import kotlinx.coroutines.CoroutineStart
+import kotlinx.coroutines.awaitCancellation
 import kotlinx.coroutines.cancelAndJoin
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.delay
@@ -95,6 +97,18 @@ class ServingTest {
         }
         withTimeout(10.seconds) { handle.end.await() }
         server.close()
+    }
+
+    @Test
+    fun `a server closes in a coroutine that is cancelled`() = runBlocking {
+        withTimeout(20.seconds) {
+            val server = server("test", "1.0")
+            val listener = server.listen { port = 0 }
+            val using = launch(start = CoroutineStart.UNDISPATCHED) { runCatching { awaitCancellation() }.also { server.close() } }
+            using.cancelAndJoin()
+            assertFailsWith<ClosedException> { server.tool("late") { "" } }
+            listener.join()
+        }
     }
 
     @Test

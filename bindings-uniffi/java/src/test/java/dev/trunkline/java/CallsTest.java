@@ -629,6 +629,17 @@ class CallsTest {
   }
 
   @Test
+  void aServerClosesOnAnInterruptedThread() {
+    var server = new Server("test", "1.0");
+    var listener = server.listen(options -> options.port(0));
+    Thread.currentThread().interrupt();
+    assertThrows(RequestCancelledException.class, server::close);
+    assertTrue(Thread.interrupted());
+    listener.join();
+    assertThrows(ClosedException.class, () -> server.tool("late", "", CallsTest::noLuck));
+  }
+
+  @Test
   void nullsAreRefused() {
     assertRefused("the name of a server must not be null", () -> new Server(null, "1"));
     try (var server = new Server("test", "1.0")) {
