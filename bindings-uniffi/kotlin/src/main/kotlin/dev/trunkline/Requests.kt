@@ -74,7 +74,8 @@ internal class Requests(private val core: NativePort) {
                 abandon(reply)
                 throw cancellation
             }
-        request.reporting?.join()
+        // An error, such as a timeout, does not wait for a report.
+        if (event.ok) request.reporting?.join()
         return resultOf(event)
     }
 

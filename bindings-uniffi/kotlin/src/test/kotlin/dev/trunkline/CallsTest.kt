@@ -171,6 +171,25 @@ class CallsTest {
     }
 
     @Test
+    fun `a timeout waits for no report`() = test({
+        tool("waits") {
+            progress(1.0)
+            awaitCancellation()
+        }
+    }) { client ->
+        val end = CompletableFuture<Unit>()
+        val options: RequestOptions.() -> Unit = {
+            timeout = 300.milliseconds
+            onProgress = { end.get() }
+        }
+        try {
+            assertFailsWith<RequestTimeoutException> { withTimeout(10.seconds) { client.callTool("waits", null, options) } }
+        } finally {
+            end.complete(Unit)
+        }
+    }
+
+    @Test
     fun `an error in a callback holds up nobody`() {
         val seen = CompletableDeferred<Unit>()
         val server =
