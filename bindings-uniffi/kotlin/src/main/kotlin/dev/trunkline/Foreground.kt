@@ -49,12 +49,16 @@ private fun handleSignals() {
     for (name in SIGNALS) {
         val signal = Signal(name)
         try {
-            before[signal] = Signal.handle(signal, handler)
+            val own = Signal.handle(signal, handler)
+            if (isOfProgram(own)) Signal.handle(signal, own) else before[signal] = own
         } catch (_: IllegalArgumentException) {
             // With `-Xrs`, the JVM leaves signals to the system.
         }
     }
 }
+
+/** The program handles the signal itself. Handlers of the JVM and of the system have a class of the JDK. */
+private fun isOfProgram(handler: SignalHandler) = handler.javaClass.enclosingClass != Signal::class.java
 
 private fun restore() {
     before.forEach { (signal, handler) -> Signal.handle(signal, handler) }

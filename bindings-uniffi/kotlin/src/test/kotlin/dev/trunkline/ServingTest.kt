@@ -1,5 +1,6 @@
 package dev.trunkline
 
+import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.CoroutineStart
 import kotlinx.coroutines.awaitCancellation
 import kotlinx.coroutines.cancelAndJoin
@@ -63,6 +64,28 @@ class ServingTest {
             delay(200.milliseconds)
             Signal.raise(Signal("TERM"))
             serving.joinAll()
+        }
+    }
+
+    @Test
+    fun `signals that the program handles are left to it`() = runBlocking {
+        val handled = CompletableDeferred<Unit>()
+        val signal = Signal("INT")
+        val own = Signal.handle(signal) { handled.complete(Unit) }
+        try {
+            withTimeout(20.seconds) {
+                val listener = server("test", "1.0").listen { port = 0 }
+                val serving = launch { listener.run() }
+                yield()
+                Signal.raise(signal)
+                handled.await()
+                assertTrue(serving.isActive)
+                Client.connect(listener.url).close()
+                listener.close()
+                serving.join()
+            }
+        } finally {
+            Signal.handle(signal, own)
         }
     }
 
