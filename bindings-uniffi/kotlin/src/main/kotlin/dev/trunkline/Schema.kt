@@ -116,6 +116,8 @@ private class SchemaWriter(private val root: SerialDescriptor, private val isClo
 
     /** One of the subclasses, each with the name of its class in `type`, unless an annotation names another member. */
     private fun sealed(descriptor: SerialDescriptor): JsonObject {
+        // The serializer of the program chooses by the content.
+        if (descriptor.elementsCount == 0) return NOTHING
         val tag = descriptor.annotations.filterIsInstance<JsonClassDiscriminator>().firstOrNull()?.discriminator ?: "type"
         val subclasses = descriptor.getElementDescriptor(1)
         val schemas =

@@ -2,11 +2,13 @@ package dev.trunkline
 
 import kotlinx.coroutines.runBlocking
 import kotlinx.serialization.Contextual
+import kotlinx.serialization.DeserializationStrategy
 import kotlinx.serialization.ExperimentalSerializationApi
 import kotlinx.serialization.SerialName
 import kotlinx.serialization.Serializable
 import kotlinx.serialization.json.JsonArray
 import kotlinx.serialization.json.JsonClassDiscriminator
+import kotlinx.serialization.json.JsonContentPolymorphicSerializer
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.JsonPrimitive
@@ -67,6 +69,10 @@ class SchemaTest {
         val error = assertFailsWith<InvalidArgumentException> { schemaOf(serializer<Unknown>().descriptor) }
         assertTrue("UUID" in error.message.orEmpty(), error.message)
     }
+
+    @Serializable
+    @JvmInline
+    value class Identifier(val text: String)
 
     @Serializable
     sealed interface Expression
@@ -186,5 +192,15 @@ class SchemaTest {
             list.schema.toString(),
         )
         assertFalse(OutputSchema(serializer<Question>().descriptor).isWrapped)
+    }
+
+    object ByContent : JsonContentPolymorphicSerializer<Any>(Any::class) {
+        override fun selectDeserializer(element: JsonElement): DeserializationStrategy<Any> =
+            if (element is JsonObject) serializer<Question>() else serializer<Identifier>()
+    }
+
+    @Test
+    fun `a serializer that chooses by the content reads any value`() {
+        assertEquals(JsonObject(mapOf()), schemaOf(ByContent.descriptor))
     }
 }
