@@ -69,11 +69,26 @@ private class SchemaWriter(private val root: SerialDescriptor, private val isClo
         PrimitiveKind.CHAR, PrimitiveKind.STRING -> type("string")
         SerialKind.ENUM -> type("string").with("enum" to descriptor.elementNames)
         StructureKind.LIST -> type("array").with("items" to of(descriptor.getElementDescriptor(0)))
-        StructureKind.MAP -> type("object").with("additionalProperties" to of(descriptor.getElementDescriptor(1)))
+        StructureKind.MAP -> map(descriptor)
         StructureKind.CLASS, StructureKind.OBJECT -> structure(descriptor, tag)
         PolymorphicKind.SEALED -> sealed(descriptor)
+        PolymorphicKind.OPEN -> open(descriptor)
         SerialKind.CONTEXTUAL -> contextual(descriptor)
-        else -> NOTHING
+    }
+
+    /** A class that is not sealed, or a serializer of the program for any value. */
+    private fun open(descriptor: SerialDescriptor): JsonObject {
+        val type = descriptor.capturedKClass ?: return NOTHING
+        throw InvalidArgumentException("${type.qualifiedName} has subclasses that are not known: make it sealed")
+    }
+
+    private fun map(descriptor: SerialDescriptor): JsonObject {
+        val given = descriptor.getElementDescriptor(0)
+        val key = generateSequence(given) { if (it.isInline) it.getElementDescriptor(0) else null }.last()
+        if (key.kind is StructureKind || key.kind is PolymorphicKind) {
+            throw InvalidArgumentException("${key.serialName} is no key of a map in JSON: use a string, a number or an enum")
+        }
+        return type("object").with("additionalProperties" to of(descriptor.getElementDescriptor(1)))
     }
 
     private fun structure(descriptor: SerialDescriptor, tag: Pair<String, String>?): JsonObject {
@@ -104,6 +119,10 @@ private class SchemaWriter(private val root: SerialDescriptor, private val isClo
 
     private fun members(descriptor: SerialDescriptor, tag: Pair<String, String>?): JsonObject {
         val elements = 0 until descriptor.elementsCount
+        if (tag != null && !isClosed && tag.first in descriptor.elementNames) {
+            val name = "${descriptor.serialName} has a property named ${tag.first}"
+            throw InvalidArgumentException("$name, which is the member with the name of the class")
+        }
         val tagged = if (tag == null) NOTHING else objectOf(tag.first to objectOf("const" to tag.second))
         val properties =
             elements.associate { index ->

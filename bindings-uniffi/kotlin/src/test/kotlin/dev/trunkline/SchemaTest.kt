@@ -70,6 +70,30 @@ class SchemaTest {
         assertTrue("UUID" in error.message.orEmpty(), error.message)
     }
 
+    interface Open
+
+    @Serializable
+    class Opened(val open: Open)
+
+    @Serializable
+    class Keyed(val map: Map<Question, Int>)
+
+    @Serializable
+    sealed class Typed
+
+    @Serializable
+    class Type(val type: String) : Typed()
+
+    @Test
+    fun `a type that has no values in JSON is refused`() {
+        val classes = mapOf("Open" to serializer<Opened>(), "Question" to serializer<Keyed>(), "Type" to serializer<Typed>())
+        for ((name, own) in classes) {
+            val error = assertFailsWith<InvalidArgumentException> { schemaOf(own.descriptor) }
+            assertTrue(name in error.message.orEmpty(), error.message)
+        }
+        schemaOf(serializer<Map<Identifier, Map<System, Map<Int?, String>>>>().descriptor)
+    }
+
     @Serializable
     @JvmInline
     value class Identifier(val text: String)
