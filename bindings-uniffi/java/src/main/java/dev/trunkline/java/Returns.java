@@ -70,7 +70,8 @@ final class Returns {
     for (var item : list) {
       if (!(item instanceof String) && !isPart(item)) {
         throw new InvalidArgumentException(
-            "a list of content blocks and strings has a " + item.getClass().getName());
+            "a list of content blocks and strings has a "
+                + (item == null ? "null" : item.getClass().getName()));
       }
       parts.add(Mapper.write(item instanceof String text ? new TextContent(text) : item));
     }

@@ -216,6 +216,7 @@ public final class Server extends ServerOverloads implements AutoCloseable {
    * {@code prompts}.
    */
   public Registration provider(String of, Provider provider) {
+    Failures.given("the provider", provider);
     Handler<Map<String, Object>> handler =
         (context, body) ->
             body.get("list") instanceof Map<?, ?> list

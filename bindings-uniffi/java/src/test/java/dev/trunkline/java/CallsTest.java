@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -645,6 +646,10 @@ class CallsTest {
     try (var server = new Server("test", "1.0")) {
       Handler<Map<String, Object>> none = null;
       assertRefused("the handler must not be null", () -> server.tool("a", "", none));
+      assertRefused("the provider must not be null", () -> server.provider("tools", null));
+      assertRefused(
+          "a list of content blocks and strings has a null",
+          () -> Returns.of(Arrays.asList(Content.text(""), null)));
       assertRefused(
           "the name of a tool must not be null",
           () -> server.tool(null, "", (context, given) -> ""));
