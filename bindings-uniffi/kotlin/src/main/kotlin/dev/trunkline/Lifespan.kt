@@ -1,5 +1,6 @@
 package dev.trunkline
 
+import kotlinx.coroutines.CancellationException
 import kotlinx.coroutines.currentCoroutineContext
 import kotlinx.coroutines.isActive
 import java.util.concurrent.atomic.AtomicReference
@@ -33,7 +34,11 @@ internal class Lifespan(private val open: suspend () -> Any?) {
         )
 
     /** The error itself, or what the program has thrown and led to it: the core only has the message. */
-    fun causeOf(error: TrunklineException): Throwable = thrown?.takeIf { messageOf(it) in error.message.orEmpty() } ?: error
+    fun causeOf(error: TrunklineException): Throwable {
+        val cause = thrown?.takeIf { messageOf(it) in error.message.orEmpty() } ?: return error
+        // A timeout in the lifespan must not cancel the coroutine of whoever opens it.
+        return if (cause is CancellationException) error.apply { addSuppressed(cause) } else cause
+    }
 
     private suspend fun opening(): Any? = try {
         thrown = null

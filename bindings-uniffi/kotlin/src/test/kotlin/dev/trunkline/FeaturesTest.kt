@@ -5,6 +5,7 @@ import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.Deferred
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.NonCancellable
+import kotlinx.coroutines.TimeoutCancellationException
 import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitAll
 import kotlinx.coroutines.awaitCancellation
@@ -24,7 +25,9 @@ import kotlin.coroutines.CoroutineContext
 import kotlin.test.Test
 import kotlin.test.assertEquals
 import kotlin.test.assertFailsWith
+import kotlin.test.assertIs
 import kotlin.test.assertTrue
+import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.seconds
 
 class FeaturesTest {
@@ -230,6 +233,17 @@ class FeaturesTest {
         for (open in opens) assertEquals("no database", assertFailsWith<IllegalStateException> { open() }.message)
         isBroken = false
         opens.take(2).forEach { it() }
+        server.close()
+    }
+
+    @Test
+    fun `a timeout in a lifespan does not cancel what opens it`() = test {
+        val server = server("slow", "1", lifespan = { withTimeout(20.milliseconds) { awaitCancellation() } })
+        val opens: List<suspend () -> Unit> = listOf({ Client.connect(server).close() }, { server.listen { port = 0 }.close() })
+        for (open in opens) {
+            val error = assertFailsWith<TrunklineException> { open() }
+            assertIs<TimeoutCancellationException>(error.suppressed.single(), error.toString())
+        }
         server.close()
     }
 
