@@ -1,7 +1,9 @@
 package dev.trunkline
 
+import kotlinx.coroutines.CancellationException
 import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.currentCoroutineContext
+import kotlinx.coroutines.ensureActive
 import kotlinx.coroutines.yield
 import kotlinx.serialization.KSerializer
 import kotlinx.serialization.json.JsonElement
@@ -70,8 +72,21 @@ public class Context internal constructor(internal val ticket: ULong, private va
     @PublishedApi
     internal suspend fun <T> once(name: String, serializer: KSerializer<T>, work: suspend () -> T): T {
         val own = CompletableDeferred<JsonElement>()
-        val value = done.putIfAbsent(name, own)?.await() ?: first(name, own) { written(serializer, work(), "once($name)") }
+        val value = ofOther(name, own) ?: first(name, own) { written(serializer, work(), "once($name)") }
         return values.decodeFromJsonElement(serializer, value)
+    }
+
+    /** The value of another coroutine; null if none runs the work, or the one that did was cancelled. */
+    private suspend fun ofOther(name: String, own: CompletableDeferred<JsonElement>): JsonElement? {
+        while (true) {
+            val other = done.putIfAbsent(name, own) ?: return null
+            try {
+                return other.await()
+            } catch (cancellation: CancellationException) {
+                if (cancellation is Suspended) throw cancellation
+                currentCoroutineContext().ensureActive()
+            }
+        }
     }
 
     private suspend fun first(name: String, own: CompletableDeferred<JsonElement>, work: suspend () -> JsonElement): JsonElement = try {

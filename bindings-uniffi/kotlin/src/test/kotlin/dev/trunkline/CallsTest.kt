@@ -7,6 +7,7 @@ import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.CoroutineStart
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.NonCancellable
+import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitCancellation
 import kotlinx.coroutines.cancelAndJoin
 import kotlinx.coroutines.channels.Channel
@@ -141,6 +142,18 @@ class CallsTest {
     fun `the context follows into child coroutines`() = test({
         tool("context") { coroutineScope { launch { currentContext().logInfo("from a child") } }.let { currentContext().method } }
     }) { client -> assertEquals("tools/call", textOf(client.callTool("context"))) }
+
+    @Test
+    fun `work of a cancelled coroutine is done by the next`() = test({
+        tool("once") {
+            coroutineScope {
+                val first = launch(start = CoroutineStart.UNDISPATCHED) { once<Int>("value") { awaitCancellation() } }
+                val second = async(start = CoroutineStart.UNDISPATCHED) { once("value") { 7 } }
+                first.cancel()
+                second.await()
+            }
+        }
+    }) { client -> assertEquals("7", textOf(client.callTool("once"))) }
 
     @Test
     fun `progress and the result are a flow`() = test({
