@@ -5,6 +5,7 @@ use trunkline::{
     protocol::model::{LogMessage, LoggingLevel},
 };
 
+#[expect(deprecated, reason = "for older revisions")]
 async fn backup(ctx: Context) -> &'static str {
     ctx.log(LoggingLevel::Debug, "looking for changes");
     ctx.log_with_logger("copier", LoggingLevel::Info, json!({"files": 3}));
@@ -17,6 +18,7 @@ fn log(message: LogMessage) {
 }
 
 // Trunkline logs through `tracing`; install any subscriber to see the records.
+#[expect(deprecated, reason = "for older revisions")]
 #[tokio::main]
 async fn main() -> Result<(), ClientError> {
     let server = Server::builder("backup", "1.0.0").tool("backup", "Back up all files.", backup).build();

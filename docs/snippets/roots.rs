@@ -2,12 +2,14 @@
 use serde_json::json;
 use trunkline::{CallError, Client, ClientError, Context, Server, protocol::model::Root};
 
+#[expect(deprecated, reason = "for older revisions")]
 async fn folders(ctx: Context) -> Result<String, CallError> {
     let roots = ctx.list_roots().await?;
     let names: Vec<_> = roots.into_iter().map(|root| root.name.unwrap_or(root.uri)).collect();
     Ok(names.join(", "))
 }
 
+#[expect(deprecated, reason = "for older revisions")]
 #[tokio::main]
 async fn main() -> Result<(), ClientError> {
     let server =

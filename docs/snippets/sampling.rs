@@ -13,6 +13,7 @@ struct Text {
     text: String,
 }
 
+#[expect(deprecated, reason = "for older revisions")]
 async fn summarize(ctx: Context, Params(of): Params<Text>) -> Result<String, CallError> {
     let question = SamplingMessage::user(format!("Summarize in three words: {}", of.text));
     Ok(ctx.sample(CreateMessageParams::new([question], 50)).await?.joined_text())
@@ -27,6 +28,7 @@ async fn sample(request: SampleRequest) -> Result<CreateMessageResult, HandlerEr
     }))?)
 }
 
+#[expect(deprecated, reason = "for older revisions")]
 #[tokio::main]
 async fn main() -> Result<(), ClientError> {
     let server = Server::builder("notes", "1.0.0").tool("summarize", "Summarize a text.", summarize).build();

@@ -6,11 +6,13 @@
 #[doc(hidden)]
 #[macro_export]
 macro_rules! setters {
-    ($options:ident { $([$($kind:ident)?] $setter:ident $field:ident: $type:ty,)* }) => {
+    ($options:ident { $($(#[deprecated(note = $note:literal)])? [$($kind:ident)?] $setter:ident $field:ident: $type:ty,)* }) => {
         impl $options {
             $(
                 #[doc = concat!("The same options with another [`Self::", stringify!($field), "`].")]
+                $(#[deprecated(note = $note)])?
                 #[must_use]
+                #[allow(deprecated, reason = "the member is as well")]
                 pub fn $setter(mut self, $field: $crate::setters!(@type [$($kind)?] $type)) -> Self {
                     self.$field = $crate::setters!(@value [$($kind)?] $field);
                     self

@@ -18,7 +18,7 @@ use std::future::Future;
 /// use trunkline::{
 ///     Client,
 ///     client::{ElicitRequest, HandlerError},
-///     protocol::model::{ElicitResult, Root},
+///     protocol::model::ElicitResult,
 /// };
 ///
 /// # async fn run() -> Result<(), trunkline::ClientError> {
@@ -27,7 +27,7 @@ use std::future::Future;
 ///         println!("{}", request.message);
 ///         Ok::<_, HandlerError>(ElicitResult::decline())
 ///     })
-///     .roots([Root::new("file:///work")])
+///     .on_tools_changed(|| println!("The tools have changed"))
 ///     .connect("http://localhost:8000/mcp")
 ///     .await?;
 /// # Ok(())
@@ -49,9 +49,11 @@ impl Client {
 }
 
 macro_rules! setters {
-    ($($(#[doc = $doc:literal])* $name:ident($request:ident) -> $result:ident = $operation:literal;)*) => {
+    ($($(#[doc = $doc:literal])* $(#[deprecated(note = $note:literal)])? $name:ident($request:ident) -> $result:ident = $operation:literal;)*) => {
         impl ClientBuilder {
             $(#[doc = concat!("See [`ClientHandlers::", stringify!($name), "`].")]
+            $(#[deprecated(note = $note)])?
+            #[allow(deprecated, reason = "the handler may be")]
             pub fn $name<F, R, E>(self, handler: F) -> Self
             where
                 F: Fn($request) -> R + Send + Sync + 'static,
@@ -69,6 +71,7 @@ answering_handlers!(setters);
 impl ClientBuilder {
     /// Sets the options. The handlers of the builder replace theirs; so do its roots if the options
     /// have none.
+    #[expect(deprecated, reason = "older revisions have it")]
     pub fn options(self, options: ClientOptions) -> Self {
         let roots = options.roots.clone().or(self.options.roots);
         Self { options: options.with_roots(roots), ..self }
@@ -76,14 +79,16 @@ impl ClientBuilder {
 
     /// The directories and files that servers may work in; connecting fails if a URI does not begin
     /// with `file://`.
-    ///
-    /// Deprecated in 2026-07-28: use tool arguments, resource URIs or configuration instead.
+    #[deprecated(note = "since 2026-07-28 of the protocol, use tool arguments, resource URIs or configuration instead")]
+    #[expect(deprecated, reason = "older revisions have it")]
     pub fn roots(self, roots: impl IntoIterator<Item = Root>) -> Self {
         let roots: Vec<_> = roots.into_iter().collect();
         Self { options: self.options.with_roots(roots), ..self }
     }
 
     /// See [`ClientHandlers::on_log`].
+    #[deprecated(note = "since 2026-07-28 of the protocol, log to standard error or through OpenTelemetry instead")]
+    #[expect(deprecated, reason = "older revisions have it")]
     pub fn on_log(self, handler: impl Fn(LogMessage) + Send + Sync + 'static) -> Self {
         self.with(|handlers| handlers.on_log(handler))
     }

@@ -138,6 +138,7 @@ impl CallerConnections {
         }
     }
 
+    #[expect(deprecated, reason = "older revisions have it")]
     fn options(&self, connection: &CallerConnection) -> ClientOptions {
         let options = self.client.options().clone();
         let capabilities = ClientCapabilities {

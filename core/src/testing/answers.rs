@@ -59,6 +59,7 @@ impl Lines {
 
     /// Handlers that answer from the script. Kinds without answers have no handler, so the client
     /// doesn't declare them.
+    #[expect(deprecated, reason = "older revisions have it")]
     pub(super) fn handlers(script: &Arc<Mutex<Self>>) -> ClientHandlers {
         let Self { forms, pages, samples, .. } = &*script.lock();
         let mut handlers = ClientHandlers::default();

@@ -72,6 +72,7 @@ impl Script {
 
     /// Sets the roots that the server may list; connecting fails if a URI does not begin with
     /// `file://`.
+    #[expect(deprecated, reason = "older revisions have it")]
     pub fn roots(self, roots: impl IntoIterator<Item = Root>) -> Self {
         Self { options: self.options.with_roots(roots.into_iter().collect::<Vec<_>>()), ..self }
     }
@@ -83,6 +84,7 @@ impl Script {
 
     /// Sets the options of the client, including their revision. The handlers of the script replace
     /// theirs; so do its roots if the options have none.
+    #[expect(deprecated, reason = "older revisions have it")]
     pub fn options(self, options: ClientOptions) -> Self {
         let roots = options.roots.clone().or(self.options.roots);
         Self { options: options.with_roots(roots), ..self }

@@ -1,5 +1,7 @@
 //! Streamable HTTP as it goes over the wire.
 
+#![expect(deprecated, reason = "older revisions have it")]
+
 use crate::support::*;
 use serde_json::{Value, json};
 use std::{

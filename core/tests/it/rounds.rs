@@ -1,6 +1,8 @@
 //! Handlers that need input of the client: one piece of code, asked with real requests in the
 //! legacy era and in rounds on 2026-07-28.
 
+#![expect(deprecated, reason = "older revisions have it")]
+
 use crate::{
     process::File,
     wire::{CAPABILITIES, Wire, modern, text_of},

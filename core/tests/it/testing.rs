@@ -1,5 +1,7 @@
 //! Tests of programs: clients that answer from a script.
 
+#![expect(deprecated, reason = "older revisions have it")]
+
 use serde_json::json;
 use std::{
     error::Error,

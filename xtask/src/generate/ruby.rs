@@ -7,7 +7,7 @@ use anyhow::Result;
 use minijinja::value::{Serde, Value};
 
 use super::surface::{Surface, Type};
-use super::text::{marked, prefixed, wrapped_items};
+use super::text::{DEPRECATED, marked, prefixed, wrapped_items};
 use super::{File, MARK, templates};
 use crate::workspace::Workspace;
 
@@ -54,7 +54,8 @@ fn typed(ty: &Type, texts: &BTreeSet<String>, words: [&str; 8]) -> String {
 
 /// Comment lines of a YARD text; continuation lines of a tag are indented.
 fn comment(text: &str, indent: usize) -> String {
-    let text = marked(text, "@deprecated Since 2026-07-28: ");
+    // YARD has no tag for an item of a list.
+    let text = marked(text, "@deprecated Since 2026-07-28: ").replace(DEPRECATED, "Deprecated since 2026-07-28: ");
     let lines = wrapped_items(&text, WIDTH - indent - 4, &["@", "- "]);
     prefixed(&lines, &format!("{}# ", " ".repeat(indent))).trim_end().to_owned()
 }

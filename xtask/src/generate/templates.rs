@@ -12,7 +12,7 @@ use minijinja::{Environment, UndefinedBehavior};
 use serde::Serialize;
 
 use super::surface::Field;
-use super::text::{camel, documented, pascal, snake, wrapped};
+use super::text::{camel, deprecation, documented, pascal, snake, wrapped};
 use super::{File, docs};
 use crate::stamp::files_with;
 
@@ -37,6 +37,8 @@ pub(crate) fn environment(folder: &Path) -> Result<Environment<'static>> {
     environment.add_filter("pascal", |text: String| pascal(&text));
     environment.add_filter("json", |Serde(value): Serde<serde_json::Value>| value.to_string());
     environment.add_filter("documented", |Serde(field): Serde<Field>| documented(&field));
+    // What to use instead, if anything.
+    environment.add_filter("deprecated", |text: String| deprecation(&text).1.map(str::to_owned));
     environment.add_filter("default_of", |Serde(field): Serde<Field>| docs::default(&field));
     environment.add_filter("without_unit", |name: String| name.trim_end_matches("Ms").to_owned());
     // In a table of Markdown.

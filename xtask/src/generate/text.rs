@@ -89,15 +89,29 @@ pub(crate) fn wrapped_items(text: &str, width: usize, marks: &[&str]) -> Vec<Str
 }
 
 /// The prefix of deprecation notices in the declaration.
-const DEPRECATED: &str = "Deprecated in 2026-07-28: ";
+pub(crate) const DEPRECATED: &str = "Deprecated since 2026-07-28 of the protocol, ";
+
+/// Separates the documentation from what its deprecation notice says to use instead.
+pub(crate) fn deprecation(doc: &str) -> (String, Option<&str>) {
+    let paragraph = doc.find("\n\n").unwrap_or(doc.len());
+    let Some(start) = doc[..paragraph].find(DEPRECATED) else { return (doc.to_owned(), None) };
+    let end = doc[start..paragraph].find(". ").map_or(paragraph, |length| start + length + 1);
+    let replacement = &doc[start + DEPRECATED.len()..end];
+    (format!("{}{}", doc[..start].trim_end(), &doc[end..]), Some(replacement))
+}
 
 /// Moves the deprecation notice to the end of the documentation, after a language's `mark`.
 pub(crate) fn marked(doc: &str, mark: &str) -> String {
-    let paragraph = doc.find("\n\n").unwrap_or(doc.len());
-    let Some(start) = doc[..paragraph].find(DEPRECATED) else { return doc.to_owned() };
-    let end = doc[start..paragraph].find(". ").map_or(paragraph, |length| start + length + 1);
-    let replacement = &doc[start + DEPRECATED.len()..end];
-    format!("{}{}\n\n{mark}{replacement}", doc[..start].trim_end(), &doc[end..])
+    let (doc, replacement) = deprecation(doc);
+    replacement.map(|replacement| format!("{doc}\n\n{mark}{replacement}")).unwrap_or(doc)
+}
+
+/// Documentation whose notice becomes an annotation: the text and tags without it, and the
+/// replacement that it names.
+pub(crate) fn unmarked(docs: &[String]) -> (Vec<String>, Option<&str>) {
+    let found: Vec<_> = docs.iter().map(|doc| deprecation(doc)).collect();
+    let replacement = found.iter().find_map(|(_, replacement)| *replacement);
+    (found.into_iter().map(|(doc, _)| doc).collect(), replacement)
 }
 
 /// Adds a prefix to each line, without trailing spaces.
@@ -163,10 +177,13 @@ mod tests {
 
     #[test]
     fn deprecations_have_the_form_of_the_language() {
-        let doc = "Lists the roots. Deprecated in 2026-07-28: use arguments. Blocks.\n\n- `a`: A.";
+        let doc = format!("Lists the roots. {DEPRECATED}use arguments. Blocks.\n\n- `a`: A.");
         let expected = "Lists the roots. Blocks.\n\n- `a`: A.\n\n@deprecated use arguments.";
-        assert_eq!(marked(doc, "@deprecated "), expected);
-        assert_eq!(marked("Lists.\n\n- Deprecated in 2026-07-28: b.", "@"), "Lists.\n\n- Deprecated in 2026-07-28: b.");
+        assert_eq!(marked(&doc, "@deprecated "), expected);
+        let item = format!("Lists.\n\n- {DEPRECATED}b.");
+        assert_eq!(marked(&item, "@"), item);
+        let plain = ["Lists the roots. Blocks.\n\n- `a`: A.".to_owned(), "@param a A.".to_owned()];
+        assert_eq!(unmarked(&[doc, plain[1].clone()]), (plain.to_vec(), Some("use arguments.")));
     }
 
     #[test]

@@ -24,6 +24,7 @@ impl Connection {
         }
     }
 
+    #[expect(deprecated, reason = "older revisions have it")]
     pub(crate) fn set_roots(&self, roots: Vec<Root>) -> Result<(), ClientError> {
         match &self.group {
             Some(group) => group.set_roots(roots),

@@ -368,7 +368,7 @@ macro_rules! options {
         $(#[doc = $doc:literal])*
         $(#[derive($($derived:ident),* $(,)?)])?
         pub struct $name:ident {
-            $($(#[doc = $field_doc:literal])* $(@$into:ident $(($given:ty))?)? $field:ident: $ty:ty $(=> $json:literal $(limit $limit:literal)? $(as $form:path)?)? = $default:expr,)*
+            $($(#[doc = $field_doc:literal])* $(#[deprecated(note = $field_note:literal)])? $(@$into:ident $(($given:ty))?)? $field:ident: $ty:ty $(=> $json:literal $(limit $limit:literal)? $(as $form:path)?)? = $default:expr,)*
             $(; $($(#[doc = $flat_doc:literal])* $flat:ident: $flat_ty:ty,)*)?
         }
         $(setters $setters:ident)?
@@ -377,10 +377,11 @@ macro_rules! options {
         $(#[derive($($derived),*)])?
         #[non_exhaustive]
         pub struct $name {
-            $($(#[doc = $field_doc])* #[doc = concat!("\n\nDefault: `", stringify!($default), "`.")] pub $field: $ty,)*
+            $($(#[doc = $field_doc])* #[doc = concat!("\n\nDefault: `", stringify!($default), "`.")] $(#[deprecated(note = $field_note)])? pub $field: $ty,)*
             $($($(#[doc = $flat_doc])* pub $flat: $flat_ty,)*)?
         }
 
+        #[allow(deprecated, reason = "a row may be")]
         impl Default for $name {
             fn default() -> Self {
                 Self { $($field: $default,)* $($($flat: <$flat_ty>::default(),)*)? }
@@ -389,16 +390,17 @@ macro_rules! options {
 
         $crate::pastey::paste! {
             $crate::setters!($name {
-                $([$($into)?] [<with_ $field>] $field: $crate::options!(@given [$ty] [$($($given)?)?]),)*
+                $($(#[deprecated(note = $field_note)])? [$($into)?] [<with_ $field>] $field: $crate::options!(@given [$ty] [$($($given)?)?]),)*
                 $($([] [<with_ $flat>] $flat: $flat_ty,)*)?
             });
         }
 
+        #[allow(deprecated, reason = "a row may be")]
         impl $crate::protocol::options::Options for $name {
             const OBJECT: &'static $crate::protocol::describe::ObjectDescription = {
                 use $crate::protocol::describe::{FieldDescription, ObjectDescription, count, joined};
                 const PARTS: &[&[FieldDescription]] = &[
-                    $crate::options!(@rows [] $($field [$($field_doc)*] [$ty] [$($json [$($limit)?] $(as $form)?)?] [$default];)*),
+                    $crate::options!(@rows [] $($field [$($field_doc)* $(deprecated $field_note)?] [$ty] [$($json [$($limit)?] $(as $form)?)?] [$default];)*),
                     $($(<$flat_ty as $crate::protocol::options::Options>::OBJECT.fields,)*)?
                 ];
                 static FIELDS: [FieldDescription; count(PARTS)] = joined(PARTS);
@@ -456,14 +458,14 @@ macro_rules! options {
 
     (@rows [$($done:expr,)*]) => { &[$($done),*] };
     // Rust only.
-    (@rows [$($done:expr,)*] $field:ident [$($doc:literal)*] [$ty:ty] [] [$default:expr]; $($rest:tt)*) => {
+    (@rows [$($done:expr,)*] $field:ident $doc:tt [$ty:ty] [] [$default:expr]; $($rest:tt)*) => {
         $crate::options!(@rows [$($done,)*] $($rest)*)
     };
-    (@rows [$($done:expr,)*] $field:ident [$($doc:literal)*] [$ty:ty] [$json:literal [$($limit:literal)?] $(as $form:path)?] [$default:expr]; $($rest:tt)*) => {
+    (@rows [$($done:expr,)*] $field:ident [$($doc:literal)* $(deprecated $note:literal)?] [$ty:ty] [$json:literal [$($limit:literal)?] $(as $form:path)?] [$default:expr]; $($rest:tt)*) => {
         $crate::options!(@rows [$($done,)* $crate::protocol::describe::FieldDescription {
             name: stringify!($field),
             json: $json,
-            doc: &[$($doc),*],
+            doc: &[$($doc,)* $(concat!(" Deprecated ", $note, "."))?],
             presence: <$crate::options!(@form $($form)?) as $crate::protocol::options::JsonForm<$ty>>::PRESENCE,
             ty: <$crate::options!(@form $($form)?) as $crate::protocol::options::JsonForm<$ty>>::TYPE,
             unit: <$crate::options!(@form $($form)?) as $crate::protocol::options::JsonForm<$ty>>::UNIT,

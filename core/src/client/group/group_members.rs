@@ -100,6 +100,7 @@ impl GroupMembers {
     }
 
     /// Sets the log level of all servers that support logging, including those added later.
+    #[expect(deprecated, reason = "older revisions have it")]
     pub(super) async fn set_log_level(self: &Arc<Self>, level: LoggingLevel) {
         self.settings.change(|options| options.log_level = Some(level));
         let options = self.settings.part_options();

@@ -200,6 +200,7 @@ impl GroupMember {
     }
 
     /// Updates the handlers and roots of the connection to those of the group.
+    #[expect(deprecated, reason = "older revisions have it")]
     pub(super) fn update(&self, client: &Client) {
         if self.is_shared() {
             return;
@@ -264,6 +265,7 @@ struct PendingConnect {
 }
 
 impl PendingConnect {
+    #[expect(deprecated, reason = "older revisions have it")]
     async fn run(mut self, stop: Arc<Promise<()>>) {
         let member = Arc::clone(&self.member);
         let (mut options, version) = member.settings.current();

@@ -107,6 +107,7 @@ impl ClientGroup {
     /// # Errors
     /// [`ClientError::Invalid`] if two servers have the same name, or an option is invalid. Failing
     /// to connect to a server is not an error.
+    #[expect(deprecated, reason = "older revisions have it")]
     pub async fn open(
         runtime: Arc<dyn Runtime>,
         servers: impl IntoIterator<Item = NamedServer>,
@@ -213,6 +214,8 @@ impl ClientGroup {
     /// # Errors
     /// If a URI does not begin with `file://` or contains `..`, or if there were no roots when the
     /// group was opened.
+    #[deprecated(note = "since 2026-07-28 of the protocol, use tool arguments, resource URIs or configuration instead")]
+    #[expect(deprecated, reason = "older revisions have it")]
     pub fn set_roots(&self, roots: impl IntoIterator<Item = Root>) -> Result<(), ClientError> {
         let roots: Vec<_> = roots.into_iter().collect();
         self.client.set_roots(roots.clone())?;

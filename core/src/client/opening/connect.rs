@@ -45,6 +45,7 @@ impl Client {
     /// # Errors
     /// If the server cannot be reached, does not respond in time, or has no revision in common with
     /// us.
+    #[expect(deprecated, reason = "older revisions have it")]
     pub async fn open(
         runtime: Arc<dyn Runtime>,
         connector: Arc<dyn Connector>,
@@ -311,6 +312,7 @@ impl ClientInner {
 
     /// Sets the log level that was set last, or that of the options, if the server supports
     /// logging.
+    #[expect(deprecated, reason = "older revisions have it")]
     pub(in crate::client) fn begin_log_level(self: &Arc<Self>) {
         let kept = self.conversation.lock().log_level();
         let Some(level) = kept.or(self.options.log_level) else { return };

@@ -36,7 +36,7 @@ use std::{collections::BTreeMap, fmt, future::Future, ops::Deref, sync::Arc};
 ///         println!("{}", request.message);
 ///         Ok::<_, HandlerError>(ElicitResult::decline())
 ///     })
-///     .on_log(|message| eprintln!("{}: {}", message.level, message.data));
+///     .on_tools_changed(|| println!("The tools have changed"));
 /// ```
 #[derive(Clone, Default)]
 #[must_use]
@@ -88,13 +88,11 @@ macro_rules! answering_handlers {
             /// Lets servers ask the user to open pages (2025-11-25 and later).
             on_elicit_url(ElicitUrlRequest) -> ElicitResult = "elicit_url";
             /// Lets servers ask the model to continue a conversation.
-            ///
-            /// Deprecated in 2026-07-28: call the API of a model provider instead.
+            #[deprecated(note = "since 2026-07-28 of the protocol, call the API of a model provider instead")]
             on_sample(SampleRequest) -> CreateMessageResult = "sample";
             /// Lets servers ask the model to continue a conversation, with tools (2025-11-25 and
             /// later) or without.
-            ///
-            /// Deprecated in 2026-07-28: call the API of a model provider instead.
+            #[deprecated(note = "since 2026-07-28 of the protocol, call the API of a model provider instead")]
             on_sample_with_tools(SampleRequest) -> CreateMessageResult = "sample_with_tools";
         }
     };
@@ -102,9 +100,10 @@ macro_rules! answering_handlers {
 pub(in crate::client) use answering_handlers;
 
 macro_rules! setters {
-    ($($(#[doc = $doc:literal])* $name:ident($request:ident) -> $result:ident = $operation:literal;)*) => {
+    ($($(#[doc = $doc:literal])* $(#[deprecated(note = $note:literal)])? $name:ident($request:ident) -> $result:ident = $operation:literal;)*) => {
         impl ClientHandlers {
             $($(#[doc = $doc])*
+            $(#[deprecated(note = $note)])?
             pub fn $name<F, R, E>(self, handler: F) -> Self
             where
                 F: Fn($request) -> R + Send + Sync + 'static,
@@ -121,8 +120,7 @@ answering_handlers!(setters);
 
 impl ClientHandlers {
     /// Receives log messages from servers. Must not block.
-    ///
-    /// Deprecated in 2026-07-28: log to standard error or through OpenTelemetry instead.
+    #[deprecated(note = "since 2026-07-28 of the protocol, log to standard error or through OpenTelemetry instead")]
     pub fn on_log(self, handler: impl Fn(LogMessage) + Send + Sync + 'static) -> Self {
         self.on_received(method::LOG_MESSAGE, |params| params.read(), handler)
     }
@@ -330,6 +328,7 @@ where
     })
 }
 
+#[expect(deprecated, reason = "older revisions have it")]
 #[cfg(test)]
 mod tests {
     use super::*;

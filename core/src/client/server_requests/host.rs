@@ -49,6 +49,7 @@ pub(in crate::client) enum Run {
 }
 
 impl Host {
+    #[expect(deprecated, reason = "older revisions have it")]
     pub(in crate::client) fn new(options: &ClientOptions, runtime: &dyn Runtime) -> Self {
         let ClientOptions { capabilities, handlers, roots, .. } = options;
         let terminal = if options.terminal_forms { runtime.terminal() } else { None };

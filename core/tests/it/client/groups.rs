@@ -1,5 +1,7 @@
 //! Many servers behind one client.
 
+#![expect(deprecated, reason = "older revisions have it")]
+
 use super::{Fake, Shared, TestRuntime, ms, targets::entry};
 use crate::process::{DEADLINE, File};
 use serde::Deserialize;

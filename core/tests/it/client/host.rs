@@ -1,5 +1,7 @@
 //! Requests of servers to a client, in both eras: the same handlers answer requests and rounds.
 
+#![expect(deprecated, reason = "older revisions have it")]
+
 use super::*;
 use std::sync::OnceLock;
 use trunkline::{

@@ -1,6 +1,8 @@
 //! Tasks of a host (2025-11-25): requests of a server that a handler of the client answers by a
 //! task.
 
+#![expect(deprecated, reason = "older revisions have it")]
+
 use super::*;
 use std::collections::HashSet;
 use tokio::sync::Semaphore;

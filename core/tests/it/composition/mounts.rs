@@ -1,5 +1,7 @@
 //! Servers of one process under the names of one.
 
+#![expect(deprecated, reason = "older revisions have it")]
+
 use super::{Heard, LEGACY, MODERN, connect, connect_as, soon, until};
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -1,5 +1,7 @@
 //! Remote servers behind another one: every pair of eras, over every transport.
 
+#![expect(deprecated, reason = "older revisions have it")]
+
 use super::{Heard, LEGACY, MODERN, ROLE, connect, connect_as, soon, until};
 use crate::process::{File, child};
 use serde::Deserialize;

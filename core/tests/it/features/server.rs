@@ -1,5 +1,7 @@
 //! A server with a little of everything.
 
+#![expect(deprecated, reason = "older revisions have it")]
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};

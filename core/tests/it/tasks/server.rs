@@ -1,5 +1,7 @@
 //! A server whose tools may run as tasks.
 
+#![expect(deprecated, reason = "older revisions have it")]
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -230,7 +230,7 @@ module Trunkline
     #   of handlers, roots and tasks are declared automatically; add those of requests whose input
     #   the caller supplies itself, and those of extensions.
     # - `roots` (Array<Root>): The directories and files that servers may work in: their URIs
-    #   begin with `file://`. Without this option, servers cannot request roots. Deprecated in
+    #   begin with `file://`. Without this option, servers cannot request roots. Deprecated since
     #   2026-07-28: use tool arguments, resource URIs or configuration instead.
     # - `variables` (Hash{String => String}): Values for placeholders in configurations, which
     #   take precedence over the environment: `workspaceFolder` for `${workspaceFolder}`,
@@ -266,8 +266,8 @@ module Trunkline
     #   schemas of their latest list; results that do not match are errors. If the program has not
     #   listed the tools, results are not validated, nor are those of tasks.
     # - `log_level` (String): The minimum severity of log messages requested from servers; by
-    #   default, the server decides: on 2026-07-28 it sends none. Deprecated in 2026-07-28: log to
-    #   standard error or through OpenTelemetry instead.
+    #   default, the server decides: on 2026-07-28 it sends none. Deprecated since 2026-07-28: log
+    #   to standard error or through OpenTelemetry instead.
     # - `connect_timeout` (Numeric): Maximum time to open the connection, for all attempts
     #   together. In memory, this includes opening the lifespan of the server.
     # - `reconnect` (Boolean): Reconnect on the next call if the connection was lost; calls in

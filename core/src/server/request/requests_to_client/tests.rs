@@ -1,5 +1,7 @@
 //! Requests to clients and their answers.
 
+#![expect(deprecated, reason = "older revisions have it")]
+
 use crate::{
     protocol::{
         Revision,
