@@ -152,6 +152,8 @@ func (client *Client) Notify(method string, params any) error {
 }
 
 // SetRoots sets the directories and files in which servers may work, and tells the server.
+//
+// Deprecated: since 2026-07-28, use tool arguments, resource URIs or configuration instead.
 func (client *Client) SetRoots(roots []Root) error {
 	return c.ClientSetRoots(&client.owner, append([]Root{}, roots...))
 }

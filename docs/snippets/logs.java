@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.concurrent.LinkedBlockingQueue;
 
 class Logs {
+  @SuppressWarnings("deprecation")
   public static void main(String[] arguments) throws InterruptedException {
     // Trunkline logs to standard error, or to a logger such as that of SLF4J.
     Log.setLogger(

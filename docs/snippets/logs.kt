@@ -11,6 +11,7 @@ import kotlinx.coroutines.channels.Channel
 import kotlinx.serialization.json.JsonPrimitive
 import kotlinx.serialization.json.jsonObject
 
+@Suppress("DEPRECATION")
 suspend fun main() {
     // Trunkline logs to standard error, or to a logger such as that of SLF4J.
     logger = { record -> if (record.level == "error" || record.level == "warn") System.err.println(record.message) }

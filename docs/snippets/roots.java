@@ -10,6 +10,7 @@ class Roots {
   static final List<Root> ROOTS =
       List.of(new Root("file:///home/ada/notes").withName("notes"), new Root("file:///srv/wiki"));
 
+  @SuppressWarnings("deprecation")
   public static void main(String[] arguments) {
     try (var server = new Server("search", "1.0.0")) {
       server.tool(

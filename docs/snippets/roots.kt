@@ -6,6 +6,7 @@ import dev.trunkline.Root
 import dev.trunkline.server
 import dev.trunkline.text
 
+@Suppress("DEPRECATION")
 suspend fun main() {
     val search =
         server("search", "1.0.0") {

@@ -25,6 +25,7 @@ class Sampling {
     return new CreateMessageResult(Role.ASSISTANT, List.copyOf(answer), "a-model");
   }
 
+  @SuppressWarnings("deprecation")
   public static void main(String[] arguments) {
     try (var server = new Server("notes", "1.0.0")) {
       server.tool(

@@ -14,6 +14,7 @@ import kotlinx.serialization.Serializable
 @Serializable
 class Text(val text: String)
 
+@Suppress("DEPRECATION")
 suspend fun main() {
     val notes =
         server("notes", "1.0.0") {

@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use minijinja::value::{Serde, Value};
 
 use super::surface::Field;
-use super::text::{camel, commented, documented};
+use super::text::{camel, commented, documented, unmarked};
 use super::{File, MARK, kotlin, templates};
 use crate::workspace::Workspace;
 
@@ -13,9 +13,8 @@ const FOLDER: &str = "bindings-uniffi/java/src/generated/java/dev/trunkline/java
 
 const BEGIN: &str = "//// ";
 
-/// Javadoc's own tag requires the annotation, for which the compiler warns at every use of a legacy
-/// feature.
-const DEPRECATED: &str = "Deprecated since 2026-07-28: ";
+/// The tag for documentation of deprecated items, which have the annotation as well.
+const DEPRECATED: &str = "@deprecated Since 2026-07-28: ";
 
 /// Classes of other packages, which a file imports if it names them.
 const IMPORTS: [&str; 9] = [
@@ -75,9 +74,11 @@ fn identifier(name: &str) -> String {
 }
 
 /// A Javadoc comment. Text between backticks becomes code, and the rest is escaped. Paragraphs
-/// after the first begin with a tag.
+/// after the first begin with a tag. The annotation of a deprecated item follows.
 fn comment(docs: &[String], indent: usize) -> String {
-    let text = commented(indent, docs, DEPRECATED);
+    let (mut docs, replacement) = unmarked(docs);
+    docs.extend(replacement.map(|replacement| format!("{DEPRECATED}{replacement}")));
+    let text = commented(indent, &docs, DEPRECATED);
     let mut converted = String::new();
     for (index, part) in text.split('`').enumerate() {
         if index % 2 == 1 {
@@ -89,5 +90,7 @@ fn comment(docs: &[String], indent: usize) -> String {
     let blank = format!("\n{} *\n{0} * ", " ".repeat(indent));
     let mut paragraphs = converted.split(&blank);
     let first = paragraphs.next().unwrap_or_default().to_owned();
-    paragraphs.fold(first, |text, next| text + &blank + if next.starts_with('@') { "" } else { "<p>" } + next)
+    let text =
+        paragraphs.fold(first, |text, next| text + &blank + if next.starts_with('@') { "" } else { "<p>" } + next);
+    if replacement.is_some() { format!("{text}\n{}@Deprecated", " ".repeat(indent)) } else { text }
 }

@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use minijinja::value::{Serde, Value};
 
 use super::surface::Field;
-use super::text::{camel, commented, snake};
+use super::text::{camel, commented, snake, unmarked};
 use super::{DEADLINE, File, MARK, templates, typescript};
 use crate::build::rust;
 use crate::process::must;
@@ -18,13 +18,10 @@ const NATIVE: &str = "bindings-uniffi/kotlin/src/generated/kotlin/trunkline.kt";
 /// The generator, with the lock file that names its version.
 const GENERATOR: &str = "bindings-uniffi/bindgen";
 
-/// KDoc has no tag for deprecations.
-const DEPRECATED: &str = "Deprecated since 2026-07-28: ";
-
 pub(crate) fn render(workspace: &Workspace, printed: &Value) -> Result<Vec<File>> {
     let mut environment = templates::environment(&workspace.path("xtask/src/generate/kotlin"))?;
-    environment.add_filter("comment", |text: String, indent: usize| commented(indent, &[text], DEPRECATED));
-    environment.add_filter("tagged", |docs: Vec<String>, indent: usize| commented(indent, &docs, DEPRECATED));
+    environment.add_filter("comment", |text: String, indent: usize| comment(&[text], indent));
+    environment.add_filter("tagged", |docs: Vec<String>, indent: usize| comment(&docs, indent));
     environment
         .add_filter("param", |Serde(field): Serde<Field>| typescript::param_doc(&field, &camel(&field.name), ""));
     environment.add_filter("constant", |value: String| constant(&value));
@@ -32,6 +29,15 @@ pub(crate) fn render(workspace: &Workspace, printed: &Value) -> Result<Vec<File>
     let files = files.into_iter().map(|(path, text)| (path, format!("// {MARK}\n{text}")));
     let native = native(workspace, NATIVE, "dev/trunkline/internal/trunkline.kt")?;
     Ok(files.chain([(NATIVE.to_owned(), native)]).collect())
+}
+
+/// A KDoc comment, and the annotation of a deprecated item, which documentation shows.
+fn comment(docs: &[String], indent: usize) -> String {
+    let (docs, replacement) = unmarked(docs);
+    let annotation = replacement.map_or_else(String::new, |replacement| {
+        format!("\n{}@Deprecated(\"Since 2026-07-28: {replacement}\")", " ".repeat(indent))
+    });
+    commented(indent, &docs, "") + &annotation
 }
 
 /// The functions of the native library: the file of the generator for this place in the tree.

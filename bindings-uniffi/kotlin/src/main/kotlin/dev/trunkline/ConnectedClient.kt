@@ -51,6 +51,7 @@ public abstract class ConnectedClient internal constructor(internal val connecti
     public fun notify(method: String, params: JsonObject = JsonObject(emptyMap())): Unit = connection.notify(method, params)
 
     /** Changes the roots. */
+    @Deprecated("Since 2026-07-28: use tool arguments, resource URIs or configuration instead.")
     public fun setRoots(roots: List<Root>): Unit = Port.notify(handle, objectOf("roots" to roots))
 
     /**

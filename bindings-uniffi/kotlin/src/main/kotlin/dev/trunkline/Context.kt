@@ -54,13 +54,18 @@ public class Context internal constructor(internal val ticket: ULong, private va
         report("progress" to progress, "total" to total, "message" to message)
 
     /** Sends a log message to the client, if it accepts messages of that level. */
+    @Deprecated("Since 2026-07-28: log to standard error or through OpenTelemetry instead.")
     public suspend fun log(level: LoggingLevel, data: JsonElement, logger: String? = null): Unit =
         report("log" to objectOf("level" to level, "data" to data, "logger" to logger))
 
     /** Sends a log message of the level `info`. */
+    @Deprecated("Since 2026-07-28: log to standard error or through OpenTelemetry instead.")
+    @Suppress("DEPRECATION")
     public suspend fun logInfo(message: String): Unit = log(LoggingLevel.INFO, JsonPrimitive(message))
 
     /** Sends a log message of the level `error`. */
+    @Deprecated("Since 2026-07-28: log to standard error or through OpenTelemetry instead.")
+    @Suppress("DEPRECATION")
     public suspend fun logError(message: String): Unit = log(LoggingLevel.ERROR, JsonPrimitive(message))
 
     /**

@@ -139,6 +139,7 @@ class CallsTest {
     }
 
     @Test
+    @Suppress("DEPRECATION")
     fun `the context follows into child coroutines`() = test({
         tool("context") { coroutineScope { launch { currentContext().logInfo("from a child") } }.let { currentContext().method } }
     }) { client -> assertEquals("tools/call", textOf(client.callTool("context"))) }
@@ -203,6 +204,7 @@ class CallsTest {
     }
 
     @Test
+    @Suppress("DEPRECATION")
     fun `an error in a callback holds up nobody`() {
         val seen = CompletableDeferred<Unit>()
         val server =

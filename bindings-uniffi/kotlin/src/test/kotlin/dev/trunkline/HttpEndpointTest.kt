@@ -87,6 +87,7 @@ class HttpEndpointTest {
     }
 
     @Test
+    @Suppress("DEPRECATION")
     fun `a response that nobody reads any more cancels its call`() = test {
         val (started, cancelled) = List(2) { CompletableDeferred<Unit>() }
         val server =
@@ -112,6 +113,7 @@ class HttpEndpointTest {
     }
 
     @Test
+    @Suppress("DEPRECATION")
     fun `a response that is cut short does not look complete`() = test {
         val started = CompletableDeferred<Unit>()
         val server =

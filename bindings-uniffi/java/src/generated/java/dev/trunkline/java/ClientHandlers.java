@@ -25,8 +25,9 @@ public abstract class ClientHandlers<O> extends ClientSettings<O> {
   /**
    * Handles a server's request that the model continue a conversation.
    *
-   * <p>Deprecated since 2026-07-28: call the API of a model provider instead.
+   * @deprecated Since 2026-07-28: call the API of a model provider instead.
    */
+  @Deprecated
   public O onSample(ClientHandler<SampleRequest, CreateMessageResult> handler) {
     return answer("sample", SampleRequest.class, handler);
   }
@@ -34,8 +35,9 @@ public abstract class ClientHandlers<O> extends ClientSettings<O> {
   /**
    * Handles a server's request that the model continue a conversation in which it may use tools.
    *
-   * <p>Deprecated since 2026-07-28: call the API of a model provider instead.
+   * @deprecated Since 2026-07-28: call the API of a model provider instead.
    */
+  @Deprecated
   public O onSampleWithTools(ClientHandler<SampleRequest, CreateMessageResult> handler) {
     return answer("sample_with_tools", SampleRequest.class, handler);
   }
@@ -113,8 +115,9 @@ public abstract class ClientHandlers<O> extends ClientSettings<O> {
   /**
    * A log message from the server.
    *
-   * <p>Deprecated since 2026-07-28: log to standard error or through OpenTelemetry instead.
+   * @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead.
    */
+  @Deprecated
   public O onLog(NotificationHandler<LogMessage> handler) {
     return hear("notifications/message", params -> handler.handle(Mapper.read(params, LogMessage.class)));
   }

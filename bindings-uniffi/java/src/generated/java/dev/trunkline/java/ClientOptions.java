@@ -28,8 +28,9 @@ public final class ClientOptions extends ClientHandlers<ClientOptions> {
    * The directories and files that servers may work in: their URIs begin with {@code file://}. Without
    * this option, servers cannot request roots.
    *
-   * <p>Deprecated since 2026-07-28: use tool arguments, resource URIs or configuration instead.
+   * @deprecated Since 2026-07-28: use tool arguments, resource URIs or configuration instead.
    */
+  @Deprecated
   public ClientOptions roots(List<Root> roots) {
     return set("roots", roots);
   }
@@ -140,8 +141,9 @@ public final class ClientOptions extends ClientHandlers<ClientOptions> {
    * The minimum severity of log messages requested from servers; by default, the server decides: on
    * 2026-07-28 it sends none.
    *
-   * <p>Deprecated since 2026-07-28: log to standard error or through OpenTelemetry instead.
+   * @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead.
    */
+  @Deprecated
   public ClientOptions logLevel(LoggingLevel logLevel) {
     return set("logLevel", logLevel);
   }

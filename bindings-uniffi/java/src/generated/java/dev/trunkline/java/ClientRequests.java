@@ -290,12 +290,12 @@ public abstract class ClientRequests {
    * {@code once}. If the client lacks the capability, or this call cannot reach it, it throws a {@link
    * ProtocolException} at once.
    *
-   * <p>Deprecated since 2026-07-28: call the API of a model provider instead.
-   *
    * @param messages Conversation so far.
    * @param maxTokens Maximum number of tokens to generate.
    * @throws TrunklineException of a class such as {@link RequestTimeoutException}
+   * @deprecated Since 2026-07-28: call the API of a model provider instead.
    */
+  @Deprecated
   public CreateMessageResult sample(List<SamplingMessage> messages, long maxTokens) {
     return sample(messages, maxTokens, null, null, null, null, null, null, null, null, null, options -> {});
   }
@@ -309,11 +309,11 @@ public abstract class ClientRequests {
    * {@code once}. If the client lacks the capability, or this call cannot reach it, it throws a {@link
    * ProtocolException} at once.
    *
-   * <p>Deprecated since 2026-07-28: call the API of a model provider instead.
-   *
    * @param messages Conversation so far.
    * @param maxTokens Maximum number of tokens to generate.
+   * @deprecated Since 2026-07-28: call the API of a model provider instead.
    */
+  @Deprecated
   public CompletableFuture<CreateMessageResult> sampleAsync(List<SamplingMessage> messages, long maxTokens) {
     return sampleAsync(messages, maxTokens, null, null, null, null, null, null, null, null, null, options -> {});
   }
@@ -327,8 +327,6 @@ public abstract class ClientRequests {
    * {@code once}. If the client lacks the capability, or this call cannot reach it, it throws a {@link
    * ProtocolException} at once.
    *
-   * <p>Deprecated since 2026-07-28: call the API of a model provider instead.
-   *
    * @param messages Conversation so far.
    * @param maxTokens Maximum number of tokens to generate.
    * @param systemPrompt System prompt, which the client may change or omit.
@@ -342,7 +340,9 @@ public abstract class ClientRequests {
    * @param toolChoice How the model may use tools (2025-11-25 and later).
    * @param meta Metadata, by reverse-domain name.
    * @throws TrunklineException of a class such as {@link RequestTimeoutException}
+   * @deprecated Since 2026-07-28: call the API of a model provider instead.
    */
+  @Deprecated
   public CreateMessageResult sample(List<SamplingMessage> messages, long maxTokens, @Nullable String systemPrompt, @Nullable ModelPreferences modelPreferences, @Nullable IncludeContext includeContext, @Nullable Double temperature, @Nullable List<String> stopSequences, @Nullable Map<String, ?> metadata, @Nullable List<Tool> tools, @Nullable ToolChoice toolChoice, @Nullable Map<String, ?> meta) {
     return sample(messages, maxTokens, systemPrompt, modelPreferences, includeContext, temperature, stopSequences, metadata, tools, toolChoice, meta, options -> {});
   }
@@ -356,8 +356,6 @@ public abstract class ClientRequests {
    * {@code once}. If the client lacks the capability, or this call cannot reach it, it throws a {@link
    * ProtocolException} at once.
    *
-   * <p>Deprecated since 2026-07-28: call the API of a model provider instead.
-   *
    * @param messages Conversation so far.
    * @param maxTokens Maximum number of tokens to generate.
    * @param systemPrompt System prompt, which the client may change or omit.
@@ -370,7 +368,9 @@ public abstract class ClientRequests {
    * @param tools Tools that the model may use (2025-11-25 and later).
    * @param toolChoice How the model may use tools (2025-11-25 and later).
    * @param meta Metadata, by reverse-domain name.
+   * @deprecated Since 2026-07-28: call the API of a model provider instead.
    */
+  @Deprecated
   public CompletableFuture<CreateMessageResult> sampleAsync(List<SamplingMessage> messages, long maxTokens, @Nullable String systemPrompt, @Nullable ModelPreferences modelPreferences, @Nullable IncludeContext includeContext, @Nullable Double temperature, @Nullable List<String> stopSequences, @Nullable Map<String, ?> metadata, @Nullable List<Tool> tools, @Nullable ToolChoice toolChoice, @Nullable Map<String, ?> meta) {
     return sampleAsync(messages, maxTokens, systemPrompt, modelPreferences, includeContext, temperature, stopSequences, metadata, tools, toolChoice, meta, options -> {});
   }
@@ -384,13 +384,13 @@ public abstract class ClientRequests {
    * {@code once}. If the client lacks the capability, or this call cannot reach it, it throws a {@link
    * ProtocolException} at once.
    *
-   * <p>Deprecated since 2026-07-28: call the API of a model provider instead.
-   *
    * @param messages Conversation so far.
    * @param maxTokens Maximum number of tokens to generate.
    * @param options sets options of the request
    * @throws TrunklineException of a class such as {@link RequestTimeoutException}
+   * @deprecated Since 2026-07-28: call the API of a model provider instead.
    */
+  @Deprecated
   public CreateMessageResult sample(List<SamplingMessage> messages, long maxTokens, Consumer<RequestOptions> options) {
     return sample(messages, maxTokens, null, null, null, null, null, null, null, null, null, options);
   }
@@ -404,8 +404,6 @@ public abstract class ClientRequests {
    * {@code once}. If the client lacks the capability, or this call cannot reach it, it throws a {@link
    * ProtocolException} at once.
    *
-   * <p>Deprecated since 2026-07-28: call the API of a model provider instead.
-   *
    * @param messages Conversation so far.
    * @param maxTokens Maximum number of tokens to generate.
    * @param systemPrompt System prompt, which the client may change or omit.
@@ -420,7 +418,9 @@ public abstract class ClientRequests {
    * @param meta Metadata, by reverse-domain name.
    * @param options sets options of the request
    * @throws TrunklineException of a class such as {@link RequestTimeoutException}
+   * @deprecated Since 2026-07-28: call the API of a model provider instead.
    */
+  @Deprecated
   public CreateMessageResult sample(List<SamplingMessage> messages, long maxTokens, @Nullable String systemPrompt, @Nullable ModelPreferences modelPreferences, @Nullable IncludeContext includeContext, @Nullable Double temperature, @Nullable List<String> stopSequences, @Nullable Map<String, ?> metadata, @Nullable List<Tool> tools, @Nullable ToolChoice toolChoice, @Nullable Map<String, ?> meta, Consumer<RequestOptions> options) {
     return Futures.wait(sampleAsync(messages, maxTokens, systemPrompt, modelPreferences, includeContext, temperature, stopSequences, metadata, tools, toolChoice, meta, options));
   }
@@ -434,8 +434,6 @@ public abstract class ClientRequests {
    * {@code once}. If the client lacks the capability, or this call cannot reach it, it throws a {@link
    * ProtocolException} at once.
    *
-   * <p>Deprecated since 2026-07-28: call the API of a model provider instead.
-   *
    * @param messages Conversation so far.
    * @param maxTokens Maximum number of tokens to generate.
    * @param systemPrompt System prompt, which the client may change or omit.
@@ -449,7 +447,9 @@ public abstract class ClientRequests {
    * @param toolChoice How the model may use tools (2025-11-25 and later).
    * @param meta Metadata, by reverse-domain name.
    * @param options sets options of the request
+   * @deprecated Since 2026-07-28: call the API of a model provider instead.
    */
+  @Deprecated
   public CompletableFuture<CreateMessageResult> sampleAsync(List<SamplingMessage> messages, long maxTokens, @Nullable String systemPrompt, @Nullable ModelPreferences modelPreferences, @Nullable IncludeContext includeContext, @Nullable Double temperature, @Nullable List<String> stopSequences, @Nullable Map<String, ?> metadata, @Nullable List<Tool> tools, @Nullable ToolChoice toolChoice, @Nullable Map<String, ?> meta, Consumer<RequestOptions> options) {
     return Futures.map(requester().request(InputRequests.sample(messages, maxTokens, systemPrompt, modelPreferences, includeContext, temperature, stopSequences, metadata, tools, toolChoice, meta), options), CreateMessageResult.class);
   }
@@ -463,10 +463,10 @@ public abstract class ClientRequests {
    * {@code once}. If the client lacks the capability, or this call cannot reach it, it throws a {@link
    * ProtocolException} at once.
    *
-   * <p>Deprecated since 2026-07-28: use tool arguments, resource URIs or configuration instead.
-   *
    * @throws TrunklineException of a class such as {@link RequestTimeoutException}
+   * @deprecated Since 2026-07-28: use tool arguments, resource URIs or configuration instead.
    */
+  @Deprecated
   public List<Root> listRoots() {
     return listRoots(options -> {});
   }
@@ -480,8 +480,9 @@ public abstract class ClientRequests {
    * {@code once}. If the client lacks the capability, or this call cannot reach it, it throws a {@link
    * ProtocolException} at once.
    *
-   * <p>Deprecated since 2026-07-28: use tool arguments, resource URIs or configuration instead.
+   * @deprecated Since 2026-07-28: use tool arguments, resource URIs or configuration instead.
    */
+  @Deprecated
   public CompletableFuture<List<Root>> listRootsAsync() {
     return listRootsAsync(options -> {});
   }
@@ -495,11 +496,11 @@ public abstract class ClientRequests {
    * {@code once}. If the client lacks the capability, or this call cannot reach it, it throws a {@link
    * ProtocolException} at once.
    *
-   * <p>Deprecated since 2026-07-28: use tool arguments, resource URIs or configuration instead.
-   *
    * @param options sets options of the request
    * @throws TrunklineException of a class such as {@link RequestTimeoutException}
+   * @deprecated Since 2026-07-28: use tool arguments, resource URIs or configuration instead.
    */
+  @Deprecated
   public List<Root> listRoots(Consumer<RequestOptions> options) {
     return Futures.wait(listRootsAsync(options));
   }
@@ -513,10 +514,10 @@ public abstract class ClientRequests {
    * {@code once}. If the client lacks the capability, or this call cannot reach it, it throws a {@link
    * ProtocolException} at once.
    *
-   * <p>Deprecated since 2026-07-28: use tool arguments, resource URIs or configuration instead.
-   *
    * @param options sets options of the request
+   * @deprecated Since 2026-07-28: use tool arguments, resource URIs or configuration instead.
    */
+  @Deprecated
   public CompletableFuture<List<Root>> listRootsAsync(Consumer<RequestOptions> options) {
     return Futures.map(requester().request(InputRequests.listRoots(), options), ListRootsResult.class, ListRootsResult::roots);
   }

@@ -48,8 +48,6 @@ public final class InputRequests {
    * Asks the client's model to continue a conversation. The response is a {@link
    * CreateMessageResult}.
    *
-   * <p>Deprecated since 2026-07-28: call the API of a model provider instead.
-   *
    * @param messages Conversation so far.
    * @param maxTokens Maximum number of tokens to generate.
    * @param systemPrompt System prompt, which the client may change or omit.
@@ -62,7 +60,9 @@ public final class InputRequests {
    * @param tools Tools that the model may use (2025-11-25 and later).
    * @param toolChoice How the model may use tools (2025-11-25 and later).
    * @param meta Metadata, by reverse-domain name.
+   * @deprecated Since 2026-07-28: call the API of a model provider instead.
    */
+  @Deprecated
   public static InputRequest sample(List<SamplingMessage> messages, long maxTokens, @Nullable String systemPrompt, @Nullable ModelPreferences modelPreferences, @Nullable IncludeContext includeContext, @Nullable Double temperature, @Nullable List<String> stopSequences, @Nullable Map<String, ?> metadata, @Nullable List<Tool> tools, @Nullable ToolChoice toolChoice, @Nullable Map<String, ?> meta) {
     return new InputRequest("sampling/createMessage", Json.object("messages", messages, "maxTokens", maxTokens, "systemPrompt", systemPrompt, "modelPreferences", modelPreferences, "includeContext", includeContext, "temperature", temperature, "stopSequences", stopSequences, "metadata", metadata, "tools", tools, "toolChoice", toolChoice, "_meta", meta));
   }
@@ -71,11 +71,11 @@ public final class InputRequests {
    * Asks the client's model to continue a conversation. The response is a {@link
    * CreateMessageResult}.
    *
-   * <p>Deprecated since 2026-07-28: call the API of a model provider instead.
-   *
    * @param messages Conversation so far.
    * @param maxTokens Maximum number of tokens to generate.
+   * @deprecated Since 2026-07-28: call the API of a model provider instead.
    */
+  @Deprecated
   public static InputRequest sample(List<SamplingMessage> messages, long maxTokens) {
     return sample(messages, maxTokens, null, null, null, null, null, null, null, null, null);
   }
@@ -84,8 +84,9 @@ public final class InputRequests {
    * Lists the directories and files that the client lets the server work in. The response is a
    * {@link ListRootsResult}.
    *
-   * <p>Deprecated since 2026-07-28: use tool arguments, resource URIs or configuration instead.
+   * @deprecated Since 2026-07-28: use tool arguments, resource URIs or configuration instead.
    */
+  @Deprecated
   public static InputRequest listRoots() {
     return new InputRequest("roots/list", null);
   }

@@ -62,14 +62,16 @@ public final class Methods {
   /**
    * Asks the client's model to continue a conversation.
    *
-   * <p>Deprecated since 2026-07-28: call the API of a model provider instead.
+   * @deprecated Since 2026-07-28: call the API of a model provider instead.
    */
+  @Deprecated
   public static final String SAMPLE = "sampling/createMessage";
 
   /**
    * Lists the directories and files that the client lets the server work in.
    *
-   * <p>Deprecated since 2026-07-28: use tool arguments, resource URIs or configuration instead.
+   * @deprecated Since 2026-07-28: use tool arguments, resource URIs or configuration instead.
    */
+  @Deprecated
   public static final String LIST_ROOTS = "roots/list";
 }

@@ -11,8 +11,9 @@ public final class Notifications {
   /**
    * A log message from the server.
    *
-   * <p>Deprecated since 2026-07-28: log to standard error or through OpenTelemetry instead.
+   * @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead.
    */
+  @Deprecated
   public static final String LOG = "notifications/message";
 
   /** The server's tools have changed. */

@@ -61,7 +61,12 @@ public abstract class ConnectedClient extends ClientOperations implements AutoCl
     return jvm.notifications((method, params) -> receive.accept(new Notification(method, params)));
   }
 
-  /** Changes the roots. */
+  /**
+   * Changes the roots.
+   *
+   * @deprecated Since 2026-07-28: use tool arguments, resource URIs or configuration instead.
+   */
+  @Deprecated
   public final void setRoots(List<Root> roots) {
     jvm.tell(Json.object("roots", roots));
   }

@@ -63,7 +63,12 @@ public final class Context extends ClientRequests {
     call.tell(Json.object("progress", progress, "total", total, "message", message));
   }
 
-  /** Sends a log message to the client, if it accepts messages of that level. */
+  /**
+   * Sends a log message to the client, if it accepts messages of that level.
+   *
+   * @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead.
+   */
+  @Deprecated
   public void log(LoggingLevel level, @Nullable Object data) {
     log(level, data, null);
   }
@@ -71,17 +76,30 @@ public final class Context extends ClientRequests {
   /**
    * Sends a log message with the name of its logger to the client, if it accepts messages of that
    * level.
+   *
+   * @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead.
    */
+  @Deprecated
   public void log(LoggingLevel level, @Nullable Object data, @Nullable String logger) {
     call.tell(Map.of("log", Json.object("level", level, "data", data, "logger", logger)));
   }
 
-  /** Sends a log message of the level {@code info}. */
+  /**
+   * Sends a log message of the level {@code info}.
+   *
+   * @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead.
+   */
+  @Deprecated
   public void info(String message) {
     log(LoggingLevel.INFO, message);
   }
 
-  /** Sends a log message of the level {@code error}. */
+  /**
+   * Sends a log message of the level {@code error}.
+   *
+   * @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead.
+   */
+  @Deprecated
   public void error(String message) {
     log(LoggingLevel.ERROR, message);
   }

@@ -15,6 +15,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** Callbacks that block must not delay a bystander. */
 @Timeout(30)
+@SuppressWarnings("deprecation")
 class BlockedTest {
   /** More than the threads of the library. */
   private static final int MANY = 40;

@@ -35,6 +35,7 @@ class FeaturesTest {
   }
 
   private static final class Annotated {
+    @SuppressWarnings("deprecation")
     @McpTool(description = "Tells tomorrow's weather")
     Weather forecast(
         Context context, @Description("Where") String city, Optional<Integer> daysAhead) {

@@ -28,20 +28,16 @@ public abstract class ClientHandlers internal constructor() {
         answer("elicit_url", handler)
     }
 
-    /**
-     * Handles a server's request that the model continue a conversation.
-     *
-     * Deprecated since 2026-07-28: call the API of a model provider instead.
-     */
+    /** Handles a server's request that the model continue a conversation. */
+    @Deprecated("Since 2026-07-28: call the API of a model provider instead.")
     public fun onSample(handler: suspend (SampleRequest) -> CreateMessageResult) {
         answer("sample", handler)
     }
 
     /**
      * Handles a server's request that the model continue a conversation in which it may use tools.
-     *
-     * Deprecated since 2026-07-28: call the API of a model provider instead.
      */
+    @Deprecated("Since 2026-07-28: call the API of a model provider instead.")
     public fun onSampleWithTools(handler: suspend (SampleRequest) -> CreateMessageResult) {
         answer("sample_with_tools", handler)
     }
@@ -107,11 +103,8 @@ public abstract class ClientHandlers internal constructor() {
         answer("remove_credentials", handler)
     }
 
-    /**
-     * A log message from the server.
-     *
-     * Deprecated since 2026-07-28: log to standard error or through OpenTelemetry instead.
-     */
+    /** A log message from the server. */
+    @Deprecated("Since 2026-07-28: log to standard error or through OpenTelemetry instead.")
     public fun onLog(handler: (LogMessage) -> Unit) {
         notificationHandlers["notifications/message"] = { handler(decoded(it)) }
     }

@@ -55,8 +55,6 @@ public object InputRequests {
     /**
      * Asks the client's model to continue a conversation. The response is a [CreateMessageResult].
      *
-     * Deprecated since 2026-07-28: call the API of a model provider instead.
-     *
      * @param messages Conversation so far.
      * @param maxTokens Maximum number of tokens to generate.
      * @param systemPrompt System prompt, which the client may change or omit.
@@ -70,6 +68,7 @@ public object InputRequests {
      * @param toolChoice How the model may use tools (2025-11-25 and later).
      * @param meta Metadata, by reverse-domain name.
      */
+    @Deprecated("Since 2026-07-28: call the API of a model provider instead.")
     public fun sample(
         messages: List<SamplingMessage>,
         maxTokens: Long,
@@ -103,9 +102,8 @@ public object InputRequests {
     /**
      * Lists the directories and files that the client lets the server work in. The response is a
      * [ListRootsResult].
-     *
-     * Deprecated since 2026-07-28: use tool arguments, resource URIs or configuration instead.
      */
+    @Deprecated("Since 2026-07-28: use tool arguments, resource URIs or configuration instead.")
     public fun listRoots(): InputRequest = InputRequest("roots/list")
 }
 
@@ -238,8 +236,6 @@ public abstract class ClientRequests internal constructor() {
      * `once`. If the client lacks the capability, or this call cannot reach it, it throws a
      * [ProtocolException] at once.
      *
-     * Deprecated since 2026-07-28: call the API of a model provider instead.
-     *
      * @param messages Conversation so far.
      * @param maxTokens Maximum number of tokens to generate.
      * @param systemPrompt System prompt, which the client may change or omit.
@@ -254,6 +250,8 @@ public abstract class ClientRequests internal constructor() {
      * @param meta Metadata, by reverse-domain name.
      * @throws TrunklineException of a class such as [RequestTimeoutException].
      */
+    @Deprecated("Since 2026-07-28: call the API of a model provider instead.")
+    @Suppress("DEPRECATION")
     public suspend fun sample(
         messages: List<SamplingMessage>,
         maxTokens: Long,
@@ -294,10 +292,10 @@ public abstract class ClientRequests internal constructor() {
      * `once`. If the client lacks the capability, or this call cannot reach it, it throws a
      * [ProtocolException] at once.
      *
-     * Deprecated since 2026-07-28: use tool arguments, resource URIs or configuration instead.
-     *
      * @throws TrunklineException of a class such as [RequestTimeoutException].
      */
+    @Deprecated("Since 2026-07-28: use tool arguments, resource URIs or configuration instead.")
+    @Suppress("DEPRECATION")
     public suspend fun listRoots(options: RequestOptions.() -> Unit = {}): List<Root> =
         send<ListRootsResult>(InputRequests.listRoots(), options).roots
 

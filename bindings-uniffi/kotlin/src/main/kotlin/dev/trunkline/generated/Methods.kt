@@ -94,18 +94,12 @@ public object Methods {
     /** Asks the client's user to fill in a form. */
     public const val ELICIT: String = "elicitation/create"
 
-    /**
-     * Asks the client's model to continue a conversation.
-     *
-     * Deprecated since 2026-07-28: call the API of a model provider instead.
-     */
+    /** Asks the client's model to continue a conversation. */
+    @Deprecated("Since 2026-07-28: call the API of a model provider instead.")
     public const val SAMPLE: String = "sampling/createMessage"
 
-    /**
-     * Lists the directories and files that the client lets the server work in.
-     *
-     * Deprecated since 2026-07-28: use tool arguments, resource URIs or configuration instead.
-     */
+    /** Lists the directories and files that the client lets the server work in. */
+    @Deprecated("Since 2026-07-28: use tool arguments, resource URIs or configuration instead.")
     public const val LIST_ROOTS: String = "roots/list"
 }
 
@@ -114,11 +108,8 @@ public object Notifications {
     /** The progress of a request. */
     public const val PROGRESS: String = "notifications/progress"
 
-    /**
-     * A log message from the server.
-     *
-     * Deprecated since 2026-07-28: log to standard error or through OpenTelemetry instead.
-     */
+    /** A log message from the server. */
+    @Deprecated("Since 2026-07-28: log to standard error or through OpenTelemetry instead.")
     public const val LOG: String = "notifications/message"
 
     /** The server's tools have changed. */

@@ -394,9 +394,8 @@ public class ClientOptions : ClientHandlers() {
     /**
      * The directories and files that servers may work in: their URIs begin with `file://`. Without
      * this option, servers cannot request roots.
-     *
-     * Deprecated since 2026-07-28: use tool arguments, resource URIs or configuration instead.
      */
+    @Deprecated("Since 2026-07-28: use tool arguments, resource URIs or configuration instead.")
     public var roots: List<Root>? = null
 
     /**
@@ -485,9 +484,8 @@ public class ClientOptions : ClientHandlers() {
     /**
      * The minimum severity of log messages requested from servers; by default, the server decides:
      * on 2026-07-28 it sends none.
-     *
-     * Deprecated since 2026-07-28: log to standard error or through OpenTelemetry instead.
      */
+    @Deprecated("Since 2026-07-28: log to standard error or through OpenTelemetry instead.")
     public var logLevel: LoggingLevel? = null
 
     /**
