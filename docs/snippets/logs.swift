@@ -2,6 +2,7 @@
 import Foundation
 import Trunkline
 
+@available(*, deprecated, message: "for older revisions")
 @main
 struct Main {
     static func main() async throws {

@@ -1,6 +1,7 @@
 // A tool that only works in folders its client allows.
 import Trunkline
 
+@available(*, deprecated, message: "for older revisions")
 @main
 struct Main {
     static func main() async throws {

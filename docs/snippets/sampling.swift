@@ -5,6 +5,7 @@ struct Text: Codable {
     let text: String
 }
 
+@available(*, deprecated, message: "for older revisions")
 @main
 struct Main {
     static func main() async throws {

@@ -6,7 +6,7 @@ use anyhow::Result;
 use minijinja::value::{Serde, Value};
 
 use super::surface::Field;
-use super::text::{camel, marked, prefixed, snake, wrapped};
+use super::text::{camel, prefixed, snake, unmarked, wrapped};
 use super::{File, MARK, kotlin, templates};
 use crate::workspace::Workspace;
 
@@ -17,9 +17,6 @@ const NATIVE: [(&str, &str); 2] = [
     ("TrunklineNative.swift", "TrunklineNative/generated/TrunklineNative.swift"),
     ("TrunklineFFI.h", "TrunklineFFI/generated/TrunklineFFI.h"),
 ];
-
-/// Swift's own attribute warns at every use of a legacy feature.
-const DEPRECATED: &str = "Deprecated since 2026-07-28: ";
 
 /// Maximum line length of prose.
 const WIDTH: usize = 100;
@@ -62,8 +59,15 @@ fn escaped(name: &str) -> String {
     if KEYWORDS.contains(&name) { format!("`{name}`") } else { name.to_owned() }
 }
 
-/// A comment of documentation: text, then the parameters.
+/// The attribute of a deprecated item.
+fn attribute(replacement: &str) -> String {
+    format!("@available(*, deprecated, message: \"since 2026-07-28, {}\")", replacement.trim_end_matches('.'))
+}
+
+/// A comment of documentation: text, then the parameters. The attribute of a deprecated item, which
+/// documentation shows, follows.
 fn comment(docs: &[String], indent: usize) -> String {
+    let (docs, replacement) = unmarked(docs);
     let margin = " ".repeat(indent);
     let mut lines = Vec::new();
     for (index, doc) in docs.iter().enumerate() {
@@ -71,10 +75,11 @@ fn comment(docs: &[String], indent: usize) -> String {
             lines.push(String::new());
         }
         let more = if doc.starts_with("- ") { "  " } else { "" };
-        let found = wrapped(&marked(doc, DEPRECATED), WIDTH - indent - "///   ".len());
+        let found = wrapped(doc, WIDTH - indent - "///   ".len());
         lines.extend(
             found.iter().enumerate().map(|(at, line)| if at == 0 { line.clone() } else { format!("{more}{line}") }),
         );
     }
-    prefixed(&lines, &format!("{margin}/// ")).trim_end().to_owned()
+    let attribute = replacement.map_or_else(String::new, |of| format!("\n{margin}{}", attribute(of)));
+    format!("{}{attribute}", prefixed(&lines, &format!("{margin}/// ")).trim_end())
 }

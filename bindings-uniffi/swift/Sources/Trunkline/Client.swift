@@ -26,6 +26,7 @@ public class ConnectedClient: @unchecked Sendable {
     public func notify(_ method: String, _ params: JSONObject = [:]) throws { try connection.notify(method, params) }
 
     /// Changes the roots.
+    @available(*, deprecated, message: "since 2026-07-28, use tool arguments, resource URIs or configuration instead")
     public func setRoots(_ roots: [Root]) throws { try Port.shared.notify(connection.handle, parameters([("roots", roots)])) }
 
     /// Calls a tool with the arguments of a structure.

@@ -42,15 +42,18 @@ public final class Context: Sendable {
     }
 
     /// Sends a log message to the client, if it accepts messages of that level.
+    @available(*, deprecated, message: "since 2026-07-28, log to standard error or through OpenTelemetry instead")
     public func log(_ level: LoggingLevel, _ data: JSON, logger: String? = nil) async throws {
         try tell(["log": .object(parameters([("level", level), ("data", data), ("logger", logger)]))])
         await giveWay()
     }
 
     /// Sends a log message of the level `info`.
+    @available(*, deprecated, message: "since 2026-07-28, log to standard error or through OpenTelemetry instead")
     public func info(_ message: String) async throws { try await log(.info, .string(message)) }
 
     /// Sends a log message of the level `error`.
+    @available(*, deprecated, message: "since 2026-07-28, log to standard error or through OpenTelemetry instead")
     public func error(_ message: String) async throws { try await log(.error, .string(message)) }
 
     /// Runs `work` once per request, even if the handler runs again because its client was asked.

@@ -9,14 +9,20 @@ public struct ClientHandlers: Sendable {
     /// consent.
     public var onElicitUrl: (@Sendable (ElicitUrlRequest) async throws -> ElicitResult)?
     /// Handles a server's request that the model continue a conversation.
-    ///
-    /// Deprecated since 2026-07-28: call the API of a model provider instead.
-    public var onSample: (@Sendable (SampleRequest) async throws -> CreateMessageResult)?
+    @available(*, deprecated, message: "since 2026-07-28, call the API of a model provider instead")
+    public var onSample: (@Sendable (SampleRequest) async throws -> CreateMessageResult)? {
+        get { keptSample }
+        set { keptSample = newValue }
+    }
+    private var keptSample: (@Sendable (SampleRequest) async throws -> CreateMessageResult)?
     /// Handles a server's request that the model continue a conversation in which it may use
     /// tools.
-    ///
-    /// Deprecated since 2026-07-28: call the API of a model provider instead.
-    public var onSampleWithTools: (@Sendable (SampleRequest) async throws -> CreateMessageResult)?
+    @available(*, deprecated, message: "since 2026-07-28, call the API of a model provider instead")
+    public var onSampleWithTools: (@Sendable (SampleRequest) async throws -> CreateMessageResult)? {
+        get { keptSampleWithTools }
+        set { keptSampleWithTools = newValue }
+    }
+    private var keptSampleWithTools: (@Sendable (SampleRequest) async throws -> CreateMessageResult)?
     /// Sends the user to a page that authorizes the client. The result is the redirect that
     /// follows. Requires a redirect URI in the options. If the redirect leads to this machine,
     /// `open_url` is simpler.
@@ -42,9 +48,12 @@ public struct ClientHandlers: Sendable {
     /// Removes credentials from a custom store, if they exist.
     public var onRemoveCredentials: (@Sendable (CredentialsKey) async throws -> Void)?
     /// A log message from the server.
-    ///
-    /// Deprecated since 2026-07-28: log to standard error or through OpenTelemetry instead.
-    public var onLog: (@Sendable (LogMessage) async -> Void)?
+    @available(*, deprecated, message: "since 2026-07-28, log to standard error or through OpenTelemetry instead")
+    public var onLog: (@Sendable (LogMessage) async -> Void)? {
+        get { keptLog }
+        set { keptLog = newValue }
+    }
+    private var keptLog: (@Sendable (LogMessage) async -> Void)?
     /// The server's tools have changed. From revision 2026-07-28 on, this subscribes to changes,
     /// which keeps a stream open over HTTP.
     public var onToolsChanged: (@Sendable () async -> Void)?
@@ -59,6 +68,45 @@ public struct ClientHandlers: Sendable {
     /// A task has changed that the client follows, or that the server reports on its own.
     public var onTaskStatus: (@Sendable (TaskState) async -> Void)?
 
+    public init(
+        onElicit: (@Sendable (ElicitRequest) async throws -> ElicitResult)? = nil,
+        onElicitUrl: (@Sendable (ElicitUrlRequest) async throws -> ElicitResult)? = nil,
+        onAuthorize: (@Sendable (AuthorizeRequest) async throws -> Redirect)? = nil,
+        onOpenUrl: (@Sendable (AuthorizeRequest) async throws -> Void)? = nil,
+        onAccessToken: (@Sendable (TokenRequest) async throws -> Token)? = nil,
+        onIdentityToken: (@Sendable (IdentityTokenRequest) async throws -> Token)? = nil,
+        onAssertion: (@Sendable (AssertionRequest) async throws -> Token)? = nil,
+        onRequestHeaders: (@Sendable (HeadersRequest) async throws -> GivenHeaders)? = nil,
+        onLoadCredentials: (@Sendable (CredentialsKey) async throws -> LoadedCredentials)? = nil,
+        onSaveCredentials: (@Sendable (Credentials) async throws -> Void)? = nil,
+        onRemoveCredentials: (@Sendable (CredentialsKey) async throws -> Void)? = nil,
+        onToolsChanged: (@Sendable () async -> Void)? = nil,
+        onResourcesChanged: (@Sendable () async -> Void)? = nil,
+        onPromptsChanged: (@Sendable () async -> Void)? = nil,
+        onElicitationComplete: (@Sendable (ElicitationComplete) async -> Void)? = nil,
+        onTaskStatus: (@Sendable (TaskState) async -> Void)? = nil
+    ) {
+        self.onElicit = onElicit
+        self.onElicitUrl = onElicitUrl
+        self.onAuthorize = onAuthorize
+        self.onOpenUrl = onOpenUrl
+        self.onAccessToken = onAccessToken
+        self.onIdentityToken = onIdentityToken
+        self.onAssertion = onAssertion
+        self.onRequestHeaders = onRequestHeaders
+        self.onLoadCredentials = onLoadCredentials
+        self.onSaveCredentials = onSaveCredentials
+        self.onRemoveCredentials = onRemoveCredentials
+        self.onToolsChanged = onToolsChanged
+        self.onResourcesChanged = onResourcesChanged
+        self.onPromptsChanged = onPromptsChanged
+        self.onElicitationComplete = onElicitationComplete
+        self.onTaskStatus = onTaskStatus
+    }
+
+    /// With handlers that are deprecated.
+    @available(*, deprecated, message: "since 2026-07-28; the properties of the handlers name their replacements")
+    @_disfavoredOverload
     public init(
         onElicit: (@Sendable (ElicitRequest) async throws -> ElicitResult)? = nil,
         onElicitUrl: (@Sendable (ElicitUrlRequest) async throws -> ElicitResult)? = nil,
@@ -82,8 +130,8 @@ public struct ClientHandlers: Sendable {
     ) {
         self.onElicit = onElicit
         self.onElicitUrl = onElicitUrl
-        self.onSample = onSample
-        self.onSampleWithTools = onSampleWithTools
+        self.keptSample = onSample
+        self.keptSampleWithTools = onSampleWithTools
         self.onAuthorize = onAuthorize
         self.onOpenUrl = onOpenUrl
         self.onAccessToken = onAccessToken
@@ -93,7 +141,7 @@ public struct ClientHandlers: Sendable {
         self.onLoadCredentials = onLoadCredentials
         self.onSaveCredentials = onSaveCredentials
         self.onRemoveCredentials = onRemoveCredentials
-        self.onLog = onLog
+        self.keptLog = onLog
         self.onToolsChanged = onToolsChanged
         self.onResourcesChanged = onResourcesChanged
         self.onPromptsChanged = onPromptsChanged
@@ -106,8 +154,8 @@ public struct ClientHandlers: Sendable {
         var handlers: [String: HostFunction] = [:]
         if let onElicit { handlers["elicit"] = hostFunction(onElicit) }
         if let onElicitUrl { handlers["elicit_url"] = hostFunction(onElicitUrl) }
-        if let onSample { handlers["sample"] = hostFunction(onSample) }
-        if let onSampleWithTools { handlers["sample_with_tools"] = hostFunction(onSampleWithTools) }
+        if let keptSample { handlers["sample"] = hostFunction(keptSample) }
+        if let keptSampleWithTools { handlers["sample_with_tools"] = hostFunction(keptSampleWithTools) }
         if let onAuthorize { handlers["authorize"] = hostFunction(onAuthorize) }
         if let onOpenUrl {
             handlers["open_url"] = hostFunction { (given: AuthorizeRequest) in
@@ -138,7 +186,7 @@ public struct ClientHandlers: Sendable {
     /// By method.
     var notificationHandlers: [String: @Sendable (JSON) async throws -> Void] {
         var handlers: [String: @Sendable (JSON) async throws -> Void] = [:]
-        if let onLog { handlers["notifications/message"] = { await onLog(try ValueDecoder.model($0)) } }
+        if let keptLog { handlers["notifications/message"] = { await keptLog(try ValueDecoder.model($0)) } }
         if let onToolsChanged { handlers["notifications/tools/list_changed"] = { _ in await onToolsChanged() } }
         if let onResourcesChanged { handlers["notifications/resources/list_changed"] = { _ in await onResourcesChanged() } }
         if let onPromptsChanged { handlers["notifications/prompts/list_changed"] = { _ in await onPromptsChanged() } }

@@ -25,8 +25,6 @@ extension InputRequest {
     /// Asks the client's model to continue a conversation. The response is a
     /// ``CreateMessageResult``.
     ///
-    /// Deprecated since 2026-07-28: call the API of a model provider instead.
-    ///
     /// - Parameter messages: Conversation so far.
     /// - Parameter maxTokens: Maximum number of tokens to generate.
     /// - Parameter systemPrompt: System prompt, which the client may change or omit.
@@ -39,14 +37,14 @@ extension InputRequest {
     /// - Parameter tools: Tools that the model may use (2025-11-25 and later).
     /// - Parameter toolChoice: How the model may use tools (2025-11-25 and later).
     /// - Parameter meta: Metadata, by reverse-domain name.
+    @available(*, deprecated, message: "since 2026-07-28, call the API of a model provider instead")
     public static func sample(_ messages: [SamplingMessage], maxTokens: Int, systemPrompt: String? = nil, modelPreferences: ModelPreferences? = nil, includeContext: IncludeContext? = nil, temperature: Double? = nil, stopSequences: [String]? = nil, metadata: JSONObject? = nil, tools: [Tool]? = nil, toolChoice: ToolChoice? = nil, meta: JSONObject? = nil) throws -> InputRequest {
         InputRequest(method: "sampling/createMessage", params: try parameters([("messages", messages), ("maxTokens", maxTokens), ("systemPrompt", systemPrompt), ("modelPreferences", modelPreferences), ("includeContext", includeContext), ("temperature", temperature), ("stopSequences", stopSequences), ("metadata", metadata), ("tools", tools), ("toolChoice", toolChoice), ("_meta", meta)]))
     }
 
     /// Lists the directories and files that the client lets the server work in. The response is a
     /// ``ListRootsResult``.
-    ///
-    /// Deprecated since 2026-07-28: use tool arguments, resource URIs or configuration instead.
+    @available(*, deprecated, message: "since 2026-07-28, use tool arguments, resource URIs or configuration instead")
     public static func listRoots() throws -> InputRequest {
         InputRequest(method: "roots/list")
     }
@@ -151,8 +149,6 @@ extension Context {
     /// `once`. If the client lacks the capability, or this call cannot reach it, it throws an
     /// error of the kind `protocol` at once.
     ///
-    /// Deprecated since 2026-07-28: call the API of a model provider instead.
-    ///
     /// - Parameter messages: Conversation so far.
     /// - Parameter maxTokens: Maximum number of tokens to generate.
     /// - Parameter systemPrompt: System prompt, which the client may change or omit.
@@ -166,6 +162,7 @@ extension Context {
     /// - Parameter toolChoice: How the model may use tools (2025-11-25 and later).
     /// - Parameter meta: Metadata, by reverse-domain name.
     /// - Throws: ``TrunklineError``, such as one of the kind `timeout`.
+    @available(*, deprecated, message: "since 2026-07-28, call the API of a model provider instead")
     public func sample(_ messages: [SamplingMessage], maxTokens: Int, systemPrompt: String? = nil, modelPreferences: ModelPreferences? = nil, includeContext: IncludeContext? = nil, temperature: Double? = nil, stopSequences: [String]? = nil, metadata: JSONObject? = nil, tools: [Tool]? = nil, toolChoice: ToolChoice? = nil, meta: JSONObject? = nil, options: RequestOptions = RequestOptions()) async throws -> CreateMessageResult {
         let request = try InputRequest.sample(messages, maxTokens: maxTokens, systemPrompt: systemPrompt, modelPreferences: modelPreferences, includeContext: includeContext, temperature: temperature, stopSequences: stopSequences, metadata: metadata, tools: tools, toolChoice: toolChoice, meta: meta)
         return try await send(request, options)
@@ -179,9 +176,8 @@ extension Context {
     /// `once`. If the client lacks the capability, or this call cannot reach it, it throws an
     /// error of the kind `protocol` at once.
     ///
-    /// Deprecated since 2026-07-28: use tool arguments, resource URIs or configuration instead.
-    ///
     /// - Throws: ``TrunklineError``, such as one of the kind `timeout`.
+    @available(*, deprecated, message: "since 2026-07-28, use tool arguments, resource URIs or configuration instead")
     public func listRoots(options: RequestOptions = RequestOptions()) async throws -> [Root] {
         let request = try InputRequest.listRoots()
         let result: ListRootsResult = try await send(request, options)

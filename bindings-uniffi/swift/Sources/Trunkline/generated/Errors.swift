@@ -130,12 +130,10 @@ public enum Methods {
     /// Asks the client's user to fill in a form.
     public static let elicit = "elicitation/create"
     /// Asks the client's model to continue a conversation.
-    ///
-    /// Deprecated since 2026-07-28: call the API of a model provider instead.
+    @available(*, deprecated, message: "since 2026-07-28, call the API of a model provider instead")
     public static let sample = "sampling/createMessage"
     /// Lists the directories and files that the client lets the server work in.
-    ///
-    /// Deprecated since 2026-07-28: use tool arguments, resource URIs or configuration instead.
+    @available(*, deprecated, message: "since 2026-07-28, use tool arguments, resource URIs or configuration instead")
     public static let listRoots = "roots/list"
 }
 
@@ -144,8 +142,7 @@ public enum NotificationMethods {
     /// The progress of a request.
     public static let progress = "notifications/progress"
     /// A log message from the server.
-    ///
-    /// Deprecated since 2026-07-28: log to standard error or through OpenTelemetry instead.
+    @available(*, deprecated, message: "since 2026-07-28, log to standard error or through OpenTelemetry instead")
     public static let log = "notifications/message"
     /// The server's tools have changed.
     public static let toolsChanged = "notifications/tools/list_changed"

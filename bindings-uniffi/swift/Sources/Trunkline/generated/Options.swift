@@ -411,8 +411,7 @@ public struct ClientOptions: Codable, Sendable {
     public var capabilities: ClientCapabilities?
     /// The directories and files that servers may work in: their URIs begin with `file://`.
     /// Without this option, servers cannot request roots.
-    ///
-    /// Deprecated since 2026-07-28: use tool arguments, resource URIs or configuration instead.
+    @available(*, deprecated, message: "since 2026-07-28, use tool arguments, resource URIs or configuration instead")
     public var roots: [Root]?
     /// Values for placeholders in configurations, which take precedence over the environment:
     /// `workspaceFolder` for `${workspaceFolder}`, `input:key` for `${input:key}`.
@@ -458,8 +457,7 @@ public struct ClientOptions: Codable, Sendable {
     public var validateResults: Bool?
     /// The minimum severity of log messages requested from servers; by default, the server
     /// decides: on 2026-07-28 it sends none.
-    ///
-    /// Deprecated since 2026-07-28: log to standard error or through OpenTelemetry instead.
+    @available(*, deprecated, message: "since 2026-07-28, log to standard error or through OpenTelemetry instead")
     public var logLevel: LoggingLevel?
     /// Maximum time to open the connection, for all attempts together. In memory, this includes
     /// opening the lifespan of the server. Default: 30 s.
@@ -510,6 +508,59 @@ public struct ClientOptions: Codable, Sendable {
         case telemetry
     }
 
+    public init(
+        info: Implementation? = nil,
+        capabilities: ClientCapabilities? = nil,
+        variables: [String: String]? = nil,
+        revision: RevisionChoice? = nil,
+        timeout: Duration? = nil,
+        maxTimeout: Duration? = nil,
+        inputTimeout: Duration? = nil,
+        relatedRequestsOnly: Bool? = nil,
+        maxHostTasks: Int? = nil,
+        maxHostTaskBytes: Int? = nil,
+        hostTaskTtl: Duration? = nil,
+        terminalForms: Bool? = nil,
+        maxInputRounds: Int? = nil,
+        cache: Bool? = nil,
+        maxCacheBytes: Int? = nil,
+        validateResults: Bool? = nil,
+        connectTimeout: Duration? = nil,
+        reconnect: Bool? = nil,
+        probeTimeout: Duration? = nil,
+        closeTimeout: Duration? = nil,
+        maxMessageBytes: Int? = nil,
+        maxValues: Int? = nil,
+        telemetry: Bool? = nil
+    ) {
+        self.info = info
+        self.capabilities = capabilities
+        self.variables = variables
+        self.revision = revision
+        self.timeout = timeout
+        self.maxTimeout = maxTimeout
+        self.inputTimeout = inputTimeout
+        self.relatedRequestsOnly = relatedRequestsOnly
+        self.maxHostTasks = maxHostTasks
+        self.maxHostTaskBytes = maxHostTaskBytes
+        self.hostTaskTtl = hostTaskTtl
+        self.terminalForms = terminalForms
+        self.maxInputRounds = maxInputRounds
+        self.cache = cache
+        self.maxCacheBytes = maxCacheBytes
+        self.validateResults = validateResults
+        self.connectTimeout = connectTimeout
+        self.reconnect = reconnect
+        self.probeTimeout = probeTimeout
+        self.closeTimeout = closeTimeout
+        self.maxMessageBytes = maxMessageBytes
+        self.maxValues = maxValues
+        self.telemetry = telemetry
+    }
+
+    /// With options that are deprecated.
+    @available(*, deprecated, message: "since 2026-07-28; the properties of the options name their replacements")
+    @_disfavoredOverload
     public init(
         info: Implementation? = nil,
         capabilities: ClientCapabilities? = nil,
