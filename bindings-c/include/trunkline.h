@@ -3774,6 +3774,8 @@ trunkline_result trunkline_client_on_elicit_url(trunkline_client *client,
  * handler. If there is none, servers of 2025-11-25 and older don't accept the new capability:
  * `TRUNKLINE_INVALID_ARGUMENT`.
  *
+ * @deprecated Since 2026-07-28: call the API of a model provider instead.
+ *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
  */
@@ -3787,6 +3789,8 @@ trunkline_result trunkline_client_on_sample(trunkline_client *client,
  * Like `trunkline_client_options_on_sample_with_tools`, for a connected client. Replaces the
  * existing handler. If there is none, servers of 2025-11-25 and older don't accept the new
  * capability: `TRUNKLINE_INVALID_ARGUMENT`.
+ *
+ * @deprecated Since 2026-07-28: call the API of a model provider instead.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.

@@ -90,6 +90,8 @@ pub unsafe extern "C" fn trunkline_client_options_on_sample(
 /// Like `trunkline_client_options_on_sample`, for a connected client. Replaces the existing
 /// handler. If there is none, servers of 2025-11-25 and older don't accept the new capability:
 /// `TRUNKLINE_INVALID_ARGUMENT`.
+///
+/// @deprecated Since 2026-07-28: call the API of a model provider instead.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_on_sample(
     client: *mut trunkline_client,
@@ -123,6 +125,8 @@ pub unsafe extern "C" fn trunkline_client_options_on_sample_with_tools(
 /// Like `trunkline_client_options_on_sample_with_tools`, for a connected client. Replaces the
 /// existing handler. If there is none, servers of 2025-11-25 and older don't accept the new
 /// capability: `TRUNKLINE_INVALID_ARGUMENT`.
+///
+/// @deprecated Since 2026-07-28: call the API of a model provider instead.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_on_sample_with_tools(
     client: *mut trunkline_client,

@@ -6,6 +6,7 @@
 //! are named.
 
 mod c;
+mod deprecations;
 mod docs;
 mod go;
 mod java;
@@ -77,13 +78,19 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Count> {
     let files = files(workspace)?;
     let stale = stale(workspace, &files)?;
     let (passed, failed) = (files.len().saturating_sub(stale.len()), stale.len());
-    Ok(Count { passed, failed, said: stale.join("\n"), note: String::new() })
+    let count = Count { passed, failed, said: stale.join("\n"), note: String::new() };
+    Ok(count.and(deprecations::check(workspace, &serde_json::from_str(&printed(workspace)?)?)?))
+}
+
+/// The declaration, in JSON.
+fn printed(workspace: &Workspace) -> Result<String> {
+    Ok(must(workspace.command(workspace.built(PROGRAM)), DEADLINE)?.stdout)
 }
 
 fn files(workspace: &Workspace) -> Result<Vec<File>> {
-    let printed = must(workspace.command(workspace.built(PROGRAM)), DEADLINE)?;
-    let surface: Surface = serde_json::from_str(&printed.stdout).context("the printed surface")?;
-    let printed: serde_json::Value = serde_json::from_str(&printed.stdout)?;
+    let printed = printed(workspace)?;
+    let surface: Surface = serde_json::from_str(&printed).context("the printed surface")?;
+    let printed: serde_json::Value = serde_json::from_str(&printed)?;
     let printed = templates::value(printed);
     let mut files = typescript::render(workspace, &printed, &surface)?;
     files.extend(kotlin::render(workspace, &printed)?);
