@@ -18,6 +18,8 @@ mod finite;
 mod id;
 #[doc(hidden)]
 pub mod input;
+#[doc(hidden)]
+pub mod integers;
 mod json_scan;
 mod json_string;
 #[doc(hidden)]

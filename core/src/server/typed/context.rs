@@ -7,7 +7,7 @@ use crate::server::{CallInfo, ClientRequest, ClientRequestError, Vars, handlers:
 use crate::{
     engine::RequestInfo,
     protocol::{
-        RawJson, RequestId, Revision, RpcError, method,
+        RawJson, RequestId, Revision, RpcError, integers, method,
         model::{
             ClientCapabilities, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitParams, ElicitResult,
             Implementation, ListRootsResult, LoggingLevel, Root,
@@ -262,7 +262,8 @@ impl Context {
         let answer: ElicitResult = self.input(METHOD, key, Some(&ElicitParams::form(message, form))).await?;
         match answer.action {
             ElicitAction::Accept => {
-                let content = serde_json::to_value(answer.content.unwrap_or_default()).and_then(serde_json::from_value);
+                let content = serde_json::to_value(answer.content.unwrap_or_default())
+                    .and_then(|content| integers::from_value(&content));
                 content.map(Elicited::Accept).map_err(|error| ClientRequestError::Invalid(error.to_string()))
             }
             ElicitAction::Decline => Ok(Elicited::Decline),

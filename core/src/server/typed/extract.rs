@@ -2,7 +2,7 @@
 
 use super::derived_schema::root_schema;
 use crate::{
-    protocol::{RawJson, located::LocatedError, model::CompleteParams},
+    protocol::{RawJson, integers, located::LocatedError, model::CompleteParams},
     server::{Context, ToolError},
 };
 use schemars::JsonSchema;
@@ -200,19 +200,25 @@ impl<S: Sync, T: DeserializeOwned + JsonSchema> FromContext<S> for Params<T> {
     }
 }
 
-/// Deserializes arguments; the error says which member is wrong.
+/// Deserializes arguments, which may write integers as `5.0`; the error says which member is wrong.
 fn read<T: DeserializeOwned>(arguments: &RawJson) -> Result<T, ToolError> {
-    arguments.parse().map_err(|error| {
-        let mut located = LocatedError::new(arguments.as_bytes(), &error);
-        // The position of an error from `try_from` or `deserialize_with` can be that of the object
-        // around the member. Tracking the path is slow, so it is only done after an error.
-        let mut again = serde_json::Deserializer::from_slice(arguments.as_bytes());
-        if let Err(tracked) = serde_path_to_error::deserialize::<_, T>(&mut again) {
-            let path = tracked.path().to_string();
-            located.path = if path == "." { String::new() } else { path };
-        }
-        ToolError::invalid_arguments(located.describe())
+    arguments.parse().or_else(|_| {
+        let integers = arguments.parse().map(integers::without_fractions);
+        let arguments = integers.and_then(|value| RawJson::from_value(&value)).unwrap_or_else(|_| arguments.clone());
+        arguments.parse().map_err(|error| described::<T>(&arguments, &error))
     })
+}
+
+fn described<T: DeserializeOwned>(arguments: &RawJson, error: &serde_json::Error) -> ToolError {
+    let mut located = LocatedError::new(arguments.as_bytes(), error);
+    // The position of an error from `try_from` or `deserialize_with` can be that of the object
+    // around the member. Tracking the path is slow, so it is only done after an error.
+    let mut again = serde_json::Deserializer::from_slice(arguments.as_bytes());
+    if let Err(tracked) = serde_path_to_error::deserialize::<_, T>(&mut again) {
+        let path = tracked.path().to_string();
+        located.path = if path == "." { String::new() } else { path };
+    }
+    ToolError::invalid_arguments(located.describe())
 }
 
 /// Extracts the argument to complete.
@@ -221,5 +227,19 @@ impl<S: Sync> FromContext<S> for CompleteParams {
 
     async fn from_context(ctx: &Context, _: &S) -> Result<Self, ToolError> {
         ctx.arguments().read().map_err(ToolError::invalid_arguments)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn arguments_that_match_the_schema_as_integers_are_integers() {
+        let sum = |numbers: Value| read::<Vec<i64>>(&RawJson::from_value(&numbers).unwrap());
+        assert_eq!(sum(json!([5.0, 1e3, 7])).unwrap(), [5, 1000, 7]);
+        let error = sum(json!([5.0, 5.5])).unwrap_err().to_string();
+        assert!(error.contains("[1]") && error.contains("5.5"), "{error}");
     }
 }

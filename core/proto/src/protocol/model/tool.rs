@@ -1,6 +1,7 @@
 //! Tools, and the results of calling them.
 
 use super::{ContentBlock, Icon, JsonObject};
+use crate::protocol::integers;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
@@ -158,7 +159,7 @@ impl CallToolResult {
     /// # Errors
     /// If there is none, or it cannot be deserialized into the type.
     pub fn structured_as<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
-        T::deserialize(self.structured_content.as_ref().unwrap_or(&Value::Null))
+        integers::from_value(self.structured_content.as_ref().unwrap_or(&Value::Null))
     }
 
     /// Converts a failed result into an error, for `?`.

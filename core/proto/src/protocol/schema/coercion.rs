@@ -2,6 +2,7 @@
 //! are strings, but their schema may have numbers, booleans and choices.
 
 use super::{Invalid, Schema};
+use crate::protocol::integers::integer;
 use serde_json::{Map, Number, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -133,7 +134,7 @@ fn convert(value: &mut Value, types: &Types) {
         "true" if types.contains("boolean") => Some(Value::Bool(true)),
         "false" if types.contains("boolean") => Some(Value::Bool(false)),
         _ if types.contains("number") => number(text).map(Value::Number),
-        _ if types.contains("integer") => number(text).and_then(integer).map(Value::Number),
+        _ if types.contains("integer") => number(text).and_then(|number| integer(&number)).map(Value::Number),
         _ => None,
     };
     if let Some(converted) = converted {
@@ -143,15 +144,6 @@ fn convert(value: &mut Value, types: &Types) {
 
 fn number(text: &str) -> Option<Number> {
     serde_json::from_str(text.trim()).ok()
-}
-
-/// The number as an integer, if it is one, as `1e3` is.
-fn integer(number: Number) -> Option<Number> {
-    const EXACT: f64 = 9_007_199_254_740_992.0;
-    match number.as_f64().filter(|_| number.is_f64()) {
-        None => Some(number),
-        Some(float) => (float.fract() == 0.0 && float.abs() <= EXACT).then(|| Number::from(float as i64)),
-    }
 }
 
 /// The members of the objects that a schema describes, including those of union variants, in
