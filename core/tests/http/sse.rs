@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 use trunkline::{
-    Context,
+    Context, Limits,
     server::{ServerOptions, Tool},
     transport::HttpOptions,
 };
@@ -261,6 +261,25 @@ async fn a_client_that_reads_nothing_gets_busy_and_then_everything() {
         session.ask(&request("ping", json!({}))).send().await.status == 202
     })
     .await;
+}
+
+#[tokio::test]
+async fn a_body_counts_until_its_call_has_ended() {
+    let options = HttpOptions::default().with_max_body_bytes(1 << 20);
+    let limits = Limits::default().with_max_message_bytes(1 << 20);
+    let fixture = Fixture::with(options, ServerOptions::default().with_limits(limits)).await;
+    let mut session = Session::open(&fixture, "/sse").await;
+    session.initialize("2025-06-18").await;
+    let mut wait = request("tools/call", call("wait", json!({"milliseconds": 60_000})));
+    wait["params"]["_meta"] = json!({"padding": "x".repeat(700 << 10)});
+    session.post(&wait).await;
+    fixture.until_begun(1).await;
+    wait["id"] = json!(8);
+    assert_eq!(session.ask(&wait).send().await.error(), (503, -32603));
+    let mut cancelled = notification("notifications/cancelled");
+    cancelled["params"] = json!({"requestId": 7});
+    session.post(&cancelled).await;
+    eventually_async("there is room again", async || session.ask(&wait).send().await.status == 202).await;
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use super::{
     endpoint_state::EndpointState,
     reply::{self, empty, not_allowed},
     response_body::{Events, HttpBody},
-    response_stream::{Stream, StreamKind},
+    response_stream::{Answers, Stream, StreamKind},
     session_table::{HttpSession, SessionEnd},
 };
 use crate::{
@@ -22,7 +22,7 @@ use crate::{
         RpcError,
         envelope::{Frame, Message},
     },
-    server::{ArrivalReply, ConversationStart, HttpRequest, Outbound, OutgoingMessage, SessionSource},
+    server::{ConversationStart, HttpRequest, Outbound, OutgoingMessage, SessionSource},
 };
 use http::{Method, Response, StatusCode};
 use http_body::Body;
@@ -89,11 +89,12 @@ impl EndpointState {
             return Ok(empty(StatusCode::ACCEPTED));
         }
         let request = request.in_session(SessionSource::Query);
-        let reply = ArrivalReply::channel(session.stream, caller.arrival(request).of(rate_limit_key));
+        let (is_large, arrival) = (permit.is_large(), caller.arrival(request).of(rate_limit_key));
+        let reply = Answers::channel(session.stream, Some(permit), arrival);
         caller.admit(&self.server, &frame)?;
         let (connection, accepted) = (session.connection, classify::check_response(&frame));
         let receiver = Arc::clone(&connection);
-        let received = self.large.work(permit.is_large(), move || receiver.receive(frame, None, &reply)).await?;
+        let received = self.large.work(is_large, move || receiver.receive(frame, None, &reply)).await?;
         received.map_err(|refusal| Rejection::bad_request(refusal.id.as_ref(), &refusal.error))?;
         accepted?;
         if connection.is_closed() { Err(unknown_session()) } else { Ok(empty(StatusCode::ACCEPTED)) }

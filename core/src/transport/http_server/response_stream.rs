@@ -285,9 +285,19 @@ pub(super) struct Answers {
     arrival: Arrival,
 }
 
+impl Answers {
+    pub(super) fn channel(stream: Arc<Stream>, permit: Option<Permit>, arrival: Arrival) -> Arc<dyn Outbound> {
+        Arc::new(Self { stream, permit: permit.map(Mutex::new), arrival })
+    }
+}
+
 impl Outbound for Answers {
     fn send(&self, outgoing: OutgoingMessage) {
         self.stream.send(outgoing);
+    }
+
+    fn is_congested(&self) -> bool {
+        self.stream.is_congested()
     }
 
     fn can_ask(&self) -> bool {
@@ -326,7 +336,7 @@ pub(super) fn exchange(
     let stream = Stream::new(kind);
     let mut reader = stream.attach();
     reader.cancels = cancels;
-    (Arc::new(Answers { stream, permit: permit.map(Mutex::new), arrival }), reader)
+    (Answers::channel(stream, permit, arrival), reader)
 }
 
 impl StreamReader {
