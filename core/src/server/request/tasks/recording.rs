@@ -72,6 +72,7 @@ impl TaskRecording {
         let left = record.left(self.stored.runtime().unix_time());
         let is_written = self.record.write(&record.text(), left).await?;
         if is_written && record.is_final() {
+            self.stored.remove_request(task).await;
             task.announce_end();
         }
         Ok(is_written)

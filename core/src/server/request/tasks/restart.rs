@@ -80,6 +80,14 @@ impl StoredTasks {
         self.store().append(RESTARTED, task.id(), MAX_IDS, longest).await.map(drop)
     }
 
+    /// Removes the request of a task that is over, because it may be large. If this fails, it
+    /// expires with the task.
+    pub(super) async fn remove_request(&self, task: &Task) {
+        if task.facts.run.is_some() {
+            let _ = self.store().remove(&request_key(task.id())).await;
+        }
+    }
+
     /// Restarts the tasks of dead workers. Returns the position up to which all tasks are over.
     async fn restart_lost(self: &Arc<Self>, over_to: u64) -> Result<u64, StoreError> {
         let (mut position, mut over_to, mut all_over) = (over_to, over_to, true);

@@ -185,11 +185,11 @@ impl StoredTasks {
     ) -> Result<(), RpcError> {
         let recording = TaskRecording::new(Arc::clone(self), task);
         let is_new = task.facts.run.as_ref().is_none_or(|run| run.written.is_none());
+        self.renew().await.map_err(unavailable)?;
+        if let Some(request) = request {
+            self.keep_request(task, &request, options.task_ttl).await.map_err(unavailable)?;
+        }
         let written = async {
-            self.renew().await?;
-            if let Some(request) = request {
-                self.keep_request(task, &request, options.task_ttl).await?;
-            }
             recording.write(task).await?;
             if let (true, Some(list)) = (is_new, list_of(&task.facts.owner)) {
                 // Keep the list as long as any task in it.
@@ -198,9 +198,26 @@ impl StoredTasks {
             }
             Ok(())
         };
-        written.await.map_err(unavailable)?;
+        if let Err(error) = written.await {
+            if is_new {
+                self.discard(task);
+            }
+            return Err(unavailable(error));
+        }
         task.on_change(move || recording.changed());
         Ok(())
+    }
+
+    /// Removes a task that may have been stored although that failed. Its client got an error, so
+    /// nobody may list it or run it again.
+    fn discard(self: &Arc<Self>, task: &Arc<Task>) {
+        let (this, task) = (Arc::clone(self), Arc::clone(task));
+        self.runtime.spawn(Box::pin(async move {
+            while this.store.remove(&key(task.id())).await.is_err() && this.runtime.unix_time() < task.facts.ends() {
+                this.runtime.sleep_until(later(this.runtime.now(), RENEWAL)).await;
+            }
+            this.remove_request(&task).await;
+        }));
     }
 
     /// Returns whether a worker is alive, that is, renews its lease.

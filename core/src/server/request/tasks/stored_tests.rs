@@ -14,7 +14,7 @@ use crate::{
         session::Origin,
         tests::{LISTENER, Peer, TestRuntime, accept, modern, server, text_of},
     },
-    store::{ProcessStore, Store, StoreChoice},
+    store::{LogEntry, ProcessStore, Store, StoreChoice, StoreTask},
     testing::{FaultyStore, StoreFault},
     wire_log::Transport,
 };
@@ -23,7 +23,7 @@ use std::{
     future::pending,
     sync::{
         Arc,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -755,6 +755,57 @@ async fn without_its_store_a_server_refuses_tasks_and_loses_none() {
     assert_eq!(done["result"]["content"][0]["text"], "held");
     assert_eq!(becomes(&elsewhere, &task, "completed").await, done);
     start(&alice, "hold").await;
+}
+
+/// A store that takes changes of entries without confirming them, as long as it is set to.
+struct Unconfirmed(ProcessStore, AtomicBool);
+
+impl Store for Unconfirmed {
+    fn get(&self, key: &str) -> StoreTask<Option<String>> {
+        self.0.get(key)
+    }
+
+    fn put(&self, key: &str, text: &str, keep_for: Duration) -> StoreTask {
+        self.0.put(key, text, keep_for)
+    }
+
+    fn put_if(&self, key: &str, expected: Option<&str>, text: &str, keep_for: Duration) -> StoreTask<bool> {
+        let written = self.0.put_if(key, expected, text, keep_for);
+        if self.1.load(Ordering::Relaxed) { Box::pin(pending()) } else { written }
+    }
+
+    fn remove(&self, key: &str) -> StoreTask {
+        self.0.remove(key)
+    }
+
+    fn append(&self, log: &str, entry: &str, max_entries: usize, keep_for: Duration) -> StoreTask<u64> {
+        self.0.append(log, entry, max_entries, keep_for)
+    }
+
+    fn read(&self, log: &str, after: u64, limit: usize, wait: Duration) -> StoreTask<Vec<LogEntry>> {
+        self.0.read(log, after, limit, wait)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_task_does_not_stay_in_the_store() {
+    let kept = ProcessStore::new(Arc::new(TestRuntime));
+    let unconfirmed = Arc::new(Unconfirmed(kept.clone(), AtomicBool::new(true)));
+    let store = Shared { kept, store: FaultyStore::new(unconfirmed.clone()) };
+    let worker = store.worker();
+    let alice = worker.client(Some("alice"));
+    let refused = alice.ask("tools/call", declaring(json!({"name": "again", "arguments": {}}))).await;
+    assert_eq!(refused["error"]["data"]["reason"], "busy", "{refused}");
+    let stored = || store.kept.keys().into_iter().filter(|key| key.starts_with("task/")).collect::<Vec<_>>();
+    assert_eq!(stored().len(), 2, "the record and the request");
+    unconfirmed.1.store(false, Ordering::Relaxed);
+    tokio::time::sleep(20 * SECOND).await;
+    assert_eq!(stored(), [""; 0], "another worker would run it");
+    let task = start(&alice, "again").await;
+    assert_eq!(stored().len(), 2);
+    worker.gate.add_permits(1);
+    becomes(&alice, &task, "completed").await;
+    assert_eq!(stored(), [format!("task/{task}")], "nobody runs it again");
 }
 
 #[test]
