@@ -557,6 +557,21 @@ async fn what_a_client_answers_and_cancels_at_any_process_reaches_its_call() {
     eventually("it still runs", || a.ends.dropped.load(std::sync::atomic::Ordering::SeqCst) == 1).await;
 }
 
+#[tokio::test]
+async fn long_uris_do_not_fill_the_store() {
+    let store: Arc<dyn Store> = Arc::new(ProcessStore::with_capacity(TokioRuntime::current(), 4 << 20));
+    let fixture = worker(&store).await;
+    let uri = format!("{MOOD}/{}", "x".repeat(1 << 20));
+    fixture.server.add_resource(Resource::new(&uri, "long", async || "fine")).unwrap();
+    let id = fixture.session("2025-11-25").await;
+    for _ in 0..5 {
+        let subscribed = fixture.ask_in(&id, "resources/subscribe", json!({"uri": uri})).await;
+        assert_eq!(subscribed.error(), (200, -32602));
+        assert_eq!(fixture.ask_in(&id, "resources/unsubscribe", json!({"uri": uri})).await.status, 200);
+    }
+    assert_eq!(fixture.ask_in(&id, "resources/subscribe", json!({"uri": MOOD})).await.status, 200);
+}
+
 /// A process that could not renew its lease while the store was away seems dead until it does.
 #[tokio::test]
 async fn an_answer_for_a_process_that_seems_dead_is_not_accepted() {

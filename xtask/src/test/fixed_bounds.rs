@@ -22,7 +22,7 @@ const SMALL_BODY: Constant = ("gate.rs", "SMALL_BODY");
 
 /// The rows of the table, with the constants of their figures, in order. A file without a directory
 /// is one of [`HTTP`].
-const ROWS: [(&str, &[Constant]); 38] = [
+const ROWS: [(&str, &[Constant]); 39] = [
     ("costly checks of values, and compilations of schemas, concurrently", &[]),
     ("waiting costly checks of one caller", &[("core/src/turns.rs", "MAX_WAITING")]),
     ("a schema", &[(BOUNDS, "MAX_VALUES"), (BOUNDS, "MAX_NESTING"), (BOUNDS, "MAX_REACHED")]),
@@ -66,6 +66,7 @@ const ROWS: [(&str, &[Constant]); 38] = [
     ("notifications queued for the reader of a stream", &[("stream_queue.rs", "MAX_BYTES")]),
     ("everything queued for the reader of a stream", &[("core/src/transport/queued.rs", "MAX_QUEUED")]),
     ("names that a session or stream subscribes to", &[(NAMES, "MAX"), (NAMES, "MAX_BYTES")]),
+    ("a URI that a session in a store subscribes to", &[("core/src/server/session/shared.rs", "MAX_URI")]),
     ("a sealed `requestState`", &[("core/src/server/request/request_state.rs", "MAX_SEALED")]),
     ("resumed states and values kept by `once`", &[("core/src/server/request/resumptions.rs", "MAX_BYTES")]),
     ("entries of the store `memory:`", &[("core/src/store/memory.rs", "MAX_BYTES")]),

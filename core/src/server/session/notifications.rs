@@ -7,6 +7,7 @@ use super::{
     conversation_observers::LogContext,
     outbound::OutgoingMessage,
     pending::PendingNotifications,
+    shared::MAX_URI,
     shared_state::SessionChange,
 };
 use crate::protocol::{RevisionFeature, RpcError, envelope, method};
@@ -72,6 +73,10 @@ fn remove_all(uris: &mut HashSet<String>, wanted: &BTreeSet<String>) {
 impl Connection {
     /// Subscribes a session to a resource.
     pub(in crate::server) fn subscribe_to_resource(&self, uri: &str, client: Option<Arc<str>>) -> Result<(), RpcError> {
+        if !self.can_share(uri) {
+            let text = format!("The URI of a subscription has at most {MAX_URI} bytes");
+            return Err(RpcError::invalid_params(text));
+        }
         self.session().resources.lock().of(client).insert(uri)?;
         self.note_change(|| SessionChange::Subscribed(uri.to_owned()));
         Ok(())
@@ -80,6 +85,9 @@ impl Connection {
     pub(in crate::server) fn unsubscribe_from_resource(&self, uri: &str) {
         self.session().resources.lock().remove(uri);
         self.session().pending.lock().resources.remove(uri);
+        if !self.can_share(uri) {
+            return;
+        }
         self.note_change(|| SessionChange::Unsubscribed(uri.to_owned()));
     }
 

@@ -10,6 +10,10 @@ use bytes::Bytes;
 use serde_json::Value;
 use std::sync::{Arc, atomic::Ordering};
 
+/// Maximum length of a subscribed URI. Messages to other processes contain it, and with longer
+/// ones, a few requests of one client would fill the store.
+pub(super) const MAX_URI: usize = 16 << 10;
+
 impl Connection {
     /// Marks the session as shared with other processes. The prefix makes the ids of client
     /// requests unique among them.
@@ -68,6 +72,11 @@ impl Connection {
     pub(in crate::server) fn set_log_level(&self, level: LoggingLevel) {
         self.session().log_level.set(level);
         self.note_change(|| SessionChange::LogLevel(level));
+    }
+
+    /// Returns whether a subscription to this URI can be shared with other processes, if it has to.
+    pub(super) fn can_share(&self, uri: &str) -> bool {
+        !self.is_shared() || uri.len() <= MAX_URI
     }
 
     /// Records a change for the other processes, if the session is shared.
