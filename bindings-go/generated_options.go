@@ -206,7 +206,7 @@ type HTTPOptions struct {
 	// before their body is read. Equally many bodies are read at once; beyond that, the oldest is
 	// abandoned as busy. The default is 4096.
 	MaxRequests int `json:"maxRequests,omitempty"`
-	// Total size of all bodies being read or served, until their calls and tasks have ended; at least
+	// Total size of all requests being read or served, until their calls and tasks have ended; at least
 	// the maximum size of a message. Requests that do not fit are refused as busy. One client may use a
 	// quarter of it, the last 16 MiB are reserved for bodies up to 64 KiB, and larger ones must arrive
 	// at 4 KiB per second or more. Inside a web framework, bodies waiting for their access token to be

@@ -681,7 +681,7 @@ pub unsafe extern "C" fn trunkline_http_options_set_max_requests(
     set!(options, options.given.put("maxRequests", max_requests))
 }
 
-/// Sets the total size of all bodies being read or served, until their calls and tasks have
+/// Sets the total size of all requests being read or served, until their calls and tasks have
 /// ended; at least the maximum size of a message. Requests that do not fit are refused as busy.
 /// One client may use a quarter of it, the last 16 MiB are reserved for bodies up to 64 KiB, and
 /// larger ones must arrive at 4 KiB per second or more. Inside a web framework, bodies waiting

@@ -271,11 +271,11 @@ export interface HttpOptions {
    */
   maxRequests?: number | undefined;
   /**
-   * Total size of all bodies being read or served, until their calls and tasks have ended; at least
-   * the maximum size of a message. Requests that do not fit are refused as busy. One client may use
-   * a quarter of it, the last 16 MiB are reserved for bodies up to 64 KiB, and larger ones must
-   * arrive at 4 KiB per second or more. Inside a web framework, bodies waiting for their access
-   * token to be verified have an additional quarter of it. Default: 268,435,456 (256 MiB).
+   * Total size of all requests being read or served, until their calls and tasks have ended; at
+   * least the maximum size of a message. Requests that do not fit are refused as busy. One client
+   * may use a quarter of it, the last 16 MiB are reserved for bodies up to 64 KiB, and larger ones
+   * must arrive at 4 KiB per second or more. Inside a web framework, bodies waiting for their
+   * access token to be verified have an additional quarter of it. Default: 268,435,456 (256 MiB).
    */
   maxBodyBytes?: number | undefined;
   /**

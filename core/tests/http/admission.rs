@@ -122,6 +122,19 @@ async fn one_principal_has_no_more_than_a_session_would() {
 }
 
 #[tokio::test]
+async fn the_head_of_an_open_stream_counts() {
+    let options = HttpOptions::default().with_max_body_bytes(64 << 10);
+    let limits = Limits::default().with_max_message_bytes(1 << 10);
+    let fixture = Fixture::with(options, ServerOptions::default().with_limits(limits)).await;
+    let filter = json!({"notifications": {"toolsListChanged": true}});
+    let listen = || fixture.modern("subscriptions/listen", filter.clone()).header("X-Padding", &"x".repeat(40 << 10));
+    let mut stream = listen().start().await;
+    stream.until("acknowledged").await;
+    assert_busy(&listen().send().await);
+    assert_eq!(fixture.modern("tools/list", json!({})).send().await.status, 200);
+}
+
+#[tokio::test]
 async fn streams_of_change_notifications_do_not_count_as_running_calls() {
     let options = HttpOptions::default().with_max_requests(1);
     let fixture = Fixture::with(options, ServerOptions::default().with_max_sessions(1)).await;

@@ -63,6 +63,13 @@ impl HttpRequest {
         &self.parts
     }
 
+    /// The approximate size of the head.
+    pub(crate) fn head_bytes(&self) -> usize {
+        let fields = self.parts.headers.iter().map(|(name, value)| name.as_str().len() + value.len());
+        let target = self.parts.uri.path_and_query().map_or(0, |target| target.as_str().len());
+        target + fields.sum::<usize>()
+    }
+
     /// The method.
     pub fn method(&self) -> &Method {
         &self.parts.method

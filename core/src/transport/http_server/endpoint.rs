@@ -70,7 +70,7 @@ impl EndpointState {
             false => self.named_session(headers, caller).await.transpose()?.and(session_id(headers)),
         };
         let rate_limit_key = self.rate_limit_key(&request, caller);
-        let (frame, permit) = self.admit(body, rate_limit_key.as_deref(), session).await?;
+        let (frame, permit) = self.admit(&request, body, rate_limit_key.as_deref(), session).await?;
         let posted = classify::classify(&frame, version.as_deref())?;
         let post = PostedMessage { request, caller, rate_limit_key, accepts, frame, permit, lifetime: None };
         match posted {
@@ -83,6 +83,7 @@ impl EndpointState {
     /// Reads a message, if it is within the limits of its key, or else of its session.
     pub(super) async fn admit<B: Body>(
         &self,
+        request: &HttpRequest,
         body: B,
         rate_limit_key: Option<&str>,
         session: Option<&str>,
@@ -92,6 +93,7 @@ impl EndpointState {
         if session.is_none() {
             permit.check_slot().map_err(busy)?;
         }
+        permit.hold_head(request.head_bytes()).map_err(busy)?;
         let frame = self.read(body, &mut permit).await?;
         if session.is_none() {
             permit.take_slot().map_err(busy)?;

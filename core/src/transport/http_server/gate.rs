@@ -118,6 +118,8 @@ impl Slots {
 pub(super) struct Permit {
     gate: Arc<Gate>,
     principal: Option<Arc<str>>,
+    /// Bytes of the head, which is kept with the call.
+    head: usize,
     bytes: usize,
     /// Bytes that count as those of a large body.
     large: usize,
@@ -156,6 +158,7 @@ impl Gate {
         Permit {
             gate: Arc::clone(self),
             principal: principal.map(Arc::from),
+            head: 0,
             bytes: 0,
             large: 0,
             values: 0,
@@ -245,7 +248,7 @@ impl Permit {
 
     /// Checks whether this many bytes could be held, without holding them.
     pub(super) fn check_room(&self, bytes: u64) -> Result<(), MissingRoom> {
-        let held = self.gate.bytes.load(Ordering::Relaxed) as u64;
+        let held = (self.gate.bytes.load(Ordering::Relaxed) - self.head) as u64;
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
         if held.saturating_add(bytes as u64) > self.bound_for(bytes) as u64 { Err(TOO_MUCH) } else { Ok(()) }
     }
@@ -256,10 +259,18 @@ impl Permit {
         if own <= SMALL_BODY { bounds.bytes } else { bounds.bytes_for_large() }
     }
 
+    /// Holds the head, in addition to the body.
+    pub(super) fn hold_head(&mut self, bytes: usize) -> Result<(), MissingRoom> {
+        self.head = bytes;
+        let held = self.gate.bytes.fetch_add(bytes, Ordering::Relaxed);
+        if held.saturating_add(bytes) > self.gate.bounds.bytes { Err(TOO_MUCH) } else { Ok(()) }
+    }
+
     /// Holds more bytes. They count as they arrive, not as announced, so announcing a large body
     /// without sending it takes nothing from others.
     pub(super) fn hold(&mut self, bytes: usize) -> Result<(), MissingRoom> {
-        let held = self.gate.bytes.fetch_add(bytes, Ordering::Relaxed);
+        // A body of the maximum size fits in whatever its head.
+        let held = self.gate.bytes.fetch_add(bytes, Ordering::Relaxed) - self.head;
         self.bytes += bytes;
         if held.saturating_add(bytes) > self.bound_for(self.bytes) {
             return Err(TOO_MUCH);
@@ -303,7 +314,7 @@ impl Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        self.gate.bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.gate.bytes.fetch_sub(self.head + self.bytes, Ordering::Relaxed);
         if self.large > 0 {
             self.gate.large.lock().give_back(self.principal.as_ref(), self.large);
         }
@@ -425,6 +436,19 @@ mod tests {
         drop((large, ada, nobody));
         let values = gate.values.lock();
         assert_eq!((values.of_large.all, values.of_small.all), (0, 0));
+    }
+
+    #[test]
+    fn a_head_counts_towards_the_bytes_of_others() {
+        let bounds = GateBounds { requests: 9, streams: 9, of_principal: 9, bytes: 100, body: 100, values: 1 };
+        let gate = Gate::new(bounds);
+        let mut permit = gate.permit(None);
+        permit.hold_head(60).unwrap();
+        permit.check_room(100).unwrap();
+        permit.hold(100).unwrap();
+        assert_eq!(gate.permit(None).hold_head(1), Err(TOO_MUCH));
+        drop(permit);
+        assert_eq!(gate.bytes.load(Ordering::Relaxed), 0);
     }
 
     #[test]

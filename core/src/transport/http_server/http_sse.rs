@@ -70,7 +70,7 @@ impl EndpointState {
         let id = routes::session_of(parts.uri.query()).unwrap_or_default();
         let session = self.sse_sessions.touch(&self.runtime, id, caller.principal()).ok_or_else(unknown_session)?;
         let rate_limit_key = self.rate_limit_key(&request, caller);
-        let (frame, permit) = self.admit(body, rate_limit_key.as_deref(), Some(id)).await?;
+        let (frame, permit) = self.admit(&request, body, rate_limit_key.as_deref(), Some(id)).await?;
         // Responses and cancellations from the client are always accepted, however little it has
         // read.
         if session.stream.is_congested() && asks(&frame) {

@@ -182,7 +182,7 @@ module Trunkline
     #   their call has ended: those of 2026-07-28, and all requests of a stateless server. Beyond
     #   it, requests are refused as busy before their body is read. Equally many bodies are read at
     #   once; beyond that, the oldest is abandoned as busy.
-    # - `max_body_bytes` (Integer): Total size of all bodies being read or served, until their
+    # - `max_body_bytes` (Integer): Total size of all requests being read or served, until their
     #   calls and tasks have ended; at least the maximum size of a message. Requests that do not fit
     #   are refused as busy. One client may use a quarter of it, the last 16 MiB are reserved for
     #   bodies up to 64 KiB, and larger ones must arrive at 4 KiB per second or more. Inside a web
