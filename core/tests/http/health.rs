@@ -1,10 +1,11 @@
 //! Probes of orchestrators and load balancers.
 
 use crate::support::*;
-use serde_json::json;
-use std::sync::Arc;
+use serde_json::{Value, json};
+use std::{sync::Arc, time::Instant};
 use trunkline::{
-    server::ServerOptions,
+    protocol::model::{ElicitParams, Field, FormSchema},
+    server::{Context, ServerOptions, Tool, ToolError},
     store::{ProcessStore, Store, StoreChoice},
     testing::FaultyStore,
     transport::{HttpOptions, TokioRuntime},
@@ -75,6 +76,47 @@ async fn a_server_that_closes_is_alive_and_not_ready_until_its_calls_have_ended(
     tokio::join!(closing, probing);
     assert!(running.finish().await.body.contains("let through"));
     eventually("the socket is still there", || std::net::TcpStream::connect(fixture.address).is_err()).await;
+}
+
+/// Otherwise a call that waits for its user would run into the deadline.
+#[tokio::test]
+async fn answers_and_cancellations_are_taken_while_the_server_closes() {
+    let fixture = probed(ServerOptions::default()).await;
+    let ask = async |ctx: Context| {
+        let question = ElicitParams::form("Which word?", FormSchema::new().required("word", Field::text()));
+        Ok::<_, ToolError>(json!(ctx.elicit(question).await?.content).to_string())
+    };
+    fixture.server.add_tool(Tool::new("ask", "Asks.", ask)).unwrap();
+    let mut open = initialize("2025-06-18");
+    open["params"]["capabilities"] = json!({"elicitation": {}});
+    let id = fixture.post(&[], &open).await.header("mcp-session-id").unwrap().to_owned();
+    let post = async |body: &Value| fixture.post(&[("Mcp-Session-Id", &id)], body).await.status;
+    assert_eq!(post(&notification("notifications/initialized")).await, 202);
+    let start = |number: i64, tool: &str, arguments: Value| {
+        let mut body = request("tools/call", call(tool, arguments));
+        body["id"] = json!(number);
+        fixture.ask("POST").json(&body).header("Mcp-Session-Id", &id).header("Connection", "close").start()
+    };
+    let mut asking = start(1, "ask", json!({})).await;
+    asking.until("elicitation/create").await;
+    let question: Value =
+        asking.text().lines().find_map(|line| serde_json::from_str(line.strip_prefix("data: ")?).ok()).unwrap();
+    let _waiting = start(2, "wait", json!({"milliseconds": 60_000})).await;
+    fixture.until_begun(1).await;
+    let closing = fixture.listener.close(PATIENCE);
+    let answering = async {
+        eventually_async("it stays ready", async || fixture.probe("/readyz").await == failed()).await;
+        assert_eq!(post(&request("tools/list", json!({}))).await, 503);
+        let result = json!({"action": "accept", "content": {"word": "yes"}});
+        assert_eq!(post(&json!({"jsonrpc": "2.0", "id": question["id"], "result": result})).await, 202);
+        let params = json!({"requestId": 2});
+        let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
+        assert_eq!(post(&cancel).await, 202);
+    };
+    let began = Instant::now();
+    tokio::join!(closing, answering);
+    assert!(began.elapsed() < PATIENCE / 2);
+    assert!(asking.finish().await.body.contains("yes"));
 }
 
 #[tokio::test]

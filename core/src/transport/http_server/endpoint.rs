@@ -24,7 +24,7 @@ use crate::{
     },
     protocol::{
         RequestId, Revision, RevisionFeature, RpcError,
-        envelope::{self, Frame},
+        envelope::{self, Frame, Malformed, Message},
     },
     server::{Connection, ConversationSetup, ConversationStart, HttpRequest, Origin, Outbound, SessionSource},
     store::{StoreError, StoreErrorKind},
@@ -90,11 +90,19 @@ impl EndpointState {
     ) -> Result<(Frame, Permit), Rejection> {
         self.check_rate(rate_limit_key, session, 1)?;
         let mut permit = self.gate.permit(rate_limit_key);
+        let is_closing = self.is_closing();
         if session.is_none() {
+            if is_closing {
+                return Err(closing(None));
+            }
             permit.check_slot().map_err(busy)?;
         }
         permit.hold_head(request.head_bytes()).map_err(busy)?;
         let frame = self.read(body, &mut permit).await?;
+        // Answers and cancellations let calls end.
+        if is_closing && asks(&frame) {
+            return Err(closing(classify::id_of(&frame)));
+        }
         if session.is_none() {
             permit.take_slot().map_err(busy)?;
         }
@@ -148,6 +156,7 @@ impl EndpointState {
                 session.shared.iter().for_each(SharedSession::renew);
                 Some(Ok(session))
             }
+            None if self.is_closing() => Some(Err(closing(None))),
             None => Some(self.session_of_others(id, caller).await),
         }
     }
@@ -448,6 +457,20 @@ impl EndpointState {
         }
         Ok(empty(StatusCode::NO_CONTENT))
     }
+}
+
+/// Returns whether a frame gets a response.
+pub(super) fn asks(frame: &Frame) -> bool {
+    let asks =
+        |message: &Result<Message, Malformed>| !matches!(message, Ok(Message::Response(_) | Message::Notification(_)));
+    match frame {
+        Frame::Single(message) => asks(message),
+        Frame::Batch(messages) => messages.iter().any(asks),
+    }
+}
+
+pub(super) fn closing(request: Option<&RequestId>) -> Rejection {
+    Rejection::busy(request, "the server is closing")
 }
 
 /// The error while the store is unavailable; the client may retry. The store's URL is only logged.

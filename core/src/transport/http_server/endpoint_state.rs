@@ -19,7 +19,10 @@ use crate::{
     runtime::Runtime,
     server::{HttpRequest, LifespanUse, Outbound, Server},
 };
-use std::sync::{Arc, atomic::AtomicBool};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 /// The state shared by all requests of an endpoint.
 pub(super) struct EndpointState {
@@ -58,6 +61,10 @@ pub(super) struct EndpointState {
 }
 
 impl EndpointState {
+    pub(super) fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::Acquire)
+    }
+
     /// The key that a request's limits are charged to: the principal, or, with trusted proxies, the
     /// client's address. `None` if there is neither.
     pub(super) fn rate_limit_key(&self, request: &HttpRequest, caller: &Caller) -> Option<Arc<str>> {

@@ -4,7 +4,7 @@
 
 use super::{
     access_control::Caller,
-    endpoint::{check_accepts_events, check_type},
+    endpoint::{asks, check_accepts_events, check_type},
     endpoint_state::EndpointState,
     reply::{self, empty, not_allowed},
     response_body::{Events, HttpBody},
@@ -18,10 +18,7 @@ use crate::{
         rejection::Rejection,
         routes,
     },
-    protocol::{
-        RpcError,
-        envelope::{Frame, Message},
-    },
+    protocol::RpcError,
     server::{ConversationStart, HttpRequest, Outbound, OutgoingMessage, SessionSource},
 };
 use http::{Method, Response, StatusCode};
@@ -104,11 +101,4 @@ impl EndpointState {
 fn unknown_session() -> Rejection {
     let text = "The sessionId belongs to no open stream: open one, and POST to the URI in its endpoint event";
     Rejection::of_http(StatusCode::NOT_FOUND, text)
-}
-
-fn asks(frame: &Frame) -> bool {
-    match frame {
-        Frame::Single(message) => matches!(message, Ok(Message::Request(_))),
-        Frame::Batch(_) => true,
-    }
 }

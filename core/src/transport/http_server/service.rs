@@ -10,6 +10,7 @@ use super::{
     access_log::{AccessRecord, RefusalLog},
     body_readers::BodyReaders,
     cors::{self, WebPage},
+    endpoint::closing,
     endpoint_state::EndpointState,
     gate::{Gate, GateBounds},
     health::Readiness,
@@ -224,8 +225,7 @@ impl HttpService {
         let access = AccessRecord::begin(&request);
         // Before the guard, because orchestrators send the address of the process as `Host`.
         if let (Some(readiness), Some(probe)) = (&shared.readiness, shared.routes.probe(request.uri().path())) {
-            let is_closing = shared.closing.load(Ordering::Acquire);
-            let response = readiness.answer(probe, request.method(), is_closing).await;
+            let response = readiness.answer(probe, request.method(), shared.is_closing()).await;
             AccessRecord::end(access, response.status());
             return response;
         }
@@ -242,7 +242,7 @@ impl HttpService {
             cors::allow(&mut response, page);
         }
         // Another process may serve a new connection.
-        if has_connection_header && shared.closing.load(Ordering::Acquire) {
+        if has_connection_header && shared.is_closing() {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         response
@@ -318,8 +318,8 @@ impl EndpointState {
             return Err(Rejection::of_http(StatusCode::NOT_FOUND, text));
         }
         let caller = self.access.caller(&request, &self.runtime).await?;
-        if self.closing.load(Ordering::Acquire) {
-            return Err(Rejection::busy(None, "the server is closing"));
+        if parts.method != Method::POST && self.is_closing() {
+            return Err(closing(None));
         }
         match purpose {
             Purpose::SseStream => self.sse_stream(&request, &caller),
