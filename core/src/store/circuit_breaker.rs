@@ -212,7 +212,12 @@ impl Store for StoreGuard {
 
     fn read(&self, log: &str, after: u64, limit: usize, wait: Duration) -> StoreTask<Vec<LogEntry>> {
         let (guard, name) = (self.clone(), log.to_owned());
-        let look = Box::new(move |wait| guard.call(&name, wait, |store| store.read(&name, after, limit, wait)));
+        let look = Box::new(move |wait| {
+            // A call that tries a failed store again must not wait: until it completes, others
+            // fail.
+            let wait = if guard.failure().is_none() { wait } else { Duration::ZERO };
+            guard.call(&name, wait, |store| store.read(&name, after, limit, wait))
+        });
         Box::pin(Arc::clone(&self.waiting).read(log.to_owned(), look, wait))
     }
 }
@@ -299,6 +304,20 @@ mod tests {
         drop(guard.get("a"));
         assert_eq!(guard.get("a").await.unwrap(), None);
         assert_eq!(guard.failure(), None);
+    }
+
+    #[tokio::test]
+    async fn a_read_that_tries_a_store_again_does_not_wait_for_entries() {
+        let (sleeper, guard) = guarded();
+        sleeper.set_away(true);
+        assert!(guard.get("a").await.is_err());
+        sleeper.set(None);
+        tokio::time::sleep(PAUSES.0).await;
+        let reading = tokio::spawn(guard.read("l", 0, 1, MINUTE));
+        tokio::time::sleep(DEADLINE / 10).await;
+        assert_eq!(guard.get("a").await.unwrap(), None);
+        guard.append("l", "1", 1, MINUTE).await.unwrap();
+        assert_eq!(reading.await.unwrap().unwrap().len(), 1);
     }
 
     #[tokio::test]
