@@ -95,18 +95,23 @@ impl Outbox {
     }
 
     async fn send_all(self: Arc<Self>) {
+        let mut stored: Option<Arc<OutboxEntry>> = None;
         loop {
             let next = {
                 let mut waiting = self.waiting.lock();
                 waiting.is_sending = !waiting.entries.is_empty();
-                if !waiting.is_sending {
-                    return;
-                }
-                waiting.next(self.runtime.now())
+                waiting.is_sending.then(|| waiting.next(self.runtime.now()))
             };
+            // Of several consecutive entries, only the last one that was stored wakes. If this
+            // fails, the stream finds the events when it polls.
+            let is_last = |stored: &mut Arc<OutboxEntry>| !matches!(&next, Some(Ok(next)) if next.log == stored.log);
+            if let Some((log, text)) = stored.take_if(is_last).as_ref().and_then(|stored| stored.wake.as_ref()) {
+                let _ = self.store.send(log, text, store_keys::keep_for(log)).await;
+            }
             let entry = match next {
-                Ok(entry) => entry,
-                Err(full_until) => {
+                None => return,
+                Some(Ok(entry)) => entry,
+                Some(Err(full_until)) => {
                     self.runtime.sleep_until(full_until).await;
                     continue;
                 }
@@ -129,16 +134,8 @@ impl Outbox {
                 Err(error) => tracing::error!(target: "trunkline::store", "{error}"),
                 Ok(_) => {}
             }
-            let is_last = {
-                let mut waiting = self.waiting.lock();
-                waiting.remove(&entry);
-                waiting.next(self.runtime.now()).map_or(true, |next| next.log != entry.log)
-            };
-            // Of several consecutive entries, only the last one wakes. If this fails, the stream
-            // finds the events when it polls.
-            if let Some((log, text)) = entry.wake.as_ref().filter(|_| is_last) {
-                let _ = self.store.send(log, text, store_keys::keep_for(log)).await;
-            }
+            self.waiting.lock().remove(&entry);
+            stored = Some(entry);
         }
     }
 }
@@ -304,5 +301,20 @@ mod tests {
         assert_eq!(texts("greedy").await, ["too long", "next"]);
         let waiting = outbox.waiting.lock();
         assert!(waiting.entries.is_empty() && waiting.bytes == 0 && !waiting.is_sending);
+    }
+
+    /// Even if the one behind it has no room.
+    #[tokio::test(start_paused = true)]
+    async fn a_stored_entry_wakes_its_stream() {
+        let runtime = TokioRuntime::current();
+        let store = Arc::new(Small(ProcessStore::new(runtime.clone()), AtomicBool::new(false)));
+        let guard = StoreGuard::new(store.clone(), "test:", runtime.clone(), Duration::from_secs(5));
+        let outbox = Outbox::new(guard, runtime);
+        for text in ["1", "2", "too long"] {
+            outbox.push(OutboxEntry { wake: Some(("wakes", text.to_owned())), ..entry(Some("greedy"), text) });
+        }
+        tokio::time::sleep(3 * PAUSE_IF_FULL).await;
+        let woken = store.read("wakes", 0, 9, Duration::ZERO).await.unwrap();
+        assert_eq!(woken.iter().map(|entry| entry.text.as_str()).collect::<Vec<_>>(), ["2"]);
     }
 }
