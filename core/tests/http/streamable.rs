@@ -667,6 +667,8 @@ async fn what_is_no_message_gets_its_status() {
         (fixture.ask("PUT"), 405),
         (post().header("Content-Type", "text/plain"), 415),
         (post().header("Content-Type", ""), 415),
+        (post().header("Content-Encoding", "gzip"), 415),
+        (post().header("Content-Encoding", "identity"), 400),
         (post().header("Accept", "text/html"), 406),
         (post().text(&" ".repeat(1001)), 413),
         (post().text("{"), 400),

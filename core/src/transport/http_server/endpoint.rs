@@ -30,7 +30,7 @@ use crate::{
     store::{StoreError, StoreErrorKind},
     wire_log::Transport,
 };
-use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use http_body::Body;
 use std::{sync::Arc, time::Duration};
 
@@ -496,10 +496,12 @@ fn primes(revision: Option<Revision>) -> bool {
 }
 
 pub(super) fn check_type(headers: &HeaderMap) -> Result<(), Rejection> {
-    if content::is_type(headers, &content::JSON) {
-        return Ok(());
-    }
-    let text = "Send messages with Content-Type: application/json";
+    let is_encoded = headers.get(header::CONTENT_ENCODING).is_some_and(|coding| coding != "identity");
+    let text = match content::is_type(headers, &content::JSON) {
+        true if !is_encoded => return Ok(()),
+        true => "Send messages without Content-Encoding",
+        false => "Send messages with Content-Type: application/json",
+    };
     Err(Rejection::of_http(StatusCode::UNSUPPORTED_MEDIA_TYPE, text))
 }
 
