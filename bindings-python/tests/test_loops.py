@@ -140,6 +140,16 @@ def test_a_loop_dropped_with_its_client_is_replaced() -> None:
     run(check())
 
 
+def test_what_a_loop_left_open_closes_at_once_on_the_next() -> None:
+    slow = Slow()
+    client, listener = Client(slow.server), slow.server.serve("http", port=0)
+    run(client.connect())
+    run(listener.start())
+    run(client.close())
+    run(listener.close())
+    assert_nothing_is_left()
+
+
 def test_blocking_clients_close_in_any_order() -> None:
     slow = Slow()
     first, second, third = SyncClient(slow.server), SyncClient(slow.server), SyncClient(slow.server)

@@ -168,8 +168,10 @@ class Port(Lifecycle):
         import asyncio
 
         end = self._ends.get(handle)
-        if end is None or end.done() or self.is_inherited:
+        if end is None or end.done() or self._disposed or self.is_inherited:
             return
+        if end.get_loop().is_closed():  # nothing can complete it
+            end = self._ends[handle] = self.here().create_future()
         self._close(handle, deadline)
         await asyncio.wait({end}, timeout=deadline + GRACE)
         self._ends.pop(handle, None)
