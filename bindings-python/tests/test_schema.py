@@ -44,6 +44,11 @@ class Level(enum.IntEnum):
     HIGH = 2
 
 
+class Access(enum.Flag):
+    READ = 1
+    WRITE = 2
+
+
 @dataclass
 class Point:
     """A place."""
@@ -165,6 +170,7 @@ SCHEMAS: list[tuple[Any, Any]] = [
     (Literal[1, "a", None], {"enum": [1, "a", None]}),  # noqa: PYI061
     (Colour, {"type": "string", "enum": ["red", "blue"]}),
     (Level, {"type": "integer", "enum": [1, 2]}),
+    (Access, {"type": "integer"}),
     (UserId, {"type": "integer"}),
     (Annotated[int, "how many"], {"type": "integer", "description": "how many"}),
     (
@@ -227,6 +233,7 @@ VALUES: list[tuple[Any, Any, Any]] = [
     (dict[Level, int], {"2": 1}, {Level.HIGH: 1}),
     (Colour, "red", Colour.RED),
     (Level, 2, Level.HIGH),
+    (Access, 3, Access.READ | Access.WRITE),
     (Literal[Colour.RED], "red", Colour.RED),
     (dt.date | None, None, None),
     (dt.date | None, "2024-01-02", dt.date(2024, 1, 2)),

@@ -72,6 +72,8 @@ def is_enum(tp: type) -> bool:
 
 def enumeration(cls: Any, about: Schema) -> Node:
     """Return the node of an enum; `about` contains the other keywords of its schema."""
+    if issubclass(cls, sys.modules["enum"].Flag):  # its members can be combined
+        return Node({"type": "integer", **about}, lambda value: cls(_integer(value)))
     values: list[Any] = [member.value for member in cls]
     for value in values:
         if value is not None and not isinstance(value, (str, int, float, bool)):
