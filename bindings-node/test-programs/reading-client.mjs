@@ -1,5 +1,4 @@
 // A client whose event loop reads when the thread or the process ends.
-import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { parentPort, workerData } from "node:worker_threads";
 
@@ -7,7 +6,7 @@ import { Client } from "trunkline";
 
 import { countReads } from "./reads.mjs";
 
-const reads = countReads(createRequire(import.meta.url));
+const reads = countReads();
 const client = await Client.connect([process.execPath, fileURLToPath(new URL("reading-server.mjs", import.meta.url))]);
 while (reads.count < 20) await client.callTool("echo", { message: "x" });
 const how = workerData?.how ?? process.argv[2];

@@ -1,11 +1,10 @@
 // A server that counts how often its event loop has read standard input.
-import { createRequire } from "node:module";
 
 import { Server } from "trunkline";
 
 import { countReads } from "./reads.mjs";
 
-const reads = countReads(createRequire(import.meta.url));
+const reads = countReads();
 const server = new Server({ name: "reading", version: "1.0.0" });
 const message = { type: "object", properties: { message: { type: "string" } }, required: ["message"] };
 server.registerTool("echo", { inputSchema: message }, ({ message }) => message);

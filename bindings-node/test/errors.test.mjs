@@ -1,12 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import { runInNewContext } from "node:vm";
 
-import * as trunkline from "trunkline";
+import { errorOf, thrownBy } from "../dist/esm/errors.js";
+import * as trunkline from "../dist/esm/index.js";
+import { native } from "../dist/esm/native/native.js";
 
-import { errorOf, thrownBy } from "../dist/errors.js";
-import { native } from "../dist/native/native.js";
+// The modules for bundlers do not look for the library of a checkout.
+process.env.TRUNKLINE_NATIVE ||= fileURLToPath(new URL("../trunkline.node", import.meta.url));
 
 const kinds = ["protocol", "timeout", "cancelled", "closed", "transport", "version", "invalidArgument", "busy", "blocking", "forked", "internal"];
 

@@ -97,14 +97,15 @@ test("servers dropped without close are freed, and those that are serving are ke
   const source = `
     import { setTimeout } from "node:timers/promises";
     import { Client, Server } from "trunkline";
-    import { native } from "./dist/native/native.js";
-    const { prototype } = native().Port;
-    const { unregister } = prototype;
+    import { onLoad } from "./test-support/native.mjs";
     let freed = 0;
-    prototype.unregister = function (handle) {
-      freed++;
-      return unregister.call(this, handle);
-    };
+    onLoad(({ prototype }) => {
+      const { unregister } = prototype;
+      prototype.unregister = function (handle) {
+        freed++;
+        return unregister.call(this, handle);
+      };
+    });
     const make = () => {
       const server = new Server({ name: "a", version: "1" });
       server.registerTool("hello", {}, () => "Hello");

@@ -37,7 +37,13 @@ test("import and require export the same names", () => {
   const names = Object.keys(cjs).sort();
   assert.deepEqual(Object.keys(esm).filter((name) => !["default", "module.exports", "__esModule"].includes(name)).sort(), names);
   for (const name of names) assert.equal(esm[name], cjs[name], name);
+  for (const name of ["Client", "ClientGroup", "Server", "ToolError"]) assert.equal(cjs[name].name, name);
   assert.ok(names.includes("Server") && names.includes("Client") && names.includes("ToolError"));
+});
+
+test("Node.js loads few files, which is fast", () => {
+  const loaded = Object.keys(require.cache).filter((file) => file.startsWith(join(home, "dist")));
+  assert.deepEqual(loaded.map((file) => file.slice(home.length).replaceAll("\\", "/")).sort(), ["dist/index.js", "dist/native/place.js", "dist/trunkline.js"]);
 });
 
 test("the modules for bundlers export the same names, from their own code", () => {
@@ -211,11 +217,15 @@ for (const name of ["node", "bun", "deno"]) {
     const script = `
       if (${JSON.stringify(name)} !== "node") Object.defineProperty(process, "versions", { value: { ...process.versions, [${JSON.stringify(name)}]: "1.0.0" } });
       const { Client, Server } = require("trunkline");
-      const { Port } = require("./dist/native/native.js").native();
-      const { open } = Port.prototype;
-      Port.prototype.open = function (json) {
-        console.log(JSON.parse(json).hostDrivenReads);
-        return open.call(this, json);
+      const { dlopen } = process;
+      process.dlopen = (module, ...rest) => {
+        dlopen(module, ...rest);
+        const { prototype } = module.exports.Port;
+        const { open } = prototype;
+        prototype.open = function (json) {
+          console.log(JSON.parse(json).hostDrivenReads);
+          return open.call(this, json);
+        };
       };
       const server = new Server({ name: "a", version: "1" });
       Client.connect(server).then((client) => client.close());`;

@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { createRequire } from "node:module";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -15,7 +14,7 @@ import { countReads } from "../test-programs/reads.mjs";
 const program = (name) => fileURLToPath(new URL(`../test-programs/${name}`, import.meta.url));
 const server = [process.execPath, program("reading-server.mjs")];
 const leaving = program("reading-client.mjs");
-const reads = countReads(createRequire(import.meta.url));
+const reads = countReads();
 const options = { skip: process.platform === "win32" && "event loops there do not watch pipes" };
 
 async function echo(client, message) {

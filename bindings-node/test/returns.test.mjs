@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { Blob } from "node:buffer";
 import { test } from "node:test";
 
-import { audio, image, link, resource, text } from "../dist/content.js";
-import { toolParts } from "../dist/features/tool.js";
-import { Shape } from "../dist/generated/waist.js";
-import { UnfitValue } from "../dist/json.js";
-import { Answer, answerOf } from "../dist/returns.js";
+import { audio, image, link, resource, text } from "../dist/esm/content.js";
+import { toolParts } from "../dist/esm/features/tool.js";
+import { Shape } from "../dist/esm/generated/waist.js";
+import { UnfitValue } from "../dist/esm/json.js";
+import { Answer, answerOf } from "../dist/esm/returns.js";
 
 const block = { type: "text", text: "x" };
 const rows = [

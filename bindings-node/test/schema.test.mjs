@@ -6,7 +6,7 @@ import { type } from "arktype";
 import * as v from "valibot";
 import { z } from "zod";
 
-import { convert, convertArguments, issueOf, needsWrap } from "../dist/schema/convert.js";
+import { convert, convertArguments, issueOf, needsWrap } from "../dist/esm/schema/convert.js";
 
 const where = 'the inputSchema of tool "forecast"';
 
