@@ -31,7 +31,8 @@ impl OptionNames {
             return text.to_owned();
         }
         let words: Vec<_> = text.split(' ').collect();
-        let is_json = self == Self::C && is_below_auth(words[0]);
+        // In C, unknown options can only come from JSON.
+        let is_json = self == Self::C && (is_below_auth(words[0]) || text.contains("unknown option"));
         let word = |(at, word): (usize, &&str)| match at {
             0 => self.first(word),
             // The program's own name; only Python converts option names.
@@ -148,13 +149,13 @@ mod tests {
             "transport: unknown option `allowedHost`: did you mean `allowedHosts`?",
             "unknown option `allowed_host`: did you mean `allowed_hosts`?",
             "unknown option `allowedHost`: did you mean `allowedHosts`?",
-            "unknown option `allowedHost`: did you mean `allowed_hosts`?",
+            "unknown option `allowedHost`: did you mean `allowedHosts`?",
         ),
         (
             "transport: unknown option `sessionIdelMs`: did you mean `sessionIdleMs`?",
             "unknown option `session_idel`: did you mean `session_idle`?",
             "unknown option `sessionIdelMs`: did you mean `sessionIdle`?",
-            "unknown option `sessionIdelMs`: did you mean `session_idle`?",
+            "unknown option `sessionIdelMs`: did you mean `sessionIdleMs`?",
         ),
         (
             "transport.auth: unknown option `strictTyp`: did you mean `strictType`?",
