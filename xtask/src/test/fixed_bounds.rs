@@ -32,7 +32,7 @@ const ROWS: [(&str, &[Constant]); 39] = [
     ("a form of elicitation", &[(BOUNDS, "FORM_VALUES"), (BOUNDS, "FORM_PATTERNS"), (BOUNDS, "FORM_STEPS")]),
     ("a complete list fetched by a client", &[(PAGES, "MAX_ITEMS"), (PAGES, "MAX_PAGES"), (PAGES, "MAX_BYTES")]),
     ("a number in a message", &[("core/proto/src/engine/limits.rs", "LONGEST_NUMBER")]),
-    ("the head of a request, which counts towards `max_body_bytes`", &[("http_listener.rs", "HEAD_BYTES")]),
+    ("the head of a request", &[("http_listener.rs", "HEAD_BYTES")]),
     ("concurrent requests on an HTTP/2 connection", &[("http_listener.rs", "MAX_STREAMS")]),
     ("unread responses of an HTTP/2 connection", &[("unread.rs", "MAX_UNREAD")]),
     ("a new connection without a request, at the connection limit", &[("connection_limits.rs", "FIRST_REQUEST")]),
