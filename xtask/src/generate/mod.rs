@@ -90,8 +90,7 @@ fn printed(workspace: &Workspace) -> Result<String> {
 fn files(workspace: &Workspace) -> Result<Vec<File>> {
     let printed = printed(workspace)?;
     let surface: Surface = serde_json::from_str(&printed).context("the printed surface")?;
-    let printed: serde_json::Value = serde_json::from_str(&printed)?;
-    let printed = templates::value(printed);
+    let printed = templates::value(serde_json::from_str::<serde_json::Value>(&printed)?);
     let mut files = typescript::render(workspace, &printed, &surface)?;
     files.extend(kotlin::render(workspace, &printed)?);
     files.extend(java::render(workspace, &printed)?);

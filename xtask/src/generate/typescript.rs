@@ -67,7 +67,8 @@ fn environment(workspace: &Workspace, surface: &Surface) -> Result<Environment<'
         templates::value(request_argument(&field, &owner))
     });
     environment.add_filter("handler", |name: String| camel(&format!("on_{name}")));
-    let params = surface.operations.iter().filter(|row| in_object(row)).map(params_name);
+    // The parameters after the first are then members of one object.
+    let params = surface.operations.iter().filter(|row| row.params.len() > 3).map(params_name);
     // The operations define their own `InputRequest`.
     let is_imported = |name: &String| !TABLES.replaced.contains(name) && name != "InputRequest";
     let names = surface.models.iter().map(|model| model.name.clone()).filter(is_imported);
@@ -82,11 +83,6 @@ fn environment(workspace: &Workspace, surface: &Surface) -> Result<Environment<'
 
 pub(super) fn param_doc(field: &Field, argument: &str, more: &str) -> String {
     format!("@param {argument} {}{more}", field.doc)
-}
-
-/// Whether the parameters after the first are members of one object.
-fn in_object(row: &Operation) -> bool {
-    row.params.len() > 3
 }
 
 fn params_name(row: &Operation) -> String {
