@@ -76,11 +76,6 @@ impl Suite {
         Ok(suites)
     }
 
-    /// Returns whether some scenarios count and the rest are only reported.
-    pub(super) fn is_scored(&self) -> bool {
-        self.scenarios.iter().any(|scenario| scenario.scored)
-    }
-
     fn has(&self, name: &str) -> bool {
         self.scenarios.iter().any(|scenario| scenario.name == name)
     }

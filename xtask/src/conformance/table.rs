@@ -11,9 +11,10 @@ use crate::table::Table;
 pub(super) fn draw(role: Role, languages: &[Language], suites: &[Suite], verdicts: &[Verdict<'_>]) -> String {
     let mut columns = Vec::new();
     for suite in suites {
+        let is_scored = suite.scenarios.iter().any(|scenario| scenario.scored);
         for scored in [true, false] {
             if suite.scenarios.iter().any(|scenario| scenario.scored == scored) {
-                let extra = if suite.is_scored() && !scored { " extra" } else { "" };
+                let extra = if is_scored && !scored { " extra" } else { "" };
                 columns.push((suite, scored, format!("{}{extra}", suite.name())));
             }
         }

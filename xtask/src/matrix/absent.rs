@@ -34,7 +34,7 @@ impl Absences {
     pub(super) fn check(&self, features: &Features) -> Result<()> {
         let known = features.names();
         for row in &self.0 {
-            let (Some(peer), true) = (row.client.as_ref().or(row.server.as_ref()), row.is_one_sided()) else {
+            let Some(peer) = row.client.as_ref().xor(row.server.as_ref()) else {
                 bail!("absent.json: a row names either a client or a server: {}", row.reason);
             };
             let suits = |name: &str| PEERS.iter().any(|peer| name.starts_with(Party::Peer(peer).name()));
@@ -61,10 +61,6 @@ impl Absences {
 }
 
 impl Absence {
-    fn is_one_sided(&self) -> bool {
-        self.client.is_some() != self.server.is_some()
-    }
-
     fn is_about(&self, cell: &Cell) -> bool {
         self.client.as_deref().is_none_or(|client| client == cell.client.name())
             && self.server.as_deref().is_none_or(|server| server == cell.server_name)

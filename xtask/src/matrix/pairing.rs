@@ -97,10 +97,6 @@ impl Pairing {
         self.revisions.last().copied().unwrap_or_default()
     }
 
-    pub(crate) fn client_is_ours(&self) -> bool {
-        matches!(self.client, Party::Ours(_))
-    }
-
     /// The official SDK of the pairing, if it has one.
     fn peer(&self) -> Option<&'static str> {
         [self.client, self.server].into_iter().find(|party| matches!(party, Party::Peer(_))).map(Party::name)

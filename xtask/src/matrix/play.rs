@@ -13,6 +13,7 @@ use trunkline_pattern::{Saved, filled, matches};
 use crate::http_servers::Urls;
 use crate::matrix::feature::{Feature, Features};
 use crate::matrix::pairing::Pairing;
+use crate::matrix::party::Party;
 use crate::process::{Process, tail};
 use crate::workspace::Workspace;
 
@@ -142,7 +143,7 @@ impl Player<'_> {
                 }
             }
         }
-        if self.pairing.client_is_ours() && is_all {
+        if matches!(self.pairing.client, Party::Ours(_)) && is_all {
             self.fault = end(&mut client);
         }
         Ok(())
