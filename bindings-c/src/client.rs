@@ -47,7 +47,8 @@ pub(crate) fn connect(
     let mut given = given.with("handlers", json!(options.handlers.lanes())).0;
     let (notification, handlers) = (options.notification.clone(), Mutex::new(options.handlers.clone()));
     let open = Arc::new(OpenHandle { notification, handlers, ..OpenHandle::default() });
-    let observed = port.telemetry.get().filter(|_| options.is_observed());
+    let is_observed = options.given.0.get("telemetry") != Some(&json!(false));
+    let observed = port.telemetry.get().filter(|_| is_observed);
     let span = observed.and_then(|telemetry| {
         let opening = Request::default().with_method(OPEN.to_owned());
         Some((telemetry, telemetry.numbered(&port.core, 0, &opening)?))

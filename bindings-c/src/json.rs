@@ -9,12 +9,9 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
-use trunkline::protocol::surrogates::mended;
+use trunkline::protocol::{integers, surrogates::mended};
 
 use crate::edge::prelude::*;
-
-/// Below this, 2^53, a double has each integer exactly.
-const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// A JSON value, deserialized.
 pub(crate) fn read<T: DeserializeOwned>(argument: &str, json: &str) -> Result<T, Failure> {
@@ -43,12 +40,9 @@ pub(crate) fn raw<'a>(argument: &str, json: &'a str) -> Result<Option<&'a RawVal
 }
 
 pub(crate) fn typed<T: DeserializeOwned>(json: &str, pointer: &str, wanted: &str) -> Result<T, Failure> {
-    let value = mended(find(json, pointer)?.as_bytes());
-    // For JSON Schema, 3.0, 3e0 and -0 are integers, too. The sum turns -0 into 0.
-    let whole = || serde_json::from_slice(&value).ok().filter(|number: &f64| number.abs() < EXACT);
-    serde_json::from_slice(&value)
-        .or_else(|reason| whole().map_or(Err(reason), |number| serde_json::from_str(&(number + 0.0).to_string())))
-        .map_err(|_| Failure::not_found(format!("the value at \"{pointer}\" is not {wanted}")))
+    let value = serde_json::from_slice(&mended(find(json, pointer)?.as_bytes()));
+    let value = value.and_then(|value| integers::from_value(&value));
+    value.map_err(|_| Failure::not_found(format!("the value at \"{pointer}\" is not {wanted}")))
 }
 
 /// Builds the params of a request; JSON members pass through unchanged.

@@ -69,11 +69,6 @@ impl trunkline_client_options {
         all.extend(self.child.0.clone());
         SetMembers::default().with("defaults", all)
     }
-
-    /// Returns whether the client reports telemetry if the port does.
-    pub(crate) fn is_observed(&self) -> bool {
-        self.given.0.get("telemetry") != Some(&Value::Bool(false))
-    }
 }
 
 /// Options of the core, stored as they are set.

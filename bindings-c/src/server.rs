@@ -101,11 +101,10 @@ impl Server {
         let is_wanted = &self.stop.is_wanted;
         self.running.fetch_add(1, Ordering::SeqCst);
         let ran = self.port.run_until(None, |_| (is_wanted.load(Ordering::SeqCst) || has_ended()).then_some(()));
-        // A stop is for all threads that run the server.
-        if self.running.fetch_sub(1, Ordering::SeqCst) == 1 && ran.is_ok() {
-            is_wanted.store(false, Ordering::SeqCst);
-        }
+        let run_elsewhere = self.running.fetch_sub(1, Ordering::SeqCst) > 1;
         ran?;
+        // A stop is for all threads that run the server.
+        is_wanted.fetch_and(run_elsewhere, Ordering::SeqCst);
         let listeners = std::mem::take(&mut *self.listeners.lock());
         let closed = open_handle::close(&listeners, self.drain_deadline_ms);
         drop(signals);
@@ -115,9 +114,9 @@ impl Server {
     /// Lets the core end the process on a signal if a callback blocks it.
     fn end_by_signals(&self) {
         for listener in self.listeners.lock().iter() {
-            let note = NotifyListener { foreground: true };
+            let note = Notification::Listener(NotifyListener { foreground: true });
             // If no thread can be started, the process ends when the callback returns.
-            let _ = self.port.core.notify_message(listener.handle, Notification::Listener(note));
+            let _ = self.port.core.notify_message(listener.handle, note);
         }
     }
 }
