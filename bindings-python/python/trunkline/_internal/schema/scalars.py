@@ -66,8 +66,7 @@ def literal(values: tuple[Any, ...]) -> Node:
 
 def is_enum(tp: type) -> bool:
     """Return True if the class is an enum."""
-    enum = sys.modules.get("enum")
-    return enum is not None and issubclass(tp, enum.Enum)
+    return (enum := sys.modules.get("enum")) is not None and issubclass(tp, enum.Enum)
 
 
 def enumeration(cls: Any, about: Schema) -> Node:
