@@ -26,12 +26,11 @@ func openInMemory(name string) (uintptr, error) {
 	if failed != 0 {
 		return 0, failed
 	}
-	file := os.NewFile(descriptor, name)
-	if _, err := file.WriteString(embedded); err != nil {
-		_ = file.Close()
+	inMemory = os.NewFile(descriptor, name)
+	if _, err := inMemory.WriteString(embedded); err != nil {
+		_ = inMemory.Close()
 		return 0, err
 	}
-	inMemory = file
 	return openLibrary(fmt.Sprintf("/proc/self/fd/%d", descriptor))
 }
 

@@ -45,15 +45,14 @@ func (m members) encoded() json.RawMessage {
 }
 
 var (
-	rawType     = reflect.TypeFor[json.RawMessage]()
-	jsonWriter  = reflect.TypeFor[json.Marshaler]()
-	textWriter  = reflect.TypeFor[encoding.TextMarshaler]()
-	jsonReader  = reflect.TypeFor[json.Unmarshaler]()
-	textReader  = reflect.TypeFor[encoding.TextUnmarshaler]()
-	blockType   = reflect.TypeFor[ContentBlock]()
-	blocksType  = reflect.TypeFor[[]ContentBlock]()
-	resultType  = reflect.TypeFor[CallToolResult]()
-	emptyObject = json.RawMessage(`{"type":"object"}`)
+	rawType    = reflect.TypeFor[json.RawMessage]()
+	jsonWriter = reflect.TypeFor[json.Marshaler]()
+	textWriter = reflect.TypeFor[encoding.TextMarshaler]()
+	jsonReader = reflect.TypeFor[json.Unmarshaler]()
+	textReader = reflect.TypeFor[encoding.TextUnmarshaler]()
+	blockType  = reflect.TypeFor[ContentBlock]()
+	blocksType = reflect.TypeFor[[]ContentBlock]()
+	resultType = reflect.TypeFor[CallToolResult]()
 )
 
 // known are the schemas of types that write themselves as JSON.
@@ -74,7 +73,7 @@ func pointed(of reflect.Type) reflect.Type {
 func inputSchema(in reflect.Type) (json.RawMessage, error) {
 	in = pointed(in)
 	if in.Kind() == reflect.Interface || in == rawType {
-		return emptyObject, nil
+		return json.RawMessage(`{"type":"object"}`), nil
 	}
 	schema, err := schemaOf(in, derivation{})
 	if err == nil && !schema.isObject() {

@@ -135,8 +135,7 @@ func groupTarget(ctx context.Context, target any, options ClientOptions) (any, e
 			return nil, err
 		}
 		words := commandWords(target)
-		entry := map[string]any{"command": words[0], "args": words[1:], "env": environmentOf(target), "cwd": optional(target.Dir)}
-		return present(entry), nil
+		return present(map[string]any{"command": words[0], "args": words[1:], "env": environmentOf(target), "cwd": optional(target.Dir)}), nil
 	case *Server:
 		return ConnectMemory(ctx, target, options)
 	case Transport:

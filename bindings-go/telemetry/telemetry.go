@@ -41,7 +41,7 @@ type record struct {
 	Kind     string            `json:"kind"`
 	Context  map[string]string `json:"context"`
 	Metric   *instrument       `json:"metric"`
-	Requests []part            `json:"requests"`
+	Requests []*part           `json:"requests"`
 }
 
 type part struct {
@@ -92,8 +92,7 @@ func (o *observer) End(ctx context.Context, text []byte) {
 	if record.Name != "" && !trace.SpanFromContext(ctx).SpanContext().IsValid() {
 		ctx = o.Begin(ctx, text)
 	}
-	for i := range record.Requests {
-		request := &record.Requests[i]
+	for _, request := range record.Requests {
 		end(begin(ctx, record.Kind, request), request)
 	}
 	end(ctx, &record.part)
