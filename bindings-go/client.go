@@ -110,17 +110,16 @@ func (client *Client) options(options ClientOptions) (uintptr, error) {
 
 // hear runs the handlers of notifications, one after the other.
 func (client *Client) hear(handlers *ClientHandlers) {
-	isOver := false
+	heard, open := client.heard.get()
 	defer func() {
 		// A handler has ended the goroutine, as t.FailNow does.
-		if !isOver {
+		if open {
 			go client.hear(handlers)
 		}
 	}()
-	for heard, open := client.heard.get(); open; heard, open = client.heard.get() {
+	for ; open; heard, open = client.heard.get() {
 		contained(func() { handlers.notified(heard.method, heard.params) })
 	}
-	isOver = true
 }
 
 // Close ends the connection, after which requests in flight fail.
@@ -205,9 +204,10 @@ type stream struct {
 	ticket uint64
 }
 
-func (client *Client) open(ctx context.Context, method string, params any) (*stream, []byte, error) {
+// openStream opens a stream, and returns the reply to its request as well.
+func openStream[T any](ctx context.Context, client *Client, method string, params any) (*stream, *T, error) {
 	opened := &stream{client: client}
-	reply, err := client.start(ctx, &opened.ticket, method, params, false, nil)
+	reply, err := decoded[T](client.start(ctx, &opened.ticket, method, params, false, nil))
 	if err != nil {
 		// The reply may have arrived when the context ended.
 		_ = opened.close()
@@ -248,7 +248,7 @@ func request[T any](ctx context.Context, client *Client, method string, params a
 // Subscribe subscribes to changes of the server, and iterates over them until the loop ends, the
 // context ends, or the subscription does. It has begun when Subscribe returns.
 func (client *Client) Subscribe(ctx context.Context, filter SubscriptionFilter) (iter.Seq2[*Change, error], error) {
-	stream, _, err := client.open(ctx, "subscribe", filter)
+	stream, _, err := openStream[json.RawMessage](ctx, client, "subscribe", filter)
 	if err != nil {
 		return nil, err
 	}
@@ -273,11 +273,7 @@ type RunningTask struct {
 // StartTask calls a tool as a task, if the server lets it run as one. Close it when you no longer
 // follow the task.
 func (client *Client) StartTask(ctx context.Context, name string, arguments any) (*RunningTask, error) {
-	stream, state, err := client.open(ctx, "startTask", present(map[string]any{"name": name, "arguments": optional(arguments)}))
-	if err != nil {
-		return nil, err
-	}
-	task, err := decode[Task](state)
+	stream, task, err := openStream[Task](ctx, client, "startTask", present(map[string]any{"name": name, "arguments": optional(arguments)}))
 	if err != nil {
 		return nil, err
 	}

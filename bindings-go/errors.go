@@ -32,10 +32,7 @@ func NewProtocolError(code int, message string, data any) *Error {
 func (e *Error) Error() string { return e.Message }
 
 // Is says whether the target is the kind of the error.
-func (e *Error) Is(target error) bool {
-	kind, isKind := target.(Kind)
-	return isKind && kind == e.Kind
-}
+func (e *Error) Is(target error) bool { return target == e.Kind }
 
 // Must returns the value, and panics if there is an error. It is for the setup of a program, where
 // an error is a mistake of the program.

@@ -66,15 +66,14 @@ func returned(result any, failure error) (form shape, encoded string, err error)
 		form = shapeContent
 	}
 	encoded, err = encodeAny(whole)
-	if encoded == "null" {
+	switch {
+	case encoded == "null":
 		// A nil pointer is nothing, too.
 		form = shapeValue
-	}
-	// A type that writes itself may be an object, or not be one.
-	if form == shapeValue && strings.HasPrefix(strings.TrimLeft(encoded, " \t\r\n"), "{") {
+	case form == shapeValue && strings.HasPrefix(strings.TrimLeft(encoded, " \t\r\n"), "{"):
+		// A type that writes itself may be an object, or not be one.
 		form = shapeObject
-	}
-	if isText(reflect.TypeOf(result)) && strings.HasPrefix(encoded, `"`) {
+	case isText(reflect.TypeOf(result)) && strings.HasPrefix(encoded, `"`):
 		form, err = shapeText, json.Unmarshal([]byte(encoded), &encoded)
 	}
 	return form, encoded, err
@@ -128,8 +127,7 @@ func (server *Server) AddPrompt(prompt Prompt, handle PromptHandler, options ...
 // AddCompletion suggests values for an argument of a prompt or resource template. The context has
 // the arguments that already have values.
 func (server *Server) AddCompletion(reference CompletionReference, argument string, suggest func(ctx context.Context, value string, arguments map[string]string) (*Completion, error)) (*Feature, error) {
-	entry := map[string]any{"ref": reference, "argument": argument}
-	return server.add("completion", entry, typed(shapeValue, func(ctx context.Context, given *struct {
+	return server.add("completion", map[string]any{"ref": reference, "argument": argument}, typed(shapeValue, func(ctx context.Context, given *struct {
 		Argument CompleteArgument
 		Context  CompleteContext
 	}) (*Completion, error) {

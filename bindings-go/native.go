@@ -51,13 +51,8 @@ var library = sync.OnceValues(func() (uintptr, error) {
 })
 
 // named is a function of the library by its name, for those that c cannot have.
-func named[F any](name string) F {
-	loaded, err := library()
-	if err != nil {
-		panic(err)
-	}
-	var function F
-	purego.RegisterLibFunc(&function, loaded, "trunkline_"+name)
+func named[F any](name string) (function F) {
+	purego.RegisterLibFunc(&function, Must(library()), "trunkline_"+name)
 	return function
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"math"
 	"runtime"
 	"runtime/debug"
@@ -27,15 +26,13 @@ var port = sync.OnceValues(func() (uintptr, error) {
 		return 0, err
 	}
 	made, err := c.PortNewForGo()
+	if err == nil && observe.Installed != nil {
+		err = reportTo(made, observe.Installed)
+	}
 	if err != nil {
 		return 0, err
 	}
 	c.PortOnLog(made, callbacks.log, 0, 0)
-	if observer := observe.Installed; observer != nil {
-		if err := reportTo(made, observer); err != nil {
-			return 0, err
-		}
-	}
 	go writeLog()
 	go dispatch(made)
 	return made, nil
@@ -267,14 +264,12 @@ func (request *pending) await(ticket *uint64, options []RequestOptions, start fu
 	// Most requests have no options.
 	set, err := uintptr(0), error(nil)
 	if len(options) > 0 || request.all || request.inMemory {
-		members := map[string]any{"all": request.all}
 		for _, given := range options {
-			maps.Copy(members, inJSON(given))
 			if given.OnProgress != nil {
 				request.onProgress = given.OnProgress
 			}
 		}
-		if set, err = c.RequestOptionsFromJson(members); err != nil {
+		if set, err = c.RequestOptionsFromJson(described("all", request.all, options)); err != nil {
 			return nil, err
 		}
 		defer c.RequestOptionsFree(set)

@@ -9,11 +9,8 @@ import (
 // filled is a pointer to a copy of a value in which nil slices and maps are empty, as the schema of
 // its type has them. What the program keeps is not changed.
 func filled(value any) any {
-	if value == nil {
-		return value
-	}
 	// A method of a pointer to a member is only called if the struct has an address.
-	if of := reflect.TypeOf(value); of.Kind() != reflect.Struct && !holdsLists(of) {
+	if of := reflect.TypeOf(value); of == nil || of.Kind() != reflect.Struct && !holdsLists(of) {
 		return value
 	}
 	filler := filler{}
