@@ -289,11 +289,11 @@ impl ChildPipes {
         self.process.group_ended().await;
         loop {
             tokio::time::sleep(OUTLIVED_PAUSE).await;
-            // Its last messages come first.
-            if rustix::io::ioctl_fionread(&output).is_ok_and(|unread| unread > 0) {
-                continue;
+            // Its last messages come first, unless nobody wants them anymore.
+            let is_unread = rustix::io::ioctl_fionread(&output).is_ok_and(|unread| unread > 0);
+            if self.is_closed() || !is_unread {
+                return self.report(OUTPUT).await;
             }
-            return self.report(OUTPUT).await;
         }
     }
 
