@@ -36,7 +36,7 @@ internal class Lifespan(private val open: suspend () -> Any?) {
     /** The error itself, or what the program has thrown and led to it: the core only has the message. */
     fun causeOf(error: TrunklineException): Throwable {
         val cause = thrown?.takeIf { messageOf(it) in error.message.orEmpty() } ?: return error
-        // A timeout in the lifespan must not cancel the coroutine of whoever opens it.
+        // Otherwise, a timeout in the lifespan would cancel the coroutine that opens it.
         return if (cause is CancellationException) error.apply { addSuppressed(cause) } else cause
     }
 
