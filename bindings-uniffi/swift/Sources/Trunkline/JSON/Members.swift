@@ -47,7 +47,10 @@ private struct ExactName: Hashable, Sendable {
 
     static func == (one: Self, other: Self) -> Bool { one.name.utf8.elementsEqual(other.name.utf8) }
 
-    func hash(into hasher: inout Hasher) { for byte in name.utf8 { hasher.combine(byte) } }
+    func hash(into hasher: inout Hasher) {
+        var name = name
+        name.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    }
 }
 
 extension Members: Sendable where Value: Sendable {}
