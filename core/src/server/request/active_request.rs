@@ -52,7 +52,7 @@ pub(in crate::server) struct ActiveRequest {
     pub(super) cancellation: Cancellation,
     pub(super) observer: CallObserver,
     own_rounds: RequestRounds,
-    own_vars: Vars,
+    own_vars: OnceLock<Vars>,
     record: RequestRecord,
     /// Whether the handler may turn it into a task.
     pub(super) may_become_task: AtomicBool,
@@ -174,7 +174,7 @@ impl ActiveRequest {
             cancellation: Cancellation::default(),
             observer,
             own_rounds: RequestRounds::default(),
-            own_vars: Vars::default(),
+            own_vars: OnceLock::new(),
             record: RequestRecord::begin(&**connection.runtime()),
             may_become_task: AtomicBool::new(false),
             own_task: OnceLock::new(),
@@ -204,7 +204,7 @@ impl ActiveRequest {
             cancellation: self.cancellation.clone(),
             observer: self.observer.clone(),
             own_rounds: RequestRounds::default(),
-            own_vars: Vars::default(),
+            own_vars: OnceLock::new(),
             record: RequestRecord::none(),
             may_become_task: AtomicBool::new(false),
             own_task: OnceLock::new(),
@@ -271,7 +271,7 @@ impl ActiveRequest {
 
     /// The vars of the request, shared by all servers that it passes through.
     pub(super) fn vars(&self) -> &Vars {
-        &self.outermost().own_vars
+        self.outermost().own_vars.get_or_init(Vars::default)
     }
 
     /// The request at the outermost server.

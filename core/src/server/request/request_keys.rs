@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Maximum client requests in one run of a handler, so that an endless loop cannot exhaust memory.
 const MAX_REQUESTS: usize = 1000;
 
-/// The keys of one run of a handler.
+/// The keys of one run of a handler; allocated with the first request.
 #[derive(Default)]
-pub(super) struct RequestKeys(Mutex<UsedKeys>);
+pub(super) struct RequestKeys(Mutex<Option<Box<UsedKeys>>>);
 
 #[derive(Default)]
 struct UsedKeys {
@@ -27,7 +27,8 @@ impl RequestKeys {
     /// answer, so it gets a variant.
     pub(super) fn explicit(&self, key: &str) -> Result<String, ClientRequestError> {
         let mut used = self.0.lock();
-        check_limit(&used)?;
+        let used = used.get_or_insert_default();
+        check_limit(used)?;
         Ok(unused_key(&mut used.keys, key))
     }
 
@@ -44,7 +45,8 @@ impl RequestKeys {
         let word = kind.word();
         let prefix = middleware.map_or_else(|| format!("{word}-"), |position| format!("middleware-{position}-{word}-"));
         let mut used = self.0.lock();
-        check_limit(&used)?;
+        let used = used.get_or_insert_default();
+        check_limit(used)?;
         let key = choose(&prefix, &used.keys);
         used.keys.insert(key.clone());
         Ok(key)
@@ -56,7 +58,7 @@ impl RequestKeys {
             return key.to_owned();
         }
         let mut used = self.0.lock();
-        let count = used.of_task.entry(kind.word()).or_default();
+        let count = used.get_or_insert_default().of_task.entry(kind.word()).or_default();
         *count += 1;
         format!("{}-{count}", kind.word())
     }

@@ -19,13 +19,14 @@ use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::LazyLock,
+    sync::{LazyLock, MutexGuard, OnceLock},
 };
 
 /// The rounds of one request so far.
 #[derive(Default)]
 pub(super) struct RequestRounds {
-    state: Mutex<RoundsState>,
+    /// Created on demand, because most requests have a single round.
+    state: OnceLock<Box<Mutex<RoundsState>>>,
 }
 
 #[derive(Default)]
@@ -49,6 +50,10 @@ struct RoundsState {
 }
 
 impl RequestRounds {
+    fn state(&self) -> MutexGuard<'_, RoundsState> {
+        self.state.get_or_init(Box::default).lock()
+    }
+
     /// Resumes an earlier round from the answers and the sealed state in the parameters (MRTR-05).
     /// Returns the state to hold, if there is one.
     pub(super) fn resume<'a>(
@@ -70,7 +75,7 @@ impl RequestRounds {
         }
         let wrong = |text: &str| RpcError::invalid_params(format!("{}: {text}", binding.method));
         let retry: Retry<'_> = params.parse().map_err(|_| wrong("the parameters cannot be read"))?;
-        let mut state = self.state.lock();
+        let mut state = self.state();
         let (mut requested, mut resumed) = (None, None);
         match retry.state {
             None => {}
@@ -107,14 +112,14 @@ impl RequestRounds {
 
     /// Holds the state, and restores the values that were kept since it was sealed.
     pub(super) fn hold(&self, resumption: Resumption, kept: BTreeMap<String, Value>) {
-        let mut state = self.state.lock();
+        let mut state = self.state();
         state.kept.extend(kept);
         state.resumption = Some(resumption);
     }
 
     /// Releases the resumed state, so that another request may use it.
     pub(super) fn end(&self) {
-        let resumption = self.state.lock().resumption.take();
+        let resumption = self.state.get().and_then(|state| state.lock().resumption.take());
         drop(resumption);
     }
 
@@ -122,7 +127,7 @@ impl RequestRounds {
     /// run, or a new one, which begins with `prefix`.
     pub(super) fn key_of(&self, request: &InputRequest, prefix: &str, used: &BTreeSet<String>) -> String {
         let digest = digest_of_json(&request.to_json().to_string());
-        let mut state = self.state.lock();
+        let mut state = self.state();
         let earlier =
             |(key, of): &(&String, &String)| **of == digest && key.starts_with(prefix) && !used.contains(*key);
         // The first of several equal requests has the lowest number.
@@ -138,13 +143,13 @@ impl RequestRounds {
 
     /// Records that the handler gave a request this key.
     pub(super) fn chose(&self, key: &str) {
-        self.state.lock().digests.entry(key.to_owned()).or_default();
+        self.state().digests.entry(key.to_owned()).or_default();
     }
 
     /// The answer to a request. A used answer is sealed into the state, where the client cannot
     /// change it (MRTR-05).
     pub(super) fn answer(&self, key: &str) -> Option<Answer> {
-        let mut state = self.state.lock();
+        let mut state = self.state();
         if !state.used.contains_key(key) {
             let unasked = state.unasked.get(key).cloned().map(Answer::Given);
             if let Some(answer) = state.fresh.get(key).cloned().or(unasked) {
@@ -156,28 +161,28 @@ impl RequestRounds {
 
     /// Drops an unusable answer, so that its request is sent again.
     pub(super) fn forget(&self, key: &str) {
-        let mut state = self.state.lock();
+        let mut state = self.state();
         state.fresh.remove(key);
         state.unasked.remove(key);
         state.used.remove(key);
     }
 
     pub(super) fn note(&self, key: String, request: InputRequest) {
-        self.state.lock().noted.insert(key, request);
+        self.state().noted.insert(key, request);
     }
 
     pub(super) fn take_noted(&self) -> Option<IndexMap<String, InputRequest>> {
-        let mut state = self.state.lock();
+        let mut state = self.state.get()?.lock();
         (!state.noted.is_empty()).then(|| std::mem::take(&mut state.noted))
     }
 
     fn of_fresh<T>(&self, pick: impl Fn(&Answer) -> Option<T>) -> BTreeMap<String, T> {
-        self.state.lock().fresh.iter().filter_map(|(key, answer)| Some((key.clone(), pick(answer)?))).collect()
+        self.state().fresh.iter().filter_map(|(key, answer)| Some((key.clone(), pick(answer)?))).collect()
     }
 
     /// Starts another round, unless there have been too many.
     pub(super) fn begin(&self, limit: u32) -> Result<(), RpcError> {
-        let mut state = self.state.lock();
+        let mut state = self.state();
         if state.round >= limit {
             return Err(RpcError::new(
                 code::INTERNAL_ERROR,
@@ -190,7 +195,7 @@ impl RequestRounds {
 
     /// The state for the next round.
     pub(super) fn contents(&self, requests: &IndexMap<String, InputRequest>, user: Option<Value>) -> StateContents {
-        let state = self.state.lock();
+        let state = self.state();
         let requested = requests.iter().map(|(key, request)| (key.clone(), request.sealed())).collect();
         let mut answers = state.used.clone();
         answers.extend(state.unused());
@@ -202,7 +207,7 @@ impl RequestRounds {
 
     /// In the legacy era: records the answers of a round.
     pub(super) fn answered(&self, answers: BTreeMap<String, Answer>, user: Option<Value>) {
-        let mut state = self.state.lock();
+        let mut state = self.state();
         let unused: Vec<_> = state.unused().collect();
         state.used.extend(unused);
         state.fresh = answers;
@@ -235,19 +240,19 @@ impl HandlerRounds for RequestRounds {
     }
 
     fn user_state(&self) -> Option<Value> {
-        self.state.lock().user.clone()
+        self.state().user.clone()
     }
 
     fn memoized(&self, name: &str) -> Option<Value> {
-        self.state.lock().kept.get(name).cloned()
+        self.state().kept.get(name).cloned()
     }
 
     fn all_memoized(&self) -> BTreeMap<String, Value> {
-        self.state.lock().kept.clone()
+        self.state().kept.clone()
     }
 
     fn memoize(&self, name: &str, value: Value) {
-        let mut state = self.state.lock();
+        let mut state = self.state();
         if let Some(resumption) = &state.resumption {
             resumption.keep(name, &value);
         }
