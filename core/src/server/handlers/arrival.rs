@@ -104,6 +104,11 @@ impl Arrival {
         self.rate_limit_key.as_ref()
     }
 
+    /// The id of the session, which exists only up to 2025-11-25.
+    pub(crate) fn session_id(&self) -> Option<&str> {
+        self.http.as_ref()?.session_id()
+    }
+
     /// The trace context in the headers of the HTTP request.
     pub(crate) fn trace_context(&self) -> TraceContext {
         let Some(request) = &self.http else { return TraceContext::default() };
@@ -126,6 +131,11 @@ impl Arrival {
 impl Arrival {
     /// Without HTTP, there is no address.
     pub(crate) fn rate_limit_key(&self) -> Option<&Arc<str>> {
+        None
+    }
+
+    /// Without HTTP, sessions have no id.
+    pub(crate) fn session_id(&self) -> Option<&str> {
         None
     }
 

@@ -41,8 +41,6 @@ pub(in crate::server) trait CallBackend: Send + Sync + 'static {
     fn info(&self) -> &RequestInfo;
     /// The JSON-RPC id of the request.
     fn request_id(&self) -> &RequestId;
-    /// See [`CallInfo::session_id`].
-    fn session_id(&self) -> Option<&str>;
     /// How the request arrived.
     fn arrival(&self) -> Option<&Arrival>;
     /// See [`CallInfo::cause`].
@@ -170,7 +168,7 @@ impl CallInfo {
 
     /// The id of the session; only over HTTP up to 2025-11-25.
     pub fn session_id(&self) -> Option<&str> {
-        self.backend.session_id()
+        self.backend.arrival()?.session_id()
     }
 
     /// The HTTP request that brought the call; `None` on pipes and in memory.

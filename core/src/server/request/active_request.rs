@@ -2,7 +2,7 @@
 
 use super::{
     mapper::ResultMapper,
-    request_log::RequestRecord,
+    request_log::{RequestRecord, span_of},
     request_state::{Binding, Sealer, StateKey},
     resumptions::Resumptions,
     rounds::RequestRounds,
@@ -158,7 +158,10 @@ impl ActiveRequest {
         started: StartedCall,
     ) -> Arc<Self> {
         let StartedCall { call, reply, observer } = started;
-        let mut request = Self {
+        let none = Span::none();
+        let transport = reply.arrival().map_or(&none, |arrival| &arrival.span);
+        let observer = observer.with_span(transport, || span_of(&call, &reply));
+        Arc::new(Self {
             connection: Arc::clone(connection),
             services: Arc::clone(services),
             key: call.key,
@@ -179,10 +182,7 @@ impl ActiveRequest {
             may_become_task: AtomicBool::new(false),
             own_task: OnceLock::new(),
             within: None,
-        };
-        let parent = request.reply.arrival().map_or_else(Span::none, |arrival| arrival.span.clone());
-        request.observer = request.observer.with_span(&parent, || request.new_span());
-        Arc::new(request)
+        })
     }
 
     /// The same request in a mounted server: with the features and middleware of that server.
@@ -205,7 +205,7 @@ impl ActiveRequest {
             observer: self.observer.clone(),
             own_rounds: RequestRounds::default(),
             own_vars: OnceLock::new(),
-            record: RequestRecord::none(),
+            record: RequestRecord::default(),
             may_become_task: AtomicBool::new(false),
             own_task: OnceLock::new(),
             within: Some(Within { outer: Arc::clone(self), mount: Arc::clone(mount) }),
@@ -226,15 +226,8 @@ impl ActiveRequest {
     }
 
     /// The id of the session, which exists only over HTTP up to 2025-11-25.
-    #[cfg(feature = "http-server")]
     pub(super) fn session_id(&self) -> Option<&str> {
-        self.reply.arrival()?.http.as_ref()?.session_id()
-    }
-
-    /// Without HTTP, sessions have no id.
-    #[cfg(not(feature = "http-server"))]
-    pub(super) fn session_id(&self) -> Option<&str> {
-        None
+        self.reply.arrival()?.session_id()
     }
 
     /// The tasks in the store of the server, if it has one.

@@ -165,10 +165,6 @@ impl CallBackend for PendingCall {
         &self.context.id
     }
 
-    fn session_id(&self) -> Option<&str> {
-        self.context.session_id()
-    }
-
     fn arrival(&self) -> Option<&Arrival> {
         self.context.reply.arrival()
     }

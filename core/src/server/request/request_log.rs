@@ -1,23 +1,36 @@
-//! Request logging: a debug record of each request with its outcome.
+//! Request logging: the span of each request, and a debug record with its outcome.
 
 use crate::{
+    engine::IncomingCall,
     protocol::{RawJson, RequestId, RpcError},
     runtime::Runtime,
+    server::{handlers::Arrival, session::Reply},
 };
 use std::time::Instant;
+use tracing::{Span, field};
 
-/// The start of a request, if requests are logged.
+/// The span in which the middleware and the handler of a request run.
+pub(super) fn span_of(call: &IncomingCall, reply: &Reply) -> Span {
+    tracing::info_span!(
+        target: "trunkline::server::request",
+        "mcp.call",
+        method = call.method.name,
+        name = field::Empty,
+        revision = call.info.revision.as_str(),
+        session = reply.arrival().and_then(Arrival::session_id),
+        request_id = %call.id,
+        principal = call.info.auth.is_some().then(|| call.info.principal()),
+    )
+}
+
+/// The start of a request, if requests are logged. Parts of a request are not logged separately.
+#[derive(Default)]
 pub(super) struct RequestRecord(Option<Instant>);
 
 impl RequestRecord {
     pub(super) fn begin(runtime: &dyn Runtime) -> Self {
         let is_logged = tracing::event_enabled!(target: "trunkline::server::request", tracing::Level::DEBUG);
         Self(is_logged.then(|| runtime.now()))
-    }
-
-    /// For parts of a request, which are not logged separately.
-    pub(super) fn none() -> Self {
-        Self(None)
     }
 
     /// Request finished; the span carries its name.

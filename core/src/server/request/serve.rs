@@ -25,7 +25,6 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, OnceLock},
 };
-use tracing::{Span, field};
 
 impl ServedRequest for ActiveRequest {
     fn serve(self: Arc<Self>) {
@@ -91,20 +90,6 @@ impl ActiveRequest {
             tracing::error!(target: "trunkline::server::request", error = detail, "the lifespan of the server could not be opened");
             RpcError::internal()
         })
-    }
-
-    /// The span in which the middleware and the handler of the request run.
-    pub(super) fn new_span(&self) -> Span {
-        tracing::info_span!(
-            target: "trunkline::server::request",
-            "mcp.call",
-            method = self.method,
-            name = field::Empty,
-            revision = self.info.revision.as_str(),
-            session = self.session_id(),
-            request_id = %self.id,
-            principal = self.info.auth.is_some().then(|| self.info.principal()),
-        )
     }
 
     /// Resumes the rounds of an earlier request (MRTR-05).

@@ -20,10 +20,10 @@ impl CallObserver {
     }
 
     /// The same observer with the span of its request, within that of the transport.
-    pub(in crate::server) fn with_span(&self, transport: &Span, open: impl FnOnce() -> Span) -> Self {
+    pub(in crate::server) fn with_span(self, transport: &Span, open: impl FnOnce() -> Span) -> Self {
         let mut span = Span::none();
         self.run(|| span = transport.in_scope(open));
-        Self { operation: self.operation.clone(), span }
+        Self { span, ..self }
     }
 
     /// Records the name of the called feature.
