@@ -5,14 +5,15 @@ use std::{
     collections::BTreeMap,
     future::Future,
     pin::Pin,
-    sync::Arc,
+    sync::{Arc, OnceLock},
     task::{Context, Poll, Waker},
 };
 
-/// A one-way cancellation flag. Cheap to clone; clones share the flag.
-#[derive(Clone, Default)]
+/// A one-way cancellation flag. Clones share the flag.
+#[derive(Default)]
 pub(crate) struct Cancellation {
-    state: Arc<Mutex<CancellationState>>,
+    /// Created on demand, because most calls end before anything waits for the flag.
+    state: OnceLock<Arc<Mutex<CancellationState>>>,
 }
 
 type Hook = Box<dyn FnOnce(&str) + Send>;
@@ -29,11 +30,21 @@ struct CancellationState {
     wakers: Vec<Waker>,
 }
 
+impl Clone for Cancellation {
+    fn clone(&self) -> Self {
+        Self { state: Arc::clone(self.state()).into() }
+    }
+}
+
 impl Cancellation {
+    fn state(&self) -> &Arc<Mutex<CancellationState>> {
+        self.state.get_or_init(Arc::default)
+    }
+
     /// Sets the flag; only the first reason counts. Hooks and wakers run outside the lock.
     pub(crate) fn cancel(&self, reason: &str) {
         let (hooks, wakers) = {
-            let mut state = self.state.lock();
+            let mut state = self.state().lock();
             if state.reason.is_some() {
                 return;
             }
@@ -46,14 +57,14 @@ impl Cancellation {
 
     /// Returns whether the flag is set.
     pub(crate) fn is_cancelled(&self) -> bool {
-        self.state.lock().reason.is_some()
+        self.state.get().is_some_and(|state| state.lock().reason.is_some())
     }
 
     /// Calls `hook` with the reason when the flag is set, or immediately if it already is.
     /// Otherwise returns an id for [`Self::forget`].
     pub(crate) fn on_cancel(&self, hook: Hook) -> Option<HookId> {
         let reason = {
-            let mut state = self.state.lock();
+            let mut state = self.state().lock();
             match &state.reason {
                 Some(reason) => reason.clone(),
                 None => {
@@ -71,7 +82,7 @@ impl Cancellation {
     /// Removes a hook.
     pub(crate) fn forget(&self, hook: Option<HookId>) {
         // The hook is dropped without holding the lock.
-        let _hook = hook.and_then(|hook| self.state.lock().hooks.remove(&hook.0));
+        let _hook = hook.and_then(|hook| self.state().lock().hooks.remove(&hook.0));
     }
 
     /// Completes when the flag is set.
@@ -89,7 +100,7 @@ impl Future for Cancelled {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let mut state = self.cancellation.state.lock();
+        let mut state = self.cancellation.state().lock();
         if state.reason.is_some() {
             return Poll::Ready(());
         }

@@ -4,14 +4,7 @@ use super::{HandlerArguments, HandlerOf, IntoResult, busy_threads::HandlerPoll, 
 use crate::protocol::RawJson;
 use crate::server::handlers::{Call, Handler, Outcome};
 use crate::telemetry::Ambient;
-use std::{
-    any::Any,
-    future::Future,
-    panic::AssertUnwindSafe,
-    pin::{Pin, pin},
-    sync::Arc,
-    task::Poll,
-};
+use std::{any::Any, future::Future, panic::AssertUnwindSafe, pin::Pin, sync::Arc, task::Poll};
 use tracing::Span;
 
 /// Adapts an async handler to the core form.
@@ -54,10 +47,9 @@ pub(super) type Work = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 /// Runs a handler's future until it completes or its call is cancelled, which drops it. A panic
 /// only fails the call.
 pub(super) fn in_background(call: Call, future: Work) {
-    let spawner = call.info().clone();
-    let (info, span, ambient) = (spawner.clone(), Span::current(), Ambient::current());
+    let runtime = Arc::clone(call.info().runtime());
+    let (span, ambient) = (Span::current(), Ambient::current());
     let task = async move {
-        let mut cancelled = pin!(info.cancelled());
         let mut future = future;
         let outcome = std::future::poll_fn(|context| {
             let poll = || std::panic::catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
@@ -67,7 +59,7 @@ pub(super) fn in_background(call: Call, future: Work) {
             match step {
                 Err(panic) => Poll::Ready(Some(Outcome::Internal(panic_text(&*panic)))),
                 Ok(Poll::Ready(outcome)) => Poll::Ready(Some(outcome)),
-                Ok(Poll::Pending) => cancelled.as_mut().poll(context).map(|()| None),
+                Ok(Poll::Pending) => Pin::new(&mut call.info().cancelled()).poll(context).map(|()| None),
             }
         })
         .await;
@@ -79,7 +71,7 @@ pub(super) fn in_background(call: Call, future: Work) {
             }
         });
     };
-    spawner.runtime().spawn(Box::pin(task));
+    runtime.spawn(Box::pin(task));
 }
 
 fn panic_text(panic: &(dyn Any + Send)) -> String {
