@@ -24,6 +24,7 @@ use std::{any::Any, collections::BTreeMap, sync::Arc, time::Duration};
 pub struct Call {
     info: CallInfo,
     input: RawJson,
+    is_completed: bool,
 }
 
 /// A running call: information about it, and functions for its handler. Cheap to clone.
@@ -120,7 +121,7 @@ pub(in crate::server) trait HandlerRounds {
 
 impl Call {
     pub(in crate::server) fn new(backend: Arc<dyn CallBackend>, input: RawJson) -> Self {
-        Self { info: CallInfo::new(backend), input }
+        Self { info: CallInfo::new(backend), input, is_completed: false }
     }
 
     /// The input as described by the registration, such as the arguments of a tool or prompt.
@@ -141,13 +142,16 @@ impl Call {
     }
 
     fn finish(&mut self, outcome: Outcome) -> bool {
+        self.is_completed = true;
         Arc::clone(&self.info.backend).complete(&self.input, outcome)
     }
 }
 
 impl Drop for Call {
     fn drop(&mut self) {
-        self.finish(Outcome::Internal("the handler dropped the call without a response".into()));
+        if !self.is_completed {
+            self.finish(Outcome::Internal("the handler dropped the call without a response".into()));
+        }
     }
 }
 
