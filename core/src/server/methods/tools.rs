@@ -86,10 +86,9 @@ impl ToolCall {
         let Self { tool, params, arguments } = self;
         let tasks = ToolTasks { support: tool.task_support, defers: tool.options.defer_task };
         let mode = mode(context, &tool.name, tasks, &params)?;
-        let mapper = Arc::new(Calling(tool));
         Ok(match mode {
-            Mode::Call => Routed::Run(mapper, arguments),
-            Mode::Task(ttl) => Routed::RunAsTask(mapper, arguments, ttl),
+            Mode::Call => Routed::Run(tool, arguments),
+            Mode::Task(ttl) => Routed::RunAsTask(tool, arguments, ttl),
         })
     }
 }
@@ -127,24 +126,21 @@ fn covers(declared: &Value, required: &Value) -> bool {
     }
 }
 
-/// Calls a registered tool.
-struct Calling(Arc<RegisteredTool>);
-
-impl ResultMapper for Calling {
+impl ResultMapper for RegisteredTool {
     fn name(&self) -> &str {
-        &self.0.name
+        &self.name
     }
 
     fn handler(&self) -> &Arc<dyn Handler> {
-        &self.0.handler
+        &self.handler
     }
 
     fn timeout(&self) -> Option<Duration> {
-        self.0.options.access.timeout
+        self.options.access.timeout
     }
 
     fn restarts_task(&self) -> bool {
-        self.0.options.restart_task
+        self.options.restart_task
     }
 
     fn is_costly(&self, outcome: &Outcome) -> bool {
@@ -153,11 +149,11 @@ impl ResultMapper for Calling {
         else {
             return false;
         };
-        self.0.output.as_ref().is_some_and(|output| output.schema.is_costly(given.as_bytes().len()))
+        self.output.as_ref().is_some_and(|output| output.schema.is_costly(given.as_bytes().len()))
     }
 
     fn render(&self, results: &ResultWriter, info: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError> {
-        let (revision, name, output) = (info.revision, &*self.0.name, self.0.output.as_ref());
+        let (revision, name, output) = (info.revision, &*self.name, self.output.as_ref());
         ToolRenderer { results, revision, name, output }.render(outcome)
     }
 }
