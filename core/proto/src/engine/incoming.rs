@@ -46,12 +46,12 @@ pub struct OpenCalls<T> {
 }
 
 /// The decision about a new call.
-#[derive(Debug)]
-pub enum Admission<T> {
+#[derive(Debug, PartialEq, Eq)]
+pub enum Admission {
     /// Serve it now.
-    Run(T),
-    /// Queued; `finish` of another call returns it.
-    Wait,
+    Run,
+    /// Pass it to [`Incoming::queue`] with its number of bytes.
+    Wait(usize),
     /// The queue is full.
     Busy,
 }
@@ -108,11 +108,6 @@ impl<T> Incoming<T> {
         }
     }
 
-    /// Returns whether a request with this id is still open.
-    pub fn contains(&self, id: &RequestId) -> bool {
-        self.by_id.contains_key(id)
-    }
-
     /// A key for a new call.
     pub fn next_key(&mut self) -> CallKey {
         let key = CallKey(self.next_key);
@@ -120,8 +115,8 @@ impl<T> Incoming<T> {
         key
     }
 
-    /// Admits a call. `item` is returned immediately or when its turn comes.
-    pub fn admit(&mut self, key: CallKey, id: RequestId, demand: Demand, item: T) -> Admission<T> {
+    /// Admits a call.
+    pub fn admit(&mut self, key: CallKey, id: RequestId, demand: Demand) -> Admission {
         let (run, full) = match demand {
             Demand::Slot(bytes) => {
                 let full = self.waiting.len() >= self.max_waiting || self.bytes.saturating_add(bytes) > self.max_bytes;
@@ -135,15 +130,17 @@ impl<T> Incoming<T> {
         }
         self.by_id.insert(id.clone(), key);
         self.open.insert(key, OpenCall { id, running: run, demand, progress: None });
-        if run {
-            self.enter(demand);
-            return Admission::Run(item);
+        match demand {
+            Demand::Slot(bytes) if !run => return Admission::Wait(bytes),
+            _ => self.enter(demand),
         }
-        if let Demand::Slot(bytes) = demand {
-            self.bytes += bytes;
-            self.waiting.push_back(QueuedRequest { key, bytes, item });
-        }
-        Admission::Wait
+        Admission::Run
+    }
+
+    /// Queues a call that has to wait; `finish` of another call returns it.
+    pub fn queue(&mut self, key: CallKey, bytes: usize, item: T) {
+        self.bytes += bytes;
+        self.waiting.push_back(QueuedRequest { key, bytes, item });
     }
 
     fn enter(&mut self, demand: Demand) {
@@ -196,19 +193,12 @@ impl<T> Incoming<T> {
         (waiting, next)
     }
 
-    /// Ends all calls, including queued ones.
-    pub fn clear(&mut self) {
-        self.by_id.clear();
-        self.open.clear();
-        self.waiting.clear();
-        (self.bytes, self.running, self.slotless, self.staying) = (0, 0, 0, 0);
-    }
-
-    /// Ends all calls and returns them.
+    /// Ends all calls, including queued ones, and returns them.
     pub fn drain(&mut self) -> OpenCalls<T> {
         let waiting = self.waiting.drain(..).map(|queued| queued.item).collect();
         let running = self.open.drain().filter(|(_, call)| call.running).map(|(key, call)| (key, call.id)).collect();
-        self.clear();
+        self.by_id.clear();
+        (self.bytes, self.running, self.slotless, self.staying) = (0, 0, 0, 0);
         OpenCalls { running, waiting }
     }
 
@@ -241,14 +231,9 @@ impl<T> Incoming<T> {
         self.open.contains_key(&key)
     }
 
-    /// Number of open calls, except those that stay open by design.
-    pub fn len(&self) -> usize {
-        self.running + self.waiting.len() + self.slotless - self.staying
-    }
-
-    /// Returns whether no call is open.
+    /// Returns whether no call is open, except those that stay open by design.
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.running + self.waiting.len() + self.slotless == self.staying
     }
 }
 
@@ -260,13 +245,21 @@ mod tests {
         Incoming::new(&Limits { max_running, max_waiting, ..Limits::default() })
     }
 
+    fn admit(table: &mut Incoming<u32>, key: CallKey, id: RequestId, demand: Demand, item: u32) -> Admission {
+        let admission = table.admit(key, id, demand);
+        if let Admission::Wait(bytes) = admission {
+            table.queue(key, bytes, item);
+        }
+        admission
+    }
+
     #[test]
     fn calls_wait_for_their_turn_and_the_bound_holds() {
         let mut table = table(1, 1);
         let keys: Vec<_> = (0..3).map(|_| table.next_key()).collect();
-        assert!(matches!(table.admit(keys[0], 1.into(), Demand::Slot(0), 10), Admission::Run(10)));
-        assert!(matches!(table.admit(keys[1], 2.into(), Demand::Slot(0), 20), Admission::Wait));
-        assert!(matches!(table.admit(keys[2], 3.into(), Demand::Slot(0), 30), Admission::Busy));
+        assert_eq!(admit(&mut table, keys[0], 1.into(), Demand::Slot(0), 10), Admission::Run);
+        assert!(matches!(admit(&mut table, keys[1], 2.into(), Demand::Slot(0), 20), Admission::Wait(_)));
+        assert_eq!(admit(&mut table, keys[2], 3.into(), Demand::Slot(0), 30), Admission::Busy);
         assert_eq!(table.finish(keys[0]), (Some(1.into()), Some(20)));
         assert_eq!(table.finish(keys[0]), (None, None));
         assert_eq!(table.finish(keys[1]), (Some(2.into()), None));
@@ -277,8 +270,8 @@ mod tests {
     fn a_waiting_call_can_be_cancelled() {
         let mut table = table(1, 8);
         let (first, second) = (table.next_key(), table.next_key());
-        let _ = table.admit(first, 1.into(), Demand::Slot(0), 1);
-        let _ = table.admit(second, "1".into(), Demand::Slot(0), 2);
+        admit(&mut table, first, 1.into(), Demand::Slot(0), 1);
+        admit(&mut table, second, "1".into(), Demand::Slot(0), 2);
         assert_eq!(table.find(&"1".into()), Some(second));
         assert_eq!(table.cancel(second), (Some(2), None));
         assert_eq!(table.cancel(second), (None, None));
@@ -291,29 +284,29 @@ mod tests {
         let mut table: Incoming<u32> = Incoming::new(&limits);
         let keys: Vec<_> = (0..5).map(|_| table.next_key()).collect();
         // A running call is not queued.
-        assert!(matches!(table.admit(keys[0], 0.into(), Demand::Slot(100), 0), Admission::Run(0)));
-        assert!(matches!(table.admit(keys[1], 1.into(), Demand::Slot(6), 1), Admission::Wait));
-        assert!(matches!(table.admit(keys[2], 2.into(), Demand::Slot(5), 2), Admission::Busy));
-        assert!(matches!(table.admit(keys[3], 3.into(), Demand::Slot(4), 3), Admission::Wait));
+        assert_eq!(admit(&mut table, keys[0], 0.into(), Demand::Slot(100), 0), Admission::Run);
+        assert!(matches!(admit(&mut table, keys[1], 1.into(), Demand::Slot(6), 1), Admission::Wait(_)));
+        assert_eq!(admit(&mut table, keys[2], 2.into(), Demand::Slot(5), 2), Admission::Busy);
+        assert!(matches!(admit(&mut table, keys[3], 3.into(), Demand::Slot(4), 3), Admission::Wait(_)));
         assert_eq!(table.cancel(keys[1]), (Some(1), None));
-        assert!(matches!(table.admit(keys[2], 2.into(), Demand::Slot(6), 2), Admission::Wait));
+        assert!(matches!(admit(&mut table, keys[2], 2.into(), Demand::Slot(6), 2), Admission::Wait(_)));
         assert_eq!(table.finish(keys[0]), (Some(0.into()), Some(3)));
-        assert!(matches!(table.admit(keys[4], 4.into(), Demand::Slot(4), 4), Admission::Wait));
+        assert!(matches!(admit(&mut table, keys[4], 4.into(), Demand::Slot(4), 4), Admission::Wait(_)));
     }
 
     #[test]
     fn what_waits_for_something_else_takes_no_slot_but_counts_as_open() {
         let mut table = table(1, 0);
         let (fetch, call) = (table.next_key(), table.next_key());
-        assert!(matches!(table.admit(fetch, 1.into(), Demand::Waits, 1), Admission::Run(1)));
-        assert!(matches!(table.admit(call, 2.into(), Demand::Slot(0), 2), Admission::Run(2)));
+        assert_eq!(admit(&mut table, fetch, 1.into(), Demand::Waits, 1), Admission::Run);
+        assert_eq!(admit(&mut table, call, 2.into(), Demand::Slot(0), 2), Admission::Run);
         assert_eq!(table.finish(call), (Some(2.into()), None));
         assert!(!table.is_empty());
         let another = table.next_key();
-        assert!(matches!(table.admit(another, 3.into(), Demand::Stays, 3), Admission::Busy));
+        assert_eq!(admit(&mut table, another, 3.into(), Demand::Stays, 3), Admission::Busy);
         assert_eq!(table.finish(fetch), (Some(1.into()), None));
         assert!(table.is_empty());
-        assert!(matches!(table.admit(another, 3.into(), Demand::Stays, 3), Admission::Run(3)));
+        assert_eq!(admit(&mut table, another, 3.into(), Demand::Stays, 3), Admission::Run);
         assert!(table.is_empty());
     }
 
@@ -321,22 +314,22 @@ mod tests {
     fn streams_take_no_running_slot() {
         let mut table = table(1, 0);
         let (stream, call) = (table.next_key(), table.next_key());
-        assert!(matches!(table.admit(stream, 1.into(), Demand::Stays, 1), Admission::Run(1)));
-        assert!(matches!(table.admit(call, 2.into(), Demand::Slot(0), 2), Admission::Run(2)));
+        assert_eq!(admit(&mut table, stream, 1.into(), Demand::Stays, 1), Admission::Run);
+        assert_eq!(admit(&mut table, call, 2.into(), Demand::Slot(0), 2), Admission::Run);
         let another = table.next_key();
-        assert!(matches!(table.admit(another, 3.into(), Demand::Stays, 3), Admission::Busy), "streams are bounded too");
+        assert_eq!(admit(&mut table, another, 3.into(), Demand::Stays, 3), Admission::Busy, "streams are bounded too");
         assert_eq!(table.finish(stream), (Some(1.into()), None));
-        assert!(matches!(table.admit(another, 3.into(), Demand::Stays, 3), Admission::Run(3)));
-        assert_eq!(table.len(), 1);
-        table.clear();
-        assert!(table.is_empty() && !table.is_open(call) && !table.contains(&3.into()));
+        assert_eq!(admit(&mut table, another, 3.into(), Demand::Stays, 3), Admission::Run);
+        assert!(!table.is_empty());
+        table.drain();
+        assert!(table.is_empty() && !table.is_open(call) && table.find(&3.into()).is_none());
     }
 
     #[test]
     fn prg_02_progress_strictly_rises_and_prg_05_stops_with_the_call() {
         let mut table = table(1, 0);
         let key = table.next_key();
-        let _ = table.admit(key, 1.into(), Demand::Slot(0), 1);
+        admit(&mut table, key, 1.into(), Demand::Slot(0), 1);
         assert!(table.advance(key, 0.0));
         assert!(!table.advance(key, 0.0));
         assert!(table.advance(key, 0.5));

@@ -142,25 +142,25 @@ impl<T, U> ServerConversation<T, U> {
         if method.name == method::PING {
             return Received::Pong(request.id);
         }
-        if self.incoming.contains(&request.id) {
+        if self.incoming.find(&request.id).is_some() {
             return refuse(RpcError::invalid_request(format!("The id {} is already in use", request.id)));
         }
         let key = self.incoming.next_key();
-        let id = request.id.clone();
         let demand = match method.name {
             method::SUBSCRIPTIONS_LISTEN => Demand::Stays,
             // It ends with its task, which may need further requests to end.
             method::TASKS_RESULT => Demand::Waits,
-            _ => Demand::Slot(id.len() + request.params.as_ref().map_or(0, |params| params.as_bytes().len())),
+            _ => Demand::Slot(request.id.len() + request.params.as_ref().map_or(0, |params| params.as_bytes().len())),
         };
-        let call = IncomingCall { key, id: request.id, method, params: request.params, info };
-        match self.incoming.admit(key, id.clone(), demand, (call, attached)) {
-            Admission::Run((call, attached)) => Received::Call(call, attached),
-            Admission::Wait => Received::Waits(id),
-            Admission::Busy => {
-                Received::Refuse(RefusedRequest { id: Some(id), error: RpcError::busy("too many calls are waiting") })
-            }
+        let admission = self.incoming.admit(key, request.id.clone(), demand);
+        if admission == Admission::Busy {
+            return refuse(RpcError::busy("too many calls are waiting"));
         }
+        let call = IncomingCall { key, id: request.id, method, params: request.params, info };
+        let Admission::Wait(bytes) = admission else { return Received::Call(call, attached) };
+        let id = call.id.clone();
+        self.incoming.queue(key, bytes, (call, attached));
+        Received::Waits(id)
     }
 
     fn initialize(&mut self, request: &Request) -> Received<T, U> {
