@@ -10,6 +10,7 @@ pub use reading::{Beginning, count_values, excess};
 pub use writing::{cancellation, encode_error, encode_notification, encode_request, encode_result};
 
 use super::{RawJson, RequestId, RpcError};
+use std::borrow::Cow;
 
 /// A JSON-RPC message.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,7 +29,7 @@ pub struct Request {
     /// Repeated by the response.
     pub id: RequestId,
     /// The method.
-    pub method: Box<str>,
+    pub method: Cow<'static, str>,
     /// An object, if present (arrays are refused: every MCP method names its parameters).
     pub params: Option<RawJson>,
 }
@@ -37,7 +38,7 @@ pub struct Request {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Notification {
     /// The method.
-    pub method: Box<str>,
+    pub method: Cow<'static, str>,
     /// An object, if present.
     pub params: Option<RawJson>,
 }

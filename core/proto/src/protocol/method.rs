@@ -115,7 +115,12 @@ impl Method {
     /// Returns whether the protocol has a method with this name, in any revision and for either
     /// side. Other names belong to extensions and vendors.
     pub fn is_standard(name: &str) -> bool {
-        Self::rows(name).next().is_some()
+        Self::known_name(name).is_some()
+    }
+
+    /// The name of a protocol method, from the table.
+    pub(super) fn known_name(name: &str) -> Option<&'static str> {
+        Self::rows(name).next().map(|method| method.name)
     }
 
     /// Returns whether protocol methods begin with this and a slash, or have exactly this name.

@@ -230,7 +230,7 @@ fn change(notification: &Notification) -> Option<Change> {
         _ => return None,
     };
     read.inspect_err(
-        |error| tracing::warn!(target: "trunkline::client::subscription", method, %error, "ignored an invalid notification from the server"),
+        |error| tracing::warn!(target: "trunkline::client::subscription", method = &**method, %error, "ignored an invalid notification from the server"),
     )
     .ok()
 }

@@ -9,6 +9,7 @@ use crate::protocol::{
     allocator::prepare_for,
     error::code,
     json_scan::{behind_string, next_structural},
+    method::Method,
 };
 use bytes::Bytes;
 use memchr::memchr;
@@ -17,7 +18,7 @@ use serde::{
     de::{Error as _, SeqAccess, Visitor},
 };
 use serde_json::{error::Category, value::RawValue};
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 impl Frame {
     /// Parses a frame.
@@ -119,7 +120,10 @@ fn message(buffer: &Bytes, wire: &MessageMembers<'_>) -> Result<Message, Malform
     if wire.result.is_some() || wire.error.is_some() {
         return Err(refuse("A message with a method cannot have a result or an error"));
     }
-    let method: Box<str> = serde_json::from_str(method).map_err(|_| refuse("The member method must be a string"))?;
+    let method = match Method::known_name(method.trim_matches('"')) {
+        Some(known) => Cow::Borrowed(known),
+        None => serde_json::from_str(method).map_err(|_| refuse("The member method must be a string"))?,
+    };
     let params = match wire.params {
         Some(object) if object.starts_with('{') => Some(kept(buffer, object)),
         Some(_) => return Err(refuse("The member params must be an object")),
