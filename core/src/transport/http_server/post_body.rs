@@ -2,7 +2,7 @@
 
 use super::gate::{MissingRoom, Permit};
 use crate::http::rejection::Rejection;
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::{Buf, BufMut, Bytes, BytesMut};
 use http::StatusCode;
 use http_body::Body;
 use http_body_util::BodyExt;
@@ -19,19 +19,6 @@ const DEADLINE: Duration = Duration::from_secs(600);
 
 /// Reads a body of at most `max` bytes, charging it to the permit.
 pub(super) async fn read<B: Body>(body: B, max: usize, permit: &mut Permit) -> Result<Bytes, Rejection> {
-    tokio::time::timeout(DEADLINE, read_all(body, max, permit)).await.unwrap_or_else(|_| Err(too_late()))
-}
-
-/// Refuses a request as busy before its body is read.
-pub(super) fn busy(full: MissingRoom) -> Rejection {
-    Rejection::busy(None, full)
-}
-
-fn too_late() -> Rejection {
-    Rejection::of_http(StatusCode::REQUEST_TIMEOUT, "The body did not arrive in time")
-}
-
-async fn read_all<B: Body>(body: B, max: usize, permit: &mut Permit) -> Result<Bytes, Rejection> {
     let too_large = || {
         let text = format!("The message is larger than the limit of {max} bytes");
         Rejection::of_http(StatusCode::PAYLOAD_TOO_LARGE, text)
@@ -43,16 +30,17 @@ async fn read_all<B: Body>(body: B, max: usize, permit: &mut Permit) -> Result<B
     permit.check_room(announced).map_err(busy)?;
     let mut body = pin!(body);
     let (mut first, mut rest) = (Bytes::new(), BytesMut::new());
-    let (mut window, mut within) = (Instant::now(), 0);
+    let mut now = Instant::now();
+    let (end, mut window, mut within) = (now + DEADLINE, now, 0);
     loop {
         // A slow large body uses memory that others need.
-        if permit.is_large() && window.elapsed() >= WINDOW {
+        if permit.is_large() && now - window >= WINDOW {
             if within < LEAST {
                 return Err(too_late());
             }
-            (window, within) = (Instant::now(), 0);
+            (window, within) = (now, 0);
         }
-        let frame = match tokio::time::timeout(PAUSE, body.frame()).await {
+        let frame = match tokio::time::timeout_at(end.min(now + PAUSE), body.frame()).await {
             Ok(Some(Ok(frame))) => frame,
             Ok(Some(Err(_))) => return Err(Rejection::of_http(StatusCode::BAD_REQUEST, "The body ended early")),
             Ok(None) => break,
@@ -70,18 +58,23 @@ async fn read_all<B: Body>(body: B, max: usize, permit: &mut Permit) -> Result<B
         } else {
             rest.reserve(first.len() + data.remaining());
             rest.extend_from_slice(&std::mem::take(&mut first));
-            while data.has_remaining() {
-                let chunk = data.chunk();
-                rest.extend_from_slice(chunk);
-                let length = chunk.len();
-                data.advance(length);
-            }
+            rest.put(data);
         }
         if body.is_end_stream() {
             break;
         }
+        now = Instant::now();
     }
     Ok(if rest.is_empty() { first } else { rest.freeze() })
+}
+
+/// Refuses a request as busy before its body is read.
+pub(super) fn busy(full: MissingRoom) -> Rejection {
+    Rejection::busy(None, full)
+}
+
+fn too_late() -> Rejection {
+    Rejection::of_http(StatusCode::REQUEST_TIMEOUT, "The body did not arrive in time")
 }
 
 #[cfg(test)]
