@@ -48,6 +48,8 @@ struct PostedMessage<'a> {
     permit: Permit,
     /// How long its response may be read; `None` for no limit.
     lifetime: Option<Duration>,
+    /// The session that it named before its body was read.
+    session: Option<HttpSession>,
 }
 
 impl EndpointState {
@@ -67,12 +69,22 @@ impl EndpointState {
         let version = mirror::version(headers);
         let session = match classify::has_modern_version(version.as_deref()) {
             true => None,
-            false => self.named_session(headers, caller).await.transpose()?.and(session_id(headers)),
+            false => self.named_session(headers, caller).await.transpose()?,
         };
         let rate_limit_key = self.rate_limit_key(&request, caller);
-        let (frame, permit) = self.admit(&request, body, rate_limit_key.as_deref(), session).await?;
+        let named = session.as_ref().and(session_id(headers));
+        let (frame, permit) = self.admit(&request, body, rate_limit_key.as_deref(), named).await?;
         let posted = classify::classify(&frame, version.as_deref())?;
-        let post = PostedMessage { request, caller, rate_limit_key, accepts, frame, permit, lifetime: None };
+        let post = Box::new(PostedMessage {
+            request,
+            caller,
+            rate_limit_key,
+            accepts,
+            frame,
+            permit,
+            lifetime: None,
+            session,
+        });
         match posted {
             Posted::ModernNotification => Ok(empty(StatusCode::ACCEPTED)),
             Posted::Modern { streams } => self.modern(streams, version, post).await,
@@ -244,8 +256,12 @@ impl EndpointState {
             let connection = self.connect(Arc::clone(&self.nowhere), ConversationStart::Stateless(revision));
             return self.exchange(connection, StreamKind::Answer { streams, in_session: false }, None, post).await;
         }
-        // Checked again, because reading the body may have taken a while.
-        let Some(session) = self.named_session(post.request.headers(), post.caller).await else {
+        // It may have ended while the body was read.
+        let session = match post.session.take().filter(|session| !session.connection.is_closed()) {
+            Some(session) => Some(Ok(session)),
+            None => self.named_session(post.request.headers(), post.caller).await,
+        };
+        let Some(session) = session else {
             return match posted {
                 Posted::Handshake => self.open_session(post).await,
                 _ => Err(classify::no_session(&post.frame)),
@@ -363,7 +379,7 @@ impl EndpointState {
         mirror: Option<Mirror>,
         post: PostedMessage<'_>,
     ) -> Result<Response<HttpBody>, Rejection> {
-        let PostedMessage { request, caller, rate_limit_key, accepts, frame, permit, lifetime } = post;
+        let PostedMessage { request, caller, rate_limit_key, accepts, frame, permit, lifetime, .. } = post;
         let is_large = permit.is_large();
         permit.served_by(&connection).map_err(|full| Rejection::busy(classify::id_of(&frame), full))?;
         let cancels = mirror.as_ref().map(|_| Arc::clone(&connection));
