@@ -214,7 +214,7 @@ impl EndpointState {
         self: &Arc<Self>,
         streams: bool,
         version: Option<String>,
-        mut post: PostedMessage<'_>,
+        mut post: Box<PostedMessage<'_>>,
     ) -> Result<Response<HttpBody>, Rejection> {
         let id = classify::id_of(&post.frame);
         if let Some(workers) = self.workers.as_ref().filter(|_| streams) {
@@ -240,7 +240,7 @@ impl EndpointState {
         self: &Arc<Self>,
         posted: Posted,
         version: Option<&str>,
-        mut post: PostedMessage<'_>,
+        mut post: Box<PostedMessage<'_>>,
     ) -> Result<Response<HttpBody>, Rejection> {
         post.accepts.events &= !self.json;
         let streams = post.accepts.events;
@@ -310,7 +310,7 @@ impl EndpointState {
 
     /// Serves `initialize`; if that opened a session, the response carries its id (HTTP-41). With a
     /// store, the session is stored first.
-    async fn open_session(self: &Arc<Self>, post: PostedMessage<'_>) -> Result<Response<HttpBody>, Rejection> {
+    async fn open_session(self: &Arc<Self>, post: Box<PostedMessage<'_>>) -> Result<Response<HttpBody>, Rejection> {
         let request = classify::id_of(&post.frame).cloned();
         let busy = |what: &str| Rejection::busy(request.as_ref(), what);
         let away = |error: StoreError| unavailable_for(request.as_ref(), &error);
@@ -377,9 +377,9 @@ impl EndpointState {
         connection: Arc<Connection>,
         kind: StreamKind,
         mirror: Option<Mirror>,
-        post: PostedMessage<'_>,
+        post: Box<PostedMessage<'_>>,
     ) -> Result<Response<HttpBody>, Rejection> {
-        let PostedMessage { request, caller, rate_limit_key, accepts, frame, permit, lifetime, .. } = post;
+        let PostedMessage { request, caller, rate_limit_key, accepts, frame, permit, lifetime, .. } = *post;
         let is_large = permit.is_large();
         permit.served_by(&connection).map_err(|full| Rejection::busy(classify::id_of(&frame), full))?;
         let cancels = mirror.as_ref().map(|_| Arc::clone(&connection));
