@@ -359,17 +359,13 @@ impl CallBackend for PendingCall {
         }
         let waiting = {
             let mut slot = self.responder.lock();
-            match slot.take().map(|responder| self.context.start_task(None, false, responder)) {
-                Some(Ok((responder, waiting))) => {
-                    *slot = Some(responder);
-                    Some(waiting)
-                }
-                Some(Err((responder, _))) => {
-                    *slot = Some(responder);
-                    None
-                }
-                None => None,
-            }
+            let (responder, waiting) = match slot.take().map(|it| self.context.start_task(None, false, it)) {
+                Some(Ok((responder, waiting))) => (Some(responder), Some(waiting)),
+                Some(Err((responder, _))) => (Some(responder), None),
+                None => (None, None),
+            };
+            *slot = responder;
+            waiting
         };
         // Delivered without the lock, because the receiver may be a handler.
         if let Some((responder, created)) = waiting {

@@ -146,9 +146,13 @@ impl ActiveRequest {
         route: impl FnOnce() -> Result<Routed, RpcError>,
         responder: Responder,
     ) {
-        match catch_unwind(AssertUnwindSafe(route)) {
-            Ok(Ok(Routed::Run(mapper, input))) => self.run(mapper, input, responder),
-            Ok(Ok(Routed::RunAsTask(mapper, input, ttl))) => {
+        let routed = catch_unwind(AssertUnwindSafe(route)).unwrap_or_else(|_| {
+            tracing::error!(target: "trunkline::server::request", method = self.method, "panic while handling a request");
+            Err(RpcError::internal())
+        });
+        match routed {
+            Ok(Routed::Run(mapper, input)) => self.run(mapper, input, responder),
+            Ok(Routed::RunAsTask(mapper, input, ttl)) => {
                 match self.start_task(ttl, mapper.restarts_task(), responder) {
                     Ok((responder, (waiting, created))) => {
                         self.hand_out(waiting, created, move |this| this.run(mapper, input, responder));
@@ -156,18 +160,10 @@ impl ActiveRequest {
                     Err((responder, error)) => drop(self.deliver(responder, Err(error))),
                 }
             }
-            Ok(Ok(Routed::Mounted(mount, params))) => self.enter(&mount, params, responder),
-            Ok(Ok(Routed::Deferred(answer))) => answer(self, responder),
-            Ok(Ok(Routed::Answer(result))) => {
-                self.deliver(responder, Ok(result));
-            }
-            Ok(Err(error)) => {
-                self.deliver(responder, Err(error));
-            }
-            Err(_) => {
-                tracing::error!(target: "trunkline::server::request", method = self.method, "panic while handling a request");
-                self.deliver(responder, Err(RpcError::internal()));
-            }
+            Ok(Routed::Mounted(mount, params)) => self.enter(&mount, params, responder),
+            Ok(Routed::Deferred(answer)) => answer(self, responder),
+            Ok(Routed::Answer(result)) => drop(self.deliver(responder, Ok(result))),
+            Err(error) => drop(self.deliver(responder, Err(error))),
         }
     }
 

@@ -214,16 +214,12 @@ impl ServedSessions for SessionTable {
 
     fn give_up_call_stream(&self, id: &str, stream: u64) {
         let history = self.sessions.lock().get(id).and_then(|session| session.history.clone());
-        if let Some(history) = history {
-            history.give_up(stream);
-        }
+        history.iter().for_each(|history| history.give_up(stream));
     }
 
     fn give_up_stream(&self, id: &str) {
         let stream = self.sessions.lock().get(id).map(|session| Arc::clone(&session.stream));
-        if let Some(stream) = stream {
-            stream.give_up();
-        }
+        stream.iter().for_each(|stream| stream.give_up());
     }
 }
 
