@@ -1,5 +1,6 @@
 //! The task methods, in both forms.
 
+use super::pages::{Position, cursor, read_position};
 use crate::{
     protocol::{RawJson, RevisionFeature, RpcError, extension, method},
     server::request::{ActiveRequest, NamedTask, Routed, Task},
@@ -59,18 +60,9 @@ pub(super) fn update(context: &ActiveRequest, params: Option<&RawJson>) -> Resul
 
 /// `tasks/list` (2025-11-25)
 pub(super) fn list(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
-    #[derive(Deserialize, Default)]
-    struct ListParams {
-        cursor: Option<String>,
-    }
     check_offered(context)?;
-    let given: ListParams = match params {
-        Some(params) => params.read().map_err(|problem| RpcError::invalid_params(format!("tasks/list: {problem}")))?,
-        None => ListParams::default(),
-    };
-    let after = match &given.cursor {
-        None => 0,
-        Some(cursor) => parse_cursor(cursor).ok_or_else(RpcError::invalid_cursor)?,
+    let Position::Registered(after) = read_position(method::TASKS_LIST, "tasks", params)? else {
+        return Err(RpcError::invalid_cursor());
     };
     Ok(Routed::when_done(move |context| async move {
         let (page, next) = context.task_page(after).await?;
@@ -78,19 +70,10 @@ pub(super) fn list(context: &ActiveRequest, params: Option<&RawJson>) -> Result<
         let tasks: Vec<_> = page.iter().map(|task| task.to_json(revision)).collect();
         let mut result = json!({"tasks": tasks});
         if let Some(next) = next {
-            result["nextCursor"] = cursor(next).into();
+            result["nextCursor"] = cursor("tasks", &Position::Registered(next)).into();
         }
         Ok(context.results().seal_object(result, revision))
     }))
-}
-
-fn cursor(after: u64) -> String {
-    format!("tasks-{after:x}")
-}
-
-fn parse_cursor(text: &str) -> Option<u64> {
-    let number = u64::from_str_radix(text.strip_prefix("tasks-")?, 16).ok()?;
-    (cursor(number) == text).then_some(number)
 }
 
 fn acknowledged(context: &ActiveRequest) -> RawJson {

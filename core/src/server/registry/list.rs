@@ -22,6 +22,29 @@ pub(crate) trait Listed {
     fn access(&self) -> &AccessOptions;
 }
 
+/// Implements [`Listed`] for a type with a `descriptor`.
+macro_rules! listed {
+    ($type:ty, $member:literal, $noun:literal, $key:ident, $($access:ident).+) => {
+        impl $crate::server::registry::list::Listed for $type {
+            const MEMBER: &'static str = $member;
+            const NOUN: &'static str = $noun;
+
+            fn key(&self) -> &str {
+                &self.$key
+            }
+
+            fn descriptor(&self) -> &$crate::server::registry::list::Descriptor {
+                &self.descriptor
+            }
+
+            fn access(&self) -> &$crate::server::registry::access_options::AccessOptions {
+                &self.$($access).+
+            }
+        }
+    };
+}
+pub(super) use listed;
+
 /// A descriptor as registered, and its JSON per revision, created when it is first listed.
 pub(crate) struct Descriptor {
     value: Value,

@@ -4,7 +4,7 @@ use super::{
     access_options::{AccessOptions, access_setters, visible_setter},
     completers::{Completers, complete_setter},
     descriptor_members::{self, check_members},
-    list::{Descriptor, Listed},
+    list::{Descriptor, listed},
     register_error::RegisterError,
 };
 use crate::{
@@ -170,19 +170,4 @@ impl RegisteredPrompt {
     }
 }
 
-impl Listed for RegisteredPrompt {
-    const MEMBER: &'static str = "prompts";
-    const NOUN: &'static str = "A prompt";
-
-    fn key(&self) -> &str {
-        &self.name
-    }
-
-    fn descriptor(&self) -> &Descriptor {
-        &self.descriptor
-    }
-
-    fn access(&self) -> &AccessOptions {
-        &self.options.access
-    }
-}
+listed!(RegisteredPrompt, "prompts", "A prompt", name, options.access);

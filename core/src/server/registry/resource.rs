@@ -5,7 +5,7 @@ use super::{
     app,
     completers::{Completers, complete_setter},
     descriptor_members::{self, check_members},
-    list::{Descriptor, Listed},
+    list::{Descriptor, listed},
     register_error::RegisterError,
 };
 use crate::{
@@ -226,22 +226,7 @@ impl RegisteredResource {
     }
 }
 
-impl Listed for RegisteredResource {
-    const MEMBER: &'static str = "resources";
-    const NOUN: &'static str = "A resource";
-
-    fn key(&self) -> &str {
-        &self.uri
-    }
-
-    fn descriptor(&self) -> &Descriptor {
-        &self.descriptor
-    }
-
-    fn access(&self) -> &AccessOptions {
-        &self.read.options.access
-    }
-}
+listed!(RegisteredResource, "resources", "A resource", uri, read.options.access);
 
 /// A registered resource template.
 pub(crate) struct RegisteredTemplate {
@@ -284,19 +269,4 @@ impl RegisteredTemplate {
     }
 }
 
-impl Listed for RegisteredTemplate {
-    const MEMBER: &'static str = "resourceTemplates";
-    const NOUN: &'static str = "A resource template";
-
-    fn key(&self) -> &str {
-        &self.text
-    }
-
-    fn descriptor(&self) -> &Descriptor {
-        &self.descriptor
-    }
-
-    fn access(&self) -> &AccessOptions {
-        &self.read.options.access
-    }
-}
+listed!(RegisteredTemplate, "resourceTemplates", "A resource template", text, read.options.access);

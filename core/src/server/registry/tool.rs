@@ -4,7 +4,7 @@ use super::{
     access_options::{AccessOptions, access_setters, visible_setter},
     app,
     descriptor_members::{self, check_members},
-    list::{Descriptor, Listed},
+    list::{Descriptor, listed},
     register_error::RegisterError,
 };
 use crate::{
@@ -263,19 +263,4 @@ impl RegisteredTool {
     }
 }
 
-impl Listed for RegisteredTool {
-    const MEMBER: &'static str = "tools";
-    const NOUN: &'static str = "A tool";
-
-    fn key(&self) -> &str {
-        &self.name
-    }
-
-    fn descriptor(&self) -> &Descriptor {
-        &self.descriptor
-    }
-
-    fn access(&self) -> &AccessOptions {
-        &self.options.access
-    }
-}
+listed!(RegisteredTool, "tools", "A tool", name, options.access);

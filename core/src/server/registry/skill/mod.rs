@@ -8,8 +8,7 @@ pub use skill_files::SkillFile;
 pub(super) use skill_files::StoredFile;
 
 use super::{
-    access_options::AccessOptions,
-    list::{Descriptor, Listed},
+    list::{Descriptor, listed},
     register_error::RegisterError,
     resource::{RegisteredResource, ResourceDefinition},
 };
@@ -176,22 +175,7 @@ impl RegisteredSkill {
     }
 }
 
-impl Listed for RegisteredSkill {
-    const MEMBER: &'static str = "skills";
-    const NOUN: &'static str = "A skill";
-
-    fn key(&self) -> &str {
-        &self.uri
-    }
-
-    fn descriptor(&self) -> &Descriptor {
-        &self.descriptor
-    }
-
-    fn access(&self) -> &AccessOptions {
-        &self.resource.read.options.access
-    }
-}
+listed!(RegisteredSkill, "skills", "A skill", uri, resource.read.options.access);
 
 #[cfg(all(test, feature = "full"))]
 mod tests;
