@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{
     engine::{LegacyTerms, later},
+    holder::Holder,
     protocol::{
         RawJson, RequestId, RpcError,
         envelope::{Frame, Message, Request},
@@ -24,13 +25,15 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::{
+    hash::{DefaultHasher, Hash, Hasher},
     sync::{Arc, Weak},
     time::Duration,
 };
 
-/// The log of the ids of tasks that restart.
-const RESTARTED: &str = "tasks-restarted";
-/// Maximum entries in that log.
+/// How many logs of the ids of tasks that restart there are. The tasks of a client are all in one,
+/// so that they push out only those of some others.
+const LOGS: usize = 16;
+/// Maximum entries in such a log.
 const MAX_IDS: usize = 10_000;
 /// How many ids are read at a time.
 const BATCH: usize = 100;
@@ -66,6 +69,20 @@ fn request_key(task: &str) -> String {
     format!("task/{task}/request")
 }
 
+/// The log with the ids of the tasks of a client that restart. Callers that are not identified
+/// share one.
+fn log_of(client: &Holder) -> String {
+    let mut hasher = DefaultHasher::new();
+    if !matches!(client, Holder::Conversation(_)) {
+        client.hash(&mut hasher);
+    }
+    log_of_ids(hasher.finish() % LOGS as u64)
+}
+
+fn log_of_ids(number: u64) -> String {
+    format!("tasks-restarted/{number}")
+}
+
 impl StoredTasks {
     /// Stores the request of a task before the task itself. Its id is kept as long as any task may
     /// be.
@@ -77,7 +94,7 @@ impl StoredTasks {
     ) -> Result<(), StoreError> {
         let text = serde_json::to_string(request).unwrap_or_default();
         self.store().put(&request_key(task.id()), &text, task.facts.ttl).await?;
-        self.store().append(RESTARTED, task.id(), MAX_IDS, longest).await.map(drop)
+        self.store().append(&log_of(&task.facts.holder), task.id(), MAX_IDS, longest).await.map(drop)
     }
 
     /// Removes the request of a task that is over, because it may be large. If this fails, it
@@ -88,11 +105,12 @@ impl StoredTasks {
         }
     }
 
-    /// Restarts the tasks of dead workers. Returns the position up to which all tasks are over.
-    async fn restart_lost(self: &Arc<Self>, over_to: u64) -> Result<u64, StoreError> {
-        let (mut position, mut over_to, mut all_over) = (over_to, over_to, true);
+    /// Restarts the tasks of dead workers in a log. `over_to` becomes the position up to which all
+    /// tasks are over.
+    async fn restart_lost(self: &Arc<Self>, log: &str, over_to: &mut u64) -> Result<(), StoreError> {
+        let (mut position, mut all_over) = (*over_to, true);
         loop {
-            let ids = self.store().read(RESTARTED, position, BATCH, Duration::ZERO).await?;
+            let ids = self.store().read(log, position, BATCH, Duration::ZERO).await?;
             for id in &ids {
                 position = id.position;
                 let record = match self.look_up(&id.text).await {
@@ -105,11 +123,11 @@ impl StoredTasks {
                 };
                 all_over &= record.is_none_or(|record| record.is_final());
                 if all_over {
-                    over_to = position;
+                    *over_to = position;
                 }
             }
             if ids.len() < BATCH {
-                return Ok(over_to);
+                return Ok(());
             }
         }
     }
@@ -171,9 +189,12 @@ pub(super) async fn run_again(stored: Arc<StoredTasks>, record: TaskRecord, writ
 
 /// Looks for tasks of dead workers for as long as this worker lives.
 pub(super) async fn restart_lost(stored: Weak<StoredTasks>) {
-    let mut over_to = 0;
+    let mut over_to = [0; LOGS];
     while let Some(this) = stored.upgrade() {
-        over_to = this.restart_lost(over_to).await.unwrap_or(over_to);
+        for (number, over_to) in (0..).zip(&mut over_to) {
+            // The store's guard logs failures.
+            let _ = this.restart_lost(&log_of_ids(number), over_to).await;
+        }
         let runtime = Arc::clone(this.runtime());
         drop(this);
         runtime.sleep_until(later(runtime.now(), PAUSE)).await;

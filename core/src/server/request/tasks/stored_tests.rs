@@ -332,6 +332,24 @@ async fn a_task_is_run_again_though_nobody_asks_for_it() {
     assert_eq!(text_of(&result), "held", "{result}");
 }
 
+/// Only those of some clients share a log.
+#[tokio::test(start_paused = true)]
+async fn many_tasks_of_a_client_do_not_keep_those_of_another_from_being_run_again() {
+    let store = Shared::new();
+    let one = store.worker();
+    let task = start(&one.client(Some("alice")), "again").await;
+    let greedy = start(&one.client(Some("bob")), "again").await;
+    for log in (0..16).map(|number| format!("tasks-restarted/{number}")).chain(["tasks-restarted".to_owned()]) {
+        let ids = store.kept.read(&log, 0, 9, Duration::ZERO).await.unwrap();
+        for number in (0..10_000).filter(|_| ids.iter().any(|id| id.text == greedy)) {
+            store.kept.append(&log, &format!("{number:022}"), 10_000, 60 * SECOND).await.unwrap();
+        }
+    }
+    store.kill_worker_of(&task).await;
+    tokio::time::sleep(11 * SECOND).await;
+    assert_eq!(one.runs.load(Ordering::Relaxed), 3);
+}
+
 /// AUS-12: the identity need not have the scope of the tool itself, only one that implies it.
 #[tokio::test(start_paused = true)]
 async fn aus_12_a_restarted_task_has_the_scopes_that_were_found() {
