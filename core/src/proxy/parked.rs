@@ -8,9 +8,9 @@ use crate::{
     sync::Mutex,
 };
 use indexmap::IndexMap;
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
-/// Maximum parked calls; beyond it, the oldest is cancelled.
+/// Maximum parked calls; beyond it, the oldest of the client that has the most is cancelled.
 const MAX_CALLS: usize = 1_024;
 
 /// Parked calls by id.
@@ -21,6 +21,8 @@ pub(super) struct ParkedCalls {
 
 struct ParkedCall {
     call: Arc<ProxiedCall>,
+    /// Its client, if there is a per-client limit.
+    client: Option<Arc<str>>,
     /// Completes when the call is resumed.
     taken: Arc<Promise<()>>,
 }
@@ -31,15 +33,15 @@ impl ParkedCalls {
     }
 
     /// Parks a call. If it is not resumed in time, it is cancelled.
-    pub(super) fn keep(self: &Arc<Self>, call: Arc<ProxiedCall>, time: Duration) {
+    pub(super) fn keep(self: &Arc<Self>, call: Arc<ProxiedCall>, client: Option<Arc<str>>, time: Duration) {
         let (id, taken) = (call.id.clone(), Arc::new(Promise::default()));
         let oldest = {
             let mut calls = self.calls.lock();
-            let oldest = if calls.len() >= MAX_CALLS { calls.shift_remove_index(0) } else { None };
-            calls.insert(id.clone(), ParkedCall { call, taken: Arc::clone(&taken) });
+            let oldest = if calls.len() >= MAX_CALLS { give_way(&mut calls) } else { None };
+            calls.insert(id.clone(), ParkedCall { call, client, taken: Arc::clone(&taken) });
             oldest
         };
-        if let Some((_, oldest)) = oldest {
+        if let Some(oldest) = oldest {
             tracing::warn!(target: "trunkline::server::proxy", waiting = MAX_CALLS, "abandoned a call: too many calls of a proxy are waiting for their callers");
             oldest.give_up();
         }
@@ -64,6 +66,15 @@ impl ParkedCalls {
     }
 }
 
+/// Removes the oldest call of the client that has the most.
+fn give_way(calls: &mut IndexMap<String, ParkedCall>) -> Option<ParkedCall> {
+    let mut counts = HashMap::<_, usize>::new();
+    calls.values().for_each(|parked| *counts.entry(&parked.client).or_default() += 1);
+    let (client, _) = counts.into_iter().max_by_key(|(_, count)| *count)?;
+    let oldest = calls.values().position(|parked| parked.client == *client)?;
+    calls.shift_remove_index(oldest).map(|(_, parked)| parked)
+}
+
 impl ParkedCall {
     fn give_up(&self) {
         self.taken.keep(());
@@ -74,5 +85,26 @@ impl ParkedCall {
 impl Drop for ParkedCalls {
     fn drop(&mut self) {
         self.calls.lock().values().for_each(ParkedCall::give_up);
+    }
+}
+
+#[cfg(all(test, feature = "full"))]
+mod tests {
+    use super::*;
+    use crate::transport::TokioRuntime;
+
+    #[tokio::test(start_paused = true)]
+    async fn the_calls_of_a_greedy_client_do_not_push_out_those_of_another() {
+        let parked = ParkedCalls::new(TokioRuntime::current());
+        let keep = |client: Option<&str>| {
+            let call = ProxiedCall::new().unwrap();
+            parked.keep(Arc::clone(&call), client.map(Into::into), Duration::from_secs(60));
+            call.id.clone()
+        };
+        let (bystander, nobody) = (keep(Some("bystander")), keep(None));
+        let greedy: Vec<_> = (0..2 * MAX_CALLS).map(|_| keep(Some("greedy"))).collect();
+        assert_eq!(parked.calls.lock().len(), MAX_CALLS);
+        assert!(parked.take(&bystander).is_some() && parked.take(&nobody).is_some());
+        assert!(parked.take(&greedy[MAX_CALLS]).is_none() && parked.take(&greedy[2 * MAX_CALLS - 1]).is_some());
     }
 }

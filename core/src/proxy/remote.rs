@@ -226,7 +226,7 @@ impl Remote {
             None => {
                 info.memoize(KEPT, json!(call.id));
                 guard.disarm();
-                self.parked.keep(call, info.timeout_for(method::ELICITATION_CREATE));
+                self.parked.keep(call, info.client(), info.timeout_for(method::ELICITATION_CREATE));
                 Outcome::Internal("the caller has to come back with the answers".into())
             }
         })
