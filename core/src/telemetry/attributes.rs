@@ -47,6 +47,12 @@ impl Attribute {
     }
 }
 
+/// The beginning of a text that the peer chose, whose length must not become that of spans and
+/// logs.
+pub(crate) fn excerpt(text: &str) -> &str {
+    text.char_indices().nth(1_024).map_or(text, |(end, _)| &text[..end])
+}
+
 /// The value of an attribute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

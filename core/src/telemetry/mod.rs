@@ -32,6 +32,8 @@ pub use running::RunningOperation;
 
 pub(crate) use ambient::Ambient;
 #[cfg(feature = "server")]
+pub(crate) use attributes::excerpt;
+#[cfg(feature = "server")]
 pub(crate) use load::LoadShare;
 pub(crate) use operation_start::NetworkFacts;
 pub(crate) use receiver_choice::or_of_program;

@@ -1,6 +1,6 @@
 //! The start of an operation: its name and attributes.
 
-use super::attributes::{Attribute, key};
+use super::attributes::{Attribute, excerpt, key};
 use crate::{
     protocol::{
         RawJson, RequestId, Revision, TraceContext,
@@ -192,7 +192,7 @@ impl OperationStart {
 /// The id of a request, without quotes.
 pub(super) fn request_id(id: &RequestId) -> Attribute {
     let text = match id {
-        RequestId::String(text) => text.to_string(),
+        RequestId::String(text) => excerpt(text).to_owned(),
         id => id.to_string(),
     };
     Attribute::new(key::REQUEST_ID, text)
@@ -218,7 +218,7 @@ fn target(kind: Target, params: &RawJson) -> Option<Attribute> {
         Target::Resource | Target::Subscription => (key::RESOURCE, |params| params.uri),
         Target::Task => return None,
     };
-    Some(Attribute::new(key, of(params.parse().ok()?)?))
+    Some(Attribute::new(key, excerpt(&of(params.parse().ok()?)?).to_owned()))
 }
 
 #[cfg(test)]
@@ -252,6 +252,18 @@ mod tests {
             assert!(has(key::REQUEST_ID, "seven"), "{made:?}");
             assert!(attribute.is_none_or(|(key, value)| has(key, value)), "{made:?}");
             assert_eq!(has(key::OPERATION, "execute_tool"), method == method::TOOLS_CALL);
+        }
+    }
+
+    #[test]
+    fn what_the_peer_chose_is_shortened() {
+        let (long, short) = ("é".repeat(4 << 20), "é".repeat(1_024));
+        let params = RawJson::from_value(&json!({"name": long})).unwrap();
+        let (id, network) = (RequestId::from(&*long), NetworkFacts::default());
+        let made = OperationStart::received(method::TOOLS_CALL, Some(&params), &id, network, Duration::ZERO);
+        assert_eq!(made.name, format!("tools/call {short}"));
+        for key in [key::REQUEST_ID, key::TOOL] {
+            assert!(made.attributes.contains(&Attribute::new(key, short.clone())), "{key}");
         }
     }
 }

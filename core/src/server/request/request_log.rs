@@ -5,6 +5,7 @@ use crate::{
     protocol::{RawJson, RequestId, RpcError},
     runtime::Runtime,
     server::{handlers::Arrival, session::Reply},
+    telemetry::excerpt,
 };
 use std::time::Instant;
 use tracing::{Span, field};
@@ -18,7 +19,7 @@ pub(super) fn span_of(call: &IncomingCall, reply: &Reply) -> Span {
         name = field::Empty,
         revision = call.info.revision.as_str(),
         session = reply.arrival().and_then(Arrival::session_id),
-        request_id = %call.id,
+        request_id = %excerpt(&call.id.to_string()),
         principal = call.info.auth.is_some().then(|| call.info.principal()),
     )
 }
@@ -41,7 +42,7 @@ impl RequestRecord {
         tracing::debug!(
             target: "trunkline::server::request",
             method,
-            request_id = %id,
+            request_id = %excerpt(&id.to_string()),
             milliseconds,
             code = error.map(|error| error.code),
             error = error.map(|error| error.message.as_str()),

@@ -2,7 +2,7 @@
 
 use crate::{
     protocol::{RawJson, RpcError},
-    telemetry::{OperationEnd, RunningOperation},
+    telemetry::{OperationEnd, RunningOperation, excerpt},
 };
 use std::sync::Arc;
 use tracing::Span;
@@ -28,7 +28,7 @@ impl CallObserver {
 
     /// Records the name of the called feature.
     pub(in crate::server) fn named(&self, name: &str) {
-        self.span.record("name", name);
+        self.span.record("name", excerpt(name));
     }
 
     /// Runs a part of the call.

@@ -31,6 +31,7 @@ use crate::{
         registry::ListSet,
     },
     sync::Mutex,
+    telemetry::excerpt,
     wire_log::Transport,
 };
 use std::{
@@ -322,7 +323,7 @@ impl Connection {
             Received::Answered(on_response, outcome) => on_response(outcome.map_err(ClientRequestError::from)),
             Received::TaskChanged(id) => self.client_requests.task_changed(&id),
             Received::Waits(id) => {
-                tracing::debug!(target: "trunkline::server::session", request_id = %id, "a call is queued");
+                tracing::debug!(target: "trunkline::server::session", request_id = %excerpt(&id.to_string()), "a call is queued");
             }
             Received::Nothing(why) => {
                 tracing::debug!(target: "trunkline::server::session", reason = %why, "ignored a message");
