@@ -212,9 +212,10 @@ type HTTPOptions struct {
 	// at 4 KiB per second or more. Inside a web framework, bodies waiting for their access token to be
 	// verified have an additional quarter of it. The default is 268435456.
 	MaxBodyBytes int `json:"maxBodyBytes,omitempty"`
-	// POST requests per minute and principal, or, if no tokens are verified, per address behind trusted
-	// proxies or else per session; requests with none of these count together. Beyond it, requests are
-	// refused with 429 and `Retry-After`. 0 means no limit. The default is 0.
+	// POST requests, and GET requests for streams of HTTP+SSE, per minute and principal, or, if no
+	// tokens are verified, per address behind trusted proxies or else per session; requests with none
+	// of these count together. Beyond it, requests are refused with 429 and `Retry-After`. 0 means no
+	// limit. The default is 0.
 	RateLimit int `json:"rateLimit,omitempty"`
 	// Burst of requests that a caller may send before that limit applies. The default is 20.
 	RateBurst int `json:"rateBurst,omitempty"`

@@ -2493,9 +2493,10 @@ trunkline_result trunkline_http_options_set_max_body_bytes(trunkline_http_option
                                                            uint64_t max_body_bytes);
 
 /**
- * Sets the POST requests per minute and principal, or, if no tokens are verified, per address
- * behind trusted proxies or else per session; requests with none of these count together. Beyond
- * it, requests are refused with 429 and `Retry-After`. 0 means no limit. Default 0.
+ * Sets the POST requests, and GET requests for streams of HTTP+SSE, per minute and principal,
+ * or, if no tokens are verified, per address behind trusted proxies or else per session;
+ * requests with none of these count together. Beyond it, requests are refused with 429 and
+ * `Retry-After`. 0 means no limit. Default 0.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.

@@ -695,9 +695,10 @@ pub unsafe extern "C" fn trunkline_http_options_set_max_body_bytes(
     set!(options, options.given.put("maxBodyBytes", max_body_bytes))
 }
 
-/// Sets the POST requests per minute and principal, or, if no tokens are verified, per address
-/// behind trusted proxies or else per session; requests with none of these count together. Beyond
-/// it, requests are refused with 429 and `Retry-After`. 0 means no limit. Default 0.
+/// Sets the POST requests, and GET requests for streams of HTTP+SSE, per minute and principal,
+/// or, if no tokens are verified, per address behind trusted proxies or else per session;
+/// requests with none of these count together. Beyond it, requests are refused with 429 and
+/// `Retry-After`. 0 means no limit. Default 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_set_rate_limit(
     options: *mut trunkline_http_options,

@@ -279,9 +279,10 @@ export interface HttpOptions {
    */
   maxBodyBytes?: number | undefined;
   /**
-   * POST requests per minute and principal, or, if no tokens are verified, per address behind
-   * trusted proxies or else per session; requests with none of these count together. Beyond it,
-   * requests are refused with 429 and `Retry-After`. 0 means no limit. Default: 0.
+   * POST requests, and GET requests for streams of HTTP+SSE, per minute and principal, or, if no
+   * tokens are verified, per address behind trusted proxies or else per session; requests with none
+   * of these count together. Beyond it, requests are refused with 429 and `Retry-After`. 0 means no
+   * limit. Default: 0.
    */
   rateLimit?: number | undefined;
   /** Burst of requests that a caller may send before that limit applies. Default: 20. */

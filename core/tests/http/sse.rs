@@ -297,3 +297,12 @@ async fn close_lets_calls_finish_and_their_answers_be_read() {
     session.stream.until("let through").await;
     session.stream.finish().await;
 }
+
+#[tokio::test]
+async fn a_stream_counts_towards_the_rate_limit() {
+    let options = HttpOptions::default().with_rate_limit(1).with_rate_burst(2);
+    let fixture = Fixture::with(options, ServerOptions::default()).await;
+    let _streams = [Session::open(&fixture, "/sse").await, Session::open(&fixture, "/sse").await];
+    let refused = fixture.ask("GET").path("/sse").header("Accept", "text/event-stream").send().await;
+    assert_eq!((refused.status, refused.header("retry-after")), (429, Some("60")), "{refused:?}");
+}

@@ -124,7 +124,8 @@ impl EndpointState {
         Ok((frame, permit))
     }
 
-    fn check_rate(
+    /// Takes tokens of a key, or else of a session.
+    pub(super) fn check_rate(
         &self,
         rate_limit_key: Option<&str>,
         session: Option<&str>,

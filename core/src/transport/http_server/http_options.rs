@@ -104,9 +104,10 @@ trunkline_proto::options! {
         /// KiB, and larger ones must arrive at 4 KiB per second or more. Inside a web framework,
         /// bodies waiting for their access token to be verified have an additional quarter of it.
         max_body_bytes: usize => "maxBodyBytes" as Bytes = 256 << 20,
-        /// POST requests per minute and principal, or, if no tokens are verified, per address
-        /// behind trusted proxies or else per session; requests with none of these count together.
-        /// Beyond it, requests are refused with 429 and `Retry-After`. 0 means no limit.
+        /// POST requests, and GET requests for streams of HTTP+SSE, per minute and principal, or,
+        /// if no tokens are verified, per address behind trusted proxies or else per session;
+        /// requests with none of these count together. Beyond it, requests are refused with 429
+        /// and `Retry-After`. 0 means no limit.
         rate_limit: u32 => "rateLimit" = 0,
         /// Burst of requests that a caller may send before that limit applies.
         rate_burst: u32 => "rateBurst" = 20,

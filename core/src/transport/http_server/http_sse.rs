@@ -37,10 +37,11 @@ impl EndpointState {
             return Ok(not_allowed("Open the HTTP+SSE stream with GET", "GET, OPTIONS"));
         }
         check_accepts_events(&parts.headers)?;
+        let (owner, rate_limit_key) = (caller.principal().map(Into::into), self.rate_limit_key(request, caller));
+        self.check_rate(rate_limit_key.as_deref(), None, 1)?;
         let stream = Stream::new(StreamKind::Everything);
         let reader = stream.attach();
         let connection = self.connect(Arc::clone(&stream) as Arc<dyn Outbound>, ConversationStart::Session);
-        let (owner, rate_limit_key) = (caller.principal().map(Into::into), self.rate_limit_key(request, caller));
         let session = HttpSession { owner, connection, stream, history: None, shared: None };
         let Some(id) = self.sse_sessions.open(&self.runtime, rate_limit_key, session.clone()) else {
             session.end();

@@ -459,9 +459,10 @@ class HttpOptions(TypedDict, total=False):
     """
 
     rate_limit: int | None
-    """POST requests per minute and principal, or, if no tokens are verified, per address behind
-    trusted proxies or else per session; requests with none of these count together. Beyond
-    it, requests are refused with 429 and `Retry-After`. 0 means no limit. Default: 0.
+    """POST requests, and GET requests for streams of HTTP+SSE, per minute and principal, or, if
+    no tokens are verified, per address behind trusted proxies or else per session; requests
+    with none of these count together. Beyond it, requests are refused with 429 and
+    `Retry-After`. 0 means no limit. Default: 0.
     """
 
     rate_burst: int | None
@@ -743,9 +744,10 @@ class MountOptions(TypedDict, total=False):
     """
 
     rate_limit: int | None
-    """POST requests per minute and principal, or, if no tokens are verified, per address behind
-    trusted proxies or else per session; requests with none of these count together. Beyond
-    it, requests are refused with 429 and `Retry-After`. 0 means no limit. Default: 0.
+    """POST requests, and GET requests for streams of HTTP+SSE, per minute and principal, or, if
+    no tokens are verified, per address behind trusted proxies or else per session; requests
+    with none of these count together. Beyond it, requests are refused with 429 and
+    `Retry-After`. 0 means no limit. Default: 0.
     """
 
     rate_burst: int | None

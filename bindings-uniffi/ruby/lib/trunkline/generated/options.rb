@@ -188,10 +188,10 @@ module Trunkline
     #   bodies up to 64 KiB, and larger ones must arrive at 4 KiB per second or more. Inside a web
     #   framework, bodies waiting for their access token to be verified have an additional quarter
     #   of it.
-    # - `rate_limit` (Integer): POST requests per minute and principal, or, if no tokens are
-    #   verified, per address behind trusted proxies or else per session; requests with none of
-    #   these count together. Beyond it, requests are refused with 429 and `Retry-After`. 0 means no
-    #   limit.
+    # - `rate_limit` (Integer): POST requests, and GET requests for streams of HTTP+SSE, per
+    #   minute and principal, or, if no tokens are verified, per address behind trusted proxies or
+    #   else per session; requests with none of these count together. Beyond it, requests are
+    #   refused with 429 and `Retry-After`. 0 means no limit.
     # - `rate_burst` (Integer): Burst of requests that a caller may send before that limit
     #   applies.
     HTTP = {

@@ -195,9 +195,10 @@ public final class HttpOptions extends HttpSettings<HttpOptions> {
   }
 
   /**
-   * POST requests per minute and principal, or, if no tokens are verified, per address behind
-   * trusted proxies or else per session; requests with none of these count together. Beyond it,
-   * requests are refused with 429 and {@code Retry-After}. 0 means no limit. Default: {@code 0}.
+   * POST requests, and GET requests for streams of HTTP+SSE, per minute and principal, or, if no
+   * tokens are verified, per address behind trusted proxies or else per session; requests with none
+   * of these count together. Beyond it, requests are refused with 429 and {@code Retry-After}. 0 means no
+   * limit. Default: {@code 0}.
    */
   public HttpOptions rateLimit(int rateLimit) {
     return set("rateLimit", rateLimit);

@@ -365,9 +365,10 @@ public class HttpOptions {
     public var maxBodyBytes: Long? = null
 
     /**
-     * POST requests per minute and principal, or, if no tokens are verified, per address behind
-     * trusted proxies or else per session; requests with none of these count together. Beyond it,
-     * requests are refused with 429 and `Retry-After`. 0 means no limit. Default: `0`.
+     * POST requests, and GET requests for streams of HTTP+SSE, per minute and principal, or, if no
+     * tokens are verified, per address behind trusted proxies or else per session; requests with
+     * none of these count together. Beyond it, requests are refused with 429 and `Retry-After`. 0
+     * means no limit. Default: `0`.
      */
     public var rateLimit: Int? = null
 
