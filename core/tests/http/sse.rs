@@ -299,6 +299,28 @@ async fn close_lets_calls_finish_and_their_answers_be_read() {
 }
 
 #[tokio::test]
+async fn close_ends_the_streams_of_idle_sessions_while_a_call_runs() {
+    let fixture = Fixture::new().await;
+    let gate = Gate::add(&fixture.server);
+    let mut busy = Session::open(&fixture, "/sse").await;
+    busy.initialize("2025-06-18").await;
+    busy.post(&Gate::call(5, false, true)).await;
+    busy.stream.until("notifications/progress").await;
+    let mut idle = Vec::new();
+    for _ in 0..8 {
+        idle.push(Session::open(&fixture, "/sse").await);
+    }
+    let others = async {
+        for session in idle {
+            session.stream.finish().await;
+        }
+        gate.open(1);
+    };
+    tokio::join!(fixture.listener.close(PATIENCE), others);
+    busy.stream.until("let through").await;
+}
+
+#[tokio::test]
 async fn a_stream_counts_towards_the_rate_limit() {
     let options = HttpOptions::default().with_rate_limit(1).with_rate_burst(2);
     let fixture = Fixture::with(options, ServerOptions::default()).await;

@@ -48,7 +48,7 @@ use std::{
     task::{Context, Poll},
     time::Duration,
 };
-use tokio::runtime::Handle;
+use tokio::{runtime::Handle, task::JoinSet};
 
 /// A server as a [`tower_service::Service`], to be mounted in a web framework. Cheap to clone.
 ///
@@ -266,12 +266,15 @@ impl HttpService {
 
     /// Completes when no call or task is running.
     pub(super) async fn drain(&self) {
-        for session in self.shared.sessions.all().iter().chain(&self.shared.sse_sessions.all()) {
-            session.drain().await;
+        // Together, because the stream of each session ends as soon as the session is drained.
+        let mut draining = JoinSet::new();
+        for session in [&self.shared.sessions, &self.shared.sse_sessions].into_iter().flat_map(|table| table.all()) {
+            draining.spawn(async move { session.drain().await });
         }
         for connection in self.shared.gate.served() {
-            connection.drain().await;
+            draining.spawn(async move { connection.drain().await });
         }
+        draining.join_all().await;
         self.shared.server.drain_tasks_of(self.shared.origin).await;
     }
 
