@@ -16,7 +16,7 @@ use trunkline::{
     runtime::BoxedTask,
     server::{Context, Resource, Server, ServerOptions, TaskSupport, Tool, ToolError},
     store::{LogEntry, ProcessStore, Store, StoreChoice, StoreError},
-    testing::FaultyStore,
+    testing::{FaultyStore, StoreFault},
     transport::{HttpOptions, TokioRuntime, TrustedProxy},
 };
 
@@ -809,6 +809,25 @@ async fn the_endpoints_of_a_server_share_one_opening_of_its_store_and_announce_a
         stream.until("tools/list_changed").await;
         assert_eq!(stream.text().matches("resources/updated").count(), 1, "{}", stream.text());
     }
+}
+
+#[tokio::test]
+async fn a_change_whose_client_disconnects_is_stored_with_the_next_request() {
+    let store = store();
+    let faulty = FaultyStore::new(Arc::clone(&store));
+    let (a, b) = (worker(&(Arc::clone(&faulty) as Arc<dyn Store>)).await, worker(&store).await);
+    let id = a.session("2025-11-25").await;
+    let mut stream = b.stream_of(&id, None).await;
+    faulty.set(Some(StoreFault::Silent));
+    let before = faulty.calls();
+    let subscribe = request("resources/subscribe", json!({"uri": MOOD}));
+    let subscribing = a.ask("POST").header("Mcp-Session-Id", &id).json(&subscribe).start().await;
+    eventually("nothing is being stored", || faulty.calls() > before).await;
+    drop(subscribing);
+    faulty.set(None);
+    assert_eq!(a.ask_in(&id, "ping", json!({})).await.status, 200);
+    b.server.resource_updated(MOOD);
+    stream.until("resources/updated").await;
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 use super::{process::Workers, store_keys, worker_notification::NotificationContent};
 use crate::{
     http::sessions::UNUSED,
+    on_drop::OnDrop,
     server::{Connection, SharedState},
     store::{Store, StoreError, StoreErrorKind},
     sync::Mutex,
@@ -167,24 +168,24 @@ impl SharedSession {
     /// changes of concurrent requests are stored, too. Returns `false` if the session has ended.
     ///
     /// # Errors
-    /// If the store fails. The changes are then stored with the next ones.
+    /// If the store fails. The changes are then stored with the next ones, as they are if the
+    /// client of the request disconnects.
     pub(in crate::transport::http_server) async fn save(&self, connection: &Connection) -> Result<bool, StoreError> {
         let mut text = self.record.lock().await;
         let changes = connection.take_changes();
         if changes.is_empty() {
             return Ok(true);
         }
-        match self.change(&mut text, |record| changes.iter().for_each(|change| record.state.apply(change))).await {
-            Ok(true) => {}
-            Ok(false) => return Ok(false),
-            Err(error) => {
-                connection.return_changes(changes);
-                return Err(error);
-            }
+        let unsaved = changes.clone();
+        let unless_announced = OnDrop::new(|| connection.return_changes(unsaved));
+        if !self.change(&mut text, |record| changes.iter().for_each(|change| record.state.apply(change))).await? {
+            return Ok(false);
         }
         // Through the shared log, ordered with the notifications that it affects.
         let content = NotificationContent::SessionChanged { session: self.id.to_string(), changes };
-        self.workers.publish_and_wait(store_keys::NOTIFICATIONS, content).await.map(|_| true)
+        self.workers.publish_and_wait(store_keys::NOTIFICATIONS, content).await?;
+        unless_announced.disarm();
+        Ok(true)
     }
 
     /// Changes the record, retrying if another process changed it. Returns `false` if the session
