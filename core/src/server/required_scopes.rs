@@ -1,27 +1,14 @@
 //! Determines the scopes that a message requires before it is served (AUS-10).
 
 use super::server::Server;
-use crate::protocol::envelope::{Frame, Message, Request};
+use crate::protocol::envelope::{Frame, Request};
 
 impl Server {
     /// Returns the scopes required by the features that a frame calls or reads.
     pub(crate) fn scopes_of(&self, frame: &Frame) -> Vec<String> {
-        match frame {
-            Frame::Single(Ok(Message::Request(request))) => {
-                self.snapshot().scopes_of_request(&request.method, request.params.as_ref())
-            }
-            Frame::Single(_) => Vec::new(),
-            Frame::Batch(elements) => elements
-                .iter()
-                .filter_map(|element| match element {
-                    Ok(Message::Request(Request { method, params, .. })) => {
-                        Some(self.snapshot().scopes_of_request(method, params.as_ref()))
-                    }
-                    _ => None,
-                })
-                .flatten()
-                .collect(),
-        }
+        let scopes_of =
+            |Request { method, params, .. }: &Request| self.snapshot().scopes_of_request(method, params.as_ref());
+        frame.requests().flat_map(scopes_of).collect()
     }
 }
 

@@ -848,13 +848,20 @@ async fn while_the_store_is_away_clients_learn_it_at_once_and_nothing_is_lost() 
     let sessions = || [&a, &b].map(|worker| worker.server.load().sessions());
     assert!(b.server.load().store_errors() > 0);
     assert_eq!(sessions(), [1, 0]);
-    // The session continues at its worker, and modern requests need no store.
-    assert_eq!(a.ask_in(&id, "ping", json!({})).await.status, 200);
+    // The session continues at its worker, also after a change, and modern requests need no store.
+    for _ in 0..2 {
+        assert_eq!(a.ask_in(&id, "ping", json!({})).await.status, 200);
+        assert_eq!(a.ask_in(&id, "resources/subscribe", json!({"uri": MOOD})).await.status, 503);
+    }
     assert_eq!(b.modern("tools/list", json!({})).send().await.status, 200);
     b.server.remove_tool("echo");
     sleep(Duration::from_millis(300)).await;
     faulty.set_away(false);
     stream.until("tools/list_changed").await;
+    eventually_async("a does not store the change", async || {
+        a.ask_in(&id, "resources/subscribe", json!({"uri": MOOD})).await.status == 200
+    })
+    .await;
     eventually_async("b is not in service again", async || b.ask_in(&id, "ping", json!({})).await.status == 200).await;
     assert_eq!(sessions(), [1, 1], "both serve it");
     assert_eq!(b.delete(&id).await, 204);

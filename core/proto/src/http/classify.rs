@@ -148,15 +148,7 @@ pub fn unknown_event() -> Rejection {
 
 /// The ids of all requests in a frame.
 pub fn ids_of(frame: &Frame) -> Vec<crate::protocol::RequestId> {
-    let messages = match frame {
-        Frame::Single(message) => std::slice::from_ref(message),
-        Frame::Batch(messages) => messages,
-    };
-    let requests = messages.iter().flatten().filter_map(|message| match message {
-        Message::Request(request) => Some(request.id.clone()),
-        _ => None,
-    });
-    requests.collect()
+    frame.requests().map(|request| request.id.clone()).collect()
 }
 
 /// The id of the only request in a frame.

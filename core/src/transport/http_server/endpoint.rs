@@ -24,7 +24,8 @@ use crate::{
     },
     protocol::{
         RequestId, Revision, RevisionFeature, RpcError,
-        envelope::{self, Frame, Malformed, Message},
+        envelope::{self, Frame, Malformed, Message, Notification, Request},
+        method,
     },
     server::{Connection, ConversationSetup, ConversationStart, HttpRequest, Origin, Outbound, SessionSource},
     store::{StoreError, StoreErrorKind},
@@ -285,23 +286,42 @@ impl EndpointState {
             }
             _ => StreamKind::Answer { streams, in_session: true },
         };
-        let routed = match &session.shared {
-            Some(shared) => shared.route(&post.frame).await,
-            None => Ok(true),
+        self.exchange_in_session(&session, kind, post).await
+    }
+
+    /// Passes a message to a session. With a store, routes it to other processes, and stores the
+    /// changes of the session.
+    async fn exchange_in_session(
+        self: &Arc<Self>,
+        session: &HttpSession,
+        kind: StreamKind,
+        post: Box<PostedMessage<'_>>,
+    ) -> Result<Response<HttpBody>, Rejection> {
+        let connection = &session.connection;
+        let Some(shared) = &session.shared else {
+            return self.exchange(Arc::clone(connection), kind, None, post).await;
         };
+        let changes = changes_session(&post.frame);
+        if changes {
+            // Otherwise changes would pile up while the store is unavailable.
+            shared.save(connection).await.map_err(unavailable)?;
+        }
+        let routed = shared.route(&post.frame).await;
         // Even if the store is unavailable, this process does its part.
-        let response = self.exchange(Arc::clone(&session.connection), kind, None, post).await?;
+        let response = self.exchange(Arc::clone(connection), kind, None, post).await?;
         if !routed.map_err(unavailable)? {
             return Err(Rejection::busy(None, "the process that sent the request does not respond"));
         }
-        if let Some(shared) = &session.shared
-            && !shared.save(&session.connection).await.map_err(unavailable)?
-        {
-            self.sessions.remove(shared.id());
-            session.end();
-            return Err(classify::unknown_session(None));
+        match shared.save(connection).await {
+            Ok(false) => {
+                self.sessions.remove(shared.id());
+                session.end();
+                Err(classify::unknown_session(None))
+            }
+            Err(error) if changes => Err(unavailable(error)),
+            // The changes of earlier requests are stored with later ones.
+            _ => Ok(response),
         }
-        Ok(response)
     }
 
     pub(super) fn connect(&self, unrelated: Arc<dyn Outbound>, opening: ConversationStart) -> Arc<Connection> {
@@ -480,10 +500,18 @@ impl EndpointState {
 pub(super) fn asks(frame: &Frame) -> bool {
     let asks =
         |message: &Result<Message, Malformed>| !matches!(message, Ok(Message::Response(_) | Message::Notification(_)));
-    match frame {
-        Frame::Single(message) => asks(message),
-        Frame::Batch(messages) => messages.iter().any(asks),
-    }
+    frame.messages().iter().any(asks)
+}
+
+/// Returns whether a frame may change the state of its session.
+fn changes_session(frame: &Frame) -> bool {
+    frame.messages().iter().flatten().any(|message| match message {
+        Message::Request(Request { method, .. }) => {
+            [method::RESOURCES_SUBSCRIBE, method::RESOURCES_UNSUBSCRIBE, method::LOGGING_SET_LEVEL].contains(&&**method)
+        }
+        Message::Notification(Notification { method, .. }) => &**method == method::INITIALIZED,
+        Message::Response(_) => false,
+    })
 }
 
 pub(super) fn closing(request: Option<&RequestId>) -> Rejection {

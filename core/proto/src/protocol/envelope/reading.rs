@@ -18,7 +18,7 @@ use serde::{
     de::{Error as _, SeqAccess, Visitor},
 };
 use serde_json::{error::Category, value::RawValue};
-use std::{borrow::Cow, fmt};
+use std::{borrow::Cow, fmt, slice};
 
 impl Frame {
     /// Parses a frame.
@@ -35,6 +35,24 @@ impl Frame {
             Some(b'[') => parse_batch(frame, bounds.elements),
             _ => Self::Single(parse_message(frame, frame)),
         }
+    }
+
+    /// Its messages.
+    #[doc(hidden)]
+    pub fn messages(&self) -> &[Result<Message, Malformed>] {
+        match self {
+            Self::Single(message) => slice::from_ref(message),
+            Self::Batch(messages) => messages,
+        }
+    }
+
+    /// The requests among its messages.
+    #[doc(hidden)]
+    pub fn requests(&self) -> impl Iterator<Item = &Request> {
+        self.messages().iter().flatten().filter_map(|message| match message {
+            Message::Request(request) => Some(request),
+            _ => None,
+        })
     }
 
     /// A frame of which only the beginning was received or should be read; `error` has the reason.

@@ -12,7 +12,6 @@ use crate::{
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use std::slice;
 
 /// Maximum size of a client's notification for another process: the log that all read has 10,000.
 const MAX_NOTIFICATION: usize = 4 << 10;
@@ -35,12 +34,8 @@ impl SharedSession {
     /// # Errors
     /// If the store fails. The client can then send them again.
     pub(in crate::transport::http_server) async fn route(&self, frame: &Frame) -> Result<bool, StoreError> {
-        let messages = match frame {
-            Frame::Single(message) => slice::from_ref(message),
-            Frame::Batch(messages) => messages,
-        };
         let mut is_forwarded = true;
-        for message in messages.iter().flatten() {
+        for message in frame.messages().iter().flatten() {
             let concerned = concerned(message);
             if concerned == Concerned::Nobody || concerned == Concerned::Worker(self.workers.number) {
                 continue;
