@@ -8,7 +8,7 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering::SeqCst},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tokio::{sync::Semaphore, time::sleep};
 use trunkline::{
@@ -828,6 +828,23 @@ async fn a_change_whose_client_disconnects_is_stored_with_the_next_request() {
     assert_eq!(a.ask_in(&id, "ping", json!({})).await.status, 200);
     b.server.resource_updated(MOOD);
     stream.until("resources/updated").await;
+}
+
+/// Each change writes the whole record of a session.
+#[tokio::test]
+async fn changes_of_a_session_with_a_long_record_leave_the_store_to_others() {
+    let fixture = worker(&store()).await;
+    let id = fixture.session("2025-11-25").await;
+    let uris: Vec<_> = (0..64).map(|number| format!("{MOOD}/{number}/{}", "x".repeat(15 << 10))).collect();
+    for uri in &uris {
+        fixture.server.add_resource(Resource::new(uri, uri, async || "fine")).unwrap();
+        assert_eq!(fixture.ask_in(&id, "resources/subscribe", json!({"uri": uri})).await.status, 200);
+    }
+    let start = Instant::now();
+    for uri in &uris[..8] {
+        assert_eq!(fixture.ask_in(&id, "resources/unsubscribe", json!({"uri": uri})).await.status, 200);
+    }
+    assert!(start.elapsed() > Duration::from_millis(400), "{:?}", start.elapsed());
 }
 
 #[tokio::test]

@@ -18,11 +18,12 @@ const NAMES: &str = "core/src/server/session/client_names.rs";
 const BOUNDS: &str = "core/proto/src/protocol/schema/bounds.rs";
 const PATTERN: &str = "core/proto/src/protocol/schema/pattern.rs";
 const PAGES: &str = "core/src/client/calls/whole_lists.rs";
+const RECORDS: &str = "workers/session_records.rs";
 const SMALL_BODY: Constant = ("gate.rs", "SMALL_BODY");
 
-/// The rows of the table, with the constants of their figures, in order. A file without a directory
-/// is one of [`HTTP`].
-const ROWS: [(&str, &[Constant]); 39] = [
+/// The rows of the table, with the constants of their figures, in order. Other files than
+/// those of `core/` are relative to [`HTTP`].
+const ROWS: [(&str, &[Constant]); 40] = [
     ("costly checks of values, and compilations of schemas, concurrently", &[]),
     ("waiting costly checks of one caller", &[("core/src/turns.rs", "MAX_WAITING")]),
     ("a schema", &[(BOUNDS, "MAX_VALUES"), (BOUNDS, "MAX_NESTING"), (BOUNDS, "MAX_REACHED")]),
@@ -67,17 +68,15 @@ const ROWS: [(&str, &[Constant]); 39] = [
     ("everything queued for the reader of a stream", &[("core/src/transport/queued.rs", "MAX_QUEUED")]),
     ("names that a session or stream subscribes to", &[(NAMES, "MAX"), (NAMES, "MAX_BYTES")]),
     ("a URI that a session in a store subscribes to", &[("core/src/server/session/shared.rs", "MAX_URI")]),
+    ("a change of a session whose record in a store is above 64 KiB", &[(RECORDS, "LONG"), (RECORDS, "PACE")]),
     ("a sealed `requestState`", &[("core/src/server/request/request_state.rs", "MAX_SEALED")]),
     ("resumed states and values kept by `once`", &[("core/src/server/request/resumptions.rs", "MAX_BYTES")]),
     ("entries of the store `memory:`", &[("core/src/store/memory.rs", "MAX_BYTES")]),
     ("entries of a Redis or SQLite store when read", &[("core/src/store/operations.rs", "MAX_READ")]),
-    (
-        "a notification of a client for another worker",
-        &[("core/src/transport/http_server/workers/routing.rs", "MAX_NOTIFICATION")],
-    ),
+    ("a notification of a client for another worker", &[("workers/routing.rs", "MAX_NOTIFICATION")]),
     (
         "streams of calls that clients resume although they are not in the store yet",
-        &[("core/src/transport/http_server/workers/process.rs", "AWAITED_STREAMS")],
+        &[("workers/process.rs", "AWAITED_STREAMS")],
     ),
     ("callers with separate rate limits", &[("rate.rs", "MAX_BUCKETS")]),
     ("concurrent requests to a server in a web framework", &[("mounted_listener.rs", "MAX_EXCHANGES")]),
@@ -93,7 +92,7 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     for (name, constants) in ROWS {
         let mut figures = Vec::new();
         for (file, constant) in constants {
-            let file = if file.contains('/') { (*file).to_owned() } else { format!("{HTTP}/{file}") };
+            let file = if file.starts_with("core/") { (*file).to_owned() } else { format!("{HTTP}/{file}") };
             let figure = constant_of(&workspace.text(&file)?, constant);
             figures.push(
                 figure.with_context(|| format!("{file}: the constant {constant} is not found, or not a figure"))?,

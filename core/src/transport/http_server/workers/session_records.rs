@@ -2,6 +2,7 @@
 
 use super::{process::Workers, store_keys, worker_notification::NotificationContent};
 use crate::{
+    engine::later,
     http::sessions::UNUSED,
     on_drop::OnDrop,
     server::{Connection, SharedState},
@@ -11,11 +12,16 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::{
     sync::{Arc, Weak},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 /// Maximum number of retries if other processes change a record at the same time.
 const MAX_TRIES: usize = 100;
+
+/// A record above this size is written with a pause, at this many bytes per millisecond: its client
+/// can make it long, and then change it with each request.
+const LONG: usize = 64 << 10;
+const PACE: usize = 16 << 10;
 
 /// The record of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -192,8 +198,12 @@ impl SharedSession {
     /// has ended.
     async fn change(&self, text: &mut String, change: impl Fn(&mut SessionRecord)) -> Result<bool, StoreError> {
         let key = store_keys::session(&self.id);
-        let Workers { store, idle, .. } = &*self.workers;
+        let Workers { store, idle, runtime, .. } = &*self.workers;
         for _ in 0..MAX_TRIES {
+            if text.len() > LONG {
+                let pause = Duration::from_millis((text.len() / PACE) as u64);
+                runtime.sleep_until(later(runtime.now(), pause)).await;
+            }
             let mut record = self.workers.read(text)?;
             change(&mut record);
             let next = encoded(&record);
