@@ -269,9 +269,6 @@ func taking[In any](run func(ctx context.Context, call *Call, given *In) (any, e
 	return func(ctx context.Context, call *Call) (any, error) {
 		given, err := decode[In](call.arguments)
 		if err != nil {
-			given, err = decode[In](wholeNumbers(call.arguments))
-		}
-		if err != nil {
 			return nil, &InvalidError{Message: err.Error()}
 		}
 		return run(ctx, call, given)

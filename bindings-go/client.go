@@ -181,9 +181,9 @@ func CallTool[Out any](ctx context.Context, client *Client, name string, argumen
 	var object struct{ Result json.RawMessage }
 	schema, unknown := schemaOf(pointed(of), derivation{})
 	if unknown == nil && !schema.isObject() && json.Unmarshal(content, &object) == nil && object.Result != nil {
-		err = json.Unmarshal(object.Result, &value)
+		content = object.Result
 	}
-	return value, err
+	return value, unmarshal(content, &value)
 }
 
 func (client *Client) start(ctx context.Context, ticket *uint64, method string, params any, all bool, options []RequestOptions) ([]byte, error) {

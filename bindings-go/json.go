@@ -48,23 +48,26 @@ func optional(value any) any {
 
 func decode[T any](text []byte) (*T, error) {
 	value := new(T)
-	if err := json.Unmarshal(text, value); err != nil && len(text) > 0 {
+	if err := unmarshal(text, value); err != nil && len(text) > 0 {
 		return nil, &Error{Kind: ErrTransport, Message: "the JSON does not fit: " + err.Error()}
 	}
 	return value, nil
 }
 
-// wholeNumbers writes numbers such as 5.0 and 1e3, which are integers in a JSON Schema, as
-// encoding/json reads integers.
-func wholeNumbers(text []byte) []byte {
-	var value any
+// unmarshal also reads integers that are written as 5.0 or 1e3, as a JSON Schema allows.
+func unmarshal(text []byte, value any) error {
+	err := json.Unmarshal(text, value)
+	if err == nil {
+		return nil
+	}
+	var given any
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
-	if err := decoder.Decode(&value); err != nil {
-		return text
+	if decoder.Decode(&given) != nil {
+		return err
 	}
-	written, _ := json.Marshal(whole(value))
-	return written
+	written, _ := json.Marshal(whole(given))
+	return json.Unmarshal(written, value)
 }
 
 func whole(value any) any {

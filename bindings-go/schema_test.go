@@ -310,7 +310,7 @@ func TestRawJSONMatchesItsSchema(t *testing.T) {
 	server := newServer(t)
 	schema := json.RawMessage(`{"type":"object","properties":{"a":{"type":"integer"}},"required":["a"]}`)
 	_, err := trunkline.AddTool(server, trunkline.Tool{Name: "raw", OutputSchema: schema}, func(context.Context, *trunkline.Call, struct{}) (json.RawMessage, error) {
-		return json.RawMessage(` {"a":1}`), nil
+		return json.RawMessage(` {"a":1.0}`), nil
 	})
 	_, failed := trunkline.AddTool(server, trunkline.Tool{Name: "nil"}, func(context.Context, *trunkline.Call, struct{}) (json.RawMessage, error) { return nil, nil })
 	if err := errors.Join(err, failed); err != nil {
@@ -340,11 +340,11 @@ func TestArgumentsMayBeAPointerOrAnything(t *testing.T) {
 	}
 }
 
-func TestAFormKeepsLargeNumbers(t *testing.T) {
-	const large = 1234567890123456789
+func TestAFormKeepsLargeNumbersAndReadsWholeOnes(t *testing.T) {
+	var number string
 	options := trunkline.ClientOptions{}
 	options.OnElicit = func(context.Context, *trunkline.ElicitRequest) (*trunkline.ElicitResult, error) {
-		return &trunkline.ElicitResult{Action: trunkline.ElicitActionAccept, Content: map[string]any{"ID": int64(large)}}, nil
+		return &trunkline.ElicitResult{Action: trunkline.ElicitActionAccept, Content: map[string]any{"ID": json.Number(number)}}, nil
 	}
 	server := newServer(t)
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "form"}, func(ctx context.Context, call *trunkline.Call, _ struct{}) (string, error) {
@@ -356,8 +356,11 @@ func TestAFormKeepsLargeNumbers(t *testing.T) {
 	}))
 	client, err := trunkline.ConnectMemory(t.Context(), server, options)
 	client = connected(t, client, err)
-	if result, err := client.CallTool(t.Context(), "form", nil); err != nil || result.Content.Text() != strconv.Itoa(large) {
-		t.Error(result, err)
+	for given, read := range map[string]string{"1234567890123456789": "1234567890123456789", "7.0": "7", "1e3": "1000"} {
+		number = given
+		if result, err := client.CallTool(t.Context(), "form", nil); err != nil || result.Content.Text() != read {
+			t.Error(given, result, err)
+		}
 	}
 }
 
