@@ -609,6 +609,37 @@ async fn http_21_a_stream_that_continues_after_its_response_is_closed() {
 }
 
 #[tokio::test]
+async fn a_server_that_accepts_no_answers_uses_few_connections() {
+    let is_first = AtomicBool::new(true);
+    let server = Scripted::new(move |request| match (&*request.method, request.rpc()) {
+        ("POST", "initialize") => {
+            let body = initialized(request, "2025-11-25").to_string();
+            (0, http(200, "Content-Type: application/json\r\nMcp-Session-Id: s-1\r\n", &body))
+        }
+        ("POST", "") => (600_000, String::new()),
+        ("GET", _) if is_first.swap(false, Ordering::Relaxed) => {
+            let ping = |id| format!("data: {}\n\n", json!({"jsonrpc": "2.0", "id": id, "method": "ping"}));
+            (0, events(&(0..200).map(ping).collect::<String>()))
+        }
+        ("POST", _) => (0, http(202, "", "")),
+        _ => (0, http(405, "", "")),
+    })
+    .await;
+    let client = connect(&server, RevisionChoice::Legacy).await.unwrap();
+    let answers = || server.seen.lock().unwrap().iter().filter(|seen| seen.body["result"].is_object()).count();
+    timeout(PATIENCE, async {
+        while answers() < 64 {
+            sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await
+    .expect("pings are answered");
+    sleep(Duration::from_millis(100)).await;
+    assert_eq!(answers(), 64);
+    drop(client);
+}
+
+#[tokio::test]
 async fn h26_18_a_stream_that_ends_without_the_answer_loses_the_request() {
     let server = legacy(|request| match request.rpc() {
         "ping" => (0, events(": nothing\n\n")),

@@ -19,11 +19,12 @@ const BOUNDS: &str = "core/proto/src/protocol/schema/bounds.rs";
 const PATTERN: &str = "core/proto/src/protocol/schema/pattern.rs";
 const PAGES: &str = "core/src/client/calls/whole_lists.rs";
 const RECORDS: &str = "workers/session_records.rs";
+const LINK: &str = "core/src/transport/http_client/http_link.rs";
 const SMALL_BODY: Constant = ("gate.rs", "SMALL_BODY");
 
 /// The rows of the table, with the constants of their figures, in order. Other files than
 /// those of `core/` are relative to [`HTTP`].
-const ROWS: [(&str, &[Constant]); 40] = [
+const ROWS: [(&str, &[Constant]); 41] = [
     ("costly checks of values, and compilations of schemas, concurrently", &[]),
     ("waiting costly checks of one caller", &[("core/src/turns.rs", "MAX_WAITING")]),
     ("a schema", &[(BOUNDS, "MAX_VALUES"), (BOUNDS, "MAX_NESTING"), (BOUNDS, "MAX_REACHED")]),
@@ -32,6 +33,7 @@ const ROWS: [(&str, &[Constant]); 40] = [
     ("the schemas for items and members, per value", &[(BOUNDS, "MAX_CHECKS")]),
     ("a form of elicitation", &[(BOUNDS, "FORM_VALUES"), (BOUNDS, "FORM_PATTERNS"), (BOUNDS, "FORM_STEPS")]),
     ("a complete list fetched by a client", &[(PAGES, "MAX_ITEMS"), (PAGES, "MAX_PAGES"), (PAGES, "MAX_BYTES")]),
+    ("notifications and answers of a client to a server over HTTP", &[(LINK, "MAX_TELLING"), (LINK, "MAX_WAITING")]),
     ("a number in a message", &[("core/proto/src/engine/limits.rs", "LONGEST_NUMBER")]),
     ("the head of a request", &[("http_listener.rs", "HEAD_BYTES")]),
     ("concurrent requests on an HTTP/2 connection", &[("http_listener.rs", "MAX_STREAMS")]),

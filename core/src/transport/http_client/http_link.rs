@@ -33,6 +33,7 @@ use std::{
 };
 use tokio::{
     runtime::Handle,
+    sync::Semaphore,
     task::{AbortHandle, JoinSet},
 };
 
@@ -51,6 +52,11 @@ pub(super) struct HttpRoute {
 /// How long messages wait for the server to accept `notifications/initialized`.
 const INITIALIZED_DEADLINE: Duration = Duration::from_secs(10);
 
+/// How many messages without a response are sent concurrently, and how many are waiting, so that a
+/// server that asks much and accepts no answer does not use up this process's connections.
+const MAX_TELLING: usize = 64;
+const MAX_WAITING: usize = 4_096;
+
 /// The link. Dropping it ends its tasks.
 pub(super) struct HttpLink {
     shared: Arc<LinkContext>,
@@ -66,6 +72,8 @@ pub(super) struct LinkContext {
     pub(super) http_sse: OnceLock<HttpSse>,
     /// Held while a lost session is reopened.
     pub(super) renewing: tokio::sync::Mutex<()>,
+    /// Held by messages without a response.
+    pub(super) telling: Semaphore,
     /// Whether the server has accepted a message of the session.
     pub(super) session_works: AtomicBool,
     pub(super) state: Mutex<LinkState>,
@@ -109,6 +117,7 @@ impl HttpLink {
             runtime: Handle::current(),
             http_sse: OnceLock::new(),
             renewing: tokio::sync::Mutex::default(),
+            telling: Semaphore::new(MAX_TELLING),
             session_works: AtomicBool::new(false),
             state: Mutex::default(),
         };
@@ -224,6 +233,10 @@ impl LinkContext {
 
     fn start(self: &Arc<Self>, state: &mut LinkState, message: LinkMessage) {
         while state.tasks.try_join_next().is_some() {}
+        if message.request.is_none() && state.tasks.len() > state.posts.len() + MAX_WAITING {
+            tracing::warn!(target: "trunkline::client::http", waiting = MAX_WAITING, "dropped a notification or response: the server does not accept them");
+            return;
+        }
         if let Some(request) = &message.request
             && &*request.method == method::INITIALIZE
         {

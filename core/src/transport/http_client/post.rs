@@ -89,7 +89,11 @@ impl LinkContext {
 
     /// Sends a message without a response, which therefore has no deadline in the conversation.
     async fn tell(self: &Arc<Self>, message: &LinkMessage) {
-        let problem = match tokio::time::timeout(NOTIFY_TIMEOUT, self.deliver(message)).await {
+        let told = async {
+            let _turn = self.telling.acquire().await;
+            self.deliver(message).await
+        };
+        let problem = match tokio::time::timeout(NOTIFY_TIMEOUT, told).await {
             Ok(Ok(())) => return,
             Ok(Err(failure)) => failure.to_string(),
             Err(_) => format!("the server did not accept it within {} s", NOTIFY_TIMEOUT.as_secs()),
