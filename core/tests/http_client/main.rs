@@ -597,7 +597,16 @@ async fn http_21_a_stream_that_continues_after_its_response_is_closed() {
             let answer = result(&seen, json!({"resultType": "complete"}));
             socket.write_all(events(&format!("data: {answer}\n\n")).as_bytes()).await.unwrap();
             if seen.rpc() == "tools/list" {
-                let _ = socket.read(&mut [0; 1]).await;
+                let ((mut reading, mut writing), mut end) = (socket.split(), [0; 1]);
+                let keeping_alive = async {
+                    while writing.write_all(b":\n\n").await.is_ok() {
+                        sleep(Duration::from_millis(100)).await;
+                    }
+                };
+                tokio::select! {
+                    _ = reading.read(&mut end) => {}
+                    () = keeping_alive => {}
+                }
                 return left.send(()).unwrap();
             }
         }

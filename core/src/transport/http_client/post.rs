@@ -29,6 +29,7 @@ use std::{
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
+use tokio::time::{Instant, timeout, timeout_at};
 
 /// How long a stream may stay open after its response.
 const LINGER: Duration = Duration::from_secs(1);
@@ -93,7 +94,7 @@ impl LinkContext {
             let _turn = self.telling.acquire().await;
             self.deliver(message).await
         };
-        let problem = match tokio::time::timeout(NOTIFY_TIMEOUT, told).await {
+        let problem = match timeout(NOTIFY_TIMEOUT, told).await {
             Ok(Ok(())) => return,
             Ok(Err(failure)) => failure.to_string(),
             Err(_) => format!("the server did not accept it within {} s", NOTIFY_TIMEOUT.as_secs()),
@@ -208,18 +209,22 @@ impl LinkContext {
         mut response: Response,
         request: Option<&RequestHead>,
     ) -> Result<PostEnd, LinkFailure> {
-        let mut answered = false;
+        let mut until = None;
         loop {
-            let chunk = match answered {
-                false => response.chunk().await,
-                true => match tokio::time::timeout(LINGER, response.chunk()).await {
+            let chunk = match until {
+                None => response.chunk().await,
+                Some(until) => match timeout_at(until, response.chunk()).await {
                     Ok(chunk) => chunk,
                     Err(_) => return Ok(PostEnd::Answered),
                 },
             };
             match chunk {
-                Ok(Some(chunk)) => answered |= self.take_events(stream, &chunk, request)?,
-                _ if answered => return Ok(PostEnd::Answered),
+                _ if until.is_some_and(|until| Instant::now() >= until) => return Ok(PostEnd::Answered),
+                Ok(Some(chunk)) => {
+                    let answered = self.take_events(stream, &chunk, request)?;
+                    until = until.or(answered.then(|| Instant::now() + LINGER));
+                }
+                _ if until.is_some() => return Ok(PostEnd::Answered),
                 Ok(None) => return Ok(PostEnd::Early(None)),
                 Err(error) => return Ok(PostEnd::Early(Some(http_failure::of_reqwest(&self.route.target, error)))),
             }
