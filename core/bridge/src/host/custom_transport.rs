@@ -9,7 +9,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize, de::IgnoredAny};
 use serde_json::json;
 use std::sync::Arc;
-use tokio::sync::{Mutex, OwnedMutexGuard};
+use tokio::sync::OwnedMutexGuard;
 use trunkline::{
     bridge_support::described,
     client::{Connector, LinkFailure},
@@ -60,12 +60,12 @@ pub(crate) fn check_unused(handlers: &Handlers) -> Result<(), BridgeError> {
 pub(crate) fn connector(handlers: &Handlers, host: &Host) -> Result<Arc<dyn Connector>, BridgeError> {
     let functions = HostFunctions::all(host, handlers, FUNCTIONS.iter().map(|function| function.name))
         .map_err(|name| BridgeError::invalid(format!("open: handlers: the transport type channel needs {name}")))?;
-    let alone = Arc::<Mutex<()>>::default();
+    let in_use = Arc::clone(&host.in_use);
     let open = move || {
-        let (functions, alone) = (functions.clone(), Arc::clone(&alone));
+        let (functions, in_use) = (functions.clone(), Arc::clone(&in_use));
         async move {
             // The functions serve one connection at a time, so the previous one must have ended.
-            let channel = HostChannel { functions, _alone: alone.lock_owned().await };
+            let channel = HostChannel { functions, _in_use: in_use.lock_owned().await };
             let connected = channel.functions.call::<IgnoredAny>(CONNECT, &json!({})).await;
             connected.map(|_| channel).map_err(|error| LinkFailure::Unreachable(error.to_string()))
         }
@@ -76,7 +76,7 @@ pub(crate) fn connector(handlers: &Handlers, host: &Host) -> Result<Arc<dyn Conn
 /// A connection that uses the host's functions.
 struct HostChannel {
     functions: HostFunctions,
-    _alone: OwnedMutexGuard<()>,
+    _in_use: OwnedMutexGuard<()>,
 }
 
 impl Channel for HostChannel {

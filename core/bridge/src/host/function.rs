@@ -13,7 +13,7 @@ use std::{
     collections::BTreeMap,
     sync::{Arc, OnceLock, Weak},
 };
-use tokio::sync::oneshot;
+use tokio::sync::{Mutex, oneshot};
 use trunkline::{
     protocol::{RawJson, RpcError, describe::Type},
     runtime::BoxedTask,
@@ -63,11 +63,13 @@ pub(crate) struct Host {
     handle: Arc<OnceLock<u64>>,
     /// Failures are reported in full, because no peer sees them.
     is_private: bool,
+    /// Held by a custom transport from before it connects until it has closed.
+    pub(crate) in_use: Arc<Mutex<()>>,
 }
 
 impl Host {
     pub(crate) fn new(state: &Arc<PortState>) -> Self {
-        Self { state: Arc::downgrade(state), handle: Arc::default(), is_private: false }
+        Self { state: Arc::downgrade(state), handle: Arc::default(), is_private: false, in_use: Arc::default() }
     }
 
     /// The host for the connection with that handle.

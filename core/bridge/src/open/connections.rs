@@ -71,7 +71,7 @@ pub(super) fn open(state: &Arc<PortState>, options: ClientOptions, given: OpenMe
     }
     let connection = |client, group| Connection { client, group, functions: Arc::new(functions) };
     let connecting = state.spawn(&process, connect(opening, target, options, connection));
-    ends_with::<Connection>(state, handle, connecting.abort_handle());
+    ends_with::<Connection>(state, handle, (connecting.abort_handle(), host.in_use));
     Ok(handle)
 }
 

@@ -90,7 +90,7 @@ fn start(
         host_reads::enable(&state.handoffs, &state.queue, handle, &handoff);
     }
     let listening = state.spawn(&process, listener(server, runtime, endpoint, handoff));
-    ends_with::<Arc<Listener>>(state, handle, listening.abort_handle());
+    ends_with::<Arc<Listener>>(state, handle, (listening.abort_handle(), Arc::default()));
     state.spawn(&process, listen(opening, listening, behavior));
     Ok(handle)
 }

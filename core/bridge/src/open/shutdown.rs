@@ -4,13 +4,12 @@ use crate::{
     BridgeError, ErrorKind, Event, PortState,
     open::{
         open_connection::Connection,
-        state::{Openable, ended, failed_to_open},
+        state::{Openable, ended, failed_to_open, take_opening},
     },
     requests::streams,
     state::{entries::OpenState, tables::HandleKind},
 };
 use std::{sync::Arc, time::Duration};
-use tokio::task::AbortHandle;
 use trunkline::{bridge_support::Deadline, transport::Listener};
 
 /// Refuses new work and closes everything. The last event is `Stopped`.
@@ -71,26 +70,24 @@ async fn end_by<T: Openable>(state: Arc<PortState>, handle: u64, mut deadline: D
 
 /// Closes a listener or connection and reports its end.
 async fn end<T: Openable>(state: Arc<PortState>, handle: u64, deadline: Duration) {
-    enum Found<T> {
-        Open(T),
-        Opening(Option<AbortHandle>),
-    }
-    let found = match T::table(&mut state.tables.lock()).get(handle) {
-        Some(OpenState::Open(thing)) => Found::Open(thing.clone()),
-        Some(OpenState::Opening { task, .. }) => Found::Opening(task.clone()),
-        None => return,
-    };
-    match found {
-        Found::Open(thing) => {
-            thing.close(deadline).await;
-            ended::<T>(&state, handle, None);
-        }
-        Found::Opening(task) => {
+    if let Some((waiting, task)) = take_opening::<T>(&state, handle) {
+        let failing = async move {
+            if let Some((task, in_use)) = task {
+                // Dropping the task cleans up what it has started. The host removes its functions
+                // after the reply.
+                task.abort();
+                drop(in_use.lock().await);
+            }
             let closed = BridgeError::new(ErrorKind::Closed, "Closed while it was opening");
-            failed_to_open::<T>(&state, handle, closed);
-            // A connection that nobody is waiting for. Dropping the task cleans up what it has
-            // started.
-            task.iter().for_each(AbortHandle::abort);
-        }
+            failed_to_open(&state, handle, waiting, closed);
+        };
+        // In a task, because an earlier deadline starts this function again.
+        let _ = tokio::spawn(failing).await;
+        return;
+    }
+    let open = T::table(&mut state.tables.lock()).get(handle).and_then(OpenState::get).cloned();
+    if let Some(thing) = open {
+        thing.close(deadline).await;
+        ended::<T>(&state, handle, None);
     }
 }

@@ -6,14 +6,13 @@ use crate::{
     open::open_connection::Connection,
     requests::replies,
     state::{
-        entries::{OpenState, WaitingMessage},
+        entries::{OpenState, OpeningTask, WaitingMessage},
         table::HandleTable,
         tables::Tables,
     },
 };
 use serde_json::Value;
 use std::{future::Future, marker::PhantomData, sync::Arc, time::Duration};
-use tokio::task::AbortHandle;
 use trunkline::transport::Listener;
 
 /// Listeners and connections.
@@ -56,16 +55,16 @@ pub(crate) fn become_open<T: Openable>(state: &PortState, handle: u64, thing: T)
 }
 
 /// Sets the task to abort if something is closed while it is opening, which it may be already.
-pub(super) fn ends_with<T: Openable>(state: &PortState, handle: u64, opening: AbortHandle) {
+pub(super) fn ends_with<T: Openable>(state: &PortState, handle: u64, opening: OpeningTask) {
     match T::table(&mut state.tables.lock()).get_mut(handle) {
         Some(OpenState::Opening { task, .. }) => *task = Some(opening),
         Some(OpenState::Open(_)) => {}
-        None => opening.abort(),
+        None => opening.0.abort(),
     }
 }
 
-pub(crate) fn failed_to_open<T: Openable>(state: &PortState, handle: u64, error: BridgeError) {
-    let Some(waiting) = take_opening::<T>(state, handle) else { return };
+/// Reports that the opening failed, also to the messages that were waiting for it.
+pub(super) fn failed_to_open(state: &PortState, handle: u64, waiting: Vec<WaitingMessage>, error: BridgeError) {
     opened(state, handle, Err(error.clone()));
     for waiting in waiting {
         if let WaitingMessage::Request(ticket, _) = waiting {
@@ -76,13 +75,16 @@ pub(crate) fn failed_to_open<T: Openable>(state: &PortState, handle: u64, error:
 
 /// Removes an opening entry. If a thread waits for its reply, the number stays valid until it has
 /// been fetched.
-fn take_opening<T: Openable>(state: &PortState, handle: u64) -> Option<Vec<WaitingMessage>> {
+pub(super) fn take_opening<T: Openable>(
+    state: &PortState,
+    handle: u64,
+) -> Option<(Vec<WaitingMessage>, Option<OpeningTask>)> {
     let mut tables = state.tables.lock();
     let table = T::table(&mut tables);
-    let OpenState::Opening { waiting, .. } = table.get_mut(handle)? else { return None };
-    let waiting = std::mem::take(waiting);
+    let OpenState::Opening { waiting, task } = table.get_mut(handle)? else { return None };
+    let taken = (std::mem::take(waiting), task.take());
     table.remove(handle);
-    Some(waiting)
+    Some(taken)
 }
 
 /// The outcome of an open.
@@ -128,7 +130,9 @@ impl<T: Openable> PendingOpen<T> {
     }
 
     pub(super) fn failed(&self, error: BridgeError) {
-        failed_to_open::<T>(&self.state, self.handle, error);
+        if let Some((waiting, _)) = take_opening::<T>(&self.state, self.handle) {
+            failed_to_open(&self.state, self.handle, waiting, error);
+        }
     }
 }
 

@@ -79,13 +79,16 @@ pub(crate) struct Registered {
     pub(crate) target: Option<Arc<HostTarget>>,
 }
 
+/// A task that opens something, and what its host holds while a custom transport is in use.
+pub(crate) type OpeningTask = (AbortHandle, Arc<tokio::sync::Mutex<()>>);
+
 /// A listener or a connection.
 pub(crate) enum OpenState<T> {
     /// Being opened.
     Opening {
         /// Messages to send when the connection is open.
         waiting: Vec<WaitingMessage>,
-        task: Option<AbortHandle>,
+        task: Option<OpeningTask>,
     },
     Open(T),
 }

@@ -551,6 +551,32 @@ fn a_channel_that_was_lost_is_closed_before_its_connection_ends() {
     host.event("the end", |event| event.kind == EventKind::Closed && event.handle == handle);
 }
 
+/// The same if it is closed before the server has answered.
+#[test]
+fn a_channel_is_closed_before_an_opening_ends_that_was_closed() {
+    let mut host = Host::new();
+    for closes_port in [false, true] {
+        let handle = open_channel(&host, json!({"revision": "2025-06-18"}));
+        let called = |name: &str| {
+            let is_it = |event: &Event| (event.kind, event.handle, &*event.name) == (EventKind::Call, handle, name);
+            host.event(name, is_it)
+        };
+        let answer = |event: &Event| assert!(host.port.complete(event.ticket, Shape::Result, "{}".into()).unwrap());
+        answer(&called("transport_connect"));
+        answer(&called("transport_send"));
+        called("transport_receive");
+        let waiting = host.request(handle, json!({"method": "tools/list"}));
+        host.port.close(if closes_port { 0 } else { handle }, 10_000).unwrap();
+        let closing = called("transport_close");
+        assert!(!host.kinds().contains(&EventKind::Reply) || closes_port);
+        answer(&closing);
+        for ticket in [handle, waiting] {
+            assert_eq!(host.failure(ticket)["kind"], "closed");
+        }
+    }
+    host.stop(0);
+}
+
 #[test]
 fn a_request_that_is_cancelled_before_its_connection_is_open_is_never_sent() {
     let host = Host::new();
