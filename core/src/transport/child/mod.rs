@@ -1,6 +1,7 @@
 //! Servers as child processes, each in its own process group (Windows: job), which ends with it.
 
 mod command;
+mod reap;
 mod stderr;
 mod stdin;
 #[cfg(unix)]
@@ -294,6 +295,7 @@ impl Drop for ProcessGroup {
     fn drop(&mut self) {
         if !self.reaped {
             self.kill();
+            reap::reap(|| self.child.inner_mut().try_wait());
         }
     }
 }
@@ -429,7 +431,9 @@ mod tests {
             let grandchild = line(&mut lines).await;
             (process, grandchild)
         });
+        let leader = rustix::process::Pid::from_raw(process.id().unwrap().cast_signed()).unwrap();
         runtime.shutdown_timeout(Duration::from_secs(1));
+        assert!(rustix::process::test_kill_process(leader).is_err(), "it is not even a zombie");
         let runtime = tokio::runtime::Runtime::new().unwrap();
         runtime.block_on(assert_exited(&grandchild));
         drop(process);

@@ -1,5 +1,6 @@
 //! A watchdog process that ends a server's process group if this process is killed.
 
+use super::reap::reap;
 use std::fs::File;
 use std::io::Write;
 use std::process::Stdio;
@@ -72,6 +73,13 @@ impl Shell {
         let mut process = command.spawn()?;
         let pipe = process.stdin.take().ok_or(std::io::ErrorKind::BrokenPipe)?.into_owned_fd()?;
         Ok(Self { pipe: pipe.into(), process })
+    }
+}
+
+impl Drop for Shell {
+    fn drop(&mut self) {
+        let _ = self.process.start_kill();
+        reap(|| self.process.try_wait());
     }
 }
 
