@@ -1,5 +1,6 @@
 //! Storage of registrations and tokens.
 
+use super::turn::TurnsByKey;
 use crate::{client_auth::AuthError, runtime::BoxedTask, sync::Mutex};
 use serde::{Serialize, de::DeserializeOwned};
 use std::{any::Any, collections::HashMap, future::ready, sync::Arc};
@@ -15,9 +16,10 @@ pub trait TokenStore: Send + Sync + 'static {
     fn set(&self, key: &str, value: &str) -> BoxedTask<Result<(), AuthError>>;
     /// Removes a key if it exists.
     fn remove(&self, key: &str) -> BoxedTask<Result<(), AuthError>>;
-    /// Waits until no other process is refreshing this key. Dropping the lock releases it. A store
-    /// that is private to one process needs no locks: within a process, only one task at a time
-    /// uses a refresh token.
+    /// Waits until nobody else is refreshing this key, or registering the client that it names.
+    /// Dropping the lock releases it. A store that is private to one process needs no locks: within
+    /// a process, only one task at a time uses a refresh token; but without them, logins at the
+    /// same time may each register the client.
     fn lock(&self, key: &str) -> BoxedTask<Result<StoreLock, AuthError>> {
         let _ = key;
         Box::pin(ready(Ok(StoreLock::default())))
@@ -41,6 +43,7 @@ impl StoreLock {
 #[derive(Clone, Default)]
 pub struct MemoryStore {
     values: Arc<Mutex<HashMap<String, String>>>,
+    turns: Arc<TurnsByKey>,
 }
 
 impl MemoryStore {
@@ -64,6 +67,11 @@ impl TokenStore for MemoryStore {
     fn remove(&self, key: &str) -> BoxedTask<Result<(), AuthError>> {
         self.values.lock().remove(key);
         Box::pin(ready(Ok(())))
+    }
+
+    fn lock(&self, key: &str) -> BoxedTask<Result<StoreLock, AuthError>> {
+        let turns = self.turns.of(key);
+        Box::pin(async move { Ok(StoreLock::new(turns.take().await)) })
     }
 }
 

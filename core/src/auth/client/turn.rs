@@ -43,16 +43,17 @@ static OF_REFRESH_TOKENS: LazyLock<TurnsByKey> = LazyLock::new(TurnsByKey::defau
 /// The turn of a refresh token in this process. Not every store has locks, and its keys don't tell
 /// users apart: each may have a store of their own.
 pub(super) async fn of_refresh_token(refresh_token: &str) -> RefreshTurn {
-    // Turns that were taken before a fork are never released in the child.
-    OF_REFRESH_TOKENS.of(format!("{} {refresh_token}", process::id())).take().await
+    OF_REFRESH_TOKENS.of(refresh_token).take().await
 }
 
 /// Turns by key. They exist while somebody takes or awaits one.
 #[derive(Default)]
-struct TurnsByKey(Mutex<HashMap<String, Weak<Mutex<TurnState>>>>);
+pub(super) struct TurnsByKey(Mutex<HashMap<String, Weak<Mutex<TurnState>>>>);
 
 impl TurnsByKey {
-    fn of(&self, key: String) -> RefreshTurns {
+    pub(super) fn of(&self, key: &str) -> RefreshTurns {
+        // Turns that were taken before a fork are never released in the child.
+        let key = format!("{} {key}", process::id());
         let mut turns = self.0.lock();
         if let Some(state) = turns.get(&key).and_then(Weak::upgrade) {
             return RefreshTurns(state);
@@ -108,16 +109,16 @@ mod tests {
     #[tokio::test]
     async fn turns_of_a_key_exist_while_they_are_used() {
         let turns = TurnsByKey::default();
-        let taken = turns.of("a".to_owned()).take().await;
+        let taken = turns.of("a").take().await;
         {
-            let (same, other) = (turns.of("a".to_owned()), turns.of("b".to_owned()));
+            let (same, other) = (turns.of("a"), turns.of("b"));
             other.take().await;
             let mut waiting = pin!(same.take());
             assert!(poll_fn(|context| Poll::Ready(waiting.as_mut().poll(context))).await.is_pending());
             drop(taken);
             waiting.await;
         }
-        drop(turns.of("c".to_owned()));
+        drop(turns.of("c"));
         assert_eq!(turns.0.lock().len(), 1);
     }
 }

@@ -246,11 +246,15 @@ async fn auc_23_a_new_registration_leaves_earlier_tokens_theirs() {
 async fn auc_23_logins_at_the_same_time_share_a_registration() {
     let folder = std::env::temp_dir().join(format!("trunkline-registrations-{}", std::process::id()));
     let world = World::with(|habits| habits.registration_delay = Duration::from_millis(300)).await;
-    let (one, other) = (oauth(FileStore::new(&folder)), oauth(FileStore::new(&folder)));
-    let (first, second) = tokio::join!(world.connect(&one), world.connect(&other));
-    first.unwrap();
-    second.unwrap();
-    assert_eq!(world.seen("/register").len(), 1);
+    let memory = MemoryStore::new();
+    let in_memory = || oauth(memory.clone());
+    let of_files = || oauth(FileStore::new(&folder));
+    for (registered, one, other) in [(1, of_files(), of_files()), (2, in_memory(), in_memory())] {
+        let (first, second) = tokio::join!(world.connect(&one), world.connect(&other));
+        first.unwrap();
+        second.unwrap();
+        assert_eq!(world.seen("/register").len(), registered);
+    }
     std::fs::remove_dir_all(folder).unwrap();
 }
 
