@@ -26,8 +26,9 @@ use std::{
 };
 use url::Url;
 
-/// Maximum time to find an issuer's keys.
-const DEADLINE: Duration = Duration::from_secs(10);
+/// Maximum time to find an issuer's keys: that of three metadata URLs and the keys, with five
+/// seconds each.
+const DEADLINE: Duration = Duration::from_secs(20);
 /// Maximum tokens waiting for an issuer's keys: at least as many as an HTTP endpoint verifies at
 /// once, which gives each address a share of them.
 const MAX_WAITING: usize = 4096;
@@ -282,7 +283,7 @@ impl Policy {
         let (inner, clock) = (Arc::clone(self), Arc::clone(runtime));
         runtime.spawn(Box::pin(async move {
             let issuer = &inner.issuers[index];
-            let finding = find_keys(Arc::clone(&inner.fetch), issuer.name.clone(), issuer.jwks_uri());
+            let finding = find_keys(&*inner.fetch, issuer);
             let late = || Err(FetchError("no answer in time".into()));
             let found = within(&*clock, DEADLINE, finding).await.unwrap_or_else(late);
             if let Err(error) = &found {
@@ -300,21 +301,12 @@ impl Policy {
     }
 }
 
-impl Issuer {
-    fn jwks_uri(&self) -> Option<Url> {
-        match &self.keys {
-            KeyOrigin::At(url) => Some(url.clone()),
-            KeyOrigin::Discovered | KeyOrigin::Given(_) => None,
-        }
-    }
-}
-
-async fn find_keys(fetch: Arc<dyn Fetch>, issuer: String, at: Option<Url>) -> Result<KeySet, FetchError> {
-    let url = match at {
-        Some(url) => url,
-        None => discover(&*fetch, &issuer).await?,
+async fn find_keys(fetch: &dyn Fetch, issuer: &Issuer) -> Result<KeySet, FetchError> {
+    let url = match &issuer.keys {
+        KeyOrigin::At(url) => url.clone(),
+        KeyOrigin::Discovered | KeyOrigin::Given(_) => discover(fetch, &issuer.name).await?,
     };
-    let set = document(&*fetch, &url).await?;
+    let set = document(fetch, &url).await?;
     KeySet::of_json(&set).map_err(|error| FetchError(format!("{url} {error}")))
 }
 

@@ -144,6 +144,19 @@ async fn when_no_keys_are_to_be_had_nobody_is_blamed_and_nobody_waits_long() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_issuer_may_take_its_time_for_each_document() {
+    let (key, issuer) = (Key::es256(), "https://auth.example/tenant");
+    let web = Arc::new(Web { delay: Duration::from_millis(4900), ..Web::default() });
+    let metadata = json!({"issuer": issuer, "jwks_uri": "https://auth.example/keys"});
+    web.put("https://auth.example/tenant/.well-known/openid-configuration", metadata);
+    web.put("https://auth.example/keys", json!({"keys": [key.listed("a")]}));
+    let verifier = JwtVerifier::new(JwtOptions::new(issuer), Arc::new(Arc::clone(&web))).unwrap();
+    let token = key.sign(&json!({"alg": key.alg(), "kid": "a"}), &claims(json!({"iss": issuer})));
+    assert!(verify(&verifier, &token).await.is_ok());
+    assert_eq!(web.asked.lock().len(), 4);
+}
+
+#[tokio::test(start_paused = true)]
 async fn metadata_of_another_issuer_leads_nowhere() {
     let key = Key::es256();
     let web = Web::of(&[key.listed("a")]);
