@@ -253,8 +253,7 @@ impl CredentialSession {
                 tracing::warn!(target: "trunkline::auth::client", %error, "could not renew the access token yet");
                 Ok(())
             }
-            Err(error) => Err(error),
-            Ok(_) => Ok(()),
+            renewed => renewed.map(drop),
         }
     }
 
@@ -295,10 +294,8 @@ impl CredentialSession {
         let (settings, steps_up) = (&self.settings, refusal.status == 403);
         if demand.dpop && !demand.bearer && !settings.options.dpop {
             // XAU-56
-            return Err(AuthError(format!(
-                "{} accepts only tokens bound to a key: enable DPoP",
-                sanitized(&request.url)
-            )));
+            let url = sanitized(&request.url);
+            return Err(AuthError(format!("{url} accepts only tokens bound to a key: enable DPoP")));
         }
         let access = settings.network.access_of(&request.url, refusal.peer);
         if access == NetworkAccess::Public && request.url.starts_with("http:") {

@@ -68,16 +68,11 @@ pub(super) async fn discover(
     let (origin, path) = split(url).ok_or_else(|| AuthError(format!("{} is not a server URL", sanitized(url))))?;
     for candidate in resource_metadata_urls(origin, path, metadata_url) {
         let Some(metadata) = network.document::<ResourceMetadata>(&candidate).await? else { continue };
-        let resource = metadata.resource.filter(|resource| names(resource, url)).ok_or_else(|| {
-            AuthError(format!(
-                "The metadata at {} is for another resource than {}",
-                sanitized(&candidate),
-                sanitized(url)
-            ))
-        })?;
-        let issuer = metadata.authorization_servers.first().ok_or_else(|| {
-            AuthError(format!("The metadata at {} lists no authorization server", sanitized(&candidate)))
-        })?;
+        let (at, server) = (sanitized(&candidate), sanitized(url));
+        let other = || AuthError(format!("The metadata at {at} is for another resource than {server}"));
+        let resource = metadata.resource.filter(|resource| names(resource, url)).ok_or_else(other)?;
+        let missing = || AuthError(format!("The metadata at {at} lists no authorization server"));
+        let issuer = metadata.authorization_servers.first().ok_or_else(missing)?;
         return Ok(Discovered {
             resource,
             scopes_supported: metadata.scopes_supported,
@@ -132,12 +127,8 @@ pub(super) async fn server_metadata(network: &NetworkContext, issuer: &str) -> R
     for candidate in server_metadata_urls(issuer)? {
         let Some(metadata) = network.document::<ServerMetadata>(&candidate).await? else { continue };
         if metadata.issuer != issuer {
-            return Err(AuthError(format!(
-                "The metadata at {} is for the issuer {:?}, not {:?}",
-                sanitized(&candidate),
-                sanitized(&metadata.issuer),
-                sanitized(issuer)
-            )));
+            let (at, other, issuer) = (sanitized(&candidate), sanitized(&metadata.issuer), sanitized(issuer));
+            return Err(AuthError(format!("The metadata at {at} is for the issuer {other:?}, not {issuer:?}")));
         }
         return Ok(metadata);
     }
@@ -167,11 +158,8 @@ async fn legacy(network: &NetworkContext, origin: &str) -> Result<ServerMetadata
     if let Some(metadata) = network.document::<ServerMetadata>(&candidate).await? {
         // The issuer is derived from the URL, whose root can be written with or without a slash.
         if metadata.issuer.strip_suffix('/').unwrap_or(&metadata.issuer) != origin {
-            return Err(AuthError(format!(
-                "The metadata at {} is for another issuer, {:?}",
-                sanitized(&candidate),
-                sanitized(&metadata.issuer)
-            )));
+            let (at, other) = (sanitized(&candidate), sanitized(&metadata.issuer));
+            return Err(AuthError(format!("The metadata at {at} is for another issuer, {other:?}")));
         }
         return Ok(metadata);
     }

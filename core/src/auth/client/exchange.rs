@@ -49,10 +49,8 @@ pub(super) async fn jwt_bearer(
         return Err(AuthError(format!("{} does not support the grant {JWT_BEARER}", sanitized(&found.server.issuer))));
     }
     let scope = scopes.join(" ");
-    let mut form = vec![("grant_type", JWT_BEARER), ("assertion", assertion), ("resource", found.resource.as_str())];
-    if !scope.is_empty() {
-        form.push(("scope", &scope));
-    }
+    let resource = found.resource.as_str();
+    let form = [("grant_type", JWT_BEARER), ("assertion", assertion), ("resource", resource), ("scope", &scope)];
     ask(parts, found, &form, client).await
 }
 

@@ -24,20 +24,14 @@ const PROOF_ALGORITHM: &str = "ES256";
 pub(super) async fn obtain(parts: &Parts<'_>, found: &Discovered, scopes: Vec<String>) -> Result<Tokens, TokenError> {
     if found.dpop_required && parts.proofs.is_none() {
         // XAU-56
-        return Err(AuthError(format!(
-            "{} accepts only tokens bound to a key: enable DPoP",
-            sanitized(&found.resource)
-        ))
-        .into());
+        let resource = sanitized(&found.resource);
+        return Err(AuthError(format!("{resource} accepts only tokens bound to a key: enable DPoP")).into());
     }
     let listed = found.server.dpop_signing_alg_values_supported.as_ref();
     if parts.proofs.is_some() && listed.is_some_and(|listed| !listed.iter().any(|name| name == PROOF_ALGORITHM)) {
         // XAU-48
-        return Err(AuthError(format!(
-            "{} does not accept DPoP proofs signed with {PROOF_ALGORITHM}",
-            sanitized(&found.server.issuer)
-        ))
-        .into());
+        let issuer = sanitized(&found.server.issuer);
+        return Err(AuthError(format!("{issuer} does not accept DPoP proofs signed with {PROOF_ALGORITHM}")).into());
     }
     let Obtained { answer, client } = match &parts.settings.grant {
         Grant::AuthorizationCode(handler) => code_flow::obtain(&**handler, parts, found, &scopes).await?,
@@ -76,9 +70,6 @@ pub(super) async fn obtain(parts: &Parts<'_>, found: &Discovered, scopes: Vec<St
 async fn client_credentials(parts: &Parts<'_>, found: &Discovered, scopes: &[String]) -> Result<Obtained, AuthError> {
     let client = given_or_document(parts, &found.server)?;
     let scope = scopes.join(" ");
-    let mut form = vec![("grant_type", "client_credentials"), ("resource", found.resource.as_str())];
-    if !scope.is_empty() {
-        form.push(("scope", &scope));
-    }
+    let form = [("grant_type", "client_credentials"), ("resource", found.resource.as_str()), ("scope", &scope)];
     ask(parts, found, &form, Some(client)).await
 }

@@ -28,17 +28,15 @@ pub(super) async fn obtain(
     let request = IdentityTokenRequest { token_endpoint: provider.token_endpoint.clone() };
     let assertion = provider.assertion.token(request).await?;
     let scope = scopes.join(" ");
-    let mut form = vec![
+    let form = [
         ("grant_type", TOKEN_EXCHANGE),
         ("requested_token_type", ID_JAG),
         ("audience", found.server.issuer.as_str()),
         ("resource", found.resource.as_str()),
         ("subject_token", assertion.as_str()),
         ("subject_token_type", provider.subject_token_type.as_str()),
+        ("scope", &scope),
     ];
-    if !scope.is_empty() {
-        form.push(("scope", &scope));
-    }
     // The program supplied the identity provider, which may well be in its own network.
     let mut network = parts.network.clone();
     network.access = NetworkAccess::Anywhere;

@@ -104,7 +104,8 @@ impl TokenContext<'_> {
         proofs: Option<&Proofs>,
     ) -> Result<Request<Bytes>, AuthError> {
         let mut body = form_urlencoded::Serializer::new(String::new());
-        body.extend_pairs(form);
+        // A parameter without a value counts as omitted (RFC 6749 section 3.2).
+        body.extend_pairs(form.iter().filter(|(_, value)| !value.is_empty()));
         let mut request = Request::post(self.url)
             .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
             .header(header::ACCEPT, "application/json");

@@ -313,11 +313,12 @@ impl Drop for PendingConnect {
                 Ok(client) => MemberState::Connected(client),
                 Err(error) => MemberState::Apart(Some(error)),
             };
-            match &*state {
-                MemberState::Connecting { .. } => match std::mem::replace(&mut *state, next) {
-                    MemberState::Connecting { waiting, .. } => (waiting, None),
-                    _ => return,
-                },
+            match &mut *state {
+                MemberState::Connecting { waiting, .. } => {
+                    let waiting = std::mem::take(waiting);
+                    *state = next;
+                    (waiting, None)
+                }
                 // Removed in the meantime; dropping the connection closes it.
                 _ => (Vec::new(), Some(next)),
             }

@@ -122,16 +122,13 @@ impl LinkContext {
         });
         let target = &self.route.target;
         // A panic would end the task without a word to the caller.
-        match tokio::time::timeout(AUTHORIZED_WITHIN, guarded(credentials)).await {
-            Ok(Some(Ok(value))) => Ok(value),
-            Ok(None) => {
-                Err(without_credentials(format!("No credentials for {target}: the code that supplies them panicked")))
-            }
-            Ok(Some(Err(error))) => Err(without_credentials(format!("No credentials for {target}: {error}"))),
-            Err(_) => Err(without_credentials(format!(
-                "No credentials for {target}: none were supplied within {AUTHORIZED_WITHIN:?}"
-            ))),
-        }
+        let why = match tokio::time::timeout(AUTHORIZED_WITHIN, guarded(credentials)).await {
+            Ok(Some(Ok(value))) => return Ok(value),
+            Ok(Some(Err(error))) => error.to_string(),
+            Ok(None) => "the code that supplies them panicked".to_owned(),
+            Err(_) => format!("none were supplied within {AUTHORIZED_WITHIN:?}"),
+        };
+        Err(without_credentials(format!("No credentials for {target}: {why}")))
     }
 }
 
