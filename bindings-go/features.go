@@ -16,8 +16,8 @@ import (
 // The input schema is that of In: its members have the names of their json tags, and are required
 // unless the tag has omitempty or omitzero, and the tag jsonschema describes them. A struct, or a
 // map, as Out is also the output schema, and the structured content. A value of a string type is
-// text; content blocks and a *CallToolResult are returned as they are. Schemas in the descriptor take
-// precedence.
+// text; content blocks, lists of them, and a *CallToolResult are returned as they are. Schemas in the
+// descriptor take precedence.
 //
 // A *ToolError reports a failure to the model. The text of other errors is hidden from the caller.
 func AddTool[In, Out any](server *Server, tool Tool, handle func(context.Context, *Call, In) (Out, error), options ...ToolOptions) (*Feature, error) {
@@ -57,23 +57,18 @@ func returned(result any, failure error) (form shape, encoded string, err error)
 		return shapeText, valid(value), nil
 	case *CallToolResult, CallToolResult, *GetPromptResult, GetPromptResult, *ReadResourceResult, ReadResourceResult:
 		form = shapeResult
-	case ContentBlock, ContentBlocks, []ContentBlock, PromptMessage, *PromptMessage, []PromptMessage, ResourceContents, *ResourceContents, []ResourceContents:
-		form = shapeContent
 	}
-	whole := filled(result)
-	if _, isBlock := whole.(ContentBlock); isBlock {
-		// It may have been given as a value, and not as a pointer.
-		form = shapeContent
-	}
-	encoded, err = encodeAny(whole)
-	switch {
+	encoded, err = encodeAny(filled(result))
+	switch of := reflect.TypeOf(result); {
 	case encoded == "null":
 		// A nil pointer is nothing, too.
 		form = shapeValue
+	case isContent(of):
+		form = shapeContent
 	case form == shapeValue && strings.HasPrefix(strings.TrimLeft(encoded, " \t\r\n"), "{"):
 		// A type that writes itself may be an object, or not be one.
 		form = shapeObject
-	case isText(reflect.TypeOf(result)) && strings.HasPrefix(encoded, `"`):
+	case isText(of) && strings.HasPrefix(encoded, `"`):
 		form, err = shapeText, json.Unmarshal([]byte(encoded), &encoded)
 	}
 	return form, encoded, err

@@ -51,8 +51,6 @@ var (
 	jsonReader = reflect.TypeFor[json.Unmarshaler]()
 	textReader = reflect.TypeFor[encoding.TextUnmarshaler]()
 	blockType  = reflect.TypeFor[ContentBlock]()
-	blocksType = reflect.TypeFor[[]ContentBlock]()
-	resultType = reflect.TypeFor[CallToolResult]()
 )
 
 // known are the schemas of types that write themselves as JSON.
@@ -89,8 +87,7 @@ func inputSchema(in reflect.Type) (json.RawMessage, error) {
 // wrapped in one.
 func outputSchema(given reflect.Type) (schema json.RawMessage, wrapped bool, err error) {
 	out := pointed(given)
-	isContent := isText(out) || out == resultType || out.Implements(blockType) || reflect.PointerTo(out).Implements(blockType) || out.ConvertibleTo(blocksType)
-	if isContent || out.Kind() == reflect.Interface || out == rawType {
+	if isText(out) || out == reflect.TypeFor[CallToolResult]() || isContent(given) || out.Kind() == reflect.Interface || out == rawType {
 		return nil, false, nil
 	}
 	found, err := schemaOf(out, derivation{isOutput: true})
@@ -98,8 +95,16 @@ func outputSchema(given reflect.Type) (schema json.RawMessage, wrapped bool, err
 		return found.encoded(), false, err
 	}
 	found, err = schemaOf(given, derivation{isOutput: true})
-	object := members{{"type", "object"}, {"properties", members{{"result", found}}}, {"required", []string{"result"}}}
-	return object.encoded(), true, err
+	return members{{"type", "object"}, {"properties", members{{"result", found}}}, {"required", []string{"result"}}}.encoded(), true, err
+}
+
+// isContent says whether values of a type are content, or lists of it.
+func isContent(of reflect.Type) bool {
+	isPart := func(of reflect.Type) bool {
+		of = pointed(of)
+		return of.Implements(blockType) || reflect.PointerTo(of).Implements(blockType) || of == reflect.TypeFor[PromptMessage]() || of == reflect.TypeFor[ResourceContents]()
+	}
+	return of != nil && (isPart(of) || pointed(of).Kind() == reflect.Slice && isPart(pointed(of).Elem()))
 }
 
 // isText says whether values of a type are text: those of string types.

@@ -198,15 +198,16 @@ func TestUnknownArgumentsAreRefused(t *testing.T) {
 
 func TestPointersToResultsAreResults(t *testing.T) {
 	server := newServer(t)
+	message := &trunkline.PromptMessage{Role: trunkline.RoleUser, Content: &trunkline.TextContent{Text: "x"}}
 	for name, result := range map[string]any{
 		"empty": &trunkline.GetPromptResult{}, "value": trunkline.GetPromptResult{Description: "x"},
-		"message": &trunkline.PromptMessage{Role: trunkline.RoleUser, Content: &trunkline.TextContent{Text: "x"}},
+		"message": message, "messages": []*trunkline.PromptMessage{message, message},
 	} {
 		trunkline.Must(server.AddPrompt(trunkline.Prompt{Name: name}, func(context.Context, *trunkline.Call, map[string]string) (any, error) { return result, nil }))
 	}
 	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
 	client = connected(t, client, err)
-	for name, messages := range map[string]int{"empty": 0, "value": 0, "message": 1} {
+	for name, messages := range map[string]int{"empty": 0, "value": 0, "message": 1, "messages": 2} {
 		result, err := client.GetPrompt(t.Context(), name, nil)
 		if err != nil || len(result.Messages) != messages {
 			t.Error(name, result, err)
@@ -255,15 +256,20 @@ func TestATypeThatReadsTextIsAnArgument(t *testing.T) {
 	}
 }
 
-func TestABlockMayBeAValue(t *testing.T) {
+func TestBlocksMayBeValuesAndLists(t *testing.T) {
 	server := newServer(t)
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "said"}, func(context.Context, *trunkline.Call, struct{}) (trunkline.TextContent, error) {
 		return trunkline.TextContent{Text: "hello"}, nil
 	}))
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "list"}, func(context.Context, *trunkline.Call, struct{}) ([]*trunkline.TextContent, error) {
+		return []*trunkline.TextContent{{Text: "hel"}, {Text: "lo"}}, nil
+	}))
 	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
 	client = connected(t, client, err)
-	if result, err := client.CallTool(t.Context(), "said", nil); err != nil || result.Content.Text() != "hello" {
-		t.Error(result, err)
+	for _, name := range []string{"said", "list"} {
+		if result, err := client.CallTool(t.Context(), name, nil); err != nil || result.Content.Text() != "hello" || result.StructuredContent != nil {
+			t.Error(name, result, err)
+		}
 	}
 }
 
