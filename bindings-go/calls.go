@@ -183,6 +183,7 @@ type Input struct {
 func RequireInput(state any, requests ...Input) error {
 	inputs := members{}
 	for _, request := range requests {
+		request.Params = present(request.Params)
 		inputs = append(inputs, member{request.Key, request})
 	}
 	return &inputError{inputs, state}

@@ -342,3 +342,26 @@ func TestAnIntegerMayHaveAFraction(t *testing.T) {
 		t.Error(result, err)
 	}
 }
+
+func TestAnAbsentParameterOfAnInputIsLeftOut(t *testing.T) {
+	options := trunkline.ClientOptions{Revision: "2025-11-25"}
+	options.OnElicitURL = func(_ context.Context, asked *trunkline.ElicitURLRequest) (*trunkline.ElicitResult, error) {
+		// Without one, the library makes it.
+		if asked.ElicitationID == "" {
+			return nil, errors.New("the request has no id")
+		}
+		return &trunkline.ElicitResult{Action: trunkline.ElicitActionAccept}, nil
+	}
+	server := newServer(t)
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "visit"}, func(_ context.Context, call *trunkline.Call, _ struct{}) (string, error) {
+		if info, err := call.Info(); err != nil || len(info.InputResponses) > 0 {
+			return "visited", err
+		}
+		return "", trunkline.RequireInput(nil, trunkline.NewElicitURLInput("page", "Please visit", "https://example.com/", ""))
+	}))
+	client, err := trunkline.ConnectMemory(t.Context(), server, options)
+	client = connected(t, client, err)
+	if result, err := client.CallTool(t.Context(), "visit", nil); err != nil || result.Content.Text() != "visited" {
+		t.Error(result, err)
+	}
+}
