@@ -69,6 +69,16 @@ class TestThreads < TrunklineTest
     assert_equal "here", client.call_tool("here").text
   end
 
+  def test_a_handler_that_ends_its_thread_makes_room_for_the_next
+    pool = Trunkline::Pool.new(1)
+    go = Thread::Queue.new
+    ran = Thread::Queue.new
+    pool.run { go.pop && Thread.exit }
+    pool.run { ran << true }
+    go << true
+    assert Timeout.timeout(5) { ran.pop }
+  end
+
   def test_handlers_run_after_idle_threads_were_killed
     client = connected { |server| server.tool("here") { "here" } }
     assert_equal "here", client.call_tool("here").text

@@ -20,7 +20,7 @@ module Trunkline
       @lock = Mutex.new
       @arrived = ConditionVariable.new
       @jobs = []
-      # The threads that are not idle. A timeout in a handler could leave a mere count wrong.
+      # The threads that do not wait for the core. A timeout in a handler could leave a mere count wrong.
       @running = {}
       @idle = 0
     end
@@ -38,10 +38,7 @@ module Trunkline
     def waiting
       return yield unless Thread.current.thread_variable_get(:trunkline_pool) == self
 
-      @lock.synchronize do
-        @running.delete(Thread.current)
-        wake
-      end
+      @lock.synchronize { wake if @running.delete(Thread.current) }
       begin
         yield
       ensure
@@ -78,7 +75,8 @@ module Trunkline
         job.call
       end
     ensure
-      @lock.synchronize { @running.delete(Thread.current) }
+      # The handler may have ended the thread while other calls wait for one.
+      @lock.synchronize { wake if @running.delete(Thread.current) }
     end
 
     # The program may kill the thread meanwhile.
