@@ -7,7 +7,7 @@ class TestModel < TrunklineTest
     json = { "name" => "a", "inputSchema" => {}, "icons" => [{ "src" => "x" }], "unknown" => 1 }
     tool = Trunkline::Tool.from_json(json)
     assert_equal ["a", "x", nil, 1], [tool.name, tool.icons.first.src, tool.title, tool["unknown"]]
-    assert_equal json, tool.to_h
+    assert_equal [json] * 2, [tool.to_h, tool.as_json(only: "name")]
     assert_equal tool, Trunkline::Tool.from_json(json.dup)
     assert_equal({ "type" => "text", "text" => "x" }, Trunkline::TextContent.new(text: "x").to_h)
     assert_equal '{"type":"text","text":"x"}', JSON.generate(Trunkline::TextContent.new(text: "x"))

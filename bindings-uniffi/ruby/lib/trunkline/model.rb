@@ -151,6 +151,10 @@ module Trunkline
     # @return [String]
     def to_json(*state) = @json.to_json(*state)
 
+    # The form that Rails renders as JSON.
+    # @return [Hash{String => Object}]
+    def as_json(*) = @json
+
     # @return [Object] a member by its name in JSON
     def [](name) = @json[name.to_s]
 
