@@ -63,6 +63,7 @@ class TestHttp < TrunklineTest
     assert_equal 200, response.status
     assert_match(/"text":"x"/, response.body)
     assert_equal 403, post(app, CALL, "HTTP_HOST" => "evil.example").status
+    assert_equal 405, Rack::MockRequest.new(Rack::Lint.new(app)).head("/anything", "HTTP_HOST" => "localhost").status
     params = CALL[:params].merge(name: "stream", arguments: {}, _meta: CALL[:params][:_meta].merge(progressToken: 1))
     stream = post(Rack::ETag.new(app), CALL.merge(params: params))
     assert_match(/notifications\/progress.*"text":"end"/m, stream.body)

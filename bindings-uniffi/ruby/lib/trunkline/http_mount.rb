@@ -58,8 +58,8 @@ module Trunkline
         exchange.feed(env["rack.input"], CHUNK)
         response = exchange.response
       ensure
-        # `Thread#kill`, and timeouts of the web server, are no StandardError.
-        exchange.close unless response
+        # `Thread#kill`, and timeouts of the web server, are no StandardError. A response to HEAD has no body.
+        exchange.close if !response || env["REQUEST_METHOD"] == "HEAD"
       end
     rescue ClosedError => e
       [503, { "content-type" => "text/plain; charset=utf-8", "connection" => "close" }, [e.message]]
