@@ -75,7 +75,8 @@ func TestARequestToTheClientEndsWithItsContext(t *testing.T) {
 
 func TestArgumentsOfZerosAreSent(t *testing.T) {
 	type light struct {
-		On bool `json:"on"`
+		On    bool     `json:"on"`
+		Rooms []string `json:"rooms"`
 	}
 	server := newServer(t)
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "light"}, func(_ context.Context, _ *trunkline.Call, given light) (string, error) {

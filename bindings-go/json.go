@@ -38,12 +38,13 @@ func present(params any) any {
 	return found
 }
 
-// optional is nil for a zero value, except of a struct: arguments may have nothing but zeros.
+// optional is nil for a zero value, except of a struct: arguments may have nothing but zeros. Nil
+// lists in it are empty, as the schema of a struct that the server shares has them.
 func optional(value any) any {
 	if reflect.ValueOf(value).Kind() != reflect.Struct && isZero(value) {
 		return nil
 	}
-	return value
+	return filled(value)
 }
 
 func decode[T any](text []byte) (*T, error) {
