@@ -183,7 +183,7 @@ impl<'de> Visitor<'de> for PointerStep<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Self::Value, A::Error> {
-        let wanted = self.0.parse::<usize>().ok();
+        let wanted = self.0.parse::<usize>().ok().filter(|index| index.to_string() == self.0);
         let (mut index, mut found) = (0, None);
         while let Some(element) = elements.next_element()? {
             found = found.or((Some(index) == wanted).then_some(element));

@@ -127,6 +127,8 @@ static void json_helpers(void) {
   CHECK(trunkline_json_get_bool(json, S("/a/t~0"), &flag) == TRUNKLINE_OK && flag);
   CHECK(trunkline_json_get(json, S("/a/b~1c/3"), &slice) == TRUNKLINE_NOT_FOUND);
   CHECK(trunkline_json_get(json, S("/a/x"), &slice) == TRUNKLINE_NOT_FOUND);
+  CHECK(trunkline_json_get(json, S("/a/b~1c/00"), &slice) == TRUNKLINE_NOT_FOUND);
+  CHECK(trunkline_json_get(json, S("/a/b~1c/+1"), &slice) == TRUNKLINE_NOT_FOUND);
   CHECK(trunkline_json_get(json, S("/n/x"), &slice) == TRUNKLINE_NOT_FOUND);
   CHECK(trunkline_json_get_number(json, S("/n"), &number) == TRUNKLINE_NOT_FOUND);
   CHECK(trunkline_json_get(json, S("a"), &slice) == TRUNKLINE_INVALID_ARGUMENT);
