@@ -5095,25 +5095,31 @@ trunkline_result trunkline_plain_client_start(trunkline_client *client,
 #if defined(__GNUC__) || defined(__clang__)
 __attribute__((format(printf, 2, 3)))
 #endif
-/** Completes a call with text formatted like printf. */
+/** Completes a call with text formatted like printf. TRUNKLINE_INVALID_ARGUMENT if it cannot be
+ * formatted; the call is still open then. */
 static inline trunkline_result trunkline_call_return_textf(trunkline_call *call,
                                                            const char *format, ...) {
-  trunkline_result result = TRUNKLINE_INTERNAL;
+  /* Refused: there is no format, or it fails. */
+  trunkline_str answer = {format == NULL ? NULL : "\xff", 1};
+  trunkline_result result;
   va_list arguments;
   char *text = NULL;
-  int length;
-  va_start(arguments, format);
-  length = vsnprintf(NULL, 0, format, arguments);
-  va_end(arguments);
+  int length = -1;
+  if (format != NULL) {
+    va_start(arguments, format);
+    length = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+  }
   if (length >= 0) text = TRUNKLINE_CAST(char *, malloc(TRUNKLINE_CAST(size_t, length) + 1));
   if (text != NULL) {
-    trunkline_str answer = {text, TRUNKLINE_CAST(size_t, length)};
     va_start(arguments, format);
-    (void)vsnprintf(text, answer.len + 1, format, arguments);
+    (void)vsnprintf(text, TRUNKLINE_CAST(size_t, length) + 1, format, arguments);
     va_end(arguments);
-    result = trunkline_call_return_text(call, answer);
-    free(text);
+    answer.data = text;
+    answer.len = TRUNKLINE_CAST(size_t, length);
   }
+  result = trunkline_call_return_text(call, answer);
+  free(text);
   return result;
 }
 

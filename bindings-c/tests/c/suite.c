@@ -282,7 +282,8 @@ static void wrong_arguments(void) {
 
 static void read_values(trunkline_call *call, void *user_data) {
   trunkline_str text = trunkline_call_text(call, S("/text"), S("none")), missing = trunkline_call_text(call, S("/missing"), S("none"));
-  (void)user_data;
+  CHECK(trunkline_call_return_textf(call, (const char *)user_data, 1) == TRUNKLINE_NULL);
+  CHECK(strstr(trunkline_error_message(trunkline_last_error()), "`text`"));
   CHECK(trunkline_call_return_textf(call, "%s %s %g %g %lld %lld %d %d %500d", text.data, missing.data,
                                     trunkline_call_number(call, S("/number"), -1), trunkline_call_number(call, S("/text"), -1),
                                     (long long)trunkline_call_int64(call, S("/whole"), -1),
