@@ -161,12 +161,8 @@ macro_rules! lossy {
 /// An array argument; NULL is allowed if it is empty.
 macro_rules! slice {
     ($pointer:ident, $count:ident) => {
-        match ($pointer.is_null(), $count) {
-            (_, 0) => &[],
-            (true, _) => return Err($crate::edge::failure::Failure::null(stringify!($pointer))),
-            // SAFETY: the conventions of the header: so many readable elements during the call.
-            (false, count) => unsafe { std::slice::from_raw_parts($pointer, count) },
-        }
+        // SAFETY: the conventions of the header: so many readable elements during the call.
+        unsafe { $crate::edge::text::elements($pointer, $count, stringify!($pointer)) }?
     };
 }
 

@@ -35,12 +35,8 @@ impl trunkline_str {
     /// # Safety
     /// As [`trunkline_str::read`].
     pub(crate) unsafe fn read_bytes<'a>(self, name: &str) -> Result<&'a [u8], Failure> {
-        match self.len {
-            0 => Ok(&[]),
-            _ if self.data.is_null() => Err(Failure::null(name)),
-            // SAFETY: promised by the caller.
-            len => Ok(unsafe { std::slice::from_raw_parts(self.data.cast::<u8>(), len) }),
-        }
+        // SAFETY: promised by the caller.
+        unsafe { elements(self.data.cast(), self.len, name) }
     }
 
     pub(crate) fn empty() -> Self {
@@ -79,5 +75,19 @@ impl Text {
 
     pub(crate) fn give(self) -> *mut trunkline_text {
         Box::into_raw(Box::new(trunkline_text(self)))
+    }
+}
+
+/// The elements of an array; NULL is allowed if it is empty.
+///
+/// # Safety
+/// `first` is NULL or points to `count` elements that are readable and unchanged for `'a`.
+pub(crate) unsafe fn elements<'a, T>(first: *const T, count: usize, name: &str) -> Result<&'a [T], Failure> {
+    match count.checked_mul(size_of::<T>()).map(isize::try_from) {
+        _ if count == 0 => Ok(&[]),
+        _ if first.is_null() => Err(Failure::null(name)),
+        // SAFETY: promised by the caller.
+        Some(Ok(_)) => Ok(unsafe { std::slice::from_raw_parts(first, count) }),
+        _ => Err(Failure::invalid(format!("the length of the argument `{name}` is impossible: {count}"))),
     }
 }

@@ -155,7 +155,7 @@ static void null_arguments(void) {
   trunkline_server *server = NULL;
   trunkline_client *client = NULL;
   trunkline_text *text = NULL;
-  trunkline_str missing = {NULL, 3};
+  trunkline_str missing = {NULL, 3}, endless = {"a", SIZE_MAX};
   trunkline_str value = S("untouched");
   int freed = 0;
   FAILS(TRUNKLINE_NULL, "server", trunkline_server_new(S("a"), S("1"), NULL, &error));
@@ -172,6 +172,9 @@ static void null_arguments(void) {
   FAILS(TRUNKLINE_NULL, "server", trunkline_client_connect_memory(NULL, NULL, &client, &error));
   FAILS(TRUNKLINE_NULL, "command", trunkline_client_connect_child(NULL, 1, NULL, &client, &error));
   FAILS(TRUNKLINE_INVALID_ARGUMENT, "command", trunkline_client_connect_child(&value, 0, NULL, &client, &error));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "length", trunkline_client_connect_child(&value, SIZE_MAX, NULL, &client, &error));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "`name`", trunkline_server_new(endless, S("1"), &server, &error));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "`data`", trunkline_json_base64("a", SIZE_MAX, &text, &error));
   FAILS(TRUNKLINE_NULL, "client", trunkline_client_call_tool(NULL, S("echo"), NOTHING, NULL, &text, &error));
   FAILS(TRUNKLINE_NULL, "client", trunkline_client_start(NULL, S("ping"), NOTHING, NULL, NULL, &freed, count_up,
                                                                  NULL, &error));
