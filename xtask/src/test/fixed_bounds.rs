@@ -20,11 +20,12 @@ const PATTERN: &str = "core/proto/src/protocol/schema/pattern.rs";
 const PAGES: &str = "core/src/client/calls/whole_lists.rs";
 const RECORDS: &str = "workers/session_records.rs";
 const LINK: &str = "core/src/transport/http_client/http_link.rs";
+const SKILL: &str = "core/src/server/registry/skill/mod.rs";
 const SMALL_BODY: Constant = ("gate.rs", "SMALL_BODY");
 
 /// The rows of the table, with the constants of their figures, in order. Other files than
 /// those of `core/` are relative to [`HTTP`].
-const ROWS: [(&str, &[Constant]); 41] = [
+const ROWS: [(&str, &[Constant]); 43] = [
     ("costly checks of values, and compilations of schemas, concurrently", &[]),
     ("waiting costly checks of one caller", &[("core/src/turns.rs", "MAX_WAITING")]),
     ("a schema", &[(BOUNDS, "MAX_VALUES"), (BOUNDS, "MAX_NESTING"), (BOUNDS, "MAX_REACHED")]),
@@ -39,15 +40,14 @@ const ROWS: [(&str, &[Constant]); 41] = [
     ("concurrent requests on an HTTP/2 connection", &[("http_listener.rs", "MAX_STREAMS")]),
     ("unread responses of an HTTP/2 connection", &[("unread.rs", "MAX_UNREAD")]),
     ("a new connection without a request, at the connection limit", &[("connection_limits.rs", "FIRST_REQUEST")]),
-    (
-        "a client that reads nothing of what is sent to it, at the connection limit",
-        &[("connection_limits.rs", "STALLED")],
-    ),
+    ("a client that reads nothing sent to it, at the connection limit", &[("connection_limits.rs", "STALLED")]),
     ("a pause within a body", &[("post_body.rs", "PAUSE")]),
     ("a body above 64 KiB", &[SMALL_BODY, ("post_body.rs", "LEAST"), ("post_body.rs", "WINDOW")]),
     ("a body", &[("post_body.rs", "DEADLINE")]),
     ("bodies above 64 KiB of one client", &[SMALL_BODY, ("gate.rs", "ROOM_FOR_SMALL")]),
     ("messages above 64 KiB parsed and validated concurrently", &[SMALL_BODY]),
+    ("a skill", &[(SKILL, "MAX_FILES"), (SKILL, "MAX_BYTES")]),
+    ("servers that contain one another", &[("core/src/server/session/local_mount.rs", "MAX_DEPTH")]),
     ("calls in a batch", &[]),
     ("an access token", &[("core/src/auth/presented.rs", "MAX_TOKEN")]),
     ("tokens waiting for a verifier", &[("pending_tokens.rs", "MAX")]),
