@@ -99,6 +99,7 @@ import Testing
         #expect(try JSON.number(0.1).decoded(as: Float.self) == 0.1)
         #expect(throws: DecodingError.self) { try JSON.number(1e300).decoded(as: Float.self) }
         #expect(throws: EncodingError.self) { try JSON(encoding: Decimal(string: "12345678901234567.125")!) }
+        #expect(throws: DecodingError.self) { try JSON.number(1e300).decoded(as: Duration.self) }
     }
 
     @Test func datesKeepMilliseconds() throws {

@@ -105,7 +105,8 @@ extension ValueDecoder: SingleValueDecodingContainer {
         case is Data.Type: return try required(json.string.flatMap { Data(base64Encoded: $0) }, "data in Base64") as! T
         case is URL.Type: return try required(json.string.flatMap(URL.init(string:)), "a URL") as! T
         case is Decimal.Type: return try required(json.number.flatMap { _ in Decimal(string: "\(json)") }, "a number") as! T
-        case is Duration.Type: return Duration.milliseconds(try required(json.number, "milliseconds")) as! T
+        // Beyond 10^22, it would end the process.
+        case is Duration.Type: return Duration.milliseconds(try required(json.number.flatMap { abs($0) < 1e18 ? $0 : nil }, "a time")) as! T
         default: return try T(from: self)
         }
     }
