@@ -41,8 +41,7 @@ extension CallToolResult {
                 throw TrunklineError(.transport, "the result has no structured content: the tool has no output schema")
             }
             // A type without a schema is not wrapped.
-            let isWrapped = (try? Schemas.ofResult(type).isWrapped) == true
-            return try (isWrapped ? content["result"] ?? .null : content).decoded()
+            return try ((try? Schemas.ofResult(type).isWrapped) == true ? content["result"] ?? content : content).decoded()
         } catch let error as DecodingError {
             throw TrunklineError(.transport, "the structured content is not that of \(type): \(describe(error))")
         }

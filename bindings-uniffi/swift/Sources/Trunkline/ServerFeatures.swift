@@ -36,10 +36,12 @@ extension Server {
         options: ToolOptions = ToolOptions(), _ handler: @escaping @Sendable (Arguments, Context) async throws -> Result
     ) throws -> ChangeableRegistration<ToolOptions> {
         let schema = try inputSchema ?? Schemas.of(Arguments.self, areArguments: true)
-        return try tool(name, description, schema, try Schemas.ofResult(Result.self), options) { context, body in
+        let output = try Schemas.ofResult(Result.self, options.outputSchema)
+        return try tool(name, description, schema, output, options) { context, body in
             let result = try await handler(try arguments(body), context)
-            // Text is not quoted, whether it has a schema or not.
-            return try result is String ? answerOf(result) : answerOf(written(result, "the result of \(name)"))
+            let json = try written(result, "the result of \(name)")
+            // Text is not quoted, whether it has a schema or not. What is wrapped may be an object.
+            return try result is String ? answerOf(result) : output.isWrapped ? Answer(Shape.value, json) : answerOf(json)
         }
     }
 
@@ -252,8 +254,7 @@ private func arguments<T: Decodable>(_ body: JSON) throws -> T {
 
 /// The strings of an object, as the arguments of a prompt are.
 private func strings(_ body: JSON) -> [String: String] {
-    let members = (body.object ?? [:]).filter { $0.1 != .null }
-    return Dictionary(uniqueKeysWithValues: members.map { ($0.0, $0.1.string ?? "\($0.1)") })
+    Dictionary((body.object ?? [:]).compactMap { $1 == .null ? nil : ($0, $1.string ?? "\($1)") }, uniquingKeysWith: { $1 })
 }
 
 /// Checks that a store fulfils its contract, which takes a few seconds. Returns the violations

@@ -220,6 +220,9 @@ import Testing
         let server = Server("test", version: "1")
         try server.tool("list", returning: [Folder].self) { (_: Folder, _) in [Folder(name: "a", folders: [])] }
         try server.tool("same", returning: Folder.self) { (folder: Folder, _) in folder }
+        try server.tool("perhaps", returning: Folder?.self) { (folder: Folder, _) in folder.name.isEmpty ? nil : folder }
+        try server.tool("any", returning: JSON.self) { _, _ in ["a": 1] }
+        try server.tool("given", returning: JSON.self, options: ToolOptions(outputSchema: ["type": "object"])) { _, _ in ["a": 1] }
         try await Client.connect(to: server).use { client in
             let schemas = try await client.listTools().map { $0.outputSchema }
             let list = schemas[0]?["properties"]?["result"]
@@ -229,6 +232,12 @@ import Testing
             let folder = Folder(name: "b", folders: [])
             #expect(try await client.callTool("list", folder).decoded(as: [Folder].self).first?.name == "a")
             #expect(try await client.callTool("same", folder).decoded(as: Folder.self).name == "b")
+            for tool in ["perhaps", "same"] {
+                #expect(try await client.callTool(tool, folder).decoded(as: Folder?.self)?.name == "b")
+            }
+            #expect(try await client.callTool("perhaps", Folder(name: "", folders: [])).decoded(as: Folder?.self) == nil)
+            for tool in ["any", "given"] { #expect(try await client.callTool(tool).decoded(as: JSON.self) == ["a": 1]) }
+            #expect(try await client.callTool("same", folder).decoded(as: JSON.self)["name"] == "b")
         }
     }
 }

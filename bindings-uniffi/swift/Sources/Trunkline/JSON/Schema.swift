@@ -29,9 +29,9 @@ enum Schemas {
     }
 
     /// The schema of a result. What is not an object is wrapped in one, as its member `result`, and
-    /// so is its schema by the core.
-    static func ofResult(_ type: any Decodable.Type) throws -> (schema: JSONObject, isWrapped: Bool) {
-        let schema = try of(type)
+    /// so is its schema by the core. Of a tool, it may be given.
+    static func ofResult(_ type: any Decodable.Type, _ given: JSONObject? = nil) throws -> (schema: JSONObject, isWrapped: Bool) {
+        let schema = try given ?? of(type)
         return (schema, schema["type"] != "object")
     }
 }
