@@ -286,7 +286,7 @@ def test_calls_cancelled_before_they_start_are_dropped() -> None:
                 time.sleep(0.01)
                 with pytest.raises(asyncio.CancelledError):
                     await call
-            await until(lambda: slow.server._bind()._tasks == {}, "the end of all calls")
+            await until(lambda: slow.server._bind().tasks == {}, "the end of all calls")
 
     run(check())
 

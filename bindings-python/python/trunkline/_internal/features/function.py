@@ -23,7 +23,8 @@ from .handler import Handler, place_of
 
 class FunctionHandler(Handler):
     """A function, and how to fill its parameters. `bind` returns the arguments in the body of a
-    call, and `render` the shape of the function's result.
+    call; without it, the body is the arguments. `render` returns the shape of the function's
+    result.
     """
 
     def __init__(
@@ -32,7 +33,7 @@ class FunctionHandler(Handler):
         key: Hashable,
         parameters: Parameters,
         registration: dict[str, Any],
-        bind: Callable[[Any], dict[str, Any]],
+        bind: Callable[[Any], dict[str, Any]] | None,
         render: Callable[[Any], Answer],
     ) -> None:
         super().__init__(kind, key, registration, in_thread=not parameters.is_async)
@@ -53,27 +54,24 @@ class FunctionHandler(Handler):
         planner = Planner(not self.in_thread, (name_of(self.function),))
         self._dependencies = [*(("", planner.plan(mark)) for mark in marks), *self._dependencies]
 
-    async def run(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:
-        arguments = self._bind(body)
+    async def run(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Any:
+        arguments = body if self._bind is None else self._bind(body)
         if self._dependencies:
-            value = await self._run_with_dependencies(Context(port, ticket, scope), arguments)
-            return self._rendered(self._render, value)
+            return await self._run_with_dependencies(Context(port, ticket, scope), arguments)
         if self._context_name is not None:
             arguments[self._context_name] = Context(port, ticket, scope)
         value = self.function(**arguments)
-        return self._rendered(self._render, await value if hasattr(value, "__await__") else value)
+        return await value if hasattr(value, "__await__") else value
 
-    def run_in_thread(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:
-        arguments = self._bind(body)
+    def run_in_thread(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Any:
+        arguments = body if self._bind is None else self._bind(body)
         if self._dependencies:
             value = completed(self._run_with_dependencies(SyncContext(port, ticket, scope), arguments))
         else:
             if self._context_name is not None:
                 arguments[self._context_name] = SyncContext(port, ticket, scope)
             value = self.function(**arguments)
-        if hasattr(value, "__await__"):
-            value = _awaited(port, ticket, value)
-        return self._rendered(self._render, value)
+        return _awaited(port, ticket, value) if hasattr(value, "__await__") else value
 
     @property
     def where(self) -> str:

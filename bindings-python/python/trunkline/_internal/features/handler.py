@@ -14,7 +14,7 @@ from ..failures import InvalidReturn, failure_of, is_suspension, report
 from ..port.port import Port
 from ..port.scope import CallScope
 from ..returns import Answer
-from ..schema.jsonable import passed
+from ..schema.jsonable import jsonable
 
 
 class Handler:
@@ -33,6 +33,9 @@ class Handler:
         # The registration message, without the server.
         self.registration = {"lane": "pool" if in_thread else "queue", **registration}
         self.in_thread = in_thread
+        # Returns the answer for what `run` returned. Raises TypeError or ValueError if that cannot
+        # be sent.
+        self._render: Callable[[Any], Answer] = lambda answer: answer
         # On the server's current port; 0 if it could not be registered there.
         self.handle = 0
         self.is_enabled = True
@@ -50,12 +53,12 @@ class Handler:
         """Update the registration message before it is sent. Return whether it changed."""
         return False
 
-    async def run(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:  # noqa: ARG002
-        """Run an `async def` handler."""
+    async def run(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Any:  # noqa: ARG002
+        """Run an `async def` handler. Return what to render."""
         return self.answered(await self.call(port, ticket, body))
 
-    def run_in_thread(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:  # noqa: ARG002
-        """Run a `def` handler, in the context of its call."""
+    def run_in_thread(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Any:  # noqa: ARG002
+        """Run a `def` handler, in the context of its call. Return what to render."""
         return self.answered(self.call(port, ticket, body))
 
     def call(self, port: Port, ticket: int, body: Any) -> Any:
@@ -88,6 +91,9 @@ class Handler:
             # SystemExit.
             if isinstance(error, CancelledError):
                 raise
+        finally:
+            port.tasks.pop(ticket, None)
+            port.poll_soon()
 
     def answer_in_thread(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> BaseException | None:
         """Answer a call on a thread, in the context of the call, so that error hooks, log records,
@@ -106,22 +112,14 @@ class Handler:
         """The name of this feature in errors."""
         return f"the {self.kind} {self.key!r}"
 
-    def _rendered(self, render: Callable[[Any], Answer], value: Any) -> Answer:
-        """Return the answer for a returned value.
-
-        Raises:
-            InvalidReturn: If it cannot be sent; the message names the feature.
-        """
+    def _complete(self, native: _native.Port, ticket: int, value: Any) -> None:
         try:
-            return render(value)
+            shape, json = self._render(value)
+            try:
+                native.complete(ticket, shape, json)
+            except TypeError:  # a value that doesn't match its annotation may still have a JSON form
+                native.complete(ticket, shape, jsonable(json))
         except (TypeError, ValueError) as error:
-            raise InvalidReturn(self.where, error) from None
-
-    def _complete(self, native: _native.Port, ticket: int, answer: Answer) -> None:
-        try:
-            # A value that doesn't match its annotation may still have a JSON form.
-            passed(native.complete, ticket, *answer)
-        except ValueError as error:
             raise InvalidReturn(self.where, error) from None
 
     def _fail(self, port: Port, ticket: int, error: BaseException, scope: CallScope | None) -> None:

@@ -57,9 +57,10 @@ class MiddlewareHandler(Handler):
                 f"{name_of(function)}: middleware is an async def function of (request, next, ctx)"
             )
         super().__init__("middleware", key_of(function), {"methods": [*methods]} if methods else {})
+        self._render = _render
         self.function = function
 
-    async def run(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:
+    async def run(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Any:
         context = Context(port, ticket, scope)
         # Exceptions raised by `next`, each with the reply that it was converted to.
         raised: list[tuple[BaseException, dict[str, Any] | ProtocolError]] = []
@@ -79,7 +80,7 @@ class MiddlewareHandler(Handler):
             return told
 
         try:
-            result = await self.function(Request(body["method"], body.get("params") or {}), proceed, context)
+            return await self.function(Request(body["method"], body.get("params") or {}), proceed, context)
         except BaseException as error:
             if not (answers := [told for known, told in raised if known is error]):
                 raise
@@ -89,8 +90,7 @@ class MiddlewareHandler(Handler):
             # to.
             if isinstance(told := answers[-1], ProtocolError):
                 raise told from None
-            return RESULT, told
-        return self._rendered(_render, result)
+            return told
 
     @property
     def where(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar, cast, overload
 
 from .._generated.models import Prompt, Resource, ResourceTemplate, Tool
@@ -78,35 +79,36 @@ class ProviderHandler(Handler):
         if awaits != is_async(self._get):
             raise InvalidArgumentError(f"{where}: list and get must both be defined with async def, or both with def")
         super().__init__("provider", (category, id(provider)), {"of": category}, in_thread=not awaits)
+        self._render = partial(_render, category)
         self._category: Category = category
         self.provider = provider
 
-    async def run(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:
-        render, value = self._asked(body, Context(port, ticket, scope))
-        return self._rendered(render, await value)
+    async def run(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Any:
+        return "list" in body, await self._asked(body, Context(port, ticket, scope))
 
-    def run_in_thread(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:
-        render, value = self._asked(body, SyncContext(port, ticket, scope))
-        return self._rendered(render, value)
+    def run_in_thread(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Any:
+        return "list" in body, self._asked(body, SyncContext(port, ticket, scope))
 
-    def _asked(self, body: Any, context: Context | SyncContext) -> tuple[Callable[[Any], Answer], Any]:
-        if "list" in body:
-            return _page, self._list(body["list"].get("cursor"), context)
-        return self._render, self._get(body["get"], context)
+    def _asked(self, body: Any, context: Context | SyncContext) -> Any:
+        return self._list(body["list"].get("cursor"), context) if "list" in body else self._get(body["get"], context)
 
     @property
     def where(self) -> str:
         return f"the provider {type(self.provider).__qualname__!r} of {self._category}"
 
-    def _render(self, value: Any) -> Answer:
-        if value is None:
-            return VALUE, None  # no such feature
-        if self._category == "tools":
-            return _UNDECLARED.render(value)
-        return render_messages(value) if self._category == "prompts" else render_contents(value)
-
 
 _UNDECLARED = Returns(None, None)
+
+
+def _render(category: Category, told: tuple[bool, Any]) -> Answer:
+    is_list, value = told
+    if is_list:
+        return _page(value)
+    if value is None:
+        return VALUE, None  # no such feature
+    if category == "tools":
+        return _UNDECLARED.render(value)
+    return render_messages(value) if category == "prompts" else render_contents(value)
 
 
 def _method(provider: Any, name: str, where: str) -> Callable[..., Any]:

@@ -95,7 +95,8 @@ def _tool(function: Callable[..., Any], options: Mapping[str, Any]) -> FunctionH
     tool |= present(inputSchema=signature.input_schema or None, outputSchema=signature.returns.schema or None)
     returns, explains = signature.returns, signature.explains or None
     registration |= present(tool=tool, wrapOutput=returns.wrap or None, explains=explains)
-    handler = FunctionHandler("tool", tool["name"], signature.parameters, registration, signature.bind, returns.render)
+    bind = signature.bind if signature.binds else None
+    handler = FunctionHandler("tool", tool["name"], signature.parameters, registration, bind, returns.render)
     if explains:
         handler.functions[EXPLAIN] = Explainer(handler, signature.explain)
     return handler

@@ -46,7 +46,7 @@ class Handler(Protocol):
     task_name: str
 
     async def answer(self, port: Any, ticket: int, body: Any, scope: CallScope | None) -> None:
-        """Answer a call on the event loop."""
+        """Answer a call on the event loop, and then remove its task from the port."""
 
     def answer_in_thread(self, port: Any, ticket: int, body: Any, scope: CallScope | None) -> BaseException | None:
         """Answer a call on a thread, in the context of the call. Return the exception that ended
@@ -83,7 +83,8 @@ class Events:
         # Exchange or request -> the scope of the calls that it causes. Calls, such as those of
         # tasks, may begin after its response.
         self._scopes: dict[int, CallScope] = {}
-        self._tasks: dict[int, Task[None]] = {}
+        # Ticket -> the task that answers the call.
+        self.tasks: dict[int, Task[None]] = {}
         self._replies: dict[int, Future[tuple[bool, Any]]] = {}
         self._ends: dict[int, Future[tuple[bool, Any]]] = {}
         self._stopped: Future[None] | None = None
@@ -99,7 +100,25 @@ class Events:
         """Handle the pending events, and then call `done`. Must run on the loop. If there are many,
         other tasks get to run in between.
         """
-        if self._take() and (loop := self.loop) is not None:
+        loop = self.loop
+        events: list[Any] = []
+        if loop is not None and loop is self._running_loop() and not self._disposed:
+            try:
+                events = self.native.drain("queue", _BATCH, 0)
+            except TrunklineError:
+                pass  # belongs to another process
+        ending: BaseException | None = None
+        for event in events:
+            try:
+                self._dispatch(*event)
+            except Exception as error:  # noqa: BLE001 - one failed callback must not lose the other events
+                context = {"message": "an error occurred while handling an event of trunkline", "exception": error}
+                cast("AbstractEventLoop", loop).call_exception_handler(context)
+            except BaseException as error:  # noqa: BLE001 - such as Ctrl-C
+                ending = error
+        if ending is not None:
+            raise ending
+        if loop is not None and loop is self.loop and len(events) == _BATCH:
             loop.call_soon(self.drain, done)  # the bell only rings when the queue was empty before
         elif done is not None:
             done()
@@ -112,34 +131,11 @@ class Events:
             with suppress(RuntimeError):  # it is closed: the next loop takes the pending events
                 loop.call_soon_threadsafe(self.drain, done)
 
-    def _take(self) -> bool:
-        """Handle some events, if this is still their loop. Return True if there may be more."""
-        loop = self.loop
-        if self._disposed or loop is None or loop is not self._running_loop():
-            return False
-        try:
-            events = self.native.drain("queue", _BATCH, 0)
-        except TrunklineError:
-            return False  # belongs to another process
-        ending: BaseException | None = None
-        for event in events:
-            try:
-                self._dispatch(*event)
-            except Exception as error:  # noqa: BLE001 - one failed callback must not lose the other events
-                loop.call_exception_handler(
-                    {"message": "an error occurred while handling an event of trunkline", "exception": error}
-                )
-            except BaseException as error:  # noqa: BLE001 - such as Ctrl-C
-                ending = error
-        if ending is not None:
-            raise ending
-        return len(events) == _BATCH and self.loop is loop
-
     def _dispatch(
         self, kind: int, ticket: int, handle: int, ok: bool, name: str, body: Any, cause: int, cause_port: int
     ) -> None:
         if kind == waist.CALL:
-            self._call(ticket, handle, name, body, self.scope(cause, cause_port))
+            self._call(ticket, handle, name, body, self.scope(cause, cause_port) if cause else None)
         elif kind == waist.REPLY:
             # A reply without a future belongs to a cancelled request.
             if (future := self._known(self._replies, ticket)) is not None:
@@ -176,44 +172,45 @@ class Events:
             self._settle(self._stopped, None)
 
     def _call(self, ticket: int, handle: int, name: str, body: Any, scope: CallScope | None) -> None:
-        handler, loop = self.handler(handle, name), self.loop
+        handler, loop = (not name and self.handlers.get(handle)) or self.handler(handle, name), self.loop
         if handler is None or loop is None:
             self.native.fail(ticket, {"kind": "internal", "message": f"nothing is registered as {handle} {name}"})
             return
-        own = self._listeners[handle][0] if name and handle in self._listeners else None
-        self._run_on(own, self._start, own or loop, handler, ticket, body, scope)
+        own = (self._listeners[handle][0] if name and handle in self._listeners else None) or loop
+        if own is loop:
+            self._start(loop, handler, ticket, body, scope)
+        else:
+            self._run_on(own, self._start, own, handler, ticket, body, scope)
 
     def _start(
         self, loop: AbstractEventLoop, handler: Handler, ticket: int, body: Any, scope: CallScope | None
     ) -> None:
         # Otherwise the task copies the current context.
         context = self.call_context(ticket, scope, copy_context) if scope or self.telemetry else None
-        task = start_task(loop, self._answer(handler, ticket, body, scope), handler.task_name, context)
+        task = start_task(loop, handler.answer(self, ticket, body, scope), handler.task_name, context)
         if not task.done():
-            self._tasks[ticket] = task  # a loop only keeps weak references to its tasks
+            self.tasks[ticket] = task  # a loop only keeps weak references to its tasks
 
-    async def _answer(self, handler: Handler, ticket: int, body: Any, scope: CallScope | None) -> None:
-        try:
-            await handler.answer(self, ticket, body, scope)
-        finally:
-            self._tasks.pop(ticket, None)
-            self._poll_soon()
+    def poll_soon(self) -> None:
+        """Poll for the next message of a pipe once the loop has run its ready callbacks, if the
+        core considers that worthwhile.
+        """
+        handoff, loop = self._handoff, self.loop
+        if handoff.descriptors and not handoff.is_polling and loop is not None:
+            handoff.is_polling = True
+            loop.call_soon(handoff.poll, loop, self.drain)
 
     def _cancel_call(self, ticket: int, reason: str | None) -> None:
-        if (task := self._tasks.get(ticket)) is None:
+        if (task := self.tasks.get(ticket)) is None:
             return
         if (loop := task.get_loop()) is self.loop:
             from inspect import CORO_CREATED, getcoroutinestate
 
             task.cancel(reason)
             if getcoroutinestate(cast("Coroutine[Any, Any, None]", task.get_coro())) == CORO_CREATED:
-                self._tasks.pop(ticket, None)  # the task ends before its first step
+                self.tasks.pop(ticket, None)  # the task ends before its first step
         else:
             self._run_on(loop, task.cancel, reason)
-
-    def _poll_soon(self) -> None:
-        if self.loop is not None:
-            self._handoff.poll_soon(self.loop, self.drain)
 
     def call_context(self, ticket: int, scope: CallScope | None, copy: Callable[[], ContextVars]) -> ContextVars:
         """Return the context variables of a call: a copy of those of what caused it, or the result
@@ -231,10 +228,8 @@ class Events:
 
     def scope(self, cause: int, port: int) -> CallScope | None:
         """Return the scope of the calls that an exchange or request causes, on the port with that
-        number or on this one; None without a cause.
+        number or on this one.
         """
-        if not cause:
-            return None
         known = _ports.get(port) if port else self
         return None if known is None else known._known(known._scopes, cause)
 

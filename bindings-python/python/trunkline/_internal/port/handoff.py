@@ -22,7 +22,8 @@ class ReadHandoff:
         self._native = native
         # Handle -> descriptor, owned by this port.
         self.descriptors: dict[int, int] = {}
-        self._polling = False
+        # True while a call of `poll` is scheduled.
+        self.is_polling = False
 
     def take(self, handle: int, loop: AbstractEventLoop, drain: Callable[[], None]) -> None:
         """Start reading the pipe of a handle on the loop."""
@@ -41,13 +42,17 @@ class ReadHandoff:
             self._give_back(handle, loop)
         drain()
 
-    def poll_soon(self, loop: AbstractEventLoop, drain: Callable[[], None]) -> None:
-        """Poll for the next message once the loop has run its ready callbacks, if the core
-        considers that worthwhile.
-        """
-        if self.descriptors and not self._polling:
-            self._polling = True
-            loop.call_soon(self._poll, loop, drain)
+    def poll(self, loop: AbstractEventLoop, drain: Callable[[], None]) -> None:
+        """Poll for the next message, and read it."""
+        self.is_polling = False
+        if len(self.descriptors) != 1:
+            return  # with several pipes, polling one would delay the others
+        (handle,) = self.descriptors
+        try:
+            if self._native.busy_poll(handle):
+                self.read_ready(handle, loop, drain)
+        except TrunklineError:
+            pass  # belongs to another process
 
     def give_back_all(self, loop: AbstractEventLoop | None) -> None:
         """Stop reading; the core notices and reads again. `loop` is None if it is closed or belongs
@@ -55,18 +60,6 @@ class ReadHandoff:
         """
         for handle in list(self.descriptors):
             self._give_back(handle, loop)
-
-    def _poll(self, loop: AbstractEventLoop, drain: Callable[[], None]) -> None:
-        self._polling = False
-        if len(self.descriptors) != 1:
-            return  # with several pipes, polling one would delay the others
-        (handle,) = self.descriptors
-        try:
-            is_there = self._native.busy_poll(handle)
-        except TrunklineError:
-            return
-        if is_there:
-            self.read_ready(handle, loop, drain)
 
     def _give_back(self, handle: int, loop: AbstractEventLoop | None) -> None:
         if (descriptor := self.descriptors.pop(handle, None)) is not None:

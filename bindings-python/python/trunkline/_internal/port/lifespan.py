@@ -32,6 +32,15 @@ class Lifespan:
 
     async def answer(self, port: Any, ticket: int, body: Any, scope: Any) -> None:  # noqa: ARG002
         """Enter it, and exit it with the next call."""
+        try:
+            await self._enter_or_exit(port, ticket)
+        finally:
+            port.tasks.pop(ticket, None)
+
+    def answer_in_thread(self, port: Any, ticket: int, body: Any, scope: Any) -> None:
+        """Never called: it lives on the event loop."""
+
+    async def _enter_or_exit(self, port: Any, ticket: int) -> None:
         from asyncio import CancelledError, get_running_loop
 
         closing, self._closing = self._closing, None
@@ -68,6 +77,3 @@ class Lifespan:
                 return
             self.failure = error
         port.native.complete(ticket, RESULT, {})
-
-    def answer_in_thread(self, port: Any, ticket: int, body: Any, scope: Any) -> None:
-        """Never called: it lives on the event loop."""

@@ -155,6 +155,6 @@ class Pool:
         if port is None or handler is None:
             self._native.fail(ticket, {"kind": "internal", "message": f"nothing is registered as {handle} {name}"})
         else:
-            scope = port.scope(cause, cause_port)
+            scope = port.scope(cause, cause_port) if cause else None
             context = port.call_context(ticket, scope, port.context.copy)
             context.run(handler.answer_in_thread, port, ticket, body, scope)

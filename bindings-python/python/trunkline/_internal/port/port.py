@@ -99,7 +99,7 @@ class Port(Lifecycle):
             ticket = self.send(handle, json, scope)
             self._replies[ticket] = loop.create_future()
         if loop is self.loop:
-            self._poll_soon()
+            self.poll_soon()
         return ticket
 
     async def answer(self, ticket: int) -> Any:

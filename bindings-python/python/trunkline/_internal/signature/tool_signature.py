@@ -27,6 +27,7 @@ class Signature:
         output_schema: Mapping[str, Any] | None = None,
     ) -> None:
         self.parameters = parameters = Parameters(function, noun)
+        self._is_given = input_schema is not None
         self._names = frozenset(parameter.name for parameter in parameters.named)
         # The arguments to convert.
         self._converted: dict[str, Node] = {}
@@ -65,6 +66,11 @@ class Signature:
             if name not in arguments:
                 arguments[name] = make()
         return arguments
+
+    @property
+    def binds(self) -> bool:
+        """False if arguments that match the schema are the keyword arguments."""
+        return bool(self._is_given or self._converted or self._aliases or self._factories)
 
     @property
     def explains(self) -> bool:
