@@ -381,13 +381,14 @@ def test_a_function_is_read() -> None:
     }
 
 
-def test_parameters_that_a_decorator_adds_have_their_types() -> None:
+@pytest.mark.parametrize("annotation", [Annotated[int, "who"], 'Annotated[int, "who"]'])
+def test_parameters_that_a_decorator_adds_have_their_types(annotation: Any) -> None:
     def with_user(function: Callable[..., str]) -> Callable[..., str]:
         @functools.wraps(function)
         def wrapper(*, user: int, **others: Any) -> str:
             return f"{user}: {function(**others)}"
 
-        user = inspect.Parameter("user", inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[int, "who"])
+        user = inspect.Parameter("user", inspect.Parameter.KEYWORD_ONLY, annotation=annotation)
         given = inspect.signature(function).parameters.values()
         wrapper.__signature__ = inspect.Signature([*given, user])  # type: ignore[attr-defined]
         return wrapper
@@ -496,6 +497,7 @@ BAD_FUNCTIONS: list[tuple[Any, str]] = [
     (_two_contexts, "'a' and 'b' are both the context"),
     (_wrong_context, "parameter 'ctx': Context is for functions defined with async def; use SyncContext"),
     (_wrong_async_context, "parameter 'ctx': SyncContext is for functions defined with def; use Context"),
+    (functools.singledispatch(_bad_return), "_bad_return: a tool cannot be a singledispatch function"),
     (3, "must be a function, not int"),
 ]
 

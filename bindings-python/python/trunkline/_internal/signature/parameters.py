@@ -7,7 +7,7 @@ import sys
 import typing
 from collections.abc import Callable
 from contextlib import suppress
-from types import UnionType
+from types import SimpleNamespace, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, Union, get_args, get_origin
 
 from ..errors import InvalidArgumentError
@@ -189,6 +189,8 @@ def _checked_async(function: Callable[..., Any], where: str, noun: str) -> bool:
         raise InvalidArgumentError(f"{noun} must be a function, not {type(function).__qualname__}")
     if isinstance(function, type):
         raise InvalidArgumentError(f"{noun} must be a function, not the class {where}: pass a method of an instance")
+    if hasattr(function, "dispatch") and hasattr(function, "registry"):
+        raise InvalidArgumentError(f"{where}: {noun} cannot be a singledispatch function: arguments are passed by name")
     if any(isasyncgenfunction(one) or isgeneratorfunction(one) for one in called(function)):
         raise InvalidArgumentError(f"{where}: {noun} must return its result, not yield it")
     return is_async(function)
@@ -220,19 +222,21 @@ def _parameters(function: Callable[..., Any], where: str) -> list[Parameter]:
 def _hints(function: Callable[..., Any], where: str, parameters: list[Parameter]) -> dict[str, Any]:
     from inspect import isroutine
 
-    # Those that a decorator has added, by `__signature__`, are only there.
-    given = [one for one in parameters if one.annotation is not one.empty and not isinstance(one.annotation, str)]
-    added: dict[str, Any] = {parameter.name: parameter.annotation for parameter in given}
-    function = innermost(function)
+    outer, function = function, innermost(function)
     if isinstance(function, type):
         function = function.__init__
     elif not isroutine(function):
         function = type(function).__call__
     try:
         try:
-            return added | typing.get_type_hints(function, include_extras=True)
+            hints = typing.get_type_hints(function, include_extras=True)
         except NameError:
-            return added | typing.get_type_hints(function, localns=_caller_names(), include_extras=True)
+            hints = typing.get_type_hints(function, localns=_caller_names(), include_extras=True)
+        # Those that a decorator has added, by `__signature__`, are only there.
+        given = [one for one in parameters if one.name not in hints and one.annotation is not one.empty]
+        added = SimpleNamespace(__annotations__={parameter.name: parameter.annotation for parameter in given})
+        names = (getattr(one, "__globals__", {}) for one in (outer, function))
+        return hints | typing.get_type_hints(added, *names, include_extras=True)
     except NameError as error:
         raise InvalidArgumentError(f"{where}: {_unresolved(function, error)}") from error
     except TypeError as error:
