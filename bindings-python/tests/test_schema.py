@@ -130,6 +130,7 @@ def built(tp: Any, value: Any) -> Any:
 
 SCHEMAS: list[tuple[Any, Any]] = [
     (str, {"type": "string"}),
+    (typing_extensions.LiteralString, {"type": "string"}),
     (int, {"type": "integer"}),
     (float, {"type": "number"}),
     (bool, {"type": "boolean"}),
@@ -404,6 +405,27 @@ def test_parameters_that_a_decorator_adds_have_their_types(annotation: Any) -> N
         "user": {"type": "integer", "description": "who"},
     }
     assert greet(**signature.bind({"name": "Ada", "user": 1.0})) == "1: hi Ada"
+
+
+def test_a_parameter_whose_default_is_none_accepts_null() -> None:
+    none: Any = None
+
+    def find(days: int = none, at: Line | Point = none, note: str | None = None) -> str:
+        return repr((days, at, note))
+
+    signature = Signature(find)
+    assert signature.input_schema is not None
+    properties = signature.input_schema["properties"]
+    null: Any = {"type": "null"}
+    assert properties["days"] == {"anyOf": [{"type": "integer"}, null], "default": None}
+    assert null in properties["at"]["anyOf"]
+    assert properties["note"] == {"anyOf": [{"type": "string"}, null], "default": None}
+    assert find(**signature.bind({"days": None, "at": None})) == "(None, None, None)"
+
+    def broken(days: Annotated[str, Field(pattern="(")] = none) -> None: ...
+
+    with pytest.raises(InvalidArgumentError, match=r"parameter 'days': .*regex"):
+        Signature(broken)
 
 
 def test_defaults_without_a_json_form_are_left_out() -> None:

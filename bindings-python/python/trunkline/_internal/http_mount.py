@@ -143,8 +143,7 @@ class ASGIApp:
         except BaseException:
             self._server._forget(port, self._verifier)
             raise
-        self._port = port
-        self._loops = set()
+        self._port, self._loops = port, set()
 
     async def _answer(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         from asyncio import wait

@@ -15,7 +15,7 @@ from .unsupported import UnsupportedType
 
 def scalar(tp: Any) -> Node | None:
     """Return the node of a scalar type; None for any other type."""
-    if tp is str:
+    if tp is str or getattr(tp, "_name", None) == "LiteralString":
         return Node({"type": "string"})
     if tp is bool:
         return Node({"type": "boolean"})

@@ -14,12 +14,12 @@ class UnsupportedType(TypeError):
 
 @contextmanager
 def refusing(where: str) -> Generator[None]:
-    """Raise InvalidArgumentError for an unsupported type; `where` names its place.
+    """Raise InvalidArgumentError for an unsupported type or schema; `where` names its place.
 
     Raises:
-        InvalidArgumentError: If the block raises UnsupportedType.
+        InvalidArgumentError: If the block raises it or UnsupportedType.
     """
     try:
         yield
-    except UnsupportedType as error:
+    except (UnsupportedType, InvalidArgumentError) as error:
         raise InvalidArgumentError(f"{where}: {error}") from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Union
 
 from .. import _native
 from ..failures import InvalidArguments
@@ -27,7 +27,6 @@ class Signature:
         output_schema: Mapping[str, Any] | None = None,
     ) -> None:
         self.parameters = parameters = Parameters(function, noun)
-        self._is_given = input_schema is not None
         self._names = frozenset(parameter.name for parameter in parameters.named)
         # The arguments to convert.
         self._converted: dict[str, Node] = {}
@@ -42,6 +41,11 @@ class Signature:
         else:
             # The user's own schema: values are passed on as JSON.
             self.input_schema = dict(input_schema)
+        # False if arguments that match the schema are the keyword arguments.
+        self.binds = input_schema is not None or bool(self._converted or self._aliases or self._factories)
+        # True if a library has its own messages for arguments that the schema rejects, or may
+        # accept them.
+        self.explains = any(node.is_foreign for node in self._converted.values())
         with refusing(f"{parameters.where}: return annotation"):
             self.returns = Returns.of(parameters.hints.get("return", MISSING), output_schema)
 
@@ -66,18 +70,6 @@ class Signature:
             if name not in arguments:
                 arguments[name] = make()
         return arguments
-
-    @property
-    def binds(self) -> bool:
-        """False if arguments that match the schema are the keyword arguments."""
-        return bool(self._is_given or self._converted or self._aliases or self._factories)
-
-    @property
-    def explains(self) -> bool:
-        """True if a library has its own messages for arguments that the schema rejects, or may
-        accept them.
-        """
-        return any(node.is_foreign for node in self._converted.values())
 
     def explain(self, arguments: dict[str, Any]) -> bool:
         """Return True if the library accepts the arguments. If it rejects one, raise
@@ -108,6 +100,8 @@ class Signature:
                 self._factories[parameter.name] = given.make
             with refusing(f"{self.parameters.where}: parameter {parameter.name!r}"):
                 node = builder.node(given.annotation)
+                if given.default is None and _native.Schema(builder.finish(node.schema)).problem(None):
+                    node = builder.node(Union[given.annotation, None])  # noqa: UP007 - also of a name in a string
             described = node.with_schema(self.parameters.about(parameter, node.schema))
             fields[name] = ObjectField(described, given.is_required, given.default)
             if node.convert is not None:
