@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+import os
+import sys
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
-from support import environment, finish, run, script
+from support import environment, finish, run, script, until
 from trunkline import Client, InvalidArgumentError, Server, SyncClient, TransportError
 
 SERVER = """
@@ -56,6 +59,29 @@ def test_a_client_knows_the_process_id_of_a_server_that_it_started(tmp_path: Pat
             assert str(client.pid) == (await client.call_tool("pid")).text
         async with Client(Server("here", version="1")) as client:
             assert client.pid is None
+
+    run(check())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signal 0 would be Ctrl-C")
+def test_a_dropped_client_ends_the_server_that_it_started(tmp_path: Path) -> None:
+    async def connected() -> int | None:
+        client = Client(script(tmp_path, SERVER), env=environment(), on_notification=lambda _method, _params: None)
+        await client.connect()
+        return client.pid
+
+    async def check() -> None:
+        child = await connected()
+        assert child is not None
+        gc.collect()
+        await until(lambda: not is_running(child), "the end of the server")
+
+    def is_running(child: int) -> bool:
+        try:
+            os.kill(child, 0)
+        except ProcessLookupError:
+            return False
+        return True
 
     run(check())
 

@@ -89,10 +89,8 @@ class AsyncCall(Call):
         return self._turns.setdefault(name, Lock())
 
     async def _value_of(self, function: Callable[[], Any]) -> Any:
-        from inspect import isawaitable
-
         value = function()
-        return await value if isawaitable(value) else value
+        return await value if hasattr(value, "__await__") else value
 
 
 class SyncCall(Call):

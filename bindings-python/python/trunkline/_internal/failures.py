@@ -55,11 +55,6 @@ def failure_of(error: BaseException) -> dict[str, Any]:
     return {"kind": "internal", "message": detail(whole)}
 
 
-def reaches_caller(error: BaseException) -> bool:
-    """Return whether the caller sees the error, such as ToolError, and not an internal error."""
-    return failure_of(error)["kind"] != "internal"
-
-
 def report(context: Call, error: BaseException, subject: str, otherwise: str) -> None:
     """Log an error that is hidden from the caller, and pass it to the server's error hooks. The log
     names the call by its method and name, or by `otherwise`.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import trunkline
@@ -70,7 +71,7 @@ class Client(Connected, AsyncOperations):
         self._port, self._handle = port, 0
         try:
             with self._opening(port, place) as json:
-                self._handle = port.open(json, self._receiver(self._run), self._handlers)
+                self._handle = port.open(json, self._receiver(partial(_run, self._callbacks)), self._handlers)
             facts = await port.opened(self._handle)
             if self._port is not port:
                 raise ClosedError("the client was closed while it was connecting")
@@ -151,12 +152,18 @@ class Client(Connected, AsyncOperations):
         finally:
             await self._server._release(port, self._loop, deadline)
 
-    def _run(self, callback: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-        import asyncio
+    def __del__(self) -> None:
+        # Otherwise the loop keeps the port, and with it a server that the client has started.
+        if (port := self._port) is not None and self._server is None and (loop := port.serving_loop) is not None:
+            loop.call_soon_threadsafe(port.dispose)
 
-        with logged("client", "a callback"):
-            result = callback(*arguments)
-            if asyncio.iscoroutine(result):
-                task: Task[None] = asyncio.ensure_future(finished(result, "client", "a callback"))
-                self._callbacks.add(task)
-                task.add_done_callback(self._callbacks.discard)
+
+def _run(tasks: set[Task[None]], callback: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    import asyncio
+
+    with logged("client", "a callback"):
+        result = callback(*arguments)
+        if asyncio.iscoroutine(result):
+            task: Task[None] = asyncio.ensure_future(finished(result, "client", "a callback"))
+            tasks.add(task)
+            task.add_done_callback(tasks.discard)

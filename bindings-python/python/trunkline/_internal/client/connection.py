@@ -15,7 +15,7 @@ from .._generated.facts import ConnectionDescription
 from .._generated.models import Root
 from .._generated.option_names import CHILD_OPTIONS, CLIENT_OPTIONS, ENDPOINT_OPTIONS, OAUTH
 from ..errors import ClosedError, InvalidArgumentError, TrunklineError
-from ..failures import reaches_caller
+from ..failures import failure_of
 from ..features.handler import Handler
 from ..model.base import present
 from ..options import encoded, snake_case
@@ -167,7 +167,8 @@ class Connected(HostHandlers, ConnectionDescription):
         """Raise the handler's exception, if the client wants it and the caller doesn't see it
         otherwise.
         """
-        if self._raises and scope is not None and (error := scope.error) is not None and not reaches_caller(error):
+        error = scope.error if self._raises and scope is not None else None
+        if error is not None and failure_of(error)["kind"] == "internal":
             raise error
 
     def _fact(self, name: str) -> Any:

@@ -312,10 +312,8 @@ class Builder:
         def build(items: Iterator[tuple[str, Any]]) -> dict[str, Any]:
             return {name: fields[name].node.build(one) for name, one in items if name in fields}
 
-        def convert(value: dict[str, Any]) -> Any:
-            return cls(**each(value, build))
-
-        node.convert, node.plain = convert, False
+        node.plain = False
+        node.convert = lambda value: cls(**each(value, build))
         self.defs[_def_of(node.schema["$ref"])] = self.object_schema(fields, _description(cls))
 
     def _fill_typed_dict(self, node: Node, cls: Any, args: tuple[Any, ...]) -> None:

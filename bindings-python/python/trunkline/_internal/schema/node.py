@@ -22,7 +22,7 @@ class Node:
         self.schema = schema
         # Converts a JSON value that matches the schema to the Python value; None if they are the
         # same.
-        self.convert = convert
+        self.convert: Callable[[Any], Any] | None = convert
         # True if a Python value of this type can be written as JSON unchanged.
         self.plain = convert is None if plain is None else plain
         # True if a library checks the values, with its own error messages.

@@ -151,8 +151,7 @@ class Planner(NamedTuple):
 
     def plan(self, mark: Depends) -> Dependency:
         """Return how to create the value of a dependency."""
-        function = mark.function
-        where = name_of(function)
+        function, where = mark.function, name_of(mark.function)
         if not callable(function):
             raise InvalidArgumentError(
                 f"{self.within[-1]}: Depends needs a function, not {type(function).__qualname__}"
