@@ -15,6 +15,7 @@ import type { CallScope, CallScopes, Owner } from "./scope.js";
 import type { Telemetry } from "./telemetry.js";
 
 export class Calls {
+  /** Not declared, because its types are those of an optional package. @internal */
   telemetry: Telemetry | undefined;
   /** The contexts of unanswered calls, by ticket. */
   readonly #open = new Map<number, Context>();

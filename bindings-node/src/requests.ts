@@ -135,6 +135,7 @@ interface PendingRequest {
 
 export class Requests {
   readonly #pending = new Map<number, PendingRequest>();
+  /** Not declared, because its types are those of an optional package. @internal */
   telemetry: Telemetry | undefined;
 
   constructor(

@@ -183,6 +183,13 @@ test("every public name is documented, and every method that can reject document
   assert.deepEqual({ withoutText, withoutThrows }, { withoutText: [], withoutThrows: ["Subscription.return"] });
 });
 
+test("the declarations need no package but the types of Node.js", () => {
+  const file = join(home, "dist/index.d.ts");
+  const files = ts.createProgram([file], { module: ts.ModuleKind.NodeNext, types: [] }).getSourceFiles().map(({ fileName }) => fileName);
+  const packages = files.flatMap((name) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(name)?.[1] ?? []);
+  assert.deepEqual([...new Set(packages)].sort(), ["@types/node", "typescript", "undici-types"]);
+});
+
 const program = `
   import { Client, Server } from "trunkline";
   async function main() {
