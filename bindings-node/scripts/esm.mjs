@@ -19,7 +19,12 @@ for (const file of readdirSync(dist, { recursive: true })) {
 }
 /** Leaves out place.js, which differs between the two. */
 const place = { name: "place", setup: ({ onResolve }) => onResolve({ filter: /\/place\.js$/ }, () => ({ path: "./native/place.js", external: true })) };
-await build({ entryPoints: [join(dist, "esm/index.js")], outfile: whole, bundle: true, platform: "node", target: "node20", format: "cjs", keepNames: true, plugins: [place], logLevel: "warning" });
+const bundle = await build({ entryPoints: [join(dist, "esm/index.js")], outfile: whole, write: false, bundle: true, platform: "node", target: "node20", format: "cjs", plugins: [place], logLevel: "warning" });
+const [{ text }] = bundle.outputFiles;
+// esbuild gives a class that refers to itself another name, such as `_Server`, which stack traces
+// show. Its option `keepNames` doesn't change them, and takes time whenever a function is created.
+const renamed = [...text.matchAll(/^var (\w+) = class _\1\b/gm)].map(([, name]) => name);
+writeFileSync(whole, text.replaceAll(/\b_(\w+)\b/g, (found, name) => (renamed.includes(name) ? name : found)));
 
 // To import a CommonJS file, Node.js first searches it for names, which takes longer than loading
 // it. In this one they are found at once.
