@@ -47,7 +47,7 @@ export class Calls {
   // function.
   #run(ticket: number, callable: Callable, body: string, scope: CallScope | undefined, context: Context): void {
     this.#open.set(ticket, context);
-    if (scope) scope.run(this.#call, ticket, callable, body, context, scope);
+    if (scope) scope.runInAsyncScope(this.#call, undefined, ticket, callable, body, context, scope);
     else this.#call(ticket, callable, body, context);
   }
 
