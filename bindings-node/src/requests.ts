@@ -1,5 +1,5 @@
 // Requests of this thread, to the servers of its connections and to the clients of its calls.
-import { AsyncLocalStorage } from "node:async_hooks";
+import { AsyncResource } from "node:async_hooks";
 import { inspect } from "node:util";
 
 import { aborted, checkFunction, checkSignal, errorOf } from "./errors.js";
@@ -131,6 +131,8 @@ export interface StartedRequest {
 interface PendingRequest {
   resolve: (reply: { ok: boolean; body: string }) => void;
   onProgress: SendOptions["onProgress"];
+  /** Progress runs in the asynchronous context of the request, as its continuation does. */
+  context: AsyncResource | undefined;
 }
 
 export class Requests {
@@ -189,8 +191,7 @@ export class Requests {
   async reply(ticket: number, onProgress?: SendOptions["onProgress"]): Promise<unknown> {
     this.core.ref();
     const { ok, body } = await new Promise<Parameters<PendingRequest["resolve"]>[0]>((resolve) => {
-      // Progress runs in the asynchronous context of the request, as its continuation does.
-      this.#pending.set(ticket, { resolve, onProgress: onProgress && AsyncLocalStorage.bind(onProgress) });
+      this.#pending.set(ticket, { resolve, onProgress, context: onProgress && new AsyncResource("trunkline.onProgress") });
     });
     if (ok) return JSON.parse(body);
     // Created here and not where the event arrived, so that its stack leads to the caller.
@@ -206,12 +207,12 @@ export class Requests {
   }
 
   receiveProgress(ticket: number, body: string): void {
-    const onProgress = this.#pending.get(ticket)?.onProgress;
+    const { onProgress, context } = this.#pending.get(ticket) ?? {};
     if (!onProgress) return;
     // The protocol's progress token stands for this request, and this is its callback.
     const progress = JSON.parse(body) as Progress & { progressToken?: unknown };
     delete progress.progressToken;
-    callBack("onProgress", onProgress, [progress]);
+    context?.runInAsyncScope(callBack, undefined, "onProgress", onProgress, [progress]);
   }
 }
 
