@@ -92,7 +92,7 @@ function converted(original: unknown, origin: Origin, place: string, within: rea
   const isPassed = origin === "passed";
   const words = (what: string, remedy: string): string => `${place}: ${what} cannot be represented in JSON: ${remedy}`;
   const verb = isPassed ? "give" : "return";
-  if (typeof value === "number" && !Number.isFinite(value)) throw new UnfitValue(words(String(value), `${verb} null or a string`));
+  if (typeof value === "number" && !Number.isFinite(value)) throw new UnfitValue(words(String(value), isPassed ? "give a finite number" : "return null or a string"));
   if (typeof value === "bigint") throw new UnfitValue(words("a bigint", `${verb} a number or a string`));
   if (typeof value === "function" || typeof value === "symbol") {
     const message = words(`a ${typeof value}`, `${verb} data`);

@@ -7,9 +7,14 @@ import type { InvalidArgumentError } from "./generated/errors.js";
 import { stringify, UnfitFunction } from "./json.js";
 import { native } from "./native/native.js";
 
+/** Throws for options that are no object: another value would count as no options. */
+export function checkObject(options: unknown): void {
+  if (typeof options !== "object" || options === null) throw invalid(`options must be an object, not ${inspect(options)}`);
+}
+
 /** Throws for unknown options. */
 export function checkNames(options: object, known: readonly string[]): void {
-  if (typeof (options as unknown) !== "object" || (options as unknown) === null) throw invalid(`options must be an object, not ${inspect(options)}`);
+  checkObject(options);
   for (const [name, value] of Object.entries(options)) if (value !== undefined && !known.includes(name)) throw unknownOption(name, known);
 }
 

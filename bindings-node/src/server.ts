@@ -26,6 +26,7 @@ import type { Store } from "./generated/store.js";
 import { OpenHandle } from "./open-handle.js";
 import type { DirectoryOptions, ProxyOptions, SkillOptions } from "./generated/options.js";
 import { describeHttp, describeServer, type ListenOptions, type MountOptions, type ServerInfo, type ServerOptions } from "./options.js";
+import { checkObject } from "./option-names.js";
 import { port } from "./port.js";
 import type { Schema } from "./schema/convert.js";
 import type { StandardSchemaV1 } from "./schema/standard-schema.js";
@@ -285,6 +286,7 @@ export class Server {
    * @throws {@link InvalidArgumentError} if an option is unknown or invalid.
    */
   async listen(options: ListenOptions = {}): Promise<Listener> {
+    checkObject(options);
     const opened = await this.#listenHttp(options);
     return new Listener(opened, opened.result as BoundAddress, this.#port.core.closeDeadlineMs(this.#known()), this.#lifespan);
   }

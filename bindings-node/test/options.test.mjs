@@ -50,6 +50,7 @@ test("a misspelt option is refused", async () => {
   await assert.rejects(client.startTask("x", {}, { tll: 3 }), /unknown option `tll`/);
   await assert.rejects(client.close({ deadlin: 3 }), meant("deadlin", "deadline"));
   await assert.rejects(server.close({ deadlin: 3 }), meant("deadlin", "deadline"));
+  await assert.rejects(server.listen(8000), refused("options must be an object, not 8000"));
   const listener = await server.listen({ port: 0 });
   await assert.rejects(listener.close({ deadlin: 3 }), meant("deadlin", "deadline"));
   await listener.close({ deadline: undefined });

@@ -638,7 +638,7 @@ test("a server and a client can be disposed of", async () => {
 const circle = {};
 circle.self = circle;
 for (const [name, value, message] of [
-  ["NaN", [Number.NaN], "$.params.arguments.a[0]: NaN cannot be represented in JSON: give null or a string"],
+  ["NaN", [Number.NaN], "$.params.arguments.a[0]: NaN cannot be represented in JSON: give a finite number"],
   ["a bigint", 1n, "$.params.arguments.a: a bigint cannot be represented in JSON: give a number or a string"],
   ["bytes", new Uint8Array([1]), "$.params.arguments.a: bytes cannot be represented in JSON: give a string, such as Base64"],
   ["a promise", Promise.resolve(1), "$.params.arguments.a: a Promise cannot be represented in JSON: await it"],
