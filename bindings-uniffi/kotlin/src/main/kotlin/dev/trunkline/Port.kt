@@ -125,7 +125,7 @@ internal object Port {
 
             EventKind.HTTP_END -> synchronized(creating) { exchanges.remove(event.ticket) }?.receive(event)
 
-            EventKind.FREED -> {
+            EventKind.FREED -> synchronized(creating) {
                 callables.remove(event.handle)
                 causes.remove(event.handle)
             }

@@ -4,6 +4,7 @@ import dev.trunkline.jvm.Jvm
 import dev.trunkline.jvm.JvmStream
 import kotlinx.coroutines.CancellationException
 import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.CoroutineName
 import kotlinx.coroutines.CoroutineStart
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.NonCancellable
@@ -27,6 +28,8 @@ import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.JsonPrimitive
 import kotlinx.serialization.json.jsonObject
+import java.lang.ref.WeakReference
+import java.nio.file.Path
 import java.util.concurrent.CompletableFuture
 import java.util.concurrent.TimeUnit
 import kotlin.coroutines.Continuation
@@ -397,6 +400,21 @@ class CallsTest {
     @Test
     fun `a change that arrives as its wait is cancelled is kept`() {
         lateinit var updated: () -> Unit
+    @Test
+    fun `requests that have ended keep no context`() = test({}) { client ->
+        val tags =
+            List(200) {
+                val tag = CoroutineName("of $it")
+                withContext(tag) { client.subscribe(SubscriptionFilter(tools = true)).close() }
+                WeakReference(tag)
+            }
+        // Threads keep that of their last coroutine.
+        while (tags.count { it.get() != null } > 5) {
+            System.gc()
+            delay(50)
+        }
+    }
+
         test({
             resource("note", "note://1") { "text" }
             updated = { resourceUpdated("note://1") }
