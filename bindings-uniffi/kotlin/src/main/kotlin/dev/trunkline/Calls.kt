@@ -51,7 +51,11 @@ internal class Calls(private val core: NativePort) {
         // In the table before it starts, so that it cannot end before.
         val job = scope.launch(where, CoroutineStart.LAZY) { answer(event, callable, context) }
         running[ticket] = job
-        job.invokeOnCompletion { running.remove(ticket) }
+        job.invokeOnCompletion {
+            running.remove(ticket)
+            // The dispatcher has not run it, for example because it is closed.
+            if (context.isOpen) runCatching { core.fail(ticket, failure("internal", "${callable.name} did not run: $it").toString()) }
+        }
         job.start()
     }
 

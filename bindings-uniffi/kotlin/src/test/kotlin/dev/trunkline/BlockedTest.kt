@@ -1,12 +1,17 @@
 package dev.trunkline
 
 import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.CoroutineDispatcher
 import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.Runnable
+import kotlinx.coroutines.asCoroutineDispatcher
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.withTimeout
 import java.util.concurrent.CountDownLatch
+import java.util.concurrent.Executors
+import kotlin.coroutines.CoroutineContext
 import kotlin.test.Test
 import kotlin.test.assertEquals
 import kotlin.test.assertTrue
@@ -56,6 +61,21 @@ class BlockedTest {
             }
         withTimeout(10.seconds) { Client.connect(server).use { assertEquals("here", it.callTool<String>("nested")) } }
         server.close()
+    }
+
+    @Test
+    fun `a dispatcher that runs nothing fails the call`() = runBlocking {
+        val closed = Executors.newSingleThreadExecutor().asCoroutineDispatcher().apply { close() }
+        val failing =
+            object : CoroutineDispatcher() {
+                override fun dispatch(context: CoroutineContext, block: Runnable) = error("it fails")
+            }
+        for (dispatcher in listOf(closed, failing)) {
+            val server = server("test", "1.0", dispatcher = dispatcher) { tool("echo") { "here" } }
+            val result = withTimeout(10.seconds) { Client.connect(server).use { it.callTool("echo") } }
+            assertTrue(result.isError)
+            server.close()
+        }
     }
 
     @Test
