@@ -8,6 +8,8 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
+import java.util.function.BiConsumer;
 
 /**
  * A server as a servlet. Each request, and each streaming response, occupies a thread of the
@@ -16,6 +18,7 @@ import java.util.Map;
  */
 public final class McpServlet extends HttpServlet {
   private static final long serialVersionUID = 1;
+  private static final Set<String> SINGLE = Set.of("content-type", "access-control-allow-origin");
 
   private final transient HttpEndpoint endpoint;
 
@@ -42,7 +45,12 @@ public final class McpServlet extends HttpServlet {
         request.getInputStream(),
         (status, fields, isEmpty) -> {
           response.setStatus(status);
-          fields.forEach(field -> response.addHeader(field.getKey(), field.getValue()));
+          for (var field : fields) {
+            // A filter may have set some. These have one value.
+            BiConsumer<String, String> add =
+                SINGLE.contains(field.getKey()) ? response::setHeader : response::addHeader;
+            add.accept(field.getKey(), field.getValue());
+          }
           response.flushBuffer();
           return response.getOutputStream();
         });

@@ -5,9 +5,17 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.sun.net.httpserver.HttpServer;
+import jakarta.servlet.DispatcherType;
+import jakarta.servlet.Filter;
+import jakarta.servlet.http.HttpServletResponse;
 import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
@@ -24,8 +32,17 @@ class MountTest {
   private static void withServlet(Server server, Consumer<String> work) throws Exception {
     var jetty = new org.eclipse.jetty.server.Server(new InetSocketAddress("127.0.0.1", 0));
     var context = new ServletContextHandler();
-    var servlet = new McpServlet(server.endpoint(options -> {}));
+    var endpoint =
+        server.endpoint(options -> options.allowedOrigins(List.of("https://app.example")));
+    var servlet = new McpServlet(endpoint);
     context.addServlet(new ServletHolder(servlet), "/mcp/*");
+    Filter filter =
+        (request, response, chain) -> {
+          response.setContentType("text/html");
+          ((HttpServletResponse) response).setHeader("Access-Control-Allow-Origin", "*");
+          chain.doFilter(request, response);
+        };
+    context.addFilter(filter, "/*", EnumSet.of(DispatcherType.REQUEST));
     jetty.setHandler(context);
     jetty.start();
     try {
@@ -81,6 +98,26 @@ class MountTest {
                 assertEquals(List.of(1.0), seen);
               }
             }
+          });
+    }
+  }
+
+  @Test
+  void headersThatAFilterHasSetAreReplaced() throws Exception {
+    try (var server = new Server("mounted", "1")) {
+      withServlet(
+          server,
+          url -> {
+            var request =
+                HttpRequest.newBuilder(URI.create(url)).header("origin", "https://app.example");
+            var headers =
+                HttpClient.newHttpClient()
+                    .sendAsync(request.build(), HttpResponse.BodyHandlers.discarding())
+                    .join()
+                    .headers();
+            assertEquals(List.of("application/json"), headers.allValues("content-type"));
+            assertEquals(
+                List.of("https://app.example"), headers.allValues("access-control-allow-origin"));
           });
     }
   }

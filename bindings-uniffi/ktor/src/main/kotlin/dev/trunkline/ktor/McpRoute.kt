@@ -104,8 +104,10 @@ private fun ByteReadChannel.chunks(): Flow<ByteArray> = flow {
 }
 
 private suspend fun respond(call: ApplicationCall, response: HttpResponse) {
+    // A plugin, such as that for CORS, may have set it. It has one value.
+    val own = OWN + listOf(HttpHeaders.AccessControlAllowOrigin).filter { it in call.response.headers }
     for ((name, value) in response.headers) {
-        if (OWN.none { it.equals(name, ignoreCase = true) }) call.response.headers.append(name, value, safeOnly = false)
+        if (own.none { it.equals(name, ignoreCase = true) }) call.response.headers.append(name, value, safeOnly = false)
     }
     val status = HttpStatusCode.fromValue(response.status)
     if (response.isEmpty) return call.respond(HttpStatusCodeContent(status))

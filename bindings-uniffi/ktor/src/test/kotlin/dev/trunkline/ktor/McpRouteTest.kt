@@ -7,7 +7,9 @@ import dev.trunkline.jsonObjectOf
 import dev.trunkline.server
 import dev.trunkline.text
 import io.ktor.server.application.Application
+import io.ktor.server.application.ApplicationCallPipeline
 import io.ktor.server.application.ApplicationStopPreparing
+import io.ktor.server.application.call
 import io.ktor.server.cio.CIO
 import io.ktor.server.engine.ApplicationEngine
 import io.ktor.server.engine.ApplicationEngineFactory
@@ -66,9 +68,11 @@ class McpRouteTest {
         work: suspend (String) -> Unit,
     ) = runBlocking {
         val module: Application.() -> Unit = {
+            // As the plugin for CORS does.
+            intercept(ApplicationCallPipeline.Plugins) { call.response.headers.append("Access-Control-Allow-Origin", "*") }
             routing {
                 get("/") { call.respondText("a page") }
-                route("/api/mcp") { mcp(server) }
+                route("/api/mcp") { mcp(server) { allowedOrigins = listOf("https://app.example") } }
             }
         }
         val web = embeddedServer(engine, 0, "127.0.0.1", module = module).startSuspend()
@@ -123,6 +127,12 @@ class McpRouteTest {
         // The client of the JDK offers HTTP/2.
         val refused = get("$origin/api/mcp", "Origin" to "https://evil.example")
         assertEquals(403, refused.statusCode())
+    }
+
+    @Test
+    fun `an origin that the application allows stands alone`() = mounted(CIO) { origin ->
+        val allowed = get("$origin/api/mcp", "Origin" to "https://app.example").headers().allValues("Access-Control-Allow-Origin")
+        assertEquals(listOf("*"), allowed)
     }
 
     @Test
