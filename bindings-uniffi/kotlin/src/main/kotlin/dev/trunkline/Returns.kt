@@ -83,7 +83,7 @@ internal fun jsonOf(value: Any?, format: Json = values): JsonElement = when (val
     is Boolean -> JsonPrimitive(value)
     is Number -> numberOf(value)
     is Map<*, *> -> JsonObject(value.entries.associate { (name, member) -> name.toString() to part(member, format) { ".$name" } })
-    is Iterable<*> -> JsonArray(value.mapIndexed { index, item -> part(item, format) { "[$index]" } })
+    is Collection<*> -> JsonArray(value.mapIndexed { index, item -> part(item, format) { "[$index]" } })
     else -> serialized(value, format)
 }
 

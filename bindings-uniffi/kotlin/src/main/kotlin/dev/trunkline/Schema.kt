@@ -67,7 +67,7 @@ private class SchemaWriter(private val root: SerialDescriptor, private val isClo
         PrimitiveKind.LONG -> integer(Long.MIN_VALUE, Long.MAX_VALUE)
         PrimitiveKind.FLOAT, PrimitiveKind.DOUBLE -> type("number")
         PrimitiveKind.CHAR, PrimitiveKind.STRING -> type("string")
-        SerialKind.ENUM -> type("string").with("enum" to descriptor.elementNames)
+        SerialKind.ENUM -> type("string").with("enum" to descriptor.elementNames.toList())
         StructureKind.LIST -> type("array").with("items" to of(descriptor.getElementDescriptor(0)))
         StructureKind.MAP -> map(descriptor)
         StructureKind.CLASS, StructureKind.OBJECT -> structure(descriptor, tag)

@@ -345,6 +345,8 @@ class CallsTest {
         val error = assertFailsWith<IllegalArgumentException> { jsonObjectOf("a" to listOf(1, mapOf("b" to Double.NaN))) }
         assertEquals("\$.a[1].b: NaN has no form in JSON", error.message)
     }
+        // A path is an Iterable of itself.
+        assertFailsWith<IllegalArgumentException> { jsonObjectOf("a" to Path.of("a")) }
 
     @Test
     fun `only resources return bytes`() = test({

@@ -52,7 +52,7 @@ final class Mapper {
           (name, member) ->
               object.put(String.valueOf(write(name)), Failures.at(name, () -> write(member))));
       return object;
-    } else if (value instanceof Iterable<?> items) {
+    } else if (value instanceof Collection<?> items) {
       var list = new ArrayList<@Nullable Object>();
       items.forEach(item -> list.add(Failures.at(list.size(), () -> write(item))));
       return list;

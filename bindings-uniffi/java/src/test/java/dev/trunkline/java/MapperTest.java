@@ -4,8 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
 import java.math.BigDecimal;
 import java.math.BigInteger;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.LocalDate;
 import java.util.ArrayList;
@@ -224,6 +226,10 @@ class MapperTest {
     assertTrue(
         error.getMessage().startsWith("$[0].date: a java.time.LocalDate has no form"),
         error.getMessage());
+    // Not lists of their parts.
+    for (var value : List.of(Path.of("a"), new ObjectMapper().createObjectNode())) {
+      assertThrows(InvalidArgumentException.class, () -> Json.write(value));
+    }
   }
 
   record Collections(
