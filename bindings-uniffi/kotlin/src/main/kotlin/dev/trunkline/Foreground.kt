@@ -20,7 +20,13 @@ private val before = mutableMapOf<Signal, SignalHandler>()
 internal suspend fun <T> endedBySignals(close: suspend () -> Unit, serve: suspend () -> T): T {
     synchronized(closes) {
         closes += close
-        if (before.isEmpty()) handleSignals()
+        try {
+            if (before.isEmpty()) handleSignals()
+        } catch (_: IllegalArgumentException) {
+            // With `-Xrs`, the JVM leaves signals to the system.
+        } catch (_: NoClassDefFoundError) {
+            // On Android, and without the module `jdk.unsupported`.
+        }
     }
     try {
         return serve()
@@ -48,17 +54,11 @@ private fun handleSignals() {
         }
     for (name in SIGNALS) {
         val signal = Signal(name)
-        try {
-            val own = Signal.handle(signal, handler)
-            if (isOfProgram(own)) Signal.handle(signal, own) else before[signal] = own
-        } catch (_: IllegalArgumentException) {
-            // With `-Xrs`, the JVM leaves signals to the system.
-        }
+        val own = Signal.handle(signal, handler)
+        // Handlers of the JVM and of the system have a class of the JDK. The program keeps its own.
+        if (own.javaClass.enclosingClass == Signal::class.java) before[signal] = own else Signal.handle(signal, own)
     }
 }
-
-/** The program handles the signal itself. Handlers of the JVM and of the system have a class of the JDK. */
-private fun isOfProgram(handler: SignalHandler) = handler.javaClass.enclosingClass != Signal::class.java
 
 private fun restore() {
     before.forEach { (signal, handler) -> Signal.handle(signal, handler) }
@@ -69,8 +69,6 @@ private fun restore() {
 private suspend fun ignoringErrors(close: suspend () -> Unit) {
     try {
         close()
-    } catch (cancellation: CancellationException) {
-        throw cancellation
     } catch (error: TrunklineException) {
         logError("closing failed", error)
     }

@@ -40,8 +40,8 @@ internal object Port {
     private val creating = Any()
 
     private val loop by lazy {
-        // After the last one has ended, the process exits.
-        Runtime.getRuntime().addShutdownHook(thread(start = false, name = "trunkline-exit") { exit() })
+        // After the last one has ended, the process exits. While it does, no other can be added.
+        runCatching { Runtime.getRuntime().addShutdownHook(thread(start = false, name = "trunkline-exit") { exit() }) }
         thread(isDaemon = true, name = "trunkline") { receive() }
     }
 

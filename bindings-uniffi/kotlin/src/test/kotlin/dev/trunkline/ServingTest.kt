@@ -14,6 +14,7 @@ import kotlinx.coroutines.yield
 import sun.misc.Signal
 import java.lang.ref.WeakReference
 import java.net.ServerSocket
+import kotlin.concurrent.thread
 import kotlin.test.Test
 import kotlin.test.assertEquals
 import kotlin.test.assertFailsWith
@@ -38,9 +39,28 @@ class ServingTest {
 
     @Test
     fun `a JVM without signals serves`() = runBlocking {
-        val options = listOf("-Xrs", "-Djna.library.path=${System.getProperty("jna.library.path").orEmpty()}")
-        val command = listOf("java") + options + listOf("-cp", System.getProperty("java.class.path"), "fixture.ServerKt")
-        withTimeout(20.seconds) { Client.connect(command).use { assertTrue(it.isConnected) } }
+        for (without in listOf("-Xrs", "--limit-modules=java.se")) {
+            val options = listOf(without, "-Djna.library.path=${System.getProperty("jna.library.path").orEmpty()}")
+            val command = listOf("java") + options + listOf("-cp", System.getProperty("java.class.path"), "fixture.ServerKt")
+            withTimeout(20.seconds) { Client.connect(command).use { assertTrue(it.isConnected) } }
+        }
+    }
+
+    /** Connects for the first time while its process exits. */
+    private object Exiting {
+        @JvmStatic
+        fun main(arguments: Array<String>) {
+            val hook = thread(start = false) { runBlocking { Client.connect(server("test", "1.0")).use { println(it.isConnected) } } }
+            Runtime.getRuntime().addShutdownHook(hook)
+        }
+    }
+
+    @Test
+    fun `a process that exits may connect`() {
+        val options =
+            listOf("-Djna.library.path=${System.getProperty("jna.library.path").orEmpty()}", "-cp", System.getProperty("java.class.path"))
+        val process = ProcessBuilder(listOf("java") + options + Exiting::class.java.name).redirectErrorStream(true).start()
+        assertEquals("true", process.inputReader().readText().trim())
     }
 
     @Test
