@@ -4,6 +4,7 @@ import com.sun.net.httpserver.HttpExchange
 import com.sun.net.httpserver.HttpHandler
 import kotlinx.coroutines.flow.Flow
 import kotlinx.coroutines.flow.flow
+import kotlinx.coroutines.flow.take
 import kotlinx.coroutines.runBlocking
 import java.io.IOException
 import java.io.InputStream
@@ -42,15 +43,21 @@ private suspend fun send(response: HttpResponse, exchange: HttpExchange) {
     val (lengths, others) = response.headers.partition { (name, _) -> name.equals("content-length", ignoreCase = true) }
     for ((name, value) in others) exchange.responseHeaders.add(name, value)
     // Its zero means an unknown length, and -1 no body.
-    exchange.sendResponseHeaders(response.status, if (response.isEmpty) -1 else lengths.firstOrNull()?.second?.toLong() ?: 0)
+    val isEmpty = response.isEmpty || exchange.requestMethod == "HEAD"
+    exchange.sendResponseHeaders(response.status, if (isEmpty) -1 else lengths.firstOrNull()?.second?.toLong() ?: 0)
     try {
         response.body.collect {
             exchange.responseBody.write(it)
             exchange.responseBody.flush()
         }
+        // The rest of a refused body: a client that is still sending loses the response if the connection is dropped.
+        exchange.requestBody.chunks().take(MOST_UNREAD).collect {}
     } catch (_: IOException) {
         // The client has disconnected.
     }
 }
 
 private const val CHUNK = 65_536
+
+/** In chunks, which are often of a few KiB. */
+private const val MOST_UNREAD = 16_384

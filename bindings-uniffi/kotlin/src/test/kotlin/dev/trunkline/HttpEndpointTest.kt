@@ -12,7 +12,12 @@ import kotlinx.coroutines.withTimeout
 import java.net.InetSocketAddress
 import java.net.Socket
 import java.net.URI
+import java.net.http.HttpClient
+import java.net.http.HttpRequest.BodyPublishers
+import java.net.http.HttpResponse.BodyHandlers
 import java.util.concurrent.Executors
+import java.util.logging.Handler
+import java.util.logging.Logger
 import kotlin.test.Test
 import kotlin.test.assertEquals
 import kotlin.test.assertFailsWith
@@ -61,6 +66,44 @@ class HttpEndpointTest {
             for (revision in listOf(RevisionChoice.LEGACY, RevisionChoice.MODERN)) {
                 val client = Client.connect(url, { headers = mapOf("x-agent" to "trunk") }, options = { this.revision = revision })
                 client.use { assertEquals("trunk", it.callTool<String>("agent")) }
+            }
+        }
+        server.close()
+    }
+
+    @Test
+    fun `the web server of the JDK has nothing to warn about`() = test {
+        val records = mutableListOf<java.util.logging.LogRecord>()
+        val logger = Logger.getLogger("com.sun.net.httpserver")
+        val handler =
+            object : Handler() {
+                override fun publish(record: java.util.logging.LogRecord) {
+                    records += record
+                }
+
+                override fun flush() {}
+
+                override fun close() {}
+            }
+        logger.addHandler(handler)
+        val server = server("web", "1")
+        mounted(server) { url ->
+            val head = java.net.http.HttpRequest.newBuilder(URI(url)).method("HEAD", BodyPublishers.noBody()).build()
+            assertEquals(405, HttpClient.newHttpClient().send(head, BodyHandlers.discarding()).statusCode())
+        }
+        logger.removeHandler(handler)
+        assertEquals(emptyList(), records.map { it.message })
+        server.close()
+    }
+
+    @Test
+    fun `a body that is too large gets its response`() = test {
+        val server = server("web", "1")
+        mounted(server) { url ->
+            repeat(3) {
+                val post = java.net.http.HttpRequest.newBuilder(URI(url)).POST(BodyPublishers.ofByteArray(ByteArray(20_000_000)))
+                post.header("content-type", "application/json").header("accept", "application/json, text/event-stream")
+                assertEquals(413, HttpClient.newHttpClient().send(post.build(), BodyHandlers.discarding()).statusCode())
             }
         }
         server.close()
