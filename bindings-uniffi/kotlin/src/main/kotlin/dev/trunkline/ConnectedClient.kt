@@ -63,7 +63,11 @@ public abstract class ConnectedClient internal constructor(internal val connecti
             val result =
                 callTool(name, arguments) {
                     options()
-                    onProgress = { trySend(ToolEvent.Reported(it)) }
+                    val own = onProgress
+                    onProgress = {
+                        trySend(ToolEvent.Reported(it))
+                        own?.invoke(it)
+                    }
                 }
             send(ToolEvent.Finished(result))
         }.buffer(KEPT_EVENTS, BufferOverflow.DROP_OLDEST)

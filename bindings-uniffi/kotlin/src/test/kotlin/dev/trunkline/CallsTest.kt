@@ -167,8 +167,9 @@ class CallsTest {
             "done"
         }
     }) { client ->
-        val events = client.callToolFlow("counts").toList()
-        assertEquals(1.0, assertIs<ToolEvent.Reported>(events.first()).progress.progress)
+        val reports = mutableListOf<Progress>()
+        val events = client.callToolFlow("counts") { onProgress = reports::add }.toList()
+        assertEquals(reports, listOf(assertIs<ToolEvent.Reported>(events.first()).progress))
         assertEquals("done", textOf(assertIs<ToolEvent.Finished>(events.last()).result))
     }
 
@@ -344,9 +345,9 @@ class CallsTest {
     fun `what cannot be written is named with its path`() {
         val error = assertFailsWith<IllegalArgumentException> { jsonObjectOf("a" to listOf(1, mapOf("b" to Double.NaN))) }
         assertEquals("\$.a[1].b: NaN has no form in JSON", error.message)
-    }
         // A path is an Iterable of itself.
         assertFailsWith<IllegalArgumentException> { jsonObjectOf("a" to Path.of("a")) }
+    }
 
     @Test
     fun `only resources return bytes`() = test({
@@ -400,9 +401,6 @@ class CallsTest {
     }
 
     @Test
-    fun `a change that arrives as its wait is cancelled is kept`() {
-        lateinit var updated: () -> Unit
-    @Test
     fun `requests that have ended keep no context`() = test({}) { client ->
         val tags =
             List(200) {
@@ -417,6 +415,9 @@ class CallsTest {
         }
     }
 
+    @Test
+    fun `a change that arrives as its wait is cancelled is kept`() {
+        lateinit var updated: () -> Unit
         test({
             resource("note", "note://1") { "text" }
             updated = { resourceUpdated("note://1") }
