@@ -16,6 +16,7 @@ public abstract class AuthSettings<O> extends Options<O> {
 
   /** Verifies access tokens. Not needed if they are JWTs whose keys the options name. */
   public O verifier(TokenVerifier verifier) {
+    Failures.given("the verifier", verifier);
     this.verifier =
         (call, body) -> {
           try {

@@ -58,6 +58,7 @@ public abstract class ConnectedClient extends ClientOperations implements AutoCl
 
   /** Receives all notifications from the server, until the returned object is closed. */
   public final AutoCloseable onNotification(Consumer<Notification> receive) {
+    Failures.given("the handler", receive);
     return jvm.notifications((method, params) -> receive.accept(new Notification(method, params)));
   }
 

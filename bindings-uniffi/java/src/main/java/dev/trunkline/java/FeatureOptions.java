@@ -33,6 +33,7 @@ public abstract class FeatureOptions<O> extends Options<O> {
 
   /** Decides for each caller, by its context, whether it sees and calls the feature. */
   public O visible(Visibility decide) {
+    Failures.given("the function", decide);
     hooks.put(
         "visible",
         Handling.of(Object.class, (context, body) -> decide.isVisible(context), Returns::value));

@@ -8,6 +8,7 @@ public final class Log {
 
   /** Receives the records of the log. */
   public static void setLogger(Logger logger) {
+    Failures.given("the logger", logger);
     Jvm.setLogger(record -> logger.log(record.getLevel(), record.getMessage(), record.getTarget()));
   }
 

@@ -270,11 +270,12 @@ final class Mapper {
   }
 
   @SuppressWarnings("unchecked")
-  static Map<String, Object> objectOf(Object json) {
+  static Map<String, Object> objectOf(@Nullable Object json) {
     if (json instanceof Map<?, ?> object) {
       return (Map<String, Object>) object;
     }
-    throw new IllegalArgumentException("it must be an object, and is " + nameOf(json.getClass()));
+    var own = json == null ? "null" : nameOf(json.getClass());
+    throw new IllegalArgumentException("it must be an object, and is " + own);
   }
 
   private static String nameOf(Class<?> type) {

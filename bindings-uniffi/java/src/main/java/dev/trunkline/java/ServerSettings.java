@@ -28,7 +28,7 @@ public abstract class ServerSettings<O> extends ExecutorSettings<O> {
 
   /** Keeps tasks and sessions, instead of the option with a URL. */
   public O store(Store store) {
-    this.store = Callables.of(store);
+    this.store = Callables.of(Failures.given("the store", store));
     return self();
   }
 
@@ -37,12 +37,14 @@ public abstract class ServerSettings<O> extends ExecutorSettings<O> {
    * closed, if it is an {@link AutoCloseable}, when nothing serves or uses the server any more.
    */
   public O lifespan(Callable<?> open) {
+    Failures.given("the lifespan", open);
     lifespan = () -> Failures.unchecked(open);
     return self();
   }
 
   /** Called with exceptions of handlers whose callers get a generic message. */
   public O onError(BiConsumer<Throwable, Context> report) {
+    Failures.given("the handler", report);
     onError = (thrown, call) -> report.accept(Futures.causeOf(thrown), new Context(call));
     return self();
   }

@@ -66,7 +66,11 @@ public final class Target {
 
   /** A transport of the program. */
   public static Target transport(Transport transport) {
-    return new Target(Map.of("type", "channel"), null, Callables.of(transport), null);
+    return new Target(
+        Map.of("type", "channel"),
+        null,
+        Callables.of(Failures.given("the transport", transport)),
+        null);
   }
 
   /** A client, whose connection a group shares and does not close. */

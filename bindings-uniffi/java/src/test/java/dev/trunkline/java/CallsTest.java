@@ -653,6 +653,20 @@ class CallsTest {
       assertRefused(
           "the name of a tool must not be null",
           () -> server.tool(null, "", (context, given) -> ""));
+      assertRefused("the function must not be null", () -> new ToolOptions().visible(null));
+      assertRefused("the store must not be null", () -> new ServerOptions().store((Store) null));
+      assertRefused("the lifespan must not be null", () -> new ServerOptions().lifespan(null));
+      assertRefused("the handler must not be null", () -> new ServerOptions().onError(null));
+      assertRefused("the verifier must not be null", () -> new AuthOptions().verifier(null));
+      assertRefused("the transport must not be null", () -> Target.transport((Transport) null));
+      assertRefused("the logger must not be null", () -> Log.setLogger(null));
+      try (var client = Client.connect(Target.server(server))) {
+        assertRefused("the handler must not be null", () -> client.onNotification(null));
+        var error =
+            assertThrows(
+                IllegalArgumentException.class, () -> client.notify("acme/notification", null));
+        assertEquals("it must be an object, and is null", error.getMessage());
+      }
     }
   }
 
