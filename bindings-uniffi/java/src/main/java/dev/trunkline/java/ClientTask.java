@@ -34,7 +34,7 @@ public final class ClientTask implements AutoCloseable, Iterable<Task> {
 
   @Override
   public Iterator<Task> iterator() {
-    return new Items<>(
+    return Futures.items(
         () ->
             stream.next(
                 json -> {

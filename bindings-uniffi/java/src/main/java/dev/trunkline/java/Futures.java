@@ -1,6 +1,8 @@
 package dev.trunkline.java;
 
 import dev.trunkline.jvm.Jvm;
+import java.util.Iterator;
+import java.util.Objects;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -8,6 +10,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Waits for futures, and converts them. */
@@ -62,6 +65,11 @@ final class Futures {
         // Whoever completes it first, such as orTimeout, needs no result any more.
         (result, thrown) -> source.cancel(true));
     return mapped;
+  }
+
+  /** Waits for the items of a stream, one after another. */
+  static <T> Iterator<T> items(Supplier<CompletableFuture<@Nullable T>> fetch) {
+    return Stream.generate(() -> wait(fetch.get())).takeWhile(Objects::nonNull).iterator();
   }
 
   /** What a future or stage has failed with. */

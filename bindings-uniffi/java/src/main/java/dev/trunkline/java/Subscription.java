@@ -28,7 +28,7 @@ public final class Subscription implements AutoCloseable, Iterable<Change> {
 
   @Override
   public Iterator<Change> iterator() {
-    return new Items<>(this::nextAsync);
+    return Futures.items(this::nextAsync);
   }
 
   /** Ends the subscription. */
