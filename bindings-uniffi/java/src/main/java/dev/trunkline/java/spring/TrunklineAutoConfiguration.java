@@ -55,7 +55,8 @@ public class TrunklineAutoConfiguration {
   @Bean
   public ServletRegistrationBean<McpServlet> trunklineServlet(
       HttpEndpoint endpoint, TrunklineProperties properties) {
-    return new ServletRegistrationBean<>(new McpServlet(endpoint), properties.path() + "/*");
+    var path = properties.path().replaceAll("/+$", "");
+    return new ServletRegistrationBean<>(new McpServlet(endpoint), path + "/*");
   }
 
   /** Closes the endpoint before the web server waits for its streams, which clients keep open. */

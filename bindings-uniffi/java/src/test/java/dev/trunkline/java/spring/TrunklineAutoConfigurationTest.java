@@ -112,7 +112,7 @@ class TrunklineAutoConfigurationTest {
   @Test
   void propertiesAndBeansReplaceTheDefaults() {
     withApplication(
-        Map.of("trunkline.path", "/tools", "trunkline.allowed-hosts", "mcp.example.com"),
+        Map.of("trunkline.path", "/tools/", "trunkline.allowed-hosts", "mcp.example.com"),
         url -> {
           try (var client = Client.connect(url + "/tools")) {
             assertEquals("mine", client.serverInfo().name());
