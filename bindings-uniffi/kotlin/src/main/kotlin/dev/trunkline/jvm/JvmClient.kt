@@ -16,6 +16,7 @@ import kotlinx.coroutines.cancel
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.sync.Mutex
 import kotlinx.coroutines.sync.withLock
+import kotlinx.coroutines.yield
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
 import java.util.concurrent.Callable
@@ -141,6 +142,8 @@ internal class JvmStream internal constructor(private val jvm: Jvm, private val 
     /** The next item, converted; null once the stream has ended. That of a cancelled future is for the next one. */
     public fun <T> next(convert: Function<Any?, T>): CompletableFuture<T?> = jvm.future { future ->
         turns.withLock {
+            // It completes, or has been cancelled, right after its turn.
+            while (last?.first?.isDone == false) yield()
             @Suppress("UNCHECKED_CAST")
             val missed = last?.takeIf { it.first.isCompletedExceptionally }?.second as T?
             (missed ?: stream.next()?.let { convert.apply(plain(it)) }).also { last = future to it }
