@@ -19,6 +19,7 @@ public abstract class ExecutorSettings<O> extends Options<O> {
 
   /**
    * Runs handlers. Default: virtual threads, or before Java 21 as many threads as there are calls.
+   * Close the server or client before {@code shutdownNow}: what that drops is never answered.
    */
   public O executor(@Nullable Executor executor) {
     this.executor = executor == null ? DEFAULT : Jvm.apart(executor);
