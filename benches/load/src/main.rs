@@ -114,15 +114,27 @@ fn opts() -> Opt {
     o
 }
 
-/// The server; killed by pid when dropped.
+/// The server; killed by pid when dropped. With MCPLOAD_GENTLE, it has 5 s to exit before.
 struct Server(Child);
 impl Drop for Server {
     fn drop(&mut self) {
-        for p in tree(self.0.id()).into_iter().rev() {
-            unsafe {
-                libc::kill(p as i32, libc::SIGKILL);
+        let all: Vec<_> = tree(self.0.id()).into_iter().rev().collect();
+        let signal = |number| all.iter().for_each(|&p| drop(unsafe { libc::kill(p as i32, number) }));
+        // Instrumented programs write what they have counted when they exit: clients when their
+        // stdin ends, servers over HTTP at SIGTERM.
+        if std::env::var_os("MCPLOAD_GENTLE").is_some() {
+            drop(self.0.stdin.take());
+            for attempt in 0..500 {
+                if matches!(self.0.try_wait(), Ok(Some(_))) {
+                    return;
+                }
+                if attempt == 100 {
+                    signal(libc::SIGTERM);
+                }
+                std::thread::sleep(Duration::from_millis(10));
             }
         }
+        signal(libc::SIGKILL);
         let _ = self.0.wait();
     }
 }
