@@ -26,6 +26,8 @@ ROUND = ["--rounds", "1", "--servers", "ours-c", "--out", os.devnull, "--work", 
 
 
 def main() -> None:
+    if len(sys.argv) != 2:
+        sys.exit("usage: profile.py TARGET, such as x86_64-unknown-linux-gnu")
     target = sys.argv[1]
     require_equal_features(target)
     tool = profdata_tool()
@@ -98,8 +100,11 @@ def run(*command: str, **environment: str) -> None:
 
 
 def output(*command: str) -> str:
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout  # noqa: S603
+    return subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout  # noqa: S603
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except subprocess.CalledProcessError as error:
+        sys.exit(f"{' '.join(error.cmd[:2])} ended with {error.returncode}")
