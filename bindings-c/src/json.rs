@@ -40,8 +40,8 @@ pub(crate) fn raw<'a>(argument: &str, json: &'a str) -> Result<Option<&'a RawVal
 }
 
 pub(crate) fn typed<T: DeserializeOwned>(json: &str, pointer: &str, wanted: &str) -> Result<T, Failure> {
-    let value = serde_json::from_slice(&mended(find(json, pointer)?.as_bytes()));
-    let value = value.and_then(|value| integers::from_value(&value));
+    let json = mended(find(json, pointer)?.as_bytes());
+    let value = serde_json::from_slice(&json).or_else(|_| integers::from_value(&serde_json::from_slice(&json)?));
     value.map_err(|_| Failure::not_found(format!("the value at \"{pointer}\" is not {wanted}")))
 }
 
