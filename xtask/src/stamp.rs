@@ -23,12 +23,14 @@ impl Stamp {
         self
     }
 
-    /// Adds the content of a file, or of all files in a directory, as an input; a missing one
+    /// Adds the content of files, and of all files in directories, as inputs; what is missing
     /// counts as empty.
-    pub(crate) fn on_files(mut self, path: &Path) -> Result<Self> {
-        for file in files_under(path)? {
-            file.hash(&mut self.hash);
-            std::fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?.hash(&mut self.hash);
+    pub(crate) fn on_files(mut self, paths: impl IntoIterator<Item: AsRef<Path>>) -> Result<Self> {
+        for path in paths {
+            for file in files_under(path.as_ref())? {
+                file.hash(&mut self.hash);
+                std::fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?.hash(&mut self.hash);
+            }
         }
         Ok(self)
     }

@@ -122,13 +122,10 @@ impl Workshop {
             command
         };
         let place = self.programs.file_name().unwrap_or_default().to_string_lossy();
-        let stamp = Stamp::new(workspace, &format!("c-{place}-{name}"))
+        Stamp::new(workspace, &format!("c-{place}-{name}"))
             .on(&crate::process::describe(&command))
-            .on_files(&include)?
-            .on_files(&source.with_extension("h"))?;
-        sources
-            .iter()
-            .try_fold(stamp, |stamp, source| stamp.on_files(source))?
+            .on_files([include, source.with_extension("h")])?
+            .on_files(sources)?
             .unless_done(&output, || must(command, DEADLINE).map(drop))
     }
 

@@ -71,22 +71,16 @@ pub(crate) fn build(workspace: &Workspace) -> Result<()> {
 /// Everything that needs no native library.
 pub(crate) fn compile(workspace: &Workspace) -> Result<()> {
     let package = workspace.path(PACKAGE);
+    let others = ["bindings-uniffi/java/src", "bindings-uniffi/ktor/src", "docs/snippets", "tests/snippets"];
     let mut stamp = Stamp::new(workspace, "jvm")
         .on(&START.join(" "))
-        .on_files(&package.join("pom.xml"))?
-        .on_files(&package.join("src"))?
-        .on_files(&workspace.path("bindings-uniffi/java/src"))?
-        .on_files(&workspace.path("bindings-uniffi/ktor/src"))?;
+        .on_files(["pom.xml", "src"].map(|source| package.join(source)))?
+        .on_files(others.map(|folder| workspace.path(folder)))?;
     for (language, extension) in LANGUAGES {
         for folder in ["tests/fixtures", "examples", "benches"] {
             // The launchers, which other steps write there, are no inputs.
-            for source in files_with(&workspace.path(&format!("{folder}/{language}")), extension)? {
-                stamp = stamp.on_files(&source)?;
-            }
+            stamp = stamp.on_files(files_with(&workspace.path(&format!("{folder}/{language}")), extension)?)?;
         }
-    }
-    for folder in ["docs/snippets", "tests/snippets"] {
-        stamp = stamp.on_files(&workspace.path(folder))?;
     }
     stamp.unless_done(&HOME.folder(workspace).join(DEPENDENCIES), || {
         HOME.compile(workspace, maven(workspace, &["process-test-classes"]))?;

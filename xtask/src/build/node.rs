@@ -22,10 +22,8 @@ pub(crate) fn build(workspace: &Workspace) -> Result<()> {
 pub(crate) fn install_and_compile(workspace: &Workspace) -> Result<()> {
     install(workspace, PACKAGE)?;
     let package = workspace.path(PACKAGE);
-    let mut stamp = Stamp::new(workspace, "node-typescript");
-    for source in ["src", "scripts", "package.json", "package-lock.json", "tsconfig.json"] {
-        stamp = stamp.on_files(&package.join(source))?;
-    }
+    let sources = ["src", "scripts", "package.json", "package-lock.json", "tsconfig.json"];
+    let stamp = Stamp::new(workspace, "node-typescript").on_files(sources.map(|source| package.join(source)))?;
     stamp.unless_done(&package.join("dist"), || {
         let mut npm = workspace.npm(PACKAGE);
         npm.args(["run", "--silent", "build"]);
@@ -54,14 +52,11 @@ pub(crate) fn compiled(workspace: &Workspace, sources: &Path) -> Result<PathBuf>
     let name = sources.strip_prefix(&workspace.root)?.to_string_lossy().replace(['/', '\\'], "-");
     let folder = workspace.path(&format!("node_modules/.{name}"));
     let _alone = installing();
-    let mut stamp = Stamp::new(workspace, &name);
-    for settings in ["bindings-node/dist", "bindings-node/package-lock.json", "docs/snippets/tsconfig.json"] {
-        stamp = stamp.on_files(&workspace.path(settings))?;
-    }
-    stamp = stamp.on_files(&sources.join("tsconfig.json"))?;
-    for source in files_with(sources, "ts")? {
-        stamp = stamp.on_files(&source)?;
-    }
+    let shared = ["bindings-node/dist", "bindings-node/package-lock.json", "docs/snippets/tsconfig.json"];
+    let stamp = Stamp::new(workspace, &name)
+        .on_files(shared.map(|file| workspace.path(file)))?
+        .on_files([sources.join("tsconfig.json")])?
+        .on_files(files_with(sources, "ts")?)?;
     stamp.unless_done(&folder, || {
         if folder.exists() {
             std::fs::remove_dir_all(&folder)?;
@@ -82,8 +77,7 @@ pub(crate) fn install(workspace: &Workspace, package: &str) -> Result<()> {
     let _alone = installing();
     Stamp::new(workspace, &format!("npm-{}", package.replace('/', "-")))
         .on(&version)
-        .on_files(&folder.join("package.json"))?
-        .on_files(&folder.join("package-lock.json"))?
+        .on_files(["package.json", "package-lock.json"].map(|file| folder.join(file)))?
         .unless_done(&folder.join("node_modules"), || {
             let mut npm = workspace.npm(package);
             npm.args(["ci", "--no-audit", "--no-fund", "--loglevel=http"]);

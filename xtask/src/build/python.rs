@@ -43,7 +43,7 @@ pub(crate) fn make_venv(workspace: &Workspace, name: &str, requirements: Option<
         return Ok(());
     };
     let done = workspace.venv(name).join("installed");
-    Stamp::new(workspace, &format!("venv-{name}-packages")).on(&version).on_files(requirements)?.unless_done(
+    Stamp::new(workspace, &format!("venv-{name}-packages")).on(&version).on_files([requirements])?.unless_done(
         &done,
         || {
             let mut pip = workspace.command(&interpreter);
