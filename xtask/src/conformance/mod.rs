@@ -45,7 +45,7 @@ pub(crate) fn run(mut workspace: Workspace, options: &[String]) -> Result<bool> 
     build::languages(&workspace, &languages)?;
     let mut count = match role {
         Role::Server => {
-            workspace.records = Some(wire::forget_step(&workspace, RESULTS)?);
+            workspace.records = Some(wire::forget(&workspace, RESULTS)?);
             servers(&workspace, &languages, &only)?
         }
         Role::Client => clients(&workspace, &languages, &only)?,

@@ -78,7 +78,8 @@ fn member_type(objects: &BTreeSet<String>, owner: &str, field: &Field) -> String
     match (&field.ty, field.presence) {
         // A map has no order.
         _ if field.json == "_meta" && owner != "EmbeddedResource" => "any".to_owned(),
-        _ if is_base64(owner, field) => "[]byte".to_owned(),
+        // Go writes bytes in Base64 itself.
+        _ if field.json == "data" && ["AudioContent", "ImageContent"].contains(&owner) => "[]byte".to_owned(),
         (Type::Boolean, Presence::Optional) if !is_option || has_other_default => "*bool".to_owned(),
         (Type::Integer | Type::Number, Presence::Optional) if !is_option => format!("*{}", type_of(&field.ty)),
         (Type::Model(name), Presence::Optional) if objects.contains(name) => format!("*{}", exported(name)),
@@ -92,11 +93,6 @@ fn member(objects: &BTreeSet<String>, owner: &str, field: &Field) -> String {
     let absent = if matches!(field.presence, Presence::Optional | Presence::Flag) { ",omitempty" } else { "" };
     let doc = comment(&format!("{}{}", field.doc.replace(", in base64", ""), default_of(field)));
     format!("{doc}\n{} {ty} `json:\"{}{absent}\"`", exported(&field.name), field.json)
-}
-
-/// Go writes bytes in Base64 itself.
-fn is_base64(owner: &str, field: &Field) -> bool {
-    ["AudioContent", "ImageContent"].contains(&owner) && field.json == "data"
 }
 
 fn default_of(field: &Field) -> String {

@@ -10,7 +10,7 @@ use minijinja::{Environment, context};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::surface::{Field, Operation, Record, Surface, Type, Unit};
+use super::surface::{Field, Record, Surface, Type, Unit};
 use super::text::{camel, commented, pascal};
 use super::{File, MARK, docs, templates, text};
 use crate::workspace::Workspace;
@@ -68,7 +68,8 @@ fn environment(workspace: &Workspace, surface: &Surface) -> Result<Environment<'
     });
     environment.add_filter("handler", |name: String| camel(&format!("on_{name}")));
     // The parameters after the first are then members of one object.
-    let params = surface.operations.iter().filter(|row| row.params.len() > 3).map(params_name);
+    let named = surface.operations.iter().filter(|row| row.params.len() > 3);
+    let params = named.map(|row| format!("{}Params", pascal(&row.name)));
     // The operations define their own `InputRequest`.
     let is_imported = |name: &String| !TABLES.replaced.contains(name) && name != "InputRequest";
     let names = surface.models.iter().map(|model| model.name.clone()).filter(is_imported);
@@ -83,10 +84,6 @@ fn environment(workspace: &Workspace, surface: &Surface) -> Result<Environment<'
 
 pub(super) fn param_doc(field: &Field, argument: &str, more: &str) -> String {
     format!("@param {argument} {}{more}", field.doc)
-}
-
-fn params_name(row: &Operation) -> String {
-    format!("{}Params", pascal(&row.name))
 }
 
 /// A parameter of a handler's request: its name, type and documentation, and the member that it

@@ -27,7 +27,7 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 
 use crate::console;
-use crate::http_servers::{self, HttpServers, Urls};
+use crate::http_servers;
 use crate::workers;
 use crate::workspace::Workspace;
 use absent::Absences;
@@ -70,7 +70,9 @@ fn play_all(workspace: &Workspace, pairings: &[Pairing], features: &Features) ->
     let absences = Absences::load(workspace)?;
     absences.check(features)?;
     let token = token(workspace)?;
-    let (servers, urls) = start_http_servers(workspace, pairings);
+    // Several pairings have the same server.
+    let commands: BTreeMap<_, _> = pairings.iter().filter_map(|pairing| pairing.http_server(workspace)).collect();
+    let (servers, urls) = http_servers::start(commands);
     let mut played: Vec<Option<play::Played>> = pairings.iter().map(|_| None).collect();
     let mut done = 0;
     workers::run(
@@ -100,10 +102,4 @@ fn play_all(workspace: &Workspace, pairings: &[Pairing], features: &Features) ->
 fn token(workspace: &Workspace) -> Result<String> {
     let data: Value = workspace.json(party::AUTHORIZATION)?;
     data["token"].as_str().map(str::to_owned).with_context(|| format!("{}: no token", party::AUTHORIZATION))
-}
-
-fn start_http_servers(workspace: &Workspace, pairings: &[Pairing]) -> (HttpServers, Urls) {
-    // Several pairings have the same server.
-    let commands: BTreeMap<_, _> = pairings.iter().filter_map(|pairing| pairing.http_server(workspace)).collect();
-    http_servers::start(commands)
 }

@@ -55,7 +55,7 @@ pub(crate) fn run(workspace: Workspace, options: &[String]) -> Result<bool> {
     // of the last run are checked.
     let records = steps.iter().any(|step| step.name == steps::WIRE).then(|| wire::records(&workspace));
     if records.is_some() && steps.len() > 1 {
-        wire::forget(&workspace)?;
+        wire::forget(&workspace, "")?;
     }
     let results = schedule::run(&workspace, &selection, &steps, |name, work| {
         let workspace =

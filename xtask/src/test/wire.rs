@@ -1,7 +1,7 @@
 //! Checks every message recorded in the tests with a closed-world checker (tests/wire), because the
 //! schemas of the protocol are open.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -22,22 +22,13 @@ pub(crate) fn records(workspace: &Workspace) -> PathBuf {
     workspace.target.join(FOLDER)
 }
 
-/// Deletes the records of earlier runs.
-pub(crate) fn forget(workspace: &Workspace) -> Result<()> {
-    empty(&records(workspace))
-}
-
-/// Deletes the records of one step and returns its directory.
-pub(crate) fn forget_step(workspace: &Workspace, step: &str) -> Result<PathBuf> {
+/// Deletes the records of a step, or of all steps for an empty name, and returns their directory.
+pub(crate) fn forget(workspace: &Workspace, step: &str) -> Result<PathBuf> {
     let records = records(workspace).join(step);
-    empty(&records).map(|()| records)
-}
-
-fn empty(folder: &Path) -> Result<()> {
-    if folder.exists() {
-        std::fs::remove_dir_all(folder).with_context(|| format!("cannot empty {}", folder.display()))?;
+    if records.exists() {
+        std::fs::remove_dir_all(&records).with_context(|| format!("cannot empty {}", records.display()))?;
     }
-    Ok(())
+    Ok(records)
 }
 
 /// Checks the records of one step.
@@ -50,20 +41,16 @@ fn check_folder(workspace: &Workspace, folder: &str, report: &str) -> Result<(Co
     let mut command = workspace.command(workspace.built("wire-check"));
     command.current_dir(&workspace.target).env_remove("TRUNKLINE_WIRE_LOG");
     command.arg("--tolerate").arg(workspace.path("tests/wire/tolerated.json"));
-    command.arg("--report").arg(report_file(workspace, report)?).arg(folder);
+    command.arg("--report").arg(workspace.report(&format!("{report}.json"))?).arg(folder);
     let output = run(command, DEADLINE)?;
     let mut count = results::of_one(&output);
     count.note = output.stdout.lines().filter(|line| line.contains("messages checked")).collect();
     Ok((count, output))
 }
 
-fn report_file(workspace: &Workspace, name: &str) -> Result<PathBuf> {
-    workspace.report(&format!("{name}.json"))
-}
-
 pub(crate) fn check(workspace: &Workspace, selection: &Selection) -> Result<Count> {
     let (mut count, output) = check_folder(workspace, FOLDER, FOLDER)?;
-    let report: Value = workspace.json(report_file(workspace, FOLDER)?)?;
+    let report: Value = workspace.json(workspace.report(&format!("{FOLDER}.json"))?)?;
     let sums = TRANSPORTS.map(|transport| (transport, messages_over(&report, transport)));
     for (transport, messages) in sums {
         count.note.push_str(&format!(", {messages} of them over {transport}"));

@@ -207,7 +207,8 @@ impl Tree {
                     let word = ident.to_string();
                     match word.as_str() {
                         "use" if !is_punct(tokens.peek(), '<') => {
-                            let declared = until_semicolon(&mut tokens);
+                            let declared: TokenStream =
+                                tokens.by_ref().take_while(|token| !is_punct(Some(token), ';')).collect();
                             let imports = &mut self.modules[module].imports;
                             read_use(&mut declared.into_iter().peekable(), &[], after_pub, imports);
                         }
@@ -305,10 +306,6 @@ fn is_for_tests(attribute: &Group) -> bool {
 
 fn is_punct(token: Option<&TokenTree>, wanted: char) -> bool {
     matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == wanted)
-}
-
-fn until_semicolon(tokens: &mut Tokens) -> TokenStream {
-    tokens.take_while(|token| !is_punct(Some(token), ';')).collect()
 }
 
 /// Consumes `::` if it comes next.
