@@ -4,9 +4,9 @@
     python3 benches/profile.py TARGET
 
 builds an instrumented C library, lets the C bench server and client work with it, and writes
-`target/profile/trunkline.profdata`. Then set RUSTFLAGS to what it prints, and build packages for
-the same target with the same compiler. Linux with glibc or musl; needs `rustup component add
-llvm-tools`.
+`target/profile/trunkline.profdata`. Then set RUSTFLAGS to what it prints and RUSTC_WRAPPER to the
+path of `stable-names.sh`, and build packages for the same target with the same compiler. Linux with
+glibc or musl. If llvm-tools are missing, it installs them with rustup.
 """
 
 import os
@@ -34,7 +34,7 @@ def main() -> None:
     shutil.rmtree(HOME, ignore_errors=True)
     programs = HOME / "bin"
     programs.mkdir(parents=True)
-    flags = {"RUSTFLAGS": f"-Cprofile-generate={COUNTS}"}
+    flags = {"RUSTFLAGS": f"-Cprofile-generate={COUNTS}", "RUSTC_WRAPPER": str(ROOT / "benches/stable-names.sh")}
     library = build(target, "--package", PACKAGES[0], "--lib", **flags) / "libtrunkline.so"
     place(library, programs / linked_name(library))
     for role in ("server", "client"):
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def require_equal_features(target: str) -> None:
-    """The names of functions, and so the profile, depend on the features of crates."""
+    """A crate with other features has other functions."""
     first = features(PACKAGES[0], target)
     for package in PACKAGES[1:]:
         for crate, enabled in features(package, target).items():
@@ -66,8 +66,10 @@ def features(package: str, target: str) -> dict[str, str]:
 
 def profdata_tool() -> str:
     root = Path(output("rustc", "--print", "sysroot").strip())
-    found = next(root.glob("lib/rustlib/*/bin/llvm-profdata"), None)
-    return str(found) if found else sys.exit("there is no llvm-profdata: run `rustup component add llvm-tools`")
+    pattern = "lib/rustlib/*/bin/llvm-profdata"
+    if not any(root.glob(pattern)):
+        run("rustup", "component", "add", "llvm-tools")
+    return str(next(root.glob(pattern)))
 
 
 def build(target: str, *arguments: str, **environment: str) -> Path:
