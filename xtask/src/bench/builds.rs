@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 
 use crate::build::c::Workshop;
-use crate::build::{DEADLINE, jvm, launchers, node, python, step, swift};
+use crate::build::{DEADLINE, jvm, launchers, node, python, step, swift, system};
 use crate::generate::text::pascal;
 use crate::language::{Language, go};
 use crate::process::must;
-use crate::stamp::{copy_if_changed, copy_tree, files_with, write_if_changed};
+use crate::stamp::{Stamp, copy_if_changed, copy_tree, files_with, write_if_changed};
 use crate::workspace::Workspace;
 
+const OUR_LIBRARIES: [&str; 4] = ["trunkline-c", "trunkline-node", "trunkline-python", "trunkline-uniffi"];
 const OUR_VENV: &str = "bench-ours";
 
 pub(crate) fn home(workspace: &Workspace) -> PathBuf {
@@ -20,12 +21,13 @@ pub(crate) fn home(workspace: &Workspace) -> PathBuf {
 }
 
 pub(crate) fn everything(workspace: &Workspace) -> Result<()> {
-    step("ours, optimised", || {
+    step("ours in Rust, optimised", || {
         let mut cargo = workspace.cargo();
-        cargo.args(["build", "--release"]).args(Language::ALL.iter().flat_map(|one| ["--package", one.bench_crate]));
+        cargo.args(["build", "--release", "--package", "bench-rust"]);
         must(cargo, DEADLINE).map(drop)
     })?;
-    for language in Language::ALL.into_iter().chain(Language::available_by_name()) {
+    step("libraries of our packages", || our_libraries(workspace))?;
+    for language in Language::known().filter(|language| language.has_toolchain()) {
         step(&format!("ours in {}", language.title), || {
             for role in ["server", "client"] {
                 let launcher = workspace.path(&format!("benches/{}/{role}", language.name));
@@ -38,12 +40,39 @@ pub(crate) fn everything(workspace: &Workspace) -> Result<()> {
     step("Python SDKs", || peers_python(workspace))?;
     step("TypeScript SDKs", || peers_node(workspace))?;
     step("Java SDK", || peers_java(workspace))?;
-    step("Go SDK", || go::compile(workspace, "benches/peers/go", Path::new("."), &bin(workspace, "peer-go")))
+    step("Go SDK", || go::compile(workspace, "benches/peers/go", Path::new("."), &home(workspace).join("bin/peer-go")))
+}
+
+/// Optimizes them as packages for Linux are.
+fn our_libraries(workspace: &Workspace) -> Result<()> {
+    let (host, flags) = (system::host()?, home(workspace).join("RUSTFLAGS"));
+    let profiled = ["core", "bindings-c", "benches/c", "Cargo.lock"].map(|source| workspace.path(source));
+    Stamp::new(workspace, "bench-profile").on_files(profiled)?.unless_done(&flags, || {
+        let mut profile = workspace.command(system::python()?);
+        profile.arg("benches/profile.py").arg(&host);
+        write_if_changed(&flags, must(profile, DEADLINE)?.stdout.trim().as_bytes())
+    })?;
+    let mut cargo = workspace.cargo();
+    cargo.env("RUSTFLAGS", std::fs::read_to_string(flags)?);
+    cargo.env("RUSTC_WRAPPER", workspace.path("benches/stable-names.sh"));
+    cargo.args(["build", "--release", "--locked", "--target", &host]);
+    cargo.args(OUR_LIBRARIES.iter().flat_map(|one| ["--package", one]));
+    cargo.arg("--target-dir").arg(home(workspace).join("cargo"));
+    must(cargo, DEADLINE).map(drop)
+}
+
+/// Where cargo puts them.
+fn libraries(workspace: &Workspace) -> Result<PathBuf> {
+    Ok(home(workspace).join("cargo").join(system::host()?).join("release"))
+}
+
+fn library(workspace: &Workspace, name: &str) -> Result<PathBuf> {
+    Ok(libraries(workspace)?.join(workspace.library_file(name)))
 }
 
 pub(crate) fn our_rust(workspace: &Workspace, role: &str) -> Result<Vec<PathBuf>> {
-    let built = format!("bench-{role}{}", std::env::consts::EXE_SUFFIX);
-    Ok(vec![placed(workspace, &released(workspace, &built), &format!("ours-rust-{role}"))?])
+    let program = workspace.target.join("release").join(format!("bench-{role}"));
+    Ok(vec![placed(workspace, &program, &format!("ours-rust-{role}"))?])
 }
 
 /// Installs the package in its environment, as a wheel would be.
@@ -51,7 +80,7 @@ pub(crate) fn our_python(workspace: &Workspace, role: &str) -> Result<Vec<PathBu
     python::make_venv(workspace, OUR_VENV, None)?;
     let package = python::site_packages(workspace, OUR_VENV)?.join("trunkline");
     copy_tree(&workspace.path("bindings-python/python/trunkline"), &package)?;
-    copy_if_changed(&released(workspace, &workspace.library_file("_native")), &package.join(python::EXTENSION))?;
+    copy_if_changed(&library(workspace, "_native")?, &package.join(python::EXTENSION))?;
     let interpreter = workspace.venv_program(OUR_VENV, "python");
     // As pip does, so that it is compiled to byte code like the others.
     let mut compile = workspace.command(&interpreter);
@@ -68,15 +97,14 @@ pub(crate) fn our_node(workspace: &Workspace, role: &str) -> Result<Vec<PathBuf>
     let source = workspace.path("bindings-node");
     copy_tree(&source.join("dist"), &package.join("dist"))?;
     copy_if_changed(&source.join("package.json"), &package.join("package.json"))?;
-    copy_if_changed(&released(workspace, &workspace.library_file("trunkline_node")), &package.join("trunkline.node"))?;
+    copy_if_changed(&library(workspace, "trunkline_node")?, &package.join("trunkline.node"))?;
     copy_tree(&workspace.path("benches/node"), &folder)?;
     Ok(vec!["node".into(), folder.join(format!("{role}.mjs"))])
 }
 
 /// The programs, which find the library next to them.
 fn our_library(workspace: &Workspace) -> Result<Workshop> {
-    let library = workspace.target.join("release");
-    let workshop = Workshop { programs: home(workspace).join("bin"), library, optimise: true };
+    let workshop = Workshop { programs: home(workspace).join("bin"), library: libraries(workspace)?, optimise: true };
     workshop.place_library(workspace)?;
     Ok(workshop)
 }
@@ -96,9 +124,9 @@ pub(crate) fn our_go(workspace: &Workspace, role: &str) -> Result<Vec<PathBuf>> 
 /// The gem as it would be installed.
 pub(crate) fn our_ruby(workspace: &Workspace, role: &str) -> Result<Vec<PathBuf>> {
     let folder = home(workspace).join("ruby");
-    let library = workspace.library_file("trunkline_uniffi");
     copy_tree(&workspace.path("bindings-uniffi/ruby/lib"), &folder)?;
-    copy_if_changed(&released(workspace, &library), &folder.join(library))?;
+    let library = library(workspace, "trunkline_uniffi")?;
+    copy_if_changed(&library, &folder.join(library.file_name().unwrap_or_default()))?;
     Ok(vec!["ruby".into(), "-I".into(), folder, workspace.path(&format!("benches/ruby/{role}.rb"))])
 }
 
@@ -114,12 +142,12 @@ pub(crate) fn our_java(workspace: &Workspace, role: &str) -> Result<Vec<PathBuf>
 fn on_the_jvm(workspace: &Workspace, name: &str, class: &str) -> Result<Vec<PathBuf>> {
     jvm::compile(workspace)?;
     let options = home(workspace).join(format!("{name}.options"));
-    jvm::write_bench_options(workspace, &options, class)?;
+    jvm::write_bench_options(workspace, &options, class, &libraries(workspace)?)?;
     Ok(vec!["java".into(), format!("@{}", options.display()).into()])
 }
 
 pub(crate) fn our_swift(workspace: &Workspace, role: &str) -> Result<Vec<PathBuf>> {
-    Ok(vec![placed(workspace, &swift::bench(workspace, role)?, &format!("ours-swift-{role}"))?])
+    Ok(vec![placed(workspace, &swift::bench(workspace, role, &libraries(workspace)?)?, &format!("ours-swift-{role}"))?])
 }
 
 /// Both are packages outside the workspace, so that their dependencies do not affect ours.
@@ -127,10 +155,8 @@ fn peers_rust(workspace: &Workspace) -> Result<()> {
     let target = home(workspace).join("cargo");
     for package in ["benches/load", "benches/peers/rmcp"] {
         let mut cargo = workspace.cargo();
-        cargo
-            .args(["build", "--release", "--locked", "--manifest-path"])
-            .arg(workspace.path(package).join("Cargo.toml"));
-        cargo.arg("--target-dir").arg(&target);
+        cargo.args(["build", "--release", "--locked", "--target-dir"]).arg(&target);
+        cargo.arg("--manifest-path").arg(workspace.path(package).join("Cargo.toml"));
         must(cargo, DEADLINE)?;
     }
     for program in ["mcpload", "bare", "peer-rmcp"] {
@@ -168,17 +194,9 @@ fn peers_node(workspace: &Workspace) -> Result<()> {
     node::install(workspace, &folder.to_string_lossy())
 }
 
-fn bin(workspace: &Workspace, name: &str) -> PathBuf {
-    home(workspace).join("bin").join(name)
-}
-
-fn released(workspace: &Workspace, file: &str) -> PathBuf {
-    workspace.target.join("release").join(file)
-}
-
 /// Copies a program next to the others.
 fn placed(workspace: &Workspace, program: &Path, name: &str) -> Result<PathBuf> {
-    let copy = bin(workspace, name);
+    let copy = home(workspace).join("bin").join(name);
     copy_if_changed(program, &copy)?;
     launchers::make_executable(&copy)?;
     Ok(copy)

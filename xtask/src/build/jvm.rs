@@ -140,9 +140,8 @@ fn write_options(workspace: &Workspace) -> Result<()> {
 }
 
 /// Writes the options of a program with the optimized library, which runs as users would run it.
-pub(crate) fn write_bench_options(workspace: &Workspace, file: &Path, class: &str) -> Result<()> {
+pub(crate) fn write_bench_options(workspace: &Workspace, file: &Path, class: &str, library: &Path) -> Result<()> {
     let places = HOME.class_path(workspace, DEPENDENCIES, None)?;
-    let library = workspace.target.join("release");
     write_if_changed(file, format!("-Djna.library.path={library:?}\n-cp {places:?}\n{class}\n").as_bytes())
 }
 

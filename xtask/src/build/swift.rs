@@ -30,9 +30,9 @@ pub(crate) fn build(workspace: &Workspace) -> Result<()> {
 }
 
 /// Builds the optimized benchmark programs, and returns that of a role.
-pub(crate) fn bench(workspace: &Workspace, role: &str) -> Result<PathBuf> {
+pub(crate) fn bench(workspace: &Workspace, role: &str, library: &Path) -> Result<PathBuf> {
     const PROFILE: &str = "release";
-    let mut build = swift_with(workspace, PROFILE, "build", BENCHES, BENCHES);
+    let mut build = swift_with(workspace, library, "build", BENCHES, BENCHES);
     build.args(["--configuration", PROFILE, "--manifest-cache", "none"]);
     must(build, DEADLINE)?;
     Ok(scratch(workspace, BENCHES).join(PROFILE).join(format!("bench-{role}")))
@@ -41,21 +41,20 @@ pub(crate) fn bench(workspace: &Workspace, role: &str) -> Result<PathBuf> {
 /// A command of `SwiftPM` for the package in a folder. Programs find the native library where cargo
 /// has built it.
 pub(crate) fn swift(workspace: &Workspace, command: &str, folder: &str, name: &str) -> Command {
-    swift_with(workspace, "debug", command, folder, name)
+    swift_with(workspace, &workspace.target.join("debug"), command, folder, name)
 }
 
-/// The same with the native library of a profile.
-fn swift_with(workspace: &Workspace, profile: &str, command: &str, folder: &str, name: &str) -> Command {
-    let library = workspace.target.join(profile);
+/// The same with the native library in a directory.
+fn swift_with(workspace: &Workspace, library: &Path, command: &str, folder: &str, name: &str) -> Command {
     let mut swift = workspace.command("swift");
     swift.current_dir(workspace.path(folder)).arg(command).arg("--scratch-path").arg(scratch(workspace, name));
     swift
         .args(["-Xlinker", "-L"])
         .arg("-Xlinker")
-        .arg(&library)
+        .arg(library)
         .args(["-Xlinker", "-rpath"])
         .arg("-Xlinker")
-        .arg(&library);
+        .arg(library);
     swift
 }
 

@@ -56,10 +56,9 @@ pub(crate) struct Entry {
     pub(crate) build: fn(&Workspace) -> Result<()>,
     /// Installs its linters and test tools.
     pub(crate) install_tools: fn(&Workspace) -> Result<()>,
-    /// Builds the optimized benchmark program of a role, after cargo has built `bench_crate`.
+    /// Builds the optimized benchmark program of a role, after cargo has built the libraries.
     /// Returns its command line.
     pub(crate) bench: fn(&Workspace, role: &str) -> Result<Vec<PathBuf>>,
-    pub(crate) bench_crate: &'static str,
 
     /// The command line that runs `source`, a path without its extension. A compiled program is
     /// called `name`.
@@ -121,13 +120,8 @@ impl Language {
         })
     }
 
-    /// Those of `BY_NAME` whose toolchain is on this machine, or could be installed.
-    pub(crate) fn available_by_name() -> impl Iterator<Item = Self> {
-        Self::BY_NAME.into_iter().filter(|language| language.has_toolchain())
-    }
-
-    /// Says what is missing, if so.
-    fn has_toolchain(self) -> bool {
+    /// Whether its toolchain is on this machine, or could be installed. Says what is missing.
+    pub(crate) fn has_toolchain(self) -> bool {
         let missing = (self.toolchain)().err();
         if let Some(missing) = &missing {
             console::line(&format!("{} is left out: {missing:#}", self.title));
