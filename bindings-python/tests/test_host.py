@@ -16,6 +16,7 @@ import pytest
 from support import DEADLINE, environment, run, script, until
 from trunkline import (
     Client,
+    ClosedError,
     Context,
     CreateMessageResult,
     ElicitRequest,
@@ -355,6 +356,47 @@ def test_a_subscription_ends_with_its_client() -> None:
         await asyncio.sleep(0.05)
         await client.close()
         assert await waiting is None
+
+    run(test())
+
+
+def test_streams_of_an_earlier_connection_leave_the_next_one_alone() -> None:
+    async def test() -> None:
+        server = asking()
+
+        @server.tool
+        async def wait() -> str:
+            await asyncio.sleep(0.05)
+            return "done"
+
+        async with server.serve("http", port=0) as listener:
+            client = Client(listener.url)
+            await client.connect()
+            task = await client.start_task("wait")
+            dropped, closed, read = (client.subscribe(tools=True) for _ in range(3))
+            await asyncio.gather(dropped.open(), closed.open(), read.open())
+            await client.close()
+            await client.connect()
+            calls = [asyncio.ensure_future(client.call_tool("wait")) for _ in range(10)]
+            await asyncio.sleep(0)  # they are on their way
+            with pytest.raises(ClosedError):
+                await task.result()
+            assert await anext(read, None) is None
+            await closed.close()
+            del dropped, task
+            assert [(await call).text for call in calls] == ["done"] * 10
+            await client.close()
+            await asyncio.to_thread(blocking, server, SyncClient(listener.url))
+
+    def blocking(server: Server, client: SyncClient) -> None:
+        client.connect()
+        earlier = client.subscribe("note://today")
+        earlier.open()
+        client.close()
+        with client, client.subscribe("note://today") as later:
+            server.resource_updated("note://today")
+            assert next(earlier, None) is None
+            assert next(later).uri == "note://today"
 
     run(test())
 

@@ -11,6 +11,9 @@ from .options import in_ms
 
 T = TypeVar("T")
 
+# The port of a connection, and the handle of the connection or of one of its streams.
+Place: TypeAlias = tuple[Any, int]
+
 OnProgress: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None] | None]
 """Called with the progress of a call, and with the total and a message if the server sent them.
 

@@ -14,7 +14,7 @@ from ..failures import finished, logged
 from ..options import Unpack
 from ..port.lifecycle import close_deadline, current_loop
 from ..port.port import Port
-from ..requests import OnProgress
+from ..requests import OnProgress, Place
 from ._async._generated.operations import AsyncOperations
 from .connection import Connected, Target
 
@@ -103,12 +103,11 @@ class Client(Connected, AsyncOperations):
         await self.close()
 
     async def _ask(
-        self, target: int | None, json: dict[str, Any], on_progress: OnProgress | None = None
-    ) -> tuple[int, Any]:
-        """Send a request to the server or about a subscription. Return its ticket and result."""
-        port = self._connected_port()
+        self, target: Place | None, json: dict[str, Any], on_progress: OnProgress | None = None
+    ) -> tuple[Place, Any]:
+        """Send a request to the server or about a stream. Return its place and its result."""
+        port, handle = self._reached(target)
         scope = self._scope()
-        handle = self._handle if target is None else target
         with port.span(handle, json) as span:
             ticket = span.ticket = port.request(handle, json, scope)
             if on_progress is not None:
@@ -121,14 +120,14 @@ class Client(Connected, AsyncOperations):
             finally:
                 self._progress.pop(ticket, None)
             self._raise_exception(scope)
-            return ticket, result
+            return (port, ticket), result
 
-    async def _next(self, stream: int, unread: set[int]) -> Any:
+    async def _next(self, stream: Place, unread: set[int]) -> Any:
         from asyncio import shield
 
-        port = self._connected_port()
+        port, handle = self._reached(stream)
         replies = port._replies
-        ticket = min(unread & replies.keys(), default=0) or port.request(stream, {"method": NEXT})
+        ticket = min(unread & replies.keys(), default=0) or port.request(handle, {"method": NEXT})
         unread.discard(ticket)
         try:
             reply = await shield(replies[ticket])

@@ -20,7 +20,7 @@ from ..features.handler import Handler
 from ..model.base import present
 from ..options import encoded, snake_case
 from ..port.scope import CallScope, telemetry_of
-from ..requests import OnProgress, read_answer
+from ..requests import OnProgress, Place, read_answer
 from ..schema.jsonable import jsonable
 from ._generated.server_requests import HostHandlers
 from ._generated.transport import FUNCTIONS, Transport
@@ -212,11 +212,23 @@ class Connected(HostHandlers, ConnectionDescription):
 
         return receive
 
-    def _cancel(self, ticket: int, unread: set[int]) -> None:
-        if self._port is not None:
-            self._port.cancel(ticket, "")
+    def _reached(self, stream: Place | None) -> Place:
+        """Return the place of the connection, or of one of its streams.
+
+        Raises:
+            ClosedError: If it has ended. A connection that is opened again has none of the streams.
+        """
+        port = self._connected_port()
+        if stream is not None and stream[0] is not port:
+            raise ClosedError("the stream has ended with its connection")
+        return stream or (port, self._handle)
+
+    def _cancel(self, stream: Place, unread: set[int]) -> None:
+        port, ticket = stream
+        if port is not None:
+            port.cancel(ticket, "")
             for one in unread:
-                self._port._replies.pop(one, None)
+                port._replies.pop(one, None)
 
     def _note(self, json: dict[str, Any]) -> None:
         port = self._connected_port()

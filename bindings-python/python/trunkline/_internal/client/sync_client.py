@@ -14,7 +14,7 @@ from ..failures import logged
 from ..options import Unpack
 from ..port.blocking import BlockingPort
 from ..port.lifecycle import close_deadline
-from ..requests import OnProgress
+from ..requests import OnProgress, Place
 from ._sync._generated.operations import SyncOperations
 from .connection import Connected, Target
 
@@ -96,10 +96,12 @@ class SyncClient(Connected, SyncOperations):
     def __exit__(self, *_outcome: object) -> None:
         self.close()
 
-    def _ask(self, target: int | None, json: dict[str, Any], on_progress: OnProgress | None = None) -> tuple[int, Any]:
-        """Send a request to the server or about a subscription. Return its ticket and result."""
-        port, scope = self._connected_port(), self._scope()
-        handle = self._handle if target is None else target
+    def _ask(
+        self, target: Place | None, json: dict[str, Any], on_progress: OnProgress | None = None
+    ) -> tuple[Place, Any]:
+        """Send a request to the server or about a stream. Return its place and its result."""
+        port, handle = self._reached(target)
+        scope = self._scope()
         with port.span(handle, json) as span:
             # Progress must not arrive before its callback is known.
             with nullcontext() if on_progress is None else self._draining:
@@ -114,7 +116,7 @@ class SyncClient(Connected, SyncOperations):
             finally:
                 self._progress.pop(ticket, None)
             self._raise_exception(scope)
-            return ticket, result
+            return (port, ticket), result
 
     def _connected_port(self) -> BlockingPort:
         if (port := self._port) is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 from ..._generated import methods
 from ..._generated.models import CallToolResult, Change, SubscriptionFilter, Task
 from ...errors import ClosedError
-from ...requests import OnProgress, read_answer, request_json
+from ...requests import OnProgress, Place, read_answer, request_json
 from ..tool_results import expect, read_tool_result
 
 if TYPE_CHECKING:
@@ -21,30 +21,30 @@ class AsyncStreamClient:
     """What a stream needs of its client."""
 
     async def _ask(
-        self, target: int | None, json: dict[str, Any], on_progress: OnProgress | None = None
-    ) -> tuple[int, Any]:
-        """Send a request to the server or about a stream. Return its ticket and its result."""
+        self, target: Place | None, json: dict[str, Any], on_progress: OnProgress | None = None
+    ) -> tuple[Place, Any]:
+        """Send a request to the server or about a stream. Return its place and its result."""
         raise NotImplementedError
 
-    async def _next(self, stream: int, unread: set[int]) -> Any:  # noqa: ARG002 - for event loops
+    async def _next(self, stream: Place, unread: set[int]) -> Any:  # noqa: ARG002 - for event loops
         """Return the next item of a stream. A wait that an event loop cancels leaves its request in
         `unread`, for the next wait, because its item may be on the way.
         """
         return (await self._ask(stream, {"method": methods.NEXT}))[1]
 
-    def _cancel(self, ticket: int, unread: set[int]) -> None:
+    def _cancel(self, stream: Place, unread: set[int]) -> None:
         raise NotImplementedError
 
 
 class AsyncStream(Generic[T]):
     """Items from a server, in order of arrival. Ends when the client closes, or with `close`."""
 
-    __slots__ = ("_client", "_over", "_read", "_ticket", "_unread")
+    __slots__ = ("_client", "_over", "_place", "_read", "_unread")
 
-    def __init__(self, client: AsyncStreamClient, read: Callable[[Any], T], ticket: int = 0) -> None:
+    def __init__(self, client: AsyncStreamClient, read: Callable[[Any], T], place: Place = (None, 0)) -> None:
         self._client = client
         self._read = read
-        self._ticket = ticket
+        self._place = place
         self._over = False
         # Requests for items whose wait was cancelled.
         self._unread: set[int] = set()
@@ -53,11 +53,11 @@ class AsyncStream(Generic[T]):
         """End the stream. A `with` block does this on exit."""
         if not self._over:
             self._over = True
-            self._client._cancel(self._ticket, self._unread)
+            self._client._cancel(self._place, self._unread)
 
     def __del__(self) -> None:
-        if self._ticket and not self._over:
-            self._client._cancel(self._ticket, self._unread)
+        if not self._over:
+            self._client._cancel(self._place, self._unread)
 
     async def __aenter__(self) -> Self:
         return self
@@ -72,7 +72,7 @@ class AsyncStream(Generic[T]):
         item: Any = None
         if not self._over:
             try:
-                item = await self._client._next(self._ticket, self._unread)
+                item = await self._client._next(self._place, self._unread)
             except ClosedError:
                 self._over = True  # closed while waiting, by `close` or with the client
         if item is None:
@@ -103,7 +103,7 @@ class AsyncSubscription(AsyncStream[Change]):
             TrunklineError: If the server refuses the subscription.
         """
         json = {"method": "subscribe", "params": self._filter.to_json()}
-        self._ticket, honoured = await self._client._ask(None, json)
+        self._place, honoured = await self._client._ask(None, json)
         self.honoured = read_answer("subscribe", SubscriptionFilter.from_json, honoured)
 
     async def __aenter__(self) -> Self:
@@ -120,8 +120,8 @@ class AsyncClientTask(AsyncStream[Task]):
 
     __slots__ = ("state",)
 
-    def __init__(self, client: AsyncStreamClient, ticket: int, state: Any) -> None:
-        super().__init__(client, Task.from_json, ticket)
+    def __init__(self, client: AsyncStreamClient, place: Place, state: Any) -> None:
+        super().__init__(client, Task.from_json, place)
         # The latest known state; None if the server didn't create a task.
         self.state = None if state is None else read_answer("startTask", Task.from_json, state)
 
@@ -179,7 +179,7 @@ class AsyncClientTask(AsyncStream[Task]):
             ClosedError: The stream or the connection was closed.
         """
         json = expect(request_json("result", None, timeout, progress=on_progress is not None), result)
-        return read_tool_result(result, raise_on_error, (await self._client._ask(self._ticket, json, on_progress))[1])
+        return read_tool_result(result, raise_on_error, (await self._client._ask(self._place, json, on_progress))[1])
 
     async def respond(self, responses: Mapping[str, Any], *, timeout: float | None = None) -> None:
         """Answer the `input_requests` of the current state, if you passed `manual_input`
@@ -195,7 +195,7 @@ class AsyncClientTask(AsyncStream[Task]):
             TimeoutError: No reply arrived in time.
             ClosedError, TransportError: The connection ended before the reply.
         """
-        await self._client._ask(self._ticket, request_json("respond", {**responses}, timeout))
+        await self._client._ask(self._place, request_json("respond", {**responses}, timeout))
 
     async def cancel(self, *, timeout: float | None = None) -> None:
         """Cancel the task. Has no effect once the task has ended, and the task may still end
@@ -209,4 +209,4 @@ class AsyncClientTask(AsyncStream[Task]):
             TimeoutError: No reply arrived in time.
             ClosedError, TransportError: The connection ended before the reply.
         """
-        await self._client._ask(self._ticket, request_json("cancel", None, timeout))
+        await self._client._ask(self._place, request_json("cancel", None, timeout))

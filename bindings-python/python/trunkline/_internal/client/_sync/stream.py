@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 from ..._generated import methods
 from ..._generated.models import CallToolResult, Change, SubscriptionFilter, Task
 from ...errors import ClosedError
-from ...requests import OnProgress, read_answer, request_json
+from ...requests import OnProgress, Place, read_answer, request_json
 from ..tool_results import expect, read_tool_result
 
 if TYPE_CHECKING:
@@ -21,29 +21,31 @@ T = TypeVar("T")
 class SyncStreamClient:
     """What a stream needs of its client."""
 
-    def _ask(self, target: int | None, json: dict[str, Any], on_progress: OnProgress | None = None) -> tuple[int, Any]:
-        """Send a request to the server or about a stream. Return its ticket and its result."""
+    def _ask(
+        self, target: Place | None, json: dict[str, Any], on_progress: OnProgress | None = None
+    ) -> tuple[Place, Any]:
+        """Send a request to the server or about a stream. Return its place and its result."""
         raise NotImplementedError
 
-    def _next(self, stream: int, unread: set[int]) -> Any:  # noqa: ARG002 - for event loops
+    def _next(self, stream: Place, unread: set[int]) -> Any:  # noqa: ARG002 - for event loops
         """Return the next item of a stream. A wait that an event loop cancels leaves its request in
         `unread`, for the next wait, because its item may be on the way.
         """
         return (self._ask(stream, {"method": methods.NEXT}))[1]
 
-    def _cancel(self, ticket: int, unread: set[int]) -> None:
+    def _cancel(self, stream: Place, unread: set[int]) -> None:
         raise NotImplementedError
 
 
 class SyncStream(Generic[T]):
     """Items from a server, in order of arrival. Ends when the client closes, or with `close`."""
 
-    __slots__ = ("_client", "_over", "_read", "_ticket", "_unread")
+    __slots__ = ("_client", "_over", "_place", "_read", "_unread")
 
-    def __init__(self, client: SyncStreamClient, read: Callable[[Any], T], ticket: int = 0) -> None:
+    def __init__(self, client: SyncStreamClient, read: Callable[[Any], T], place: Place = (None, 0)) -> None:
         self._client = client
         self._read = read
-        self._ticket = ticket
+        self._place = place
         self._over = False
         # Requests for items whose wait was cancelled.
         self._unread: set[int] = set()
@@ -52,11 +54,11 @@ class SyncStream(Generic[T]):
         """End the stream. A `with` block does this on exit."""
         if not self._over:
             self._over = True
-            self._client._cancel(self._ticket, self._unread)
+            self._client._cancel(self._place, self._unread)
 
     def __del__(self) -> None:
-        if self._ticket and not self._over:
-            self._client._cancel(self._ticket, self._unread)
+        if not self._over:
+            self._client._cancel(self._place, self._unread)
 
     def __enter__(self) -> Self:
         return self
@@ -71,7 +73,7 @@ class SyncStream(Generic[T]):
         item: Any = None
         if not self._over:
             try:
-                item = self._client._next(self._ticket, self._unread)
+                item = self._client._next(self._place, self._unread)
             except ClosedError:
                 self._over = True  # closed while waiting, by `close` or with the client
         if item is None:
@@ -102,7 +104,7 @@ class SyncSubscription(SyncStream[Change]):
             TrunklineError: If the server refuses the subscription.
         """
         json = {"method": "subscribe", "params": self._filter.to_json()}
-        self._ticket, honoured = self._client._ask(None, json)
+        self._place, honoured = self._client._ask(None, json)
         self.honoured = read_answer("subscribe", SubscriptionFilter.from_json, honoured)
 
     def __enter__(self) -> Self:
@@ -119,8 +121,8 @@ class SyncClientTask(SyncStream[Task]):
 
     __slots__ = ("state",)
 
-    def __init__(self, client: SyncStreamClient, ticket: int, state: Any) -> None:
-        super().__init__(client, Task.from_json, ticket)
+    def __init__(self, client: SyncStreamClient, place: Place, state: Any) -> None:
+        super().__init__(client, Task.from_json, place)
         # The latest known state; None if the server didn't create a task.
         self.state = None if state is None else read_answer("startTask", Task.from_json, state)
 
@@ -178,7 +180,7 @@ class SyncClientTask(SyncStream[Task]):
             ClosedError: The stream or the connection was closed.
         """
         json = expect(request_json("result", None, timeout, progress=on_progress is not None), result)
-        return read_tool_result(result, raise_on_error, (self._client._ask(self._ticket, json, on_progress))[1])
+        return read_tool_result(result, raise_on_error, (self._client._ask(self._place, json, on_progress))[1])
 
     def respond(self, responses: Mapping[str, Any], *, timeout: float | None = None) -> None:
         """Answer the `input_requests` of the current state, if you passed `manual_input`
@@ -194,7 +196,7 @@ class SyncClientTask(SyncStream[Task]):
             TimeoutError: No reply arrived in time.
             ClosedError, TransportError: The connection ended before the reply.
         """
-        self._client._ask(self._ticket, request_json("respond", {**responses}, timeout))
+        self._client._ask(self._place, request_json("respond", {**responses}, timeout))
 
     def cancel(self, *, timeout: float | None = None) -> None:
         """Cancel the task. Has no effect once the task has ended, and the task may still end
@@ -208,4 +210,4 @@ class SyncClientTask(SyncStream[Task]):
             TimeoutError: No reply arrived in time.
             ClosedError, TransportError: The connection ended before the reply.
         """
-        self._client._ask(self._ticket, request_json("cancel", None, timeout))
+        self._client._ask(self._place, request_json("cancel", None, timeout))
