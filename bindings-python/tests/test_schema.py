@@ -359,6 +359,16 @@ def test_without_pydantic_keys_are_strings(monkeypatch: pytest.MonkeyPatch) -> N
         schema_of(dict[int, str])
 
 
+def test_subclasses_have_the_json_form_of_their_base(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as the identifiers that drivers of databases return."""
+    monkeypatch.delitem(sys.modules, "pydantic_core")
+    bases = (dt.datetime, dt.date, dt.time, dt.timedelta, uuid.UUID, decimal.Decimal)
+    given: dict[Any, tuple[Any, ...]] = {dt.datetime: (2024, 2, 29), dt.date: (2024, 2, 29), uuid.UUID: ("0" * 32,)}
+    for base in bases:
+        arguments = given.get(base, (1,))
+        assert jsonable(type(f"My{base.__name__}", (base,), {})(*arguments)) == jsonable(base(*arguments))
+
+
 def test_a_function_is_read() -> None:
     def find(city: str, days: Annotated[int, "how many"] = 3, *, at: dt.date | None = None, ctx: SyncContext) -> str:
         return f"{city}{days}{at}{ctx}"

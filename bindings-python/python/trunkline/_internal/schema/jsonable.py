@@ -145,15 +145,15 @@ def _object(value: Any, path: str, key: Key) -> Any:
         return encode_base64(cast("bytes", value))
     if isinstance(value, os.PathLike):
         return os.fspath(cast("os.PathLike[str]", value))
-    match kind.__module__, kind.__qualname__:
-        case "datetime", "datetime" | "date" | "time":
+    for base in kind.__mro__:  # database drivers return subclasses
+        name = f"{base.__module__}.{base.__qualname__}"
+        if name in ("datetime.datetime", "datetime.date", "datetime.time"):
             return value.isoformat()
-        case "datetime", "timedelta":
+        if name == "datetime.timedelta":
             return write_duration(value)
-        case ("uuid", "UUID") | ("decimal", "Decimal"):
+        if name in ("uuid.UUID", "decimal.Decimal"):
             return str(value)
-        case _:
-            return _unknown(value, path, key)
+    return _unknown(value, path, key)
 
 
 def _fields(value: Any, names: Iterable[str], path: str, key: Key) -> dict[str, Any]:
