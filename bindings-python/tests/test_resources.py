@@ -591,6 +591,13 @@ def test_res_12_the_files_of_a_directory_are_resources(tmp_path: Path) -> None:
         server.add_directory("docs://", tmp_path / "nothing")
 
 
+class Trips:
+    """Features that are methods."""
+
+    def trip(self, city: str) -> str:
+        return city
+
+
 def test_cmp_03_completions_need_an_existing_feature() -> None:
     server = Server("typos", version="1")
 
@@ -608,6 +615,11 @@ def test_cmp_03_completions_need_an_existing_feature() -> None:
     for of, argument, says in wrong:
         with pytest.raises(InvalidArgumentError, match=says):
             server.add_completion(of, argument, suggest)
+    trips = Trips()
+    server.add_prompt(trips.trip)
+    server.add_completion(trips.trip, "city", suggest)
+    server.remove_completion(trips.trip, "city")
+    server.remove_prompt("trip")
     server.add_completion(plan, "city", suggest)
     server.remove_prompt("plan")
 

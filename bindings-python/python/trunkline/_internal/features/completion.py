@@ -51,7 +51,8 @@ class Completions(Registry):
         if isinstance(of, str):
             return _reference_to("resourceTemplate" if "{" in of else "prompt", of), of
         for (kind, key), handler in self._things.items():
-            is_meant = isinstance(handler, FunctionHandler) and handler.function is of
+            # Methods of one object are equal, but not identical.
+            is_meant = isinstance(handler, FunctionHandler) and handler.function == of
             if is_meant and kind in ("prompt", "resourceTemplate"):
                 return _reference_to(kind, str(key)), str(key)
         raise InvalidArgumentError(f"{of!r} is not registered as a prompt or as a resource template")
