@@ -292,6 +292,20 @@ def test_decorators_may_hide_async_def() -> None:
         return hidden(x)
 
     server.add_tool(returns_it)
+    opened: list[str] = []
+
+    def connection() -> Iterator[str]:
+        opened.append("a connection")
+        yield opened[0]
+        opened.clear()
+
+    async def query() -> str:
+        return " ".join(opened)
+
+    def returns_query(_: Annotated[str, Depends(connection)]) -> Any:
+        return query()
+
+    server.add_tool(returns_query)
 
     @server.middleware("tools/call")
     @loose
@@ -320,6 +334,7 @@ def test_decorators_may_hide_async_def() -> None:
             assert (told.text, (told.meta or {})["method"]) == ("tool: 1", "tools/call")
             assert [(await client.call_tool("kept", {"x": 1})).text for _ in range(2)] == ["1", "1 again"]
             assert (await client.call_tool("returns_it", {"x": 2})).text == "hidden 2"
+            assert (await client.call_tool("returns_query")).text == "a connection"
             assert (await client.get_prompt("ask", {"about": "it"})).messages[0].content.text == "it"  # type: ignore[union-attr]
             assert (await client.call_tool("provided")).text == "provided"
 

@@ -66,11 +66,10 @@ class FunctionHandler(Handler):
     def run_in_thread(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Any:
         arguments = body if self._bind is None else self._bind(body)
         if self._dependencies:
-            value = completed(self._run_with_dependencies(SyncContext(port, ticket, scope), arguments))
-        else:
-            if self._context_name is not None:
-                arguments[self._context_name] = SyncContext(port, ticket, scope)
-            value = self.function(**arguments)
+            return completed(self._run_with_dependencies(SyncContext(port, ticket, scope), arguments))
+        if self._context_name is not None:
+            arguments[self._context_name] = SyncContext(port, ticket, scope)
+        value = self.function(**arguments)
         return _awaited(port, ticket, value) if hasattr(value, "__await__") else value
 
     @property
@@ -86,7 +85,9 @@ class FunctionHandler(Handler):
             if self._context_name is not None:
                 arguments[self._context_name] = context
             value = self.function(**arguments)
-            return await value if hasattr(value, "__await__") and not self.in_thread else value
+            if not hasattr(value, "__await__"):
+                return value
+            return _awaited(context._port, context._ticket, value) if self.in_thread else await value
 
 
 def _awaited(port: Port, ticket: int, value: Awaitable[Any]) -> Any:
