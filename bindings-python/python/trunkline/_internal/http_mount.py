@@ -213,7 +213,7 @@ async def _feed(port: Port, ticket: int, receive: Receive) -> None:
             return
         if wanted:
             more: bool = message.get("more_body", False)
-            wanted = port.native.http_body(ticket, message.get("body", b""), not more) and more
+            wanted = port.native.http_body(ticket, bytes(message.get("body", b"")), not more) and more
 
 
 async def _respond(port: Port, ticket: int, exchange: Exchange, send: Send) -> None:
