@@ -29,7 +29,16 @@ from starlette.routing import Mount, Route
 from starlette.testclient import TestClient
 
 from support import DEADLINE, REVISIONS, Heard, environment, run, until
-from trunkline import Client, Context, InvalidArgumentError, ProtocolError, Server, SyncClient, TransportError
+from trunkline import (
+    Client,
+    Context,
+    InvalidArgumentError,
+    ProtocolError,
+    Server,
+    SyncClient,
+    SyncContext,
+    TransportError,
+)
 from trunkline._internal.http_mount import Exchange
 
 JSON = {"accept": "application/json, text/event-stream"}
@@ -215,6 +224,36 @@ def test_sessions_survive_a_change_of_loops() -> None:
         assert answer.json()["result"]["content"][0]["text"] == text
     assert web.delete("/mcp/", headers=session).status_code == 204
     assert web.post("/mcp/", json=call, headers=session).status_code == 404
+
+
+@pytest.mark.parametrize("is_async", [True, False])
+def test_a_lifespan_ends_with_its_loop(is_async: bool) -> None:
+    @asynccontextmanager
+    async def lifespan(_: Server) -> AsyncGenerator[str]:
+        yield "the pool"
+
+    server = Server("test", version="1", lifespan=lifespan, debug=True)
+
+    async def use(ctx: Context) -> str:
+        return ctx.lifespan
+
+    def use_in_thread(ctx: SyncContext) -> str:
+        return ctx.lifespan
+
+    server.add_tool(use if is_async else use_in_thread, name="use")
+    app = server.asgi(stateless=True)
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "use"}}
+
+    def answer(web: TestClient) -> str:
+        headers = {**JSON, "mcp-protocol-version": "2025-11-25"}
+        return web.post("/", json=call, headers=headers).json()["result"]["content"][0]["text"]
+
+    web = TestClient(app, base_url="http://localhost")
+    assert answer(web) == "the pool"
+    assert "the lifespan has ended before its server" in answer(web)
+    run(app.close())
+    with web:  # on one loop
+        assert [answer(web), answer(web)] == ["the pool", "the pool"]
 
 
 def test_uvicorn_after_uvicorn() -> None:

@@ -44,7 +44,12 @@ class Call(CallDescription):
 
     @property
     def lifespan(self) -> Any:
-        """The value of the server's lifespan; None without a lifespan."""
+        """The value of the server's lifespan; None without a lifespan.
+
+        Raises:
+            ClosedError: If the event loop on which it was entered has ended, or one of its tasks
+                has failed.
+        """
         lifespan = self._port.lifespan
         return None if lifespan is None else lifespan.value
 

@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
 from .._generated.waist import RESULT
-from ..errors import UNOPENED, keep_cause
+from ..errors import UNOPENED, ClosedError, keep_cause
 from .log import logger
 
 if TYPE_CHECKING:
@@ -26,9 +26,20 @@ class Lifespan:
         self._enter = enter
         # While it is open: the ticket of the call that closes it.
         self._closing: Future[int] | None = None
-        self.value: Any = None
+        self._value: Any = None
         # The exception of its exit, for the one who closes the server.
         self.failure: BaseException | None = None
+
+    @property
+    def value(self) -> Any:
+        """The value of the context manager.
+
+        Raises:
+            ClosedError: If it was exited although the server is in use.
+        """
+        if self._closing is not None and self._closing.done():
+            raise ClosedError("the lifespan has ended before its server: with its event loop, or by a failed task")
+        return self._value
 
     async def answer(self, port: Any, ticket: int, body: Any, scope: Any) -> None:  # noqa: ARG002
         """Enter it, and exit it with the next call."""
@@ -54,7 +65,7 @@ class Lifespan:
         closing, self.failure = get_running_loop().create_future(), None
         try:
             async with self._enter() as value:
-                self.value, self._closing = value, closing
+                self._value, self._closing = value, closing
                 try:
                     if not port.native.complete(ticket, RESULT, {}):
                         # What was about to serve has been closed meanwhile.
@@ -62,18 +73,16 @@ class Lifespan:
                         return
                     ticket = await closing
                 finally:
-                    self.value = None
+                    self._value = None
         except BaseException as error:
             if isinstance(error, CancelledError) and closing.cancelled():
                 raise  # the loop ends
-            if closing.cancelled():  # by a task group, one of whose tasks failed
-                logger("trunkline.server").error("the lifespan has ended before its server", exc_info=error)
-                self.failure = error
-                return
             if not closing.done():
                 message = str(error) or type(error).__name__
                 keep_cause(f"{UNOPENED}{message}", error)
                 port.native.fail(ticket, {"kind": "internal", "message": message})
                 return
             self.failure = error
+            if closing.cancelled():  # by a task group, one of whose tasks failed
+                logger("trunkline.server").error("the lifespan has ended before its server", exc_info=error)
         port.native.complete(ticket, RESULT, {})
