@@ -14,13 +14,8 @@ if TYPE_CHECKING:
 else:
     try:
         from typing import Unpack
-    except ImportError:  # Python 3.10
-
-        class Unpack:
-            """Replaces `Unpack` of later versions when annotations are evaluated."""
-
-            def __class_getitem__(cls, options: Any) -> Any:
-                return options
+    except ImportError:  # Python 3.10, where it is only evaluated in annotations
+        from typing import Optional as Unpack  # noqa: F401 - for other modules
 
 
 def encoded(names: Mapping[str, str], options: Mapping[str, Any]) -> dict[str, Any]:

@@ -85,7 +85,7 @@ class Returns(NamedTuple):
             if self.schema is None and isinstance(value, (bytes, bytearray, memoryview)):
                 raise TypeError("bytes have no media type: return ImageContent, AudioContent or EmbeddedResource")
         json = jsonable(value) if self.shape is None else self.write(value)
-        shape = self.shape or (OBJECT if _is_object(json) else VALUE)
+        shape = self.shape or (OBJECT if isinstance(cast("object", json), dict) else VALUE)
         return (TEXT if type(json) is str and shape == VALUE else shape), json
 
 
@@ -98,10 +98,6 @@ def _is_undeclared(annotation: Any) -> bool:
     return annotation in _UNDECLARED or (
         (get_origin(annotation) or annotation) in (list, tuple) and all(one in (Any, object, ...) for one in arguments)
     )
-
-
-def _is_object(json: Any) -> bool:
-    return isinstance(json, dict)
 
 
 def _is_list(value: Any) -> TypeGuard[list[Any]]:

@@ -153,11 +153,10 @@ class Connected(HostHandlers, ConnectionDescription):
         """The server requests that have handlers, each with the handler's lane. A blocking client
         only has pool threads for its transport and for a server in this process.
         """
-        lanes: dict[str, str] = {}
-        for name, handler in self._handlers.items():
-            has_pool = not self._blocking or self._server is not None or name in FUNCTIONS
-            lanes[name] = "pool" if handler.in_thread and has_pool else "queue"
-        return lanes
+        pooled = {name for name, handler in self._handlers.items() if handler.in_thread}
+        if self._blocking and self._server is None:
+            pooled &= FUNCTIONS.keys()
+        return {name: "pool" if name in pooled else "queue" for name in self._handlers}
 
     def _scope(self) -> CallScope | None:
         """Return the scope of the calls that a request causes, if the server is in this process."""
@@ -278,15 +277,14 @@ class Connected(HostHandlers, ConnectionDescription):
             return {"type": "config", "server": os.fspath(target), "defaults": {**http, **child}}
         if isinstance(target, Mapping):
             return {"type": "config", "server": dict(target), "defaults": {**http, **child}}
-        if isinstance(target, str):
-            if target.startswith(("http://", "https://", "unix:")):
-                return _only({"type": "http", "url": target}, http, child)
+        if isinstance(target, str) and target.startswith(("http://", "https://", "unix:")):
+            return _only({"type": "http", "url": target}, http, child)
+        if isinstance(target, (str, os.PathLike)):
+            command = target.split() if isinstance(target, str) else [os.fspath(target)]
             raise InvalidArgumentError(
                 f"{target!r} is neither an http URL nor a .json file; "
-                f"to start a server, pass its command as a list: {target.split()}"
+                f"to start a server, pass its command as a list: {command}"
             )
-        if isinstance(target, os.PathLike):
-            raise InvalidArgumentError(f"to start a server, pass its command as a list: [{os.fspath(target)!r}]")
         parts = cast("Sequence[Any]", target) if isinstance(target, Sequence) else [None]  # pyright: ignore[reportUnnecessaryIsInstance]
         if not all(isinstance(part, (str, os.PathLike)) for part in parts):
             raise InvalidArgumentError(

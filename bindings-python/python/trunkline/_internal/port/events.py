@@ -201,16 +201,10 @@ class Events:
             loop.call_soon(handoff.poll, loop, self.drain)
 
     def _cancel_call(self, ticket: int, reason: str | None) -> None:
-        if (task := self.tasks.get(ticket)) is None:
-            return
-        if (loop := task.get_loop()) is self.loop:
-            from inspect import CORO_CREATED, getcoroutinestate
-
-            task.cancel(reason)
-            if getcoroutinestate(cast("Coroutine[Any, Any, None]", task.get_coro())) == CORO_CREATED:
-                self.tasks.pop(ticket, None)  # the task ends before its first step
-        else:
-            self._run_on(loop, task.cancel, reason)
+        if (task := self.tasks.get(ticket)) is not None:
+            # A task that ends before its first step does not remove itself.
+            self._run_on(task.get_loop(), task.add_done_callback, partial(self.tasks.pop, ticket))
+            self._run_on(task.get_loop(), task.cancel, reason)
 
     def call_context(self, ticket: int, scope: CallScope | None, copy: Callable[[], ContextVars]) -> ContextVars:
         """Return the context variables of a call: a copy of those of what caused it, or the result
