@@ -45,6 +45,10 @@ class TestClient < TrunklineTest
     server = Trunkline::Server.new("x", version: "1")
     error = assert_raises(Trunkline::InvalidArgumentError) { Trunkline::Client.connect(server: server, timout: 1) }
     assert_match(/timeout/, error.message)
+    error = assert_raises(Trunkline::InvalidArgumentError) { Trunkline::Client.connect(server: server, on_elict: ->(_) {}) }
+    assert_match(/on_elict/, error.message)
+    # Arguments without braces must not become members of the request.
+    Trunkline::Client.connect(server: server) { |client| assert_raises(Trunkline::InvalidArgumentError) { client.call_tool("fetch", method: "tools/list") } }
     assert_raises(Trunkline::InvalidArgumentError) { Trunkline::Client.connect }
     assert_raises(NoMethodError) { Trunkline::Client.new }
   ensure

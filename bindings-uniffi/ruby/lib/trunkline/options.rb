@@ -6,13 +6,13 @@ module Trunkline
     module_function
 
     # @api private
-    # @return [Hash{String => Object}] the given options under their JSON names; the core refuses
-    #   those that the table lacks
+    # @return [Hash{String => Object}] the given options under their JSON names
+    # @raise [InvalidArgumentError] if the table lacks one: the core also has others for itself
     def encode(table, options)
       options.each_with_object({}) do |(name, value), json|
         next if value.nil?
 
-        key = table[name] || camel(name)
+        key = table.fetch(name.to_sym) { raise InvalidArgumentError, "unknown option `#{name}`: valid options are `#{table.keys.join("`, `")}`" }
         json[key] = key.end_with?("Ms") ? milliseconds(name, value) : in_json(value, bytes: BYTES.include?(key))
       end
     end
