@@ -37,6 +37,24 @@ class TestThreads < TrunklineTest
     assert_match(/\A0 1 .* 100\z/, Timeout.timeout(30) { client.call_tool("down", { n: 100 }).text })
   end
 
+  # The event of a cancellation may arrive after the handler has failed because of it.
+  def test_what_a_cancelled_call_raises_is_not_reported
+    core = Struct.new(:is_over) do
+      def cancelled(_) = is_over
+      def fail(*) = true
+    end
+    pool = Struct.new(:size) { def run = yield }.new
+    callable = Trunkline::Callable.new(run: ->(*) { raise "late" }, where: "the handler")
+    logged do |records|
+      counts = [true, false].map do |is_over|
+        native = core.new(is_over)
+        Trunkline::Calls.new(native, Trunkline::Requests.new(native, pool), pool).start(7, callable, +"{}", 0)
+        records.length
+      end
+      assert_equal [0, 1], counts
+    end
+  end
+
   def test_other_threads_run_while_one_waits
     client = connected { |server| server.tool("slow") { |ctx| ctx.sleep(0.3); "done" } }
     count = 0

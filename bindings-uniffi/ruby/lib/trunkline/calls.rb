@@ -91,8 +91,10 @@ module Trunkline
 
         { "kind" => "protocol", "message" => error.message, "data" => { "error" => "insufficient_scope", "scopes" => error.scopes } }
       else
-        context.failed(error) unless error.is_a?(Suspended)
-        report(error, callable, context) unless error.is_a?(Suspended) || context.cancelled?
+        unless error.is_a?(Suspended) || context.over?
+          context.failed(error)
+          report(error, callable, context)
+        end
         { "kind" => "internal", "message" => error.full_message(highlight: false, order: :top), "logged" => true }
       end
     end
