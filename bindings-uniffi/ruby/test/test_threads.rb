@@ -37,6 +37,11 @@ class TestThreads < TrunklineTest
     assert_match(/\A0 1 .* 100\z/, Timeout.timeout(30) { client.call_tool("down", { n: 100 }).text })
   end
 
+  def test_the_number_of_threads_is_checked
+    [0, "many"].each { |count| assert_raises(Trunkline::InvalidArgumentError, ArgumentError) { Trunkline.max_threads = count } }
+    assert_equal 64, Trunkline.max_threads
+  end
+
   # The event of a cancellation may arrive after the handler has failed because of it.
   def test_what_a_cancelled_call_raises_is_not_reported
     core = Struct.new(:is_over) do

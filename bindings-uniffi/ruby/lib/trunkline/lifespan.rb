@@ -19,10 +19,7 @@ module Trunkline
     end
 
     # What the program has raised, if it could not be opened.
-    def take_failure
-      failure, @failure = @failure, nil
-      failure
-    end
+    def take_failure = @failure.tap { @failure = nil }
 
     private
 
@@ -39,10 +36,7 @@ module Trunkline
       raise ToolError, e.message
     end
 
-    def close(*)
-      value, @value = @value, nil
-      dispose(value)
-    end
+    def close(*) = dispose(@value.tap { @value = nil })
 
     def dispose(value)
       value.close if value.respond_to?(:close)

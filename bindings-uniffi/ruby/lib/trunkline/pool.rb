@@ -4,7 +4,9 @@ module Trunkline
   class << self
     # Maximum number of threads that run handlers. Threads that wait for a reply of the core don't
     # count. Set it before the first server or client opens. Default: 64.
-    attr_writer :max_threads
+    def max_threads=(count)
+      @max_threads = Integer(count).tap { |threads| raise InvalidArgumentError, "max_threads must be 1 or more, not #{threads}" unless threads.positive? }
+    end
 
     def max_threads = @max_threads ||= 64
   end
