@@ -133,6 +133,18 @@ class TestTools < TrunklineTest
     end
   end
 
+  def test_hooks_get_as_many_arguments_as_they_take
+    seen = Thread::Queue.new
+    client = connected({}, { on_error: ->(error) { seen << error.message } }) do |server|
+      server.tool("bug") { raise "secret" }
+      server.prompt("plan", complete: { city: ->(start, known = {}) { [start, known[:day]].compact } }) { |city:, day:| city + day }
+    end
+    logged { client.call_tool("bug") }
+    assert_equal "secret", Timeout.timeout(10) { seen.pop }
+    reference = Trunkline::PromptReference.new(name: "plan")
+    assert_equal %w[Os 1], client.complete(reference, { name: "city", value: "Os" }, { arguments: { day: "1" } }).completion.values
+  end
+
   def test_text_that_is_not_valid_costs_no_call
     broken = "half \xED\xA0"
     client = connected do |server|

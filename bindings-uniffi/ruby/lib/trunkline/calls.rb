@@ -101,7 +101,7 @@ module Trunkline
 
     def report(error, callable, context)
       Trunkline.log_error("#{callable.where} failed", error)
-      callable.owner&.on_error&.call(error, context)
+      callable.owner&.on_error&.then { |hook| Handler.positional(hook, error, context) }
     rescue Exception => e # rubocop:disable Lint/RescueException
       Trunkline.log_error("on_error failed", e) # The caller must get a response.
     end

@@ -10,8 +10,7 @@ module Trunkline
       raise InvalidArgumentError, "#{of} needs a block" unless block.respond_to?(:call)
 
       @block = block
-      parameters = block.respond_to?(:parameters) ? block.parameters : block.method(:call).parameters
-      kinds = parameters.group_by(&:first).transform_values { |group| group.map(&:last) }
+      kinds = self.class.parameters(block).group_by(&:first).transform_values { |group| group.map(&:last) }
       raise InvalidArgumentError, "#{of}: the block gets the context, and the arguments as keywords: |ctx, name:|" if kinds.values_at(:req, :opt).compact.sum(&:length) > 1
 
       @takes_context = kinds.keys.intersect?(%i[req opt rest])
@@ -33,9 +32,10 @@ module Trunkline
 
     # Calls a function with as many of the arguments as it takes.
     def self.positional(function, *arguments)
-      arity = function.respond_to?(:arity) ? function.arity : function.method(:call).arity
-      lambda = !function.is_a?(Proc) || function.lambda?
-      function.call(*(lambda && arity >= 0 ? arguments.first(arity) : arguments))
+      kinds = parameters(function).map(&:first)
+      function.call(*(kinds.include?(:rest) ? arguments : arguments.first(kinds.count { |kind| %i[req opt].include?(kind) })))
     end
+
+    def self.parameters(function) = (function.is_a?(Proc) || function.is_a?(Method) ? function : function.method(:call)).parameters
   end
 end

@@ -11,10 +11,9 @@ module Trunkline
 
     # Adds the handlers among the options, and returns the others.
     def take(options)
-      options.select { |name, _| Handlers::REQUESTS.key?(name) || Handlers::NOTIFICATIONS.key?(name) }.each do |name, handler|
-        add(name, handler) unless handler.nil?
-      end
-      options.reject { |name, _| Handlers::REQUESTS.key?(name) || Handlers::NOTIFICATIONS.key?(name) }
+      handlers, others = options.partition { |name, _| Handlers::REQUESTS.key?(name) || Handlers::NOTIFICATIONS.key?(name) }
+      handlers.each { |name, handler| add(name, handler) unless handler.nil? }
+      others.to_h
     end
 
     def add(name, handler)
