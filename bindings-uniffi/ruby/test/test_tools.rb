@@ -222,6 +222,10 @@ class TestTools < TrunklineTest
     assert_raises(Trunkline::InvalidArgumentError) { server.tool("a") { "" } }
     assert_raises(Trunkline::InvalidArgumentError) { Trunkline::Server.new("x", version: "1", page_sise: 1) }
     assert_raises(Trunkline::InvalidArgumentError) { Trunkline::Server.new("x", version: "1", session_idle: -1) }
+    %i[on_error lifespan].each { |hook| assert_match(/#{hook}/, assert_raises(Trunkline::InvalidArgumentError) { Trunkline::Server.new("x", version: "1", hook => 5) }.message) }
+    assert_raises(Trunkline::InvalidArgumentError) { server.mount("x", "y") }
+    assert_raises(Trunkline::InvalidArgumentError) { server.proxy("y") }
+    assert_raises(Trunkline::InvalidArgumentError) { server.listen(port: 0, auth: "token") }
   ensure
     server.close
   end

@@ -31,6 +31,7 @@ module Trunkline
     # @param options the title and other members of {Implementation}, and {Options::SERVER}
     # @raise [InvalidArgumentError] if an option is unknown or invalid
     def initialize(name, version:, instructions: nil, store: nil, on_error: nil, lifespan: nil, **options)
+      { on_error: on_error, lifespan: lifespan }.each { |option, hook| hook.nil? || hook.respond_to?(:call) || raise(InvalidArgumentError, "#{option} must respond to `call`") }
       @port = Port.current
       @owner = Owner.new(on_error, lifespan && Lifespan.new(lifespan))
       info = Implementation.new(name: name, version: version, **options.slice(*INFO))
@@ -128,12 +129,16 @@ module Trunkline
     # Adds the features of another server, under a prefix.
     # @return [Registration]
     def mount(prefix, other)
+      raise InvalidArgumentError, "only a Trunkline::Server can be mounted, not #{other.inspect}" unless other.is_a?(Server)
+
       add(Features::Feature.new(kind: :mount, description: { "prefix" => prefix, "mounted" => other.send(:handle_at, @port) }), keep: other)
     end
 
     # Adds the features of the server behind a client.
     # @return [Registration]
     def proxy(client, **options)
+      raise InvalidArgumentError, "only a client or a group can be proxied, not #{client.inspect}" unless client.is_a?(ConnectedClient)
+
       add(Features::Feature.new(kind: :proxy, description: { "connection" => client.handle_at(@port), **Options.encode(Options::PROXY, options) }), keep: client)
     end
 
@@ -259,6 +264,8 @@ module Trunkline
     end
 
     def protection(auth)
+      raise InvalidArgumentError, "auth must be a Hash of options" unless auth.is_a?(Hash)
+
       verifier = auth[:verifier]
       json = Options.encode(Options::AUTH, auth.except(:verifier))
       verifier ? json.merge("verifier" => register(Features.verifier(verifier))) : json
