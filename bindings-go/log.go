@@ -8,15 +8,8 @@ import (
 	"time"
 )
 
-const (
-	// Records beyond this are dropped.
-	mostRecords = 1024
-	// The time that the end of a server gives the log.
-	flushTime = 100 * time.Millisecond
-)
-
-// logQueue has what slog will write.
-var logQueue = make(chan func(), mostRecords)
+// logQueue has what slog will write. Records beyond its size are dropped.
+var logQueue = make(chan func(), 1024)
 
 // writeLog runs in a goroutine of its own, because writing to a standard error that nobody reads
 // never returns.
@@ -43,9 +36,9 @@ func logged(level, target, message *str, _ uintptr) {
 	report(severity, string(message.bytes()), "target", string(target.bytes()))
 }
 
-// flushLog waits until earlier records are written.
+// flushLog waits until earlier records are written. The end of a server gives the log 100 ms.
 func flushLog() {
-	ctx, cancel := context.WithTimeout(context.Background(), flushTime)
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()
 	select {
 	case logQueue <- cancel:
