@@ -201,12 +201,6 @@ func structSchema(of reflect.Type, derivation derivation) (members, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w (in the field %s)", err, field.Name)
 		}
-		if field.isQuoted {
-			schema = members{{"type", "string"}}
-			if of.Kind() == reflect.Pointer {
-				schema = derivation.nullable(schema)
-			}
-		}
 		if about := field.Tag.Get("jsonschema"); about != "" {
 			schema = append(schema, member{"description", about})
 		}
@@ -225,22 +219,22 @@ func structSchema(of reflect.Type, derivation derivation) (members, error) {
 // A jsonField is a member of a struct in JSON.
 type jsonField struct {
 	reflect.StructField
-	name                            string
-	isTagged, isQuoted, mayBeAbsent bool
+	name                  string
+	isTagged, mayBeAbsent bool
 }
 
-// hides says whether encoding/json takes the field and not another one of the same name.
-func (field *jsonField) hides(other *jsonField) bool {
-	depth := cmp.Compare(len(field.Index), len(other.Index))
-	return depth < 0 || depth == 0 && field.isTagged && !other.isTagged
-}
+// quoted are the types of numbers with the option string, by whether they are pointers.
+var quoted = map[bool]reflect.Type{false: reflect.TypeFor[string](), true: reflect.TypeFor[*string]()}
 
 // jsonFields are the fields that encoding/json writes, also those of embedded structs.
 func jsonFields(of reflect.Type) []jsonField {
 	all := embeddedFields(of, nil, false)
 	return slices.DeleteFunc(slices.Clone(all), func(field jsonField) bool {
 		return slices.ContainsFunc(all, func(other jsonField) bool {
-			return other.name == field.name && !slices.Equal(other.Index, field.Index) && !field.hides(&other)
+			depth := cmp.Compare(len(field.Index), len(other.Index))
+			// encoding/json takes it, and not the other one of the same name.
+			isTaken := depth < 0 || depth == 0 && field.isTagged && !other.isTagged
+			return other.name == field.name && !slices.Equal(other.Index, field.Index) && !isTaken
 		})
 	})
 }
@@ -262,10 +256,11 @@ func embeddedFields(of reflect.Type, index []int, mayBeAbsent bool) []jsonField 
 			}
 		case field.IsExported():
 			has := func(option string) bool { return slices.Contains(strings.Split(options, ","), option) }
-			kind := inner.Kind()
-			isQuoted := has("string") && (kind >= reflect.Bool && kind <= reflect.Float64 || kind == reflect.String)
+			if kind := inner.Kind(); has("string") && (kind >= reflect.Bool && kind <= reflect.Float64 || kind == reflect.String) {
+				field.Type = quoted[inner != field.Type]
+			}
 			optional := mayBeAbsent || has("omitempty") || has("omitzero")
-			found = append(found, jsonField{field, cmp.Or(name, field.Name), name != "", isQuoted, optional})
+			found = append(found, jsonField{field, cmp.Or(name, field.Name), name != "", optional})
 		}
 	}
 	return found
