@@ -198,10 +198,14 @@ func structSchema(of reflect.Type, derivation derivation) (members, error) {
 			of = pointed(of)
 		}
 		schema, err := schemaOf(of, derivation)
+		about := field.Tag.Get("jsonschema")
+		if word, _, hasKeywords := strings.Cut(about, "="); hasKeywords && !strings.Contains(word, " ") || about == "required" {
+			err = fmt.Errorf("trunkline: the tag jsonschema %q must be a description: give the schema in the descriptor", about)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%w (in the field %s)", err, field.Name)
 		}
-		if about := field.Tag.Get("jsonschema"); about != "" {
+		if about != "" {
 			schema = append(schema, member{"description", about})
 		}
 		properties = append(properties, member{field.name, schema})

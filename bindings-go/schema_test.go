@@ -110,7 +110,17 @@ func TestATypeWithoutASchemaIsNamed(t *testing.T) {
 	_, recursive := trunkline.SchemaOf[node]()
 	_, function := trunkline.SchemaOf[struct{ Done func() }]()
 	_, key := trunkline.SchemaOf[map[float64]string]()
-	for err, word := range map[error]string{recursive: "trunkline_test.node contains itself", function: "func() (in the field Done)", key: "map[float64]string"} {
+	// As other packages have it. It would be published as the description, and not be checked.
+	_, keywords := trunkline.SchemaOf[struct {
+		Unit string `jsonschema:"required,enum=C,enum=F"`
+	}]()
+	_, keyword := trunkline.SchemaOf[struct {
+		Unit string `jsonschema:"required"`
+	}]()
+	for err, word := range map[error]string{
+		recursive: "trunkline_test.node contains itself", function: "func() (in the field Done)", key: "map[float64]string",
+		keywords: `"required,enum=C,enum=F" must be a description`, keyword: `"required" must be a description`,
+	} {
 		if err == nil || !strings.Contains(err.Error(), word) {
 			t.Error(err)
 		}
