@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"maps"
 	"reflect"
@@ -183,7 +184,10 @@ func CallTool[Out any](ctx context.Context, client *Client, name string, argumen
 	if unknown == nil && !schema.isObject() && json.Unmarshal(content, &object) == nil && object.Result != nil {
 		content = object.Result
 	}
-	return value, unmarshal(content, &value)
+	if err = unmarshal(content, &value); err != nil {
+		err = fmt.Errorf("the result of the tool %s is no %v: %w", name, of, err)
+	}
+	return value, err
 }
 
 func (client *Client) start(ctx context.Context, ticket *uint64, method string, params any, all bool, options []RequestOptions) ([]byte, error) {
