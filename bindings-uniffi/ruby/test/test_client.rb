@@ -176,4 +176,19 @@ class TestClient < TrunklineTest
   ensure
     server.close
   end
+
+  def test_an_interrupted_connect_closes_its_transport
+    silent = Struct.new(:closed) do
+      def connect = nil
+      def send(_) = nil
+      def receive = sleep
+      def close = closed << true
+    end.new(Thread::Queue.new)
+    owners = Trunkline::Port.current.instance_variable_get(:@owners)
+    count = owners.length
+    assert_raises(Timeout::Error) { Timeout.timeout(0.2) { Trunkline::Client.connect(silent) } }
+    assert Timeout.timeout(10) { silent.closed.pop }
+    assert_raises(Trunkline::TransportError) { Trunkline::Client.connect(command: ["false"]) }
+    eventually { owners.length == count }
+  end
 end

@@ -9,7 +9,6 @@ module Trunkline
     def initialize(port)
       super
       @handlers = ClientHandlers.new
-      @on_notification = nil
     end
 
     attr_accessor :on_notification

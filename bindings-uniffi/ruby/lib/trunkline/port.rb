@@ -87,7 +87,6 @@ module Trunkline
 
     # Ends what has failed to open, or whose thread was interrupted meanwhile.
     def discard(handle)
-      @lock.synchronize { @owners.delete(handle) }
       @native.close(handle, 0)
     rescue Error
       nil # It has ended.
@@ -126,7 +125,10 @@ module Trunkline
       case kind
       when Waist::CALL then @calls.start(ticket, callable(handle, name), body, cause)
       when Waist::CANCEL then @calls.cancel(ticket, body.force_encoding(Encoding::UTF_8))
-      when Waist::REPLY then @requests.receive_reply(ticket, ok, body)
+      when Waist::REPLY
+        # What has failed to open has no other end.
+        @lock.synchronize { @owners.delete(ticket) } unless ok
+        @requests.receive_reply(ticket, ok, body)
       when Waist::NOTIFICATION
         return @requests.receive_progress(ticket, body) unless ticket.zero?
 
