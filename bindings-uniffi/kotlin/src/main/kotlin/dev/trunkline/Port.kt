@@ -39,10 +39,11 @@ internal object Port {
     /** Held while a handle is created, until it is in its table: its first event may arrive before that. */
     private val creating = Any()
 
-    private val loop by lazy {
+    private val loop = thread(isDaemon = true, name = "trunkline") { receive() }
+
+    init {
         // After the last one has ended, the process exits. While it does, no other can be added.
         runCatching { Runtime.getRuntime().addShutdownHook(thread(start = false, name = "trunkline-exit") { exit() }) }
-        thread(isDaemon = true, name = "trunkline") { receive() }
     }
 
     /** Registers a server or one of its features, with what answers its calls, by their names. */
@@ -61,10 +62,8 @@ internal object Port {
         causing(context) { native { core.httpRequest(listener, head.toString(), false) }.also { exchanges[it] = exchange } }
 
     /** Opens a listener or a connection. Returns its handle, which is the ticket of its reply. */
-    fun open(message: JsonObject, owner: OpenHandle): ULong {
-        loop
-        return synchronized(creating) { native { core.open(message.toString()) }.also { owners[it] = owner } }
-    }
+    fun open(message: JsonObject, owner: OpenHandle): ULong =
+        synchronized(creating) { native { core.open(message.toString()) }.also { owners[it] = owner } }
 
     /** Forgets a handle that has closed, or failed to open: no event `Closed` follows then. */
     fun forget(handle: ULong): OpenHandle? = synchronized(creating) { owners.remove(handle) }

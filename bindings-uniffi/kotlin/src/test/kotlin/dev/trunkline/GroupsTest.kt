@@ -100,6 +100,17 @@ class GroupsTest {
         assertTrue(findings.any { "no route" in it }, findings.toString())
     }
 
+    /** Checks a store, and does nothing else in its process. */
+    private object Checking {
+        @JvmStatic
+        fun main(arguments: Array<String>) = runBlocking { println(checkStore(Unreachable()).any { "no route" in it }) }
+    }
+
+    @Test
+    fun `a store is checked in a process that serves nothing`() {
+        assertEquals("true", outputOf(Checking::class.java).lines().last())
+    }
+
     @Test
     fun `a failing store fails the call that needs it`() = test {
         val server =

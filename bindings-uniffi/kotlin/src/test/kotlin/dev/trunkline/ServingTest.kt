@@ -14,6 +14,7 @@ import kotlinx.coroutines.yield
 import sun.misc.Signal
 import java.lang.ref.WeakReference
 import java.net.ServerSocket
+import java.util.concurrent.TimeUnit
 import kotlin.concurrent.thread
 import kotlin.test.Test
 import kotlin.test.assertEquals
@@ -23,6 +24,15 @@ import kotlin.test.assertNull
 import kotlin.test.assertTrue
 import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.seconds
+
+/** What a program prints in a process of its own. */
+internal fun outputOf(program: Class<*>): String {
+    val options =
+        listOf("-Djna.library.path=${System.getProperty("jna.library.path").orEmpty()}", "-cp", System.getProperty("java.class.path"))
+    val process = ProcessBuilder(listOf("java") + options + program.name).redirectErrorStream(true).start()
+    if (!process.waitFor(20, TimeUnit.SECONDS)) process.destroyForcibly()
+    return process.inputReader().readText().trim()
+}
 
 class ServingTest {
     @Test
@@ -57,10 +67,7 @@ class ServingTest {
 
     @Test
     fun `a process that exits may connect`() {
-        val options =
-            listOf("-Djna.library.path=${System.getProperty("jna.library.path").orEmpty()}", "-cp", System.getProperty("java.class.path"))
-        val process = ProcessBuilder(listOf("java") + options + Exiting::class.java.name).redirectErrorStream(true).start()
-        assertEquals("true", process.inputReader().readText().trim())
+        assertEquals("true", outputOf(Exiting::class.java))
     }
 
     @Test
