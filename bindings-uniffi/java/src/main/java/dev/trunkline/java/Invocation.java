@@ -25,7 +25,7 @@ final class Invocation {
               ? lookup.unreflect(method)
               : lookup.unreflectConstructor((Constructor<?>) called);
       var isBound = object != null && !Modifier.isStatic(called.getModifiers());
-      var bound = isBound ? found.bindTo(object) : found;
+      var bound = (isBound ? found.bindTo(object) : found).asFixedArity();
       handle = bound.asSpreader(Object[].class, bound.type().parameterCount()).asType(TYPE);
     } catch (IllegalAccessException inaccessible) {
       throw new InvalidArgumentException(

@@ -96,8 +96,8 @@ class FeaturesTest {
     }
 
     @McpTool(description = "Counts letters")
-    static int count(String text) {
-      return text.length();
+    static int count(String... words) {
+      return String.join("", words).length();
     }
   }
 
@@ -131,7 +131,8 @@ class FeaturesTest {
         assertEquals("for Ada", client.callTool("run", given, String.class));
         assertEquals("Good evening", client.callTool("greet", null, String.class));
         assertEquals("Goodbye", client.callTool("part", null, String.class));
-        assertEquals("3", client.callTool("count", Map.of("text", "abc"), String.class));
+        var words = Map.of("words", List.of("ab", "c"));
+        assertEquals("3", client.callTool("count", words, String.class));
       }
     }
   }
