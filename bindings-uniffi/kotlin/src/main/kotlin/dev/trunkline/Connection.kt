@@ -110,7 +110,7 @@ internal class Connection(
                 Answer(Shape.RESULT, handler(it as JsonObject))
             } catch (error: Exception) {
                 // The program itself calls these functions, and gets the message.
-                if (operation !in ClientHandlers.OWN || error is Suspended || error is CallCancelled) throw error
+                if (operation !in ClientHandlers.OWN + functions.keys || error is Suspended || error is CallCancelled) throw error
                 thrown = (error as? Failed)?.cause as? Exception ?: error
                 throw ToolException(messageOf(error), error)
             }

@@ -91,6 +91,16 @@ class FeaturesTest {
         shop.close()
     }
 
+    private class Unplugged(private val reason: Exception) : Transport {
+        override suspend fun connect() = throw reason
+
+        override suspend fun send(message: String) = Unit
+
+        override suspend fun receive(): String? = null
+
+        override suspend fun close() = Unit
+    }
+
     @Test
     fun `what a callback has thrown is with the error that it leads to`() = test {
         val reason = IllegalStateException("no token today")
@@ -100,6 +110,9 @@ class FeaturesTest {
             assertFailsWith<TrunklineException> { Client.connect(listener.url, options = { onAccessToken { throw reason } }) }
         assertEquals(listOf<Throwable>(reason), error.suppressedExceptions)
         locked.close()
+        val unplugged = assertFailsWith<TransportException> { Client.connect(Unplugged(reason)) }
+        assertEquals("transport_connect failed: no token today", unplugged.message)
+        assertEquals(listOf<Throwable>(reason), unplugged.suppressedExceptions)
     }
 
     @Test
