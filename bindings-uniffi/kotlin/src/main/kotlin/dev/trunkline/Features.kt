@@ -156,8 +156,8 @@ internal class Handled<A, R>(
     private fun read(body: JsonElement): A = try {
         valueOf(arguments, body)
     } catch (error: IllegalArgumentException) {
-        // Of the serializer, or of a `require` in the class.
-        throw InvalidArguments(error)
+        // Of the serializer, or of a `require` in the class, which is the cause.
+        throw InvalidArguments(error.cause as? IllegalArgumentException ?: error)
     }
 }
 

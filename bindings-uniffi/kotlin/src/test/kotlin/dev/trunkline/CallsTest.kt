@@ -83,6 +83,18 @@ class CallsTest {
     }
 
     @Serializable
+    class Stay(val nights: Int) {
+        init {
+            require(nights > 0) { "stay for a night" }
+        }
+    }
+
+    @Test
+    fun `a class may refuse its arguments`() = test({ tool<Stay>("book") { it.nights } }) { client ->
+        assertEquals("Invalid arguments for tool book: stay for a night", textOf(client.callTool("book", arguments("""{"nights": 0}"""))))
+    }
+
+    @Serializable
     data class Numbers(val count: Long, val lists: Map<String, List<Int>>, val share: Double, val text: String = "")
 
     @Test
