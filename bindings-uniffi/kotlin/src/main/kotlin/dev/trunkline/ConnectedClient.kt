@@ -7,6 +7,7 @@ import kotlinx.coroutines.flow.channelFlow
 import kotlinx.serialization.KSerializer
 import kotlinx.serialization.descriptors.PrimitiveKind
 import kotlinx.serialization.json.JsonElement
+import kotlinx.serialization.json.JsonNull
 import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.JsonPrimitive
 import kotlinx.serialization.serializer
@@ -127,8 +128,9 @@ internal fun <R> CallToolResult.read(serializer: KSerializer<R>): R {
     return received("the structured content is not that of ${serializer.descriptor.serialName}") {
         val unstructured = JsonPrimitive(text).takeIf { serializer.descriptor.kind == PrimitiveKind.STRING }
         val content = requireNotNull(structuredContent ?: unstructured) { "it is missing" }
-        val wrapped = (content as? JsonObject)?.get("result")?.takeIf { OutputSchema(serializer.descriptor).isWrapped }
-        valueOf(serializer, wrapped ?: content)
+        val value = (content as? JsonObject)?.get("result")?.takeIf { OutputSchema(serializer.descriptor).isWrapped } ?: content
+        val isText = value is JsonPrimitive && (value.isString || value is JsonNull)
+        valueOf(serializer, if (isText) value else unstructured ?: value)
     }
 }
 

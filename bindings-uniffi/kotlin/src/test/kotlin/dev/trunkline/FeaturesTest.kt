@@ -142,6 +142,7 @@ class FeaturesTest {
         Client.connect(server).use { client ->
             assertEquals(21.5, client.callTool<Weather>("forecast", arguments).temperature)
             assertEquals(listOf(1, 2), client.callTool<List<Int>>("numbers", arguments))
+            assertEquals("[1,2]", client.callTool<String>("numbers", arguments))
             assertFailsWith<TransportException> { client.callTool<CallsTest.Greeting>("forecast", arguments) }
             assertEquals("no luck", assertFailsWith<ToolException> { client.callTool<String>("fails") }.message)
         }
