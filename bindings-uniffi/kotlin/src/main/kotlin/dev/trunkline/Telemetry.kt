@@ -56,13 +56,13 @@ internal class Telemetry(private val core: NativePort) {
     }
 
     /** Processes reports: served requests, openings, sent notifications, and ended sessions. */
-    fun receive(text: String) {
-        for (record in json.decodeFromString<List<Record>>(text)) {
-            if (record.name == null) {
-                measure(record, TraceContext.root())
-            } else {
-                end(spans.remove(record.number) ?: begin(record, parentOf(record)), record)
-            }
+    fun receive(text: String): Unit = json.decodeFromString<List<Record>>(text).forEach { callBack("telemetry") { receive(it) } }
+
+    private fun receive(record: Record) {
+        if (record.name == null) {
+            measure(record, TraceContext.root())
+        } else {
+            end(spans.remove(record.number) ?: begin(record, parentOf(record)), record)
         }
     }
 
@@ -90,11 +90,15 @@ internal class Telemetry(private val core: NativePort) {
     private fun parentOf(record: Record): TraceContext =
         GlobalOpenTelemetry.getPropagators().textMapPropagator.extract(TraceContext.root(), record.context, FromJson)
 
-    private fun begin(record: Record, parent: TraceContext, kind: String = record.kind): Span {
+    private fun begin(record: Record, parent: TraceContext, kind: String = record.kind): Span = try {
         val span = GlobalOpenTelemetry.getTracer(NAME).spanBuilder(record.name.orEmpty()).setParent(parent)
         span.setSpanKind(if (kind == "server") SpanKind.SERVER else SpanKind.CLIENT)
         span.setAllAttributes(attributesOf(record.attributes)).setStartTimestamp(record.startUs, TimeUnit.MICROSECONDS)
-        return span.startSpan()
+        span.startSpan()
+    } catch (error: Exception) {
+        // Of the program's sampler or processor. The request goes on without a span.
+        logError("a span could not start", error)
+        Span.getInvalid()
     }
 
     private fun end(span: Span, record: Record) {

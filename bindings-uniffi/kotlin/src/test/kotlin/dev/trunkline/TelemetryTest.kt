@@ -1,17 +1,22 @@
 package dev.trunkline
 
 import io.opentelemetry.api.GlobalOpenTelemetry
+import io.opentelemetry.api.common.Attributes
 import io.opentelemetry.api.trace.Span
 import io.opentelemetry.api.trace.SpanKind
 import io.opentelemetry.api.trace.propagation.W3CTraceContextPropagator
+import io.opentelemetry.context.Context
 import io.opentelemetry.context.propagation.ContextPropagators
 import io.opentelemetry.sdk.OpenTelemetrySdk
 import io.opentelemetry.sdk.metrics.SdkMeterProvider
 import io.opentelemetry.sdk.testing.exporter.InMemoryMetricReader
 import io.opentelemetry.sdk.testing.exporter.InMemorySpanExporter
 import io.opentelemetry.sdk.trace.SdkTracerProvider
+import io.opentelemetry.sdk.trace.data.LinkData
 import io.opentelemetry.sdk.trace.data.SpanData
 import io.opentelemetry.sdk.trace.export.SimpleSpanProcessor
+import io.opentelemetry.sdk.trace.samplers.Sampler
+import io.opentelemetry.sdk.trace.samplers.SamplingResult
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.withTimeout
@@ -21,14 +26,28 @@ import kotlin.test.assertTrue
 import kotlin.time.Duration.Companion.seconds
 
 class TelemetryTest {
+    private object Moody : Sampler {
+        override fun shouldSample(
+            parent: Context,
+            traceId: String,
+            name: String,
+            kind: SpanKind,
+            attributes: Attributes,
+            links: List<LinkData>,
+        ): SamplingResult = if ("unsampled" in name) error("not this one") else SamplingResult.recordAndSample()
+
+        override fun getDescription(): String = "moody"
+    }
+
     @Test
     fun `calls have spans of both sides in one trace`() = runBlocking {
         val spans = InMemorySpanExporter.create()
         val metrics = InMemoryMetricReader.create()
+        val tracers = SdkTracerProvider.builder().setSampler(Moody).addSpanProcessor(SimpleSpanProcessor.create(spans)).build()
         val sdk =
             OpenTelemetrySdk
                 .builder()
-                .setTracerProvider(SdkTracerProvider.builder().addSpanProcessor(SimpleSpanProcessor.create(spans)).build())
+                .setTracerProvider(tracers)
                 .setMeterProvider(SdkMeterProvider.builder().registerMetricReader(metrics).build())
                 .setPropagators(ContextPropagators.create(W3CTraceContextPropagator.getInstance()))
                 .build()
@@ -40,8 +59,14 @@ class TelemetryTest {
                     delay(1)
                     Span.current().spanContext.traceId
                 }
+                tool("unsampled") { "done" }
             }
-        val inHandler = Client.connect(server, { telemetry = true }).use { it.callTool<String>("trace") }
+        val inHandler =
+            Client.connect(server, { telemetry = true }).use {
+                // A sampler that throws fails no call.
+                assertEquals("done", withTimeout(5.seconds) { it.callTool<String>("unsampled") })
+                it.callTool<String>("trace")
+            }
         server.close()
 
         fun calls(kind: SpanKind): List<SpanData> = spans.finishedSpanItems.filter { it.name == "tools/call trace" && it.kind == kind }
