@@ -121,7 +121,8 @@ public class Server internal constructor(
         result: KSerializer<R>?,
         handler: suspend Context.(A) -> R,
     ): ChangeableRegistration<ToolOptions> {
-        val handled = Handled(arguments, result, handler)
+        // A whole result is no data.
+        val handled = Handled(arguments, result?.takeUnless { it == CallToolResult.serializer() }, handler)
         return tool(name, description, handled.inputSchema, options, handled.outputSchema) { handled.run(this, it) }
     }
 

@@ -319,6 +319,14 @@ class CallsTest {
         assertTrue("it is missing" in missing.message.orEmpty())
     }
 
+    @Test
+    fun `a whole result has no schema`() = test({
+        tool<Name, CallToolResult>("greet") { CallToolResult(listOf(TextContent(text = "Hello, ${it.name}!"))) }
+    }) { client ->
+        assertNull(client.listTools().single().outputSchema)
+        assertEquals("Hello, Ada!", textOf(client.callTool("greet", arguments("""{"name": "Ada"}"""))))
+    }
+
     /** A server whose results do not fit. */
     private class Misfit : Transport {
         private val replies = Channel<String>(Channel.UNLIMITED)

@@ -104,7 +104,7 @@ public final class Server extends ServerOverloads implements AutoCloseable {
     Consumer<ToolOptions> all =
         given -> options.accept(given.describe("inputSchema", input).description(description));
     Function<@Nullable Object, JvmAnswer> conversion = Returns::of;
-    if (result != null) {
+    if (result != null && !Returns.isForm(Mapper.classOf(result))) {
       var output = Failures.naming(feature, () -> Schema.ofResult(result));
       var wraps = Schema.isWrapped(result);
       all = all.andThen(given -> given.outputSchema(output).set("wrapOutput", wraps));

@@ -539,6 +539,18 @@ class CallsTest {
         });
   }
 
+  @Test
+  void aWholeResultHasNoSchema() {
+    var hello = new CallToolResult().withContent(List.of(new TextContent("Hello")));
+    test(
+        server ->
+            server.tool("greet", "", Name.class, CallToolResult.class, (context, given) -> hello),
+        client -> {
+          assertNull(client.listTools().get(0).outputSchema());
+          assertEquals("Hello", textOf(client.callTool("greet", Map.of("name", "Ada"))));
+        });
+  }
+
   sealed interface Shape permits Circle {}
 
   record Circle(double radius) implements Shape {}
