@@ -12,7 +12,7 @@ import kotlinx.serialization.json.contentOrNull
 /** A registered feature. */
 public open class Registration internal constructor(@Volatile internal var handle: ULong) {
     /** Removes the feature and notifies connected clients. Calling it again has no effect. */
-    public fun remove() {
+    public fun remove(): Unit = synchronized(this) {
         try {
             native { Port.core.unregister(handle) }
         } catch (_: InvalidArgumentException) {
@@ -21,10 +21,10 @@ public open class Registration internal constructor(@Volatile internal var handl
     }
 
     /** Shows the feature again. */
-    public fun enable(): Unit = Port.notify(handle, objectOf("enabled" to true))
+    public fun enable(): Unit = synchronized(this) { Port.notify(handle, objectOf("enabled" to true)) }
 
     /** Hides the feature: it is not listed, and calls of it fail as if it did not exist. */
-    public fun disable(): Unit = Port.notify(handle, objectOf("enabled" to false))
+    public fun disable(): Unit = synchronized(this) { Port.notify(handle, objectOf("enabled" to false)) }
 }
 
 /** The functions among the options of a tool, a resource, a resource template or a prompt. */

@@ -9,6 +9,7 @@ import kotlinx.coroutines.TimeoutCancellationException
 import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitAll
 import kotlinx.coroutines.awaitCancellation
+import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.currentCoroutineContext
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.launch
@@ -78,6 +79,20 @@ class FeaturesTest {
             val late = assertFailsWith<InvalidArgumentException> { price.update { description = "late" } }
             assertTrue("was removed" in late.message.orEmpty(), late.message)
         }
+        shop.close()
+    }
+
+    @Test
+    fun `a feature that is removed while it changes is gone`() = test {
+        val shop = server("shop", "1")
+        repeat(500) {
+            val price = shop.tool("price$it") { "5" }
+            coroutineScope {
+                launch(Dispatchers.IO) { runCatching { price.update { title = "Price" } } }
+                launch(Dispatchers.IO) { price.remove() }
+            }
+        }
+        assertEquals(listOf(), named(shop, "anyone"))
         shop.close()
     }
 

@@ -11,17 +11,17 @@ public class Registration {
   }
 
   /** Removes the feature and notifies connected clients. Calling it again has no effect. */
-  public final void remove() {
+  public final synchronized void remove() {
     feature.remove();
   }
 
   /** Shows the feature again. */
-  public final void enable() {
+  public final synchronized void enable() {
     feature.enable();
   }
 
   /** Hides the feature: it is not listed, and calls of it fail as if it did not exist. */
-  public final void disable() {
+  public final synchronized void disable() {
     feature.disable();
   }
 }
