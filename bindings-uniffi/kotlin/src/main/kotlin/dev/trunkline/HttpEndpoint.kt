@@ -19,7 +19,7 @@ public class HttpRequest(
     public val method: String,
     /** The path as received, percent-encoded. */
     public val path: String,
-    /** The names and values of the headers, with one character per byte. */
+    /** Names and values of the headers, with a character per byte. In HTTP/2, pass `:authority` as `host`. */
     public val headers: List<Pair<String, String>>,
     /** The body, in chunks. */
     public val body: Flow<ByteArray> = emptyFlow(),

@@ -36,6 +36,10 @@ public final class McpServlet extends HttpServlet {
         headers.add(Map.entry(name.toLowerCase(Locale.ROOT), value));
       }
     }
+    if (request.getHeader("host") == null && !request.getProtocol().startsWith("HTTP/1")) {
+      // In HTTP/2, the host is no header.
+      headers.add(Map.entry("host", request.getServerName() + ":" + request.getServerPort()));
+    }
     endpoint.jvm.handle(
         request.getMethod(),
         request.getRequestURI(),

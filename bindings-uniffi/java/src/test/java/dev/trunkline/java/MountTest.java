@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.sun.net.httpserver.HttpServer;
 import jakarta.servlet.DispatcherType;
 import jakarta.servlet.Filter;
+import jakarta.servlet.http.HttpServletRequest;
+import jakarta.servlet.http.HttpServletRequestWrapper;
 import jakarta.servlet.http.HttpServletResponse;
 import java.net.InetSocketAddress;
 import java.net.URI;
@@ -15,7 +17,9 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.EnumSet;
+import java.util.Enumeration;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
@@ -40,7 +44,9 @@ class MountTest {
         (request, response, chain) -> {
           response.setContentType("text/html");
           ((HttpServletResponse) response).setHeader("Access-Control-Allow-Origin", "*");
-          chain.doFilter(request, response);
+          var given = (HttpServletRequest) request;
+          var isOverHttp2 = given.getHeader("over-http-2") != null;
+          chain.doFilter(isOverHttp2 ? new OverHttp2(given) : given, response);
         };
     context.addFilter(filter, "/*", EnumSet.of(DispatcherType.REQUEST));
     jetty.setHandler(context);
@@ -52,6 +58,30 @@ class MountTest {
               + "/mcp/");
     } finally {
       jetty.stop();
+    }
+  }
+
+  /** A request over HTTP/2 as Jetty has it: its host is no header. */
+  private static final class OverHttp2 extends HttpServletRequestWrapper {
+    private OverHttp2(HttpServletRequest request) {
+      super(request);
+    }
+
+    @Override
+    public String getProtocol() {
+      return "HTTP/2.0";
+    }
+
+    @Override
+    public String getHeader(String name) {
+      return name.equalsIgnoreCase("host") ? null : super.getHeader(name);
+    }
+
+    @Override
+    public Enumeration<String> getHeaderNames() {
+      var names = Collections.list(super.getHeaderNames());
+      names.removeIf("host"::equalsIgnoreCase);
+      return Collections.enumeration(names);
     }
   }
 
@@ -118,6 +148,23 @@ class MountTest {
             assertEquals(List.of("application/json"), headers.allValues("content-type"));
             assertEquals(
                 List.of("https://app.example"), headers.allValues("access-control-allow-origin"));
+          });
+    }
+  }
+
+  @Test
+  void theHostOfARequestOverHttp2IsChecked() throws Exception {
+    try (var server = new Server("mounted", "1")) {
+      withServlet(
+          server,
+          url -> {
+            var strange = URI.create(url.replace("127.0.0.1", "0.0.0.0"));
+            var request = HttpRequest.newBuilder(strange).header("over-http-2", "1").build();
+            var response =
+                HttpClient.newHttpClient()
+                    .sendAsync(request, HttpResponse.BodyHandlers.discarding())
+                    .join();
+            assertEquals(403, response.statusCode());
           });
     }
   }

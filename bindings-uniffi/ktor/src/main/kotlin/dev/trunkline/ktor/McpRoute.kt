@@ -79,17 +79,26 @@ private suspend fun requestOf(call: ApplicationCall): HttpRequest {
     return HttpRequest(
         request.httpMethod.value,
         uri.substringBefore('?'),
-        request.headers.entries().flatMap { (name, values) -> values.map { name.lowercase() to it } },
+        request.headers.entries().flatMap { (name, values) -> values.map { name.lowercase() to it } } + hostOf(call),
         if (hasBody(call)) call.receiveChannel().chunks() else emptyFlow(),
         if ('?' in uri) uri.substringAfter('?') else null,
         request.local.remoteAddress,
     )
 }
 
-/** In HTTP/1, a body has a header. Without one, an offer to upgrade leaves the channel open under CIO. */
+private fun isHttp1(call: ApplicationCall) = call.request.httpVersion.startsWith("HTTP/1")
+
+/** In HTTP/2, the host is no header. */
+private fun hostOf(call: ApplicationCall): List<Pair<String, String>> {
+    val local = call.request.local
+    val isMissing = !isHttp1(call) && HttpHeaders.Host !in call.request.headers
+    return if (isMissing) listOf("host" to "${local.serverHost}:${local.serverPort}") else emptyList()
+}
+
+/** In HTTP/1, a body has a header. Without one, the channel stays open after an offer to upgrade, and in HTTP/2. */
 private fun hasBody(call: ApplicationCall): Boolean {
     val headers = call.request.headers
-    return !call.request.httpVersion.startsWith("HTTP/1") ||
+    return (!isHttp1(call) && call.request.httpMethod.value == "POST") ||
         HttpHeaders.TransferEncoding in headers ||
         (headers[HttpHeaders.ContentLength] ?: "0") != "0"
 }

@@ -13,8 +13,10 @@ import io.ktor.server.application.call
 import io.ktor.server.cio.CIO
 import io.ktor.server.engine.ApplicationEngine
 import io.ktor.server.engine.ApplicationEngineFactory
+import io.ktor.server.engine.connector
 import io.ktor.server.engine.embeddedServer
 import io.ktor.server.netty.Netty
+import io.ktor.server.netty.NettyApplicationEngine
 import io.ktor.server.response.respondText
 import io.ktor.server.routing.get
 import io.ktor.server.routing.route
@@ -127,6 +129,28 @@ class McpRouteTest {
         // The client of the JDK offers HTTP/2.
         val refused = get("$origin/api/mcp", "Origin" to "https://evil.example")
         assertEquals(403, refused.statusCode())
+    }
+
+    @Test
+    fun `the host of a request over HTTP 2 is checked`() = runBlocking {
+        val server = greeter()
+        val configure: NettyApplicationEngine.Configuration.() -> Unit = {
+            connector {
+                host = "127.0.0.1"
+                port = 0
+            }
+            enableH2c = true
+        }
+        val web = embeddedServer(Netty, configure = configure) { routing { route("/mcp") { mcp(server) } } }.startSuspend()
+        val url = URI("http://0.0.0.0:${web.engine.resolvedConnectors().single().port}/mcp")
+        val request = HttpRequest.newBuilder(url).timeout(Duration.ofSeconds(10)).build()
+        val client = HttpClient.newHttpClient()
+        // The first one offers the upgrade.
+        val responses = List(2) { client.send(request, BodyHandlers.discarding()) }
+        assertEquals(HttpClient.Version.HTTP_2, responses.last().version())
+        assertEquals(listOf(403, 403), responses.map { it.statusCode() })
+        web.stopSuspend(0, 1000)
+        server.close()
     }
 
     @Test
