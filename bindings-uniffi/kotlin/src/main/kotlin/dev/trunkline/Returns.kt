@@ -90,7 +90,7 @@ internal fun jsonOf(value: Any?, format: Json = values): JsonElement = when (val
 @OptIn(InternalSerializationApi::class)
 private fun serialized(value: Any, format: Json): JsonElement {
     val serializer = value::class.serializerOrNull()
-    requireNotNull(serializer) { "a handler returned a ${value::class.simpleName}, which is not @Serializable" }
+    requireNotNull(serializer) { "a ${value.javaClass.name} has no form in JSON: it is not @Serializable, or has type parameters" }
     @Suppress("UNCHECKED_CAST")
     return format.encodeToJsonElement(serializer as KSerializer<Any>, value)
 }

@@ -367,6 +367,8 @@ class CallsTest {
         assertEquals("\$.a[1].b: NaN has no form in JSON", error.message)
         // A path is an Iterable of itself.
         assertFailsWith<IllegalArgumentException> { jsonObjectOf("a" to Path.of("a")) }
+        val generic = assertFailsWith<IllegalArgumentException> { jsonObjectOf("a" to (1 to 2)) }
+        assertEquals("\$.a: a kotlin.Pair has no form in JSON: it is not @Serializable, or has type parameters", generic.message)
     }
 
     @Test
