@@ -20,13 +20,8 @@ private val before = mutableMapOf<Signal, SignalHandler>()
 internal suspend fun <T> endedBySignals(close: suspend () -> Unit, serve: suspend () -> T): T {
     synchronized(closes) {
         closes += close
-        try {
-            if (before.isEmpty()) handleSignals()
-        } catch (_: IllegalArgumentException) {
-            // With `-Xrs`, the JVM leaves signals to the system.
-        } catch (_: NoClassDefFoundError) {
-            // On Android, and without the module `jdk.unsupported`.
-        }
+        // Not with `-Xrs`, which leaves signals to the system, nor on Android or without the module `jdk.unsupported`.
+        if (before.isEmpty()) runCatching { handleSignals() }
     }
     try {
         return serve()

@@ -44,9 +44,7 @@ internal fun answerOf(value: Any?): Answer = when (value) {
     is String -> Answer(Shape.TEXT, value)
     is ByteArray -> throw InvalidArgumentException("only resources return bytes: use image or audio")
     is InputRequired -> Answer(Shape.INPUT, objectOf("inputRequests" to value.requests, "state" to value.state))
-    is CallToolResult -> Answer(Shape.RESULT, encoded(value))
-    is ReadResourceResult -> Answer(Shape.RESULT, encoded(value))
-    is GetPromptResult -> Answer(Shape.RESULT, encoded(value))
+    is CallToolResult, is ReadResourceResult, is GetPromptResult -> Answer(Shape.RESULT, jsonOf(value, json))
     is List<*> -> partsOf(value)?.let { Answer(Shape.CONTENT, it) } ?: Answer(Shape.VALUE, jsonOf(value))
     else -> partOf(value)?.let { Answer(Shape.CONTENT, it) } ?: answerOf(jsonOf(value))
 }

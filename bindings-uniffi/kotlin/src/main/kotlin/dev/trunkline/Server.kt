@@ -342,16 +342,14 @@ public class Server internal constructor(
         return http.options.with("type" to "http", "auth" to http.auth?.with("verifier" to verifier))
     }
 
-    /** Keeps the server alive until this has ended, and closes it with the server. */
+    /** Closes this with the server, which it keeps alive as long as the port knows it. */
     internal fun enter(opened: OpenHandle) {
         Port.observes(telemetry)
         open += opened
-        USED += this
     }
 
     internal fun leave(opened: OpenHandle) {
         open -= opened
-        if (open.isEmpty()) USED -= this
     }
 
     private fun verification(verifier: TokenVerifier): Handler = {
@@ -394,9 +392,6 @@ public class Server internal constructor(
 
     private companion object {
         val CLEANER: Cleaner = Cleaner.create()
-
-        /** Servers that something serves or uses. */
-        val USED: MutableSet<Server> = ConcurrentHashMap.newKeySet()
 
         /** Not a function of the server, which it would keep alive. */
         fun freeing(handle: ULong) = Runnable { Registration(handle).remove() }

@@ -41,14 +41,10 @@ public class TrunklineAutoConfiguration {
   @ConditionalOnMissingBean
   public HttpEndpoint trunklineEndpoint(Server server, TrunklineProperties properties) {
     return server.endpoint(
-        options -> {
-          if (!properties.allowedHosts().isEmpty()) {
-            options.allowedHosts(properties.allowedHosts());
-          }
-          if (!properties.allowedOrigins().isEmpty()) {
-            options.allowedOrigins(properties.allowedOrigins());
-          }
-        });
+        options ->
+            options
+                .allowedHosts(properties.allowedHosts())
+                .allowedOrigins(properties.allowedOrigins()));
   }
 
   /** The servlet, at the path of the properties and below it. */
