@@ -646,7 +646,11 @@ class CallsTest {
     var server = new Server("test", "1.0");
     var listener = server.listen(options -> options.port(0));
     Thread.currentThread().interrupt();
-    assertThrows(RequestCancelledException.class, server::close);
+    try {
+      server.close();
+    } catch (RequestCancelledException unlessItWasFaster) {
+      assertTrue(Thread.currentThread().isInterrupted());
+    }
     assertTrue(Thread.interrupted());
     listener.join();
     assertThrows(ClosedException.class, () -> server.tool("late", "", CallsTest::noLuck));
