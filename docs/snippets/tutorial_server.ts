@@ -34,4 +34,8 @@ server.registerPrompt(
 
 const port = process.argv[2];
 if (port === undefined) await server.serveStdio();
-else console.log((await server.listen({ port: Number(port) })).url);
+else {
+  const listener = await server.listen({ port: Number(port) });
+  console.log(listener.url);
+  await listener.run();
+}
