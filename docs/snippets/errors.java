@@ -7,6 +7,7 @@ import dev.trunkline.java.Target;
 import dev.trunkline.java.ToolException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.NoSuchElementException;
 
 class Errors {
@@ -33,8 +34,7 @@ class Errors {
 
       try (var client = Client.connect(Target.server(server))) {
         for (var article : List.of("sun", "moon")) {
-          var members = java.util.Map.<String, Object>of("article", article);
-          System.out.println(client.callTool("price", members).text());
+          System.out.println(client.callTool("price", Map.of("article", article)).text());
         }
         try {
           client.callTool("prize");

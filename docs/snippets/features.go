@@ -58,4 +58,7 @@ func main() {
 		panic(err)
 	}
 	showTools(ctx, shop, "staff")
+	if err := second.SetEnabled(true); err != nil {
+		panic(err)
+	}
 }

@@ -13,7 +13,7 @@ import (
 
 type request struct {
 	City string `json:"city" jsonschema:"The name of the city."`
-	Days int    `json:"days,omitempty" jsonschema:"The number of days, 2 by default."`
+	Days int    `json:"days,omitempty" jsonschema:"The number of days, 1 to 7."`
 }
 
 func forecast(_ context.Context, _ *trunkline.Call, given request) (string, error) {

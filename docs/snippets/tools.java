@@ -10,7 +10,7 @@ import java.util.Optional;
 class Tools {
   record Request(
       @Description("The name of the city.") String city,
-      @Description("The number of days.") Optional<Integer> days) {
+      @Description("The number of days, 1 to 7.") Optional<Integer> days) {
     Request {
       if (days.isPresent() && (days.get() < 1 || days.get() > 7)) {
         throw new IllegalArgumentException("days must be 1 to 7");

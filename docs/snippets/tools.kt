@@ -9,7 +9,7 @@ import dev.trunkline.text
 import kotlinx.serialization.Serializable
 
 @Serializable
-class Request(@Description("The name of the city.") val city: String, @Description("The number of days.") val days: Int = 2) {
+class Request(@Description("The name of the city.") val city: String, @Description("The number of days, 1 to 7.") val days: Int = 2) {
     init {
         require(days in 1..7) { "days must be 1 to 7" }
     }
