@@ -27,7 +27,7 @@ def test_resources_prompts_and_elicitation(tmp_path: Path) -> None:
     def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
         return {"action": "accept", "content": {"sure": True}}
 
-    program = section("Resources, prompts, and what the user says") + "\nserver.run()\n"
+    program = section("Resources, prompts and user input") + "\nserver.run()\n"
     for revision in ("2025-11-25", MODERN):
         with Peer(script(tmp_path, program), revision, capabilities={"elicitation": {}}, answer=answer) as peer:
             [contents] = peer.request("resources/read", uri="notes://today")["contents"]
