@@ -99,19 +99,18 @@ type ServerOptions struct {
 	Extensions map[string]any `json:"extensions,omitempty"`
 	// Declared experimental capabilities: their settings, by name.
 	Experimental map[string]any `json:"experimental,omitempty"`
-	// Report requests to OpenTelemetry, as spans and metrics. Enabled by default if the program uses
-	// OpenTelemetry: if it is loaded (Python, Node.js), as a cargo feature (Rust), through callbacks
-	// (C).
+	// Report requests to OpenTelemetry, as spans and metrics. By default, enabled if the program uses
+	// OpenTelemetry; in Rust, with the cargo feature `opentelemetry`.
 	Telemetry *bool `json:"telemetry,omitempty"`
 	// Maximum size of a message. Over HTTP, larger ones are refused with 413. The default is 4194304.
 	MaxMessageBytes int `json:"maxMessageBytes,omitempty"`
 	// Maximum nesting of arrays and objects in a message; at most 128. The default is 128.
 	MaxNesting int `json:"maxNesting,omitempty"`
 	// Maximum JSON values in a message, which take far more memory than their text; a message with more
-	// is invalid. An HTTP endpoint also counts the values of all messages with more than 2,048, until
-	// their calls and tasks have ended. Bodies above 64 KiB may have twice this number in total, and
-	// those of one principal this number; smaller bodies this number in total, and those of one
-	// principal a quarter. Beyond that, messages are refused as busy. The default is 500000.
+	// is invalid. An HTTP endpoint also limits the total of all messages with more than 2,048 values,
+	// until their calls and tasks have ended: twice this number for bodies above 64 KiB, of which one
+	// principal may have half, and this number for smaller ones, of which one principal may have a
+	// quarter. Beyond that, messages are refused as busy. The default is 500000.
 	MaxValues int `json:"maxValues,omitempty"`
 	// Maximum running calls per session. The default is 128.
 	MaxRunning int `json:"maxRunning,omitempty"`
@@ -194,11 +193,11 @@ type HTTPOptions struct {
 	// requests per minute. Without trusted proxies, all clients behind a proxy count as one, and there
 	// are no shares.
 	TrustedProxies []string `json:"trustedProxies,omitempty"`
-	// Maximum time for a connection without a request, or to send the head of one; it can take up to
-	// twice as long. Then the connection is closed. The default is 60000 ms.
+	// Maximum time for a connection without a request, or to send the head of one. Then it is closed,
+	// at the latest after twice this time. The default is 60000 ms.
 	IdleTimeout time.Duration `json:"idleTimeoutMs,omitempty"`
-	// Maximum time for which a client may not read what is sent to it. Then the connection is closed; a
-	// client with a session can resume its streams. On Linux this also detects clients that vanished,
+	// Maximum time for which a client reads nothing that is sent to it. Then the connection is closed;
+	// a client with a session can resume its streams. On Linux this also detects clients that vanished,
 	// by the first keep-alive of their stream that is not acknowledged. The default is 60000 ms.
 	WriteTimeout time.Duration `json:"writeTimeoutMs,omitempty"`
 	// Maximum concurrent requests outside of sessions, counted until their call has ended: those of
@@ -212,10 +211,10 @@ type HTTPOptions struct {
 	// at 4 KiB per second or more. Inside a web framework, bodies waiting for their access token to be
 	// verified have an additional quarter of it. The default is 268435456.
 	MaxBodyBytes int `json:"maxBodyBytes,omitempty"`
-	// POST requests, and GET requests for streams of HTTP+SSE, per minute and principal, or, if no
-	// tokens are verified, per address behind trusted proxies or else per session; requests with none
-	// of these count together. Beyond it, requests are refused with 429 and `Retry-After`. 0 means no
-	// limit. The default is 0.
+	// Maximum requests per minute of each principal or, if no tokens are verified, of each address
+	// behind trusted proxies, or else of each session; requests with none of these share one limit.
+	// POST requests count, and GET requests that open an HTTP+SSE stream. Beyond it, requests are
+	// refused with 429 and `Retry-After`. 0 means no limit. The default is 0.
 	RateLimit int `json:"rateLimit,omitempty"`
 	// Burst of requests that a caller may send before that limit applies. The default is 20.
 	RateBurst int `json:"rateBurst,omitempty"`
@@ -302,9 +301,8 @@ type ClientOptions struct {
 	// Maximum JSON values in a message, which take far more memory than their text. The default is
 	// 1000000.
 	MaxValues int `json:"maxValues,omitempty"`
-	// Report requests to OpenTelemetry, as spans and metrics. Enabled by default if the program uses
-	// OpenTelemetry: if it is loaded (Python, Node.js), as a cargo feature (Rust), through callbacks
-	// (C).
+	// Report requests to OpenTelemetry, as spans and metrics. By default, enabled if the program uses
+	// OpenTelemetry; in Rust, with the cargo feature `opentelemetry`.
 	Telemetry *bool `json:"telemetry,omitempty"`
 
 	// Headers sent with each request.
@@ -617,8 +615,8 @@ type ProxyOptions struct {
 	MaxConnections int `json:"maxConnections,omitempty"`
 }
 
-// RequestHandlerOptions: options of the handler of a request beyond the protocol. The zero value of
-// a member means its default, and a negative number means zero.
+// RequestHandlerOptions: options of the handler of a custom method. The zero value of a member
+// means its default, and a negative number means zero.
 type RequestHandlerOptions struct {
 	// JSON Schema of the params without their `_meta`. Other params are refused with -32602.
 	ParamsSchema json.RawMessage `json:"paramsSchema,omitempty"`

@@ -356,11 +356,11 @@ typedef enum {
   TRUNKLINE_LIMIT_MAX_SESSIONS_PER_CLIENT = 18,
   /**
    * Maximum JSON values in a message, which take far more memory than their text; a message
-   * with more is invalid. An HTTP endpoint also counts the values of all messages with more
-   * than 2,048, until their calls and tasks have ended. Bodies above 64 KiB may have twice
-   * this number in total, and those of one principal this number; smaller bodies this number
-   * in total, and those of one principal a quarter. Beyond that, messages are refused as busy.
-   * Default 500000.
+   * with more is invalid. An HTTP endpoint also limits the total of all messages with more
+   * than 2,048 values, until their calls and tasks have ended: twice this number for bodies
+   * above 64 KiB, of which one principal may have half, and this number for smaller ones, of
+   * which one principal may have a quarter. Beyond that, messages are refused as busy. Default
+   * 500000.
    */
   TRUNKLINE_LIMIT_MAX_VALUES = 19,
   /**
@@ -1013,9 +1013,8 @@ trunkline_result trunkline_server_options_set_experimental(trunkline_server_opti
                                                            trunkline_str settings);
 
 /**
- * Sets whether to report requests to OpenTelemetry, as spans and metrics. Enabled by default if
- * the program uses OpenTelemetry: if it is loaded (Python, Node.js), as a cargo feature (Rust),
- * through callbacks (C).
+ * Sets whether to report requests to OpenTelemetry, as spans and metrics. By default, enabled if
+ * the program uses OpenTelemetry; in Rust, with the cargo feature `opentelemetry`.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -2445,8 +2444,8 @@ trunkline_result trunkline_http_options_add_trusted_proxy(trunkline_http_options
                                                           trunkline_str trusted_proxy);
 
 /**
- * Sets the maximum time for a connection without a request, or to send the head of one; it can
- * take up to twice as long. Then the connection is closed. In milliseconds. Default 60000.
+ * Sets the maximum time for a connection without a request, or to send the head of one. Then it
+ * is closed, at the latest after twice this time. In milliseconds. Default 60000.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -2455,7 +2454,7 @@ trunkline_result trunkline_http_options_set_idle_timeout_ms(trunkline_http_optio
                                                             uint64_t idle_timeout_ms);
 
 /**
- * Sets the maximum time for which a client may not read what is sent to it. Then the connection
+ * Sets the maximum time for which a client reads nothing that is sent to it. Then the connection
  * is closed; a client with a session can resume its streams. On Linux this also detects clients
  * that vanished, by the first keep-alive of their stream that is not acknowledged. In
  * milliseconds. Default 60000.
@@ -2493,10 +2492,10 @@ trunkline_result trunkline_http_options_set_max_body_bytes(trunkline_http_option
                                                            uint64_t max_body_bytes);
 
 /**
- * Sets the POST requests, and GET requests for streams of HTTP+SSE, per minute and principal,
- * or, if no tokens are verified, per address behind trusted proxies or else per session;
- * requests with none of these count together. Beyond it, requests are refused with 429 and
- * `Retry-After`. 0 means no limit. Default 0.
+ * Sets the maximum requests per minute of each principal or, if no tokens are verified, of each
+ * address behind trusted proxies, or else of each session; requests with none of these share one
+ * limit. POST requests count, and GET requests that open an HTTP+SSE stream. Beyond it, requests
+ * are refused with 429 and `Retry-After`. 0 means no limit. Default 0.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3351,9 +3350,8 @@ trunkline_result trunkline_client_options_set_max_values(trunkline_client_option
                                                          uint64_t max_values);
 
 /**
- * Sets whether to report requests to OpenTelemetry, as spans and metrics. Enabled by default if
- * the program uses OpenTelemetry: if it is loaded (Python, Node.js), as a cargo feature (Rust),
- * through callbacks (C).
+ * Sets whether to report requests to OpenTelemetry, as spans and metrics. By default, enabled if
+ * the program uses OpenTelemetry; in Rust, with the cargo feature `opentelemetry`.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.

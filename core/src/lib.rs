@@ -32,7 +32,7 @@
 //!
 //! # A tour
 //!
-//! **Tools** are async functions. Their arguments are extractors in any order, as in axum:
+//! **Tools** are async functions. As in axum, their arguments are extractors, here in any order:
 //! [`Params`] extracts the arguments of the call and defines the input schema, [`Context`] is the
 //! call itself, [`State`] is the state of the server, and you can add others with
 //! [`server::FromContext`]. The return type is any [`server::IntoResult`]: a string, content
@@ -123,7 +123,7 @@
 //! | `skills` | agent skills |
 //! | `store-sqlite` | state in a SQLite file, shared by the workers of a machine |
 //! | `store-redis` | state in Redis or Valkey, shared by workers |
-//! | `opentelemetry` | spans and measurements through the API of OpenTelemetry |
+//! | `opentelemetry` | OpenTelemetry spans and metrics |
 //! | `bridge` | internal: what the bindings of other languages need |
 //!
 //! # Other crates in the API

@@ -71,11 +71,11 @@ pub enum trunkline_limit {
     /// longest-idle session is evicted to make room. Default 1000.
     TRUNKLINE_LIMIT_MAX_SESSIONS_PER_CLIENT = 18,
     /// Maximum JSON values in a message, which take far more memory than their text; a message
-    /// with more is invalid. An HTTP endpoint also counts the values of all messages with more
-    /// than 2,048, until their calls and tasks have ended. Bodies above 64 KiB may have twice
-    /// this number in total, and those of one principal this number; smaller bodies this number
-    /// in total, and those of one principal a quarter. Beyond that, messages are refused as busy.
-    /// Default 500000.
+    /// with more is invalid. An HTTP endpoint also limits the total of all messages with more
+    /// than 2,048 values, until their calls and tasks have ended: twice this number for bodies
+    /// above 64 KiB, of which one principal may have half, and this number for smaller ones, of
+    /// which one principal may have a quarter. Beyond that, messages are refused as busy. Default
+    /// 500000.
     TRUNKLINE_LIMIT_MAX_VALUES = 19,
     /// Total size of the results of all kept tasks. Beyond it, calls that would become tasks are
     /// refused as busy, and a task whose result does not fit fails. In bytes. Default 268435456.
@@ -299,9 +299,8 @@ pub unsafe extern "C" fn trunkline_server_options_set_experimental(
     set!(options, options.given.put_in("experimental", text!(name), parsed("settings", text!(settings))?))
 }
 
-/// Sets whether to report requests to OpenTelemetry, as spans and metrics. Enabled by default if
-/// the program uses OpenTelemetry: if it is loaded (Python, Node.js), as a cargo feature (Rust),
-/// through callbacks (C).
+/// Sets whether to report requests to OpenTelemetry, as spans and metrics. By default, enabled if
+/// the program uses OpenTelemetry; in Rust, with the cargo feature `opentelemetry`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_options_set_telemetry(
     options: *mut trunkline_server_options,
@@ -647,8 +646,8 @@ pub unsafe extern "C" fn trunkline_http_options_add_trusted_proxy(
     set!(options, options.given.push("trustedProxies", text!(trusted_proxy)))
 }
 
-/// Sets the maximum time for a connection without a request, or to send the head of one; it can
-/// take up to twice as long. Then the connection is closed. In milliseconds. Default 60000.
+/// Sets the maximum time for a connection without a request, or to send the head of one. Then it
+/// is closed, at the latest after twice this time. In milliseconds. Default 60000.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_set_idle_timeout_ms(
     options: *mut trunkline_http_options,
@@ -657,7 +656,7 @@ pub unsafe extern "C" fn trunkline_http_options_set_idle_timeout_ms(
     set!(options, options.given.put("idleTimeoutMs", idle_timeout_ms))
 }
 
-/// Sets the maximum time for which a client may not read what is sent to it. Then the connection
+/// Sets the maximum time for which a client reads nothing that is sent to it. Then the connection
 /// is closed; a client with a session can resume its streams. On Linux this also detects clients
 /// that vanished, by the first keep-alive of their stream that is not acknowledged. In
 /// milliseconds. Default 60000.
@@ -695,10 +694,10 @@ pub unsafe extern "C" fn trunkline_http_options_set_max_body_bytes(
     set!(options, options.given.put("maxBodyBytes", max_body_bytes))
 }
 
-/// Sets the POST requests, and GET requests for streams of HTTP+SSE, per minute and principal,
-/// or, if no tokens are verified, per address behind trusted proxies or else per session;
-/// requests with none of these count together. Beyond it, requests are refused with 429 and
-/// `Retry-After`. 0 means no limit. Default 0.
+/// Sets the maximum requests per minute of each principal or, if no tokens are verified, of each
+/// address behind trusted proxies, or else of each session; requests with none of these share one
+/// limit. POST requests count, and GET requests that open an HTTP+SSE stream. Beyond it, requests
+/// are refused with 429 and `Retry-After`. 0 means no limit. Default 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_set_rate_limit(
     options: *mut trunkline_http_options,
@@ -1047,9 +1046,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_max_values(
     set!(options, options.given.put("maxValues", max_values))
 }
 
-/// Sets whether to report requests to OpenTelemetry, as spans and metrics. Enabled by default if
-/// the program uses OpenTelemetry: if it is loaded (Python, Node.js), as a cargo feature (Rust),
-/// through callbacks (C).
+/// Sets whether to report requests to OpenTelemetry, as spans and metrics. By default, enabled if
+/// the program uses OpenTelemetry; in Rust, with the cargo feature `opentelemetry`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_telemetry(
     options: *mut trunkline_client_options,

@@ -115,9 +115,8 @@ export interface ServerOptions {
   /** Declared experimental capabilities: their settings, by name. */
   experimental?: Readonly<Record<string, JsonObject>> | undefined;
   /**
-   * Report requests to OpenTelemetry, as spans and metrics. Enabled by default if the program uses
-   * OpenTelemetry: if it is loaded (Python, Node.js), as a cargo feature (Rust), through callbacks
-   * (C).
+   * Report requests to OpenTelemetry, as spans and metrics. By default, enabled if the program uses
+   * OpenTelemetry; in Rust, with the cargo feature `opentelemetry`.
    */
   telemetry?: boolean | undefined;
   /**
@@ -129,10 +128,10 @@ export interface ServerOptions {
   maxNesting?: number | undefined;
   /**
    * Maximum JSON values in a message, which take far more memory than their text; a message with
-   * more is invalid. An HTTP endpoint also counts the values of all messages with more than 2,048,
-   * until their calls and tasks have ended. Bodies above 64 KiB may have twice this number in
-   * total, and those of one principal this number; smaller bodies this number in total, and those
-   * of one principal a quarter. Beyond that, messages are refused as busy. Default: 500,000.
+   * more is invalid. An HTTP endpoint also limits the total of all messages with more than 2,048
+   * values, until their calls and tasks have ended: twice this number for bodies above 64 KiB, of
+   * which one principal may have half, and this number for smaller ones, of which one principal may
+   * have a quarter. Beyond that, messages are refused as busy. Default: 500,000.
    */
   maxValues?: number | undefined;
   /** Maximum running calls per session. Default: 128. */
@@ -252,13 +251,13 @@ export interface HttpOptions {
    */
   trustedProxies?: readonly string[] | undefined;
   /**
-   * Maximum time for a connection without a request, or to send the head of one; it can take up to
-   * twice as long. Then the connection is closed. Default: 60,000 (1 min).
+   * Maximum time for a connection without a request, or to send the head of one. Then it is closed,
+   * at the latest after twice this time. Default: 60,000 (1 min).
    */
   idleTimeout?: number | undefined;
   /**
-   * Maximum time for which a client may not read what is sent to it. Then the connection is closed;
-   * a client with a session can resume its streams. On Linux this also detects clients that
+   * Maximum time for which a client reads nothing that is sent to it. Then the connection is
+   * closed; a client with a session can resume its streams. On Linux this also detects clients that
    * vanished, by the first keep-alive of their stream that is not acknowledged. Default: 60,000 (1
    * min).
    */
@@ -279,10 +278,10 @@ export interface HttpOptions {
    */
   maxBodyBytes?: number | undefined;
   /**
-   * POST requests, and GET requests for streams of HTTP+SSE, per minute and principal, or, if no
-   * tokens are verified, per address behind trusted proxies or else per session; requests with none
-   * of these count together. Beyond it, requests are refused with 429 and `Retry-After`. 0 means no
-   * limit. Default: 0.
+   * Maximum requests per minute of each principal or, if no tokens are verified, of each address
+   * behind trusted proxies, or else of each session; requests with none of these share one limit.
+   * POST requests count, and GET requests that open an HTTP+SSE stream. Beyond it, requests are
+   * refused with 429 and `Retry-After`. 0 means no limit. Default: 0.
    */
   rateLimit?: number | undefined;
   /** Burst of requests that a caller may send before that limit applies. Default: 20. */
@@ -404,9 +403,8 @@ export interface ClientOptions {
    */
   maxValues?: number | undefined;
   /**
-   * Report requests to OpenTelemetry, as spans and metrics. Enabled by default if the program uses
-   * OpenTelemetry: if it is loaded (Python, Node.js), as a cargo feature (Rust), through callbacks
-   * (C).
+   * Report requests to OpenTelemetry, as spans and metrics. By default, enabled if the program uses
+   * OpenTelemetry; in Rust, with the cargo feature `opentelemetry`.
    */
   telemetry?: boolean | undefined;
 }
@@ -843,7 +841,7 @@ export interface ProxyOptions {
 /** The names of {@link ProxyOptions}. */
 export const proxyOptionsNames = ["prefix", "maxConnections"] as const;
 
-/** Options of the handler of a request beyond the protocol. All times are in milliseconds. */
+/** Options of the handler of a custom method. All times are in milliseconds. */
 export interface RequestHandlerOptions {
   /** JSON Schema of the params without their `_meta`. Other params are refused with -32602. */
   paramsSchema?: JsonObject | undefined;

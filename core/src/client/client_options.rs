@@ -116,9 +116,8 @@ trunkline_proto::options! {
         max_nesting: usize = 128,
         /// Maximum JSON values in a message, which take far more memory than their text.
         max_values: usize => "maxValues" = 1_000_000,
-        /// Report requests to OpenTelemetry, as spans and metrics. Enabled by default if the
-        /// program uses OpenTelemetry: if it is loaded (Python, Node.js), as a cargo feature
-        /// (Rust), through callbacks (C).
+        /// Report requests to OpenTelemetry, as spans and metrics. By default, enabled if the
+        /// program uses OpenTelemetry; in Rust, with the cargo feature `opentelemetry`.
         @into telemetry: Option<bool> => "telemetry" = None,
         /// A custom receiver of spans and metrics, instead of the program's.
         @into telemetry_receiver: Option<Arc<dyn Telemetry>> = None,

@@ -107,9 +107,8 @@ trunkline_proto::options! {
         extensions: Map<String, Value> => "extensions" = Map::new(),
         /// Declared experimental capabilities: their settings, by name.
         experimental: Map<String, Value> => "experimental" = Map::new(),
-        /// Report requests to OpenTelemetry, as spans and metrics. Enabled by default if the
-        /// program uses OpenTelemetry: if it is loaded (Python, Node.js), as a cargo feature
-        /// (Rust), through callbacks (C).
+        /// Report requests to OpenTelemetry, as spans and metrics. By default, enabled if the
+        /// program uses OpenTelemetry; in Rust, with the cargo feature `opentelemetry`.
         @into telemetry: Option<bool> => "telemetry" = None,
         /// A custom receiver of spans and metrics, instead of the program's.
         @into telemetry_receiver: Option<Arc<dyn Telemetry>> = None,

@@ -12,8 +12,9 @@ trunkline::bridge_support::options! {
     /// Configures the access tokens that requests to an endpoint need (`auth` of a listener).
     #[derive(Debug, Clone)]
     pub struct AuthConfig {
-        /// Handle of a registered verifier that replaces the built-in JWT verifier. Only the
-        /// resource and the authorization servers are then required.
+        /// A registered verifier, which replaces the built-in JWT verifier: only the resource and
+        /// the authorization servers are then required. A listener that takes the verifier as an
+        /// argument sets this.
         verifier: Option<u64> => "verifier" = None,
         ;
         /// The endpoint.

@@ -16,7 +16,7 @@ use std::{collections::BTreeMap, sync::Arc};
 const MAX_METHODS: usize = 4_096;
 
 trunkline_proto::options! {
-    /// Options of the handler of a request beyond the protocol.
+    /// Options of the handler of a custom method.
     #[derive(Debug, Clone)]
     pub struct RequestHandlerOptions {
         /// JSON Schema of the params without their `_meta`. Other params are refused with -32602.

@@ -86,10 +86,10 @@ trunkline_proto::options! {
         /// do: of requests, bodies, sessions, tasks and requests per minute. Without trusted
         /// proxies, all clients behind a proxy count as one, and there are no shares.
         @each(TrustedProxy) trusted_proxies: Vec<TrustedProxy> => "trustedProxies" = Vec::new(),
-        /// Maximum time for a connection without a request, or to send the head of one; it can take
-        /// up to twice as long. Then the connection is closed.
+        /// Maximum time for a connection without a request, or to send the head of one. Then it is
+        /// closed, at the latest after twice this time.
         idle_timeout: Duration => "idleTimeoutMs" as Millis = Duration::from_secs(60),
-        /// Maximum time for which a client may not read what is sent to it. Then the connection is
+        /// Maximum time for which a client reads nothing that is sent to it. Then the connection is
         /// closed; a client with a session can resume its streams. On Linux this also detects
         /// clients that vanished, by the first keep-alive of their stream that is not acknowledged.
         write_timeout: Duration => "writeTimeoutMs" as Millis = Duration::from_secs(60),
@@ -104,10 +104,10 @@ trunkline_proto::options! {
         /// KiB, and larger ones must arrive at 4 KiB per second or more. Inside a web framework,
         /// bodies waiting for their access token to be verified have an additional quarter of it.
         max_body_bytes: usize => "maxBodyBytes" as Bytes = 256 << 20,
-        /// POST requests, and GET requests for streams of HTTP+SSE, per minute and principal, or,
-        /// if no tokens are verified, per address behind trusted proxies or else per session;
-        /// requests with none of these count together. Beyond it, requests are refused with 429
-        /// and `Retry-After`. 0 means no limit.
+        /// Maximum requests per minute of each principal or, if no tokens are verified, of each
+        /// address behind trusted proxies, or else of each session; requests with none of these
+        /// share one limit. POST requests count, and GET requests that open an HTTP+SSE stream.
+        /// Beyond it, requests are refused with 429 and `Retry-After`. 0 means no limit.
         rate_limit: u32 => "rateLimit" = 0,
         /// Burst of requests that a caller may send before that limit applies.
         rate_burst: u32 => "rateBurst" = 20,

@@ -281,9 +281,8 @@ class ClientOptions(TypedDict, total=False):
     """
 
     telemetry: bool | None
-    """Report requests to OpenTelemetry, as spans and metrics. Enabled by default if the program
-    uses OpenTelemetry: if it is loaded (Python, Node.js), as a cargo feature (Rust), through
-    callbacks (C).
+    """Report requests to OpenTelemetry, as spans and metrics. By default, enabled if the program
+    uses OpenTelemetry; in Rust, with the cargo feature `opentelemetry`.
     """
 
 
@@ -431,12 +430,12 @@ class HttpOptions(TypedDict, total=False):
     """
 
     idle_timeout: float | None
-    """Maximum time for a connection without a request, or to send the head of one; it can take
-    up to twice as long. Then the connection is closed. In seconds. Default: 60.
+    """Maximum time for a connection without a request, or to send the head of one. Then it is
+    closed, at the latest after twice this time. In seconds. Default: 60.
     """
 
     write_timeout: float | None
-    """Maximum time for which a client may not read what is sent to it. Then the connection is
+    """Maximum time for which a client reads nothing that is sent to it. Then the connection is
     closed; a client with a session can resume its streams. On Linux this also detects clients
     that vanished, by the first keep-alive of their stream that is not acknowledged. In
     seconds. Default: 60.
@@ -459,10 +458,10 @@ class HttpOptions(TypedDict, total=False):
     """
 
     rate_limit: int | None
-    """POST requests, and GET requests for streams of HTTP+SSE, per minute and principal, or, if
-    no tokens are verified, per address behind trusted proxies or else per session; requests
-    with none of these count together. Beyond it, requests are refused with 429 and
-    `Retry-After`. 0 means no limit. Default: 0.
+    """Maximum requests per minute of each principal or, if no tokens are verified, of each
+    address behind trusted proxies, or else of each session; requests with none of these share
+    one limit. POST requests count, and GET requests that open an HTTP+SSE stream. Beyond it,
+    requests are refused with 429 and `Retry-After`. 0 means no limit. Default: 0.
     """
 
     rate_burst: int | None
@@ -593,7 +592,7 @@ class ProxyOptions(TypedDict, total=False):
 
 
 class RequestHandlerOptions(TypedDict, total=False):
-    """Options of the handler of a request beyond the protocol."""
+    """Options of the handler of a custom method."""
 
     params_schema: Mapping[str, Any] | None
     """JSON Schema of the params without their `_meta`. Other params are refused with -32602.
@@ -716,12 +715,12 @@ class MountOptions(TypedDict, total=False):
     """
 
     idle_timeout: float | None
-    """Maximum time for a connection without a request, or to send the head of one; it can take
-    up to twice as long. Then the connection is closed. In seconds. Default: 60.
+    """Maximum time for a connection without a request, or to send the head of one. Then it is
+    closed, at the latest after twice this time. In seconds. Default: 60.
     """
 
     write_timeout: float | None
-    """Maximum time for which a client may not read what is sent to it. Then the connection is
+    """Maximum time for which a client reads nothing that is sent to it. Then the connection is
     closed; a client with a session can resume its streams. On Linux this also detects clients
     that vanished, by the first keep-alive of their stream that is not acknowledged. In
     seconds. Default: 60.
@@ -744,10 +743,10 @@ class MountOptions(TypedDict, total=False):
     """
 
     rate_limit: int | None
-    """POST requests, and GET requests for streams of HTTP+SSE, per minute and principal, or, if
-    no tokens are verified, per address behind trusted proxies or else per session; requests
-    with none of these count together. Beyond it, requests are refused with 429 and
-    `Retry-After`. 0 means no limit. Default: 0.
+    """Maximum requests per minute of each principal or, if no tokens are verified, of each
+    address behind trusted proxies, or else of each session; requests with none of these share
+    one limit. POST requests count, and GET requests that open an HTTP+SSE stream. Beyond it,
+    requests are refused with 429 and `Retry-After`. 0 means no limit. Default: 0.
     """
 
     rate_burst: int | None
@@ -879,9 +878,8 @@ class ServerOptions(TypedDict, total=False):
     """Declared experimental capabilities: their settings, by name. Default: none."""
 
     telemetry: bool | None
-    """Report requests to OpenTelemetry, as spans and metrics. Enabled by default if the program
-    uses OpenTelemetry: if it is loaded (Python, Node.js), as a cargo feature (Rust), through
-    callbacks (C).
+    """Report requests to OpenTelemetry, as spans and metrics. By default, enabled if the program
+    uses OpenTelemetry; in Rust, with the cargo feature `opentelemetry`.
     """
 
     max_message_bytes: int | None
@@ -892,10 +890,10 @@ class ServerOptions(TypedDict, total=False):
 
     max_values: int | None
     """Maximum JSON values in a message, which take far more memory than their text; a message
-    with more is invalid. An HTTP endpoint also counts the values of all messages with more
-    than 2,048, until their calls and tasks have ended. Bodies above 64 KiB may have twice
-    this number in total, and those of one principal this number; smaller bodies this number
-    in total, and those of one principal a quarter. Beyond that, messages are refused as busy.
+    with more is invalid. An HTTP endpoint also limits the total of all messages with more
+    than 2,048 values, until their calls and tasks have ended: twice this number for bodies
+    above 64 KiB, of which one principal may have half, and this number for smaller ones, of
+    which one principal may have a quarter. Beyond that, messages are refused as busy.
     Default: 500000.
     """
 

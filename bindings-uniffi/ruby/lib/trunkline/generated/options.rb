@@ -63,18 +63,17 @@ module Trunkline
     # - `extensions` (Hash{String => Object}): Declared extensions: their settings, by id.
     # - `experimental` (Hash{String => Object}): Declared experimental capabilities: their
     #   settings, by name.
-    # - `telemetry` (Boolean): Report requests to OpenTelemetry, as spans and metrics. Enabled by
-    #   default if the program uses OpenTelemetry: if it is loaded (Python, Node.js), as a cargo
-    #   feature (Rust), through callbacks (C).
+    # - `telemetry` (Boolean): Report requests to OpenTelemetry, as spans and metrics. By default,
+    #   enabled if the program uses OpenTelemetry; in Rust, with the cargo feature `opentelemetry`.
     # - `max_message_bytes` (Integer): Maximum size of a message. Over HTTP, larger ones are
     #   refused with 413.
     # - `max_nesting` (Integer): Maximum nesting of arrays and objects in a message; at most 128.
     # - `max_values` (Integer): Maximum JSON values in a message, which take far more memory than
-    #   their text; a message with more is invalid. An HTTP endpoint also counts the values of all
-    #   messages with more than 2,048, until their calls and tasks have ended. Bodies above 64 KiB
-    #   may have twice this number in total, and those of one principal this number; smaller bodies
-    #   this number in total, and those of one principal a quarter. Beyond that, messages are
-    #   refused as busy.
+    #   their text; a message with more is invalid. An HTTP endpoint also limits the total of all
+    #   messages with more than 2,048 values, until their calls and tasks have ended: twice this
+    #   number for bodies above 64 KiB, of which one principal may have half, and this number for
+    #   smaller ones, of which one principal may have a quarter. Beyond that, messages are refused
+    #   as busy.
     # - `max_running` (Integer): Maximum running calls per session.
     # - `max_waiting` (Integer): Maximum queued calls per session. Beyond it, calls are refused as
     #   busy.
@@ -173,8 +172,8 @@ module Trunkline
     #   prefix), as principals do: of requests, bodies, sessions, tasks and requests per minute.
     #   Without trusted proxies, all clients behind a proxy count as one, and there are no shares.
     # - `idle_timeout` (Numeric): Maximum time for a connection without a request, or to send the
-    #   head of one; it can take up to twice as long. Then the connection is closed.
-    # - `write_timeout` (Numeric): Maximum time for which a client may not read what is sent to
+    #   head of one. Then it is closed, at the latest after twice this time.
+    # - `write_timeout` (Numeric): Maximum time for which a client reads nothing that is sent to
     #   it. Then the connection is closed; a client with a session can resume its streams. On Linux
     #   this also detects clients that vanished, by the first keep-alive of their stream that is not
     #   acknowledged.
@@ -188,10 +187,10 @@ module Trunkline
     #   bodies up to 64 KiB, and larger ones must arrive at 4 KiB per second or more. Inside a web
     #   framework, bodies waiting for their access token to be verified have an additional quarter
     #   of it.
-    # - `rate_limit` (Integer): POST requests, and GET requests for streams of HTTP+SSE, per
-    #   minute and principal, or, if no tokens are verified, per address behind trusted proxies or
-    #   else per session; requests with none of these count together. Beyond it, requests are
-    #   refused with 429 and `Retry-After`. 0 means no limit.
+    # - `rate_limit` (Integer): Maximum requests per minute of each principal or, if no tokens are
+    #   verified, of each address behind trusted proxies, or else of each session; requests with
+    #   none of these share one limit. POST requests count, and GET requests that open an HTTP+SSE
+    #   stream. Beyond it, requests are refused with 429 and `Retry-After`. 0 means no limit.
     # - `rate_burst` (Integer): Burst of requests that a caller may send before that limit
     #   applies.
     HTTP = {
@@ -279,9 +278,8 @@ module Trunkline
     # - `max_message_bytes` (Integer): Maximum size of a message, sent or received.
     # - `max_values` (Integer): Maximum JSON values in a message, which take far more memory than
     #   their text.
-    # - `telemetry` (Boolean): Report requests to OpenTelemetry, as spans and metrics. Enabled by
-    #   default if the program uses OpenTelemetry: if it is loaded (Python, Node.js), as a cargo
-    #   feature (Rust), through callbacks (C).
+    # - `telemetry` (Boolean): Report requests to OpenTelemetry, as spans and metrics. By default,
+    #   enabled if the program uses OpenTelemetry; in Rust, with the cargo feature `opentelemetry`.
     CLIENT = {
       info: "info",
       capabilities: "capabilities",
@@ -345,8 +343,9 @@ module Trunkline
 
     # Configures the access tokens that requests to an endpoint need (`auth` of a listener).
     #
-    # - `verifier` (Integer): Handle of a registered verifier that replaces the built-in JWT
-    #   verifier. Only the resource and the authorization servers are then required.
+    # - `verifier` (Integer): A registered verifier, which replaces the built-in JWT verifier:
+    #   only the resource and the authorization servers are then required. A listener that takes the
+    #   verifier as an argument sets this.
     # - `resource` (String): The public URL of the endpoint, for which tokens must be issued (its
     #   canonical URI, RFC 8707).
     # - `authorization_servers` (Array<String>): The authorization servers where clients get
@@ -635,7 +634,7 @@ module Trunkline
       max_connections: "maxConnections",
     }.freeze
 
-    # Options of the handler of a request beyond the protocol.
+    # Options of the handler of a custom method.
     #
     # - `params_schema` (Object): JSON Schema of the params without their `_meta`. Other params
     #   are refused with -32602.

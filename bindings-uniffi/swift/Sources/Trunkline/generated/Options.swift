@@ -79,19 +79,18 @@ public struct ServerOptions: Codable, Sendable {
     public var extensions: [String: JSONObject]?
     /// Declared experimental capabilities: their settings, by name.
     public var experimental: [String: JSONObject]?
-    /// Report requests to OpenTelemetry, as spans and metrics. Enabled by default if the program
-    /// uses OpenTelemetry: if it is loaded (Python, Node.js), as a cargo feature (Rust), through
-    /// callbacks (C).
+    /// Report requests to OpenTelemetry, as spans and metrics. By default, enabled if the program
+    /// uses OpenTelemetry; in Rust, with the cargo feature `opentelemetry`.
     public var telemetry: Bool?
     /// Maximum size of a message. Over HTTP, larger ones are refused with 413. Default: 4 MiB.
     public var maxMessageBytes: Int?
     /// Maximum nesting of arrays and objects in a message; at most 128. Default: `128`.
     public var maxNesting: Int?
     /// Maximum JSON values in a message, which take far more memory than their text; a message
-    /// with more is invalid. An HTTP endpoint also counts the values of all messages with more
-    /// than 2,048, until their calls and tasks have ended. Bodies above 64 KiB may have twice
-    /// this number in total, and those of one principal this number; smaller bodies this number
-    /// in total, and those of one principal a quarter. Beyond that, messages are refused as busy.
+    /// with more is invalid. An HTTP endpoint also limits the total of all messages with more
+    /// than 2,048 values, until their calls and tasks have ended: twice this number for bodies
+    /// above 64 KiB, of which one principal may have half, and this number for smaller ones, of
+    /// which one principal may have a quarter. Beyond that, messages are refused as busy.
     /// Default: `500000`.
     public var maxValues: Int?
     /// Maximum running calls per session. Default: `128`.
@@ -290,10 +289,10 @@ public struct HttpOptions: Codable, Sendable {
     /// requests, bodies, sessions, tasks and requests per minute. Without trusted proxies, all
     /// clients behind a proxy count as one, and there are no shares.
     public var trustedProxies: [String]?
-    /// Maximum time for a connection without a request, or to send the head of one; it can take
-    /// up to twice as long. Then the connection is closed. Default: 1 min.
+    /// Maximum time for a connection without a request, or to send the head of one. Then it is
+    /// closed, at the latest after twice this time. Default: 1 min.
     public var idleTimeout: Duration?
-    /// Maximum time for which a client may not read what is sent to it. Then the connection is
+    /// Maximum time for which a client reads nothing that is sent to it. Then the connection is
     /// closed; a client with a session can resume its streams. On Linux this also detects clients
     /// that vanished, by the first keep-alive of their stream that is not acknowledged. Default:
     /// 1 min.
@@ -310,10 +309,10 @@ public struct HttpOptions: Codable, Sendable {
     /// waiting for their access token to be verified have an additional quarter of it. Default:
     /// 256 MiB.
     public var maxBodyBytes: Int?
-    /// POST requests, and GET requests for streams of HTTP+SSE, per minute and principal, or, if
-    /// no tokens are verified, per address behind trusted proxies or else per session; requests
-    /// with none of these count together. Beyond it, requests are refused with 429 and
-    /// `Retry-After`. 0 means no limit. Default: `0`.
+    /// Maximum requests per minute of each principal or, if no tokens are verified, of each
+    /// address behind trusted proxies, or else of each session; requests with none of these share
+    /// one limit. POST requests count, and GET requests that open an HTTP+SSE stream. Beyond it,
+    /// requests are refused with 429 and `Retry-After`. 0 means no limit. Default: `0`.
     public var rateLimit: Int?
     /// Burst of requests that a caller may send before that limit applies. Default: `20`.
     public var rateBurst: Int?
@@ -476,9 +475,8 @@ public struct ClientOptions: Codable, Sendable {
     /// Maximum JSON values in a message, which take far more memory than their text. Default:
     /// `1000000`.
     public var maxValues: Int?
-    /// Report requests to OpenTelemetry, as spans and metrics. Enabled by default if the program
-    /// uses OpenTelemetry: if it is loaded (Python, Node.js), as a cargo feature (Rust), through
-    /// callbacks (C).
+    /// Report requests to OpenTelemetry, as spans and metrics. By default, enabled if the program
+    /// uses OpenTelemetry; in Rust, with the cargo feature `opentelemetry`.
     public var telemetry: Bool?
 
     enum CodingKeys: String, CodingKey {
@@ -1339,7 +1337,7 @@ public struct ProxyOptions: Codable, Sendable {
     }
 }
 
-/// Options of the handler of a request beyond the protocol.
+/// Options of the handler of a custom method.
 public struct RequestHandlerOptions: Codable, Sendable {
     /// JSON Schema of the params without their `_meta`. Other params are refused with -32602.
     public var paramsSchema: JSONObject?

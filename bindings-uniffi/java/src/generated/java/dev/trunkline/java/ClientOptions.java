@@ -191,9 +191,8 @@ public final class ClientOptions extends ClientHandlers<ClientOptions> {
   }
 
   /**
-   * Report requests to OpenTelemetry, as spans and metrics. Enabled by default if the program uses
-   * OpenTelemetry: if it is loaded (Python, Node.js), as a cargo feature (Rust), through callbacks
-   * (C).
+   * Report requests to OpenTelemetry, as spans and metrics. By default, enabled if the program uses
+   * OpenTelemetry; in Rust, with the cargo feature {@code opentelemetry}.
    */
   public ClientOptions telemetry(boolean telemetry) {
     return set("telemetry", telemetry);

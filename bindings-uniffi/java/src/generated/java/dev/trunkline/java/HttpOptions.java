@@ -157,16 +157,16 @@ public final class HttpOptions extends HttpSettings<HttpOptions> {
   }
 
   /**
-   * Maximum time for a connection without a request, or to send the head of one; it can take up to
-   * twice as long. Then the connection is closed. Default: 1 min.
+   * Maximum time for a connection without a request, or to send the head of one. Then it is closed,
+   * at the latest after twice this time. Default: 1 min.
    */
   public HttpOptions idleTimeout(Duration idleTimeout) {
     return set("idleTimeoutMs", idleTimeout);
   }
 
   /**
-   * Maximum time for which a client may not read what is sent to it. Then the connection is closed;
-   * a client with a session can resume its streams. On Linux this also detects clients that
+   * Maximum time for which a client reads nothing that is sent to it. Then the connection is
+   * closed; a client with a session can resume its streams. On Linux this also detects clients that
    * vanished, by the first keep-alive of their stream that is not acknowledged. Default: 1 min.
    */
   public HttpOptions writeTimeout(Duration writeTimeout) {
@@ -195,10 +195,10 @@ public final class HttpOptions extends HttpSettings<HttpOptions> {
   }
 
   /**
-   * POST requests, and GET requests for streams of HTTP+SSE, per minute and principal, or, if no
-   * tokens are verified, per address behind trusted proxies or else per session; requests with none
-   * of these count together. Beyond it, requests are refused with 429 and {@code Retry-After}. 0 means no
-   * limit. Default: {@code 0}.
+   * Maximum requests per minute of each principal or, if no tokens are verified, of each address
+   * behind trusted proxies, or else of each session; requests with none of these share one limit.
+   * POST requests count, and GET requests that open an HTTP+SSE stream. Beyond it, requests are
+   * refused with 429 and {@code Retry-After}. 0 means no limit. Default: {@code 0}.
    */
   public HttpOptions rateLimit(int rateLimit) {
     return set("rateLimit", rateLimit);

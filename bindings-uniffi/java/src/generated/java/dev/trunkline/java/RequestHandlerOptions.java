@@ -5,7 +5,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 
-/** Options of the handler of a request beyond the protocol. */
+/** Options of the handler of a custom method. */
 public final class RequestHandlerOptions extends Options<RequestHandlerOptions> {
   /** JSON Schema of the params without their {@code _meta}. Other params are refused with -32602. */
   public RequestHandlerOptions paramsSchema(Map<String, Object> paramsSchema) {

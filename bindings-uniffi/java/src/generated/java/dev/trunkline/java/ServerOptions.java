@@ -191,9 +191,8 @@ public final class ServerOptions extends ServerSettings<ServerOptions> {
   }
 
   /**
-   * Report requests to OpenTelemetry, as spans and metrics. Enabled by default if the program uses
-   * OpenTelemetry: if it is loaded (Python, Node.js), as a cargo feature (Rust), through callbacks
-   * (C).
+   * Report requests to OpenTelemetry, as spans and metrics. By default, enabled if the program uses
+   * OpenTelemetry; in Rust, with the cargo feature {@code opentelemetry}.
    */
   public ServerOptions telemetry(boolean telemetry) {
     return set("telemetry", telemetry);
@@ -211,10 +210,10 @@ public final class ServerOptions extends ServerSettings<ServerOptions> {
 
   /**
    * Maximum JSON values in a message, which take far more memory than their text; a message with
-   * more is invalid. An HTTP endpoint also counts the values of all messages with more than 2,048,
-   * until their calls and tasks have ended. Bodies above 64 KiB may have twice this number in
-   * total, and those of one principal this number; smaller bodies this number in total, and those
-   * of one principal a quarter. Beyond that, messages are refused as busy. Default: {@code 500000}.
+   * more is invalid. An HTTP endpoint also limits the total of all messages with more than 2,048
+   * values, until their calls and tasks have ended: twice this number for bodies above 64 KiB, of
+   * which one principal may have half, and this number for smaller ones, of which one principal may
+   * have a quarter. Beyond that, messages are refused as busy. Default: {@code 500000}.
    */
   public ServerOptions maxValues(int maxValues) {
     return set("maxValues", maxValues);

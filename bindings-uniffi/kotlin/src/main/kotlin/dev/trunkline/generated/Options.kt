@@ -163,9 +163,8 @@ public class ServerOptions {
     public var experimental: Map<String, JsonObject>? = null
 
     /**
-     * Report requests to OpenTelemetry, as spans and metrics. Enabled by default if the program
-     * uses OpenTelemetry: if it is loaded (Python, Node.js), as a cargo feature (Rust), through
-     * callbacks (C).
+     * Report requests to OpenTelemetry, as spans and metrics. By default, enabled if the program
+     * uses OpenTelemetry; in Rust, with the cargo feature `opentelemetry`.
      */
     public var telemetry: Boolean? = null
 
@@ -177,11 +176,10 @@ public class ServerOptions {
 
     /**
      * Maximum JSON values in a message, which take far more memory than their text; a message with
-     * more is invalid. An HTTP endpoint also counts the values of all messages with more than
-     * 2,048, until their calls and tasks have ended. Bodies above 64 KiB may have twice this number
-     * in total, and those of one principal this number; smaller bodies this number in total, and
-     * those of one principal a quarter. Beyond that, messages are refused as busy. Default:
-     * `500000`.
+     * more is invalid. An HTTP endpoint also limits the total of all messages with more than 2,048
+     * values, until their calls and tasks have ended: twice this number for bodies above 64 KiB, of
+     * which one principal may have half, and this number for smaller ones, of which one principal
+     * may have a quarter. Beyond that, messages are refused as busy. Default: `500000`.
      */
     public var maxValues: Int? = null
 
@@ -330,15 +328,15 @@ public class HttpOptions {
     public var trustedProxies: List<String>? = null
 
     /**
-     * Maximum time for a connection without a request, or to send the head of one; it can take up
-     * to twice as long. Then the connection is closed. Default: 1 min.
+     * Maximum time for a connection without a request, or to send the head of one. Then it is
+     * closed, at the latest after twice this time. Default: 1 min.
      */
     @SerialName("idleTimeoutMs")
     @Serializable(with = MillisecondsSerializer::class)
     public var idleTimeout: Duration? = null
 
     /**
-     * Maximum time for which a client may not read what is sent to it. Then the connection is
+     * Maximum time for which a client reads nothing that is sent to it. Then the connection is
      * closed; a client with a session can resume its streams. On Linux this also detects clients
      * that vanished, by the first keep-alive of their stream that is not acknowledged. Default: 1
      * min.
@@ -365,10 +363,10 @@ public class HttpOptions {
     public var maxBodyBytes: Long? = null
 
     /**
-     * POST requests, and GET requests for streams of HTTP+SSE, per minute and principal, or, if no
-     * tokens are verified, per address behind trusted proxies or else per session; requests with
-     * none of these count together. Beyond it, requests are refused with 429 and `Retry-After`. 0
-     * means no limit. Default: `0`.
+     * Maximum requests per minute of each principal or, if no tokens are verified, of each address
+     * behind trusted proxies, or else of each session; requests with none of these share one limit.
+     * POST requests count, and GET requests that open an HTTP+SSE stream. Beyond it, requests are
+     * refused with 429 and `Retry-After`. 0 means no limit. Default: `0`.
      */
     public var rateLimit: Int? = null
 
@@ -526,9 +524,8 @@ public class ClientOptions : ClientHandlers() {
     public var maxValues: Int? = null
 
     /**
-     * Report requests to OpenTelemetry, as spans and metrics. Enabled by default if the program
-     * uses OpenTelemetry: if it is loaded (Python, Node.js), as a cargo feature (Rust), through
-     * callbacks (C).
+     * Report requests to OpenTelemetry, as spans and metrics. By default, enabled if the program
+     * uses OpenTelemetry; in Rust, with the cargo feature `opentelemetry`.
      */
     public var telemetry: Boolean? = null
 }
@@ -1166,7 +1163,7 @@ public class ProxyOptions {
     public var maxConnections: Int? = null
 }
 
-/** Options of the handler of a request beyond the protocol. */
+/** Options of the handler of a custom method. */
 @Serializable
 public class RequestHandlerOptions {
     /** JSON Schema of the params without their `_meta`. Other params are refused with -32602. */
