@@ -106,6 +106,13 @@ test("an already parsed request.body is accepted", async () => {
   }
 });
 
+test("middleware may have set an encoding for the body", async () => {
+  const handler = hello().handler();
+  const client = await Client.connect(await address((request, response) => handler(request.setEncoding("utf8"), response)));
+  assert.equal((await client.callTool("hello")).text, "hi");
+  await client.close();
+});
+
 test("a request.body that cannot be JSON gets an error response and does not crash the process", async () => {
   const handler = hello().handler();
   const circle = {};

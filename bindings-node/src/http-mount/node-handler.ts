@@ -149,7 +149,7 @@ function feed(exchange: Exchange, request: IncomingMessage, disconnected: () => 
   }
   let wanted = true;
   // Unwanted data is still read: some clients read the response only after sending the last byte.
-  request.on("data", (chunk: Uint8Array) => (wanted &&= exchange.body(chunk)));
+  request.on("data", (chunk: string | Uint8Array) => (wanted &&= exchange.body(bytesOf(chunk))));
   request.on("end", () => wanted && exchange.bodyEnd());
   request.on("error", disconnected);
 }
