@@ -4,7 +4,7 @@ import { Context } from "./context.js";
 import { Suspended, ToolError, describe, thrownBy } from "./errors.js";
 import { failureOf } from "./failures.js";
 import type { CallDescription } from "./generated/client-requests.js";
-import { TrunklineError } from "./generated/errors.js";
+import { ClosedError, TrunklineError } from "./generated/errors.js";
 import type { Callable } from "./features/feature.js";
 import { UnfitValue } from "./json.js";
 import { callBack, logError } from "./log.js";
@@ -103,7 +103,8 @@ export class Calls {
         return;
       }
       let failure = failureOf(passed ?? error);
-      if (failure.kind === "internal" && context && !passed && !(error instanceof Suspended)) {
+      // The call may have ended just before its handler used it.
+      if (failure.kind === "internal" && context && !passed && !(error instanceof Suspended || (error instanceof ClosedError && this.requests.core.cancelled(ticket)))) {
         report(context, callable?.owner, error, failure.message);
         failure = { ...failure, logged: true };
       }

@@ -321,6 +321,28 @@ test("the error itself reaches the logger and onError", async () => {
   await client.close();
 });
 
+test("a call that was cancelled before its middleware began is no failure", async () => {
+  const failures = [];
+  const server = new Server({ name: "cancelled", version: "1.0.0" }, { onError: (error) => failures.push(error) });
+  const block = () => {
+    for (const end = Date.now() + 200; Date.now() < end; );
+  };
+  const controller = new AbortController();
+  server.use("tools/call", ({ params }, next) => {
+    // The next call was taken from the queue with this one.
+    if (params.name === "first") block(controller.abort());
+    return next();
+  });
+  for (const name of ["first", "second"]) server.registerTool(name, {}, () => name);
+  const client = await Client.connect(server);
+  const calls = [client.callTool("first"), client.callTool("second", {}, { signal: controller.signal })];
+  block();
+  const [first, second] = await Promise.allSettled(calls);
+  assert.deepEqual([first.value.text, second.reason.kind, failures], ["first", "cancelled", []]);
+  await client.close();
+  await server.close();
+});
+
 test("next rejects with the handler's error, and the caller gets the same response as without middleware", async () => {
   const server = failing();
   const seen = [];
