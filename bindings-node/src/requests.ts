@@ -181,7 +181,7 @@ export class Requests {
     try {
       return await result;
     } catch (error) {
-      throw error instanceof CancelledError ? aborted(signal) : error;
+      throw error instanceof CancelledError && signal.aborted ? aborted(signal) : error;
     } finally {
       signal.removeEventListener("abort", abort);
     }

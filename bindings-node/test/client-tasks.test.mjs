@@ -105,6 +105,8 @@ for (const revision of withTasks) {
       await begun; // a task that is cancelled before never begins
       await endless.cancel();
       await assert.rejects(endless.result(), CancelledError);
+      // It wasn't the caller's signal.
+      await assert.rejects(endless.result({ signal: new AbortController().signal }), (error) => error instanceof CancelledError && !error.message.includes("signal"));
       for (let left = 3_000; left > 0 && aborted.length === 0; left--) await sleep(10);
       assert.deepEqual(aborted, ["endless"]);
       await assert.rejects(client.resumeTask("nobody"), (error) => error instanceof ProtocolError && error.code === -32602);
