@@ -90,3 +90,13 @@ test("a resource or template whose handler returns nothing is not found", async 
   }
   await server.close();
 });
+
+test("a URI that is no string is refused, and a URL object is its text", async () => {
+  const server = new Server({ name: "notes", version: "1.0.0" });
+  assert.throws(() => server.registerResource("five", 5, {}, () => ""), { kind: "invalidArgument", message: /needs the string member uri/ });
+  server.registerResource("one", new URL("notes://one"), {}, (uri) => uri);
+  const client = await Client.connect(server);
+  assert.equal((await client.readResource("notes://one")).contents[0].text, "notes://one");
+  await client.close();
+  await server.close();
+});

@@ -60,7 +60,8 @@ export function resourceFeature({ name, uri, complete, ...rest }: ResourceChange
   const { options, members, visible } = partsOf(rest, resourceOptionsNames, resourceOptionsTimes);
   const noun = `resource ${JSON.stringify(name)}`;
   checkHandler(handler, noun);
-  const isTemplate = uri.includes("{");
+  // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-conversion -- untyped programs pass URL objects, and values that the core refuses
+  const isTemplate = String(uri).includes("{");
   const misplaced = complete !== undefined ? "complete" : rest.unsafePaths !== undefined ? "unsafePaths" : undefined;
   if (!isTemplate && misplaced !== undefined) throw invalid(`${noun}: ${misplaced} is only for templates: ${uri} has no variables`);
   const call = handler as (uri: string, ...rest: unknown[]) => unknown;
