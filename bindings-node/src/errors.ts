@@ -128,7 +128,8 @@ export function checkSignal(signal: unknown): void {
   if (signal === undefined) return;
   const { aborted, addEventListener } = Object(signal) as Partial<AbortSignal>;
   if (typeof aborted !== "boolean" || typeof addEventListener !== "function") throw invalid(`signal must be an AbortSignal, not ${inspect(signal, { depth: 0 })}`);
-  if (signal instanceof EventTarget) setMaxListeners(0, signal);
+  // The signals of jsdom, which have no limit, lack this symbol, by which Node.js knows its own.
+  if (Symbol.for("nodejs.event_target") in Object((signal as AbortSignal).constructor)) setMaxListeners(0, signal as AbortSignal);
 }
 
 /** Creates the error for an invalid argument that this package detects before the core. */

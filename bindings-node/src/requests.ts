@@ -218,9 +218,8 @@ export class Requests {
 
 /** Returns the reason of a cancellation for the peer. */
 function reasonOf(signal: AbortSignal): string {
-  const reason: unknown = signal.reason;
   // In Jest, the default reason is of another realm, and no instance of Error.
-  const { message = reason } = Object(reason) as { message?: unknown };
+  const { message = signal.reason as unknown } = Object(signal.reason) as { message?: unknown };
   // An object without a prototype cannot be converted to a string.
   return typeof message === "string" ? message : inspect(message, { depth: 0 });
 }

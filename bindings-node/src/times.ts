@@ -1,11 +1,15 @@
 // Times. The core takes whole milliseconds.
+import timers from "node:timers";
 import { inspect } from "node:util";
 
 import { invalid } from "./errors.js";
 import { checkNames } from "./option-names.js";
 
-/** Schedules a later turn of the event loop, even if a test has replaced the timers with fakes. */
-export const nextTurn = setImmediate;
+/**
+ * Schedules a later turn of the event loop, even if a test has replaced the timers with fakes. It
+ * is no global in Jest with jsdom.
+ */
+export const nextTurn = timers.setImmediate;
 
 /**
  * Rounds a time up to whole milliseconds that a double represents exactly. `name` is for the error.

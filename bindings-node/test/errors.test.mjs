@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createRequire } from "node:module";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -42,6 +43,25 @@ test("a server gets the message of an abort, without its stack", async () => {
   for (const end = Date.now() + 30_000; reasons.length === 0; await sleep(5)) assert.ok(Date.now() < end);
   assert.deepEqual(reasons, ["the call was cancelled: enough"]);
   await client.close();
+});
+
+test("jsdom has no setImmediate, and signals of its own", async () => {
+  const { EventTarget, setImmediate } = globalThis;
+  globalThis.EventTarget = class {
+    addEventListener() {}
+    removeEventListener() {}
+  };
+  delete globalThis.setImmediate;
+  try {
+    const { Client, Server } = createRequire(import.meta.url)("../dist/trunkline.js");
+    const server = new Server({ name: "a", version: "1" });
+    const client = await Client.connect(server);
+    const signal = Object.assign(new globalThis.EventTarget(), { aborted: false });
+    assert.deepEqual(await client.listTools({ signal }), []);
+    await client.close();
+  } finally {
+    Object.assign(globalThis, { EventTarget, setImmediate });
+  }
 });
 
 test("a protocol error carries code and data", () => {
