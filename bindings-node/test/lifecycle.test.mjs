@@ -146,8 +146,11 @@ if (process.platform !== "win32") {
 
   test("a signal ends everything that serves in the foreground", () => {
     const { status, stdout, stderr } = run(`${head}
+      import { createServer } from "node:http";
       const other = new Server({ name: "b", version: "1" });
-      const ends = [(await server.listen({ port: 0 })).run(), (await server.listen({ port: 0 })).run(), other.closeOnSignal()];
+      // Keeps the event loop alive until it gets the signal, which the core may get earlier.
+      const web = createServer(other.handler()).listen(0);
+      const ends = [(await server.listen({ port: 0 })).run(), (await server.listen({ port: 0 })).run(), other.closeOnSignal(web)];
       process.kill(process.pid, "SIGTERM");
       await Promise.all(ends);
       console.log("ended");`);
