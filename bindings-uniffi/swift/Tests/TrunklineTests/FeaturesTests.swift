@@ -331,7 +331,7 @@ import TrunklineNative
     @Test func programsProvideTheirOwnStoreAndTransport() async throws {
         #expect(try await checkStore(MemoryStore()) == [])
         let error = await failure { try await Client.connect(transport: BrokenTransport()) }
-        #expect(error?.kind == .transport && error?.message.contains("no cable") == true)
+        #expect(error?.kind == .transport && error?.message.contains("NoCable") == true)
     }
 
     @Test func aMissingProgramIsATransportError() async throws {
@@ -351,7 +351,9 @@ private final class QueueExecutor: TaskExecutor {
 }
 
 private struct BrokenTransport: Transport {
-    func connect() async throws { throw ToolError("no cable") }
+    struct NoCable: Error {}
+
+    func connect() async throws { throw NoCable() }
     func send(message: String) async throws {}
     func receive() async throws -> String? { nil }
     func close() async throws {}

@@ -195,8 +195,8 @@ public struct ClientHandlers: Sendable {
         return handlers
     }
 
-    /// Functions that only the program itself calls, never a server.
-    static let own: Set<String> = ["authorize", "open_url", "access_token", "identity_token", "assertion", "request_headers", "load_credentials", "save_credentials", "remove_credentials"]
+    /// Functions that only the program itself calls, never a server; those of a transport are, too.
+    static let own: Set<String> = ["authorize", "open_url", "access_token", "identity_token", "assertion", "request_headers", "load_credentials", "save_credentials", "remove_credentials", "transport_connect", "transport_send", "transport_receive", "transport_close"]
 
     /// The methods of notifications that newer servers only send if requested when connecting.
     static let subscribing: Set<String> = ["notifications/tools/list_changed", "notifications/resources/list_changed", "notifications/prompts/list_changed"]
