@@ -64,13 +64,13 @@ final class Connection: OpenHandle, @unchecked Sendable {
     }
 
     var described: ConnectionDescription {
-        let known = known.with { $0 } ?? ConnectionDescription()
-        // With a pinned revision, the server is known a little later.
-        guard known.serverInfo == nil, let json = try? Port.shared.describe(handle),
-            let found: ConnectionDescription = try? ValueDecoder.model(json)
-        else { return known }
-        self.known.with { $0 = found }
-        return found
+        known.with { known in
+            // A restart changes it, and with a pinned revision, the server is known a little later.
+            let found: ConnectionDescription? = try? ValueDecoder.model(Port.shared.describe(handle))
+            known = found ?? known
+            known?.pid = found?.pid
+            return known ?? ConnectionDescription()
+        }
     }
 
     func request(_ method: String, _ params: JSONObject?, _ options: RequestOptions) async throws -> JSON {

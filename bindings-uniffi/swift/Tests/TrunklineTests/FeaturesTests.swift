@@ -338,6 +338,25 @@ import TrunklineNative
         let error = await failure { try await Client.connect(command: ["/no/such/program"]) }
         #expect(error?.kind == .transport && error?.reason == .notStarted)
     }
+
+    @Test func aClientKnowsTheProcessThatRuns() async throws {
+        // Answers all requests as the first.
+        let script = #"""
+            while read -r line; do
+              id=$(printf '%s' "$line" | sed -n 's/.*"id":\([^,}]*\).*/\1/p')
+              result='{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"test","version":"1"}}'
+              [ -z "$id" ] || echo '{"jsonrpc":"2.0","id":'"$id"',"result":'"$result"'}'
+            done
+            """#
+        let client = try await Client.connect(command: ["sh", "-c", script], options: ClientOptions(revision: .v2025_06_18))
+        let first = try #require(client.pid)
+        #expect(client.serverInfo?.name == "test")
+        kill(pid_t(first), SIGKILL)
+        for _ in 0..<100 where [nil, first].contains(client.pid) { _ = await failure { try await client.ping() } }
+        #expect(![nil, first].contains(client.pid))
+        try await client.close()
+        #expect(client.pid == nil && client.serverInfo?.name == "test")
+    }
 }
 
 @available(macOS 15, iOS 18, *)
