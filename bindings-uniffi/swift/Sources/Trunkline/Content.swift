@@ -36,12 +36,14 @@ extension CallToolResult {
     public func decoded<T: Decodable>(as type: T.Type = T.self) throws -> T {
         if isError { throw ToolError(text) }
         do {
-            guard let content = structuredContent else {
-                if let text = text as? T { return text }
+            // A type without a schema is not wrapped.
+            let isWrapped = structuredContent?.object?.names == ["result"] && (try? Schemas.ofResult(type).isWrapped) == true
+            let content = isWrapped ? structuredContent?["result"] : structuredContent
+            if content == nil || type == String.self && content?.string == nil, let text = text as? T { return text }
+            guard let content else {
                 throw TrunklineError(.transport, "the result has no structured content: the tool has no output schema")
             }
-            // A type without a schema is not wrapped.
-            return try ((try? Schemas.ofResult(type).isWrapped) == true ? content["result"] ?? content : content).decoded()
+            return try content.decoded()
         } catch let error as DecodingError {
             throw TrunklineError(.transport, "the structured content is not that of \(type): \(describe(error))")
         }

@@ -35,8 +35,6 @@ public enum Log {
     }
 }
 
-func receive(_ records: [LogRecord]) { records.forEach(Log.write) }
-
 func logError(_ message: String, _ error: any Error, _ target: String = "trunkline") {
     Log.write(LogRecord(level: "error", message: "\(message): \(describe(error))", target: target))
 }

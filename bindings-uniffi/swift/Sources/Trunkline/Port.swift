@@ -142,7 +142,7 @@ final class Port: Sendable {
         case EventKind.httpHead, EventKind.httpChunk: tables.with { $0.exchanges[event.ticket] }?.yield(event)
         case EventKind.httpEnd: tables.with { $0.exchanges.removeValue(forKey: event.ticket) }?.yield(event)
         case EventKind.telemetry: spans.receive(try ValueDecoder.model(try JSONParser.parse(event.body)))
-        case EventKind.log: receive(try ValueDecoder.model(try JSONParser.parse(event.body)))
+        case EventKind.log: try ValueDecoder.model(JSONParser.parse(event.body), as: [LogRecord].self).forEach(Log.write)
         case EventKind.freed:
             tables.with { tables in
                 tables.callables[event.handle] = nil

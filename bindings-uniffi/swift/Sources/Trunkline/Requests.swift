@@ -29,8 +29,7 @@ final class Requests: Sendable {
     ) throws -> UInt64 {
         var message = try options.map { try object(of: $0) } ?? [:]
         message["method"] = .string(method)
-        message["params"] = params
-        if let meta = options?.meta { message["params"] = .object((params?.object ?? [:]).merging(["_meta": .object(meta)])) }
+        message["params"] = options?.meta.map { .object((params?.object ?? [:]).merging(["_meta": .object($0)])) } ?? params
         if options?.onProgress != nil { message["progress"] = true }
         if causes { message["causes"] = true }
         return try Port.shared.spans.sending(target, message) { message in

@@ -136,6 +136,19 @@ private enum Trace {
         }
     }
 
+    @Test func theTextOfAResultIsAString() async throws {
+        let server = Server("test", version: "1")
+        try server.tool("total", returning: Total.self) { _, _ in Total(total: 3) }
+        try server.tool("text", returning: String.self) { _, _ in "a" }
+        try server.tool("null", returning: String?.self) { _, _ in nil }
+        try await connected(server) { client in
+            let total: String = try await client.callTool("total").decoded()
+            let text: String = try await client.callTool("text").decoded()
+            let null: String? = try await client.callTool("null").decoded()
+            #expect(total == #"{"total":3}"# && text == "a" && null == nil)
+        }
+    }
+
     @Test func cancellingATaskCancelsItsHandler() async throws {
         let started = Latest<Bool>()
         let cancelled = Latest<Bool>()

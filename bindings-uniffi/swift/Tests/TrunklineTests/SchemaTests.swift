@@ -216,6 +216,14 @@ import Testing
         #expect(schema["properties"]?["days"]?["anyOf"]?.array?.last == ["type": "null"])
     }
 
+    @Test func resultsAreDecodedFromTheirContentAlone() throws {
+        let result: CallToolResult = try ValueDecoder.model(["content": [], "structuredContent": ["name": "a"]])
+        _ = try result.decoded(as: [String: Noted].self)
+        struct Named: Decodable { let name: Noted }
+        _ = try result.decoded(as: Named.self)
+        #expect(Noted.texts.with { $0 } == ["a", "a"])
+    }
+
     @Test func resultsThatAreNoObjectsAreWrapped() async throws {
         let server = Server("test", version: "1")
         try server.tool("list", returning: [Folder].self) { (_: Folder, _) in [Folder(name: "a", folders: [])] }
@@ -239,5 +247,15 @@ import Testing
             for tool in ["any", "given"] { #expect(try await client.callTool(tool).decoded(as: JSON.self) == ["a": 1]) }
             #expect(try await client.callTool("same", folder).decoded(as: JSON.self)["name"] == "b")
         }
+    }
+}
+
+/// Keeps what it is decoded from.
+private struct Noted: Decodable {
+    static let texts = Locked<[String]>([])
+
+    init(from decoder: any Decoder) throws {
+        let text = try decoder.singleValueContainer().decode(String.self)
+        Self.texts.with { $0.append(text) }
     }
 }
