@@ -11,7 +11,7 @@ struct Main {
             let options = RequestOptions(
                 timeout: .seconds(10),
                 onProgress: { report in
-                    print("progress \(Int(report.progress))\(report.total.map { " of \(Int($0))" } ?? "")")
+                    print("progress \(JSON(report.progress))\(report.total.map { " of \(JSON($0))" } ?? "")")
                 })
             let result = try await client.callTool("forecast", ["city": "Oslo", "days": 2], options: options)
             print(result.text)
