@@ -23,6 +23,13 @@ import Testing
         #expect(message.contains("invalid JSON at byte"), "\(message)")
     }
 
+    @Test func textThatNestsTooDeepIsAnError() throws {
+        func nested(_ depth: Int) -> String { String(repeating: "[", count: depth) + String(repeating: "]", count: depth) }
+        let deepest = try JSON(parsing: nested(160))
+        #expect(try "\(JSON(encoding: deepest))" == nested(160))
+        #expect(throws: TrunklineError.self) { try JSON(parsing: nested(512)) }
+    }
+
     @Test func namesAreTheSameOnlyIfAllTheirBytesAre() throws {
         var json = try JSON(parsing: "{\"\u{e9}\":1,\"e\u{301}\":-0.5e+1}").object ?? [:]
         #expect(json.count == 2 && json["\u{e9}"] == 1 && json["e\u{301}"] == .number(-5))

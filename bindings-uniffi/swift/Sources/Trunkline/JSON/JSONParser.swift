@@ -2,7 +2,8 @@ import Foundation
 
 /// Parses JSON (RFC 8259).
 struct JSONParser {
-    private static let maxNesting = 512
+    /// Messages nest no deeper than 128 levels, and the threads that run tasks have small stacks.
+    private static let maxNesting = 160
 
     private let bytes: UnsafeRawBufferPointer
     private var at = 0
