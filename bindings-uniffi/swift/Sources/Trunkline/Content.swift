@@ -35,17 +35,13 @@ extension CallToolResult {
     ///   `transport` if the content does not match the type.
     public func decoded<T: Decodable>(as type: T.Type = T.self) throws -> T {
         if isError { throw ToolError(text) }
-        do {
-            // A type without a schema is not wrapped.
-            let isWrapped = structuredContent?.object?.names == ["result"] && (try? Schemas.ofResult(type).isWrapped) == true
-            let content = isWrapped ? structuredContent?["result"] : structuredContent
-            if content == nil || type == String.self && content?.string == nil, let text = text as? T { return text }
-            guard let content else {
-                throw TrunklineError(.transport, "the result has no structured content: the tool has no output schema")
-            }
-            return try content.decoded()
-        } catch let error as DecodingError {
-            throw TrunklineError(.transport, "the structured content is not that of \(type): \(describe(error))")
+        // A type without a schema is not wrapped.
+        let isWrapped = structuredContent?.object?.names == ["result"] && (try? Schemas.ofResult(type).isWrapped) == true
+        let content = isWrapped ? structuredContent?["result"] : structuredContent
+        if content == nil || type == String.self && content?.string == nil, let text = text as? T { return text }
+        guard let content else {
+            throw TrunklineError(.transport, "the result has no structured content: the tool has no output schema")
         }
+        return try received(content, isModel: false, "the structured content is not that of \(type)")
     }
 }

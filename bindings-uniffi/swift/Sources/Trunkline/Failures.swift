@@ -108,6 +108,15 @@ func errorOf(_ body: Data) -> any Error {
     return json["kind"] == "suspended" ? Suspended(message: error.message) : error
 }
 
+/// What a peer has sent, as a model or as a type of the program.
+func received<T: Decodable>(_ json: JSON, isModel: Bool = true, _ problem: String = "invalid response") throws -> T {
+    do {
+        return try ValueDecoder(.json(json, isModel: isModel)).decode(T.self)
+    } catch let error as DecodingError {
+        throw TrunklineError(.transport, "\(problem): \(describe(error))")
+    }
+}
+
 /// Runs a function of the native library, and throws its errors as those of this package.
 func native<T>(_ function: () throws -> T) throws -> T {
     do {

@@ -51,15 +51,15 @@ final class Stream: Sendable {
 /// The items of a stream, in order of arrival. One iteration at a time gets each of them.
 public struct Items<Element: Decodable & Sendable>: AsyncSequence, Sendable {
     let stream: Stream
-    var received: @Sendable (Element) -> Void = { _ in }
+    var onNext: @Sendable (Element) -> Void = { _ in }
 
     public struct AsyncIterator: AsyncIteratorProtocol {
         let items: Items<Element>
 
         public mutating func next() async throws -> Element? {
             guard let json = try await items.stream.next() else { return nil }
-            let item: Element = try ValueDecoder.model(json)
-            items.received(item)
+            let item: Element = try received(json)
+            items.onNext(item)
             return item
         }
     }
@@ -76,7 +76,7 @@ public final class Subscription: Sendable {
 
     init(_ stream: Stream) throws {
         self.stream = stream
-        honoured = try ValueDecoder.model(stream.result)
+        honoured = try received(stream.result)
     }
 
     /// The changes, until the subscription ends.
@@ -93,7 +93,7 @@ public final class ClientTask: Sendable {
 
     init(_ stream: Stream) throws {
         self.stream = stream
-        latest = Locked(stream.result == .null ? nil : try ValueDecoder.model(stream.result))
+        latest = Locked(stream.result == .null ? nil : try received(stream.result))
     }
 
     /// The latest known state; nil if the server didn't create a task.
@@ -109,7 +109,7 @@ public final class ClientTask: Sendable {
 
     /// Waits for the task to end, and returns the result of the call.
     public func result(options: RequestOptions = RequestOptions()) async throws -> CallToolResult {
-        try ValueDecoder.model(try await stream.request("result", nil, options))
+        try received(try await stream.request("result", nil, options))
     }
 
     /// Answers the `inputRequests` of the current state, by key, with `manualInput` (2026-07-28).

@@ -136,6 +136,15 @@ private enum Trace {
         }
     }
 
+    @Test func anInvalidResponseIsATransportError() async throws {
+        let server = Server("test", version: "1")
+        try server.middleware("tools/list") { _, _ in ["tools": [["title": "has no name"]]] }
+        try await connected(server) { client in
+            let error = await failure { try await client.listTools() }
+            #expect(error?.kind == .transport && error?.message == "invalid response: /tools/0: name is missing")
+        }
+    }
+
     @Test func theTextOfAResultIsAString() async throws {
         let server = Server("test", version: "1")
         try server.tool("total", returning: Total.self) { _, _ in Total(total: 3) }

@@ -29,7 +29,7 @@ public enum JSON: Sendable, Hashable {
     public init(_ value: String) { self = .string(value) }
 
     /// Decodes a value, such as a structure.
-    public func decoded<T: Decodable>(as type: T.Type = T.self) throws -> T { try ValueDecoder.decode(type, from: self) }
+    public func decoded<T: Decodable>(as type: T.Type = T.self) throws -> T { try ValueDecoder(.json(self, isModel: false)).decode(type) }
 
     /// The member of an object; nil if there is none, or if this is not an object.
     public subscript(name: String) -> JSON? { object?[name] }

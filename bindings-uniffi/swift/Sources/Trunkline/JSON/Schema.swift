@@ -79,7 +79,7 @@ private final class SchemaWriter {
             let schema = own.jsonSchema
             return (schema, { [self] in try example(type, schema) })
         }
-        if let (schema, sample) = try leaf(type) { return (schema, { try ValueDecoder.decode(type, from: sample) }) }
+        if let (schema, sample) = try leaf(type) { return (schema, { try sample.decoded(as: type) }) }
         let id = ObjectIdentifier(type)
         guard open.insert(id).inserted else {
             let name = recursive[id] ?? unused("\(type)")
@@ -97,7 +97,7 @@ private final class SchemaWriter {
     private func example(_ type: any Decodable.Type, _ schema: JSONObject) throws -> Any {
         do {
             let given = schema["examples"]?.array?.first ?? schema["enum"]?.array?.first
-            if let json = try given ?? leaf(type)?.sample { return try ValueDecoder.decode(type, from: json) }
+            if let json = try given ?? leaf(type)?.sample { return try json.decoded(as: type) }
             return try SchemaWriter(areArguments: false).structure(type).sample()
         } catch {
             throw SchemaProblem.refused(type, error)

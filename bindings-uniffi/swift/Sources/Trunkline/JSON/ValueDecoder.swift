@@ -19,11 +19,6 @@ final class ValueDecoder: Decoder {
         codingPath = path
     }
 
-    /// Decodes a value of the program.
-    static func decode<T: Decodable>(_ type: T.Type, from json: JSON) throws -> T {
-        try ValueDecoder(.json(json, isModel: false)).decode(type)
-    }
-
     /// Decodes a model of the protocol.
     static func model<T: Decodable>(_ json: JSON, as type: T.Type = T.self) throws -> T {
         try ValueDecoder(.json(json, isModel: true)).decode(type)

@@ -264,7 +264,7 @@ extension ConnectedClient {
     }
 
     private func send<T: Decodable>(_ method: String, _ members: [(String, (any Encodable)?)], _ options: RequestOptions) async throws -> T {
-        try ValueDecoder.model(try await connection.request(method, parameters(members), options))
+        try received(try await connection.request(method, parameters(members), options))
     }
 }
 

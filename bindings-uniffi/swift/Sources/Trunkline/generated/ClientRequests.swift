@@ -185,7 +185,7 @@ extension Context {
     }
 
     private func send<T: Decodable>(_ request: InputRequest, _ options: RequestOptions) async throws -> T {
-        try ValueDecoder.model(try await self.request(request.method, request.params ?? [:], options))
+        try received(try await self.request(request.method, request.params ?? [:], options))
     }
 }
 
