@@ -58,8 +58,8 @@ public final class ClientGroup: ConnectedClient, ScopedClient, @unchecked Sendab
     /// Adds a server. If connecting to it fails, it stays in the group, and the next request to it
     /// reconnects.
     public func addServer(_ name: String, _ target: GroupTarget, options: RequestOptions = RequestOptions()) async throws {
-        // The server stays in the group even if this fails.
-        if let client = target.client { shared.with { $0[name] = client } }
+        // The server stays in the group even if this fails, and so does another one of that name.
+        if let client = target.client { shared.with { $0[name] = $0[name] ?? client } }
         try await addServer(name, target: target.json, options: options)
     }
 

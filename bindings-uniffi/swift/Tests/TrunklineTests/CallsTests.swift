@@ -375,6 +375,15 @@ private enum Trace {
         try await group.close()
     }
 
+    @Test func aServerThatIsNotAddedToAGroupLeavesTheOthersAlone() async throws {
+        let server = try greeter()
+        let group = try await ClientGroup.connect(["it": .client(try await Client.connect(to: server))])
+        let other = try await Client.connect(to: server)
+        #expect(await failure { try await group.addServer("it", .client(other)) }?.kind == .invalidArgument)
+        #expect(try await group.callTool("it__greet").text == "hello")
+        try await group.close()
+    }
+
     @Test func aGroupFreesTheClientsThatItNoLongerHas() async throws {
         let group = try await ClientGroup.connect([:] as Members<GroupTarget>)
         weak var freed: Client?
