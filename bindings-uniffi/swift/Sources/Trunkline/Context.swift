@@ -130,11 +130,8 @@ public final class Context: Sendable {
 
     /// Lets other tasks run: there are few threads, and a flood of messages would keep one.
     private func giveWay() async {
-        let sent = memory.with { state in
-            state.sent += 1
-            return state.sent
-        }
-        if sent % Self.messagesInARow == 0 { await Task.yield() }
+        memory.with { $0.sent += 1 }
+        if memory.with({ $0.sent }) % Self.messagesInARow == 0 { await Task.yield() }
     }
 
     private func tell(_ message: JSONObject) throws { if memory.with({ $0.isOpen }) { try send(message) } }

@@ -51,6 +51,11 @@ func contentsOf(_ value: Output) throws -> Answer {
     return try Answer(Shape.content, ["blob": .string(data.base64EncodedString())])
 }
 
+/// The same of a prompt, which may be a list of strings.
+func messagesOf(_ value: Output) throws -> Answer {
+    try value is [String] ? Answer(Shape.content, JSON(encoding: value)) : answerOf(value)
+}
+
 func answerOf(_ json: JSON) throws -> Answer { try Answer(json.object == nil ? Shape.value : Shape.object, json) }
 
 /// A part of a result.

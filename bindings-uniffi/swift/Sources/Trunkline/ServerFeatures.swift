@@ -132,7 +132,7 @@ extension Server {
         return try ChangeableRegistration(first, of: self) { server, options, replaces in
             let prompt = options.prompt(name: name, arguments: arguments)
             return try server.register("prompt", name, [("prompt", prompt)], options, replaces) { context, body in
-                try answerOf(try await handler(strings(body), context))
+                try messagesOf(try await handler(strings(body), context))
             }
         }
     }
@@ -176,7 +176,7 @@ extension Server {
     /// Adds a provider to a list.
     @discardableResult
     public func provider(_ of: ProviderKind, _ provider: any Provider) throws -> Registration {
-        let answer = of == .tools || of == .prompts ? answerOf : contentsOf
+        let answer = of == .tools ? answerOf : of == .prompts ? messagesOf : contentsOf
         return try add("provider", "the provider of \(of)", [("of", of.rawValue)]) { _, body in
             guard let list = body["list"] else {
                 return try await provider.get(body["get"]?.object ?? [:]).map(answer) ?? answerOf(JSON.null)

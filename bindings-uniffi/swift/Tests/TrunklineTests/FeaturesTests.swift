@@ -16,7 +16,9 @@ import TrunklineNative
         try server.prompt("review", arguments: [PromptArgument(name: "code", required: true)]) { arguments, _ in
             [PromptMessage(role: .user, content: .text("Review \(arguments["code"] ?? "")"))]
         }
+        try server.prompt("both") { _, _ in ["one", "two"] }
         try await Client.connect(to: server).use { client in
+            #expect(try await client.getPrompt("both").messages.map(\.content.text) == ["one", "two"])
             let note = TextResourceContents(uri: "notes://a", text: "note of a", mimeType: "text/plain")
             #expect(try await client.readResource("notes://a").contents == [.text(note)])
             #expect(try await client.getPrompt("review", ["code": "x"]).messages.first?.content.text == "Review x")
