@@ -383,11 +383,13 @@ impl<T: Clone> ClientConversation<T> {
             }
             Message::Notification(notification) if &*notification.method == method::CANCELLED => {
                 let of = notification.params.as_ref().and_then(|params| params.parse::<CancelledOf<'_>>().ok());
-                // A subscription that ended with its response is also cancelled (CAN-11).
-                match of.and_then(|of| RequestId::from_json(of.request_id.get())).filter(|id| self.incoming.remove(id))
-                {
-                    Some(id) => ClientReceived::Withdrawn(id),
-                    None => ClientReceived::Nothing("a cancellation of an unknown request"),
+                match of.and_then(|of| RequestId::from_json(of.request_id.get())) {
+                    Some(id) if self.incoming.remove(&id) => ClientReceived::Withdrawn(id),
+                    // CAN-11: the subscription has ended, unless its response came first.
+                    Some(id) if self.subscription(&id).is_some() => {
+                        self.response(Response { id: Some(id), outcome: Ok(RawJson::empty_object()) })
+                    }
+                    _ => ClientReceived::Nothing("a cancellation of an unknown request"),
                 }
             }
             Message::Notification(notification) => self.notified(notification),
@@ -400,10 +402,14 @@ impl<T: Clone> ClientConversation<T> {
         let Some(id) = notification.params.as_ref().and_then(subscription_of) else {
             return ClientReceived::Notification(notification);
         };
-        match self.outgoing.get(&id).filter(|sent| &*sent.method == method::SUBSCRIPTIONS_LISTEN) {
+        match self.subscription(&id) {
             Some(sent) => ClientReceived::OfSubscription { item: sent.item.clone(), notification },
             None => ClientReceived::Nothing("a notification for an unknown subscription"),
         }
+    }
+
+    fn subscription(&self, id: &RequestId) -> Option<&Sent<T>> {
+        self.outgoing.get(id).filter(|sent| &*sent.method == method::SUBSCRIPTIONS_LISTEN)
     }
 
     fn response(&mut self, response: Response) -> ClientReceived<T> {
@@ -853,7 +859,13 @@ mod tests {
         for id in [json!(other.id), json!(sent.id.to_string()), json!(99)] {
             assert!(matches!(conversation.receive(now, tagged(id)), ClientReceived::Nothing(_)));
         }
-        conversation.cancel(&sent.id, "closed");
+        let cancelled = |id: &RequestId| {
+            message(json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}))
+        };
+        assert!(matches!(conversation.receive(now, cancelled(&other.id)), ClientReceived::Nothing(_)), "CAN-12");
+        let received = conversation.receive(now, cancelled(&sent.id));
+        assert!(matches!(received, ClientReceived::Answered { item: "subscription", outcome: Ok(_), .. }), "CAN-11");
+        assert!(matches!(conversation.receive(now, cancelled(&sent.id)), ClientReceived::Nothing(_)));
         assert!(matches!(conversation.receive(now, tagged(json!(sent.id))), ClientReceived::Nothing(_)));
         let plain = message(json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}));
         assert!(matches!(conversation.receive(now, plain), ClientReceived::Notification(_)));

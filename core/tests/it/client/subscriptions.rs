@@ -221,6 +221,21 @@ async fn sub_05_every_subscription_has_a_stream_and_changes_go_where_they_belong
 }
 
 #[tokio::test]
+async fn can_11_a_subscription_that_the_server_cancels_has_ended() {
+    let fake = modern();
+    let client = fake.connect(choose(RevisionChoice::Modern).with_listen(true)).await;
+    let mut changes = client.subscribe("a:1").await.unwrap();
+    for listen in listens(&fake) {
+        let params = json!({"requestId": listen["id"], "reason": "shutting down"});
+        fake.peer().say(json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}));
+    }
+    let end = tokio::time::timeout(Duration::from_secs(20), changes.next()).await.expect("it goes on");
+    assert_eq!(end, None);
+    fake.clock.advance(ms(500)).await;
+    assert_eq!(listens(&fake).len(), 3, "the stream of the option `listen` is opened again");
+}
+
+#[tokio::test]
 async fn sub_04_the_acknowledged_filter_is_compared_with_the_wanted_one() {
     for (honoured, kept) in [
         (json!({"toolsListChanged": true, "promptsListChanged": true, "resourceSubscriptions": ["a:2"]}), Some("a:2")),
