@@ -134,7 +134,7 @@ impl Following {
                 Woken::Fetched(outcome) => {
                     self.fetching = None;
                     match outcome {
-                        Err(error) if self.may_try_again(&error) => {}
+                        Err(error) if self.may_try_again(&error) => continue,
                         outcome => {
                             // So that the last state that readers see is final.
                             let _ = self.poll().await;
@@ -159,7 +159,8 @@ impl Following {
         let task = self.client.task_state(&self.id, &options).await;
         self.learned = self.client.inner.runtime.now();
         let task = task?;
-        self.failing = None;
+        // A final state does not end the attempts to fetch its result.
+        self.failing = self.failing.filter(|_| task.status.is_final());
         // TKX-33: the task may no longer need the input when the user has decided.
         let outstanding = task.input_requests.clone().filter(|_| task.status == TaskStatus::InputRequired);
         self.state.apply(task);
@@ -217,7 +218,7 @@ impl Following {
     /// Waits until the next poll, or until something happens.
     async fn pause(&mut self) -> Woken {
         let pause = match self.failing {
-            Some((_, times)) => self.interval().max(backoff(times)),
+            Some((_, times)) => self.interval().max(Duration::from_millis(250 << times.min(7)).min(LONGEST_PAUSE)),
             None => self.interval(),
         };
         let runtime = Arc::clone(&self.client.inner.runtime);
@@ -335,8 +336,4 @@ pub(super) fn unknown(error: ClientError) -> ClientError {
         ClientError::Protocol(error @ RpcError { code: code::INVALID_PARAMS, .. }) => ClientError::UnknownTask(error),
         other => other,
     }
-}
-
-fn backoff(times: u32) -> Duration {
-    Duration::from_millis(500).saturating_mul(2u32.saturating_pow(times.saturating_sub(1))).min(LONGEST_PAUSE)
 }

@@ -548,6 +548,41 @@ async fn polls_that_fail_are_repeated_later_and_later_but_not_for_ever() {
 }
 
 #[tokio::test]
+async fn tsk_20_a_result_that_cannot_be_fetched_is_not_fetched_for_ever() {
+    let fake = scripted(|peer, message| match message["method"].as_str() {
+        Some("tools/call") => peer.result(message, json!({"task": core_state("working", 100)})),
+        Some("tasks/get") => peer.result(message, core_state("completed", 100)),
+        _ => peer.error(message, -32603, json!({"reason": "busy"})),
+    });
+    let options = pinned(Revision::V2025_11_25).with_timeout(ms(1000)).with_max_timeout(ms(10_000));
+    let client = fake.connect(options).await;
+    let mut task = starting(&client, "job").await.unwrap().unwrap();
+    for _ in 0..400 {
+        fake.clock.advance(ms(100)).await;
+    }
+    let fetches = count(&fake, "tasks/result");
+    assert!((4..9).contains(&fetches), "{fetches}");
+    assert_eq!(soon(task.result()).await.unwrap_err().kind(), ErrorKind::Busy);
+    assert_eq!(states(&mut task).await, [TaskStatus::Completed]);
+}
+
+#[tokio::test]
+async fn tsk_19_a_result_that_fails_while_the_task_asks_is_fetched_at_the_pace_of_the_polls() {
+    let fake = scripted(|peer, message| match message["method"].as_str() {
+        Some("tools/call") => peer.result(message, json!({"task": core_state("working", 1000)})),
+        Some("tasks/get") => peer.result(message, core_state("input_required", 1000)),
+        _ => peer.error(message, -32603, json!({"reason": "busy"})),
+    });
+    let client = fake.connect(pinned(Revision::V2025_11_25)).await;
+    let _task = starting(&client, "job").await.unwrap().unwrap();
+    for _ in 0..10 {
+        fake.clock.advance(ms(1000)).await;
+    }
+    let fetches = count(&fake, "tasks/result");
+    assert!((4..=10).contains(&fetches), "{fetches}");
+}
+
+#[tokio::test]
 async fn can_04_tkx_19_a_task_is_cancelled_by_its_own_method() {
     let fake = scripted(|_, _| {});
     let client = fake.connect(pinned(Revision::V2025_11_25)).await;
