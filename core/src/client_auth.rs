@@ -35,6 +35,15 @@ pub trait ClientAuth: Send + Sync + 'static {
         None
     }
 
+    /// Fails if a group must not use them for all of its servers.
+    ///
+    /// # Errors
+    /// What is for a single server.
+    #[doc(hidden)]
+    fn check_group(&self) -> Result<(), AuthError> {
+        Ok(())
+    }
+
     /// The identifier of the extension that these credentials implement, which the client declares
     /// in its capabilities.
     fn extension(&self) -> Option<&'static str> {

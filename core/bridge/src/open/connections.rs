@@ -37,10 +37,10 @@ pub(super) fn open(state: &Arc<PortState>, options: ClientOptions, given: OpenMe
     // Host-driven reads work for a single server only.
     let handoff = (given.host_driven_reads && !is_group).then(Arc::default);
     let host = Host::new(state);
-    if is_group {
-        groups::check_auth(given.auth.as_ref())?;
-    }
     let auth = client_authorization::credentials(given.auth, &given.handlers, &host)?;
+    if let Some(auth) = auth.as_ref().filter(|_| is_group) {
+        auth.check_group().map_err(|error| BridgeError::invalid(format!("open: {error}")))?;
+    }
     let options = options.with_auth(auth).with_server_defaults(defaults(&transport)?);
     let options = state.telemetry.of_client(options);
     let begun = given.span.map(|span| state.telemetry.begun(span)).transpose()?.flatten();

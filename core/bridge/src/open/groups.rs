@@ -12,11 +12,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::Arc;
 use trunkline::{
-    auth::OAuthOptions,
     bridge_support::{described, json_names},
-    client::{
-        self, ClientError, ClientGroup, ClientOptions, Connector, GroupTarget, NamedServer, ServerEntry, ServersConfig,
-    },
+    client::{self, ClientError, ClientGroup, ClientOptions, GroupTarget, NamedServer, ServerEntry, ServersConfig},
     protocol::{RawJson, model::Implementation},
 };
 
@@ -129,9 +126,8 @@ pub(crate) fn servers(
 
 /// How to connect to a server of a group.
 fn member(state: &Arc<PortState>, entry: ServerEntry, options: &ClientOptions) -> Result<GroupTarget, BridgeError> {
-    let connector: Arc<dyn Connector> = of_entry(state, entry, options, None)?;
-    let connector: Arc<dyn Connector> = Arc::new(Scoped::new(&state.queue, connector));
-    Ok(connector.into())
+    let connector = of_entry(state, entry, options, None)?;
+    Ok(GroupTarget::Connector(Arc::new(Scoped::new(&state.queue, connector))))
 }
 
 /// A connection that the host already has.
@@ -139,22 +135,6 @@ fn shared(state: &Arc<PortState>, at: &str, server: &Value) -> Result<GroupTarge
     let given: SharedConnection =
         Deserialize::deserialize(server).map_err(|error| BridgeError::invalid(format!("{at}: {error}")))?;
     ports::client_of(state, &given).map(GroupTarget::Client)
-}
-
-/// Rejects credentials that are for one server, because a group would send them to all.
-pub(crate) fn check_auth(auth: Option<&OAuthOptions>) -> Result<(), BridgeError> {
-    let Some(auth) = auth else { return Ok(()) };
-    if auth.token.is_some() {
-        return Err(BridgeError::invalid(
-            "open: auth.token is for one server, and a group would send it to all: give it as `auth` of the server's entry, or give the function access_token, which gets the URL",
-        ));
-    }
-    if auth.client_secret.is_some() && auth.issuer.is_none() {
-        return Err(BridgeError::invalid(
-            "open: auth.issuer is missing: the client secret of a group is for one authorization server",
-        ));
-    }
-    Ok(())
 }
 
 /// Returns whether a connection to a group handles a method itself.

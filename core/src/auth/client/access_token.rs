@@ -57,6 +57,11 @@ impl ClientAuth for AccessToken {
     fn context(&self) -> Option<u64> {
         self.0.is_fixed().then_some(0)
     }
+
+    fn check_group(&self) -> Result<(), AuthError> {
+        let text = "auth.token is for one server, and a group would send it to all: give it as `auth` of the server's entry, or give the function access_token, which gets the URL";
+        if self.0.is_fixed() { Err(AuthError(text.to_owned())) } else { Ok(()) }
+    }
 }
 
 impl From<TokenSource<TokenRequest>> for AccessToken {

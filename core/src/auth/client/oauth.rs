@@ -115,6 +115,12 @@ impl ClientAuth for CredentialSessions {
         Some(made())
     }
 
+    fn check_group(&self) -> Result<(), AuthError> {
+        let text = "auth.issuer is missing: the client secret of a group is for one authorization server";
+        let is_bound = self.given.client_secret.is_none() || self.given.issuer.is_some();
+        if is_bound { Ok(()) } else { Err(AuthError(text.to_owned())) }
+    }
+
     fn extension(&self) -> Option<&'static str> {
         match self.settings.grant {
             Grant::ClientCredentials => Some("io.modelcontextprotocol/oauth-client-credentials"),

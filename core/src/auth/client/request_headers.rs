@@ -99,6 +99,10 @@ impl ClientAuth for RequestHeaders {
         Some(auth.map(|auth| -> Arc<dyn ClientAuth> { Arc::new(self.clone().with_auth(auth)) }))
     }
 
+    fn check_group(&self) -> Result<(), AuthError> {
+        self.auth.as_ref().map_or(Ok(()), |auth| auth.check_group())
+    }
+
     fn extension(&self) -> Option<&'static str> {
         self.auth.as_ref()?.extension()
     }

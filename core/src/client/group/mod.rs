@@ -114,6 +114,10 @@ impl ClientGroup {
         options: ClientOptions,
         events: Arc<dyn ClientEvents>,
     ) -> Result<Self, ClientError> {
+        options.server_defaults.check(true).map_err(ClientError::Invalid)?;
+        if let Some(auth) = &options.auth {
+            auth.check_group().map_err(|error| ClientError::Invalid(error.0))?;
+        }
         let members = GroupMembers::new(Arc::clone(&runtime), GroupSettings::new(&options));
         for (name, server) in servers {
             members.add(name, server)?;

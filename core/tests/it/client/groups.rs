@@ -18,9 +18,10 @@ use tokio::time::timeout;
 use trunkline::{
     Client, ClientEvents, ClientOptions, Context, Params, RequestOptions, Revision, RevisionChoice, Server,
     ServerOptions, Tool,
+    auth::{AccessToken, OAuth, OAuthOptions},
     client::{
         ClientError, ClientGroup, ClientHandlers, Connector, ElicitRequest, ErrorKind, GroupServerState, GroupTarget,
-        HandlerError, Inbox, Link, LinkFailure, NamedServer, ServersConfig,
+        HandlerError, Inbox, Link, LinkFailure, NamedServer, ServerDefaults, ServersConfig,
     },
     protocol::{
         RawJson, method,
@@ -200,6 +201,22 @@ async fn one_failing_server_does_not_affect_the_others() {
     assert!(error.kind() == ErrorKind::Transport && error.to_string().contains("/no/such/program"), "{error}");
     assert_eq!(group.list_tools().await.unwrap(), [], "the server of the script has no tools");
     soon(group.close()).await;
+}
+
+#[tokio::test]
+async fn credentials_for_one_server_are_not_sent_to_all() {
+    let secret = OAuthOptions::default().with_client_id("a").with_client_secret("b");
+    let headers = ServerDefaults::default().with_headers([("authorization".to_owned(), "Bearer a".to_owned())]);
+    for (options, problem) in [
+        (ClientOptions::default().with_auth(AccessToken::new("a")), "auth.token is for one server"),
+        (ClientOptions::default().with_auth(OAuth::new(secret).unwrap()), "auth.issuer is missing"),
+        (ClientOptions::default().with_server_defaults(headers), "headers: Authorization is for one server"),
+    ] {
+        let error = ClientGroup::connect_with(two(), options, ()).await.err().unwrap();
+        assert!(error.kind() == ErrorKind::InvalidArgument && error.to_string().starts_with(problem), "{error}");
+    }
+    let asked = AccessToken::from_fn(async |request| Ok(request.url));
+    ClientGroup::connect_with(two(), ClientOptions::default().with_auth(asked), ()).await.unwrap();
 }
 
 #[tokio::test]
