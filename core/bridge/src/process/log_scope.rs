@@ -139,6 +139,10 @@ impl Connector for Scoped<Arc<dyn Connector>> {
         self.inner.server_address()
     }
 
+    fn is_of_server(&self, identity: usize) -> bool {
+        self.inner.is_of_server(identity)
+    }
+
     fn leads_to(&self, client: ClientId) -> bool {
         self.inner.leads_to(client)
     }

@@ -176,3 +176,15 @@ fn a_group_ends_within_its_deadline_whatever_its_servers_do() {
     // The listener and what it serves are left.
     assert_eq!(host.things(), before + 3);
 }
+
+#[test]
+fn a_server_is_not_its_own_proxy() {
+    let host = Host::new();
+    let server = host.server();
+    let own = host.connection(server);
+    let (group, _) = host.opened(group(&json!({"me": {"connection": own}})));
+    for connection in [own, group] {
+        let error = host.register("proxy", json!({"server": server, "connection": connection})).unwrap_err();
+        assert!(error.message.contains("this server itself"), "{error:?}");
+    }
+}
