@@ -87,6 +87,9 @@ impl Inbox for ClientInbox {
 
     fn session_renewed(&self) {
         if let Some(client) = self.client() {
+            // The requests of the lost session: the new one may use their ids again.
+            client.host.stop_requests();
+            client.conversation.lock().forget_incoming();
             client.subscribe_again();
         }
     }

@@ -565,9 +565,14 @@ impl<T: Clone> ClientConversation<T> {
         self.outgoing.first_due(now).map(|(id, sent, over)| (id, &*sent.method, over))
     }
 
+    /// Removes the server's pending requests, because its session has ended.
+    pub fn forget_incoming(&mut self) {
+        self.incoming.clear();
+    }
+
     /// Removes all pending requests, in both directions.
     pub fn drain(&mut self) -> Vec<T> {
-        self.incoming.clear();
+        self.forget_incoming();
         self.abandoned.clear();
         self.outgoing.drain().into_iter().map(|(_, sent)| sent.item).collect()
     }

@@ -54,7 +54,7 @@ impl ClientCall {
         drop(inner);
         let answers = self.unless_cancelled(unless(stop.kept(), answers)).await;
         let inner = upgraded(&client)?.inner;
-        inner.host.done(&run);
+        inner.host.done(&run, &stop);
         inner.events.awaiting_user(false);
         let keys: Vec<_> = required.requests.keys().cloned().collect();
         match answers? {

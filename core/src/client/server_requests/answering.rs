@@ -58,9 +58,9 @@ impl ClientInner {
         self.runtime.spawn(Box::pin(async move {
             let outcome = unless(stop.kept(), answer).await;
             let Some(client) = client.upgrade() else { return };
-            client.host.done(&run);
+            let is_current = client.host.done(&run, &stop);
             client.resume_requests(&paused);
-            if let Some(outcome) = outcome {
+            if let Some(outcome) = outcome.filter(|_| is_current) {
                 let outcome = outcome.map_err(Unanswered::into_rpc);
                 if let Some(operation) = operation {
                     operation.end(OperationEnd::answered(method, &outcome));

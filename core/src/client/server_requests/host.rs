@@ -105,8 +105,11 @@ impl Host {
         Run::Round(self.runs.fetch_add(1, Ordering::Relaxed))
     }
 
-    pub(in crate::client) fn done(&self, run: &Run) {
-        self.running.lock().remove(run);
+    /// Removes handlers that have ended. Returns `false` if they were stopped: another session may
+    /// have reused the id.
+    pub(in crate::client) fn done(&self, run: &Run, stop: &Arc<Promise<()>>) -> bool {
+        let mut running = self.running.lock();
+        running.get(run).is_some_and(|current| Arc::ptr_eq(current, stop)) && running.remove(run).is_some()
     }
 
     /// Stops handlers whose result is no longer needed.

@@ -434,14 +434,23 @@ async fn can_05_the_handler_of_a_withdrawn_request_or_cancelled_call_stops() {
     settle().await;
     let cancelled = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "q"}});
     let before = fake.seen().len();
-    fake.peer().say(cancelled);
+    fake.peer().say(cancelled.clone());
     settle().await;
     assert_eq!((stopped.load(Ordering::Relaxed), fake.seen().len()), (1, before), "no answer is sent");
+    fake.peer().say(asking("q", "elicitation/create", form()));
+    settle().await;
+    fake.peer().inbox.session_renewed();
+    fake.peer().say(asking("q", "elicitation/create", form()));
+    settle().await;
+    assert_eq!((stopped.load(Ordering::Relaxed), fake.seen().len()), (2, before), "another session may use its ids");
+    fake.peer().say(cancelled);
+    settle().await;
+    assert_eq!(stopped.load(Ordering::Relaxed), 3);
     fake.peer().say(asking("p", "elicitation/create", form()));
     settle().await;
     client.close().await;
     settle().await;
-    assert_eq!(stopped.load(Ordering::Relaxed), 2, "closing stops handlers");
+    assert_eq!(stopped.load(Ordering::Relaxed), 4, "closing stops handlers");
 
     let (fake, stopped) = (quiet(), Arc::default());
     let client = connected(&fake, watched(&stopped), MODERN).await;
