@@ -143,27 +143,25 @@ impl ReplyTo for Reconciled {
             let failing = now.saturating_duration_since(since);
             in_use.failing = outcome.as_ref().err().map(|_| since);
             match outcome {
-                // The next connection subscribes again.
-                Err(_) if subscribing && is_lost && in_use.waiting.is_empty() => return,
-                Err(error)
-                    if subscribing
-                        && in_use.waiting.is_empty()
-                        && may_pass(&error)
-                        && failing < client.options.max_timeout =>
-                {
-                    in_use.busy = true;
-                    return client.reconcile_later(&self.uri, failing);
+                Err(error) if subscribing => {
+                    let waiting = std::mem::take(&mut in_use.waiting);
+                    // Holders that do not wait had the subscription before. The next connection or
+                    // attempt brings it back.
+                    let may_return = is_lost || (may_pass(&error) && failing < client.options.max_timeout);
+                    let lasts = may_return && in_use.holders > waiting.len();
+                    if lasts && !is_lost {
+                        in_use.busy = true;
+                        client.reconcile_later(&self.uri, failing);
+                    }
+                    Some((waiting, error, lasts))
                 }
-                Err(error) if subscribing => Some((std::mem::take(&mut in_use.waiting), error)),
                 _ => None,
             }
         };
-        match failed {
-            Some((waiting, error)) => {
-                waiting.iter().for_each(|promise| promise.keep(Err(error.clone())));
-                client.refused(&self.uri, &error);
-            }
-            None => client.reconcile(&self.uri),
+        let Some((waiting, error, lasts)) = failed else { return client.reconcile(&self.uri) };
+        waiting.iter().for_each(|promise| promise.keep(Err(error.clone())));
+        if !lasts {
+            client.refused(&self.uri, &error);
         }
     }
 }

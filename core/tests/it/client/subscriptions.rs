@@ -501,6 +501,30 @@ async fn a_new_session_that_is_busy_is_subscribed_again_later() {
 }
 
 #[tokio::test]
+async fn a_later_subscriber_that_fails_does_not_end_an_earlier_one() {
+    let busy = Arc::new(AtomicBool::new(false));
+    let is_busy = Arc::clone(&busy);
+    let fake = fake(declared(), move |peer, message| match message["id"].is_number() {
+        true if is_busy.load(Ordering::Relaxed) => peer.error(message, -32603, json!({"reason": "busy"})),
+        true => peer.result(message, json!({})),
+        false => {}
+    });
+    let client = fake.connect(choose(RevisionChoice::Legacy)).await;
+    let mut changes = client.subscribe("a:1").await.unwrap();
+    busy.store(true, Ordering::Relaxed);
+    fake.peer().inbox.session_renewed();
+    settle().await;
+    let later = tokio::spawn(async move { client.subscribe("a:1").await.map(drop) });
+    fake.clock.advance(ms(500)).await;
+    assert_eq!(later.await.unwrap().unwrap_err().kind(), ErrorKind::Busy);
+    busy.store(false, Ordering::Relaxed);
+    fake.clock.advance(ms(500)).await;
+    fake.peer().say(updated("a:1"));
+    assert_eq!(next(&mut changes).await, ChangeKind::Missed.into());
+    assert_eq!(next(&mut changes).await, resource("a:1"));
+}
+
+#[tokio::test]
 async fn a_new_session_is_subscribed_again() {
     let fake = legacy();
     let client = fake.connect(choose(RevisionChoice::Legacy)).await;
