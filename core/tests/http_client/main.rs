@@ -27,7 +27,7 @@ use tokio::{
 use trunkline::{
     RevisionChoice,
     auth::RequestHeaders,
-    client::{Client, ClientError, ClientEvents, ClientOptions, ErrorKind, RequestOptions},
+    client::{Client, ClientError, ClientEvents, ClientGroup, ClientOptions, ErrorKind, RequestOptions},
     client_auth::{AuthError, ClientAuth, CredentialsRefusal, OutgoingRequest},
     protocol::{
         RawJson, Revision,
@@ -1367,6 +1367,15 @@ async fn refused_credentials_fail_the_connection_once() {
     assert_eq!(error.authorization().unwrap().http_status, None);
     assert!(error.to_string().contains("the user does not want to"), "{error}");
     assert_eq!(auth.given.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn the_demand_of_a_server_is_known_to_its_group() {
+    let server = guarded().await;
+    let group = ClientGroup::connect([("a", &*server.url)]).await.unwrap();
+    let error = group.call_tool("a__x", ()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::AuthorizationRequired);
+    assert_eq!(error.authorization().unwrap().scopes, Some(vec!["a".to_owned()]));
 }
 
 /// The headers of a function are on every request, those of the credentials before them; headers of

@@ -17,7 +17,6 @@ use crate::{
     sync::Mutex,
     wire_log::Transport,
 };
-use bytes::Bytes;
 use serde_json::{json, value::RawValue};
 use std::{
     collections::HashMap,
@@ -212,20 +211,26 @@ impl GroupLink {
     }
 
     fn give(&self, id: &RequestId, outcome: Result<RawJson, ClientError>) {
-        let answer: Bytes = match outcome {
-            Ok(result) => encode_result(id, result.as_bytes()),
-            Err(error) => match error.rpc() {
-                Some(error) => encode_error(Some(id), error),
-                None => match error {
-                    ClientError::Link(failure) => return self.inbox.failed(id, failure),
-                    ClientError::Closed => return self.inbox.failed(id, LinkFailure::Closed),
-                    ClientError::Busy(text) => return self.inbox.failed(id, LinkFailure::Congested(text)),
-                    ClientError::Invalid(text) => encode_error(Some(id), &RpcError::invalid_params(text)),
-                    error => return self.inbox.failed(id, LinkFailure::Broken(error.to_string())),
-                },
-            },
+        let error = match outcome {
+            Ok(result) => return self.inbox.message(encode_result(id, result.as_bytes())),
+            Err(error) => error,
         };
-        self.inbox.message(answer);
+        let answered = |error: &RpcError| self.inbox.message(encode_error(Some(id), error));
+        if let Some(error) = error.rpc() {
+            return answered(error);
+        }
+        let failure = match error {
+            ClientError::Invalid(text) => return answered(&RpcError::invalid_params(text)),
+            // Its text may say more than that of the failure.
+            ClientError::NotOpened { text, failure: LinkFailure::Status { status, challenges, .. } } => {
+                LinkFailure::Status { status, text, challenges }
+            }
+            ClientError::Link(failure) | ClientError::NotOpened { failure, .. } => failure,
+            ClientError::Closed => LinkFailure::Closed,
+            ClientError::Busy(text) => LinkFailure::Congested(text),
+            error => LinkFailure::Broken(error.to_string()),
+        };
+        self.inbox.failed(id, failure);
     }
 }
 
