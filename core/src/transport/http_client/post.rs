@@ -17,13 +17,12 @@ use crate::{
         event_stream::EventStream,
         headers,
     },
-    protocol::{RequestId, Revision, RevisionFeature, RpcError, envelope, method},
+    protocol::{Revision, RevisionFeature, RpcError, envelope, method},
 };
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
 use reqwest::Response;
-use serde::{Deserialize, de::IgnoredAny};
-use serde_json::value::RawValue;
+use serde::Deserialize;
 use std::{
     borrow::Cow,
     sync::{Arc, atomic::Ordering},
@@ -265,8 +264,8 @@ impl LinkContext {
         None
     }
 
-    /// Passes all completed messages of a stream to the inbox. Returns whether they included the
-    /// response.
+    /// Passes all completed messages of a stream to the inbox. Returns whether the request has been
+    /// answered.
     pub(super) fn take_events(
         &self,
         stream: &mut EventStream,
@@ -274,13 +273,11 @@ impl LinkContext {
         request: Option<&RequestHead>,
     ) -> Result<bool, LinkFailure> {
         let too_large = |error| LinkFailure::Broken(format!("{}: {error}", self.route.target));
-        let mut answered = false;
         stream.push(chunk);
         while let Some(message) = stream.next_message().map_err(too_large)? {
-            answered |= request.is_some_and(|request| answers(&message, &request.id));
             self.inbox.message(message);
         }
-        Ok(answered)
+        Ok(request.is_some_and(|request| !self.inbox.is_pending(&request.id)))
     }
 
     /// Reads an HTTP error.
@@ -377,19 +374,6 @@ fn says_what_the_server_is(status: StatusCode, request: &RequestHead) -> bool {
         status if status.is_server_error() => &*request.method != method::DISCOVER,
         _ => true,
     }
-}
-
-/// Returns whether a message is the response to a request.
-fn answers(message: &[u8], id: &RequestId) -> bool {
-    #[derive(Deserialize)]
-    struct Head<'a> {
-        #[serde(borrow)]
-        id: Option<&'a RawValue>,
-        method: Option<IgnoredAny>,
-    }
-    serde_json::from_slice::<Head<'_>>(message).is_ok_and(|head| {
-        head.method.is_none() && head.id.is_some_and(|raw| RequestId::from_json(raw.get()).as_ref() == Some(id))
-    })
 }
 
 #[derive(Deserialize)]
