@@ -14,8 +14,6 @@ use std::{
 
 /// Backoff before reopening a stream; doubled each time.
 pub(super) const FIRST_PAUSE: Duration = Duration::from_secs(1);
-/// A stream that lasted this long resets the backoff.
-const GOOD: Duration = Duration::from_secs(60);
 
 /// How a stream ended.
 enum StreamEnd {
@@ -38,7 +36,8 @@ impl LinkContext {
         loop {
             let opened = Instant::now();
             let end = self.read_stream(headers.clone(), was_open).await;
-            if opened.elapsed() > GOOD {
+            // Proxies may cut streams that have been idle for less than a minute.
+            if opened.elapsed() > LONGEST_PAUSE {
                 pause = FIRST_PAUSE;
             }
             let mut wait = pause;
