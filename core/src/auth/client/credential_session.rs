@@ -75,13 +75,14 @@ impl CredentialSession {
         self: &Arc<Self>,
         request: &OutgoingRequest,
     ) -> Result<Vec<(String, String)>, AuthError> {
-        let now = request.runtime.unix_time().as_secs();
-        if self.needs_work(now) {
+        // Asked again after each wait, which may be for a login.
+        let now = || request.runtime.unix_time().as_secs();
+        if self.needs_work(now()) {
             let attempts = self.state.lock().attempts;
             let turn = Arc::new(self.turns.take().await);
-            if self.needs_work(now) {
+            if self.needs_work(now()) {
                 self.load(request).await?;
-                self.renew_early(&turn, request, now, attempts).await?;
+                self.renew_early(&turn, request, now(), attempts).await?;
             }
         }
         let (tokens, proofs) = {
@@ -93,7 +94,7 @@ impl CredentialSession {
         if tokens.dpop_key.is_some()
             && let Some(proofs) = proofs
         {
-            let proof = proofs.proof(&request.method, &request.target, Some(&tokens.access_token), now)?;
+            let proof = proofs.proof(&request.method, &request.target, Some(&tokens.access_token), now())?;
             headers.push(("dpop".to_owned(), proof));
         }
         Ok(headers)

@@ -3,7 +3,13 @@
 use super::world::{World, claims, oauth, unattended};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex};
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
 use trunkline::{
     ClientGroup, ClientOptions, RevisionChoice,
     auth::{
@@ -11,8 +17,10 @@ use trunkline::{
         TokenStore,
     },
     client::ServerEntry,
-    runtime::BoxedTask,
-    transport::Target,
+    client_auth::{ClientAuth, OutgoingRequest},
+    runtime::{BoxedTask, Runtime},
+    transport::{Target, TokioRuntime},
+    wire_log::WireLog,
 };
 
 /// A key as programs have it.
@@ -331,6 +339,44 @@ async fn xau_42_to_54_tokens_are_bound_to_a_key_and_nonces_are_honoured() {
     assert_eq!(last["grant_type"], "refresh_token");
     assert!(last.contains_key("dpop"));
     assert_eq!(world.seen("/authorize").len(), 1);
+}
+
+/// A runtime whose wall clock jumps each time it is read.
+struct Jumping(Arc<dyn Runtime>, AtomicU64);
+
+impl Runtime for Jumping {
+    fn spawn(&self, task: BoxedTask) {
+        self.0.spawn(task);
+    }
+
+    fn now(&self) -> Instant {
+        self.0.now()
+    }
+
+    fn unix_time(&self) -> Duration {
+        Duration::from_secs(self.1.fetch_add(600, Ordering::Relaxed))
+    }
+
+    fn sleep_until(&self, at: Instant) -> BoxedTask {
+        self.0.sleep_until(at)
+    }
+
+    fn wire_log(&self) -> Option<&dyn WireLog> {
+        None
+    }
+}
+
+#[tokio::test]
+async fn xau_46_a_proof_is_made_after_the_wait_for_its_token() {
+    let (world, store) = (World::new().await, MemoryStore::new());
+    let _client = world.connect(&oauth(store.clone()).with_dpop(true)).await.unwrap();
+    let auth: Option<Arc<dyn ClientAuth>> = OAuth::new(oauth(store).with_dpop(true)).unwrap().into();
+    let runtime = Arc::new(Jumping(TokioRuntime::current(), AtomicU64::new(600)));
+    let request = OutgoingRequest::new("POST", world.url(), Arc::clone(&runtime) as Arc<dyn Runtime>);
+    let headers = auth.unwrap().headers(&request).await.unwrap();
+    let (_, proof) = headers.iter().find(|(name, _)| name == "dpop").unwrap();
+    let latest = runtime.1.load(Ordering::Relaxed) - 600;
+    assert!(latest > 600 && claims(proof)["iat"] == latest, "{latest}");
 }
 
 #[tokio::test]
