@@ -190,6 +190,8 @@ mod tests {
             let (answer, user) = visit(url, lines);
             assert_eq!((answer, user.opened), (json!({"action": action}), vec![]));
         }
+        let long = format!("{url}{}", "0".repeat(5_000));
+        assert!(visit(&long, &["no"]).1.printed.contains(&format!("  {long}\n  Host")));
         let (answer, user) = visit("file:///etc/passwd", &[]);
         assert_eq!((answer, user.opened), (json!({"action": "decline"}), vec![]));
     }
@@ -202,6 +204,7 @@ mod tests {
             ("https://p\u{430}ypal.com/", true),
             ("http://pay.example/", true),
             ("http://localhost:8000/", false),
+            ("http://[::1]:8000/", false),
         ] {
             assert_eq!(visit(url, &["no"]).1.printed.contains("Careful"), flagged, "{url}");
         }

@@ -3,6 +3,7 @@
 use super::printed::{line, paragraph, server};
 use crate::{
     client::server_requests::client_handlers::ElicitUrlRequest,
+    printable::printable,
     protocol::model::{ElicitAction, ElicitResult},
     runtime::Console,
 };
@@ -10,13 +11,13 @@ use std::io;
 
 /// Asks for consent, then opens the page.
 pub(super) fn consent(console: &mut dyn Console, request: &ElicitUrlRequest) -> io::Result<ElicitResult> {
-    let url = line(&request.url);
     console.show(&format!("\n{} asks you to open a page:\n{}", server(request), paragraph(&request.message)))?;
     let Some(host) = host(&request.url) else {
-        console.show(&format!("  {url}\nThat is not a URL of a web page, so it is not opened.\n"))?;
+        console.show(&format!("  {}\nThat is not a URL of a web page, so it is not opened.\n", line(&request.url)))?;
         return Ok(ElicitResult::decline());
     };
-    console.show(&format!("  {url}\n  Host: {}\n{}", line(host), suspicion(&request.url, host)))?;
+    let (url, host, suspicion) = (printable(&request.url), line(host), suspicion(&request.url, host));
+    console.show(&format!("  {url}\n  Host: {host}\n{suspicion}"))?;
     loop {
         console.show("Open it in the browser? yes, no (decline), cancel: ")?;
         let Some(answer) = console.read_line()? else {
@@ -39,7 +40,7 @@ pub(super) fn consent(console: &mut dyn Console, request: &ElicitUrlRequest) -> 
 /// A warning if a host may imitate another one, or if the page is not encrypted (ELI-21).
 fn suspicion(url: &str, host: &str) -> &'static str {
     let host = host.to_lowercase();
-    let name = host.split(':').next().unwrap_or_default();
+    let name = host.rfind(':').filter(|_| !host.ends_with(']')).map_or(&*host, |port| &host[..port]);
     if !host.is_ascii() || host.split('.').any(|label| label.starts_with("xn--")) {
         "  Careful: the host contains characters that look like others.\n"
     } else if !url.to_lowercase().starts_with("https:") && !["localhost", "127.0.0.1", "[::1]"].contains(&name) {
