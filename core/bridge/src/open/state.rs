@@ -95,21 +95,19 @@ pub(crate) fn opened(state: &PortState, handle: u64, outcome: Result<Value, Brid
 
 /// Reports the end of a listener or connection, once.
 pub(crate) fn ended<T: Openable>(state: &PortState, handle: u64, error: Option<BridgeError>) {
-    let open = {
-        let mut tables = state.tables.lock();
-        let table = T::table(&mut tables);
-        let is_open = matches!(table.get(handle), Some(OpenState::Open(_)));
-        let open = if is_open { table.remove(handle) } else { None };
-        if let (true, Some(error)) = (is_open, &error) {
-            tables.lost.note(handle, error.message.clone());
-        }
-        open
-    };
-    if open.is_some() {
-        let closed = Event { kind: EventKind::Closed, handle, body: error.into(), ..Event::default() };
-        state.queue.push(Lane::Queue, closed);
-        state.queue.ring_for_threads();
+    let mut tables = state.tables.lock();
+    let table = T::table(&mut tables);
+    if !matches!(table.get(handle), Some(OpenState::Open(_))) {
+        return;
     }
+    let _dropped_unlocked = table.remove(handle);
+    if let Some(error) = &error {
+        tables.lost.note(handle, error.message.clone());
+    }
+    drop(tables);
+    let closed = Event { kind: EventKind::Closed, handle, body: error.into(), ..Event::default() };
+    state.queue.push(Lane::Queue, closed);
+    state.queue.ring_for_threads();
 }
 
 /// A listener or connection that is opening. However the task ends, the host gets a reply.
