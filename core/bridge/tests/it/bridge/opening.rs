@@ -500,7 +500,7 @@ fn std_17_std_18_a_channel_is_functions_of_the_host() {
 
     let lost = host.request(handle, json!({"method": "tools/list"}));
     let sending = called("transport_send", 3);
-    let failure = json!({"kind": "protocol", "code": -1, "message": "the wire is cut"});
+    let failure = json!({"kind": "internal", "message": "the wire is cut"});
     assert!(host.port.fail(sending.ticket, failure.to_string().as_bytes()).unwrap());
     let error = host.failure(lost);
     assert_eq!(error["kind"], "transport");
