@@ -660,6 +660,32 @@ async fn http_38_a_call_is_read_on_at_any_process() {
     }
 }
 
+/// As in the memory of the process that serves the call.
+#[tokio::test]
+async fn http_38_a_large_response_does_not_push_out_the_small_events_before_it() {
+    let store = store();
+    let (a, b) = (worker(&store).await, worker(&store).await);
+    let large = async |context: Context| {
+        for step in 1..=20 {
+            context.progress(f64::from(step), None).await;
+        }
+        "x".repeat(1 << 20)
+    };
+    a.server.add_tool(Tool::new("large", "Says much at the end.", large)).unwrap();
+    let id = a.session("2025-11-25").await;
+    let params = json!({"name": "large", "arguments": {}, "_meta": {"progressToken": 1}});
+    let first = a.ask_in(&id, "tools/call", params).await.ids()[0].to_owned();
+    let log = format!("v1/session/{id}/stream/{}", first.split_once('-').unwrap().0);
+    eventually_async("it is not stored", async || {
+        let entries = store.read(&log, 0, 99, Duration::ZERO).await.unwrap();
+        entries.last().is_some_and(|last| last.text == r#""finished""#)
+    })
+    .await;
+    let again = b.ask("GET").header("Accept", "text/event-stream").header("Mcp-Session-Id", &id);
+    let again = again.header("Last-Event-ID", &first).send().await;
+    assert_eq!((again.status, again.events().len()), (200, 21), "{}", &again.body[..200]);
+}
+
 /// The store keeps no more of a session than `replay_bytes`, for however many calls.
 #[tokio::test]
 async fn http_38_a_greedy_session_does_not_fill_the_store() {

@@ -128,12 +128,18 @@ impl Replay {
         self.forget_if_done(id.stream).then_some(id.stream)
     }
 
-    /// Marks a stream as finished; its stored events are kept. Returns `false` if there are none.
-    pub fn finish(&mut self, stream: u64) -> bool {
+    /// The number of stored events of a stream.
+    pub fn kept(&self, stream: u64) -> usize {
+        self.streams.get(&stream).map_or(0, |cursor| cursor.kept)
+    }
+
+    /// Marks a stream as finished; its stored events are kept. Returns their number.
+    pub fn finish(&mut self, stream: u64) -> usize {
         if let Some(cursor) = self.streams.get_mut(&stream) {
             cursor.finished = true;
         }
-        !self.forget_if_done(stream)
+        self.forget_if_done(stream);
+        self.kept(stream)
     }
 
     fn forget_if_done(&mut self, stream: u64) -> bool {
@@ -239,9 +245,9 @@ mod tests {
     fn finished_streams_are_forgotten_with_their_last_event() {
         let mut replay = Replay::new(2, 100);
         let (quiet, told, other) = (replay.open(), replay.open(), replay.open());
-        assert!(!replay.finish(quiet));
+        assert_eq!(replay.finish(quiet), 0);
         keep(&mut replay, told, "x");
-        assert!(replay.finish(told));
+        assert_eq!(replay.finish(told), 1);
         assert_eq!(replay.streams.len(), 2);
         assert_eq!(texts(&replay, "1-0").unwrap(), ["1-1=x"]);
         keep(&mut replay, other, "y");

@@ -100,27 +100,27 @@ impl History {
     pub(super) fn keep(self: &Arc<Self>, stream: u64, outgoing: &OutgoingMessage) -> Option<EventId> {
         let message = outgoing.message()?;
         self.last_kept.store(self.budget.next_event(), Ordering::Relaxed);
-        let ((id, forgotten), before, now) = {
+        let ((id, forgotten), kept, before, now) = {
             let replay = &mut self.log().replay;
             let before = replay.bytes();
-            (replay.keep(stream, message), before, replay.bytes())
+            (replay.keep(stream, message), replay.kept(stream), before, replay.bytes())
         };
         self.budget.changed(before, now);
         if let Some(elsewhere) = &self.elsewhere {
-            elsewhere.kept(id, outgoing);
-            forgotten.into_iter().for_each(|stream| elsewhere.finished(stream, false));
+            elsewhere.kept(id, outgoing, kept);
+            forgotten.into_iter().for_each(|stream| elsewhere.finished(stream, 0));
         }
         Some(id)
     }
 
     pub(super) fn finish(self: &Arc<Self>, stream: u64) {
-        let has_events = {
+        let kept = {
             let mut log = self.log();
             log.live.remove(&stream);
             log.replay.finish(stream)
         };
         if let Some(elsewhere) = &self.elsewhere {
-            elsewhere.finished(stream, has_events);
+            elsewhere.finished(stream, kept);
         }
     }
 

@@ -66,18 +66,20 @@ pub(in crate::transport::http_server) struct StreamLog {
 }
 
 impl StreamLog {
-    /// `keeps` says whether earlier entries are still needed.
-    fn append(&self, stream: u64, entry: &StreamEntry, keeps: bool, watcher: Watcher) {
+    /// `kept` is the number of events of the stream in the memory of this process. If it is 0,
+    /// earlier entries are no longer needed.
+    fn append(&self, stream: u64, entry: &StreamEntry, kept: usize, watcher: Watcher) {
         let Some(workers) = self.workers.upgrade() else { return };
         let text = serde_json::to_string(entry).unwrap_or_default();
         let (max_events, max_bytes) = workers.max_replay;
-        // The start and the end are entries, too.
-        let max_entries = max_events.min(max_bytes / text.len().max(1)).saturating_add(2);
+        // As many as fit if all are as large as this one, or more if the others are smaller. The
+        // start and the end are entries, too.
+        let max_entries = max_events.min(max_bytes / text.len().max(1)).max(kept).saturating_add(2);
         workers.append_soon(OutboxEntry {
             of: Some(Arc::clone(&self.session)),
             log: store_keys::stream(&self.session, stream),
             text,
-            max_entries: Some(if keeps { max_entries } else { 1 }),
+            max_entries: Some(if kept > 0 { max_entries } else { 1 }),
             keep_for: if *entry == StreamEntry::Finished { KEEP_FINISHED } else { KEEP },
             wake: None,
             watcher,
@@ -93,23 +95,23 @@ impl StreamLog {
     /// is unknown.
     pub(in crate::transport::http_server) fn opened(&self, stream: u64, requests: &[RequestId]) -> BoxedTask<()> {
         let (watcher, kept) = oneshot::channel();
-        self.append(stream, &StreamEntry::Opened(requests.to_vec()), true, Mutex::new(Some(watcher)));
+        self.append(stream, &StreamEntry::Opened(requests.to_vec()), 0, Mutex::new(Some(watcher)));
         Box::pin(async move { drop(tokio::time::timeout(SOON, kept).await) })
     }
 
-    /// Stores an event.
-    pub(in crate::transport::http_server) fn kept(&self, id: EventId, outgoing: &OutgoingMessage) {
+    /// Stores an event. `kept` is the number of those of its stream in memory, with this one.
+    pub(in crate::transport::http_server) fn kept(&self, id: EventId, outgoing: &OutgoingMessage, kept: usize) {
         let Some(message) = outgoing.message() else { return };
         let message = String::from_utf8_lossy(message).into_owned();
         let answers = matches!(outgoing, OutgoingMessage::Response { .. });
         let event = StreamEntry::Event { number: id.event(), message, answers };
-        self.append(id.stream(), &event, true, Watcher::default());
+        self.append(id.stream(), &event, kept, Watcher::default());
     }
 
     /// Marks a stream as finished. Its events are dropped if none is left in this process, so that
     /// a session has no more in the store than in memory.
-    pub(in crate::transport::http_server) fn finished(&self, stream: u64, has_events: bool) {
-        self.append(stream, &StreamEntry::Finished, has_events, Watcher::default());
+    pub(in crate::transport::http_server) fn finished(&self, stream: u64, kept: usize) {
+        self.append(stream, &StreamEntry::Finished, kept, Watcher::default());
     }
 }
 
