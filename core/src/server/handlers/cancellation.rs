@@ -4,6 +4,7 @@ use crate::sync::Mutex;
 use std::{
     collections::BTreeMap,
     future::Future,
+    panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
     sync::{Arc, OnceLock},
     task::{Context, Poll, Waker},
@@ -41,7 +42,8 @@ impl Cancellation {
         self.state.get_or_init(Arc::default)
     }
 
-    /// Sets the flag; only the first reason counts. Hooks and wakers run outside the lock.
+    /// Sets the flag; only the first reason counts. Hooks and wakers run outside the lock. Hooks
+    /// may be the program's, and if one panics, whoever cancels still has other calls to end.
     pub(crate) fn cancel(&self, reason: &str) {
         let (hooks, wakers) = {
             let mut state = self.state().lock();
@@ -51,7 +53,11 @@ impl Cancellation {
             state.reason = Some(reason.to_owned());
             (std::mem::take(&mut state.hooks), std::mem::take(&mut state.wakers))
         };
-        hooks.into_values().for_each(|hook| hook(reason));
+        for hook in hooks.into_values() {
+            if catch_unwind(AssertUnwindSafe(|| hook(reason))).is_err() {
+                tracing::error!(target: "trunkline::server::request", "a hook of a cancelled call panicked");
+            }
+        }
         wakers.into_iter().for_each(Waker::wake);
     }
 
@@ -108,5 +114,21 @@ impl Future for Cancelled {
             state.wakers.push(context.waker().clone());
         }
         Poll::Pending
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    #[test]
+    fn a_hook_that_panics_does_not_keep_the_others_from_running() {
+        let (cancellation, ran) = (Cancellation::default(), Arc::<AtomicBool>::default());
+        cancellation.on_cancel(Box::new(|_| panic!("a hook of the program")));
+        let runs = Arc::clone(&ran);
+        cancellation.on_cancel(Box::new(move |_| runs.store(true, Ordering::Relaxed)));
+        cancellation.cancel("over");
+        assert!(ran.load(Ordering::Relaxed));
     }
 }
