@@ -45,6 +45,11 @@ impl Attribute {
     pub fn is_of_metrics(&self) -> bool {
         !OF_SPANS.contains(&self.key)
     }
+
+    /// Returns whether it is the name of a tool or prompt.
+    pub(super) fn is_name(&self) -> bool {
+        [key::TOOL, key::PROMPT].contains(&self.key)
+    }
 }
 
 /// The beginning of a text that the peer chose, whose length must not become that of spans and

@@ -226,8 +226,7 @@ impl OpenOperation for OpenSpan {
             span.set_status(Status::error(end.error.clone().unwrap_or_default()));
         }
         span.end_with_timestamp(SystemTime::UNIX_EPOCH + self.began + end.duration);
-        let attributes = end.attributes_with(&self.attributes).filter(|attribute| attribute.is_of_metrics());
-        let attributes: Vec<_> = attributes.map(key_value).collect();
+        let attributes: Vec<_> = end.metric_attributes_with(&self.attributes).map(key_value).collect();
         // Recorded within the span, so that it can be the exemplar of a measurement.
         let _attached = self.context.clone().attach();
         self.duration.record(end.duration.as_secs_f64(), &attributes);

@@ -116,6 +116,15 @@ impl OperationEnd {
         begun.iter().filter(is_current).chain(&self.attributes)
     }
 
+    /// The attributes of its measurement. Without a result, the name of the tool or prompt is left
+    /// out: a client may send any name, and each would have measurements of its own.
+    pub fn metric_attributes_with<'a>(&'a self, begun: &'a [Attribute]) -> impl Iterator<Item = &'a Attribute> {
+        let tool_error = Attribute::new(key::ERROR_TYPE, TOOL_ERROR);
+        let has_result = !self.is_failure() || self.attributes.contains(&tool_error);
+        self.attributes_with(begun)
+            .filter(move |attribute| attribute.is_of_metrics() && (has_result || !attribute.is_name()))
+    }
+
     /// Returns whether the operation failed.
     pub fn is_failure(&self) -> bool {
         self.attributes.iter().any(|attribute| attribute.key == key::ERROR_TYPE)

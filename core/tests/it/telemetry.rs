@@ -504,6 +504,9 @@ async fn durations_are_measured_in_the_buckets_of_the_conventions() {
     let client = recorded.client(&server, Revision::V2025_11_25).await;
     client.call_tool("work", json!({})).await.unwrap();
     client.call_tool("fail", json!({})).await.unwrap();
+    for name in ["some name", "another name"] {
+        client.call_tool(name, json!({})).await.unwrap_err();
+    }
     client.read_resource("a://b").await.unwrap();
     client.close().await;
     recorded.meters.force_flush().unwrap();
@@ -529,6 +532,8 @@ async fn durations_are_measured_in_the_buckets_of_the_conventions() {
         let (count, attributes) = of("gen_ai.tool.name", "work");
         assert_eq!((*count, value(attributes, "error.type")), (1, None));
         assert_eq!(value(&of("gen_ai.tool.name", "fail").1, "error.type"), Some(Value::from("tool_error")));
+        let (count, attributes) = of("error.type", "-32602");
+        assert_eq!((*count, value(attributes, "gen_ai.tool.name")), (2, None), "too many values");
         let (_, attributes) = of("mcp.method.name", "resources/read");
         for key in ["mcp.resource.uri", "jsonrpc.request.id", "mcp.session.id"] {
             assert_eq!(value(attributes, key), None, "too many values");

@@ -93,7 +93,6 @@ impl TelemetryRecord {
     }
 
     fn ended(number: u64, start: &OperationStart, end: &OperationEnd) -> Self {
-        let all = || end.attributes_with(&start.attributes);
         let name = end.name.as_ref().unwrap_or(&start.name);
         let request = |one: &ObservedRequest| {
             let began = start.began + one.after;
@@ -108,10 +107,14 @@ impl TelemetryRecord {
         Self {
             name: Some(name.clone()),
             requests: (!end.requests.is_empty()).then(|| end.requests.iter().map(request).collect()),
-            attributes: object(all()),
+            attributes: object(end.attributes_with(&start.attributes)),
             end_us: Some(micros(start.began + end.duration)),
             error: failure_of(end),
-            metric: Some(metric(start.kind.operation_duration(), all(), end.duration)),
+            metric: Some(metric(
+                start.kind.operation_duration(),
+                end.metric_attributes_with(&start.attributes),
+                end.duration,
+            )),
             ..Self::begun(number, start)
         }
     }
@@ -144,7 +147,7 @@ fn metric<'a>(metric: DurationMetric, attributes: impl Iterator<Item = &'a Attri
         "name": metric.name,
         "description": metric.description,
         "value": duration.as_secs_f64(),
-        "attributes": object(attributes.filter(|attribute| attribute.is_of_metrics())),
+        "attributes": object(attributes),
         "boundaries": DURATION_BOUNDARIES,
     })
 }
