@@ -57,7 +57,8 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 /// Time for the client to read the last answers.
 const LAST_ANSWERS_TIMEOUT: Duration = Duration::from_millis(500);
 /// Messages accepted from a client that does not read, once the queue of answers is full. Each is
-/// refused as busy; beyond this number the connection ends.
+/// refused as busy; beyond this number the connection ends. A long message counts once per KiB,
+/// because its refusal contains its id.
 const MAX_MESSAGES_WHILE_CONGESTED: usize = 100_000;
 
 impl PipeServer {
@@ -163,6 +164,8 @@ fn serve(
     let mut while_congested = 0;
     move |line, more| {
         answers.set_more_requests(more);
+        let (Line::Text(bytes) | Line::TooLong(bytes)) = &line;
+        let weight = 1 + bytes.len() / 1024;
         let refuse = |id: Option<&RequestId>, error: &RpcError| reply.send(OutgoingMessage::error(id, error, true));
         let receive = || {
             let frame = match line {
@@ -184,7 +187,7 @@ fn serve(
             tracing::error!(target: "trunkline::server::stdio", "panic while handling a message");
             refuse(None, &RpcError::internal());
         }
-        while_congested = if answers.is_congested() { while_congested + 1 } else { 0 };
+        while_congested = if answers.is_congested() { while_congested + weight } else { 0 };
         if while_congested > MAX_MESSAGES_WHILE_CONGESTED {
             tracing::error!(target: "trunkline::server::stdio", "the client keeps sending without reading responses: closing the connection");
             answers.give_up();
