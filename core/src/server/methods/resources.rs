@@ -4,6 +4,7 @@ use super::{access, mount_routes, provided::ProvidedFeature};
 use crate::{
     engine::RequestInfo,
     protocol::{RawJson, RpcError, uri},
+    runtime::BoxedTask,
     server::{
         handlers::{Handler, Outcome},
         registry::{Category, ListSet, Listed, ReadInfo, Readers, RegisteredTemplate},
@@ -86,7 +87,7 @@ pub(super) fn subscribe(context: &ActiveRequest, params: Option<&RawJson>) -> Re
 fn subscribe_by(context: &ActiveRequest, readers: Readers, uri: String, from: usize) -> Result<Routed, RpcError> {
     let Some(reader) = readers.features.get(from).cloned() else {
         return match readers.or_elsewhere {
-            true => subscribed(context, uri),
+            true => subscribed(context, context.snapshot.watch(&uri, context.client()), uri),
             false => Err(RpcError::resource_not_found(&uri, context.info.revision)),
         };
     };
@@ -94,14 +95,19 @@ fn subscribe_by(context: &ActiveRequest, readers: Readers, uri: String, from: us
     access::decide(context, reader.access(), reader.key(), move |context, is_visible| match is_visible {
         true => {
             access::check_scopes(context, "resource", &uri, &decided.access().scopes)?;
-            subscribed(context, uri)
+            subscribed(context, None, uri)
         }
         false => subscribe_by(context, readers, uri, from + 1),
     })
 }
 
-fn subscribed(context: &ActiveRequest, uri: String) -> Result<Routed, RpcError> {
-    let Some(watching) = context.snapshot.watch(&uri, context.client()) else {
+/// `watching` subscribes at the remote server that the resource belongs to, if any.
+fn subscribed(
+    context: &ActiveRequest,
+    watching: Option<BoxedTask<Result<(), RpcError>>>,
+    uri: String,
+) -> Result<Routed, RpcError> {
+    let Some(watching) = watching else {
         context.connection.subscribe_to_resource(&uri, context.client())?;
         return Ok(Routed::Answer(RawJson::empty_object()));
     };

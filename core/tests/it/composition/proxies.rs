@@ -399,6 +399,19 @@ async fn changes_at_the_remote_server_reach_those_who_want_them() {
     }
 }
 
+#[tokio::test]
+async fn a_subscription_to_a_resource_of_the_gateway_does_not_ask_the_remote_server() {
+    let behind = client(&remote(), LEGACY).await;
+    let server = Server::builder("gateway", "1.0.0")
+        .resource_template("own://{city}", "own", async |Params(given): Params<City>| given.city)
+        .proxy(ProxyDefinition::new(&behind))
+        .build();
+    let front = connect(&server, LEGACY).await;
+    let mut changes = soon(front.subscribe("own://oslo")).await.unwrap();
+    server.resource_updated("own://oslo");
+    assert_eq!(soon(changes.next()).await.unwrap().unwrap().uri.as_deref(), Some("own://oslo"));
+}
+
 /// SUB-06: a server that shuts down ends its streams.
 #[tokio::test]
 async fn changes_still_arrive_after_the_remote_server_was_restarted() {
