@@ -33,7 +33,8 @@ pub fn form_schema(name: &str, schema: &Value) -> Result<Value, String> {
 /// Returns a schema that is no form as a form, if [`form_schema`] can convert it; otherwise as it
 /// is.
 pub fn flattened_form(schema: Value) -> Value {
-    if Form::compile(&schema).is_ok() {
+    let is_object = schema["type"] == "object" || schema["properties"].is_object();
+    if !is_object || Form::compile(&schema).is_ok() {
         return schema;
     }
     let form = form_schema("", &schema).ok().filter(|form| Form::compile(form).is_ok());
@@ -158,6 +159,8 @@ mod tests {
             |city: Value| json!({"$schema": "s", "type": "object", "properties": {"city": city}, "title": "T"});
         let form = schema(json!({"type": "string", "pattern": "^a"}));
         assert_eq!(flattened_form(form.clone()), form, "is not one, and cannot become one");
+        let text = json!({"type": "string"});
+        assert_eq!(flattened_form(text.clone()), text, "has no fields");
         let form = schema(json!({"type": "string", "title": "City"}));
         assert_eq!(flattened_form(form.clone()), form, "is one");
         let nullable = schema(json!({"anyOf": [{"type": "string", "enum": ["Oslo", "Rome"]}, {"type": "null"}]}));
