@@ -204,11 +204,12 @@ impl HostedStore {
         function: &str,
         params: &impl Serialize,
     ) -> BoxedTask<Result<T, StoreError>> {
-        let permit = Arc::clone(&self.calls).try_acquire_owned();
+        let permit = Arc::clone(&self.calls).acquire_owned();
         // The host knows the functions for as long as this lives.
         let (target, answer) = (Arc::clone(&self.target), self.functions.call(function, params));
         Box::pin(async move {
-            let _permit = permit.map_err(|_| unavailable("too many calls are waiting for it"))?;
+            // For as long as the deadline of the call allows: a burst of calls is not a failure.
+            let _permit = permit.await;
             let answer = answer.await.map_err(failure);
             drop(target);
             answer

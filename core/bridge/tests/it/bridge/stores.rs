@@ -7,10 +7,17 @@ const FUNCTIONS: [&str; 6] = ["store_get", "store_put", "store_put_if", "store_r
 /// A server whose store answers with the result of a function: a body to complete the call with, or
 /// nothing.
 fn server(host: &Host, answer: impl Fn(&str, &Value) -> Result<Value, Value> + Send + Sync + 'static) -> u64 {
+    server_with(host, json!({"storeDeadlineMs": 300}), answer)
+}
+
+fn server_with(
+    host: &Host,
+    options: Value,
+    answer: impl Fn(&str, &Value) -> Result<Value, Value> + Send + Sync + 'static,
+) -> u64 {
     let lanes: serde_json::Map<String, Value> =
         FUNCTIONS.map(|name| (name.to_owned(), "queue".into())).into_iter().collect();
     let info = json!({"name": "host", "version": "1"});
-    let options = json!({"storeDeadlineMs": 300});
     let server = host.register("server", json!({"info": info, "options": options, "store": lanes})).unwrap();
     let function: OnCall = Arc::new(move |port, event| match answer(&event.name, &body(event)) {
         Ok(result) => drop(port.complete(event.ticket, Shape::Result, result.to_string().into())),
@@ -62,6 +69,43 @@ fn a_store_that_fails_or_answers_nonsense_is_a_typed_error_and_others_continue()
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
     }
+}
+
+#[test]
+fn more_calls_than_the_host_gets_at_a_time_wait_and_are_no_failure() {
+    const TASKS: usize = 1_100;
+    let mut host = Host::new();
+    let gate = Arc::new((Mutex::new(false), Condvar::new()));
+    let opened = Arc::clone(&gate);
+    let options = json!({"maxRunning": TASKS, "maxTasksPerClient": TASKS});
+    let server = server_with(&host, options, move |name, _| {
+        Ok(match name {
+            "store_put_if" => {
+                let is_closed = |is_open: &mut bool| !*is_open;
+                drop(opened.1.wait_while(opened.0.lock().unwrap(), is_closed).unwrap());
+                json!({"done": true})
+            }
+            "store_append" => json!({"position": 1}),
+            // As if nothing was ever appended.
+            "store_read" => return Err(Value::Null),
+            _ => json!({}),
+        })
+    });
+    let connection = host.connection(server);
+    let tickets: Vec<_> = (0..TASKS).map(|_| start(&host, connection)).collect();
+    let started = Instant::now();
+    // The requests, and the calls that the host has not answered yet.
+    while host.things() < TASKS as u64 + 1_024 {
+        assert!(started.elapsed() < DEADLINE, "{}", host.things());
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    *gate.0.lock().unwrap() = true;
+    gate.1.notify_all();
+    for ticket in tickets {
+        let reply = host.reply(ticket);
+        assert!(reply.ok(), "{}", body(&reply));
+    }
+    host.stop(0);
 }
 
 #[test]
