@@ -81,6 +81,8 @@ pub(super) struct Activity {
     ended: AtomicU64,
     /// Since when a write has been pending, without any progress.
     unwritten_since: Mutex<Option<Instant>>,
+    /// Over HTTP/2: since when the client has read none of its responses.
+    unread_since: Mutex<Option<Instant>>,
     /// Whether it closes after its requests anyway.
     closing: AtomicBool,
     evicted: Notify,
@@ -182,9 +184,17 @@ impl Activity {
         self.begun.load(Ordering::Relaxed) == ended
     }
 
-    /// Returns whether the client has read nothing for a while, although a write is pending.
+    /// Over HTTP/2: sets whether responses wait to be read, after the client has read something or
+    /// has got the first of them. If its windows allow no data, no write is pending.
+    pub(super) fn set_unread(&self, is_unread: bool) {
+        *self.unread_since.lock() = is_unread.then(Instant::now);
+    }
+
+    /// Returns whether the client has read nothing for a while, although there is something to
+    /// read.
     pub(super) fn is_stalled(&self) -> bool {
-        self.unwritten_since.lock().is_some_and(|since| since.elapsed() >= STALLED)
+        let is_long = |since: &Mutex<Option<Instant>>| since.lock().is_some_and(|since| since.elapsed() >= STALLED);
+        is_long(&self.unwritten_since) || is_long(&self.unread_since)
     }
 
     /// A number that changes whenever a request or a pending write starts or ends.

@@ -165,7 +165,7 @@ impl ConnectionServer {
         let end = if is_late { ListenerPhase::Closed } else { ListenerPhase::Draining };
         let activity = &permit.activity;
         let seen = Arc::clone(activity);
-        let unread = UnreadResponses::new();
+        let unread = UnreadResponses::new(activity);
         let answer = service_fn(move |request: Request<Incoming>| {
             let (service, active, unread) = (service.clone(), seen.begin(), Arc::clone(&unread));
             async move {
@@ -406,6 +406,33 @@ mod tests {
         assert_eq!(connections.enter(None).err(), Some(ConnectionLimit::Total));
         tokio::time::timeout(Duration::from_secs(1), serving).await.unwrap().unwrap();
         assert!(connections.enter(None).is_ok());
+    }
+
+    /// Whatever its requests are: its client takes the heads of their responses, and answers pings.
+    #[tokio::test(start_paused = true)]
+    async fn an_http2_connection_whose_client_reads_no_response_for_seconds_gives_way() {
+        let connections = Connections::new(1, 0);
+        for (window, request, reads) in [
+            (0, Request::get("http://localhost/nothing").body(String::new()).unwrap(), 0),
+            (16 << 10, call_large(), 10),
+        ] {
+            let (socket, serving, _stop) = served(large().0, connections.enter(None).ok().unwrap());
+            let mut builder = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
+            let windows = builder.initial_stream_window_size(window);
+            let (mut sender, connection) = windows.handshake(TokioIo::new(socket)).await.unwrap();
+            tokio::spawn(connection);
+            let mut response = sender.send_request(request.map(Full::<Bytes>::from)).await.unwrap();
+            // It reads a little now and then.
+            for _ in 0..reads {
+                assert!(response.body_mut().frame().await.unwrap().unwrap().is_data());
+                sleep(STALLED * 4 / 5).await;
+                assert_eq!(connections.enter(None).err(), Some(ConnectionLimit::Total));
+                assert!(!serving.is_finished());
+            }
+            sleep(STALLED).await;
+            assert_eq!(connections.enter(None).err(), Some(ConnectionLimit::Total));
+            tokio::time::timeout(Duration::from_secs(1), serving).await.unwrap().unwrap();
+        }
     }
 
     /// The rest of a response, of which a client reads little at a time.

@@ -4,7 +4,10 @@
 //! The size of a response is unknown before its handler has run. So each pending request counts as
 //! a response of typical size for its connection, until it is answered or has run for a while.
 
-use super::{connection_limits::Active, response_body::HttpBody};
+use super::{
+    connection_limits::{Active, Activity},
+    response_body::HttpBody,
+};
 use crate::sync::Mutex;
 use bytes::Bytes;
 use http::Response;
@@ -17,7 +20,10 @@ use std::{
     task::{Context, Poll},
     time::Duration,
 };
-use tokio::{sync::Notify, time::timeout};
+use tokio::{
+    sync::{Mutex as AsyncMutex, Notify},
+    time::timeout,
+};
 
 /// Maximum number of unread response bytes; beyond it, requests wait.
 const MAX_UNREAD: usize = 16 << 20;
@@ -25,12 +31,17 @@ const MAX_UNREAD: usize = 16 << 20;
 const FIRST: usize = 1 << 20;
 /// How long a pending request counts. Calls may take long and must not block others.
 const YOUNG: Duration = Duration::from_millis(100);
-/// Maximum number of bytes passed to the connection at a time; these are unread, too.
-const PIECE: usize = 64 << 10;
+/// Maximum number of bytes passed to the connection at a time. As many as a frame has, because they
+/// count as unread until the connection takes the next ones.
+const PIECE: usize = 16 << 10;
 
 pub(super) struct UnreadResponses {
     state: Mutex<UnreadState>,
+    /// Held by the request that waits for capacity. The others wait behind it in their order, in
+    /// which the client may read the responses.
+    turn: AsyncMutex<()>,
     freed: Notify,
+    activity: Arc<Activity>,
 }
 
 struct UnreadState {
@@ -50,9 +61,10 @@ impl UnreadState {
 }
 
 impl UnreadResponses {
-    pub(super) fn new() -> Arc<Self> {
+    pub(super) fn new(activity: &Arc<Activity>) -> Arc<Self> {
         let state = UnreadState { bytes: 0, young: 0, typical: FIRST };
-        Arc::new(Self { state: Mutex::new(state), freed: Notify::new() })
+        let (turn, freed, activity) = (AsyncMutex::default(), Notify::new(), Arc::clone(activity));
+        Arc::new(Self { state: Mutex::new(state), turn, freed, activity })
     }
 
     /// Runs a request as soon as there is capacity for its response.
@@ -72,29 +84,38 @@ impl UnreadResponses {
         let left = response.body().ready_bytes();
         {
             let mut state = self.state.lock();
+            if state.bytes == 0 && left > 0 {
+                self.activity.set_unread(true);
+            }
             state.bytes += left;
             state.typical = left.max(state.typical / 2);
         }
         drop(young);
         let unread = Some(Arc::clone(self));
-        response.map(|body| UnreadBody { body, rest: Bytes::new(), left, unread, request: None })
+        response.map(|body| UnreadBody { body, rest: Bytes::new(), left, passed: None, unread, request: None })
     }
 
     async fn enter(self: &Arc<Self>) -> YoungRequest {
+        let _turn = self.turn.lock().await;
         loop {
             let freed = self.freed.notified();
             {
                 let mut state = self.state.lock();
                 if state.has_room() {
                     state.young += 1;
-                    break;
+                    return YoungRequest(Arc::clone(self));
                 }
             }
             freed.await;
         }
-        // There may be capacity for another request.
-        self.freed.notify_one();
-        YoungRequest(Arc::clone(self))
+    }
+
+    /// Called when the client has read bytes, or will not read them.
+    fn release(&self, bytes: usize) {
+        self.change(|state| {
+            state.bytes -= bytes;
+            self.activity.set_unread(state.bytes > 0);
+        });
     }
 
     fn change(&self, change: impl FnOnce(&mut UnreadState)) {
@@ -118,6 +139,8 @@ pub(super) struct UnreadBody {
     rest: Bytes,
     /// Bytes that count as unread.
     left: usize,
+    /// Those of them that the connection has taken but not yet sent.
+    passed: Option<usize>,
     /// `None` if the body is passed on unchanged.
     unread: Option<Arc<UnreadResponses>>,
     /// The request, which lasts until its response has been read or abandoned.
@@ -127,7 +150,7 @@ pub(super) struct UnreadBody {
 impl UnreadBody {
     /// A body that is passed on unchanged.
     pub(super) fn whole(body: HttpBody) -> Self {
-        Self { body, rest: Bytes::new(), left: 0, unread: None, request: None }
+        Self { body, rest: Bytes::new(), left: 0, passed: None, unread: None, request: None }
     }
 
     /// Sets the request.
@@ -138,14 +161,14 @@ impl UnreadBody {
 
     fn take(&mut self) -> Bytes {
         let piece = self.rest.split_to(self.rest.len().min(PIECE));
-        self.read(piece.len().min(self.left));
+        self.passed = Some(piece.len().min(self.left));
         piece
     }
 
-    fn read(&mut self, bytes: usize) {
-        if let (Some(unread), 1..) = (&self.unread, bytes) {
-            self.left -= bytes;
-            unread.change(|state| state.bytes -= bytes);
+    fn release(&mut self, bytes: usize) {
+        self.left -= bytes;
+        if let Some(unread) = &self.unread {
+            unread.release(bytes);
         }
     }
 }
@@ -160,6 +183,9 @@ impl Body for UnreadBody {
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         if self.unread.is_none() {
             return Pin::new(&mut self.body).poll_frame(context);
+        }
+        if let Some(sent) = self.passed.take() {
+            self.release(sent);
         }
         if self.rest.is_empty() {
             match Pin::new(&mut self.body).poll_frame(context) {
@@ -185,6 +211,8 @@ impl Body for UnreadBody {
 
 impl Drop for UnreadBody {
     fn drop(&mut self) {
-        self.read(self.left);
+        if self.left > 0 {
+            self.release(self.left);
+        }
     }
 }
