@@ -21,7 +21,7 @@ pub(crate) fn home(workspace: &Workspace) -> PathBuf {
 }
 
 pub(crate) fn everything(workspace: &Workspace) -> Result<()> {
-    step("ours in Rust, optimised", || {
+    step("ours in Rust, optimized", || {
         let mut cargo = workspace.cargo();
         cargo.args(["build", "--release", "--package", "bench-rust"]);
         must(cargo, DEADLINE).map(drop)
