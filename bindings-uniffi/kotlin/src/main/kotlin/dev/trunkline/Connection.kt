@@ -61,8 +61,9 @@ internal class Connection(
 
     val described: ConnectionDescription
         get() {
-            // With a pinned revision, the server is known a little later.
-            if (opened.serverInfo == null) describe()?.let { opened = decoded(it) }
+            // A restart changes it, and with a pinned revision, the server is known a little later.
+            val now = describe()?.let { decoded<ConnectionDescription>(it) }
+            opened = now ?: with(opened) { ConnectionDescription(revision, serverInfo, capabilities, instructions) }
             return opened
         }
 

@@ -56,6 +56,30 @@ class ServingTest {
         }
     }
 
+    @Test
+    fun `a client knows the process that runs`() = runBlocking {
+        val known = """{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"test","version":"1"}}"""
+        val script =
+            """
+            while read -r line; do
+              id=${'$'}(printf '%s' "${'$'}line" | sed -n 's/.*"id":\([^,}]*\).*/\1/p')
+              result='$known'
+              case ${'$'}line in *'"ping"'*) result='{}' ;; esac
+              [ -z "${'$'}id" ] || echo '{"jsonrpc":"2.0","id":'"${'$'}id"',"result":'"${'$'}result"'}'
+            done
+            """
+        withTimeout(20.seconds) {
+            val client = Client.connect(listOf("sh", "-c", script)) { revision = RevisionChoice.V2025_06_18 }
+            val first = client.pid
+            ProcessHandle.of(checkNotNull(first)).get().destroyForcibly()
+            for (attempt in 1..100) if (client.pid in listOf(null, first)) runCatching { client.ping() }
+            assertTrue(client.pid !in listOf(null, first))
+            client.close()
+            assertNull(client.pid)
+            assertEquals("test", client.serverInfo?.name)
+        }
+    }
+
     /** Connects for the first time while its process exits. */
     private object Exiting {
         @JvmStatic
