@@ -137,12 +137,11 @@ private enum Trace {
     }
 
     @Test func anInvalidResponseIsATransportError() async throws {
-        let server = Server("test", version: "1")
-        try server.middleware("tools/list") { _, _ in ["tools": [["title": "has no name"]]] }
-        try await connected(server) { client in
-            let error = await failure { try await client.listTools() }
-            #expect(error?.kind == .transport && error?.message == "invalid response: /tools/0: name is missing")
-        }
+        let command = commandOfServer(answering: "tools/list", with: #"{"tools":[{"title":"has no name"}]}"#)
+        let client = try await Client.connect(command: command, options: ClientOptions(revision: .v2025_06_18))
+        let error = await failure { try await client.listTools() }
+        #expect(error?.kind == .transport && error?.message == "invalid response: /tools/0: name is missing")
+        try await client.close()
     }
 
     @Test func theTextOfAResultIsAString() async throws {
@@ -474,6 +473,19 @@ func failure<T>(_ work: () async throws -> T) async -> TrunklineError? {
     } catch {
         return error as? TrunklineError
     }
+}
+
+/// A server of 2025-06-18 without features, except that it answers one method.
+func commandOfServer(answering method: String, with answer: String) -> [String] {
+    let script = #"""
+        while read -r line; do
+          id=$(printf '%s' "$line" | sed -n 's/.*"id":\([^,}]*\).*/\1/p')
+          result='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"test","version":"1"}}'
+          case $line in *'"\#(method)"'*) result='\#(answer)' ;; esac
+          [ -z "$id" ] || echo '{"jsonrpc":"2.0","id":'"$id"',"result":'"$result"'}'
+        done
+        """#
+    return ["sh", "-c", script]
 }
 
 /// What another task has set.

@@ -342,15 +342,8 @@ import TrunklineNative
     }
 
     @Test func aClientKnowsTheProcessThatRuns() async throws {
-        // Answers all requests as the first.
-        let script = #"""
-            while read -r line; do
-              id=$(printf '%s' "$line" | sed -n 's/.*"id":\([^,}]*\).*/\1/p')
-              result='{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"test","version":"1"}}'
-              [ -z "$id" ] || echo '{"jsonrpc":"2.0","id":'"$id"',"result":'"$result"'}'
-            done
-            """#
-        let client = try await Client.connect(command: ["sh", "-c", script], options: ClientOptions(revision: .v2025_06_18))
+        let command = commandOfServer(answering: "ping", with: "{}")
+        let client = try await Client.connect(command: command, options: ClientOptions(revision: .v2025_06_18))
         let first = try #require(client.pid)
         #expect(client.serverInfo?.name == "test")
         kill(pid_t(first), SIGKILL)
