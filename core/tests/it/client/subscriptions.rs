@@ -115,7 +115,7 @@ async fn one_call_on_every_revision() {
         server.resource_updated("a:1");
         assert_eq!(next(&mut all).await, resource("a:1"), "{revision}");
         client.close().await;
-        let end = tokio::time::timeout(Duration::from_secs(20), all.next()).await.expect("it goes on");
+        let end = tokio::time::timeout(Duration::from_secs(20), all.next()).await.expect("the stream has not ended");
         assert_eq!(end, None, "{revision}");
         assert_eq!(client.subscribe("a:1").await.unwrap_err().kind(), ErrorKind::Closed);
     }
@@ -229,7 +229,7 @@ async fn can_11_a_subscription_that_the_server_cancels_has_ended() {
         let params = json!({"requestId": listen["id"], "reason": "shutting down"});
         fake.peer().say(json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}));
     }
-    let end = tokio::time::timeout(Duration::from_secs(20), changes.next()).await.expect("it goes on");
+    let end = tokio::time::timeout(Duration::from_secs(20), changes.next()).await.expect("the stream has not ended");
     assert_eq!(end, None);
     fake.clock.advance(ms(500)).await;
     assert_eq!(listens(&fake).len(), 3, "the stream of the option `listen` is opened again");
@@ -469,15 +469,20 @@ async fn a_subscription_survives_a_connection_that_is_lost_again_at_once() {
     assert_eq!(next(&mut changes).await, resource("a:1"));
 }
 
-#[tokio::test]
-async fn a_new_session_that_is_busy_is_subscribed_again_later() {
-    let busy = Arc::new(AtomicBool::new(false));
-    let is_busy = Arc::clone(&busy);
-    let fake = fake(declared(), move |peer, message| match message["id"].is_number() {
+/// A server that refuses requests while `busy` is set.
+fn sometimes_busy(busy: &Arc<AtomicBool>) -> Arc<Fake> {
+    let is_busy = Arc::clone(busy);
+    fake(declared(), move |peer, message| match message["id"].is_number() {
         true if is_busy.load(Ordering::Relaxed) => peer.error(message, -32603, json!({"reason": "busy"})),
         true => peer.result(message, json!({})),
         false => {}
-    });
+    })
+}
+
+#[tokio::test]
+async fn a_new_session_that_is_busy_is_subscribed_again_later() {
+    let busy = Arc::new(AtomicBool::new(false));
+    let fake = sometimes_busy(&busy);
     let options = choose(RevisionChoice::Legacy).with_max_timeout(ms(10_000));
     let client = fake.connect(options).await;
     let mut changes = client.subscribe("a:1").await.unwrap();
@@ -503,12 +508,7 @@ async fn a_new_session_that_is_busy_is_subscribed_again_later() {
 #[tokio::test]
 async fn a_later_subscriber_that_fails_does_not_end_an_earlier_one() {
     let busy = Arc::new(AtomicBool::new(false));
-    let is_busy = Arc::clone(&busy);
-    let fake = fake(declared(), move |peer, message| match message["id"].is_number() {
-        true if is_busy.load(Ordering::Relaxed) => peer.error(message, -32603, json!({"reason": "busy"})),
-        true => peer.result(message, json!({})),
-        false => {}
-    });
+    let fake = sometimes_busy(&busy);
     let client = fake.connect(choose(RevisionChoice::Legacy)).await;
     let mut changes = client.subscribe("a:1").await.unwrap();
     busy.store(true, Ordering::Relaxed);
