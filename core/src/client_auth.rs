@@ -35,10 +35,10 @@ pub trait ClientAuth: Send + Sync + 'static {
         None
     }
 
-    /// Fails if a group must not use them for all of its servers.
+    /// Checks that a group may use these credentials for all of its servers.
     ///
     /// # Errors
-    /// What is for a single server.
+    /// Returns an error that names what is meant for a single server.
     #[doc(hidden)]
     fn check_group(&self) -> Result<(), AuthError> {
         Ok(())

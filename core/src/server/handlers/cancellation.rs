@@ -42,8 +42,8 @@ impl Cancellation {
         self.state.get_or_init(Arc::default)
     }
 
-    /// Sets the flag; only the first reason counts. Hooks and wakers run outside the lock. Hooks
-    /// may be the program's, and if one panics, whoever cancels still has other calls to end.
+    /// Sets the flag; only the first reason counts. Hooks and wakers run outside the lock. If a
+    /// hook of the program panics, the caller can still cancel other calls.
     pub(crate) fn cancel(&self, reason: &str) {
         let (hooks, wakers) = {
             let mut state = self.state().lock();

@@ -96,7 +96,7 @@ internal class Telemetry(private val core: NativePort) {
         span.setAllAttributes(attributesOf(record.attributes)).setStartTimestamp(record.startUs, TimeUnit.MICROSECONDS)
         span.startSpan()
     } catch (error: Exception) {
-        // Of the program's sampler or processor. The request goes on without a span.
+        // Thrown by the program's sampler or span processor. The request continues without a span.
         logError("a span could not start", error)
         Span.getInvalid()
     }
