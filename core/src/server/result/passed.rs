@@ -21,7 +21,11 @@ pub(in crate::server) fn pass_result(
     let mut result = result.parse()?;
     project::project_result(method, &mut result, revision);
     if cacheable && revision.supports(RevisionFeature::CacheHints) {
-        complete_hints(&mut result, results.cache());
+        // The hints of the server are those of its lists. Contents can differ between callers, and
+        // a server of the legacy era never said that they may be kept.
+        let unknown = CacheHints::default();
+        let is_read = matches!(method, method::RESOURCES_READ | method::SKILLS_GET);
+        complete_hints(&mut result, if is_read { &unknown } else { results.cache() });
     }
     Ok(results.seal_object(result, revision))
 }

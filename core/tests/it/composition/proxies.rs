@@ -17,7 +17,7 @@ use std::{
 use tokio::{sync::Notify, task::JoinHandle, time::timeout};
 use trunkline::{
     Client, ClientError, ClientGroup, ClientOptions, Context, HttpOptions, Json, Listener, Params, ProxyDefinition,
-    RequestOptions, Revision, RevisionChoice, RpcError, Server, Tool, ToolError,
+    RequestOptions, Revision, RevisionChoice, RpcError, Server, ServerOptions, Tool, ToolError,
     auth::{Authorization, AuthorizationOptions, Identity, Verification},
     client::{ClientBuilder, ElicitRequest, HandlerError, SampleRequest},
     protocol::{
@@ -28,7 +28,7 @@ use trunkline::{
         },
     },
     schemars::JsonSchema,
-    server::CompletionTarget,
+    server::{CacheHints, CacheScope, CompletionTarget},
     transport::{HttpEndpoint, Target},
 };
 
@@ -187,6 +187,26 @@ async fn every_pair_of_eras_works_over_every_transport() {
             let front = connect_as(&gateway(&behind.client), user("Ann"), new).await;
             everything_passes(&front, &format!("{way:?}, {old} behind {new}")).await;
         }
+    }
+}
+
+#[tokio::test]
+async fn cch_13_contents_without_hints_are_not_kept_like_the_lists_of_the_gateway() {
+    let shared = CacheHints::default().with_ttl(Duration::from_secs(60)).with_scope(CacheScope::Public);
+    for revision in [LEGACY, MODERN] {
+        let behind = client(&remote(), revision).await;
+        let options = ServerOptions::default().with_cache(shared);
+        let gateway = Server::builder("gateway", "1.0.0").options(options).proxy(&behind).build();
+        let front = connect(&gateway, MODERN).await;
+        let hints = async |method: &str, params: Value| {
+            let params = RawJson::from_value(&params).unwrap();
+            let result = soon(front.request(method, Some(&params), &RequestOptions::default())).await.unwrap();
+            let result: Value = result.parse().unwrap();
+            (result["ttlMs"].clone(), result["cacheScope"].clone())
+        };
+        let read = hints(method::RESOURCES_READ, json!({"uri": "remote://map"})).await;
+        assert_eq!(read, (json!(0), json!("private")), "{revision}");
+        assert_eq!(hints(method::RESOURCES_LIST, json!({})).await, (json!(60_000), json!("public")), "{revision}");
     }
 }
 
