@@ -4,7 +4,7 @@
 use super::pages::{Position, cursor, page_result};
 use crate::{
     composition::rewriting::{self, ObjectMembers},
-    protocol::{RawJson, RpcError},
+    protocol::{RawJson, RpcError, error::code},
     server::{
         registry::{Category, RegisteredMount},
         request::{ActiveRequest, Responder, Routed},
@@ -60,6 +60,12 @@ impl MergedPage {
     fn take(mut self, context: &Arc<ActiveRequest>, responder: Responder, result: Result<RawJson, RpcError>) {
         let Some(mount) = self.mounts.pop_front() else { return self.finish(context, responder, None) };
         let from = self.cursor.take();
+        // PAG-05: skipping the server would hide the rest of its list from a client that can start
+        // again.
+        if from.is_some() && result.as_ref().is_err_and(|error| error.code == code::INVALID_PARAMS) {
+            context.deliver(responder, Err(RpcError::invalid_cursor()));
+            return;
+        }
         let page = match result.map_err(|error| error.message).and_then(|result| self.read(context, &mount, &result)) {
             Ok(page) => page,
             Err(problem) => {

@@ -111,3 +111,19 @@ async fn pag_05_a_cursor_of_a_provider_is_that_providers() {
     assert_eq!(page(&peer, cursors[3].as_ref()).await.0, ["b2"]);
     assert_eq!(peer.ask("tools/list", json!({"cursor": cursors[1]})).await["error"]["code"], -32602);
 }
+
+#[tokio::test(start_paused = true)]
+async fn pag_05_a_cursor_that_a_mounted_server_refuses_is_invalid() {
+    let (server, mounted) = (of_pages_of(1), of_pages_of(1));
+    for name in ["a", "b"] {
+        mounted.add_tool(tool(name.to_owned())).unwrap();
+    }
+    server.mount("m", &mounted).unwrap();
+    let peer = opened(&server).await;
+    let (names, cursor) = page(&peer, None).await;
+    assert_eq!(names, ["m__a"]);
+    let cursor = cursor.unwrap();
+    let wrong = json!({"cursor": format!("{}-", cursor.as_str().unwrap())});
+    assert_eq!(peer.ask("tools/list", wrong).await["error"]["code"], -32602);
+    assert_eq!(page(&peer, Some(&cursor)).await.0, ["m__b"]);
+}
