@@ -281,6 +281,28 @@ async fn types_say_what_they_return() {
 }
 
 #[tokio::test]
+async fn tool_13_an_object_is_what_the_output_schema_of_its_tool_describes() {
+    let schema = json!({"type": "object", "properties": {"high": {"type": "integer"}}, "required": ["high"]});
+    let tool = |tool: Tool| tool.output_schema(schema.clone());
+    let server = Server::builder("typed", "1.0.0")
+        .add_tool(tool(Tool::new("json", "A value.", async || Json(json!({"high": 21})))))
+        .add_tool(tool(Tool::new("value", "A value.", async || json!({"high": 21}))))
+        .add_tool(tool(Tool::new("maybe", "A map, perhaps.", async || Some(Json(BTreeMap::from([("high", 21)]))))))
+        .tool("any", "A value.", async || json!({"high": 21}))
+        .build();
+    let client = Client::connect(&server).await.unwrap();
+    for (name, structured) in [
+        ("json", json!({"high": 21})),
+        ("value", json!({"high": 21})),
+        ("maybe", json!({"high": 21})),
+        ("any", json!({"result": {"high": 21}})),
+    ] {
+        let result = client.call_tool(name, ()).await.unwrap();
+        assert_eq!((result.structured_content.as_ref(), result.is_error), (Some(&structured), false), "{name}");
+    }
+}
+
+#[tokio::test]
 async fn errors_of_any_type_say_what_clients_see() {
     let disk = || std::io::Error::other("disk on fire");
     let server = Server::builder("typed", "1.0.0")

@@ -219,7 +219,7 @@ impl<S> Tool<S> {
             wrap_output = wrapped;
         }
         let bind = Box::new(move |mut entry: ToolDefinition, state| {
-            let adjust: fn(Outcome) -> Outcome = match wrap_output {
+            let adjust: fn(Outcome) -> Outcome = match entry.wrap_output {
                 // The output schema shows that this is an ordinary value.
                 true => |outcome| match outcome {
                     Outcome::Object(raw) => Outcome::Value(raw),
@@ -249,7 +249,7 @@ impl<S> Tool<S> {
     }
 
     /// The output schema, instead of that of the return type. It describes the structured content,
-    /// an object.
+    /// an object: the one that the handler returns, or `{"result": value}` for any other value.
     pub fn output_schema(mut self, schema: Value) -> Self {
         set(&mut self.entry.descriptor, "outputSchema", schema);
         self.entry.wrap_output = false;

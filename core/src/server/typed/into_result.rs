@@ -295,8 +295,19 @@ macro_rules! values {
     };
 }
 
-values!(Value: bool, i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize, f32, f64, Value);
+values!(Value: bool, i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize, f32, f64);
 values!(Object: JsonObject);
+
+impl IntoResult<CallToolResult> for Value {
+    fn output_schema() -> Option<OutputSchema> {
+        Some(OutputSchema::of::<Self>())
+    }
+
+    fn into_outcome(self) -> Outcome {
+        // An object may be the structured content itself, if the tool sets the output schema.
+        Json(self).into()
+    }
+}
 
 /// A type whose lists a handler can return; `R` is as in [`IntoResult`].
 #[diagnostic::on_unimplemented(
