@@ -31,8 +31,7 @@ pub(super) fn call(context: &ActiveRequest, params: Option<&RawJson>) -> Result<
             return routed;
         }
         let provided = ProvidedFeature::route(context, Category::Tools, &params.name, raw)?;
-        let principal = context.info.principal();
-        let listed = snapshot.providers(Category::Tools).find_map(|one| one.listed.schema(&principal, &params.name));
+        let listed = snapshot.listed_tool(&context.info.principal(), &params.name);
         let Some(listed) = listed else { return Ok(provided) };
         let name = params.name.into_owned();
         return context.when_checked(listed.is_costly(&name, arguments.as_bytes().len()), move |context| {

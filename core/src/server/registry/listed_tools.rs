@@ -1,7 +1,7 @@
 //! The input schemas of tools listed by a provider.
 
 use crate::{
-    protocol::schema::{self, Schema},
+    protocol::schema::{self, HeaderParameter, Schema},
     sync::Mutex,
 };
 use serde_json::Value;
@@ -29,6 +29,7 @@ type ToolKey = (String, String);
 pub(in crate::server) struct ListedSchema {
     given: Value,
     compiled: OnceLock<Option<Schema>>,
+    mirrored: OnceLock<Vec<HeaderParameter>>,
 }
 
 /// Maximum schemas kept per provider. The oldest is evicted first.
@@ -45,7 +46,7 @@ impl ListedTools {
             if known.schemas.get(&key).is_some_and(|kept| kept.given == *schema) {
                 continue;
             }
-            let listed = ListedSchema { given: schema.clone(), compiled: OnceLock::new() };
+            let listed = ListedSchema { given: schema.clone(), compiled: OnceLock::new(), mirrored: OnceLock::new() };
             if known.schemas.insert(key.clone(), Arc::new(listed)).is_none() {
                 known.order.push_back(key);
             }
@@ -69,6 +70,12 @@ impl ListedTools {
 }
 
 impl ListedSchema {
+    /// The parameters that are mirrored in HTTP headers. None if an annotation is invalid: clients
+    /// leave such a tool out.
+    pub(in crate::server) fn mirrored(&self) -> &[HeaderParameter] {
+        self.mirrored.get_or_init(|| schema::header_parameters(&self.given).unwrap_or_default())
+    }
+
     /// Returns whether validating this many bytes of arguments may take long.
     pub(in crate::server) fn is_costly(&self, name: &str, bytes: usize) -> bool {
         match self.compiled.get() {

@@ -7,6 +7,7 @@ use super::{
     duplicate::OnDuplicate,
     hook::{ProviderDefinition, RegisteredMiddleware, RegisteredProvider},
     list::{List, Listed},
+    listed_tools::ListedSchema,
     mount::RegisteredMount,
     prompt::RegisteredPrompt,
     register_error::RegisterError,
@@ -178,7 +179,12 @@ impl Snapshot {
 
     /// Returns whether a tool may have parameters that are mirrored in HTTP headers.
     pub(in crate::server) fn may_mirror(&self) -> bool {
-        self.capabilities.mirrored || !self.mounts.is_empty()
+        self.capabilities.mirrored || !self.mounts.is_empty() || self.providers(Category::Tools).next().is_some()
+    }
+
+    /// Returns the schema of a tool that a provider has listed to a principal.
+    pub(in crate::server) fn listed_tool(&self, principal: &str, name: &str) -> Option<Arc<ListedSchema>> {
+        self.providers(Category::Tools).find_map(|provider| provider.listed.schema(principal, name))
     }
 
     /// The capabilities of the server with one more feature.

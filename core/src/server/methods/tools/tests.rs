@@ -3,9 +3,13 @@
 
 use crate::{
     engine::Mirror,
-    protocol::{RawJson, Revision, model::JsonObject},
+    protocol::{
+        RawJson, Revision,
+        model::{self, JsonObject},
+    },
     server::{
-        Call, Context, Json, MiddlewareDefinition, Next, Outcome, Server, ServerOptions, ToolDefinition,
+        Call, CallError, Context, Json, MiddlewareDefinition, Next, Outcome, Page, Provider, Server, ServerOptions,
+        ToolDefinition, ToolRequest,
         tests::{Peer, modern, server, text_of},
     },
 };
@@ -46,6 +50,34 @@ async fn h26_37_headers_are_compared_with_the_body_that_came() {
         let id = peer.request_with("tools/call", params, Some(&mirror("us")));
         assert_eq!(peer.answer(id).await["error"]["code"], -32020);
     }
+}
+
+struct Provides;
+
+impl Provider for Provides {
+    type Item = model::Tool;
+    type Output = String;
+    type Error = CallError;
+
+    async fn list(&self, _: Context, _: Option<String>) -> Result<Page<model::Tool>, CallError> {
+        let schema = json!({"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}});
+        Ok(Page::last([model::Tool::new("echo", "Echoes.", schema)]))
+    }
+
+    async fn get(&self, _: Context, request: ToolRequest) -> Result<Option<String>, CallError> {
+        Ok(Some(Value::from(request.arguments).to_string()))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn h26_36_headers_of_a_listed_tool_of_a_provider_are_compared() {
+    let peer = Peer::of(&server().provider(Provides).build());
+    peer.ask("tools/list", modern(json!({}), json!({}))).await;
+    let params = modern(json!({"name": "echo", "arguments": {"region": "eu"}}), json!({}));
+    let id = peer.request_with("tools/call", params.clone(), Some(&mirror("eu")));
+    assert_eq!(text_of(&peer.answer(id).await), r#"{"region":"eu"}"#);
+    let id = peer.request_with("tools/call", params, Some(&mirror("us")));
+    assert_eq!(peer.answer(id).await["error"]["code"], -32020);
 }
 
 /// AUS-10: a tool that middleware calls under another name keeps its scopes.
