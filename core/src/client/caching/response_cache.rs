@@ -1,13 +1,13 @@
 //! The response cache (2026-07-28, page "Caching").
 
 use crate::{
-    client::resource_uris::lies_below,
+    client::{client_error::ClientError, resource_uris::lies_below},
     engine::later,
-    protocol::{RawJson, envelope::Notification, method, model::ResourceUpdated},
+    protocol::{RawJson, envelope::Notification, error::code, method, model::ResourceUpdated},
     sync::Mutex,
 };
 use indexmap::IndexMap;
-use serde::Deserialize;
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, value::RawValue};
 use std::time::{Duration, Instant};
 
@@ -143,9 +143,18 @@ impl ResponseCache {
         self.forget_where(|key| methods.contains(&&*key.method));
     }
 
-    /// Removes the results of a method. Returns whether there were any.
-    pub(in crate::client) fn forget(&self, method: &str) -> bool {
-        self.forget_where(|key| key.method == method)
+    /// Removes the results of a method.
+    pub(in crate::client) fn forget(&self, method: &str) {
+        self.forget_where(|key| key.method == method);
+    }
+
+    /// CCH-12: discards the pages of a list if the server refuses the cursor of one. Otherwise the
+    /// list would begin again with the same cached page.
+    pub(in crate::client) fn refused(&self, CacheSlot { key, .. }: &CacheSlot, error: &ClientError) {
+        let is_invalid = matches!(error, ClientError::Protocol(error) if error.code == code::INVALID_PARAMS);
+        if is_invalid && key.has_cursor() {
+            self.forget(&key.method);
+        }
     }
 
     /// Removes everything, because changes may have been missed.
@@ -153,13 +162,11 @@ impl ResponseCache {
         self.forget_where(|_| true);
     }
 
-    fn forget_where(&self, is_stale: impl Fn(&CacheKey) -> bool) -> bool {
+    fn forget_where(&self, is_stale: impl Fn(&CacheKey) -> bool) {
         let mut cached = self.cached.lock();
-        let before = cached.entries.len();
         cached.changes += 1;
         cached.entries.retain(|key, _| !is_stale(key));
         cached.bytes = cached.entries.iter().map(|(key, entry)| size(key, &entry.result)).sum();
-        cached.entries.len() < before
     }
 }
 
@@ -187,6 +194,15 @@ impl CachedResponses {
 impl CacheKey {
     pub(in crate::client) fn new(method: &str, params: Option<&RawJson>) -> Self {
         Self { method: method.to_owned(), params: params.map(|params| params.as_bytes().to_vec()).unwrap_or_default() }
+    }
+
+    fn has_cursor(&self) -> bool {
+        #[derive(Deserialize)]
+        struct Paged {
+            #[serde(rename = "cursor")]
+            _cursor: IgnoredAny,
+        }
+        serde_json::from_slice::<Paged>(&self.params).is_ok()
     }
 
     /// Returns whether the update may affect this resource: it names the resource itself, a part of

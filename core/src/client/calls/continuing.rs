@@ -69,8 +69,11 @@ impl Awaited {
             Some(check) => check.checked(result),
             None => Ok(result),
         });
-        if let (Some(slot), Ok(result)) = (&call.slot, &outcome) {
-            client.keep_result(slot, result);
+        if let Some(slot) = &call.slot {
+            match &outcome {
+                Ok(result) => client.keep_result(slot, result),
+                Err(error) => client.cache.refused(slot, error),
+            }
         }
         call.finish(outcome);
     }

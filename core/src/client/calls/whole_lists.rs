@@ -51,12 +51,9 @@ impl Client {
         let (first, mut params, mut restarted) = (params, params.cloned(), false);
         for _ in 0..MAX_PAGES {
             let page = match self.request(method, params.as_ref(), &options).await {
-                // CCH-12: the cursor came from a cached page and is no longer valid.
+                // CCH-12: the cursor came from a cached page, or the list has changed.
                 Err(ClientError::Protocol(error))
-                    if !restarted
-                        && error.code == code::INVALID_PARAMS
-                        && list.has_pages()
-                        && self.inner.cache.forget(method) =>
+                    if !restarted && error.code == code::INVALID_PARAMS && list.has_pages() =>
                 {
                     restarted = true;
                     list = WholeList::of(method)?;

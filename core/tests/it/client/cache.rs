@@ -242,6 +242,27 @@ async fn cch_12_pages_whose_cursor_is_invalid_are_discarded_and_the_list_begins_
 }
 
 #[tokio::test]
+async fn cch_12_a_list_read_by_pages_begins_anew_after_a_cursor_was_refused() {
+    let mut renewed = false;
+    let fake = described(move |peer, message| match message["params"]["cursor"].as_str() {
+        None => {
+            let next = if std::mem::replace(&mut renewed, true) { "new" } else { "old" };
+            let mut page = for_a_second("public");
+            page["resultType"] = json!("complete");
+            page["tools"] = json!([]);
+            page["nextCursor"] = json!(next);
+            peer.result(message, page);
+        }
+        Some(_) => peer.error(message, -32602, Value::Null),
+    });
+    let client = fake.connect(modern()).await;
+    let next = async || client.list_tools_page(None).await.unwrap().next_cursor.unwrap();
+    assert_eq!((next().await, next().await), ("old".to_owned(), "old".to_owned()));
+    assert!(client.list_tools_page(Some("old")).await.is_err());
+    assert_eq!(next().await, "new");
+}
+
+#[tokio::test]
 async fn what_is_kept_is_bounded_in_number_and_bytes() {
     let client = serving(for_a_second("public")).connect(modern()).await;
     for number in 1..=1025 {
