@@ -39,7 +39,8 @@ pub(super) fn requested(name: &str, params: &Value, capabilities: &Value) -> Res
     };
     let wrong = |what: &str| RpcError::invalid_params(format!("params/task{what}"));
     let ttl = match task.as_object().ok_or_else(|| wrong(" must be an object"))?.get("ttl") {
-        None => None,
+        // The official TypeScript SDK has `null` for a task without a limit.
+        None | Some(Value::Null) => None,
         Some(ttl) => Some(ttl.as_u64().ok_or_else(|| wrong("/ttl must be a whole number of milliseconds"))?),
     };
     Ok(Some(TaskMetadata { ttl: ttl.map(Duration::from_millis) }))
@@ -84,9 +85,11 @@ mod tests {
     fn a_malformed_task_is_refused() {
         let declared = json!({"tasks": {"requests": {"elicitation": {"create": {}}}}});
         let task = |task: Value| requested(ELICIT, &json!({"task": task}), &declared);
-        assert_eq!(task(json!({})), Ok(Some(TaskMetadata::default())));
+        for unlimited in [json!({}), json!({"ttl": null})] {
+            assert_eq!(task(unlimited), Ok(Some(TaskMetadata::default())));
+        }
         assert_eq!(requested(ELICIT, &json!({}), &declared), Ok(None));
-        for wrong in [json!(5), json!([]), json!({"ttl": -1}), json!({"ttl": 1.5}), json!({"ttl": null})] {
+        for wrong in [json!(5), json!([]), json!({"ttl": -1}), json!({"ttl": 1.5}), json!({"ttl": "5"})] {
             assert_eq!(task(wrong.clone()).unwrap_err().code, code::INVALID_PARAMS, "{wrong}");
         }
     }

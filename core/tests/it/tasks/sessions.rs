@@ -131,6 +131,8 @@ fn tsk_10_to_13_tsk_18_to_24_a_task_from_its_beginning_to_its_result() {
     assert_eq!(long["result"]["task"]["ttl"], 60_000);
     let unsaid = wire.ask(3, "tools/call", as_task("only"));
     assert_eq!(unsaid["result"]["task"]["ttl"], 60_000);
+    let unlimited = wire.ask(4, "tools/call", json!({"name": "only", "task": {"ttl": null}}));
+    assert_eq!(unlimited["result"]["task"]["ttl"], 60_000);
     // TSK-11
     assert_ne!(id_of(&long), id_of(&unsaid));
 }

@@ -81,7 +81,8 @@ fn core_mode(context: &ActiveRequest, tool: &str, support: TaskSupport, params: 
         (Some(_), TaskSupport::Forbidden) => refuse("cannot be called as a task"),
         (Some(task), _) if !task.is_object() => Err(RpcError::invalid_params("tools/call: task must be an object")),
         (Some(task), _) => match task.get("ttl") {
-            None => Ok(Mode::Task(None)),
+            // The official TypeScript SDK has `null` for a task without a limit.
+            None | Some(Value::Null) => Ok(Mode::Task(None)),
             Some(ttl) => match ttl.as_u64() {
                 Some(ttl) => Ok(Mode::Task(Some(Duration::from_millis(ttl)))),
                 None => Err(RpcError::invalid_params("tools/call: task.ttl must be a whole number of milliseconds")),
