@@ -99,7 +99,7 @@ fn merged(
     mounts: VecDeque<Arc<RegisteredMount>>,
     cursor: Option<String>,
 ) -> MergedPage {
-    MergedPage { member: category.member(), category: Some(category), items, number, mounts, cursor }
+    MergedPage { member: category.member(), category: Some(category), items, number, is_partial: false, mounts, cursor }
 }
 
 fn ask_provider(

@@ -1,7 +1,7 @@
 //! Merges the lists of mounted servers: a page is filled from one server after another until it is
 //! full.
 
-use super::pages::{Position, cursor, page_result};
+use super::pages::{self, Position, cursor};
 use crate::{
     composition::rewriting::{self, ObjectMembers},
     protocol::{RawJson, RpcError, error::code},
@@ -11,7 +11,7 @@ use crate::{
     },
 };
 use serde_json::{json, value::RawValue};
-use std::{collections::VecDeque, sync::Arc};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 /// A page under construction.
 pub(super) struct MergedPage {
@@ -22,6 +22,8 @@ pub(super) struct MergedPage {
     /// The items so far, separated by commas.
     pub(super) items: Vec<u8>,
     pub(super) number: usize,
+    /// Whether a server that failed is missing.
+    pub(super) is_partial: bool,
     /// The remaining servers.
     pub(super) mounts: VecDeque<Arc<RegisteredMount>>,
     /// The cursor at which to start in the list of the first of them.
@@ -71,6 +73,7 @@ impl MergedPage {
             Err(problem) => {
                 let name = &mount.prefix;
                 tracing::warn!(target: "trunkline::server::methods", prefix = name, method = context.method, error = problem, "a mounted server is missing from a list");
+                self.is_partial = true;
                 return self.next(context, responder);
             }
         };
@@ -127,7 +130,10 @@ impl MergedPage {
 
     fn finish(self, context: &Arc<ActiveRequest>, responder: Responder, next: Option<Position>) {
         let next = next.map(|position| cursor(self.member, &position));
-        let result = page_result(context, self.member, &self.items, next.as_deref());
+        let hints = pages::hints_of(context, self.member);
+        // What is missing may be back at any time, and nothing tells clients.
+        let hints = if self.is_partial { hints.with_ttl(Duration::ZERO) } else { hints };
+        let result = pages::page_with(context, self.member, &self.items, next.as_deref(), &hints);
         context.deliver(responder, Ok(result));
     }
 }

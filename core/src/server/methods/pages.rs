@@ -65,9 +65,24 @@ fn parse_cursor(member: &str, text: &str) -> Option<Position> {
 
 /// Builds the result for one page of a list.
 pub(super) fn page_result(context: &ActiveRequest, member: &str, items: &[u8], next: Option<&str>) -> RawJson {
-    let hints = Category::parse(member).map_or(*context.results().cache(), |category| hints(context, category));
+    page_with(context, member, items, next, &hints_of(context, member))
+}
+
+/// Builds the result for one page of a list, with these hints.
+pub(super) fn page_with(
+    context: &ActiveRequest,
+    member: &str,
+    items: &[u8],
+    next: Option<&str>,
+    hints: &CacheHints,
+) -> RawJson {
     let revision = context.info.revision;
     context.results().seal(list_members(member, items, next, &hints.members(), revision), revision)
+}
+
+/// The hints of the list in this member.
+pub(super) fn hints_of(context: &ActiveRequest, member: &str) -> CacheHints {
+    Category::parse(member).map_or(*context.results().cache(), |category| hints(context, category))
 }
 
 /// CCH-13: if callers see different parts of a list, caches must not share any of its pages

@@ -46,7 +46,7 @@ pub(super) fn list(context: &ActiveRequest, params: Option<&RawJson>) -> Result<
 }
 
 fn merged(items: Vec<u8>, number: usize, mounts: VecDeque<Arc<RegisteredMount>>, cursor: Option<String>) -> MergedPage {
-    MergedPage { member: MEMBER, category: None, items, number, mounts, cursor }
+    MergedPage { member: MEMBER, category: None, items, number, is_partial: false, mounts, cursor }
 }
 
 /// `skills/get` (SKL-44 to SKL-46).

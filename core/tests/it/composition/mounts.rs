@@ -5,7 +5,10 @@
 use super::{Heard, LEGACY, MODERN, connect, connect_as, soon, until};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 use tokio::sync::Notify;
 use trunkline::{
     Client, ClientError, Context, Params, RequestOptions, Revision, Server, ServerBuilder, ServerOptions, Tool,
@@ -18,7 +21,7 @@ use trunkline::{
         },
     },
     schemars::JsonSchema,
-    server::{CompletionTarget, Next, SkillDefinition, SkillFile, TaskSupport},
+    server::{CacheHints, CompletionTarget, Next, SkillDefinition, SkillFile, TaskSupport},
 };
 
 #[derive(Deserialize, JsonSchema)]
@@ -440,4 +443,11 @@ async fn a_list_skips_a_mounted_server_that_refuses_it() {
     let client = connect(&outer("closed", &closed), LEGACY).await;
     assert_eq!(tools(&client).await, ["own"]);
     assert_eq!(text(&client, "closed__forecast", json!({"city": "Oslo"})).await, "Oslo: sun");
+    let cache = CacheHints::default().with_ttl(Duration::from_secs(60));
+    let server = Server::builder("all", "1.0.0").options(ServerOptions::default().with_cache(cache));
+    let client = connect(&server.mount("closed", &closed).build(), MODERN).await;
+    for (list, time) in [(method::TOOLS_LIST, 0), (method::RESOURCES_LIST, 60_000)] {
+        let listed = soon(client.request(list, None, &RequestOptions::default())).await.unwrap();
+        assert_eq!(listed.parse::<Value>().unwrap()["ttlMs"], time, "{list}");
+    }
 }
