@@ -812,6 +812,27 @@ async fn a_call_whose_process_died_fails_with_a_typed_error_at_another() {
     assert_eq!(b.ask_in(&id, "ping", json!({})).await.status, 200);
 }
 
+/// Otherwise it would be lost with the process: the other ones would report an interrupted call.
+#[tokio::test]
+async fn the_last_response_of_a_process_that_closes_is_stored() {
+    let store = store();
+    let slow = Slow(FaultyStore::new(Arc::clone(&store)), Duration::from_millis(50), Arc::default());
+    let a = worker(&(Arc::new(slow) as Arc<dyn Store>)).await;
+    let b = worker(&store).await;
+    let gate = Gate::add(&a.server);
+    let id = a.session("2025-11-25").await;
+    // Its client polls, and reads nothing when the call ends.
+    let first = a.ask("POST").json(&Gate::call(5, true, false)).header("Mcp-Session-Id", &id).send().await;
+    let last = first.ids().pop().unwrap().to_owned();
+    gate.open(1);
+    a.listener.close(Duration::from_secs(10)).await;
+    let log = format!("v1/session/{id}/stream/{}", last.split_once('-').unwrap().0);
+    let stored = store.read(&log, 0, 9, Duration::ZERO).await.unwrap();
+    assert!(stored.iter().any(|entry| entry.text.contains("let through")), "{stored:?}");
+    let mut resumed = b.stream_of(&id, Some(&last)).await;
+    resumed.until("let through").await;
+}
+
 #[tokio::test]
 async fn the_endpoints_of_a_server_share_one_opening_of_its_store_and_announce_a_change_once() {
     let options = ServerOptions::default().with_store(StoreChoice::url("memory:"));

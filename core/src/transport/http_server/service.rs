@@ -297,8 +297,15 @@ impl HttpService {
             table.drain().iter().for_each(HttpSession::end);
         }
         self.shared.server.end_tasks_of(self.shared.origin);
+        let stored = async {
+            self.shared.server.drain_tasks_of(self.shared.origin).await;
+            // The process may exit next, and clients read the last responses at another one.
+            if let Some(workers) = &self.shared.workers {
+                workers.sent().await;
+            }
+        };
         // Don't wait for an unavailable store: other processes will soon presume this one dead.
-        let _ = tokio::time::timeout(CUT_TIMEOUT, self.shared.server.drain_tasks_of(self.shared.origin)).await;
+        let _ = tokio::time::timeout(CUT_TIMEOUT, stored).await;
         self.shared.lifespan.release().await;
     }
 }

@@ -13,7 +13,7 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
-use tokio::sync::oneshot::Sender;
+use tokio::sync::{Notify, oneshot::Sender};
 
 /// Maximum number of queued entries, and of their bytes.
 const MAX_WAITING: usize = 10_000;
@@ -30,6 +30,8 @@ pub(super) struct Outbox {
     store: StoreGuard,
     runtime: Arc<dyn Runtime>,
     waiting: Mutex<WaitingEntries>,
+    /// Notified when nothing is queued anymore.
+    sent: Notify,
 }
 
 #[derive(Default)]
@@ -70,13 +72,21 @@ pub(super) type Watcher = Mutex<Option<Sender<Infallible>>>;
 
 impl Outbox {
     pub(super) fn new(store: StoreGuard, runtime: Arc<dyn Runtime>) -> Arc<Self> {
-        Arc::new(Self { store, runtime, waiting: Mutex::default() })
+        Arc::new(Self { store, runtime, waiting: Mutex::default(), sent: Notify::new() })
     }
 
     /// Queues an entry.
     pub(super) fn push(self: &Arc<Self>, entry: OutboxEntry) {
         if self.enter(entry) {
             self.runtime.spawn(Box::pin(Arc::clone(self).send_all()));
+        }
+    }
+
+    /// Completes when nothing is queued.
+    pub(super) async fn sent(&self) {
+        let sent = self.sent.notified();
+        if self.waiting.lock().is_sending {
+            sent.await;
         }
     }
 
@@ -109,7 +119,7 @@ impl Outbox {
                 let _ = self.store.send(log, text, store_keys::keep_for(log)).await;
             }
             let entry = match next {
-                None => return,
+                None => return self.sent.notify_waiters(),
                 Some(Ok(entry)) => entry,
                 Some(Err(full_until)) => {
                     self.runtime.sleep_until(full_until).await;

@@ -248,6 +248,11 @@ impl Workers {
         self.outbox.push(entry);
     }
 
+    /// Completes when everything that other processes need of this one is stored.
+    pub(in crate::transport::http_server) async fn sent(&self) {
+        self.outbox.sent().await;
+    }
+
     /// Announces something to the other processes and returns the position of the entry.
     pub(super) async fn publish_and_wait(&self, log: &str, content: NotificationContent) -> Result<u64, StoreError> {
         self.store.send(log, &self.encoded(content), store_keys::keep_for(log)).await
