@@ -193,8 +193,12 @@ impl Activity {
     /// Returns whether the client has read nothing for a while, although there is something to
     /// read.
     pub(super) fn is_stalled(&self) -> bool {
-        let is_long = |since: &Mutex<Option<Instant>>| since.lock().is_some_and(|since| since.elapsed() >= STALLED);
-        is_long(&self.unwritten_since) || is_long(&self.unread_since)
+        lasts(&self.unwritten_since, STALLED) || self.is_unread_for(STALLED)
+    }
+
+    /// Over HTTP/2: returns whether the client has read none of its responses for this time.
+    pub(super) fn is_unread_for(&self, time: Duration) -> bool {
+        lasts(&self.unread_since, time)
     }
 
     /// A number that changes whenever a request or a pending write starts or ends.
@@ -212,6 +216,10 @@ impl Activity {
     pub(super) async fn evicted(&self) {
         self.evicted.notified().await;
     }
+}
+
+fn lasts(since: &Mutex<Option<Instant>>, time: Duration) -> bool {
+    since.lock().is_some_and(|since| since.elapsed() >= time)
 }
 
 /// A request until the connection has taken its response, or a pending write.

@@ -30,7 +30,7 @@ const MAX_STREAMS: u32 = 256;
 /// Interval and timeout of HTTP/2 keep-alive pings.
 const PING_INTERVAL: Duration = Duration::from_secs(30);
 const PING_DEADLINE: Duration = Duration::from_secs(20);
-/// Bounds of the idle timeout, which is added to the time and waited for again and again.
+/// Bounds of timeouts that are added to the time and waited for again and again.
 const SHORTEST_IDLE: Duration = Duration::from_millis(10);
 const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
 /// Retry interval when the system has no more sockets, or no connection has been evicted yet.
@@ -186,13 +186,15 @@ impl ConnectionServer {
         let builder = protocols(times);
         let stream = TokioIo::new(WriteDeadline::new(stream, times.write, Arc::clone(activity)));
         let mut connection = pin!(builder.serve_connection(stream, answer));
-        let (mut stopping, mut idle) = (false, pin!(idle(activity, times.idle)));
+        let (mut idle, mut stuck) = (pin!(idle(activity, times.idle)), pin!(stuck(activity, times.write)));
+        let mut stopping = false;
         let served = loop {
             tokio::select! {
                 biased;
                 served = connection.as_mut() => break served,
                 () = reached(&mut phases, end), if !stopping => {}
                 () = idle.as_mut() => break Err("it was idle for too long".into()),
+                () = stuck.as_mut() => break Err("its client read none of its responses".into()),
                 () = activity.evicted() => {
                     if activity.is_stalled() {
                         break Err("its client read nothing, and a new connection needed its place".into());
@@ -249,6 +251,18 @@ async fn idle(activity: &Activity, longest: Duration) {
         looked += longest;
         tokio::time::sleep_until(looked).await;
         if activity.is_idle() && activity.changes() == before {
+            return;
+        }
+    }
+}
+
+/// Completes when the client of an HTTP/2 connection has read none of its responses for once or
+/// twice the timeout. While its windows allow no data, no write is pending that could time out.
+async fn stuck(activity: &Activity, longest: Duration) {
+    let longest = longest.clamp(SHORTEST_IDLE, YEAR);
+    loop {
+        sleep(longest).await;
+        if activity.is_unread_for(longest) {
             return;
         }
     }
@@ -433,6 +447,23 @@ mod tests {
             assert_eq!(connections.enter(None).err(), Some(ConnectionLimit::Total));
             tokio::time::timeout(Duration::from_secs(1), serving).await.unwrap().unwrap();
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_http2_connection_whose_client_reads_no_response_ends_after_the_write_timeout() {
+        let (socket, serving, _stop) = served(large().0, lone_permit());
+        let mut builder = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
+        let windows = builder.initial_stream_window_size(16 << 10);
+        let (mut sender, connection) = windows.handshake(TokioIo::new(socket)).await.unwrap();
+        tokio::spawn(connection);
+        let mut response = sender.send_request(call_large().map(Full::<Bytes>::from)).await.unwrap();
+        // It reads a little now and then.
+        for _ in 0..5 {
+            assert!(response.body_mut().frame().await.unwrap().unwrap().is_data());
+            sleep(TIMES.write * 4 / 5).await;
+            assert!(!serving.is_finished());
+        }
+        tokio::time::timeout(TIMES.write * 3, serving).await.unwrap().unwrap();
     }
 
     /// The rest of a response, of which a client reads little at a time.
