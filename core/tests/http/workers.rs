@@ -812,6 +812,25 @@ async fn a_call_whose_process_died_fails_with_a_typed_error_at_another() {
     assert_eq!(b.ask_in(&id, "ping", json!({})).await.status, 200);
 }
 
+/// The stream ends, and its client resumes it at another process.
+#[tokio::test]
+async fn a_process_that_closes_does_not_wait_for_the_calls_of_others() {
+    let [a, b, _] = workers().await;
+    let gate = Gate::add(&a.server);
+    let id = a.session("2025-11-25").await;
+    let mut stream = a.ask("POST").json(&Gate::call(5, false, true)).header("Mcp-Session-Id", &id).start().await;
+    stream.until("notifications/progress").await;
+    let last = last_id(&stream);
+    let mut at_b = b.stream_of(&id, Some(&last)).await;
+    let start = Instant::now();
+    b.listener.close(Duration::from_secs(60)).await;
+    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
+    at_b.until("\r\n0\r\n\r\n").await;
+    let mut resumed = a.stream_of(&id, Some(&last)).await;
+    gate.open(1);
+    resumed.until("let through").await;
+}
+
 /// Otherwise it would be lost with the process: the other ones would report an interrupted call.
 #[tokio::test]
 async fn the_last_response_of_a_process_that_closes_is_stored() {

@@ -440,6 +440,10 @@ impl EndpointState {
         check_accepts_events(headers)?;
         let session = session?;
         let events = |reader: StreamReader| {
+            // The endpoint may have ended its streams just before this one was opened.
+            if self.is_closing() {
+                reader.expect(0);
+            }
             Events::new(reader.bounded(caller.lifetime()), self.server.options().keep_alive, None)
         };
         let last = headers.get(headers::LAST_EVENT_ID);

@@ -18,7 +18,7 @@ use std::{
     collections::HashSet,
     sync::{
         Arc, Weak,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -74,6 +74,7 @@ pub(in crate::transport::http_server) struct Workers {
     pub(super) server: Server,
     nowhere: Arc<dyn Outbound>,
     joined: OnceCell<()>,
+    closing: AtomicBool,
     /// Maximum number and bytes of the events kept of a stream.
     pub(super) max_replay: (usize, usize),
     pub(super) recent: RecentNotifications,
@@ -111,6 +112,7 @@ impl Workers {
             server: server.clone(),
             nowhere: Arc::clone(nowhere),
             joined: OnceCell::new(),
+            closing: AtomicBool::new(false),
             max_replay,
             recent: RecentNotifications::default(),
         });
@@ -246,6 +248,15 @@ impl Workers {
 
     pub(super) fn append_soon(&self, entry: OutboxEntry) {
         self.outbox.push(entry);
+    }
+
+    /// Ends the streams of calls that other processes serve.
+    pub(in crate::transport::http_server) fn begin_closing(&self) {
+        self.closing.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::Relaxed)
     }
 
     /// Completes when everything that other processes need of this one is stored.

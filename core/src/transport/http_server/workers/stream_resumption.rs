@@ -95,6 +95,10 @@ impl RememberedStream {
             if !stream.is_read_by(reader) {
                 return;
             }
+            // The call may take long, and its client can resume the stream at another process.
+            if workers.is_closing() {
+                return stream.finish();
+            }
             self.shared.renew();
             if stream.ahead() >= BATCH {
                 entries.clear();
