@@ -111,11 +111,13 @@ impl Replay {
         self.bytes
     }
 
-    /// Evicts all events.
-    pub fn lose_all(&mut self) {
+    /// Evicts all events. Returns the finished streams that had some.
+    pub fn lose_all(&mut self) -> Vec<u64> {
+        let mut forgotten = Vec::new();
         while !self.kept.is_empty() {
-            self.lose_oldest();
+            forgotten.extend(self.lose_oldest());
         }
+        forgotten
     }
 
     /// Returns the stream of the event if it is finished and no other event of it is left.

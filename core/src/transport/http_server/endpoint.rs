@@ -315,7 +315,7 @@ impl EndpointState {
         match shared.save(connection).await {
             Ok(false) => {
                 self.sessions.remove(shared.id());
-                session.end();
+                session.end_for_good();
                 Err(classify::unknown_session(None))
             }
             Err(error) if changes => Err(unavailable(error)),
@@ -492,7 +492,7 @@ impl EndpointState {
             None => false,
         };
         match self.sessions.remove_of(id, caller.principal()) {
-            Some(session) => session.end(),
+            Some(session) => session.end_for_good(),
             None if ended_everywhere => {}
             None => return Err(classify::unknown_session(None)),
         }

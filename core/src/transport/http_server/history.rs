@@ -138,12 +138,25 @@ impl History {
             None => self.after(last).map(StreamReader::of_the_past),
         }
     }
-    /// Drops its events and returns their size.
-    fn lose_all(self: &Arc<Self>) -> usize {
+
+    /// Drops its events, also those in the store, because the session has ended.
+    pub(super) fn forget(self: &Arc<Self>) {
+        if self.log.get().is_none() {
+            return;
+        }
+        let (bytes, forgotten) = self.lose_all();
+        self.budget.changed(bytes, 0);
+        if let Some(elsewhere) = &self.elsewhere {
+            // The other streams are forgotten when they finish.
+            forgotten.into_iter().for_each(|stream| elsewhere.finished(stream, 0));
+        }
+    }
+
+    /// Drops its events. Returns their size, and the finished streams that had some.
+    fn lose_all(self: &Arc<Self>) -> (usize, Vec<u64>) {
         let mut log = self.log();
         let bytes = log.replay.bytes();
-        log.replay.lose_all();
-        bytes
+        (bytes, log.replay.lose_all())
     }
 }
 
@@ -234,7 +247,7 @@ impl ReplayBudget {
             if self.bytes.load(Ordering::Relaxed) <= self.max - self.max / 8 {
                 break;
             }
-            self.bytes.fetch_sub(history.lose_all(), Ordering::Relaxed);
+            self.bytes.fetch_sub(history.lose_all().0, Ordering::Relaxed);
         }
     }
 }

@@ -40,6 +40,13 @@ impl HttpSession {
         self.stream.finish();
     }
 
+    /// Ends it in this process, because it has ended everywhere: its events are not kept in the
+    /// store either.
+    pub(super) fn end_for_good(&self) {
+        self.end();
+        self.history.iter().for_each(History::forget);
+    }
+
     /// Ends it in this process. If other processes can serve it, its tasks continue.
     pub(super) fn leave(&self) {
         let Some(shared) = &self.shared else { return self.end() };
@@ -50,7 +57,7 @@ impl HttpSession {
 
     /// Ends it in every process.
     pub(super) async fn end_everywhere(&self) {
-        self.end();
+        self.end_for_good();
         if let Some(shared) = &self.shared {
             // If the store fails, its record expires.
             let _ = shared.end(self.owner.as_deref()).await;
@@ -209,7 +216,7 @@ impl ServedSessions for SessionTable {
     }
 
     fn end(&self, id: &str) {
-        self.remove(id).iter().for_each(HttpSession::end);
+        self.remove(id).iter().for_each(HttpSession::end_for_good);
     }
 
     fn give_up_call_stream(&self, id: &str, stream: u64) {
