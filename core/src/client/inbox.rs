@@ -90,6 +90,8 @@ impl Inbox for ClientInbox {
             // The requests of the lost session: the new one may use their ids again.
             client.host.stop_requests();
             client.conversation.lock().forget_incoming();
+            client.events.reconnected();
+            client.begin_log_level();
             client.subscribe_again();
         }
     }

@@ -522,8 +522,12 @@ async fn log_messages_are_asked_for_as_the_revision_does_and_handed_to_the_handl
     let _next = call(&client, RequestOptions::default());
     settle().await;
     let asked = |(number, message): &&(usize, Value)| *number == 2 && message["method"] == "logging/setLevel";
-    let again = fake.seen.lock().unwrap().iter().find(asked).cloned();
-    assert_eq!(again.unwrap().1["params"], json!({"level": "debug"}), "the next connection is asked again");
+    let again: Vec<_> = fake.seen.lock().unwrap().iter().filter(asked).cloned().collect();
+    assert_eq!(again[0].1["params"], json!({"level": "debug"}), "the next connection is asked again");
+    fake.peer().inbox.session_renewed();
+    settle().await;
+    let all: Vec<_> = fake.seen.lock().unwrap().iter().filter(asked).cloned().collect();
+    assert_eq!(all.len(), again.len() + 1, "and so is the next session of a connection");
 
     let fake = quiet();
     let options = ClientOptions::default().with_log_level(LoggingLevel::Warning);
