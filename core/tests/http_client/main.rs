@@ -984,6 +984,49 @@ async fn http_48_calls_that_lose_their_session_share_an_attempt_that_fails() {
     client.close().await;
 }
 
+/// A server that has lost its first session, takes its time for the handshake of the second, and
+/// refuses calls before it is over, like the Python SDK.
+async fn slow_to_reopen(handshake: Duration) -> Scripted {
+    let (sessions, ready_at) = (AtomicUsize::new(0), Mutex::new(None));
+    Scripted::new(move |request| {
+        let session = request.header("mcp-session-id");
+        let is_ready = || session != Some("s-1") || ready_at.lock().unwrap().is_some_and(|at| Instant::now() >= at);
+        match (&*request.method, request.rpc()) {
+            ("POST", "initialize") => {
+                let session = sessions.fetch_add(1, Ordering::Relaxed);
+                let headers = format!("Content-Type: application/json\r\nMcp-Session-Id: s-{session}\r\n");
+                (0, http(200, &headers, &initialized(request, "2025-11-25").to_string()))
+            }
+            ("POST", "notifications/initialized") if session == Some("s-1") => {
+                *ready_at.lock().unwrap() = Some(Instant::now() + handshake);
+                (u64::try_from(handshake.as_millis()).unwrap(), http(202, "", ""))
+            }
+            ("POST", "tools/list") if session == Some("s-0") => (0, http(404, "", "")),
+            ("POST", "tools/list") if is_ready() => (0, json_answer(200, &result(request, json!({"tools": []})))),
+            ("POST", "tools/list") => {
+                let error = json!({"code": -32602, "message": "received before initialization was complete"});
+                (0, json_answer(200, &json!({"jsonrpc": "2.0", "id": request.body["id"], "error": error})))
+            }
+            ("POST", _) => (0, http(202, "", "")),
+            _ => (0, http(405, "", "")),
+        }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn http_48_a_call_that_is_cancelled_while_it_reopens_the_session_leaves_none_half_open() {
+    let server = slow_to_reopen(PATIENCE).await;
+    let client = connect(&server, RevisionChoice::Legacy).await.unwrap();
+    let impatient = RequestOptions::default().with_timeout(Duration::from_millis(500));
+    let error = client.request("tools/list", None, &impatient).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
+    assert_eq!(count(&server, "initialize"), 2, "it was cancelled during the handshake");
+    request(&client, "tools/list").await.unwrap();
+    assert_eq!(count(&server, "initialize"), 3);
+    client.close().await;
+}
+
 #[tokio::test]
 async fn http_48_a_stream_whose_session_is_refused_with_400_gets_another_session() {
     let restarted = Arc::new(AtomicBool::new(false));

@@ -9,6 +9,7 @@ use crate::{
         event_stream::EventStream,
         headers,
     },
+    on_drop::OnDrop,
     protocol::{
         Revision,
         envelope::{Frame, FrameBounds, Message},
@@ -18,7 +19,10 @@ use bytes::Bytes;
 use http::HeaderValue;
 use reqwest::Response;
 use serde::Deserialize;
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 /// Timeout of the whole handshake.
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -54,9 +58,17 @@ impl LinkContext {
         else {
             return false;
         };
+        // The request that reopens the session may be cancelled, and a session whose handshake is
+        // incomplete is useless. Then the next request loses the old one again.
+        let undo = OnDrop::new(|| {
+            self.session_works.store(true, Ordering::Relaxed);
+            self.state.lock().session = Some(lost.clone());
+        });
         let reopening = self.reopen(&initialize, &initialized, revision);
         let renewed = tokio::time::timeout(DEADLINE, reopening).await.unwrap_or(false);
-        if !renewed {
+        if renewed {
+            undo.disarm();
+        } else {
             self.state.lock().failed_renewals += 1;
         }
         renewed
