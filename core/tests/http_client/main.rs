@@ -1028,6 +1028,23 @@ async fn http_48_a_call_that_is_cancelled_while_it_reopens_the_session_leaves_no
 }
 
 #[tokio::test]
+async fn http_48_calls_wait_for_the_handshake_of_a_session_that_is_opened_again() {
+    let server = slow_to_reopen(Duration::from_millis(1_000)).await;
+    let client = connect(&server, RevisionChoice::Legacy).await.unwrap();
+    let first = {
+        let client = client.clone();
+        tokio::spawn(async move { request(&client, "tools/list").await })
+    };
+    while count(&server, "notifications/initialized") < 2 {
+        sleep(Duration::from_millis(10)).await;
+    }
+    request(&client, "tools/list").await.unwrap();
+    first.await.unwrap().unwrap();
+    assert_eq!(count(&server, "initialize"), 2);
+    client.close().await;
+}
+
+#[tokio::test]
 async fn http_48_a_stream_whose_session_is_refused_with_400_gets_another_session() {
     let restarted = Arc::new(AtomicBool::new(false));
     let server = forgetful(Arc::clone(&restarted), true).await;

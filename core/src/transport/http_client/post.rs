@@ -103,6 +103,8 @@ impl LinkContext {
 
     /// Sends a message, and resends it if its session was reopened.
     async fn deliver(self: &Arc<Self>, message: &LinkMessage) -> Result<(), LinkFailure> {
+        // A session that is being reopened takes no calls before its handshake is complete.
+        drop(self.renewing.lock().await);
         let mut outcome = self.exchange(message).await;
         if let Err(PostRefused::SessionLost(session, _)) = &outcome
             && self.renew(session).await
