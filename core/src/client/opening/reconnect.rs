@@ -111,7 +111,10 @@ impl ClientInner {
         // It may have been lost before it was ready.
         let failure = self.failure.lock().clone();
         match failure {
-            Some(failure) => self.lose(&failure),
+            Some(failure) => {
+                self.lose(&failure);
+                self.reconnect_for_subscriptions();
+            }
             // Subscriptions reopen their streams themselves.
             None => {
                 self.begin_log_level();

@@ -469,6 +469,30 @@ async fn a_subscription_survives_a_connection_that_is_lost_again_at_once() {
     assert_eq!(next(&mut changes).await, resource("a:1"));
 }
 
+#[tokio::test]
+async fn a_subscription_survives_a_server_that_ends_right_after_the_handshake() {
+    let fake = Fake::process(|peer, message| match message["method"].as_str() {
+        Some("initialize") => {
+            let (revision, info) = (&message["params"]["protocolVersion"], json!({"name": "fake", "version": "1"}));
+            let result = json!({"protocolVersion": revision, "capabilities": declared(), "serverInfo": info});
+            peer.result(message, result);
+            if peer.number == 2 {
+                peer.exit();
+            }
+        }
+        _ if message["id"].is_number() => peer.result(message, json!({})),
+        _ => {}
+    });
+    let client = fake.connect(choose(RevisionChoice::Legacy)).await;
+    let mut changes = client.subscribe("a:1").await.unwrap();
+    fake.peer().exit();
+    settle().await;
+    assert_eq!(fake.connections.load(Ordering::Relaxed), 2);
+    fake.clock.advance(ms(10_000)).await;
+    assert_eq!(fake.connections.load(Ordering::Relaxed), 3);
+    assert_eq!(next(&mut changes).await, ChangeKind::Missed.into());
+}
+
 /// A server that refuses requests while `busy` is set.
 fn sometimes_busy(busy: &Arc<AtomicBool>) -> Arc<Fake> {
     let is_busy = Arc::clone(busy);
