@@ -60,6 +60,7 @@ impl ClientInner {
         self.close_lost_link();
         tracing::warn!(target: "trunkline::client::connection", error = %failure, "the connection was lost; the next call reconnects, unless the option `reconnect` is off");
         self.host.stop_requests();
+        self.subscriptions.forget_session();
         self.cache.clear();
         self.fail_all(&ClientError::Link(failure.clone()));
     }
@@ -167,7 +168,7 @@ impl ClientInner {
             }
         }
         if away >= self.options.max_timeout {
-            self.subscriptions.give_up(error);
+            self.give_up_subscriptions(error);
         }
         self.reconnect_for_subscriptions();
     }

@@ -134,8 +134,13 @@ impl Subscriptions {
         self.all().iter().for_each(|entry| entry.missed());
     }
 
-    /// The server is away for too long: ends all but those that last.
-    pub(in crate::client) fn give_up(&self, error: &ClientError) {
+    /// The connection was lost, and with it what the server knew.
+    pub(in crate::client) fn forget_session(&self) {
+        self.uses.lock().values_mut().for_each(|in_use| in_use.subscribed = false);
+    }
+
+    /// The server is away for too long: ends all but those that last, and returns them.
+    pub(super) fn give_up(&self, error: &ClientError) -> Vec<Arc<SubscriptionEntry>> {
         let mut ended = Vec::new();
         self.open.lock().retain(|_, entry| {
             if !entry.lasts {
@@ -144,6 +149,7 @@ impl Subscriptions {
             entry.lasts
         });
         ended.iter().for_each(|entry| entry.end(Some(error.clone())));
+        ended
     }
 
     /// The connection has ended. `error`: why, if not by this side.

@@ -55,6 +55,10 @@ impl ClientInner {
         }
     }
 
+    pub(in crate::client) fn give_up_subscriptions(self: &Arc<Self>, error: &ClientError) {
+        self.subscriptions.give_up(error).iter().for_each(|entry| self.release_resources(entry));
+    }
+
     /// The session is another one, which knows no subscription.
     pub(in crate::client) fn subscribe_again(self: &Arc<Self>) {
         let uris: Vec<String> = {

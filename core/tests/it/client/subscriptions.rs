@@ -3,7 +3,7 @@
 use super::*;
 use trunkline::{
     RevisionChoice,
-    client::{ErrorKind, Subscription},
+    client::{ErrorKind, RequestOptions, Subscription},
     protocol::model::{Change, ChangeKind, SubscriptionFilter},
     server::Server,
 };
@@ -491,6 +491,46 @@ async fn a_subscription_survives_a_server_that_ends_right_after_the_handshake() 
     fake.clock.advance(ms(10_000)).await;
     assert_eq!(fake.connections.load(Ordering::Relaxed), 3);
     assert_eq!(next(&mut changes).await, ChangeKind::Missed.into());
+}
+
+#[tokio::test]
+async fn a_new_connection_hears_nothing_of_subscriptions_that_have_ended() {
+    let fake = legacy();
+    let client = fake.connect(choose(RevisionChoice::Legacy)).await;
+    let changes = client.subscribe("a:1").await.unwrap();
+    fake.peer().exit();
+    drop(changes);
+    settle().await;
+    client.ping().await.unwrap();
+    assert_eq!((fake.connections.load(Ordering::Relaxed), asked(&fake)), (2, vec!["resources/subscribe a:1".into()]));
+
+    let is_away = Arc::new(AtomicBool::new(false));
+    let away = Arc::clone(&is_away);
+    let fake = Fake::process(move |peer, message| match message["method"].as_str() {
+        Some("initialize") if away.load(Ordering::Relaxed) => peer.exit(),
+        Some("initialize") => {
+            let (revision, info) = (&message["params"]["protocolVersion"], json!({"name": "fake", "version": "1"}));
+            let result = json!({"protocolVersion": revision, "capabilities": declared(), "serverInfo": info});
+            peer.result(message, result);
+        }
+        _ if message["id"].is_number() => peer.result(message, json!({})),
+        _ => {}
+    });
+    let options = choose(RevisionChoice::Legacy).with_timeout(ms(1_000)).with_max_timeout(ms(1_000));
+    let client = fake.connect(options).await;
+    let mut changes = client.subscribe("a:1").await.unwrap();
+    is_away.store(true, Ordering::Relaxed);
+    fake.peer().exit();
+    for _ in 0..20 {
+        fake.clock.advance(ms(1_000)).await;
+    }
+    assert_eq!(changes.next().await.unwrap().unwrap_err().kind(), ErrorKind::Transport);
+    is_away.store(false, Ordering::Relaxed);
+    let patient = RequestOptions::default().with_timeout(ms(60_000));
+    let ping = tokio::spawn(async move { client.ping_with(&patient).await });
+    fake.clock.advance(ms(10_000)).await;
+    ping.await.unwrap().unwrap();
+    assert_eq!(asked(&fake), ["resources/subscribe a:1"]);
 }
 
 /// A server that refuses requests while `busy` is set.
