@@ -17,4 +17,4 @@ pub(crate) mod result_schema;
 mod sending;
 pub(super) mod tool_calls;
 pub(super) mod tool_headers;
-mod whole_lists;
+pub(super) mod whole_lists;

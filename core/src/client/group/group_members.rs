@@ -6,11 +6,19 @@ use super::{
     member::{GroupMember, MemberServer},
 };
 use crate::{
-    client::{Client, ClientError, RequestOptions},
-    composition::{names, rewriting},
+    client::{
+        Client, ClientError, RequestOptions,
+        calls::whole_lists::{MAX_BYTES, MAX_ITEMS},
+    },
+    composition::{
+        names,
+        rewriting::{self, ObjectMembers},
+    },
     on_drop::OnDrop,
     protocol::{
-        RawJson, RpcError, extension,
+        RawJson, RpcError,
+        envelope::count_values,
+        extension,
         method::{self, Method},
         model::LoggingLevel,
     },
@@ -27,6 +35,9 @@ use std::{
 
 /// How many connections are opened, or lists fetched, concurrently.
 const AT_ONCE: usize = 16;
+/// At most what a message adds to the list in it: bytes, and JSON values.
+const ENVELOPE: usize = 128;
+const ENVELOPE_VALUES: usize = 16;
 
 /// The servers of a group, by prefix.
 pub(super) struct GroupMembers {
@@ -117,11 +128,11 @@ impl GroupMembers {
             .ok_or_else(|| ClientError::Invalid(format!("{method} does not return a list that can be merged")))?;
         let members = self.all();
         let pages: Arc<Mutex<Vec<_>>> = Arc::new(Mutex::new(vec![Vec::new(); members.len()]));
-        let numbered: Vec<_> = members.into_iter().enumerate().collect();
-        let (collected, method) = (Arc::clone(&pages), method.to_owned());
+        let numbered: Vec<_> = members.iter().cloned().enumerate().collect();
+        let (collected, of) = (Arc::clone(&pages), method.to_owned());
         let options = self.settings.part_options();
         self.each(numbered, move |(number, member)| {
-            let (collected, method, options) = (Arc::clone(&collected), method.clone(), options.clone());
+            let (collected, method, options) = (Arc::clone(&collected), of.clone(), options.clone());
             Box::pin(async move {
                 match list_of(&member, &method, &options).await {
                     Ok(items) => collected.lock()[number] = items,
@@ -133,8 +144,28 @@ impl GroupMembers {
             })
         })
         .await;
-        let items: Vec<_> = std::mem::take(&mut *pages.lock()).into_iter().flatten().collect();
+        let mut pages = std::mem::take(&mut *pages.lock());
+        self.leave_out_longest(&members, method, &mut pages);
+        let items: Vec<_> = pages.into_iter().flatten().collect();
         RawJson::from_value(&IndexMap::from([(list, items)])).map_err(ClientError::unreadable)
+    }
+
+    /// Empties the longest lists of servers if all together exceed the limits of one, so that a
+    /// server with a huge list does not hide the others.
+    fn leave_out_longest(&self, members: &[Arc<GroupMember>], method: &str, pages: &mut [Vec<ObjectMembers>]) {
+        let (options, _) = self.settings.current();
+        let bytes = options.max_message_bytes.min(MAX_BYTES).saturating_sub(ENVELOPE);
+        let limits = [MAX_ITEMS, bytes, options.max_values.saturating_sub(ENVELOPE_VALUES)];
+        let mut sizes: Vec<_> = pages.iter().map(|page| size_of(page)).collect();
+        let is_over = |sizes: &[[usize; 3]], at: usize| sizes.iter().map(|size| size[at]).sum::<usize>() > limits[at];
+        while let Some(over) = (0..limits.len()).find(|at| is_over(&sizes, *at))
+            && let Some(longest) = (0..sizes.len()).max_by_key(|number| sizes[*number][over])
+        {
+            let server = &members[longest].name;
+            tracing::warn!(target: "trunkline::client::group", server, method, "a server is missing from a list of its group, which is too long");
+            pages[longest].clear();
+            sizes[longest] = [0; 3];
+        }
     }
 
     /// The server of a tool or prompt, and the server's own name for it. `list` is the method that
@@ -232,12 +263,12 @@ async fn list_of(
     member: &GroupMember,
     method: &str,
     options: &RequestOptions,
-) -> Result<Vec<rewriting::ObjectMembers>, ClientError> {
+) -> Result<Vec<ObjectMembers>, ClientError> {
     let Some(client) = member.connected().filter(|client| offers(client, method)) else { return Ok(Vec::new()) };
     let list = client.list_all(method, None, options).await?;
     let mut list: IndexMap<String, &RawValue> = list.parse().map_err(ClientError::unreadable)?;
     let items = Method::list_member(method).and_then(|member| list.shift_remove(member));
-    let items: Vec<rewriting::ObjectMembers> =
+    let items: Vec<ObjectMembers> =
         serde_json::from_str(items.map_or("[]", RawValue::get)).map_err(ClientError::unreadable)?;
     let mut aliases = HashMap::new();
     let decides_tasks = method == method::TOOLS_LIST && extension::TASKS.is_in(&capabilities_of(&client));
@@ -252,6 +283,12 @@ async fn list_of(
     let renamed = renamed.collect();
     member.remember(method, aliases);
     renamed
+}
+
+/// The number of items of a list, of its bytes, and of its JSON values.
+fn size_of(items: &[ObjectMembers]) -> [usize; 3] {
+    let text = RawJson::from_value(&items);
+    text.map_or([0; 3], |text| [items.len(), text.as_bytes().len(), count_values(text.as_bytes())])
 }
 
 fn capabilities_of(client: &Client) -> Value {

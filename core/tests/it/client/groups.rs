@@ -445,6 +445,32 @@ async fn a_server_that_hangs_keeps_neither_lists_nor_the_end_waiting() {
 }
 
 #[tokio::test]
+async fn a_server_with_a_huge_list_does_not_hide_the_others() {
+    let lists = |count: usize| {
+        Fake::process(move |peer, message| match message["method"].as_str() {
+            Some("initialize") => {
+                let (capabilities, info) = (json!({"tools": {}}), json!({"name": "fake", "version": "1"}));
+                let version = "2025-11-25";
+                let opened = json!({"protocolVersion": version, "capabilities": capabilities, "serverInfo": info});
+                peer.result(message, opened);
+            }
+            Some("tools/list") => {
+                let tool = |number| json!({"name": format!("t{number}"), "inputSchema": {"type": "object"}});
+                peer.result(message, json!({"tools": (0..count).map(tool).collect::<Vec<_>>()}));
+            }
+            _ => {}
+        })
+    };
+    let (huge, small) = (lists(10_000), lists(2));
+    let runtime = Arc::new(TestRuntime(Arc::clone(&small.clock)));
+    let members: [NamedServer; 2] = [("huge", huge), ("small", small)]
+        .map(|(name, fake)| (name.to_owned(), Ok(GroupTarget::Connector(Arc::new(Shared(fake))))));
+    let group = ClientGroup::open(runtime, members, pinned(Revision::V2025_11_25), Arc::new(())).await.unwrap();
+    let tools: Vec<_> = group.list_tools().await.unwrap().into_iter().map(|tool| tool.name).collect();
+    assert_eq!(tools, ["small__t0", "small__t1"]);
+}
+
+#[tokio::test]
 async fn a_shortened_name_is_known_for_as_long_as_it_is_listed() {
     let first = server("first");
     let long = "x".repeat(80);
