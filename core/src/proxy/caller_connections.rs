@@ -292,12 +292,14 @@ impl CallerConnection {
     /// Sets the server's log level to what the caller wants.
     async fn set_log_level(&self, client: &Client, level: Option<LoggingLevel>) {
         let Some(wanted) = level.filter(|_| client.server_capabilities().logging.is_some()) else { return };
-        if self.log_level.lock().replace(wanted) == Some(wanted) {
+        if *self.log_level.lock() == Some(wanted) {
             return;
         }
         if let Err(error) = client.set_log_level(wanted).await {
             tracing::debug!(target: "trunkline::server::proxy", %error, "a server behind a proxy rejected the log level");
         }
+        // Only now, because the call may be cancelled before the server has it.
+        *self.log_level.lock() = Some(wanted);
     }
 }
 
