@@ -39,7 +39,7 @@ impl GroupSettings {
     /// The options of a single server's part of a request to all servers. The timeout of the group
     /// is longer, so that one silent server doesn't fail the others.
     pub(super) fn part_options(&self) -> RequestOptions {
-        let timeout = self.0.lock().options.timeout * 3 / 4;
+        let timeout = self.0.lock().options.timeout / 4 * 3;
         RequestOptions::default().with_timeout(timeout).with_max_timeout(timeout)
     }
 }

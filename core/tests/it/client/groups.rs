@@ -445,6 +445,13 @@ async fn a_server_that_hangs_keeps_neither_lists_nor_the_end_waiting() {
 }
 
 #[tokio::test]
+async fn a_group_without_timeouts_lists_what_its_servers_have() {
+    let options = ClientOptions::default().with_timeout(Duration::MAX).with_max_timeout(Duration::MAX);
+    let group = soon(ClientGroup::connect_with([("a", &server("first"))], options, ())).await.unwrap();
+    assert_eq!(soon(group.list_tools()).await.unwrap().len(), 3);
+}
+
+#[tokio::test]
 async fn a_server_with_a_huge_list_does_not_hide_the_others() {
     let lists = |count: usize| {
         Fake::process(move |peer, message| match message["method"].as_str() {
