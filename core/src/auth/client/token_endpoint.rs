@@ -75,8 +75,12 @@ impl TokenContext<'_> {
         if !response.status().is_success() {
             return Err(self.refused(&response));
         }
-        serde_json::from_slice(response.body())
-            .map_err(|_| AuthError(format!("{} returned an invalid token response", sanitized(self.url))).into())
+        serde_json::from_slice(response.body()).map_err(|_| {
+            if refusal(&response).error.is_some() {
+                return self.refused(&response);
+            }
+            AuthError(format!("{} returned an invalid token response", sanitized(self.url))).into()
+        })
     }
 
     fn keep_nonce(&self, proofs: &Proofs, response: &Response<Bytes>) -> bool {
@@ -172,9 +176,9 @@ struct TokenErrorBody {
     error_description: Option<String>,
 }
 
+/// Some servers, such as GitHub, refuse with the status 200.
 fn refusal(response: &Response<Bytes>) -> TokenErrorBody {
-    let refused = !response.status().is_success();
-    refused.then(|| serde_json::from_slice(response.body()).ok()).flatten().unwrap_or_default()
+    serde_json::from_slice(response.body()).unwrap_or_default()
 }
 
 #[cfg(test)]

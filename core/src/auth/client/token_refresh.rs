@@ -59,8 +59,8 @@ impl Renewal {
             Ok(answer) => answer.checked(proofs.is_some(), &tokens.token_endpoint)?,
             Err(refused) => {
                 match refused.code.as_deref() {
-                    // The refresh token is void.
-                    Some("invalid_grant") => {}
+                    // The refresh token is void; GitHub has its own code for that.
+                    Some("invalid_grant" | "bad_refresh_token") => {}
                     // The server no longer knows the client that registered itself. A login
                     // registers it again.
                     Some("invalid_client") if client.is_dynamic() => {

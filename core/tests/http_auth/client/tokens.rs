@@ -153,6 +153,20 @@ async fn a_renewed_token_that_is_also_refused_leads_to_one_login() {
     assert_eq!(world.seen("/authorize").len(), 2);
 }
 
+/// As GitHub does.
+#[tokio::test]
+async fn errors_with_the_status_200_are_errors() {
+    let world = World::with(|habits| habits.token = json!({"refresh_token": "r1"})).await;
+    let client = world.settled(&oauth(MemoryStore::new())).await;
+    world.habits().valid.clear();
+    world.habits().refusals = vec![(200, json!({"error": "bad_refresh_token"}))];
+    client.list_tools().await.unwrap();
+    assert_eq!(world.seen("/authorize").len(), 2);
+    let refusal = json!({"error": "incorrect_client_credentials", "error_description": "the secret is wrong"});
+    let (_, error) = World::refused(|habits| habits.refusals = vec![(200, refusal)]).await;
+    assert!(error.contains("refused to issue a token (incorrect_client_credentials: the secret is wrong)"), "{error}");
+}
+
 #[tokio::test]
 async fn a_call_that_is_cancelled_does_not_lose_the_renewed_tokens() {
     let world = World::with(|habits| habits.rotates = true).await;
