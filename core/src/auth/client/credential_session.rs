@@ -53,13 +53,13 @@ struct CredentialState {
     /// Scopes that the server still demanded after a login for them, and when: a Unix timestamp in
     /// seconds.
     in_vain: Vec<(Vec<String>, u64)>,
-    /// Number of attempts to obtain credentials, and the last failure.
+    /// Number of completed attempts to obtain credentials, and the failure of the last one.
     attempts: u64,
     failure: Option<AuthError>,
 }
 
 impl CredentialState {
-    /// The failure of an attempt that was made since the given one.
+    /// The failure of an attempt that has ended since the given one.
     fn failed_since(&self, attempts: u64) -> Option<AuthError> {
         self.failure.clone().filter(|_| self.attempts != attempts)
     }
@@ -145,9 +145,11 @@ impl CredentialSession {
         if self.adopt(request, refusal, &demand).await? {
             return Ok(true);
         }
-        self.state.lock().attempts += 1;
         let outcome = self.obtain(&turn, request, refusal, &demand).await;
-        self.state.lock().failure = outcome.as_ref().err().cloned();
+        // Counted when it has ended, so that requests refused during it share its failure.
+        let mut state = self.state.lock();
+        state.attempts += 1;
+        state.failure = outcome.as_ref().err().cloned();
         outcome
     }
 

@@ -343,6 +343,34 @@ async fn requests_that_wait_for_a_renewal_share_its_failure() {
     assert!(world.seen("/token").len() < 3, "{}", world.seen("/token").len());
 }
 
+#[tokio::test]
+async fn requests_during_a_login_share_its_failure() {
+    // Without a login so far.
+    let world = World::with(|habits| habits.valid.push((String::new(), String::new()))).await;
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    let refuses = RedirectHandler::new(CALLBACK, move |_| {
+        count.fetch_add(1, Ordering::SeqCst);
+        async {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            Err(AuthError("no".into()))
+        }
+    });
+    let client = world.settled(&OAuthOptions::default().with_handler(refuses)).await;
+    world.habits().valid.clear();
+    let during = async {
+        while asked.load(Ordering::SeqCst) == 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        client.list_tools().await
+    };
+    let (first, second) = tokio::join!(client.list_tools(), during);
+    for outcome in [first, second] {
+        assert_eq!(outcome.unwrap_err().kind(), ErrorKind::AuthorizationRequired);
+    }
+    assert_eq!(asked.load(Ordering::SeqCst), 1);
+}
+
 /// DISC-22.
 #[tokio::test]
 async fn a_user_who_refuses_is_not_asked_again_because_the_era_is_known() {
