@@ -446,8 +446,8 @@ type OAuthOptions struct {
 	ClientID string `json:"clientId,omitempty"`
 	// The client's secret.
 	ClientSecret string `json:"clientSecret,omitempty"`
-	// The issuer of the authorization server that knows the client. No other issuer sees the id and
-	// secret.
+	// The issuer of the authorization server that knows the client, or that the assertion is for. No
+	// other issuer sees the id and secret, or the assertion.
 	Issuer string `json:"issuer,omitempty"`
 	// The https URL of the client's metadata document, used as its id by authorization servers that
 	// support such documents.

@@ -607,8 +607,8 @@ export interface OAuthOptions {
   /** The client's secret. */
   clientSecret?: string | undefined;
   /**
-   * The issuer of the authorization server that knows the client. No other issuer sees the id and
-   * secret.
+   * The issuer of the authorization server that knows the client, or that the assertion is for. No
+   * other issuer sees the id and secret, or the assertion.
    */
   issuer?: string | undefined;
   /**

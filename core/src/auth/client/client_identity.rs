@@ -67,8 +67,6 @@ pub(super) struct GivenClient {
     pub(super) id: String,
     pub(super) secret: Option<String>,
     pub(super) has_key: bool,
-    /// The authorization server where it is registered.
-    pub(super) issuer: Option<String>,
 }
 
 impl GivenClient {
@@ -104,7 +102,7 @@ mod tests {
             ..ServerMetadata::default()
         };
         let of = |secret: bool, has_key: bool, methods: Option<&[&str]>| {
-            let client = GivenClient { id: "a".into(), secret: secret.then(|| "s".into()), has_key, issuer: None };
+            let client = GivenClient { id: "a".into(), secret: secret.then(|| "s".into()), has_key };
             client.registration(Some(&server(methods))).ok().map(|it| it.method)
         };
         assert_eq!(of(true, false, None), Some(AuthMethod::Basic));

@@ -411,16 +411,22 @@ impl CredentialSession {
         Ok(obtained?)
     }
 
-    /// AUC-25: never present a client that is registered with one authorization server to another.
+    /// AUC-25: never present a client that is registered with one authorization server to another,
+    /// nor an assertion: who gets it could redeem it where it counts.
     async fn check_issuer(&self, request: &OutgoingRequest, found: &Discovered) -> Result<(), AuthError> {
         let settings = &self.settings;
-        let Some(client) = &settings.client else { return Ok(()) };
+        let (what, advice) = match (&settings.client, &settings.grant) {
+            (Some(client), _) => (format!("client {} is registered with", client.id), "register the client there"),
+            (None, Grant::Workload(_)) => ("assertion is for".to_owned(), "get an assertion for it"),
+            (None, _) => return Ok(()),
+        };
+        // A function decides itself, because it is called with the issuer.
+        let is_asked = matches!(&settings.grant, Grant::Workload(assertion) if !assertion.is_fixed());
         let last: Option<LastIssuer> = token_store::read(&*settings.store, &LastIssuer::key(&request.url)).await?;
-        let expected = client.issuer.clone().or(last.map(|last| last.issuer));
-        match expected {
+        let last = last.filter(|_| !is_asked).map(|last| last.issuer);
+        match settings.options.issuer.clone().or(last) {
             Some(expected) if expected != found.server.issuer => Err(AuthError(format!(
-                "The client {} is registered with {}, but the server now names {}: register the client there, and set that issuer",
-                client.id,
+                "The {what} {}, but the server now names {}: {advice}, and set that issuer",
                 sanitized(&expected),
                 sanitized(&found.server.issuer)
             ))),

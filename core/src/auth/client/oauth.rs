@@ -116,9 +116,14 @@ impl ClientAuth for CredentialSessions {
     }
 
     fn check_group(&self) -> Result<(), AuthError> {
-        let text = "auth.issuer is missing: the client secret of a group is for one authorization server";
-        let is_bound = self.given.client_secret.is_none() || self.given.issuer.is_some();
-        if is_bound { Ok(()) } else { Err(AuthError(text.to_owned())) }
+        let given = &self.given;
+        let what = match (&given.client_secret, &given.assertion) {
+            _ if given.issuer.is_some() => return Ok(()),
+            (Some(_), _) => "client secret",
+            (None, Some(assertion)) if assertion.is_fixed() => "assertion",
+            _ => return Ok(()),
+        };
+        Err(AuthError(format!("auth.issuer is missing: the {what} of a group is for one authorization server")))
     }
 
     fn extension(&self) -> Option<&'static str> {

@@ -41,8 +41,8 @@ trunkline_proto::options! {
         @some(String) client_id: Option<String> => "clientId" = None,
         /// The client's secret.
         @some(String) client_secret: Option<String> => "clientSecret" = None,
-        /// The issuer of the authorization server that knows the client. No other issuer sees the
-        /// id and secret.
+        /// The issuer of the authorization server that knows the client, or that the assertion is
+        /// for. No other issuer sees the id and secret, or the assertion.
         @some(String) issuer: Option<String> => "issuer" = None,
         /// The https URL of the client's metadata document, used as its id by authorization servers
         /// that support such documents.
@@ -333,7 +333,7 @@ const OF_GRANTS: &[(&[&str], &[OAuthGrant])] = {
     &[
         (&["clientName", "redirectUri", "handler", "loginTimeoutMs", "offlineAccess"], &[AuthorizationCode]),
         (
-            &["clientId", "clientSecret", "issuer", "clientMetadataUrl", "privateKey", "algorithm", "keyId"],
+            &["clientId", "clientSecret", "clientMetadataUrl", "privateKey", "algorithm", "keyId"],
             &[AuthorizationCode, ClientCredentials, EnterpriseManaged],
         ),
         (
@@ -347,7 +347,7 @@ const OF_GRANTS: &[(&[&str], &[OAuthGrant])] = {
 /// Options that require one of others.
 const BELONGING: &[(&str, &[&str])] = &[
     ("clientSecret", &["clientId"]),
-    ("issuer", &["clientId"]),
+    ("issuer", &["clientId", "assertion"]),
     ("privateKey", &["clientId", "clientMetadataUrl"]),
     ("algorithm", &["privateKey"]),
     ("keyId", &["privateKey"]),
@@ -401,6 +401,7 @@ mod tests {
             json!({"store": "sqlite:tokens.db"}),
             json!({"store": "rediss://:secret@h/1?namespace=a"}),
             json!({"grant": "workload_identity", "assertion": "j", "dpop": true, "store": "/x", "scopes": ["a"]}),
+            json!({"grant": "workload_identity", "assertion": "j", "issuer": "https://a.example"}),
         ] {
             assert_eq!(read(given.clone()).check(), Ok(()), "{given}");
         }

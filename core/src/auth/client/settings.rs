@@ -51,7 +51,6 @@ impl Settings {
             id,
             secret: options.client_secret.clone(),
             has_key: key.is_some(),
-            issuer: options.issuer.clone(),
         });
         Ok(Self { options, store, network, grant, client, key })
     }

@@ -298,6 +298,12 @@ async fn xau_33_to_40_a_workload_shows_its_own_token() {
         assert!(error.contains(code), "{error}");
         assert_eq!(world.seen("/token").len(), before + 1);
     }
+    // Another authorization server could redeem it.
+    let before = world.seen("/token").len();
+    let elsewhere = unattended(OAuthGrant::WorkloadIdentity).with_assertion("j").with_issuer("https://login.example");
+    let error = world.connect(&elsewhere).await.err().unwrap().to_string();
+    assert!(error.contains("The assertion is for https://login.example, but the server now names"), "{error}");
+    assert_eq!(world.seen("/token").len(), before);
     world.habits().metadata = json!({"grant_types_supported": ["authorization_code"]});
     let before = world.seen("/token").len();
     assert!(world.connect(&auth()).await.err().unwrap().to_string().contains("jwt-bearer"));

@@ -18,7 +18,7 @@ use tokio::time::timeout;
 use trunkline::{
     Client, ClientEvents, ClientOptions, Context, Params, RequestOptions, Revision, RevisionChoice, Server,
     ServerOptions, Tool,
-    auth::{AccessToken, OAuth, OAuthOptions},
+    auth::{AccessToken, OAuth, OAuthGrant, OAuthOptions},
     client::{
         ClientError, ClientGroup, ClientHandlers, Connector, ElicitRequest, ErrorKind, GroupServerState, GroupTarget,
         HandlerError, Inbox, Link, LinkFailure, NamedServer, ServerDefaults, ServersConfig,
@@ -206,10 +206,12 @@ async fn one_failing_server_does_not_affect_the_others() {
 #[tokio::test]
 async fn credentials_for_one_server_are_not_sent_to_all() {
     let secret = OAuthOptions::default().with_client_id("a").with_client_secret("b");
+    let workload = OAuthOptions::default().with_grant(OAuthGrant::WorkloadIdentity).with_assertion("a");
     let headers = ServerDefaults::default().with_headers([("authorization".to_owned(), "Bearer a".to_owned())]);
     for (options, problem) in [
         (ClientOptions::default().with_auth(AccessToken::new("a")), "auth.token is for one server"),
         (ClientOptions::default().with_auth(OAuth::new(secret).unwrap()), "auth.issuer is missing"),
+        (ClientOptions::default().with_auth(OAuth::new(workload).unwrap()), "auth.issuer is missing"),
         (ClientOptions::default().with_server_defaults(headers), "headers: Authorization is for one server"),
     ] {
         let error = ClientGroup::connect_with(two(), options, ()).await.err().unwrap();

@@ -493,8 +493,8 @@ class OAuth(TypedDict, total=False):
     """The client's secret. Default: none."""
 
     issuer: str | None
-    """The issuer of the authorization server that knows the client. No other issuer sees the id
-    and secret. Default: none.
+    """The issuer of the authorization server that knows the client, or that the assertion is
+    for. No other issuer sees the id and secret, or the assertion. Default: none.
     """
 
     client_metadata_url: str | None

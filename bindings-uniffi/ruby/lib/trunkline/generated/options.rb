@@ -465,8 +465,8 @@ module Trunkline
     # - `client_id` (String): A pre-registered client id. Without one, the client uses its
     #   metadata document or registers itself.
     # - `client_secret` (String): The client's secret.
-    # - `issuer` (String): The issuer of the authorization server that knows the client. No other
-    #   issuer sees the id and secret.
+    # - `issuer` (String): The issuer of the authorization server that knows the client, or that
+    #   the assertion is for. No other issuer sees the id and secret, or the assertion.
     # - `client_metadata_url` (String): The https URL of the client's metadata document, used as
     #   its id by authorization servers that support such documents.
     # - `private_key` (String): The key with which the client authenticates (`private_key_jwt`,

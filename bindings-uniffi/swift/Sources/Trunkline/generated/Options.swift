@@ -892,8 +892,8 @@ public struct OAuthOptions: Codable, Sendable {
     public var clientId: String?
     /// The client's secret.
     public var clientSecret: String?
-    /// The issuer of the authorization server that knows the client. No other issuer sees the id
-    /// and secret.
+    /// The issuer of the authorization server that knows the client, or that the assertion is
+    /// for. No other issuer sees the id and secret, or the assertion.
     public var issuer: String?
     /// The https URL of the client's metadata document, used as its id by authorization servers
     /// that support such documents.

@@ -38,8 +38,8 @@ public final class OAuthOptions extends Options<OAuthOptions> {
   }
 
   /**
-   * The issuer of the authorization server that knows the client. No other issuer sees the id and
-   * secret.
+   * The issuer of the authorization server that knows the client, or that the assertion is for. No
+   * other issuer sees the id and secret, or the assertion.
    */
   public OAuthOptions issuer(String issuer) {
     return set("issuer", issuer);

@@ -776,8 +776,8 @@ public class OAuthOptions {
     public var clientSecret: String? = null
 
     /**
-     * The issuer of the authorization server that knows the client. No other issuer sees the id and
-     * secret.
+     * The issuer of the authorization server that knows the client, or that the assertion is for.
+     * No other issuer sees the id and secret, or the assertion.
      */
     public var issuer: String? = null
 
