@@ -102,9 +102,8 @@ impl Login {
             ("resource", &found.resource),
         ];
         let issuer = &found.server.issuer;
-        // The login may have taken a while.
-        let now = parts.runtime.unix_time().as_secs();
-        let endpoint = TokenContext { network: parts.network, url: token_endpoint(&found.server)?, issuer, now };
+        let url = token_endpoint(&found.server)?;
+        let endpoint = TokenContext { network: parts.network, url, issuer, now: parts.now() };
         let credentials = ClientAuthentication { client: &client, key: parts.settings.key.as_ref() };
         match endpoint.ask(&form, Some(credentials), parts.proofs).await {
             Ok(answer) => Ok(Obtained { answer, client: Some(client) }),

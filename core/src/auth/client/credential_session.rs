@@ -243,7 +243,7 @@ impl CredentialSession {
         let renewed = match failed {
             // The attempt that this one has waited for would only be repeated.
             Some(failure) => Err(failure),
-            None => self.renew(turn, self.network(request, access), tokens, now).await,
+            None => self.renew(turn, self.network(request, access), tokens).await,
         };
         if let Err(error) = &renewed {
             let mut state = self.state.lock();
@@ -267,11 +267,10 @@ impl CredentialSession {
         turn: &Arc<RefreshTurn>,
         network: NetworkContext,
         tokens: Tokens,
-        now: u64,
     ) -> Result<bool, AuthError> {
         let (session, turn, runtime) = (Arc::clone(self), Arc::clone(turn), Arc::clone(&network.runtime));
         let proofs = self.state.lock().proofs.clone();
-        let renewal = Renewal { settings: Arc::clone(&self.settings), network, proofs, now };
+        let renewal = Renewal { settings: Arc::clone(&self.settings), network, proofs };
         let renewed = Arc::new(Promise::default());
         let waiting = Arc::clone(&renewed);
         runtime.spawn(Box::pin(async move {
@@ -332,7 +331,7 @@ impl CredentialSession {
             }
             // If the server also refuses what this request has just renewed, only a login may help.
             let renewable = tokens.refresh_token.is_some() && !(refusal.round > 0 && tokens.are_just_renewed(now));
-            if renewable && self.renew(turn, network.clone(), tokens.clone(), now).await? {
+            if renewable && self.renew(turn, network.clone(), tokens.clone()).await? {
                 return Ok(true);
             }
         }
@@ -342,7 +341,7 @@ impl CredentialSession {
         self.check_issuer(request, &found).await?;
         let earlier = tokens.map(|tokens| tokens.requested).unwrap_or_default();
         let proofs = self.state.lock().proofs.clone().filter(|_| settings.options.dpop);
-        let parts = Parts { settings, network: &network, runtime: &request.runtime, proofs: proofs.as_deref(), now };
+        let parts = Parts { settings, network: &network, runtime: &request.runtime, proofs: proofs.as_deref() };
         let tokens = self.granted(&parts, &found, demand, &earlier).await?;
         let last = LastIssuer { issuer: tokens.issuer.clone(), resource: tokens.resource.clone() };
         // If the store fails, the user need not log in again for the next request.

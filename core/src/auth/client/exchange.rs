@@ -21,8 +21,14 @@ pub(super) struct Parts<'a> {
     pub(super) network: &'a NetworkContext,
     pub(super) runtime: &'a Arc<dyn Runtime>,
     pub(super) proofs: Option<&'a Proofs>,
-    /// Unix timestamp in seconds.
-    pub(super) now: u64,
+}
+
+impl Parts<'_> {
+    /// The current Unix timestamp in seconds. A user or the program may take minutes between two
+    /// steps of a grant.
+    pub(super) fn now(&self) -> u64 {
+        self.runtime.unix_time().as_secs()
+    }
 }
 
 /// A token and the client that obtained it.
@@ -62,7 +68,7 @@ pub(super) async fn ask(
     client: Option<ClientRegistration>,
 ) -> Result<Obtained, AuthError> {
     let url = token_endpoint(&found.server)?;
-    let endpoint = TokenContext { network: parts.network, url, issuer: &found.server.issuer, now: parts.now };
+    let endpoint = TokenContext { network: parts.network, url, issuer: &found.server.issuer, now: parts.now() };
     let credentials = client.as_ref().map(|client| ClientAuthentication { client, key: parts.settings.key.as_ref() });
     if client.as_ref().is_some_and(|client| client.method == AuthMethod::PrivateKeyJwt) {
         check_algorithm(parts.settings, &found.server)?;

@@ -53,7 +53,7 @@ pub(super) async fn obtain(parts: &Parts<'_>, found: &Discovered, scopes: Vec<St
         registration: client.clone().filter(ClientRegistration::is_dynamic),
         client_id: client.map(|client| client.client_id),
         token_endpoint: url.to_owned(),
-        expires_at: answer.expires_at(parts.now),
+        expires_at: answer.expires_at(parts.now()),
         access_token: answer.access_token,
         // XAU-13: a grant without a user is repeated instead.
         refresh_token: answer.refresh_token.filter(|_| matches!(parts.settings.grant, Grant::AuthorizationCode(_))),

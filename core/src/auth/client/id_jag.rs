@@ -41,7 +41,7 @@ pub(super) async fn obtain(
     let mut network = parts.network.clone();
     network.access = NetworkAccess::Anywhere;
     let url = provider.token_endpoint.as_str();
-    let endpoint = TokenContext { network: &network, url, issuer: url, now: parts.now };
+    let endpoint = TokenContext { network: &network, url, issuer: url, now: parts.now() };
     let credentials = ClientAuthentication { client: &provider.client, key: None };
     let exchanged = endpoint.ask(&form, Some(credentials), None).await.map_err(|refused| {
         // XAU-31

@@ -81,7 +81,7 @@ pub(super) async fn kept(parts: &Parts<'_>, server: &ServerMetadata) -> Result<O
         return Ok(None);
     }
     let kept: Option<ClientRegistration> = token_store::read(&*parts.settings.store, &key(&server.issuer)).await?;
-    Ok(kept.filter(|kept| kept.is_usable(parts.now)))
+    Ok(kept.filter(|kept| kept.is_usable(parts.now())))
 }
 
 /// Removes a dynamic registration that the server no longer knows, unless a new one has replaced

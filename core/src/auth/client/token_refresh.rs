@@ -19,8 +19,6 @@ pub(super) struct Renewal {
     pub(super) network: NetworkContext,
     /// Those of the tokens in use, with the nonces so far.
     pub(super) proofs: Option<Arc<Proofs>>,
-    /// Unix timestamp in seconds.
-    pub(super) now: u64,
 }
 
 impl Renewal {
@@ -32,7 +30,7 @@ impl Renewal {
             let _lock = settings.store.lock(&stored_tokens::key(settings, &tokens.issuer, &tokens.resource)).await?;
             let stored = stored_tokens::read(settings, &tokens.issuer, &tokens.resource).await?;
             match stored.filter(|stored| stored.access_token != tokens.access_token && !tokens.have_replaced(stored)) {
-                Some(newer) if !newer.ends_soon(self.now) => return Ok(Some(newer)),
+                Some(newer) if !newer.ends_soon(self.now()) => return Ok(Some(newer)),
                 Some(newer) if newer.refresh_token.is_none() => return self.refresh(tokens).await,
                 Some(newer) if newer.refresh_token == tokens.refresh_token => return self.refresh(newer).await,
                 // Their refresh token has replaced ours; using the old one would revoke both (OAuth
@@ -44,7 +42,8 @@ impl Renewal {
     }
 
     async fn refresh(&self, tokens: Tokens) -> Result<Option<Tokens>, AuthError> {
-        let (settings, now) = (&*self.settings, self.now);
+        // Others may have held the locks for a while.
+        let (settings, now) = (&*self.settings, self.now());
         let client = registration::of_tokens(settings, &tokens, now).await?;
         let (Some(client), Some(refresh_token)) = (client, tokens.refresh_token.as_deref()) else {
             return stored_tokens::remove(settings, &tokens).await;
@@ -90,6 +89,11 @@ impl Renewal {
             }
         }
         Ok(Some(renewed))
+    }
+
+    /// The current Unix timestamp in seconds.
+    fn now(&self) -> u64 {
+        self.network.runtime.unix_time().as_secs()
     }
 
     fn proofs_of(&self, tokens: &Tokens) -> Result<Option<Arc<Proofs>>, AuthError> {

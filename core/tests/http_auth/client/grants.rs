@@ -17,7 +17,7 @@ use trunkline::{
         TokenStore,
     },
     client::ServerEntry,
-    client_auth::{ClientAuth, OutgoingRequest},
+    client_auth::{ClientAuth, CredentialsRefusal, OutgoingRequest},
     runtime::{BoxedTask, Runtime},
     transport::{Target, TokioRuntime},
     wire_log::WireLog,
@@ -383,6 +383,28 @@ async fn xau_46_a_proof_is_made_after_the_wait_for_its_token() {
     let (_, proof) = headers.iter().find(|(name, _)| name == "dpop").unwrap();
     let latest = runtime.1.load(Ordering::Relaxed) - 600;
     assert!(latest > 600 && claims(proof)["iat"] == latest, "{latest}");
+}
+
+/// The user may have signed in for minutes, and an assertion counts for one.
+#[tokio::test]
+async fn xau_10_an_assertion_is_made_after_the_wait_for_the_id_token() {
+    let world = provider(json!({})).await;
+    let runtime = Arc::new(Jumping(TokioRuntime::current(), AtomicU64::new(600)));
+    let clock = Arc::clone(&runtime);
+    let signed_in = Arc::new(AtomicU64::new(0));
+    let at = Arc::clone(&signed_in);
+    let sign_on = TokenSource::from_fn(move |_: IdentityTokenRequest| {
+        at.store(clock.1.load(Ordering::Relaxed), Ordering::Relaxed);
+        async { Ok("the-id-token".to_owned()) }
+    });
+    let auth = enterprise(&world).with_private_key(pem()).with_identity_token(sign_on);
+    let auth: Option<Arc<dyn ClientAuth>> = OAuth::new(auth).unwrap().into();
+    let request = OutgoingRequest::new("POST", world.url(), Arc::clone(&runtime) as Arc<dyn Runtime>);
+    let mut refusal = CredentialsRefusal::default();
+    refusal.status = 401;
+    assert!(auth.unwrap().refused(&request, refusal).await.unwrap());
+    let issued = claims(&world.seen("/token")[1]["client_assertion"])["iat"].as_u64().unwrap();
+    assert!(issued >= signed_in.load(Ordering::Relaxed), "{issued}");
 }
 
 #[tokio::test]
