@@ -261,8 +261,21 @@ impl Policy {
                 }
             }
         };
-        if !keys.candidates(id, algorithm).take(MAX_TRIED).any(|key| jws.is_signed_by(key, algorithm)) {
-            return invalid("The access token is not signed by its issuer");
+        let is_signed =
+            |keys: &KeySet| keys.candidates(id, algorithm).take(MAX_TRIED).any(|key| jws.is_signed_by(key, algorithm));
+        if !is_signed(&keys) {
+            let forged = invalid("The access token is not signed by its issuer");
+            if matches!(issuer.keys, KeyOrigin::Given(_)) {
+                return forged;
+            }
+            // The issuer may have replaced a key without giving it another id.
+            let mut state = issuer.state.lock();
+            match state.cache.look(runtime.now(), |_| false) {
+                KeyLookup::Fetch => return TokenStep::Wait { issuer: index, state, fetch: true },
+                KeyLookup::Wait => return TokenStep::Wait { issuer: index, state, fetch: false },
+                KeyLookup::Use(newer) if !Arc::ptr_eq(&newer, &keys) && is_signed(&newer) => {}
+                _ => return forged,
+            }
         }
         let resource = [verification.resource().to_owned()];
         let audiences = if self.audiences.is_empty() { &resource[..] } else { &self.audiences };

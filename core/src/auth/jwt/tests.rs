@@ -130,6 +130,22 @@ async fn new_keys_are_fetched_when_a_token_names_one_but_not_for_every_token() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_key_that_is_replaced_without_another_id_is_fetched() {
+    let (old, new) = (Key::es256(), Key::es256());
+    let web = Web::of(&[old.listed("a")]);
+    let verifier = verifier(&web);
+    assert!(verify(&verifier, &token(&old, "a")).await.is_ok());
+    web.put("https://auth.example/keys", json!({"keys": [new.listed("a")]}));
+    tokio::time::advance(Duration::from_secs(60)).await;
+    assert!(verify(&verifier, &token(&new, "a")).await.is_ok());
+    for _ in 0..50 {
+        let outcome = verify(&verifier, &token(&old, "a")).await;
+        assert!(matches!(outcome, Err(Refusal::InvalidToken(_))), "{outcome:?}");
+    }
+    assert_eq!(web.asked_for_keys(), 2);
+}
+
+#[tokio::test(start_paused = true)]
 async fn when_no_keys_are_to_be_had_nobody_is_blamed_and_nobody_waits_long() {
     let key = Key::es256();
     let web = Arc::new(Web { delay: Duration::from_secs(3600), ..Web::default() });
