@@ -183,7 +183,7 @@ impl ExpectedRedirect<'_> {
         if let Some(error) = value("error")? {
             let why = value("error_description")?.map(|text| format!(": {text}")).unwrap_or_default();
             let text = format!("The authorization was refused ({})", sanitized(&format!("{error}{why}")));
-            return Err(TokenError { code: Some(error.into_owned()), error: AuthError(text) });
+            return Err(TokenError { code: Some(error.into_owned()), is_final: true, error: AuthError(text) });
         }
         let code = value("code")?.filter(|code| !code.is_empty());
         code.map(Cow::into_owned).ok_or_else(|| AuthError("The redirect has no code".to_owned()).into())

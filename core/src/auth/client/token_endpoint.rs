@@ -11,7 +11,7 @@ use super::{
 use crate::client_auth::AuthError;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
-use http::{Request, Response, header};
+use http::{Request, Response, StatusCode, header};
 use serde::Deserialize;
 use serde_json::json;
 use url::form_urlencoded;
@@ -31,6 +31,8 @@ pub(super) struct ClientAuthentication<'a> {
 pub(super) struct TokenError {
     /// The error code (RFC 6749 section 4.1.2.1 or 5.2), if there is one.
     pub(super) code: Option<String>,
+    /// Whether the server has decided about the grant. Any other error may be temporary.
+    pub(super) is_final: bool,
     pub(super) error: AuthError,
 }
 
@@ -45,7 +47,7 @@ impl TokenError {
 
 impl From<AuthError> for TokenError {
     fn from(error: AuthError) -> Self {
-        Self { code: None, error }
+        Self { code: None, is_final: false, error }
     }
 }
 
@@ -158,10 +160,24 @@ impl TokenContext<'_> {
             (None, _) => format!("HTTP {}", response.status().as_u16()),
         };
         TokenError {
+            is_final: is_final(response.status(), error.as_deref()),
             code: error,
             error: AuthError(format!("{} refused to issue a token ({what})", sanitized(self.url))),
         }
     }
+}
+
+/// Not every server uses the codes of RFC 6749 section 5.2: for a void refresh token, some return
+/// `invalid_request`, or a code or a body of their own.
+fn is_final(status: StatusCode, code: Option<&str>) -> bool {
+    const TEMPORARY: [&str; 4] = ["temporarily_unavailable", "server_error", "use_dpop_nonce", "invalid_dpop_proof"];
+    let is_busy = matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS);
+    let decided = match code {
+        Some(code) => !TEMPORARY.contains(&code),
+        // A gateway in between uses other statuses.
+        None => matches!(status, StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND | StatusCode::GONE),
+    };
+    decided && !is_busy && !status.is_server_error()
 }
 
 /// XAU-12: both values are form-encoded first (RFC 6749 section 2.3.1).

@@ -58,13 +58,14 @@ impl Renewal {
             Ok(answer) => answer.checked(proofs.is_some(), &tokens.token_endpoint)?,
             Err(refused) => {
                 match refused.code.as_deref() {
-                    // The refresh token is void; GitHub has its own code for that.
-                    Some("invalid_grant" | "bad_refresh_token") => {}
                     // The server no longer knows the client that registered itself. A login
                     // registers it again.
                     Some("invalid_client") if client.is_dynamic() => {
                         registration::forget(settings, &tokens.issuer, &client).await?;
                     }
+                    // The refresh token is void, or the endpoint has moved. Credentials that the
+                    // program has given would be refused at a login as well.
+                    code if refused.is_final && code != Some("invalid_client") => {}
                     // Any other error may be temporary.
                     _ => return Err(refused.error),
                 }

@@ -75,13 +75,32 @@ async fn a_refused_token_is_renewed_and_only_a_void_refresh_token_leads_to_a_log
     assert_eq!(world.seen("/authorize").len(), 1);
     client.list_tools().await.unwrap();
     assert_eq!(world.seen("/authorize").len(), 1);
-    {
-        let mut habits = world.habits();
-        habits.valid.clear();
-        habits.refusals = vec![(400, json!({"error": "invalid_grant"}))];
+    // Not every server says that a refresh token is void in the words of the standard.
+    let void = [
+        (400, json!({"error": "invalid_grant"})),
+        (400, json!({"error": "invalid_request"})),
+        (403, json!({"error": "refresh_token_expired"})),
+        (400, json!({"code": 400, "msg": "Refresh Token Not Found"})),
+        (404, json!({})),
+    ];
+    for (logins, refusal) in (2..).zip(void) {
+        {
+            let mut habits = world.habits();
+            habits.valid.clear();
+            habits.refusals = vec![refusal.clone()];
+        }
+        client.list_tools().await.unwrap();
+        assert_eq!(world.seen("/authorize").len(), logins, "{refusal:?}");
     }
-    client.list_tools().await.unwrap();
-    assert_eq!(world.seen("/authorize").len(), 2);
+    for refusal in [(429, json!({"error": "slow_down"})), (403, json!({})), (400, json!({"error": "server_error"}))] {
+        {
+            let mut habits = world.habits();
+            habits.valid.clear();
+            habits.refusals = vec![refusal.clone()];
+        }
+        assert!(client.list_tools().await.is_err(), "{refusal:?}");
+        assert_eq!(world.seen("/authorize").len(), 6, "{refusal:?}");
+    }
 }
 
 /// AUC-18: the authorization server has forgotten a client that registered itself.
