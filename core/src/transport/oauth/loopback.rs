@@ -5,17 +5,21 @@ use crate::{
     auth::{AuthError, AuthorizationHandler, Authorizing, LoginStart, UrlOpener},
     http::guard::is_loopback,
     runtime::BoxedTask,
+    sync::Mutex,
 };
 use aws_lc_rs::digest;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use std::{
+    collections::HashMap,
     io::{self, IsTerminal as _},
-    sync::Arc,
+    process,
+    sync::{Arc, LazyLock},
     time::Duration,
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
+    sync::{Mutex as AsyncMutex, OwnedMutexGuard},
     task::JoinSet,
 };
 use url::Url;
@@ -30,6 +34,11 @@ const MAX_REQUEST: usize = 64 * 1024;
 const ISSUER_HASH: usize = 12;
 const HOST: &str = "127.0.0.1";
 const PATH: &str = "/callback";
+/// Logins that must use the same port take turns. The ports are those of options, so there are few.
+/// By process and port: a turn that was taken before a fork is never released in the child.
+static PORTS: LazyLock<Mutex<HashMap<(u32, u16), PortTurns>>> = LazyLock::new(Mutex::default);
+type PortTurns = Arc<AsyncMutex<()>>;
+
 const PAGE: &str =
     "<!doctype html><meta charset=utf-8><title>Done</title><p>You can close this page and return to the program.";
 
@@ -135,12 +144,19 @@ impl AuthorizationHandler for LoopbackHandler {
             redirect.path = format!("{PATH}/{}", URL_SAFE_NO_PAD.encode(&hash.as_ref()[..ISSUER_HASH]));
         }
         Box::pin(async move {
+            let turn = match redirect.port {
+                0 => None,
+                port => {
+                    let turns = Arc::clone(PORTS.lock().entry((process::id(), port)).or_default());
+                    Some(turns.lock_owned().await)
+                }
+            };
             let uri = redirect.uri();
             let no_port = |error: io::Error| AuthError(format!("Cannot listen for the redirect to {uri}: {error}"));
             let registered = start.registered.as_deref().and_then(RedirectParts::read);
             let listener = redirect.listen(registered).await.map_err(no_port)?;
             redirect.port = listener.local_addr().map_err(no_port)?.port();
-            let authorizing: Box<dyn Authorizing> = Box::new(RedirectReceiver { listener, redirect, opener });
+            let authorizing: Box<dyn Authorizing> = Box::new(RedirectReceiver { listener, redirect, opener, turn });
             Ok(authorizing)
         })
     }
@@ -150,6 +166,8 @@ struct RedirectReceiver {
     listener: TcpListener,
     redirect: RedirectParts,
     opener: Option<UrlOpener>,
+    /// Dropped after the listener.
+    turn: Option<OwnedMutexGuard<()>>,
 }
 
 impl Authorizing for RedirectReceiver {
@@ -159,11 +177,12 @@ impl Authorizing for RedirectReceiver {
 
     fn visit(self: Box<Self>, url: String) -> BoxedTask<Result<String, AuthError>> {
         Box::pin(async move {
+            let Self { turn: _turn, listener, redirect, opener } = *self;
             let state = Url::parse(&url).ok().and_then(|url| value_of("state", url.query()?));
-            let expected = Arc::new(ExpectedRequest { path: self.redirect.path.clone(), state });
-            let mut opening = match &self.opener {
+            let expected = Arc::new(ExpectedRequest { path: redirect.path.clone(), state });
+            let mut opening = match opener {
                 Some(opener) => opener.open(url),
-                None => Box::pin(open_browser(url, self.redirect.clone())),
+                None => Box::pin(open_browser(url, redirect)),
             };
             let (mut is_open, mut answering) = (false, JoinSet::new());
             loop {
@@ -172,7 +191,7 @@ impl Authorizing for RedirectReceiver {
                         outcome?;
                         is_open = true;
                     }
-                    accepted = self.listener.accept(), if answering.len() < MAX_REQUESTS => {
+                    accepted = listener.accept(), if answering.len() < MAX_REQUESTS => {
                         let (stream, _) = accepted.map_err(|error| AuthError(format!("Could not receive the redirect: {error}")))?;
                         let answered = answer(stream, Arc::clone(&expected));
                         answering.spawn(tokio::time::timeout(REQUEST_WITHIN, answered));
@@ -363,6 +382,12 @@ mod tests {
             assert_eq!(given(&fixed).unwrap().begin(start()).await.unwrap().redirect_uri(), fixed);
         }
         let held = given(&fixed).unwrap().begin(start()).await.unwrap();
+        let mut next = given(&fixed).unwrap().begin(start());
+        assert!(tokio::time::timeout(Duration::from_millis(200), &mut next).await.is_err(), "it waits for its turn");
+        drop(held);
+        drop(next.await.unwrap());
+        // A port of another program.
+        let held = TcpListener::bind(("localhost", free)).await.unwrap();
         let error = given(&fixed).unwrap().begin(start()).await.err().unwrap();
         assert!(error.0.starts_with(&format!("Cannot listen for the redirect to {fixed}: ")), "{error}");
         drop(held);
