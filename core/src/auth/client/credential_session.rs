@@ -411,7 +411,7 @@ impl CredentialSession {
     }
 
     /// AUC-25: never present a client that is registered with one authorization server to another,
-    /// nor an assertion: who gets it could redeem it where it counts.
+    /// nor a workload's assertion, which the other server could redeem.
     async fn check_issuer(&self, request: &OutgoingRequest, found: &Discovered) -> Result<(), AuthError> {
         let settings = &self.settings;
         let (what, advice) = match (&settings.client, &settings.grant) {
@@ -419,7 +419,7 @@ impl CredentialSession {
             (None, Grant::Workload(_)) => ("assertion is for".to_owned(), "get an assertion for it"),
             (None, _) => return Ok(()),
         };
-        // A function decides itself, because it is called with the issuer.
+        // A function gets the issuer, and can refuse it.
         let is_asked = matches!(&settings.grant, Grant::Workload(assertion) if !assertion.is_fixed());
         let last: Option<LastIssuer> = token_store::read(&*settings.store, &LastIssuer::key(&request.url)).await?;
         let last = last.filter(|_| !is_asked).map(|last| last.issuer);
