@@ -256,6 +256,22 @@ class TestLifecycle < TrunklineTest
     [outer, behind].each { |one| one&.close }
   end
 
+  def test_what_is_open_keeps_its_server
+    behind = Trunkline::Server.new("behind", version: "1")
+    behind.tool("one") { "one" }
+    # In threads, because a stack may still refer to what a method has returned.
+    listener = Thread.new { Trunkline::Server.new("x", version: "1").listen(port: 0) }.value
+    client = Thread.new do
+      Trunkline::Client.connect(server: Trunkline::Server.new("outer", version: "1").tap { |outer| outer.proxy(Trunkline::Client.connect(server: behind), prefix: "by") })
+    end.value
+    3.times { GC.start }
+    assert_equal "one", client.call_tool("by__one").text
+    listener.close
+    refute listener.open?
+  ensure
+    [client, behind].each { |one| one&.close }
+  end
+
   def test_a_mount_that_is_refused_leaves_the_one_before
     inner = Trunkline::Server.new("inner", version: "1")
     inner.tool("one") { "one" }

@@ -10,6 +10,9 @@ module Trunkline
     attr_reader :opened
     # @return [Error, nil] why it has ended
     attr_reader :error
+    # The server that it serves. The port refers to what is open, so the server's finalizer does not
+    # run before its end.
+    attr_writer :server
 
     # The deadline of a close is in the options of `owner`: the server of a listener, or this handle.
     def initialize(port, owner = nil)

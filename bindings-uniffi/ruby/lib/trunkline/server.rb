@@ -254,6 +254,7 @@ module Trunkline
     end
 
     def remember(handle)
+      handle.server = self
       @lock.synchronize { @open = @open.select(&:open?) << handle }
       handle
     end
