@@ -91,9 +91,17 @@ func (listener *Listener) start(request *http.Request, data handle) (uintptr, er
 			headers = append(headers, header{text(name), text(value)})
 		}
 	}
-	remote, _, _ := net.SplitHostPort(request.RemoteAddr)
+	remote, _, err := net.SplitHostPort(request.RemoteAddr)
+	if err != nil {
+		// Middleware that reads the headers of a proxy leaves out the port.
+		remote = request.RemoteAddr
+	}
 	// A link-local address has a zone.
 	remote, _, _ = strings.Cut(remote, "%")
+	if net.ParseIP(remote) == nil {
+		// Peers at a Unix socket have none.
+		remote = ""
+	}
 	return c.HttpRequest(&listener.owner, request.Method, request.URL.RequestURI(), unsafe.SliceData(headers), uintptr(len(headers)), remote,
 		isEmpty(request.Body), callbacks.head, callbacks.chunk, callbacks.ended, data, 0)
 }

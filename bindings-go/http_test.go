@@ -100,6 +100,26 @@ func TestAPeerMayHaveAZone(t *testing.T) {
 	}
 }
 
+func TestAPeerMayHaveNoPort(t *testing.T) {
+	server := newServer(t)
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "peer"}, func(_ context.Context, call *trunkline.Call, _ struct{}) (string, error) {
+		info, err := call.Info()
+		if err != nil {
+			return "", err
+		}
+		return "from " + info.RemoteAddress, nil
+	}))
+	handler := trunkline.Must(server.Handler(trunkline.HTTPOptions{}))
+	for given, wanted := range map[string]string{"192.0.2.7": "from 192.0.2.7", "2001:db8::7": "from 2001:db8::7", "@": `"from "`, "localhost:80": `"from "`} {
+		request, answer := calling(t, "http://127.0.0.1", "peer"), httptest.NewRecorder()
+		request.RemoteAddr = given
+		handler.ServeHTTP(answer, request)
+		if !strings.Contains(answer.Body.String(), wanted) {
+			t.Error(given, answer.Code, answer.Body)
+		}
+	}
+}
+
 func TestACutResponseDoesNotLookComplete(t *testing.T) {
 	server := newServer(t)
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "huge"}, func(_ context.Context, call *trunkline.Call, _ struct{}) (string, error) {
