@@ -162,6 +162,18 @@ class TestThreads < TrunklineTest
     assert_equal [2, 3, 4], Array.new(3) { queue.pop }
   end
 
+  def test_a_slow_handler_of_notifications_holds_up_no_other_client
+    held = Thread::Queue.new
+    arrived = Thread::Queue.new
+    say = ->(server) { server.tool("say") { |ctx| ctx.info("said") } }
+    slow = connected({ on_log: ->(_) { held.pop }, log_level: "debug" }, &say)
+    other = connected({ on_log: ->(message) { arrived << message.data }, log_level: "debug" }, &say)
+    [slow, other].each { |client| client.call_tool("say") }
+    assert_equal "said", Timeout.timeout(5) { arrived.pop }
+  ensure
+    held << true
+  end
+
   def test_notifications_arrive_after_their_thread_has_ended
     arrived = Thread::Queue.new
     error = Class.new(StandardError) { def message = raise("no message") }

@@ -37,9 +37,9 @@ module Trunkline
       # Listeners and connections.
       @owners = {}
       @exchanges = {}
-      # Notifications, and log records for the program's logger, are handled in their order, apart from
-      # everything else.
-      @notices = Backlog.new
+      # Notifications by connection, and log records for the program's logger by 0: a slow handler must
+      # hold up nothing else.
+      @notices = Hash.new { |notices, handle| notices[handle] = Notices.new }
     end
 
     # Registers a server or a feature. `callables` are its handlers, by the names of their calls.
@@ -127,19 +127,18 @@ module Trunkline
       when Waist::CANCEL then @calls.cancel(ticket, body.force_encoding(Encoding::UTF_8))
       when Waist::REPLY
         # What has failed to open has no other end.
-        @lock.synchronize { @owners.delete(ticket) } unless ok
+        ended(ticket) unless ok
         @requests.receive_reply(ticket, ok, body)
       when Waist::NOTIFICATION
         return @requests.receive_progress(ticket, body) unless ticket.zero?
 
         owner = @lock.synchronize { @owners[handle] }
-        notice(owner, name, body) if owner.respond_to?(:receive_notification)
+        notice(owner, handle, name, body) if owner.respond_to?(:receive_notification)
       when Waist::CLOSED
-        owner = @lock.synchronize { @owners.delete(handle) }
-        owner&.closed(ok ? nil : Requests.error(body))
+        ended(handle)&.closed(ok ? nil : Requests.error(body))
       when Waist::LOG
         write = -> { Requests.parse(body).each { |record| Trunkline.log(record["level"], record["message"], record["target"]) } }
-        Trunkline.logger ? in_order(write) : write.call
+        Trunkline.logger ? @notices[0].run(&write) : write.call
       when Waist::TELEMETRY then @requests.spans.receive(Requests.parse(body))
       when Waist::HTTP_HEAD, Waist::HTTP_CHUNK then @lock.synchronize { @exchanges[ticket] }&.push([kind, ok, body])
       when Waist::HTTP_END then @lock.synchronize { @exchanges.delete(ticket) }&.push([kind, ok, body])
@@ -160,40 +159,33 @@ module Trunkline
       end
     end
 
-    def notice(owner, name, body)
-      dropped = in_order(-> { owner.receive_notification(name, Requests.parse(body) || {}) })
-      Trunkline.log(:warn, "notifications were dropped, because their handlers are too slow", "trunkline.client") if dropped && !@dropped
-      @dropped = dropped
+    def notice(owner, handle, name, body)
+      dropped = @notices[handle].run { owner.receive_notification(name, Requests.parse(body) || {}) }
+      Trunkline.log(:warn, "notifications were dropped, because their handlers are too slow", "trunkline.client") if dropped
     end
 
-    # Runs a block after those before it, on a thread of their own. The program may have killed it.
-    def in_order(block)
-      dropped = @notices.push(block)
-      @notifier = Thread.new { notify }.tap { |thread| thread.name = "trunkline notifications" } unless @notifier&.alive?
-      dropped
-    end
-
-    def notify
-      while (block = @notices.pop)
-        begin
-          block.call
-        rescue Exception => e # rubocop:disable Lint/RescueException
-          Trunkline.log_error("a handler of notifications failed", e)
-        end
-      end
+    # Forgets what has ended, and returns its owner.
+    def ended(handle)
+      @notices.delete(handle)&.close
+      @lock.synchronize { @owners.delete(handle) }
     end
 
     # Closes everything at the exit of the process. A forked child leaves its parent's port alone.
     def finish
       return if foreign?
 
+      notices = @notices.values
       @native.close(0, 0)
       @thread.join(EXIT_SECONDS)
       # A thread must not begin or end while the interpreter does.
-      @notices.close
-      @notifier&.join(EXIT_SECONDS)
+      notices |= @notices.values
+      notices.each(&:close)
+      deadline = now + EXIT_SECONDS
+      notices.each { |one| one.join([deadline - now, 0].max) }
     rescue Error
       nil # It is closed.
     end
+
+    def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
   end
 end
