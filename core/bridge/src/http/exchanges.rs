@@ -156,7 +156,9 @@ fn request_of(head: &HttpHead, body: FedBody) -> Result<Request<FedBody>, String
         Method::from_bytes(head.method.as_bytes()).map_err(|_| format!("{:?} is not an HTTP method", head.method))?;
     *request.uri_mut() =
         Uri::try_from(&target).map_err(|error| format!("{target:?} is not a request target: {error}"))?;
-    if let Some(address) = head.remote_address.as_deref().and_then(|address| address.parse().ok()) {
+    // Some frameworks append the zone of a link-local address.
+    let address = head.remote_address.as_deref().and_then(|address| address.split('%').next());
+    if let Some(address) = address.and_then(|address| address.parse().ok()) {
         request.extensions_mut().insert(RemoteAddress(address));
     }
     let headers = request.headers_mut();

@@ -135,6 +135,21 @@ fn requests_of_both_eras_are_answered_without_a_socket() {
 }
 
 #[test]
+fn the_address_of_a_peer_may_have_a_zone() {
+    let host = Host::new();
+    let server = host.server();
+    let tool = host.tool(server, "who");
+    let listener = host.mount(server, json!({}));
+    let (message, headers) = modern("tools/call", json!({"name": "who", "arguments": {}}));
+    let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let mut head = head("POST", "/", &headers);
+    head["remoteAddress"] = json!("fe80::1%eth0");
+    host.http(listener, head, message.to_string().as_bytes());
+    let call = host.called(tool).ticket;
+    assert_eq!(host.describe(call)["remoteAddress"], "fe80::1");
+}
+
+#[test]
 fn a_response_flows_as_fast_as_it_is_taken() {
     let host = Host::new();
     let server = host.server();
