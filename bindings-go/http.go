@@ -145,11 +145,16 @@ func (exchange *exchange) respond(started uintptr, writer http.ResponseWriter) {
 		writer.Header()[name] = append(writer.Header()[name], values...)
 	}
 	control := http.NewResponseController(writer)
-	if strings.HasPrefix(exchange.header.Get("Content-Type"), "text/event-stream") {
+	isStream := strings.HasPrefix(exchange.header.Get("Content-Type"), "text/event-stream")
+	if isStream {
 		// http.Server.WriteTimeout is for the whole response, and would end the stream.
 		_ = control.SetWriteDeadline(time.Time{})
 	}
 	writer.WriteHeader(exchange.status)
+	if isStream {
+		// The first event may be long in coming.
+		_ = control.Flush()
+	}
 	for {
 		chunk, open := exchange.chunks.get()
 		if exchange.ctx.Err() != nil || !open && !exchange.isCut.Load() {

@@ -120,6 +120,38 @@ func TestAPeerMayHaveNoPort(t *testing.T) {
 	}
 }
 
+func TestAStreamOpensBeforeItsFirstEvent(t *testing.T) {
+	web := httptest.NewServer(trunkline.Must(newServer(t).Handler(trunkline.HTTPOptions{})))
+	t.Cleanup(web.Close)
+	send := func(method, session, body string) *http.Response {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		t.Cleanup(cancel)
+		request, err := http.NewRequestWithContext(ctx, method, web.URL+"/mcp", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("content-type", "application/json")
+		request.Header.Set("accept", "application/json, text/event-stream")
+		if session != "" {
+			request.Header.Set("mcp-session-id", session)
+			request.Header.Set("mcp-protocol-version", "2025-06-18")
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = response.Body.Close() })
+		return response
+	}
+	initialize := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
+	session := send(http.MethodPost, "", initialize).Header.Get("mcp-session-id")
+	send(http.MethodPost, session, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	if opened := send(http.MethodGet, session, ""); opened.StatusCode != http.StatusOK {
+		t.Error(opened.Status)
+	}
+}
+
 func TestACutResponseDoesNotLookComplete(t *testing.T) {
 	server := newServer(t)
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "huge"}, func(_ context.Context, call *trunkline.Call, _ struct{}) (string, error) {
