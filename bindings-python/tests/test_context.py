@@ -949,6 +949,28 @@ def test_an_exception_of_its_exit_reaches_the_one_who_closes() -> None:
         pass
 
 
+def test_mounted_servers_close_although_the_lifespan_of_the_outer_one_fails() -> None:
+    @asynccontextmanager
+    async def lifespan(_server: Server) -> AsyncGenerator[None]:
+        yield
+        raise Broken("stuck")
+
+    world, outer = World(), Server("outer", version="1", lifespan=lifespan)
+    outer.mount("in", world.server)
+
+    async def check() -> None:
+        with pytest.raises(Broken, match="stuck"):
+            async with Client(outer) as client:
+                assert (await client.call_tool("in__use")).text == "the pool"
+
+    run(check())
+    assert world.log == ["open", "call", "close"] and world.server._port is None
+    world.log.clear()
+    with pytest.raises(Broken, match="stuck"), SyncClient(outer) as blocking:
+        assert blocking.call_tool("in__use").text == "the pool"
+    assert world.log == ["open", "call", "close"] and world.server._port is None
+
+
 def test_a_failure_of_a_lifespan_while_its_server_is_used_is_logged_and_reaches_the_one_who_closes(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

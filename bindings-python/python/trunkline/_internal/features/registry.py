@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, contextmanager, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, contextmanager, suppress
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -273,35 +273,33 @@ class Registry:
     async def _release(self, port: Port, loop: AbstractEventLoop, deadline: float) -> None:
         """Undo one `_acquire` with that loop. The last one ends everything that was started."""
         used, is_last = self._leave(port, loop)
-        if is_last:
-            if (serving := port.serving_loop) is not None:
-                await run_on(serving, self._end(port, deadline))
-            else:
-                port.end_now()
-            port.end_background()
-        for mounted, its_port in used:
-            await mounted._release(its_port, loop, deadline)
+        async with AsyncExitStack() as mounted:  # releases all of them, even if a lifespan fails
+            for server, its_port in used:
+                mounted.push_async_callback(server._release, its_port, loop, deadline)
+            if is_last:
+                if (serving := port.serving_loop) is not None:
+                    await run_on(serving, port.stop(deadline))
+                else:
+                    port.end_now()
+                port.end_background()
+                if serving is not None:
+                    port.raise_failure()
 
     def _release_blocking(self, port: Port, deadline: float) -> None:
         """Undo one `_acquire` of a blocking client."""
         used, is_last = self._leave(port, None)
-        if is_last:
-            try:
+        with ExitStack() as mounted:
+            for server, its_port in used:
+                mounted.callback(server._release_blocking, its_port, deadline)
+            if is_last:
+                mounted.callback(port.end_background)
                 if port.background is not None and port.background.loop is port.serving_loop:
                     from asyncio import run_coroutine_threadsafe
 
-                    run_coroutine_threadsafe(self._end(port, deadline), port.background.loop).result()
+                    run_coroutine_threadsafe(port.stop(deadline), port.background.loop).result()
+                    port.raise_failure()
                 else:
                     port.end_now()
-            finally:
-                port.end_background()
-        for mounted, its_port in used:
-            mounted._release_blocking(its_port, deadline)
-
-    async def _end(self, port: Port, deadline: float) -> None:
-        await port.stop(deadline)
-        if port.lifespan is not None and port.lifespan.failure is not None:
-            raise port.lifespan.failure
 
     def _leave(self, port: Port, loop: AbstractEventLoop | None) -> tuple[list[tuple[Registry, Port]], bool]:
         """Remove a user. Return the mounted servers that it used, and whether it was the last."""

@@ -152,6 +152,11 @@ class Lifecycle(Events):
         finally:
             self.dispose()
 
+    def raise_failure(self) -> None:
+        """Raise the exception of the lifespan's exit, if there is one."""
+        if self.lifespan is not None and self.lifespan.failure is not None:
+            raise self.lifespan.failure
+
     def dispose(self) -> None:
         """Release the loop, the threads and the bell. Safe to call twice."""
         with self._lock:
