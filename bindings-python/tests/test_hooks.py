@@ -8,6 +8,7 @@ import functools
 import logging
 import sys
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping
 from contextvars import ContextVar
 from pathlib import Path
@@ -241,6 +242,38 @@ def test_cancelling_a_call_cancels_the_async_dependency_that_its_thread_waits_fo
             await until(waiting.is_set, "the dependency")
             call.cancel()
             await until(lambda: log == ["cancelled", "closed"], "its end")
+
+    run(check())
+
+
+def test_cancelling_a_call_does_not_cancel_the_cleanup_of_its_dependency() -> None:
+    log: Log = []
+    called = threading.Event()
+
+    async def session() -> AsyncIterator[str]:
+        yield ""
+        try:
+            await asyncio.sleep(0.3)
+            log.append("closed")
+        except asyncio.CancelledError:
+            log.append("cancelled")
+            raise
+
+    server = Server("test", version="1")
+
+    @server.tool
+    def use(_: Annotated[str, Depends(session)], ctx: SyncContext) -> None:
+        called.set()
+        while not ctx.cancelled:
+            time.sleep(0.005)
+
+    async def check() -> None:
+        async with Client(server) as client:
+            call = asyncio.ensure_future(client.call_tool("use"))
+            await until(called.is_set, "the handler")
+            call.cancel()
+            await until(lambda: log, "the cleanup")
+            assert log == ["closed"]
 
     run(check())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, wait
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from ..errors import ClosedError
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from .lifecycle import Lifecycle
 
 T = TypeVar("T")
+# A function that returns an awaitable, whether it cleans up, and its outcome.
+Job: TypeAlias = tuple[Callable[[], Awaitable[Any]], bool, Future[Any]]
 
 # How often to check whether the call was cancelled or the loop has ended.
 _LOOK: Final = 0.1
@@ -22,7 +24,7 @@ _LOOK: Final = 0.1
 class LoopSide:
     """A task on the event loop for a call on a thread, so that what is entered on the loop is
     exited in the same task. It has the call's context variables. Cancelling the call cancels the
-    task's current job, once.
+    task's current job, once, unless it cleans up.
     """
 
     def __init__(self, port: Lifecycle, ticket: int) -> None:
@@ -33,24 +35,26 @@ class LoopSide:
         self._native = port.native
         self._ticket = ticket
         self._loop = loop
-        self._jobs: Queue[tuple[Callable[[], Awaitable[Any]], Future[Any]] | None] = Queue()
+        self._jobs: Queue[Job | None] = Queue()
         self._task: Task[None] | None = None
         self._is_cancelled = False
+        # True while a job runs that a cancelled call no longer needs.
+        self._can_cancel = False
         loop.call_soon_threadsafe(self._start)
 
-    def run(self, make: Callable[[], Awaitable[T]]) -> T:
-        """Call `make` on the loop, and wait for the awaitable that it returns.
+    def run(self, make: Callable[[], Awaitable[T]], *, cleans_up: bool = False) -> T:
+        """Call `make` on the loop, and wait for the awaitable that it returns. If it `cleans_up`,
+        it is not cancelled with the call.
 
         Raises:
             ClosedError: If the loop has ended.
         """
         done: Future[T] = Future()
-        self._hand((make, done))
+        self._hand((make, cleans_up, done))
         while not wait([done], _LOOK).done:
             if self._loop.is_closed() or (self._task is not None and self._task.done()):
                 raise ClosedError("the event loop of the call is closed")
-            if not self._is_cancelled and self._native.cancelled(self._ticket):
-                self._is_cancelled = True
+            if not cleans_up and not self._is_cancelled and self._native.cancelled(self._ticket):
                 self._loop.call_soon_threadsafe(self._cancel)
         return done.result()
 
@@ -59,7 +63,7 @@ class LoopSide:
         if not self._loop.is_closed():
             self._hand(None)
 
-    def _hand(self, job: tuple[Callable[[], Awaitable[Any]], Future[Any]] | None) -> None:
+    def _hand(self, job: Job | None) -> None:
         try:
             self._loop.call_soon_threadsafe(self._jobs.put_nowait, job)
         except RuntimeError:
@@ -69,14 +73,17 @@ class LoopSide:
         self._task = self._loop.create_task(self._work(), name="trunkline thread")
 
     def _cancel(self) -> None:
-        if self._task is not None:
+        # Between jobs, it would end the task, which has yet to exit what it entered.
+        if self._task is not None and self._can_cancel and not self._is_cancelled:
+            self._is_cancelled = True
             self._task.cancel()
 
     async def _work(self) -> None:
         from asyncio import CancelledError
 
         while (job := await self._jobs.get()) is not None:
-            make, done = job
+            make, cleans_up, done = job
+            self._can_cancel = not cleans_up
             try:
                 done.set_result(await make())
             except CancelledError as error:
@@ -85,3 +92,5 @@ class LoopSide:
                     raise  # the loop ends
             except BaseException as error:  # noqa: BLE001 - it is raised on the thread
                 done.set_exception(error)
+            finally:
+                self._can_cancel = False

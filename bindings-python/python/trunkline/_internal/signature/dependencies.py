@@ -149,7 +149,7 @@ class RequestScope(AsyncExitStack):
             return value
 
         def leave(*outcome: Any) -> bool | None:
-            return side.run(lambda: manager.__aexit__(*outcome))
+            return side.run(lambda: manager.__aexit__(*outcome), cleans_up=True)
 
         value = side.run(manager.__aenter__)
         self.push(leave)
