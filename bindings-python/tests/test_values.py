@@ -366,6 +366,7 @@ Shown = Annotated[int, pydantic.PlainSerializer(lambda v: f"<{v}>", return_type=
         (Shown | None, 3, {"result": "<3>"}),
         (dict[str, Shown], {"a": 1}, {"a": "<1>"}),
         (Priced, Priced(4), {"price": "<4>"}),
+        (Place, Place("n", dt.date(2024, 1, 2)), {"name": "n", "since": "2024-01-02", "code": 7}),
         (list[Priced], [Priced(4)], {"result": [{"price": "<4>"}]}),
         (
             Annotated[str, pydantic.WrapSerializer(lambda v, handler: handler(v) + "!", return_type=str)],

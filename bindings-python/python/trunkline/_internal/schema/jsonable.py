@@ -138,7 +138,8 @@ def _object(value: Any, path: str, key: Key) -> Any:
     if hasattr(kind, "__dataclass_fields__"):
         return _fields(value, (field.name for field in sys.modules["dataclasses"].fields(kind)), path, key)
     if hasattr(kind, "__attrs_attrs__"):
-        return _fields(value, (field.name for field in kind.__attrs_attrs__), path, key)
+        # A schema has the names of the constructor's parameters, without leading underscores.
+        return _jsonable({field.alias: getattr(value, field.name) for field in kind.__attrs_attrs__}, path, key)
     if is_msgspec(kind):
         return _jsonable(sys.modules["msgspec"].to_builtins(value), path, key)
     if isinstance(value, (bytes, bytearray, memoryview)):
