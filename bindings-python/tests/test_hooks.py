@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any, cast
 
 import pytest
+from typing_extensions import TypeAliasType
 
 from raw import MODERN, Peer, Refused
 from support import REVISIONS, named, run, script, until
@@ -22,12 +23,14 @@ from trunkline import (
     Client,
     Context,
     Depends,
+    InputRequired,
     InvalidArgumentError,
     ProtocolError,
     Request,
     Server,
     SyncClient,
     SyncContext,
+    TextContent,
     Tool,
     ToolError,
 )
@@ -788,6 +791,30 @@ def test_dependencies_take_arguments_of_their_handler() -> None:
             assert (await client.read_resource("shops://8")).contents[0].text == "shop 8, page 3 of 7"
 
     run(check())
+
+
+def _prefix() -> str:
+    return "dear "
+
+
+Prefix = TypeAliasType("Prefix", Annotated[str, Depends(_prefix)])
+Call = TypeAliasType("Call", Context)
+Blocks = TypeAliasType("Blocks", list[TextContent])
+Answer = TypeAliasType("Answer", list[TextContent] | InputRequired)
+
+
+@pytest.mark.parametrize("returned", [list[TextContent], Blocks, Answer], ids=named)
+def test_aliases_may_stand_for_the_context_dependencies_and_content(returned: Any) -> None:
+    async def greet(name: str, prefix: Prefix, ctx: Call) -> Any:
+        return [TextContent(f"{ctx.name}: {prefix}{name}")]
+
+    greet.__annotations__["return"] = returned
+    server = Server("test", version="1")
+    server.add_tool(greet)
+    with SyncClient(server) as client:
+        [tool] = client.list_tools()
+        assert tool.input_schema["properties"].keys() == {"name"} and tool.output_schema is None
+        assert client.call_tool("greet", {"name": "Ada"}).text == "greet: dear Ada"
 
 
 def test_dependencies_are_replaced_for_a_test() -> None:

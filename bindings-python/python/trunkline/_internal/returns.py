@@ -13,7 +13,7 @@ from .client_requests.input_request import InputRequired
 from .messages import Message
 from .model.base import Block, Model
 from .model.resource_contents import ResourceContents
-from .schema.builder import MISSING, Builder
+from .schema.builder import MISSING, Builder, unaliased
 from .schema.foreign import of_pydantic
 from .schema.jsonable import jsonable, model_json
 from .schema.node import Schema
@@ -115,11 +115,12 @@ def _blocks(items: list[Any]) -> list[Any]:
 
 def _without_input(annotation: Any) -> Any:
     """Return the annotation without `InputRequired`, which a handler returns before its result."""
-    if annotation is InputRequired:
+    value = unaliased(annotation)
+    if value is InputRequired:
         return Any
-    if get_origin(annotation) not in (Union, UnionType):
+    if get_origin(value) not in (Union, UnionType) or InputRequired not in get_args(value):
         return annotation
-    members = tuple(member for member in get_args(annotation) if member is not InputRequired)
+    members = tuple(member for member in get_args(value) if member is not InputRequired)
     return Union[members]  # noqa: UP007 - only known at run time
 
 
@@ -127,6 +128,7 @@ def _is_content(annotation: Any) -> bool:
     """Return True if content blocks or full results may be returned, in which case no schema is
     declared.
     """
+    annotation = unaliased(annotation)
     if isinstance(annotation, type) and issubclass(annotation, (Block, CallToolResult)):
         return True
     origin = get_origin(annotation)

@@ -442,6 +442,15 @@ _SETS = frozenset({set, frozenset, abc.Set, abc.MutableSet})
 _MAPPINGS = frozenset({dict, abc.Mapping, abc.MutableMapping})
 
 
+def unaliased(tp: Any) -> Any:
+    """Return what an alias without parameters stands for (`type Name = ...`); other types are
+    returned unchanged.
+    """
+    while type(tp).__name__ == "TypeAliasType":
+        tp = tp.__value__
+    return tp
+
+
 def with_default(schema: Schema, default: Any) -> Schema:
     """Return the schema with its default, if that has a JSON form."""
     if default is MISSING:

@@ -11,7 +11,7 @@ from types import SimpleNamespace, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, Union, get_args, get_origin
 
 from ..errors import InvalidArgumentError
-from ..schema.builder import MISSING
+from ..schema.builder import MISSING, unaliased
 from ..schema.fields import Field, alias_of
 from ..schema.node import Schema
 from ..schema.unsupported import refusing
@@ -120,7 +120,7 @@ def _take_context(where: str, parameters: list[Parameter], hints: dict[str, Any]
 
 
 def _mark(parameter: Parameter, hints: dict[str, Any]) -> Depends | None:
-    annotation = hints.get(parameter.name)
+    annotation = unaliased(hints.get(parameter.name))
     marks = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
     return next((mark for mark in marks if isinstance(mark, Depends)), None)
 
@@ -265,6 +265,7 @@ def _unresolved(function: Any, error: NameError) -> str:
 
 
 def _context_kind(annotation: Any) -> str | None:
+    annotation = unaliased(annotation)
     if get_origin(annotation) in (Union, UnionType, Annotated):
         return next(filter(None, map(_context_kind, get_args(annotation))), None)
     from ..context._async.context import Context
