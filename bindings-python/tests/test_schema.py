@@ -8,6 +8,7 @@ import enum
 import functools
 import inspect
 import math
+import os
 import pathlib
 import sys
 import threading
@@ -222,6 +223,9 @@ VALUES: list[tuple[Any, Any, Any]] = [
     (dt.time, "03:04:05", dt.time(3, 4, 5)),
     (uuid.UUID, "12345678-1234-5678-1234-567812345678", uuid.UUID("12345678-1234-5678-1234-567812345678")),
     (pathlib.Path, "a/b", pathlib.Path("a/b")),
+    (pathlib.PurePosixPath, "a/b", pathlib.PurePosixPath("a/b")),
+    (pathlib.PureWindowsPath, "a/b", pathlib.PureWindowsPath("a/b")),
+    (os.PathLike[str], "a/b", pathlib.Path("a/b")),
     (decimal.Decimal, "1.10", decimal.Decimal("1.10")),
     (decimal.Decimal, 2, decimal.Decimal(2)),
     (set[int], [1, 2], {1, 2}),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, cast, get_origin
 
 from ..model.base import decode_base64
 from .durations import read_duration
@@ -41,8 +41,10 @@ def scalar(tp: Any) -> Node | None:
             return Node(schema, lambda value: tp(str(value)))
         case _:
             pass
-    if tp is os.PathLike or (isinstance(tp, type) and hasattr(cast("Any", tp), "__fspath__")):
+    if (get_origin(tp) or tp) is os.PathLike:
         return _text("path", _path)
+    if isinstance(tp, type) and hasattr(cls := cast("Any", tp), "__fspath__"):
+        return _text("path", cls)
     return None
 
 
