@@ -13,12 +13,13 @@ import weakref
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
 from support import DEADLINE, Heard, run, until
 from test_calls import Slow
-from trunkline import Client, Context, InvalidArgumentError, Server, SyncClient
+from trunkline import Client, Context, ElicitResult, InvalidArgumentError, Server, SyncClient
 from trunkline._internal.port import bell
 
 
@@ -90,6 +91,37 @@ def test_a_blocking_client_next_to_another_loop(name: str) -> None:
     with served_elsewhere(slow.server, "listener"), SyncClient(slow.server) as client:
         assert client.call_tool(name, on_progress=heard.hear).text == "done"
         assert heard[-1] == (3, 3, "step 3")
+
+
+def test_a_request_that_is_cancelled_while_the_loop_of_its_client_is_busy() -> None:
+    server = Server("test", version="1")
+
+    @server.tool
+    async def ask(ctx: Context) -> str:
+        try:
+            await ctx.elicit("Your name?", {"type": "object", "properties": {}}, timeout=0.1)
+        except TimeoutError:
+            return "timed out"
+        return "answered"
+
+    async def never(_request: object) -> ElicitResult[Any]:
+        await asyncio.sleep(DEADLINE)
+        return ElicitResult("decline")
+
+    async def check() -> None:
+        client = Client(server, revision="2025-11-25")
+        client.on_elicit(never)
+        async with client:
+            port = client._port
+            assert port is not None
+            call = asyncio.ensure_future(client.call_tool("ask"))
+            await asyncio.sleep(0)
+            time.sleep(0.5)
+            assert (await call).text == "timed out"
+            await until(lambda: not port.tasks, "the end of the handler")
+
+    with served_elsewhere(server, "listener"):
+        run(check())
 
 
 @pytest.mark.parametrize("how", ["client", "listener"])

@@ -190,6 +190,8 @@ class Events:
         task = start_task(loop, handler.answer(self, ticket, body, scope), handler.task_name, context)
         if not task.done():
             self.tasks[ticket] = task  # a loop only keeps weak references to its tasks
+            if loop is not self.loop and self.native.cancelled(ticket):
+                self._cancel_call(ticket, None)  # that event came before the task
 
     def poll_soon(self) -> None:
         """Poll for the next message of a pipe once the loop has run its ready callbacks, if the
