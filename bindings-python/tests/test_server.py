@@ -474,6 +474,8 @@ def test_methods_of_an_object_are_tools() -> None:
 def test_the_repr_of_clients_and_listeners() -> None:
     client = Client("http://127.0.0.1:1/mcp")
     assert repr(client) == "Client('http://127.0.0.1:1/mcp')"
+    assert repr(Client({"url": "http://a.example", "headers": {"x-key": "secret"}})) == "Client(['url', 'headers'])"
+    assert repr(Client({"mcpServers": {"notes": {"command": "x", "env": {"KEY": "secret"}}}})) == "Client(['notes'])"
 
     async def check() -> None:
         server = Server("test", version="1")

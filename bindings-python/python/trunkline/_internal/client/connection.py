@@ -115,7 +115,10 @@ class Connected(HostHandlers, ConnectionDescription):
 
     def __repr__(self) -> str:
         revision = f", revision={self._info['revision']!r}" if self._info else ""
-        return f"{type(self).__name__}({self._target!r}{revision})"
+        target: Any = self._target
+        if isinstance(target, Mapping):  # its entries may contain secrets
+            target = ServersOf(cast("Mapping[str, Any]", target))
+        return f"{type(self).__name__}({target!r}{revision})"
 
     @contextmanager
     def _opening(self, port: Port, place: Mapping[str, int]) -> Generator[dict[str, Any]]:
