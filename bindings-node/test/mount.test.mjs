@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { Agent, createServer, request as httpRequest } from "node:http";
+import { connect as connectHttp2, constants, createServer as createHttp2Server } from "node:http2";
+import { json } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
@@ -228,6 +230,33 @@ describe("node:http", () => {
     web.close();
     await server.close();
   });
+});
+
+test("over HTTP/2, a client that disconnects before the handler is called starts nothing", async () => {
+  const { server, ...seen } = site();
+  server.registerTool("late", {}, () => void seen.started++);
+  const handler = server.handler();
+  const web = createHttp2Server(async (request, response) => {
+    request.body = await json(request);
+    if (request.body.method === "tools/call") {
+      const closed = once(response, "close");
+      stream.close(constants.NGHTTP2_CANCEL);
+      await closed;
+    }
+    handler(request, response);
+  }).listen(0, "127.0.0.1");
+  const client = connectHttp2(await listening(web));
+  const post = (headers, body) => client.request({ ":method": "POST", ...accept, ...headers }).end(body);
+  const [head] = await once(post({}, initialize).resume(), "response");
+  assert.deepEqual([head[":status"], head.connection], [200, undefined]);
+  const session = { "mcp-session-id": head["mcp-session-id"], "mcp-protocol-version": "2025-11-25" };
+  const stream = post(session, JSON.stringify({ jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "late" } }));
+  await once(stream, "close");
+  await sleep(200);
+  assert.equal(seen.started, 0);
+  client.close();
+  web.close();
+  await server.close({ deadline: 0 });
 });
 
 test("clients behind a trusted proxy have a share per address", async () => {

@@ -77,7 +77,9 @@ class ResponseWriter implements Receiver {
     this.response.on("drain", () => this.#grant());
     // A broken socket also closes, which cancels the exchange.
     this.response.on("error", () => undefined);
-    if (this.response.destroyed) {
+    // Only the stream of an HTTP/2 response says whether the client has disconnected.
+    const { stream = this.response } = this.response as { stream?: { destroyed: boolean } };
+    if (stream.destroyed) {
       disconnected();
       return;
     }
