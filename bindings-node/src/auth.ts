@@ -43,3 +43,4 @@ export class TokenError extends Error {
     this.name = "TokenError";
   }
 }
+Object.defineProperty(TokenError.prototype, Symbol.for("trunkline.class"), { value: "TokenError" });

@@ -47,3 +47,4 @@ export class InputRequired {
     readonly state?: unknown,
   ) {}
 }
+Object.defineProperty(InputRequired.prototype, Symbol.for("trunkline.class"), { value: "InputRequired" });

@@ -13,6 +13,7 @@ export class ToolError extends Error {
     this.name = "ToolError";
   }
 }
+Object.defineProperty(ToolError.prototype, Symbol.for("trunkline.class"), { value: "ToolError" });
 
 /**
  * Thrown by a custom store. `kind` is the reason: `unavailable` (the store cannot be reached; any
@@ -29,6 +30,7 @@ export class StoreError extends Error {
     this.name = "StoreError";
   }
 }
+Object.defineProperty(StoreError.prototype, Symbol.for("trunkline.class"), { value: "StoreError" });
 
 /**
  * Ends a handler whose client request is answered in another run of the handler. Not a

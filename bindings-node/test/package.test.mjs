@@ -222,6 +222,16 @@ for (const format of ["esm", "cjs"]) {
   });
 }
 
+test("other copies of the package recognize a class that is all that a bundle has of it", () => {
+  withCopy((folder, run) => {
+    for (const name of ["InputRequired", "ProtocolError", "StoreError", "TokenError", "ToolError"]) {
+      buildSync({ stdin: { contents: `export { ${name} } from "trunkline";`, resolveDir: folder }, bundle: true, platform: "node", format: "cjs", outfile: join(folder, "plugin.cjs"), logLevel: "silent" });
+      const { stdout, stderr } = run(`console.log(require("./plugin.cjs").${name}.prototype[Symbol.for("trunkline.class")])`);
+      assert.equal(stdout, `${name}\n`, stderr);
+    }
+  });
+});
+
 for (const name of ["node", "bun", "deno"]) {
   test(`only Node reads pipes on its event loop: ${name}`, () => {
     const script = `

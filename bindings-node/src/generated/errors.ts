@@ -50,6 +50,7 @@ export class ProtocolError extends ErrorOfKind {
     this.data = options.data;
   }
 }
+Object.defineProperty(ProtocolError.prototype, Symbol.for("trunkline.class"), { value: "ProtocolError" });
 
 /** No reply arrived in time. The peer was sent a cancellation. */
 export class TimeoutError extends ErrorOfKind {
