@@ -60,27 +60,31 @@ public final class Context: Sendable {
     /// Later runs get its value.
     public func once<T: Codable & Sendable>(_ name: String, _ work: @escaping @Sendable () async throws -> T) async throws -> T {
         let known = facts.json["once"]?[name]
-        let task = memory.with { state in
-            let task =
-                state.done[name]
-                ?? Task { [self] in
-                    if let known { return known }
-                    let value = try written(try await work(), "the value of \(name)")
-                    try send(["once": ["name": .string(name), "value": value]])
-                    return value
-                }
-            state.done[name] = task
-            return task
-        }
-        do {
-            return try await withTaskCancellationHandler {
-                try await task.value.decoded()
-            } onCancel: {
-                task.cancel()
+        while true {
+            let task = memory.with { state in
+                let task =
+                    state.done[name]
+                    ?? Task { [self] in
+                        if let known { return known }
+                        let value = try written(try await work(), "the value of \(name)")
+                        try send(["once": ["name": .string(name), "value": value]])
+                        return value
+                    }
+                state.done[name] = task
+                return task
             }
-        } catch {
-            memory.with { $0.done[name] = nil }
-            throw error
+            do {
+                return try await withTaskCancellationHandler {
+                    try await task.value.decoded()
+                } onCancel: {
+                    task.cancel()
+                }
+            } catch {
+                // Another caller may have begun anew.
+                memory.with { state in if state.done[name] == task { state.done[name] = nil } }
+                // Another caller was cancelled, and not this one.
+                guard error is CancellationError, task.isCancelled, !Task.isCancelled else { throw error }
+            }
         }
     }
 

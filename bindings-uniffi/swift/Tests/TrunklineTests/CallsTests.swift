@@ -286,6 +286,29 @@ private enum Trace {
         }
     }
 
+    @Test func aCancelledCallerOfOnceDoesNotCancelAnother() async throws {
+        let started = Latest<Bool>()
+        let server = Server("test", version: "1")
+        try server.tool("work") { _, context in
+            let first = Task {
+                try await context.once("value") { () -> Int in
+                    started.set(true)
+                    try await Task.sleep(for: .seconds(60))
+                    return 1
+                }
+            }
+            await started.wait()
+            let second = Task { try await context.once("value") { 7 } }
+            try await Task.sleep(for: .milliseconds(50))
+            first.cancel()
+            return "\(try await second.value)"
+        }
+        try await connected(server) { client in
+            let result = try await client.callTool("work")
+            #expect(result.text == "7")
+        }
+    }
+
     @Test func aFloodOfCallsIsBounded() async throws {
         let most = Latest<Int>()
         let running = Locked(0)
