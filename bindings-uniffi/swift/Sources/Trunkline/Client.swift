@@ -48,7 +48,10 @@ public class ConnectedClient: @unchecked Sendable {
     ) -> AsyncThrowingStream<ToolEvent, any Error> {
         let (stream, events) = AsyncThrowingStream.makeStream(of: ToolEvent.self, bufferingPolicy: .bufferingNewest(2))
         var reporting = options
-        reporting.onProgress = { _ = events.yield(.progress($0)) }
+        reporting.onProgress = { report in
+            events.yield(.progress(report))
+            await options.onProgress?(report)
+        }
         let call = Task { [self, reporting] in
             do {
                 events.yield(.result(try await callTool(name, arguments, options: reporting)))

@@ -191,12 +191,15 @@ private enum Trace {
         try await connected(server) { client in
             var last: ToolEvent?
             var reports: [Double] = []
-            for try await event in client.callToolEvents("work") {
+            let seen = Latest<Double>()
+            let options = RequestOptions(onProgress: { seen.set($0.progress) })
+            for try await event in client.callToolEvents("work", options: options) {
                 if case .progress(let report) = event { reports.append(report.progress) }
                 last = event
             }
             let result: CallToolResult? = if case .result(let result) = last { result } else { nil }
             #expect(result?.text == "done" && reports == reports.sorted())
+            #expect(seen.value == 100)
             let latest = Latest<Double>()
             try await client.callTool("work", options: RequestOptions(onProgress: { latest.set($0.progress) }))
             #expect(latest.value == 100)
