@@ -55,7 +55,7 @@ public final class ClientTask implements AutoCloseable, Iterable<Task> {
   }
 
   /**
-   * Returns the {@code inputRequests} of the current state, by key, with {@code manualInput}
+   * Answers the {@code inputRequests} of the current state, by key, with {@code manualInput}
    * (2026-07-28).
    */
   public void respond(Map<String, Object> responses) {

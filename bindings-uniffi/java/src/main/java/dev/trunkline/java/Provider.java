@@ -10,7 +10,7 @@ public interface Provider {
   Page list(@Nullable String cursor) throws Exception;
 
   /**
-   * Returns a call of a feature that is not registered, with the parameters of the request; null if
+   * Answers a call of a feature that is not registered, with the parameters of the request; null if
    * there is no such feature.
    */
   @Nullable Object get(Map<String, Object> params) throws Exception;
