@@ -16,21 +16,15 @@ final class Handling {
   static <A> JvmHandler of(
       Type arguments, Handler<A> handler, Function<@Nullable Object, JvmAnswer> conversion) {
     Failures.given("the handler", handler);
-    // A virtual thread would inherit that of the library's thread.
-    var loader = Thread.currentThread().getContextClassLoader();
     return (call, json) -> {
-      var thread = Thread.currentThread();
-      var before = thread.getContextClassLoader();
       var context = new Context(call);
       var outer = Context.enter(context);
       try {
-        thread.setContextClassLoader(loader);
         var given = read(() -> Mapper.<A>read(json, arguments));
         return conversion.apply(Futures.settled(handler.handle(context, given)));
       } catch (Exception | Suspension thrown) {
         throw Failures.of(thrown);
       } finally {
-        thread.setContextClassLoader(before);
         Context.enter(outer);
       }
     };

@@ -147,12 +147,27 @@ internal class JvmAnswer(shape: Byte, value: Any?) {
 
 /** The threads of handlers. If the executor fails, a task runs on a thread of the library. */
 internal class Threads(private val executor: Executor) : CoroutineDispatcher() {
+    /** That of the program. A virtual thread would inherit that of the library's thread. */
+    private val loader: ClassLoader? = Thread.currentThread().contextClassLoader
+
     override fun dispatch(context: CoroutineContext, block: Runnable) {
+        val task = Runnable { run(block) }
         try {
-            executor.execute(block)
+            executor.execute(task)
         } catch (error: Throwable) {
             if (error !is RejectedExecutionException) logError("the executor failed", error)
-            Dispatchers.IO.dispatch(context, block)
+            Dispatchers.IO.dispatch(context, task)
+        }
+    }
+
+    private fun run(block: Runnable) {
+        val thread = Thread.currentThread()
+        val before = thread.contextClassLoader
+        thread.contextClassLoader = loader
+        try {
+            block.run()
+        } finally {
+            thread.contextClassLoader = before
         }
     }
 }
