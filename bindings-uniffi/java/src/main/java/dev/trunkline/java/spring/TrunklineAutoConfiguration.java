@@ -15,10 +15,8 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean
 import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplication;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.web.servlet.ServletRegistrationBean;
-import org.springframework.context.ApplicationContext;
-import org.springframework.context.ApplicationListener;
+import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
-import org.springframework.context.event.ContextClosedEvent;
 import org.springframework.util.ReflectionUtils;
 
 /**
@@ -55,15 +53,10 @@ public class TrunklineAutoConfiguration {
     return new ServletRegistrationBean<>(new McpServlet(endpoint), path + "/*");
   }
 
-  /** Closes the endpoint before the web server waits for its streams, which clients keep open. */
+  /** Closes the endpoint as the web server begins to wait for streams, which clients keep open. */
   @Bean
-  public ApplicationListener<ContextClosedEvent> trunklineShutdown(
-      HttpEndpoint endpoint, ApplicationContext context) {
-    return event -> {
-      if (event.getApplicationContext() == context) {
-        endpoint.close();
-      }
-    };
+  public SmartLifecycle trunklineShutdown(HttpEndpoint endpoint) {
+    return new Shutdown(endpoint);
   }
 
   /** Adds the annotated methods of all beans once they exist. */
@@ -87,5 +80,36 @@ public class TrunklineAutoConfiguration {
                 method.isAnnotationPresent(McpTool.class)
                     || method.isAnnotationPresent(McpResource.class)
                     || method.isAnnotationPresent(McpPrompt.class));
+  }
+
+  private static final class Shutdown implements SmartLifecycle {
+    private final HttpEndpoint endpoint;
+    private volatile boolean isRunning;
+
+    Shutdown(HttpEndpoint endpoint) {
+      this.endpoint = endpoint;
+    }
+
+    /** That of the web server. While earlier phases stop, a client would open it again. */
+    @Override
+    public int getPhase() {
+      return DEFAULT_PHASE - 1024;
+    }
+
+    @Override
+    public void start() {
+      isRunning = true;
+    }
+
+    @Override
+    public void stop() {
+      isRunning = false;
+      endpoint.close();
+    }
+
+    @Override
+    public boolean isRunning() {
+      return isRunning;
+    }
   }
 }

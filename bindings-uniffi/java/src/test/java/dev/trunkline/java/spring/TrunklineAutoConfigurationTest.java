@@ -15,6 +15,7 @@ import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -23,6 +24,8 @@ import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.web.embedded.jetty.JettyServletWebServerFactory;
 import org.springframework.boot.web.server.Shutdown;
 import org.springframework.boot.web.servlet.context.ServletWebServerApplicationContext;
+import org.springframework.context.ApplicationContext;
+import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Scope;
@@ -63,6 +66,44 @@ class TrunklineAutoConfigurationTest {
     @Scope(value = "prototype", proxyMode = ScopedProxyMode.TARGET_CLASS)
     Tides tides() {
       return new Tides();
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class WithLateClient {
+    @Bean
+    LateClient late(ApplicationContext context) {
+      return new LateClient((ServletWebServerApplicationContext) context);
+    }
+  }
+
+  /** Opens a stream while the application shuts down, before the web server does. */
+  static class LateClient implements SmartLifecycle {
+    static final List<Client> CLIENTS = new ArrayList<>();
+
+    private final ServletWebServerApplicationContext context;
+    private boolean isRunning;
+
+    LateClient(ServletWebServerApplicationContext context) {
+      this.context = context;
+    }
+
+    @Override
+    public void start() {
+      isRunning = true;
+    }
+
+    @Override
+    public void stop() {
+      isRunning = false;
+      var client = Client.connect("http://127.0.0.1:" + context.getWebServer().getPort() + "/mcp");
+      CLIENTS.add(client);
+      client.subscribe(new SubscriptionFilter().withTools(true));
+    }
+
+    @Override
+    public boolean isRunning() {
+      return isRunning;
     }
   }
 
@@ -152,6 +193,17 @@ class TrunklineAutoConfigurationTest {
         Application.class);
     var took = Duration.ofNanos(System.nanoTime() - ended[0]);
     clients.get(0).close();
+    assertTrue(took.toSeconds() < 5, "the shutdown took " + took);
+  }
+
+  @Test
+  void lateStreamsDoNotDelayAShutdown() {
+    var ended = new long[1];
+    withApplication(
+        Map.of(), url -> ended[0] = System.nanoTime(), Application.class, WithLateClient.class);
+    var took = Duration.ofNanos(System.nanoTime() - ended[0]);
+    assertEquals(1, LateClient.CLIENTS.size());
+    LateClient.CLIENTS.get(0).close();
     assertTrue(took.toSeconds() < 5, "the shutdown took " + took);
   }
 
