@@ -11,7 +11,6 @@ import dev.trunkline.ClientGroup
 import dev.trunkline.OAuthOptions
 import dev.trunkline.TextContent
 import dev.trunkline.TrunklineException
-import kotlinx.serialization.SerializationException
 import kotlinx.serialization.json.Json
 import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.jsonObject
@@ -68,7 +67,7 @@ suspend fun main(args: Array<String>) {
                 if (line.isNotEmpty()) run(group, line)
             } catch (error: TrunklineException) {
                 println("error: ${error.message}")
-            } catch (error: SerializationException) {
+            } catch (error: IllegalArgumentException) {
                 println("error: ${error.message}")
             }
             print("> ")
