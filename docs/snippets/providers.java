@@ -26,8 +26,10 @@ class Providers {
 
     @Override
     public Object get(Map<String, Object> params) {
-      var number = ((String) params.get("uri")).replace("rows://", "");
-      return ROWS.get(Integer.parseInt(number) - 1);
+      var uri = params.get("uri");
+      var rows = IntStream.range(0, ROWS.size());
+      var found = rows.filter(index -> item(index).get("uri").equals(uri)).findFirst();
+      return found.isPresent() ? ROWS.get(found.getAsInt()) : null;
     }
 
     private static Map<String, Object> item(int index) {
