@@ -82,8 +82,11 @@ public class HttpEndpoint internal constructor(private val open: suspend () -> O
     public suspend fun run() {
         val end = CompletableDeferred<Unit>()
         endedBySignals({
-            close()
-            end.complete(Unit)
+            try {
+                close()
+            } finally {
+                end.complete(Unit)
+            }
         }) { end.await() }
     }
 
