@@ -14,7 +14,7 @@ class Middleware {
 
   static Map<String, Object> greetCarefully(Context context, MiddlewareRequest request) {
     var arguments = (Map<?, ?>) request.params().get("arguments");
-    if ("Mallory".equals(arguments.get("name"))) {
+    if (arguments != null && "Mallory".equals(arguments.get("name"))) {
       throw new ProtocolException("Mallory may not call.", -32099);
     }
     TITLE.set("Countess");
