@@ -18,7 +18,12 @@ class Connecting {
   public static void main(String[] arguments) {
     try (var client =
         Client.connect(
-            Target.configuration(ENTRY), options -> options.timeout(Duration.ofSeconds(10)))) {
+            Target.configuration(ENTRY),
+            options ->
+                options
+                    .timeout(Duration.ofSeconds(10))
+                    // On a busy machine, a JVM takes seconds to start.
+                    .probeTimeout(Duration.ofSeconds(20)))) {
       var server = client.serverInfo();
       System.out.println(server.name() + " " + server.version());
       System.out.println(client.revision());

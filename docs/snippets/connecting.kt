@@ -15,7 +15,13 @@ val ENTRY =
     )
 
 suspend fun main() {
-    Client.connect(ENTRY) { timeout = 10.seconds }.use { client ->
+    val connected =
+        Client.connect(ENTRY) {
+            timeout = 10.seconds
+            // On a busy machine, a JVM takes seconds to start.
+            probeTimeout = 20.seconds
+        }
+    connected.use { client ->
         println("${client.serverInfo?.name} ${client.serverInfo?.version}")
         println(client.revision)
         println(Json.encodeToJsonElement(client.capabilities).jsonObject.keys.sorted().joinToString())
