@@ -607,14 +607,14 @@ fn congest(wire: &mut Wire) {
 #[test]
 fn a_client_that_only_writes_is_disconnected() {
     // The answer to each of the long ones is as long.
-    for (id, at_once, most) in [("1".to_owned(), 1000, usize::MAX), ("1".repeat(1 << 20), 1, 200)] {
+    for (id, at_once, most) in [("1".to_owned(), 1000, 1000), ("1".repeat(1 << 20), 1, 200)] {
         let mut wire = Wire::start_unread("server", &File::new());
         congest(&mut wire);
         let pings = format!("{}\n", json!({"jsonrpc": "2.0", "id": id, "method": "ping"})).repeat(at_once);
-        let (started, mut sent) = (Instant::now(), 0);
+        let mut sent = 0;
         while wire.try_send(pings.as_bytes()).is_ok() {
             sent += 1;
-            assert!(sent < most && started.elapsed() < crate::process::DEADLINE, "it listens for ever");
+            assert!(sent < most, "it listens for ever");
         }
         assert!(wire.ended().success());
     }

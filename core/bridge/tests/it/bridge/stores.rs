@@ -77,7 +77,7 @@ fn more_calls_than_the_host_gets_at_a_time_wait_and_are_no_failure() {
     let mut host = Host::new();
     let gate = Arc::new((Mutex::new(false), Condvar::new()));
     let opened = Arc::clone(&gate);
-    let options = json!({"maxRunning": TASKS, "maxTasksPerClient": TASKS});
+    let options = json!({"maxRunning": TASKS, "maxTasksPerClient": TASKS, "storeDeadlineMs": 60_000});
     let server = server_with(&host, options, move |name, _| {
         Ok(match name {
             "store_put_if" => {
