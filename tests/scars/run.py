@@ -1,6 +1,6 @@
 """The scars: troubles, each with a bar and the figure of each language.
 
-run.py [--long] [--timed | --untimed] [--only WORD] REPORT LANGUAGE SERVER... + CLIENT... --
+run.py [--long] [--timed | --untimed] [--only WORD]... REPORT LANGUAGE SERVER... + CLIENT... --
 LANGUAGE ... writes a report as JSON and prints a line for each figure; the exit status is 1 if one
 is above its bar.
 """
@@ -88,10 +88,12 @@ def main(words: list[str]) -> int:
         if option in words:
             words.remove(option)
             row.ROWS[:] = [one for one in row.ROWS if one.untimed == is_untimed]
-    if "--only" in words:
+    only: list[str] = []
+    while "--only" in words:
         at = words.index("--only")
-        row.ROWS[:] = [one for one in row.ROWS if words[at + 1] in one.trouble]
+        only.append(words[at + 1])
         del words[at : at + 2]
+    row.ROWS[:] = [one for one in row.ROWS if not only or any(word in one.trouble for word in only)]
     report, *rest = words
     languages: list[Language] = []
     while rest:
