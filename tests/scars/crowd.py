@@ -224,7 +224,11 @@ def limit_descriptors() -> None:
 @row("64 calls at once at 64 descriptors: those without an answer", 0, "calls")
 async def more_calls_than_descriptors(language: Language) -> float:
     async with endpoint(language, preexec_fn=limit_descriptors) as server:
-        calls = [server.modern(number, "slow", {"ms": 1000}) for number in range(64)]
+        calls: list[asyncio.Task[tuple[int, bytes]]] = []
+        for number in range(64):
+            calls.append(asyncio.create_task(server.modern(number, "slow", {"ms": 1000})))
+            # A connection that sends nothing for 100 ms may have to make room for another.
+            await asyncio.sleep(0.005)
         answers = await asyncio.gather(*calls, return_exceptions=True)
         return sum(isinstance(one, BaseException) or one[0] != 200 or b"done" not in one[1] for one in answers)
 
