@@ -80,7 +80,7 @@ public final class Context: Sendable {
                     task.cancel()
                 }
             } catch {
-                // Another caller may have begun anew.
+                // Unless another caller has already started the work again.
                 memory.with { state in if state.done[name] == task { state.done[name] = nil } }
                 // Another caller was cancelled, and not this one.
                 guard error is CancellationError, task.isCancelled, !Task.isCancelled else { throw error }
