@@ -16,7 +16,7 @@ from row import LONG_FORM, row
 
 RUNS = 50 if LONG_FORM else 5
 AT_ONCE = 5
-STALLED = 2000
+STALLED = 1000
 FAMILY = 'sleep 600 >/dev/null 2>&1 & echo $$ $! >"$0"; exec "$@"'
 
 

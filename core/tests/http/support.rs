@@ -310,11 +310,13 @@ impl Stream {
 
     /// Reads to the end of the connection.
     pub async fn finish(mut self) -> Answer {
-        timeout(PATIENCE, self.socket.read_to_end(&mut self.received))
-            .await
-            .expect("the response does not end")
-            .unwrap();
-        Answer::parse(&self.received)
+        // Of each read, since a flood may last longer on a busy machine.
+        loop {
+            let read = timeout(PATIENCE, self.socket.read_buf(&mut self.received)).await;
+            if read.expect("the response does not end").unwrap() == 0 {
+                return Answer::parse(&self.received);
+            }
+        }
     }
 }
 

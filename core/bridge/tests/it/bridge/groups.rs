@@ -163,7 +163,7 @@ fn a_group_ends_within_its_deadline_whatever_its_servers_do() {
 
     let (_, url) = at_url(&host);
     let mut given = group(&json!({"a": url, "hanging": hanging}));
-    given["client"] = json!({"connectTimeoutMs": 300});
+    given["client"] = json!({"connectTimeoutMs": 2_000});
     let (open, _) = host.opened(given);
     let servers = servers(&host, open);
     assert_eq!(states(&servers), [("a", "connected"), ("hanging", "disconnected")]);
@@ -172,7 +172,7 @@ fn a_group_ends_within_its_deadline_whatever_its_servers_do() {
     assert_eq!(host.failure(host.request(open, again))["kind"], "timeout");
     host.port.close(open, 100).unwrap();
     host.event("the end", |event| event.kind == EventKind::Closed && event.handle == open);
-    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
     // The listener and what it serves are left.
     assert_eq!(host.things(), before + 3);
 }
