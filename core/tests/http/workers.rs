@@ -820,6 +820,35 @@ async fn a_call_whose_process_died_fails_with_a_typed_error_at_another() {
     assert_eq!(b.ask_in(&id, "ping", json!({})).await.status, 200);
 }
 
+/// The store was away for all processes, and one needs longer to notice that it is back.
+#[tokio::test]
+async fn a_call_is_not_given_up_because_the_store_was_away() {
+    let store = store();
+    let [of_a, of_b] = [(); 2].map(|()| FaultyStore::new(Arc::clone(&store)));
+    let a = worker(&(Arc::clone(&of_a) as Arc<dyn Store>)).await;
+    let b = worker(&(Arc::clone(&of_b) as Arc<dyn Store>)).await;
+    let gate = Gate::add(&a.server);
+    let id = a.session("2025-11-25").await;
+    assert_eq!(b.ask_in(&id, "ping", json!({})).await.status, 200);
+    let mut stream = a.ask("POST").json(&Gate::call(5, false, true)).header("Mcp-Session-Id", &id).start().await;
+    stream.until("notifications/progress").await;
+    let last = last_id(&stream);
+    let lease = format!("v1/worker/{}", last.split_once('-').unwrap().0.parse::<u64>().unwrap() >> 32);
+    of_a.set_away(true);
+    of_b.set_away(true);
+    // Renewals fail, and leases expire.
+    sleep(Duration::from_millis(2500)).await;
+    store.remove(&lease).await.unwrap();
+    of_b.set_away(false);
+    eventually_async("b is not in service again", async || b.ask_in(&id, "ping", json!({})).await.status == 200).await;
+    let mut at_b = b.stream_of(&id, Some(&last)).await;
+    sleep(Duration::from_millis(2500)).await;
+    store.put(&lease, "1", Duration::from_secs(60)).await.unwrap();
+    of_a.set_away(false);
+    gate.open(1);
+    at_b.until("let through").await;
+}
+
 /// The stream ends, and its client resumes it at another process.
 #[tokio::test]
 async fn a_process_that_closes_does_not_wait_for_the_calls_of_others() {

@@ -16,6 +16,7 @@ use crate::{
     runtime::{BoxedTask, Runtime},
     server::{handlers::Answer, server_options::ServerOptions, session::ConversationOpener},
     store::{FollowedLog, LogEntry, Store, StoreError, StoreGuard},
+    sync::Mutex,
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
@@ -23,7 +24,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::{
     sync::{Arc, Weak},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// A worker that has not renewed its lease for this long is presumed dead.
@@ -48,6 +49,8 @@ pub(in crate::server) struct StoredTasks {
     worker: String,
     /// The tasks that run in this process.
     local: Weak<Tasks>,
+    /// When this worker last failed to renew its lease.
+    unrenewed: Mutex<Option<Instant>>,
     /// Opens the conversations in which tasks restart.
     opener: ConversationOpener,
     fetches: Fetches,
@@ -155,7 +158,7 @@ impl StoredTasks {
         let (local, fetches) = (Arc::downgrade(local), Fetches::default());
         let stored = Arc::new_cyclic(|itself| {
             let itself = Weak::clone(itself);
-            Self { store, runtime, worker, local, opener, fetches, itself }
+            Self { store, runtime, worker, local, unrenewed: Mutex::default(), opener, fetches, itself }
         });
         stored.runtime.spawn(Box::pin(renew(Arc::downgrade(&stored))));
         stored.store.follow(FollowedLog::own(inbox(&stored.worker)), 0, Arc::downgrade(&stored), Self::take);
@@ -220,13 +223,20 @@ impl StoredTasks {
         }));
     }
 
-    /// Returns whether a worker is alive, that is, renews its lease.
+    /// Returns whether a worker is alive, that is, renews its lease. While this worker could not
+    /// renew its own, others could not either, so they get the time to do so.
     pub(in crate::server::request) async fn lives(&self, worker: &str) -> Result<bool, StoreError> {
-        Ok(self.store.get(&lease(worker)).await?.is_some())
+        let is_renewed = self.store.get(&lease(worker)).await?.is_some();
+        let is_recent = |at: Instant| self.runtime.now().saturating_duration_since(at) < LEASE;
+        Ok(is_renewed || self.unrenewed.lock().is_some_and(is_recent))
     }
 
     pub(in crate::server::request) async fn renew(&self) -> Result<(), StoreError> {
-        self.store.put(&lease(&self.worker), "", LEASE).await
+        let renewed = self.store.put(&lease(&self.worker), "", LEASE).await;
+        if renewed.is_err() {
+            *self.unrenewed.lock() = Some(self.runtime.now());
+        }
+        renewed
     }
 
     /// Finds a task that another worker runs or ran. Other callers' tasks look the same as

@@ -561,6 +561,35 @@ async fn workers_that_live_keep_their_leases() {
     }
 }
 
+/// All leases have expired by then, and not all workers renew theirs at once.
+#[tokio::test(start_paused = true)]
+async fn no_worker_seems_dead_because_the_store_was_away() {
+    let store = Shared::new();
+    let (one, other) = (store.worker(), store.worker());
+    let (alice, elsewhere) = (one.client(Some("alice")), other.client(Some("alice")));
+    let (task, again) = (start(&alice, "hold").await, start(&alice, "again").await);
+    // The other worker renews its lease, too.
+    start(&elsewhere, "hold").await;
+    store.store.set_away(true);
+    tokio::time::sleep(30 * SECOND).await;
+    store.store.set_away(false);
+    for key in store.kept.keys().into_iter().filter(|key| key.ends_with("/lease")) {
+        assert_eq!(store.kept.get(&key).await.unwrap(), None, "{key} has expired");
+    }
+    for _ in 0..40 {
+        tokio::time::sleep(SECOND / 2).await;
+        for task in [&task, &again] {
+            let seen = get(&elsewhere, task).await;
+            assert!(seen["error"]["data"]["reason"] == "busy" || seen["result"]["status"] == "working", "{seen}");
+        }
+    }
+    one.gate.add_permits(2);
+    for task in [&task, &again] {
+        assert_eq!(becomes(&elsewhere, task, "completed").await["result"]["content"][0]["text"], "held");
+    }
+    assert_eq!((one.runs.load(Ordering::Relaxed), other.runs.load(Ordering::Relaxed)), (2, 1), "none ran twice");
+}
+
 #[tokio::test(start_paused = true)]
 async fn tsk_20_tsk_30_sessions_at_other_workers_wait_cancel_and_list() {
     let store = Shared::new();

@@ -20,7 +20,7 @@ use std::{
         Arc, Weak,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tokio::sync::{OnceCell, Semaphore};
 
@@ -74,6 +74,8 @@ pub(in crate::transport::http_server) struct Workers {
     pub(super) server: Server,
     nowhere: Arc<dyn Outbound>,
     joined: OnceCell<()>,
+    /// When this process last failed to renew its lease.
+    unrenewed: Mutex<Option<Instant>>,
     closing: AtomicBool,
     /// Maximum number and bytes of the events kept of a stream.
     pub(super) max_replay: (usize, usize),
@@ -112,6 +114,7 @@ impl Workers {
             server: server.clone(),
             nowhere: Arc::clone(nowhere),
             joined: OnceCell::new(),
+            unrenewed: Mutex::default(),
             closing: AtomicBool::new(false),
             max_replay,
             recent: RecentNotifications::default(),
@@ -164,15 +167,23 @@ impl Workers {
         self.runtime.spawn(Box::pin(async move {
             while workers.strong_count() > 0 {
                 runtime.sleep_until(later(runtime.now(), LEASE / 4)).await;
-                let _ = store.put(&key, "1", LEASE).await;
+                if store.put(&key, "1", LEASE).await.is_err()
+                    && let Some(workers) = workers.upgrade()
+                {
+                    *workers.unrenewed.lock() = Some(runtime.now());
+                }
             }
             let _ = store.remove(&key).await;
         }));
     }
 
-    /// Returns whether a process is alive, as far as is known.
+    /// Returns whether a process is alive, as far as is known. While this process could not renew
+    /// its own lease, others could not either, so they get the time to do so.
     pub(super) async fn lives(&self, number: u64) -> bool {
-        number == self.number || !matches!(self.store.get(&store_keys::worker(number)).await, Ok(None))
+        let is_recent = |at: Instant| self.runtime.now().saturating_duration_since(at) < LEASE;
+        number == self.number
+            || !matches!(self.store.get(&store_keys::worker(number)).await, Ok(None))
+            || self.unrenewed.lock().is_some_and(is_recent)
     }
 
     /// Handles an entry of the notifications log.
