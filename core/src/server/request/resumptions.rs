@@ -244,7 +244,9 @@ impl HeldRecord {
             };
             match self.stored.write(&text, keep_for).await {
                 Ok(true) if self.stored.continues_writing() => {}
-                Err(error) if error.kind == StoreErrorKind::Unavailable && runtime.unix_time() < self.expires => {
+                Err(StoreError { kind: StoreErrorKind::Unavailable | StoreErrorKind::Full, .. })
+                    if runtime.unix_time() < self.expires =>
+                {
                     runtime.sleep_until(later(runtime.now(), PAUSE)).await;
                 }
                 // Up to date, or another worker presumed this one dead and took over the state.
@@ -271,6 +273,7 @@ mod tests {
             tests::{Peer, TestRuntime, accept, modern, server, text_of},
         },
         store::StoreChoice,
+        testing::StoreFault,
         wire_log::Transport,
     };
     use serde_json::json;
@@ -424,6 +427,26 @@ mod tests {
         store.store.set_away(false);
         tokio::time::sleep(MINUTE / 6).await;
         assert_eq!(text_of(&alice.ask("tools/call", retry).await), "payment 1");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn mrtr_08_a_state_does_not_stay_in_use_because_the_store_was_full() {
+        let (store, payments) = (Shared::new(), Payments::default());
+        let ((one, gate), (other, open)) = (payments.worker(&store), payments.worker(&store));
+        let alice = client(&one);
+        let retry = retry(&alice).await;
+        let id = alice.request("tools/call", retry.clone());
+        payments.reach(1).await;
+        tokio::time::sleep(INTERVAL).await;
+        store.store.set(Some(StoreFault::Failing(StoreErrorKind::Full)));
+        gate.add_permits(1);
+        assert_eq!(text_of(&alice.answer(id).await), "payment 1");
+        tokio::time::sleep(INTERVAL).await;
+        store.store.set(None);
+        tokio::time::sleep(2 * PAUSE).await;
+        open.add_permits(1);
+        assert_eq!(text_of(&client(&other).ask("tools/call", retry).await), "payment 1");
+        assert_eq!(payments.0.load(Ordering::Relaxed), 1);
     }
 
     const HOUR: Duration = Duration::from_secs(3600);
