@@ -1,6 +1,7 @@
 //! A store in a SQLite file, shared by the processes of one machine.
 
 use crate::{
+    engine::later,
     runtime::Runtime,
     store::{LogEntry, MAX_READ, Store, StoreError, StoreErrorKind, StoreTask, Waiting},
     sync::Mutex,
@@ -22,6 +23,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 const MAX_QUEUED: usize = 1024;
 /// How often to look for entries that other processes appended.
 const PACE: Duration = Duration::from_millis(100);
+/// How often to try to set the mode of a file that another process is creating.
+const RETRY: Duration = Duration::from_millis(5);
 /// Number of expired items of each kind that one write removes.
 const SWEPT: u32 = 16;
 /// Maximum time to keep an item, in milliseconds: a century.
@@ -189,8 +192,15 @@ impl SqliteFile {
         create_private(&self.path).map_err(SqliteFailure::File)?;
         let mut connection = Connection::open(&self.path)?;
         connection.busy_timeout(self.deadline)?;
+        let until = later(Instant::now(), self.deadline);
         // Killing the process loses no committed data; a power failure may lose the latest commits.
-        connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;")?;
+        while let Err(error) = connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;") {
+            // The busy timeout does not apply to the mode, which workers that start together set.
+            if error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy) || Instant::now() >= until {
+                return Err(error.into());
+            }
+            thread::sleep(RETRY);
+        }
         let layout: u32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
         if layout > LAYOUT {
             return Err(SqliteFailure::Layout(layout));
@@ -537,6 +547,17 @@ mod tests {
         assert_eq!(store.put("b", &large, MINUTE).await.unwrap_err().kind, StoreErrorKind::Full, "the same connection");
         bounded(1 << 20).await.unwrap();
         store.put("b", &large, MINUTE).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_file_that_another_process_creates_is_waited_for() {
+        let folder = Folder::new();
+        let other = Connection::open(folder.0.join("state.db")).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE; CREATE TABLE other (id)").unwrap();
+        let put = tokio::spawn(folder.store().put("a", "1", MINUTE));
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        other.execute_batch("COMMIT").unwrap();
+        put.await.unwrap().unwrap();
     }
 
     #[tokio::test]
