@@ -849,6 +849,24 @@ async fn a_call_is_not_given_up_because_the_store_was_away() {
     at_b.until("let through").await;
 }
 
+/// Once its record is gone, nobody could end it a second time.
+#[tokio::test]
+async fn a_session_ends_everywhere_although_its_client_does_not_wait_for_that() {
+    let store = store();
+    let slow = Slow(FaultyStore::new(Arc::clone(&store)), Duration::from_millis(300), Arc::default());
+    let a = worker(&(Arc::new(slow) as Arc<dyn Store>)).await;
+    let b = worker(&store).await;
+    let id = a.session("2025-11-25").await;
+    assert_eq!(b.ask_in(&id, "ping", json!({})).await.status, 200);
+    let deleting = a.ask("DELETE").header("Mcp-Session-Id", &id).start().await;
+    let record = format!("v1/session/{id}");
+    eventually_async("it has a record", async || store.get(&record).await.unwrap().is_none()).await;
+    drop(deleting);
+    for worker in [&a, &b] {
+        eventually_async("it is served", async || worker.ask_in(&id, "ping", json!({})).await.status == 404).await;
+    }
+}
+
 /// The stream ends, and its client resumes it at another process.
 #[tokio::test]
 async fn a_process_that_closes_does_not_wait_for_the_calls_of_others() {

@@ -195,8 +195,8 @@ impl Workers {
         self.recent.post(entry.position, notification).iter().for_each(|stream| stream.notify_one());
     }
 
-    /// Applies another process's notification.
-    fn apply(&self, from: u64, content: &NotificationContent) {
+    /// Applies a notification, usually another process's.
+    pub(super) fn apply(&self, from: u64, content: &NotificationContent) {
         match content {
             NotificationContent::Joined | NotificationContent::EventKept { .. } => {}
             NotificationContent::Announced(announcement) => self.server.deliver(from, announcement),

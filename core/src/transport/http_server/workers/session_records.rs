@@ -143,11 +143,14 @@ impl Workers {
             return Ok(false);
         }
         self.store.remove(&store_keys::session(id)).await?;
-        self.store.remove(&store_keys::read_up_to(id)).await?;
-        self.store.remove(&store_keys::events(id)).await?;
-        self.publish_and_wait(store_keys::MESSAGES, NotificationContent::SessionEnded { session: id.to_owned() })
-            .await?;
-        self.server.end_tasks_of_session(id);
+        // At once: without its record, a client that left, or a store that fails now, could not end
+        // it at the processes that serve it.
+        let ended = NotificationContent::SessionEnded { session: id.to_owned() };
+        self.apply(self.number, &ended);
+        self.publish(store_keys::MESSAGES, Some(id.into()), ended);
+        // If this fails, they expire.
+        let _ = self.store.remove(&store_keys::read_up_to(id)).await;
+        let _ = self.store.remove(&store_keys::events(id)).await;
         Ok(true)
     }
 
