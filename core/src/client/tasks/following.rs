@@ -119,7 +119,10 @@ impl Following {
         loop {
             let Some(task) = self.state.task() else { return Err(ClientError::Closed) };
             if task.status.is_final() {
+                let has_failed = task.status == TaskStatus::Failed;
                 match self.outcome(task).await {
+                    // Its outcome, even if it says that the server was busy.
+                    Err(error @ ClientError::Protocol(_)) if has_failed => return Err(error),
                     Err(error) if self.may_try_again(&error) => {}
                     outcome => return outcome,
                 }

@@ -567,6 +567,28 @@ async fn tsk_20_a_result_that_cannot_be_fetched_is_not_fetched_for_ever() {
 }
 
 #[tokio::test]
+async fn a_task_that_failed_because_its_server_was_busy_has_failed() {
+    let core = scripted(|peer, message| match message["method"].as_str() {
+        Some("tools/call") => peer.result(message, json!({"task": core_state("failed", 1000)})),
+        Some("tasks/result") => peer.error(message, -32603, json!({"reason": "busy"})),
+        _ => {}
+    });
+    let extension = Fake::process(|peer, message| {
+        if message["method"] == "tools/call" {
+            let error = json!({"code": -32603, "message": "too large", "data": {"reason": "busy"}});
+            let mut task = state("failed", json!({"error": error}));
+            task["resultType"] = json!("task");
+            peer.result(message, task);
+        }
+    });
+    for (fake, revision) in [core, extension].into_iter().zip(BOTH) {
+        let client = fake.connect(pinned(revision)).await;
+        let task = starting(&client, "job").await.unwrap().unwrap();
+        assert_eq!(soon(task.result()).await.unwrap_err().kind(), ErrorKind::Busy, "{revision}");
+    }
+}
+
+#[tokio::test]
 async fn tsk_19_a_result_that_fails_while_the_task_asks_is_fetched_at_the_pace_of_the_polls() {
     let fake = scripted(|peer, message| match message["method"].as_str() {
         Some("tools/call") => peer.result(message, json!({"task": core_state("working", 1000)})),
