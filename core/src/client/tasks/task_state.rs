@@ -70,12 +70,14 @@ impl ClientTaskState {
         self.known.lock().task.as_ref().map_or(TaskStatus::Completed, |task| task.status)
     }
 
-    /// Applies a state from the server. A final state never changes (TSK-13, TKX-28), and states
-    /// older than the latest one are ignored.
+    /// Applies a state from the server. A final state never changes (TSK-13, TKX-28), and other
+    /// states older than the latest one are ignored.
     pub(super) fn apply(&self, task: Task) {
         self.change(|known| {
             let is_news = known.task.as_ref().is_none_or(|now| {
-                let older = task.last_updated_at.len() == now.last_updated_at.len()
+                // The end is the latest, even if the server's clock was set back.
+                let older = !task.status.is_final()
+                    && task.last_updated_at.len() == now.last_updated_at.len()
                     && task.last_updated_at < now.last_updated_at;
                 !now.status.is_final() && !older && *now != task
             });

@@ -440,6 +440,24 @@ async fn tsk_16_notifications_are_used_before_the_next_poll_and_late_ones_change
 }
 
 #[tokio::test]
+async fn tkx_28_the_end_of_a_task_counts_even_if_the_clock_of_its_server_was_set_back() {
+    let fake = Fake::process(|peer, message| match message["method"].as_str() {
+        Some("tools/call") => {
+            let mut task = state("working", json!({"lastUpdatedAt": "2026-01-01T01:00:00Z"}));
+            task["resultType"] = json!("task");
+            peer.result(message, task);
+        }
+        Some("tasks/get") => peer.result(message, modern(state("completed", json!({"result": {"content": []}})))),
+        _ => {}
+    });
+    let client = fake.connect(pinned(Revision::V2026_07_28)).await;
+    let mut task = starting(&client, "job").await.unwrap().unwrap();
+    fake.clock.advance(ms(1000)).await;
+    assert!(soon(task.result()).await.is_ok());
+    assert_eq!(states(&mut task).await.last(), Some(&TaskStatus::Completed));
+}
+
+#[tokio::test]
 async fn tkx_14_tkx_33_tkx_35_each_request_for_input_is_answered_once_and_while_it_is_outstanding() {
     let asked = Arc::new(Mutex::new(Vec::new()));
     let list = Arc::clone(&asked);

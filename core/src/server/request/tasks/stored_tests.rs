@@ -255,6 +255,21 @@ async fn a_task_fails_when_its_worker_has_died() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_task_that_another_worker_ends_does_not_seem_older() {
+    const AHEAD: &str = "2999-01-01T00:00:00.000Z";
+    let store = Shared::new();
+    let (one, other) = (store.worker(), store.worker());
+    let task = start(&one.client(Some("alice")), "hold").await;
+    store.kill_worker_of(&task).await;
+    let key = format!("task/{task}");
+    let mut record: Value = serde_json::from_str(&store.kept.get(&key).await.unwrap().unwrap()).unwrap();
+    record["task"]["lastUpdatedAt"] = AHEAD.into();
+    store.kept.put(&key, &record.to_string(), 60 * SECOND).await.unwrap();
+    let lost = get(&other.client(Some("alice")), &task).await["result"].take();
+    assert_eq!((&lost["status"], &lost["lastUpdatedAt"]), (&json!("failed"), &json!(AHEAD)), "{lost}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn tkx_08_a_task_whose_tool_says_so_is_run_again_by_another_worker() {
     let store = Shared::new();
     let (one, other) = (store.worker(), store.worker());

@@ -91,9 +91,13 @@ impl TaskView {
         Duration::from_millis(self.members["ttlMs"].as_u64().unwrap_or_default())
     }
 
-    /// Sets the time of the last change.
+    /// Sets the time of the last change. It never decreases, whatever the clocks of the workers:
+    /// clients ignore states that seem older than one that they have seen.
     pub(super) fn touch(&mut self, now: Duration) {
-        self.members["lastUpdatedAt"] = iso_8601(now).into();
+        let now = iso_8601(now);
+        if self.members["lastUpdatedAt"].as_str().is_none_or(|last| last < &*now) {
+            self.members["lastUpdatedAt"] = now.into();
+        }
     }
 
     /// Sets the status message.
