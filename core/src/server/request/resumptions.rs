@@ -169,13 +169,18 @@ impl Resumptions {
         }
         let kept = before.kept;
         let record = ResumptionRecord { worker: backend.worker(), kept: kept.clone() };
-        let written = record.text();
-        if !backend.store.put_if(key, found.as_deref(), &written, backend.lifetime(&record, expires)).await? {
-            return Ok(None);
-        }
-        let stored = StoredRecord::new(Arc::clone(&backend.store), key.to_owned(), Some(written));
+        let (written, keep_for) = (record.text(), backend.lifetime(&record, expires));
+        let stored = StoredRecord::new(Arc::clone(&backend.store), key.to_owned(), found);
         let held = HeldRecord { _held: held, backend: backend.clone(), expires, record: Mutex::new(record), stored };
-        Ok(Some((Resumption(Arc::new(held)), kept)))
+        match held.stored.write(&written, keep_for).await {
+            Ok(true) => Ok(Some((Resumption(Arc::new(held)), kept))),
+            Ok(false) => Ok(None),
+            Err(error) => {
+                // The store may hold it nevertheless, so it is released.
+                drop(Resumption(Arc::new(held)));
+                Err(error)
+            }
+        }
     }
 }
 
@@ -269,11 +274,11 @@ mod tests {
         protocol::model::{ElicitParams, Field, FormSchema},
         server::{
             Context, Server, ServerOptions, StateKey, Tool,
-            request::tasks::stored_tests::Shared,
+            request::tasks::stored_tests::{Shared, Unconfirmed},
             tests::{Peer, TestRuntime, accept, modern, server, text_of},
         },
         store::StoreChoice,
-        testing::StoreFault,
+        testing::{FaultyStore, StoreFault},
         wire_log::Transport,
     };
     use serde_json::json;
@@ -447,6 +452,26 @@ mod tests {
         open.add_permits(1);
         assert_eq!(text_of(&client(&other).ask("tools/call", retry).await), "payment 1");
         assert_eq!(payments.0.load(Ordering::Relaxed), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn mrtr_08_a_state_does_not_stay_in_use_because_the_store_was_too_slow() {
+        let kept = ProcessStore::new(Arc::new(TestRuntime));
+        let unconfirmed = Unconfirmed::new(kept.clone());
+        let store = Shared { kept, store: FaultyStore::new(unconfirmed.clone()) };
+        let payments = Payments::default();
+        let ((one, _), (other, open)) = (payments.worker(&store), payments.worker(&store));
+        let alice = client(&one);
+        let retry = retry(&alice).await;
+        unconfirmed.set(true);
+        let refused = alice.ask("tools/call", retry.clone()).await;
+        assert_eq!(refused["error"]["data"]["reason"], "busy", "{refused}");
+        let (_, record) = only_record(&store, &retry["requestState"]).await;
+        assert!(record["worker"].is_string(), "it was stored: {record}");
+        unconfirmed.set(false);
+        tokio::time::sleep(MINUTE / 6).await;
+        open.add_permits(1);
+        assert_eq!(text_of(&client(&other).ask("tools/call", retry).await), "payment 1");
     }
 
     const HOUR: Duration = Duration::from_secs(3600);

@@ -820,7 +820,17 @@ async fn without_its_store_a_server_refuses_tasks_and_loses_none() {
 }
 
 /// A store that takes changes of entries without confirming them, as long as it is set to.
-struct Unconfirmed(ProcessStore, AtomicBool);
+pub(in crate::server::request) struct Unconfirmed(ProcessStore, AtomicBool);
+
+impl Unconfirmed {
+    pub(in crate::server::request) fn new(kept: ProcessStore) -> Arc<Self> {
+        Arc::new(Self(kept, AtomicBool::new(false)))
+    }
+
+    pub(in crate::server::request) fn set(&self, is_unconfirmed: bool) {
+        self.1.store(is_unconfirmed, Ordering::Relaxed);
+    }
+}
 
 impl Store for Unconfirmed {
     fn get(&self, key: &str) -> StoreTask<Option<String>> {
@@ -852,7 +862,8 @@ impl Store for Unconfirmed {
 #[tokio::test(start_paused = true)]
 async fn a_refused_task_does_not_stay_in_the_store() {
     let kept = ProcessStore::new(Arc::new(TestRuntime));
-    let unconfirmed = Arc::new(Unconfirmed(kept.clone(), AtomicBool::new(true)));
+    let unconfirmed = Unconfirmed::new(kept.clone());
+    unconfirmed.set(true);
     let store = Shared { kept, store: FaultyStore::new(unconfirmed.clone()) };
     let worker = store.worker();
     let alice = worker.client(Some("alice"));
@@ -860,7 +871,7 @@ async fn a_refused_task_does_not_stay_in_the_store() {
     assert_eq!(refused["error"]["data"]["reason"], "busy", "{refused}");
     let stored = || store.kept.keys().into_iter().filter(|key| key.starts_with("task/")).collect::<Vec<_>>();
     assert_eq!(stored().len(), 2, "the record and the request");
-    unconfirmed.1.store(false, Ordering::Relaxed);
+    unconfirmed.set(false);
     tokio::time::sleep(20 * SECOND).await;
     assert_eq!(stored(), [""; 0], "another worker would run it");
     let task = start(&alice, "again").await;
