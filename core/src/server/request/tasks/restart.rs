@@ -3,7 +3,7 @@
 use super::{
     record::TaskRecord,
     server_task::Task,
-    stored::{StoredTasks, key},
+    stored::{RENEWAL, StoredTasks, key},
 };
 use crate::{
     engine::{LegacyTerms, later},
@@ -175,9 +175,20 @@ impl StoredTasks {
     }
 }
 
-/// Restarts a task that this worker has taken over. `written` is its current value in the store,
-/// `before` the previous one. A busy worker leaves the task to others, or for later.
+/// Restarts a task that this worker has taken over, if the store has that. `written` is then its
+/// current value in the store, `before` the previous one. A busy worker leaves the task to others,
+/// or for later.
 pub(super) async fn run_again(stored: Arc<StoredTasks>, record: TaskRecord, written: String, before: String) {
+    let runtime = stored.runtime();
+    loop {
+        match stored.store().get(&key(record.id())).await {
+            Ok(current) if current.as_ref() == Some(&written) => break,
+            Err(_) if !record.left(runtime.unix_time()).is_zero() => {
+                runtime.sleep_until(later(runtime.now(), RENEWAL)).await;
+            }
+            Ok(_) | Err(_) => return,
+        }
+    }
     tracing::info!(target: "trunkline::server::tasks", task = record.id(), run = record.run, "restarting a task whose process has died");
     let Err(error) = stored.send_again(&record, written.clone()).await else { return };
     tracing::warn!(target: "trunkline::server::tasks", task = record.id(), %error, "could not restart a task");

@@ -262,10 +262,12 @@ impl StoredTasks {
             let runs_again = next.is_some();
             let next = next.unwrap_or_else(|| record.failed(RpcError::interrupted(), now));
             let written = next.text();
-            if self.store.put_if(&key(id), Some(&text), &written, next.left(now)).await? {
-                if runs_again {
-                    self.runtime.spawn(Box::pin(restart::run_again(Arc::clone(self), next.clone(), written, text)));
-                }
+            let taken = self.store.put_if(&key(id), Some(&text), &written, next.left(now)).await;
+            // Also if the store did not confirm it: nobody else would.
+            if runs_again && !matches!(taken, Ok(false)) {
+                self.runtime.spawn(Box::pin(restart::run_again(Arc::clone(self), next.clone(), written, text)));
+            }
+            if taken? {
                 return Ok(Some(next));
             }
         }

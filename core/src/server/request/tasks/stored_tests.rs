@@ -881,6 +881,24 @@ async fn a_refused_task_does_not_stay_in_the_store() {
     assert_eq!(stored(), [format!("task/{task}")], "nobody runs it again");
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_task_that_was_taken_over_without_confirmation_is_run_again() {
+    let kept = ProcessStore::new(Arc::new(TestRuntime));
+    let unconfirmed = Unconfirmed::new(kept.clone());
+    let store = Shared { kept, store: FaultyStore::new(unconfirmed.clone()) };
+    let (one, other) = (store.worker(), store.worker());
+    let elsewhere = other.client(Some("alice"));
+    // The other worker has looked for tasks, and does so again in ten seconds.
+    start(&elsewhere, "hold").await;
+    let task = start(&one.client(Some("alice")), "again").await;
+    store.kill_worker_of(&task).await;
+    unconfirmed.set(true);
+    assert_eq!(get(&elsewhere, &task).await["error"]["data"]["reason"], "busy");
+    unconfirmed.set(false);
+    other.gate.add_permits(2);
+    becomes(&elsewhere, &task, "completed").await;
+}
+
 #[test]
 fn a_store_that_cannot_be_is_refused_when_the_server_is_built() {
     for url in ["redis:x", "mysql://u:secret@h/d"] {
