@@ -127,6 +127,10 @@ impl SqliteStore {
         let wall = i64::try_from(self.runtime.unix_time().as_millis()).unwrap_or(i64::MAX);
         let moment = Moment { wall, at: self.runtime.now() };
         let job: ThreadWork = Box::new(move |connection| {
+            // Its caller has given up, and may meanwhile have done otherwise.
+            if answer.is_closed() {
+                return true;
+            }
             let done = connection.and_then(|connection| {
                 transact(connection, writes, &file.clock, moment, work).map_err(|failure| file.error(failure))
             });
@@ -135,7 +139,6 @@ impl SqliteStore {
             let is_usable = |error: &StoreError| matches!(error.kind, StoreErrorKind::Invalid | StoreErrorKind::Full);
             let is_usable = done.as_ref().err().is_none_or(is_usable);
             drop(place);
-            // The caller may have given up.
             let _ = answer.send(done);
             is_usable
         });
@@ -573,6 +576,24 @@ mod tests {
         for call in calls {
             call.await.unwrap().unwrap();
         }
+        assert_eq!(store.places.available_permits(), MAX_QUEUED);
+    }
+
+    #[tokio::test]
+    async fn a_queued_call_whose_caller_has_given_up_changes_nothing() {
+        let folder = Folder::new();
+        let store = folder.store();
+        store.put("a", "0", MINUTE).await.unwrap();
+        let other = Connection::open(folder.0.join("state.db")).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let waiting = tokio::spawn(store.put("b", "1", MINUTE));
+        let given_up = tokio::spawn(store.put("a", "1", MINUTE));
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        given_up.abort();
+        assert!(given_up.await.unwrap_err().is_cancelled());
+        other.execute_batch("ROLLBACK").unwrap();
+        waiting.await.unwrap().unwrap();
+        assert_eq!(store.get("a").await.unwrap().as_deref(), Some("0"));
         assert_eq!(store.places.available_permits(), MAX_QUEUED);
     }
 
