@@ -4,6 +4,7 @@ use super::{LogEntry, Store, StoreError, StoreErrorKind, StoreTask, Waiting};
 use crate::{engine::later, race, runtime::Runtime, sync::Mutex};
 use std::{
     future::{Future, ready},
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -17,6 +18,7 @@ const MAX_KEY: usize = 512;
 pub(super) const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
 /// Polling interval for entries if the store itself does not wait for them.
 const PACE: Duration = Duration::from_millis(100);
+const PANICKED: &str = "it panicked";
 
 /// A store with a deadline for every call.
 ///
@@ -96,7 +98,10 @@ impl StoreGuard {
                 return Box::pin(ready(Err(error)));
             }
         };
-        let (guard, done) = (self.clone(), call(&*self.store));
+        // A store may do its work before it returns its future.
+        let done = catch_unwind(AssertUnwindSafe(|| call(&*self.store)));
+        let done = done.unwrap_or_else(|_| Box::pin(ready(Err(self.failed(PANICKED)))));
+        let guard = self.clone();
         Box::pin(async move {
             let outcome = guard.within_deadline(wait, done).await;
             if outcome.is_err() {
@@ -132,12 +137,15 @@ impl StoreGuard {
     ) -> Result<T, StoreError> {
         let at = later(self.runtime.now(), self.deadline.saturating_add(wait));
         let done = race::until(&*self.runtime, at, race::guarded(done)).await;
-        let failed = |problem| StoreError::new(StoreErrorKind::Unavailable, &*self.name, problem);
         match done {
             Some(Some(outcome)) => outcome,
-            Some(None) => Err(failed("it panicked".to_owned())),
-            None => Err(failed(format!("it did not answer within {:?}", self.deadline))),
+            Some(None) => Err(self.failed(PANICKED)),
+            None => Err(self.failed(&format!("it did not answer within {:?}", self.deadline))),
         }
+    }
+
+    fn failed(&self, problem: &str) -> StoreError {
+        StoreError::new(StoreErrorKind::Unavailable, &*self.name, problem)
     }
 
     fn note(&self, error: Option<&StoreError>, is_trial: bool) {
@@ -318,6 +326,38 @@ mod tests {
         assert_eq!(guard.get("a").await.unwrap(), None);
         guard.append("l", "1", 1, MINUTE).await.unwrap();
         assert_eq!(reading.await.unwrap().unwrap().len(), 1);
+    }
+
+    /// A store that panics before it returns a future.
+    struct Broken;
+
+    impl Store for Broken {
+        fn get(&self, _: &str) -> StoreTask<Option<String>> {
+            panic!("get")
+        }
+        fn put(&self, _: &str, _: &str, _: Duration) -> StoreTask {
+            panic!("put")
+        }
+        fn put_if(&self, _: &str, _: Option<&str>, _: &str, _: Duration) -> StoreTask<bool> {
+            panic!("put_if")
+        }
+        fn remove(&self, _: &str) -> StoreTask {
+            panic!("remove")
+        }
+        fn append(&self, _: &str, _: &str, _: usize, _: Duration) -> StoreTask<u64> {
+            panic!("append")
+        }
+        fn read(&self, _: &str, _: u64, _: usize, _: Duration) -> StoreTask<Vec<LogEntry>> {
+            panic!("read")
+        }
+    }
+
+    #[tokio::test]
+    async fn a_store_that_panics_is_not_available() {
+        let guard = StoreGuard::new(Arc::new(Broken), "test:", TokioRuntime::current(), DEADLINE);
+        assert_eq!(guard.get("a").await.unwrap_err().to_string(), "The store test: is not available: it panicked");
+        tokio::time::sleep(PAUSES.0).await;
+        assert_eq!(guard.read("l", 0, 1, MINUTE).await.unwrap_err().problem, "it panicked");
     }
 
     #[tokio::test]
