@@ -172,7 +172,7 @@ impl Resumptions {
         let (written, keep_for) = (record.text(), backend.lifetime(&record, expires));
         let stored = StoredRecord::new(Arc::clone(&backend.store), key.to_owned(), found);
         let held = HeldRecord { _held: held, backend: backend.clone(), expires, record: Mutex::new(record), stored };
-        match held.stored.write(&written, keep_for).await {
+        match held.write(&written, keep_for).await {
             Ok(true) => Ok(Some((Resumption(Arc::new(held)), kept))),
             Ok(false) => Ok(None),
             Err(error) => {
@@ -240,6 +240,12 @@ impl HeldRecord {
         let _ = pin!(writing).poll(&mut Context::from_waker(Waker::noop()));
     }
 
+    async fn write(&self, text: &str, keep_for: Duration) -> Result<bool, StoreError> {
+        let worker = self.backend.worker();
+        let is_held = |record: ResumptionRecord| record.worker == worker;
+        self.stored.write(text, keep_for, |current| serde_json::from_str(current).is_ok_and(is_held)).await
+    }
+
     async fn bring_up_to_date(&self) {
         let runtime = &self.backend.runtime;
         loop {
@@ -247,7 +253,7 @@ impl HeldRecord {
                 let record = self.record.lock();
                 (record.text(), self.backend.lifetime(&record, self.expires))
             };
-            match self.stored.write(&text, keep_for).await {
+            match self.write(&text, keep_for).await {
                 Ok(true) if self.stored.continues_writing() => {}
                 Err(StoreError { kind: StoreErrorKind::Unavailable | StoreErrorKind::Full, .. })
                     if runtime.unix_time() < self.expires =>

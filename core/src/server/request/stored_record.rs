@@ -17,8 +17,6 @@ pub(super) struct StoredRecord {
 struct RecordState {
     /// The last value known to be in the store.
     written: Option<String>,
-    /// The value of a write with unknown outcome, which may be in the store.
-    attempted: Option<String>,
     is_writing: bool,
     /// The record changed during the write.
     has_changed: bool,
@@ -45,32 +43,63 @@ impl StoredRecord {
         state.is_writing
     }
 
-    /// Writes a value. Returns `false` if another worker has taken over the record.
-    pub(super) async fn write(&self, text: &str, keep_for: Duration) -> Result<bool, StoreError> {
+    /// Writes a value. Returns `false` if another worker has taken over the record. `is_own` tells
+    /// whether a value that was not expected is of this worker: of a write that was not confirmed,
+    /// or of an earlier one, because the store lost the latest in a failover.
+    pub(super) async fn write(
+        &self,
+        text: &str,
+        keep_for: Duration,
+        is_own: impl Fn(&str) -> bool,
+    ) -> Result<bool, StoreError> {
         loop {
             let expected = self.state.lock().written.clone();
             if expected.as_deref() == Some(text) {
                 return Ok(true);
             }
-            match self.store.put_if(&self.key, expected.as_deref(), text, keep_for).await {
-                Ok(true) => {
-                    let mut state = self.state.lock();
-                    (state.written, state.attempted) = (Some(text.to_owned()), None);
-                    return Ok(true);
-                }
-                Ok(false) => {}
-                Err(error) => {
-                    self.state.lock().attempted = Some(text.to_owned());
-                    return Err(error);
-                }
+            if self.store.put_if(&self.key, expected.as_deref(), text, keep_for).await? {
+                self.state.lock().written = Some(text.to_owned());
+                return Ok(true);
             }
             let current = self.store.get(&self.key).await?;
-            let mut state = self.state.lock();
             // If there is nothing, the record was evicted, or the store lost it in a restart.
-            if current.is_some() && current != expected && current != state.attempted {
+            if current != expected && current.as_deref().is_some_and(|current| current != text && !is_own(current)) {
                 return Ok(false);
             }
-            state.written = current;
+            self.state.lock().written = current;
         }
+    }
+}
+
+#[cfg(all(test, feature = "tokio"))]
+mod tests {
+    use super::*;
+    use crate::{server::tests::TestRuntime, store::ProcessStore, testing::FaultyStore};
+
+    const MINUTE: Duration = Duration::from_secs(60);
+
+    #[tokio::test]
+    async fn an_own_value_is_not_taken_for_that_of_another_worker() {
+        let kept = ProcessStore::new(Arc::new(TestRuntime));
+        let faulty = FaultyStore::new(Arc::new(kept.clone()));
+        let record = StoredRecord::new(faulty.clone(), "record".to_owned(), None);
+        let write = async |text: &str| record.write(text, MINUTE, |current| current.starts_with("own")).await;
+        assert!(write("own 1").await.unwrap());
+        faulty.set_away(true);
+        write("own 2").await.unwrap_err();
+        // Only the confirmation was lost.
+        kept.put("record", "own 2", MINUTE).await.unwrap();
+        write("own 3").await.unwrap_err();
+        faulty.set_away(false);
+        assert!(write("own 3").await.unwrap());
+        // The store goes back, and loses everything.
+        kept.put("record", "own 1", MINUTE).await.unwrap();
+        assert!(write("own 4").await.unwrap());
+        kept.remove("record").await.unwrap();
+        assert!(write("released").await.unwrap());
+        assert_eq!(kept.get("record").await.unwrap().as_deref(), Some("released"));
+        kept.put("record", "another's", MINUTE).await.unwrap();
+        assert!(!write("own 5").await.unwrap());
+        assert_eq!(kept.get("record").await.unwrap().as_deref(), Some("another's"));
     }
 }

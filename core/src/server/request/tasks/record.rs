@@ -60,6 +60,13 @@ impl TaskRecord {
         serde_json::to_string(self).unwrap_or_default()
     }
 
+    /// Returns whether a stored record is of the same run of the task. If that is over, another
+    /// worker presumed this one dead.
+    pub(super) fn continues(&self, stored: &str) -> bool {
+        let is_same = |stored: Self| stored.worker == self.worker && stored.run == self.run && !stored.is_final();
+        serde_json::from_str(stored).is_ok_and(is_same)
+    }
+
     pub(super) fn id(&self) -> &str {
         self.task.id()
     }

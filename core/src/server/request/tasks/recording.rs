@@ -70,7 +70,8 @@ impl TaskRecording {
         }
         let record = TaskRecord::of(task, self.stored.worker());
         let left = record.left(self.stored.runtime().unix_time());
-        let is_written = self.record.write(&record.text(), left).await?;
+        let is_own = |current: &str| record.continues(current);
+        let is_written = self.record.write(&record.text(), left, is_own).await?;
         if is_written && record.is_final() {
             self.stored.remove_request(task).await;
             task.announce_end();

@@ -881,6 +881,21 @@ async fn a_refused_task_does_not_stay_in_the_store() {
     assert_eq!(stored(), [format!("task/{task}")], "nobody runs it again");
 }
 
+/// As in a failover to a replica that has not got the latest write.
+#[tokio::test(start_paused = true)]
+async fn a_task_outlasts_a_store_that_goes_back_to_an_earlier_record() {
+    let store = Shared::new();
+    let one = store.worker();
+    let alice = one.client(Some("alice"));
+    let task = start(&alice, "hold").await;
+    let key = format!("task/{task}");
+    let mut earlier: Value = serde_json::from_str(&store.kept.get(&key).await.unwrap().unwrap()).unwrap();
+    earlier["task"]["statusMessage"] = "earlier".into();
+    store.kept.put(&key, &earlier.to_string(), 60 * SECOND).await.unwrap();
+    one.gate.add_permits(1);
+    becomes(&alice, &task, "completed").await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_task_that_was_taken_over_without_confirmation_is_run_again() {
     let kept = ProcessStore::new(Arc::new(TestRuntime));
