@@ -84,16 +84,15 @@ fn log_of_ids(number: u64) -> String {
 }
 
 impl StoredTasks {
-    /// Stores the request of a task before the task itself. Its id is kept as long as any task may
-    /// be.
-    pub(super) async fn keep_request(
-        &self,
-        task: &Task,
-        request: &TaskRequest,
-        longest: Duration,
-    ) -> Result<(), StoreError> {
+    /// Stores the request of a task before the task itself.
+    pub(super) async fn keep_request(&self, task: &Task, request: &TaskRequest) -> Result<(), StoreError> {
         let text = serde_json::to_string(request).unwrap_or_default();
-        self.store().put(&request_key(task.id()), &text, task.facts.ttl).await?;
+        self.store().put(&request_key(task.id()), &text, task.facts.ttl).await
+    }
+
+    /// Lists a task among those that restart, once it is stored: another worker takes an id without
+    /// a record for that of a task that is over. The id is kept as long as any task may be.
+    pub(super) async fn list_for_restart(&self, task: &Task, longest: Duration) -> Result<(), StoreError> {
         self.store().append(&log_of(&task.facts.holder), task.id(), MAX_IDS, longest).await.map(drop)
     }
 

@@ -189,11 +189,14 @@ impl StoredTasks {
         let recording = TaskRecording::new(Arc::clone(self), task);
         let is_new = task.facts.run.as_ref().is_none_or(|run| run.written.is_none());
         self.renew().await.map_err(unavailable)?;
-        if let Some(request) = request {
-            self.keep_request(task, &request, options.task_ttl).await.map_err(unavailable)?;
+        if let Some(request) = &request {
+            self.keep_request(task, request).await.map_err(unavailable)?;
         }
         let written = async {
             recording.write(task).await?;
+            if request.is_some() {
+                self.list_for_restart(task, options.task_ttl).await?;
+            }
             if let (true, Some(list)) = (is_new, list_of(&task.facts.owner)) {
                 // Keep the list as long as any task in it.
                 let (most, keep_for) = (options.max_tasks_per_client, options.task_ttl);

@@ -871,6 +871,8 @@ async fn a_refused_task_does_not_stay_in_the_store() {
     assert_eq!(refused["error"]["data"]["reason"], "busy", "{refused}");
     let stored = || store.kept.keys().into_iter().filter(|key| key.starts_with("task/")).collect::<Vec<_>>();
     assert_eq!(stored().len(), 2, "the record and the request");
+    let is_listed = |key: &String| key.starts_with("tasks-restarted/");
+    assert!(!store.kept.keys().iter().any(is_listed), "others would take it for over");
     unconfirmed.set(false);
     tokio::time::sleep(20 * SECOND).await;
     assert_eq!(stored(), [""; 0], "another worker would run it");
