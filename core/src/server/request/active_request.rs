@@ -422,8 +422,11 @@ impl ActiveRequest {
     pub(in crate::server) fn deliver(&self, responder: Responder, result: Result<RawJson, RpcError>) -> bool {
         match responder {
             Responder::Client => {
-                // Before the client sees the result and continues with the same state.
-                self.rounds().end();
+                // Before the client sees the result and continues with the same state. A task holds
+                // its state until it ends.
+                if self.task().is_none() {
+                    self.rounds().end();
+                }
                 let runtime = &**self.connection.runtime();
                 self.observer.in_span(|| self.outermost().record.end(runtime, self.method, &self.id, &result));
                 self.connection.answer(self.key, result)

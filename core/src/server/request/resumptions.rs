@@ -277,9 +277,12 @@ impl ResumptionRecord {
 mod tests {
     use super::*;
     use crate::{
-        protocol::model::{ElicitParams, Field, FormSchema},
+        protocol::{
+            extension::TASKS,
+            model::{ElicitParams, Field, FormSchema},
+        },
         server::{
-            Context, Server, ServerOptions, StateKey, Tool,
+            Context, Server, ServerOptions, StateKey, TaskSupport, Tool,
             request::tasks::stored_tests::{Shared, Unconfirmed},
             tests::{Peer, TestRuntime, accept, modern, server, text_of},
         },
@@ -478,6 +481,45 @@ mod tests {
         tokio::time::sleep(MINUTE / 6).await;
         open.add_permits(1);
         assert_eq!(text_of(&client(&other).ask("tools/call", retry).await), "payment 1");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn mrtr_08_a_task_holds_the_state_of_its_request_until_it_ends() {
+        let (gate, payments) = (Arc::new(Semaphore::new(0)), Arc::<AtomicUsize>::default());
+        let (open, paid) = (Arc::clone(&gate), Arc::clone(&payments));
+        let pay = move |ctx: Context| {
+            let (open, paid) = (Arc::clone(&open), Arc::clone(&paid));
+            async move {
+                let form = FormSchema::new().required("name", Field::text());
+                ctx.elicit_with_key("name", ElicitParams::form("Who?", form)).await?;
+                ctx.start_task();
+                let _permit = open.acquire().await?;
+                let pay = || async move { crate::Ok(paid.fetch_add(1, Ordering::Relaxed) + 1) };
+                let number = ctx.once("payment", pay).await?;
+                crate::Ok(format!("payment {number}"))
+            }
+        };
+        let pay = Tool::new("pay", "Pays", pay).task(TaskSupport::Optional).defer_task(true);
+        let server = server().add_tool(pay).build();
+        let alice = client(&server);
+        let declaring = |params: Value| modern(params, json!({"elicitation": {}, "extensions": {TASKS.id: {}}}));
+        let asked = alice.ask("tools/call", declaring(json!({"name": "pay", "arguments": {}}))).await;
+        let answers = json!({"name": accept(json!({"name": "Ada"}))});
+        let state = &asked["result"]["requestState"];
+        let retry = json!({"name": "pay", "arguments": {}, "requestState": state, "inputResponses": answers});
+        let retry = declaring(retry);
+        let created = alice.ask("tools/call", retry.clone()).await;
+        assert_eq!(created["result"]["resultType"], "task", "{created}");
+        // The response got lost.
+        let refused = client(&server).ask("tools/call", retry.clone()).await;
+        assert_eq!(refused["error"], json!(RpcError::busy(IN_USE)), "{refused}");
+        gate.add_permits(1);
+        tokio::time::sleep(INTERVAL).await;
+        let again = client(&server).ask("tools/call", retry).await["result"]["taskId"].take();
+        tokio::time::sleep(INTERVAL).await;
+        let done = alice.ask("tasks/get", declaring(json!({"taskId": again}))).await;
+        assert_eq!(done["result"]["result"]["content"][0]["text"], "payment 1", "{done}");
+        assert_eq!(payments.load(Ordering::Relaxed), 1);
     }
 
     const HOUR: Duration = Duration::from_secs(3600);
