@@ -313,7 +313,10 @@ impl CredentialSession {
         let known = self.state.lock().found.clone().filter(|_| steps_up);
         let found = match known {
             Some(found) => found,
-            None => discovery::discover(&network, &request.url, demand.resource_metadata.as_deref()).await?,
+            None => {
+                let (metadata_url, issuer) = (demand.resource_metadata.as_deref(), self.known_issuer(request).await?);
+                discovery::discover(&network, &request.url, metadata_url, issuer.as_deref()).await?
+            }
         };
         self.state.lock().found = Some(found.clone());
         let now = request.runtime.unix_time().as_secs();
@@ -421,9 +424,11 @@ impl CredentialSession {
         };
         // A function gets the issuer, and can refuse it.
         let is_asked = matches!(&settings.grant, Grant::Workload(assertion) if !assertion.is_fixed());
-        let last: Option<LastIssuer> = token_store::read(&*settings.store, &LastIssuer::key(&request.url)).await?;
-        let last = last.filter(|_| !is_asked).map(|last| last.issuer);
-        match settings.options.issuer.clone().or(last) {
+        let expected = match is_asked {
+            true => settings.options.issuer.clone(),
+            false => self.known_issuer(request).await?,
+        };
+        match expected {
             Some(expected) if expected != found.server.issuer => Err(AuthError(format!(
                 "The {what} {}, but the server now names {}: {advice}, and set that issuer",
                 sanitized(&expected),
@@ -431,6 +436,16 @@ impl CredentialSession {
             ))),
             _ => Ok(()),
         }
+    }
+
+    /// The authorization server that knows this client: the given one, or else the last one.
+    async fn known_issuer(&self, request: &OutgoingRequest) -> Result<Option<String>, AuthError> {
+        let settings = &self.settings;
+        if settings.options.issuer.is_some() {
+            return Ok(settings.options.issuer.clone());
+        }
+        let last: Option<LastIssuer> = token_store::read(&*settings.store, &LastIssuer::key(&request.url)).await?;
+        Ok(last.map(|last| last.issuer))
     }
 
     fn network(&self, request: &OutgoingRequest, access: NetworkAccess) -> NetworkContext {

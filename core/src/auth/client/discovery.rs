@@ -59,11 +59,13 @@ pub(super) struct Discovered {
 }
 
 /// Finds the authorization server of the MCP server at `url`. `metadata_url` comes from the
-/// challenge.
+/// challenge. Of several authorization servers, the `known` one is chosen, or else the first (RFC
+/// 9728 section 7.6).
 pub(super) async fn discover(
     network: &NetworkContext,
     url: &str,
     metadata_url: Option<&str>,
+    known: Option<&str>,
 ) -> Result<Discovered, AuthError> {
     let (origin, path) = split(url).ok_or_else(|| AuthError(format!("{} is not a server URL", sanitized(url))))?;
     for candidate in resource_metadata_urls(origin, path, metadata_url) {
@@ -72,7 +74,9 @@ pub(super) async fn discover(
         let other = || AuthError(format!("The metadata at {at} is for another resource than {server}"));
         let resource = metadata.resource.filter(|resource| names(resource, url)).ok_or_else(other)?;
         let missing = || AuthError(format!("The metadata at {at} lists no authorization server"));
-        let issuer = metadata.authorization_servers.first().ok_or_else(missing)?;
+        let listed = &metadata.authorization_servers;
+        let is_known = |issuer: &&String| known == Some(issuer.as_str());
+        let issuer = listed.iter().find(is_known).or(listed.first()).ok_or_else(missing)?;
         return Ok(Discovered {
             resource,
             scopes_supported: metadata.scopes_supported,

@@ -314,3 +314,26 @@ async fn auc_23_and_auc_24_the_client_registers_again_at_a_new_authorization_ser
     assert_eq!(clients, ["registered-1", "registered-2"]);
     assert!(world.seen("/token").iter().all(|form| form["grant_type"] == "authorization_code"));
 }
+
+#[tokio::test]
+async fn auc_25_a_given_client_logs_in_at_its_own_issuer_of_several() {
+    let world = World::new().await;
+    world.habits().resource = json!({"authorization_servers": ["https://auth.example", world.origin]});
+    let auth = oauth(MemoryStore::new()).with_client_id("given").with_issuer(world.origin.as_str());
+    world.connect(&auth).await.unwrap();
+    assert_eq!(world.seen("/authorize")[0]["client_id"], "given");
+}
+
+#[tokio::test]
+async fn auc_24_an_authorization_server_that_is_still_listed_is_kept() {
+    for auth in [oauth(MemoryStore::new()), oauth(MemoryStore::new()).with_client_id("given")] {
+        let world = World::new().await;
+        let client = world.connect(&auth).await.unwrap();
+        world.habits().valid.clear();
+        world.habits().resource = json!({"authorization_servers": ["https://auth.example", world.origin]});
+        client.list_tools().await.unwrap();
+        let clients: Vec<_> = world.seen("/authorize").iter().map(|query| query["client_id"].clone()).collect();
+        assert_eq!(clients.len(), 2);
+        assert_eq!(clients[0], clients[1]);
+    }
+}
