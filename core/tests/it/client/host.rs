@@ -90,15 +90,17 @@ async fn eli_01_eli_10_one_handler_answers_both_eras_with_defaults_applied() {
     assert_eq!((&second["params"]["name"], &second["params"]["arguments"]), (&json!("plan"), &json!({"a": 1})));
     let capabilities = &second["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"];
     assert_eq!(capabilities, &json!({"elicitation": {"form": {}}}), "ELI-02");
-    fake.peer().result(&second, json!({"resultType": "complete", "content": []}));
-    result.await.unwrap().unwrap();
-
+    // A call in parallel.
     let other = call(&client, RequestOptions::default());
     settle().await;
-    let params = &fake.last()["params"];
+    let sent = fake.last();
+    assert_ne!(sent["id"], second["id"]);
+    let params = &sent["params"];
     assert!(params.get("requestState").is_none() && params.get("inputResponses").is_none(), "MRTR-18");
-    fake.peer().result(&fake.last(), json!({"resultType": "complete", "content": []}));
-    other.await.unwrap().unwrap();
+    for (request, call) in [(second, result), (sent, other)] {
+        fake.peer().result(&request, json!({"resultType": "complete", "content": []}));
+        call.await.unwrap().unwrap();
+    }
 }
 
 #[tokio::test]
@@ -137,6 +139,29 @@ async fn mrtr_14_mrtr_15_mrtr_16_rounds_without_requests_or_without_state() {
     settle().await;
     assert_eq!(fake.last()["params"].get("requestState"), None, "the state of another round is not sent again");
     assert_eq!(fake.last()["params"]["inputResponses"]["k"]["action"], "accept");
+    fake.peer().result(&fake.last(), json!({"resultType": "complete", "content": []}));
+    result.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn mrtr_15_a_state_among_the_parameters_of_the_program_is_that_of_one_round() {
+    let fake = quiet();
+    let client = connected(&fake, elicits(), MODERN).await;
+    let answers = json!({"old": {"action": "decline"}});
+    let params = json!({"name": "plan", "requestState": "old", "inputResponses": answers});
+    let params = RawJson::from_value(&params).unwrap();
+    let result =
+        tokio::spawn(async move { client.request("tools/call", Some(&params), &RequestOptions::default()).await });
+    settle().await;
+    assert_eq!(fake.last()["params"]["requestState"], "old");
+    let requests = json!({"k": {"method": "elicitation/create", "params": form()}});
+    fake.peer().result(&fake.last(), json!({"resultType": "input_required", "inputRequests": requests}));
+    settle().await;
+    assert_eq!(fake.last()["params"].get("requestState"), None);
+    fake.peer().result(&fake.last(), json!({"resultType": "input_required", "requestState": "new"}));
+    settle().await;
+    let params = &fake.last()["params"];
+    assert_eq!((&params["requestState"], params.get("inputResponses")), (&json!("new"), None));
     fake.peer().result(&fake.last(), json!({"resultType": "complete", "content": []}));
     result.await.unwrap().unwrap();
 }
