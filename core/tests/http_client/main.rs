@@ -649,7 +649,7 @@ async fn a_server_that_accepts_no_answers_uses_few_connections() {
 }
 
 #[tokio::test]
-async fn h26_18_a_stream_that_ends_without_the_answer_loses_the_request() {
+async fn a_stream_that_ends_without_the_answer_loses_the_request() {
     let server = legacy(|request| match request.rpc() {
         "ping" => (0, events(": nothing\n\n")),
         "tools/list" => (0, json_answer(200, &json!({"jsonrpc": "2.0", "method": "notifications/x"}))),
@@ -663,6 +663,34 @@ async fn h26_18_a_stream_that_ends_without_the_answer_loses_the_request() {
         assert!(error.to_string().contains(&server.url), "{error}");
     }
     client.close().await;
+}
+
+/// Even if the server numbers its events, as in earlier revisions.
+#[tokio::test]
+async fn h26_18_a_lost_modern_request_is_sent_again_rather_than_resumed() {
+    let is_first = AtomicBool::new(true);
+    let server = Scripted::new(move |request| match request.rpc() {
+        "tools/list" if is_first.swap(false, Ordering::Relaxed) => (0, events("id: 1\nretry: 1\ndata:\n\n")),
+        "tools/list" => {
+            let list = json!({"tools": [], "ttlMs": 0, "cacheScope": "private", "resultType": "complete"});
+            (0, json_answer(200, &result(request, list)))
+        }
+        "server/discover" => {
+            let description = json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "ttlMs": 0,
+                "cacheScope": "private", "resultType": "complete"});
+            (0, json_answer(200, &result(request, description)))
+        }
+        _ => (0, http(405, "", "")),
+    })
+    .await;
+    let client = connect(&server, RevisionChoice::Pinned(Revision::LATEST)).await.unwrap();
+    assert_eq!(request(&client, "tools/list").await.unwrap_err().kind(), ErrorKind::Transport);
+    request(&client, "tools/list").await.unwrap();
+    client.close().await;
+    let seen = server.seen.lock().unwrap();
+    assert!(seen.iter().all(|seen| seen.method == "POST" && seen.header("last-event-id").is_none()), "{seen:?}");
+    let ids: Vec<_> = seen.iter().filter(|seen| seen.rpc() == "tools/list").map(|seen| &seen.body["id"]).collect();
+    assert!(ids.len() == 2 && ids[0] != ids[1], "{ids:?}");
 }
 
 #[tokio::test]
