@@ -67,7 +67,8 @@ pub struct OutgoingRequest {
     pub url: String,
     /// The URL of this request, which differs from that of the endpoint for messages over HTTP+SSE.
     pub target: String,
-    /// The negotiated revision, once known: the value of `MCP-Protocol-Version`.
+    /// The negotiated revision, or the one that a handshake offers: the value of
+    /// `MCP-Protocol-Version`.
     pub revision: Option<&'static str>,
     /// The runtime.
     pub runtime: Arc<dyn Runtime>,

@@ -5,13 +5,14 @@ use crate::{
     client::{LinkFailure, LinkMessage},
     client_auth::{AuthError, CredentialsRefusal, OutgoingRequest},
     on_drop::OnDrop,
-    protocol::RequestId,
+    protocol::{RequestId, Revision},
     race::guarded,
     transport::TokioRuntime,
 };
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use reqwest::{Response, Url};
+use serde::Deserialize;
 use std::{future::Future, time::Duration};
 
 /// Maximum attempts of one request: 401, a nonce, and three scope step-ups.
@@ -70,8 +71,9 @@ impl LinkContext {
         if let Some(target) = &outgoing.target {
             request.target = target.as_str().to_owned();
         }
-        let revision = self.state.lock().revision;
-        request.revision = revision.map(crate::protocol::Revision::as_str);
+        // AUC-13: during the handshake, the revision that it offers.
+        let revision = self.state.lock().revision.or_else(|| offered(&outgoing.body));
+        request.revision = revision.map(Revision::as_str);
         let mut round = 0;
         loop {
             let credentials = self.paused(&outgoing, async { auth.headers(&request).await }).await?;
@@ -130,6 +132,21 @@ impl LinkContext {
         };
         Err(without_credentials(format!("No credentials for {target}: {why}")))
     }
+}
+
+/// The revision that an `initialize` offers.
+pub(super) fn offered(initialize: &[u8]) -> Option<Revision> {
+    #[derive(Deserialize)]
+    struct Initialize {
+        params: Params,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Params {
+        protocol_version: String,
+    }
+    let initialize: Initialize = serde_json::from_slice(initialize).ok()?;
+    Revision::parse(&initialize.params.protocol_version)
 }
 
 /// No request was sent, because there are no credentials.

@@ -1,7 +1,7 @@
 //! Posts a message and handles the response.
 
 use super::{
-    authorized::EndpointRequest,
+    authorized::{EndpointRequest, offered},
     get_stream::{FIRST_PAUSE, may_pass},
     heads,
     http_failure::{self, AnswerHead, HttpTarget},
@@ -17,7 +17,7 @@ use crate::{
         event_stream::EventStream,
         headers,
     },
-    protocol::{Revision, RevisionFeature, RpcError, envelope, method},
+    protocol::{RevisionFeature, RpcError, envelope, method},
 };
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
@@ -351,21 +351,6 @@ impl PostRefusal {
         };
         status_lets && !self.error.as_ref().is_some_and(RpcError::is_modern)
     }
-}
-
-/// The revision that an `initialize` offers.
-fn offered(initialize: &[u8]) -> Option<Revision> {
-    #[derive(Deserialize)]
-    struct Initialize {
-        params: Params,
-    }
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Params {
-        protocol_version: String,
-    }
-    let initialize: Initialize = serde_json::from_slice(initialize).ok()?;
-    Revision::parse(&initialize.params.protocol_version)
 }
 
 /// Refused authorization says nothing about the protocol, nor does a failing server during the

@@ -63,7 +63,7 @@ async fn auc_06_to_08_and_auc_13_metadata_is_found_at_each_well_known_url() {
         let issuer = issuer.replace("{url}", &world.origin);
         world.habits().resource = json!({"authorization_servers": [issuer]});
         world.connect(&oauth(MemoryStore::new())).await.unwrap();
-        assert_eq!(world.seen(metadata)[0]["revision"], "2026-07-28");
+        assert_eq!(world.seen(metadata)[0]["revision"], "2025-11-25");
     }
 }
 
