@@ -212,7 +212,12 @@ impl Client {
         let needed = self.inner.host.needed(handlers, has_roots);
         let mut conversation = self.inner.conversation.lock();
         if conversation.revision().is_some_and(|revision| revision.era() == Era::Modern) {
+            let before = conversation.capabilities().clone();
             conversation.declare(RawJson::object(&needed));
+            // They are among the parameters of each request (CCH-07).
+            if *conversation.capabilities() != before {
+                self.inner.cache.clear();
+            }
         } else if let Some(missing) = missing(&needed, &self.inner.capabilities.parse().unwrap_or_default()) {
             let text = format!(
                 "The capability {missing} was not declared when the connection was opened, and this server's revision does not allow adding it later: register the handler before connecting"

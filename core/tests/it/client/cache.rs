@@ -4,9 +4,9 @@ use super::*;
 use std::sync::atomic::AtomicU64;
 use trunkline::{
     RevisionChoice,
-    client::RequestOptions,
+    client::{ClientHandlers, ElicitRequest, HandlerError, RequestOptions},
     client_auth::{AuthError, ClientAuth, CredentialsRefusal, OutgoingRequest},
-    protocol::model::SubscriptionFilter,
+    protocol::model::{ElicitResult, SubscriptionFilter},
 };
 
 const LISTEN: &str = "subscriptions/listen";
@@ -116,6 +116,18 @@ async fn cch_07_a_result_answers_only_the_request_that_it_came_for() {
     client.ping().await.unwrap();
     assert_eq!(asked(&fake), 5, "a check of liveness is never kept");
     assert_eq!((read(&client, "a:1").await, read(&client, "a:2").await), ("1".into(), "2".into()));
+}
+
+#[tokio::test]
+async fn cch_07_a_result_for_other_capabilities_is_not_used() {
+    let client = serving(for_a_second("private")).connect(modern()).await;
+    assert_eq!((tools(&client).await, tools(&client).await), ("1".into(), "1".into()));
+    let handlers =
+        ClientHandlers::default().on_elicit(async |_: ElicitRequest| Ok::<_, HandlerError>(ElicitResult::decline()));
+    for _ in 0..2 {
+        client.set_handlers(handlers.clone()).unwrap();
+        assert_eq!(tools(&client).await, "2");
+    }
 }
 
 #[tokio::test]
