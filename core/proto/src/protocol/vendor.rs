@@ -50,6 +50,7 @@ fn is_reserved(prefix: &str) -> bool {
 mod tests {
     use super::*;
 
+    /// TKX-53, SKL-75: nor those of its extensions.
     #[test]
     fn ext_10_names_of_vendors_are_not_the_protocols() {
         for name in ["com.acme/sum", "com.acme/deep/er", "acme/x"] {
@@ -60,6 +61,10 @@ mod tests {
             ("initialize", "is a method of the protocol"),
             ("tools/sum", "the prefix \"tools\" is reserved by the protocol"),
             ("notifications/com.acme", "the prefix \"notifications\""),
+            ("notifications/tasks/sum", "the prefix \"notifications\""),
+            ("tasks/sum", "the prefix \"tasks\""),
+            ("skills/sum", "the prefix \"skills\""),
+            ("resources/directory/read", "is a method of the protocol"),
             ("io.modelcontextprotocol/x", "the prefix"),
             ("dev.mcp/x", "the prefix"),
             ("rpc.discover/x", "JSON-RPC"),
