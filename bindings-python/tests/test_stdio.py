@@ -363,7 +363,7 @@ sys.exit(3)
 
 
 def test_the_last_output_of_a_server_contains_no_terminal_escapes() -> None:
-    """L9 of the security review: errors are displayed in a terminal."""
+    """Errors are displayed in a terminal."""
     command = [sys.executable, "-X", "utf8", "-c", DYING]
 
     async def check() -> None:

@@ -195,7 +195,7 @@ async fn values_are_bounded_together_until_their_calls_have_ended() {
     eventually_async("there is room again", async || many(18_000, 0).send().await.status == 200).await;
 }
 
-/// H1 of the security review: the handler simulates slow validation. The runtime has one thread.
+/// The handler simulates slow validation. The runtime has one thread.
 #[tokio::test]
 async fn a_large_message_does_not_delay_small_ones() {
     let fixture = Fixture::new().await;
@@ -267,7 +267,6 @@ const ATTACKER: &str = "198.51.100.7";
 const DISGUISED: &str = "203.0.113.9, 198.51.100.7";
 const BYSTANDER: &str = "203.0.113.9";
 
-/// H2 of the security review.
 #[tokio::test]
 async fn one_address_behind_a_trusted_proxy_has_no_more_than_a_session_would() {
     let limits = Limits::default().with_max_running(1).with_max_waiting(1);
@@ -280,7 +279,6 @@ async fn one_address_behind_a_trusted_proxy_has_no_more_than_a_session_would() {
     assert_eq!(ask(BYSTANDER, echo()).send().await.status, 200);
 }
 
-/// H3 of the security review.
 #[tokio::test]
 async fn one_address_behind_a_trusted_proxy_has_a_share_of_the_bodies() {
     let options = proxied().with_max_body_bytes(16 << 20);
@@ -307,7 +305,6 @@ async fn one_address_behind_a_trusted_proxy_has_a_share_of_the_bodies() {
     assert!(!refused(BYSTANDER).await, "there is room for another");
 }
 
-/// H4 of the security review.
 #[tokio::test]
 async fn one_address_behind_a_trusted_proxy_has_a_share_of_the_sessions() {
     let options = ServerOptions::default().with_max_sessions(4).with_max_sessions_per_client(2);

@@ -299,7 +299,6 @@ async fn sec_05_sec_06_eli_23_eli_24_a_state_is_no_credential() {
     assert_ne!(again["result"]["requestState"], asked["result"]["requestState"]);
 }
 
-/// H2 of the security review.
 #[tokio::test]
 async fn one_address_behind_a_trusted_proxy_has_a_share_of_the_tasks() {
     let options = HttpOptions::default().with_trusted_proxies(["127.0.0.1".parse::<TrustedProxy>().unwrap()]);

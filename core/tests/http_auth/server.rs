@@ -796,7 +796,7 @@ async fn streams_end_with_the_token_that_opened_them() {
     }
 }
 
-/// M4 of the security review: staging and production are one program with one set of keys.
+/// Staging and production may be one program with one set of keys.
 #[tokio::test]
 async fn mrtr_06_a_state_of_one_resource_is_refused_at_another() {
     let endpoint = async |resource: &str| {

@@ -16,7 +16,6 @@ pub(crate) fn serve(file: PathBuf) {
     let _ = runtime.block_on(Client::connect(server));
 }
 
-/// T4 and L12 of the reviews.
 #[test]
 fn a_killed_client_ends_its_servers_and_their_children() {
     let file = File::new();
