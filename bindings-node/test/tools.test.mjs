@@ -326,9 +326,9 @@ test("a ProtocolError with a code becomes that JSON-RPC error", () =>
   connected(
     (server) =>
       server.registerTool("refuse", {}, () => {
-        throw new ProtocolError("not today", { code: -32099, data: { again: "tomorrow" } });
+        throw new ProtocolError("not today", { code: 4099, data: { again: "tomorrow" } });
       }),
-    (client) => assert.rejects(client.callTool("refuse"), { name: "ProtocolError", message: "not today (-32099)", code: -32099, data: { again: "tomorrow" } }),
+    (client) => assert.rejects(client.callTool("refuse"), { name: "ProtocolError", message: "not today (4099)", code: 4099, data: { again: "tomorrow" } }),
   ));
 
 test("any other failure is hidden from the caller and logged with its stack", async () => {

@@ -350,10 +350,10 @@ def test_mrtr_04_clients_without_the_capability_are_not_asked(asking: list[str],
 
 def test_clients_may_refuse_or_respond_late(asking: list[str]) -> None:
     def refuse(method: str, params: dict[str, Any]) -> dict[str, Any]:
-        return {"error": {"code": -32099, "message": "not now"}}
+        return {"error": {"code": 4099, "message": "not now"}}
 
     with Peer(asking, "2025-11-25", capabilities=CAPABILITIES, answer=refuse) as peer:
-        assert peer.call("refusing") == "-32099 not now"
+        assert peer.call("refusing") == "4099 not now"
 
     def late(method: str, params: dict[str, Any]) -> dict[str, Any]:
         import time

@@ -73,7 +73,7 @@ def broken() -> str:
 
 @server.resource("notes://refused")
 def refused() -> str:
-    raise ProtocolError("not for you", code=-32099, data={"why": "no"})
+    raise ProtocolError("not for you", code=4099, data={"why": "no"})
 
 @server.resource("notes://{day}/{number}/{colour}{?loud}", name="by day", mime_type="application/json")
 async def by_day(day: dt.date, number: int, colour: Colour, loud: bool = False, *, ctx: Context) -> dict:
@@ -175,7 +175,7 @@ def test_res_05_res_06_res_08_res_09_unreadable_resources_are_errors(offer: list
         assert broken.value.code == -32603 and "secret" not in broken.value.message
         with pytest.raises(Refused) as refused:
             peer.request("resources/read", uri="notes://refused")
-        assert (refused.value.code, refused.value.data) == (-32099, {"why": "no"})
+        assert (refused.value.code, refused.value.data) == (4099, {"why": "no"})
     assert "secret" in peer.errors
 
 

@@ -26,7 +26,7 @@ static void audit(trunkline_call *call, void *user_data) {
   static char title[] = "Countess";
   (void)user_data;
   if (strcmp(name.data, "Mallory") == 0)
-    trunkline_call_fail_protocol(call, -32099, TRUNKLINE_STR("Mallory may not call."), TRUNKLINE_STR(""), NULL);
+    trunkline_call_fail_protocol(call, 403, TRUNKLINE_STR("Mallory may not call."), TRUNKLINE_STR(""), NULL);
   else if (!trunkline_call_set_var(call, TRUNKLINE_STR("title"), title, NULL))
     trunkline_call_next(call, TRUNKLINE_STR(""), called, NULL, NULL, NULL);
 }

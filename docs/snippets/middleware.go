@@ -30,7 +30,7 @@ func count(ctx context.Context, call *trunkline.Call, _ string, params json.RawM
 		return nil, err
 	}
 	if request.Arguments.Name == "Mallory" {
-		return nil, trunkline.NewProtocolError(-32099, "Mallory may not call.", nil)
+		return nil, trunkline.NewProtocolError(403, "Mallory may not call.", nil)
 	}
 	result, err := call.Next(context.WithValue(ctx, titleKey{}, "Countess"), nil)
 	fmt.Println(request.Name, "was called")

@@ -15,7 +15,7 @@ class Middleware {
   static Map<String, Object> greetCarefully(Context context, MiddlewareRequest request) {
     var arguments = (Map<?, ?>) request.params().get("arguments");
     if (arguments != null && "Mallory".equals(arguments.get("name"))) {
-      throw new ProtocolException("Mallory may not call.", -32099);
+      throw new ProtocolException("Mallory may not call.", 403);
     }
     TITLE.set("Countess");
     try {

@@ -28,7 +28,7 @@ suspend fun main() {
         server("greeter", "1.0.0") {
             middleware("tools/call") { request ->
                 if (request.params["arguments"]?.jsonObject?.get("name") == JsonPrimitive("Mallory")) {
-                    throw ProtocolException("Mallory may not call.", -32099)
+                    throw ProtocolException("Mallory may not call.", 403)
                 }
                 val result = withContext(Title("Countess")) { request.next() }
                 println("${request.params.getValue("name").jsonPrimitive.content} was called")

@@ -12,7 +12,7 @@ server = Server("greeter", version="1.0.0")
 async def audit(request: Request, next: Next, ctx: Context) -> Any:
     arguments = request.params.get("arguments", {})
     if arguments.get("name") == "Mallory":
-        raise ProtocolError("Mallory may not call.", code=-32099)
+        raise ProtocolError("Mallory may not call.", code=403)
     ctx.vars["title"] = "Countess"
     result = await next()
     print(f"{request.params['name']} was called")

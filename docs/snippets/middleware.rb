@@ -5,7 +5,7 @@ server = Trunkline::Server.new("greeter", version: "1.0.0")
 
 server.middleware("tools/call") do |request, ctx|
   if request.params.dig("arguments", "name") == "Mallory"
-    raise Trunkline::ProtocolError.new("Mallory may not call.", code: -32_099)
+    raise Trunkline::ProtocolError.new("Mallory may not call.", code: 403)
   end
 
   ctx.vars[:title] = "Countess"

@@ -18,7 +18,7 @@ struct Title(&'static str);
 async fn audit(ctx: Context, next: Next) -> Result<Value, CallError> {
     let params = next.params().cloned().unwrap_or_default();
     if params["arguments"]["name"] == "Mallory" {
-        return Err(ToolError::from(RpcError::new(-32099, "Mallory may not call.")).into());
+        return Err(ToolError::from(RpcError::new(403, "Mallory may not call.")).into());
     }
     ctx.vars().insert(Title("Countess"));
     let result = next.run().await?;

@@ -16,7 +16,7 @@ struct Main {
         let greeter = Server("greeter", version: "1.0.0")
         try greeter.middleware("tools/call") { request, _ in
             if request.params["arguments"]?["name"] == "Mallory" {
-                throw TrunklineError(.protocol, "Mallory may not call.", code: -32099)
+                throw TrunklineError(.protocol, "Mallory may not call.", code: 403)
             }
             let result = try await Title.$text.withValue("Countess") { try await request.next() }
             print("\(request.params["name"]?.string ?? "") was called")

@@ -8,7 +8,7 @@ const Call = z.object({ name: z.string(), arguments: z.record(z.string(), z.unkn
 
 server.use("tools/call", async (request, next, ctx) => {
   const call = Call.parse(request.params);
-  if (call.arguments["name"] === "Mallory") throw new ProtocolError("Mallory may not call.", { code: -32099 });
+  if (call.arguments["name"] === "Mallory") throw new ProtocolError("Mallory may not call.", { code: 403 });
   ctx.vars.set("title", "Countess");
   const result = await next();
   console.log(`${call.name} was called`);

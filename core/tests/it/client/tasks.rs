@@ -43,7 +43,7 @@ fn server() -> Server {
             .task(TaskSupport::Optional),
         )
         .add_tool(
-            Tool::new("fail", "Fails", || async { Err::<String, _>(trunkline::RpcError::new(-32099, "no luck")) })
+            Tool::new("fail", "Fails", || async { Err::<String, _>(trunkline::RpcError::new(4099, "no luck")) })
                 .task(TaskSupport::Optional),
         )
         .add_tool(
@@ -128,7 +128,7 @@ async fn failures_and_cancellations_of_tasks_are_typed_errors() {
         let client = connect(revision, ClientHandlers::default()).await;
         let task = client.start_task("fail", ()).await.unwrap();
         let error = soon(task.result()).await.unwrap_err();
-        assert_eq!((error.kind(), error.rpc().unwrap().code), (ErrorKind::Protocol, -32099), "{revision} TSK-21");
+        assert_eq!((error.kind(), error.rpc().unwrap().code), (ErrorKind::Protocol, 4099), "{revision} TSK-21");
 
         let mut task = client.start_task("wait", ()).await.unwrap();
         let late = task.result_within(ms(1)).await.unwrap_err();

@@ -74,7 +74,7 @@ pub(super) fn remote() -> Server {
             meta["example.com/trace"].to_string()
         })
         .tool("fail", "Fail.", async || {
-            let error = RpcError::new(-32050, "no such thing").with_data(json!({"place": 7}));
+            let error = RpcError::new(4050, "no such thing").with_data(json!({"place": 7}));
             Err::<String, ToolError>(error.into())
         })
         .tool("greet", "Ask twice, and greet.", async |ctx: Context| {
@@ -222,7 +222,7 @@ async fn everything_passes(front: &Client, pair: &str) {
     let error = error.rpc().unwrap();
     assert_eq!(
         (error.code, &*error.message, &error.data),
-        (-32050, "no such thing", &Some(json!({"place": 7}))),
+        (4050, "no such thing", &Some(json!({"place": 7}))),
         "{pair}"
     );
     let wrong = soon(front.call_tool("sum", json!({"a": "x"}))).await;

@@ -159,7 +159,7 @@ fn tkx_11_tkx_30_what_a_call_would_have_given_is_in_its_task() {
     }
     let id = start(&mut wire, "refuse");
     let failed = becomes(&mut wire, &id, "failed");
-    assert_eq!(failed["error"], json!({"code": -32050, "message": "Refused", "data": {"why": "so"}}));
+    assert_eq!(failed["error"], json!({"code": 4050, "message": "Refused", "data": {"why": "so"}}));
     assert_eq!((failed.get("result"), &failed["statusMessage"]), (None, &json!("Refused")));
     // A call that never started is not a task.
     let wrong = wire.ask("wrong", "tools/call", declaring(json!({"name": "echo", "arguments": {"word": 5}})));

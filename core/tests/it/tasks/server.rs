@@ -106,7 +106,7 @@ fn failing(builder: ServerBuilder) -> ServerBuilder {
         )
         .add_tool(
             Tool::new("refuse", "Ends in an error of the protocol", || async {
-                Err::<String, CallError>(RpcError::new(-32050, "Refused").with_data(json!({"why": "so"})).into())
+                Err::<String, CallError>(RpcError::new(4050, "Refused").with_data(json!({"why": "so"})).into())
             })
             .task(TaskSupport::Optional),
         )

@@ -157,7 +157,7 @@ fn tsk_21_and_22_the_result_of_a_task_is_that_of_its_call() {
         }
         assert_eq!(called.get("result"), fetched.get("result"), "{tool}");
     }
-    assert_eq!(code(&wire.ask("refused", "tools/call", json!({"name": "refuse"}))), -32050);
+    assert_eq!(code(&wire.ask("refused", "tools/call", json!({"name": "refuse"}))), 4050);
     // Invalid arguments make no task.
     let params = json!({"name": "echo", "arguments": {"word": 5}, "task": {}});
     assert_eq!(wire.ask(1, "tools/call", params)["result"]["isError"], true);
