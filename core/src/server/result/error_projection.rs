@@ -1,4 +1,4 @@
-//! Error projection: two error codes exist only in some revisions (RPC-27, ELI-30).
+//! Error projection: some error codes exist only in some revisions (RPC-26, RPC-27, ELI-30).
 
 use crate::{
     protocol::{Revision, RevisionFeature, RpcError, error::code, method},
@@ -18,6 +18,11 @@ pub(in crate::server) fn project_errors(outcome: Outcome, revision: Revision, ta
                 Some(required) => Outcome::InputRequired(required),
                 None => Outcome::Protocol(RpcError::invalid_request(error.message)),
             }
+        }
+        // Reserved for later revisions; here, it comes from a handler or from a server of an
+        // earlier one.
+        -32_099..=-32_023 if revision.supports(RevisionFeature::ResultType) => {
+            Outcome::Protocol(RpcError { code: code::INTERNAL_ERROR, ..error })
         }
         _ => Outcome::Protocol(error),
     }
@@ -62,6 +67,17 @@ mod tests {
             assert_eq!(code_of(&missing), Some(if modern { -32602 } else { -32002 }), "{revision}");
             let code = code_of(&project_errors(pages(), revision, true));
             assert_eq!(code == Some(-32042), revision == Revision::V2025_11_25, "ELI-30: {revision}");
+        }
+    }
+
+    #[test]
+    fn rpc_26_unassigned_codes_stay_in_earlier_revisions() {
+        for (own, modern) in [(-32022, -32022), (-32023, -32603), (-32099, -32603), (-32100, -32100), (403, 403)] {
+            for revision in Revision::ALL {
+                let expected = if revision == Revision::LATEST { modern } else { own };
+                let projected = project_errors(Outcome::Protocol(RpcError::new(own, "no")), revision, true);
+                assert_eq!(code_of(&projected), Some(expected), "{revision}");
+            }
         }
     }
 
