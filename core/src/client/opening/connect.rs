@@ -61,40 +61,36 @@ impl Client {
         let opened = inner.until_connect_deadline(inner.find_revision(&*connector)).await;
         let opened = opened.unwrap_or(Err(ClientError::Negotiation(NegotiationError::TimedOut)));
         inner.end_opening(&opened);
-        match opened {
+        let error = match opened {
             Ok(()) => {
                 inner.listen().await;
                 // A connection that ends before it is returned counts as never opened.
                 let failure = inner.failure.lock().clone();
-                match failure {
-                    Some(failure) => {
-                        inner.closed.store(true, Ordering::Release);
-                        Err(ClientError::Link(failure))
-                    }
-                    None => Ok(Self { inner }),
-                }
+                let Some(failure) = failure else { return Ok(Self { inner }) };
+                ClientError::Link(failure)
             }
-            Err(error) => {
-                let error = match error {
-                    ClientError::Negotiation(NegotiationError::TimedOut) => ClientError::Timeout(inner.silence()),
-                    other => other,
-                };
-                inner.closed.store(true, Ordering::Release);
-                let link = inner.link.lock().take();
-                if let Some(link) = link {
-                    let closing = link.close(inner.options.close_timeout);
-                    if inner.transport == Transport::Channel {
-                        // The program may dispose of its transport once this returns.
-                        closing.await;
-                    } else {
-                        // Wait for the remaining connect timeout; then closing continues in the
-                        // background.
-                        until(&*inner.runtime, inner.connect_deadline(), closing).await;
-                    }
-                }
-                Err(error)
+            Err(ClientError::Negotiation(NegotiationError::TimedOut)) => ClientError::Timeout(inner.silence()),
+            Err(error) => error,
+        };
+        inner.closed.store(true, Ordering::Release);
+        let (lost, link) = (inner.lost_link.lock().take(), inner.link.lock().take());
+        let closing = link.map(|link| link.close(inner.options.close_timeout));
+        let closed = async {
+            if let Some(lost) = lost {
+                lost.kept().await;
             }
+            if let Some(closing) = closing {
+                closing.await;
+            }
+        };
+        if inner.transport == Transport::Channel {
+            // The program may dispose of its transport once this returns.
+            closed.await;
+        } else {
+            // Wait for the remaining connect timeout; then closing continues in the background.
+            until(&*inner.runtime, inner.connect_deadline(), closed).await;
         }
+        Err(error)
     }
 }
 

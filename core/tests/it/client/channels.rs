@@ -185,6 +185,30 @@ async fn closing_a_client_waits_until_a_channel_that_was_lost_is_closed() {
     }
 }
 
+/// A server that ends the connection when its client listens for changes.
+fn leaves(message: &Value) -> Option<Vec<Value>> {
+    match message["method"].as_str() {
+        Some("server/discover") => result(
+            message,
+            json!({"resultType": "complete", "supportedVersions": ["2026-07-28"],
+                "capabilities": {"tools": {"listChanged": true}}, "ttlMs": 0, "cacheScope": "private"}),
+        ),
+        _ => None,
+    }
+}
+
+#[tokio::test]
+async fn an_opening_that_loses_its_channel_fails_when_that_is_closed() {
+    for reconnects in [true, false] {
+        let faults = Arc::<Faults>::default();
+        faults.closes_slowly.store(1, Ordering::Relaxed);
+        let options = ClientOptions::default().with_listen(true).with_reconnect(reconnects);
+        let error = open(&faults, leaves, options).await.err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Transport, "{error}");
+        assert_eq!(faults.closed.load(Ordering::Relaxed), 1, "{reconnects}");
+    }
+}
+
 #[tokio::test]
 async fn a_channel_that_hangs_delays_nothing_beyond_its_time() {
     let faults = Arc::<Faults>::default();
