@@ -81,7 +81,9 @@ pub(crate) fn connect(
     }
     let handle = begun?;
     let Some(connecting) = connecting else { return Ok(()) };
-    port.wait_for(handle, None)?;
+    // No `Closed` follows a failure, so nothing else would remove the function that closes a
+    // transport. The core has called it by now.
+    port.wait_for(handle, None).inspect_err(|_| port.detach(handle))?;
     client.finish(give(connecting))
 }
 

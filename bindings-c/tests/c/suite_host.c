@@ -416,6 +416,12 @@ static void freed_channel(void) {
   CHECK(trunkline_client_options_on_transport_send(options, wire_send, &it, free_wire) == TRUNKLINE_OK);
   CHECK(trunkline_client_options_on_transport_receive(options, wire_receive, &it, free_wire) == TRUNKLINE_OK);
   CHECK(trunkline_client_options_on_transport_close(options, wire_close, &it, free_wire) == TRUNKLINE_OK);
+  /* A client that failed to connect leaves nothing behind on the port. */
+  it.broken = true;
+  CHECK(trunkline_client_connect_channel(options, &client, NULL) == TRUNKLINE_TRANSPORT);
+  CHECK(it.closes == it.connects);
+  it.broken = false;
+  it.closes = 0;
   OK(trunkline_client_connect_channel(options, &client, &error));
   trunkline_client_options_free(options);
   trunkline_client_free(client);
