@@ -195,13 +195,13 @@ fn credit_that_is_granted_is_taken() {
 fn dropped_records_are_reported_once_there_is_space() {
     model(|| {
         let backlog = Arc::new(Backlog::default());
-        assert!(backlog.admit(4 << 20));
+        assert!(backlog.admit(1, 4 << 20));
         let taking = Arc::clone(&backlog);
-        let host = thread::spawn(move || taking.taken(4 << 20));
-        let admitted = backlog.admit(1);
+        let host = thread::spawn(move || taking.taken(1, 4 << 20));
+        let admitted = backlog.admit(1, 1);
         let told = host.join().unwrap();
-        let later = if admitted { backlog.taken(1) } else { 0 };
-        let rest = if backlog.admit(1) { backlog.taken(1) } else { 0 };
+        let later = if admitted { backlog.taken(1, 1) } else { 0 };
+        let rest = if backlog.admit(1, 1) { backlog.taken(1, 1) } else { 0 };
         assert_eq!(told + later + rest, usize::from(!admitted));
     });
 }

@@ -155,9 +155,9 @@ impl EventQueue {
         self.lanes[Lane::Queue as usize].items.lock().iter().find_map(end)
     }
 
-    /// Adds a notification from a peer, unless too many are queued.
+    /// Adds a notification from a peer, unless too many of its connection are queued.
     pub(crate) fn push_notification(&self, event: Event) {
-        if self.notifications.admit(size(&event)) {
+        if self.notifications.admit(event.handle, size(&event)) {
             self.push(Lane::Queue, event);
         }
     }
@@ -320,7 +320,7 @@ impl EventQueue {
         match item {
             QueuedEvent::Event(event) => {
                 if event.kind == EventKind::Notification {
-                    let dropped = self.notifications.taken(size(&event));
+                    let dropped = self.notifications.taken(event.handle, size(&event));
                     if dropped > 0 {
                         tracing::warn!(target: "trunkline::bridge", dropped, "dropped notifications: they arrived faster than they were handled");
                     }
