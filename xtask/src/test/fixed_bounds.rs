@@ -25,7 +25,7 @@ const SMALL_BODY: Constant = ("gate.rs", "SMALL_BODY");
 
 /// The rows of the table, with the constants of their figures, in order. Other files than
 /// those of `core/` are relative to [`HTTP`].
-const ROWS: [(&str, &[Constant]); 43] = [
+const ROWS: [(&str, &[Constant]); 45] = [
     ("costly checks of values, and compilations of schemas, concurrently", &[]),
     ("waiting costly checks of one caller", &[("core/src/turns.rs", "MAX_WAITING")]),
     ("a schema", &[(BOUNDS, "MAX_VALUES"), (BOUNDS, "MAX_NESTING"), (BOUNDS, "MAX_REACHED")]),
@@ -35,6 +35,11 @@ const ROWS: [(&str, &[Constant]); 43] = [
     ("a form of elicitation", &[(BOUNDS, "FORM_VALUES"), (BOUNDS, "FORM_PATTERNS"), (BOUNDS, "FORM_STEPS")]),
     ("a complete list fetched by a client", &[(PAGES, "MAX_ITEMS"), (PAGES, "MAX_PAGES"), (PAGES, "MAX_BYTES")]),
     ("notifications and answers of a client to a server over HTTP", &[(LINK, "MAX_TELLING"), (LINK, "MAX_WAITING")]),
+    (
+        "notifications of a server that wait for a program in another language than Rust",
+        &[("core/bridge/src/events/backlog.rs", "MAX_COUNT"), ("core/bridge/src/events/backlog.rs", "MAX_BYTES")],
+    ),
+    ("the reason of a cancellation", &[("core/proto/src/engine/server.rs", "MAX_REASON")]),
     ("a number in a message", &[("core/proto/src/engine/limits.rs", "LONGEST_NUMBER")]),
     ("the head of a request", &[("http_listener.rs", "HEAD_BYTES")]),
     ("concurrent requests on an HTTP/2 connection", &[("http_listener.rs", "MAX_STREAMS")]),

@@ -22,6 +22,9 @@ use std::time::Instant;
 
 /// Maximum number of pending requests to the client.
 const MAX_IN_FLIGHT: usize = if cfg!(miri) { 64 } else { 16_384 };
+/// Maximum size of the reason of a cancellation. It outlives the message, for as long as the
+/// handler runs and its program is busy.
+const MAX_REASON: usize = 4 << 10;
 
 /// The state of one conversation. A `T` is kept with each call (its reply channel), and a `U` with
 /// each request of our own.
@@ -217,7 +220,8 @@ impl<T, U> ServerConversation<T, U> {
                 };
                 let (waiting, next) = self.incoming.cancel(key);
                 let waiting = waiting.map(|(_, attached)| attached);
-                Received::Cancelled { key, reason: cancelled.reason, waiting, next }
+                let reason = cancelled.reason.filter(|reason| reason.len() <= MAX_REASON);
+                Received::Cancelled { key, reason, waiting, next }
             }
             method::PROGRESS => {
                 let token = notification.params.as_ref().and_then(progress_token);

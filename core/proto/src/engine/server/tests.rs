@@ -381,6 +381,17 @@ mod cancellation {
     }
 
     #[test]
+    fn a_cancellation_with_a_long_reason_is_one_without() {
+        let mut conversation = initialized("2025-11-25");
+        for (length, kept) in [(4 << 10, 4 << 10), ((4 << 10) + 1, 0)] {
+            let _ = receive(&mut conversation, call(length));
+            let reason = "r".repeat(length);
+            let cancel = notification("notifications/cancelled", json!({"requestId": length, "reason": reason}));
+            assert_eq!(fate(&mut conversation, cancel), format!("cancelled: {}", &reason[..kept]));
+        }
+    }
+
+    #[test]
     fn sub_08_a_stream_ends_by_cancellation_too() {
         let mut conversation = conversation();
         let key = key_of(receive(&mut conversation, modern("s", "subscriptions/listen")));
