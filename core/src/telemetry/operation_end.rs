@@ -1,7 +1,7 @@
 //! The ends of operations and sessions: what counts as a failure.
 
 use super::{
-    attributes::{Attribute, key},
+    attributes::{Attribute, excerpt, key},
     operation_start::{NetworkFacts, OperationKind, request_id},
 };
 #[cfg(feature = "client")]
@@ -27,7 +27,7 @@ pub struct OperationEnd {
     /// The attributes known at the end: `error.type` if it failed, and the code of a JSON-RPC
     /// error. They override those of the start.
     pub attributes: Vec<Attribute>,
-    /// The error message, if there is one.
+    /// The beginning of the error message, if there is one.
     pub error: Option<String>,
     /// How long it took.
     pub duration: Duration,
@@ -70,6 +70,8 @@ impl OperationEnd {
 
     /// The end of an operation that failed without a JSON-RPC error.
     pub(crate) fn failed(kind: impl Into<super::AttributeValue>, error: Option<String>) -> Self {
+        // It may quote what the peer sent.
+        let error = error.map(|text| excerpt(&text).to_owned());
         Self { attributes: vec![Attribute::new(key::ERROR_TYPE, kind)], error, ..Self::default() }
     }
 
@@ -200,5 +202,7 @@ mod tests {
         let refused = OperationEnd::answered(method::TOOLS_CALL, &Err(RpcError::new(-32602, "no")));
         assert_eq!((kind(&refused), refused.error.as_deref()), (Some("-32602".into()), Some("no")));
         assert!(refused.attributes.contains(&Attribute::new(key::STATUS_CODE, "-32602")));
+        let long = RpcError::new(-32602, format!("Unknown tool: {}", "x".repeat(4 << 20)));
+        assert_eq!(OperationEnd::answered(method::TOOLS_CALL, &Err(long)).error.map(|text| text.len()), Some(1024));
     }
 }

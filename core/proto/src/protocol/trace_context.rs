@@ -65,8 +65,8 @@ impl TraceContext {
     }
 
     fn from_members(found: MembersFound<'_, 3>) -> Self {
-        let [traceparent, tracestate, baggage] =
-            found.unwrap_or_default().map(|value| value?.as_str().map(Cow::into_owned));
+        let text = |value: Cow<'_, str>| (value.len() <= MAX_VALUE).then(|| value.into_owned());
+        let [traceparent, tracestate, baggage] = found.unwrap_or_default().map(|value| value?.as_str().and_then(text));
         Self { traceparent, tracestate, baggage }
     }
 
@@ -119,6 +119,9 @@ impl TraceContext {
     }
 }
 
+/// Maximum size of a value of a peer: that which W3C Baggage requires to be propagated. Longer ones
+/// are ignored.
+const MAX_VALUE: usize = 8192;
 /// Maximum number of requests recorded per operation.
 const MAX_NOTED: usize = 64;
 
@@ -207,6 +210,10 @@ mod tests {
         assert_eq!(put, json!({"_meta": {"traceparent": "new"}}));
         assert!(new.put_into(Some(&RawJson::from_value(&json!({"_meta": 1})).unwrap())).is_err());
         assert!(TraceContext::of_params(None).is_empty());
+        for (length, is_read) in [(MAX_VALUE, true), (MAX_VALUE + 1, false)] {
+            let meta = RawJson::from_value(&json!({"baggage": "b".repeat(length)})).unwrap();
+            assert_eq!(TraceContext::of_meta(&meta).baggage.is_some(), is_read, "{length}");
+        }
     }
 
     #[test]
