@@ -31,16 +31,25 @@ pub(crate) fn describe(state: &PortState, target: u64) -> Result<Vec<u8>, Bridge
             "port",
             json!(PortDescription { number: state.number, things: tables.len(), closing: state.is_closing() }),
         )),
-        Some(HandleKind::Call) => tables.calls.get(target).map(|call| of_call(&call.info)),
+        // Without the lock, which all other calls need: what a peer sent may be large.
+        Some(HandleKind::Call) => {
+            let info = tables.calls.get(target).map(|call| call.info.clone());
+            drop(tables);
+            info.map(|info| of_call(&info))
+        }
         Some(HandleKind::Verification) => tables.verifications.get(target).map(of_verification),
         Some(HandleKind::Connection) => {
-            let client = tables.connections.get(target).and_then(|connection| connection.get());
-            client.map(|connection| of_connection(&connection.client))
+            let client = tables.connections.get(target).and_then(|it| Some(it.get()?.client.clone()));
+            drop(tables);
+            client.map(|client| of_connection(&client))
         }
-        Some(HandleKind::Server) => tables.servers.get(target).map(of_server),
+        Some(HandleKind::Server) => {
+            let server = tables.servers.get(target).cloned();
+            drop(tables);
+            server.map(|server| of_server(&server))
+        }
         _ => None,
     };
-    drop(tables);
     let described = described.ok_or_else(|| tables::ended(&KINDS, "a call, token, connection or server", target))?;
     serde_json::to_vec(&described).map_err(|error| BridgeError::new(ErrorKind::Internal, error.to_string()))
 }
