@@ -156,8 +156,12 @@ impl EventQueue {
     }
 
     /// Adds a notification from a peer, unless too many of its connection are queued.
-    pub(crate) fn push_notification(&self, event: Event) {
+    pub(crate) fn push_notification(&self, mut event: Event) {
         if self.notifications.admit(event.handle, size(&event)) {
+            if let Body::Bytes(body) = &mut event.body {
+                // A slice would keep the whole buffer that it was received in.
+                *body = Bytes::copy_from_slice(body);
+            }
             self.push(Lane::Queue, event);
         }
     }
@@ -445,6 +449,16 @@ mod tests {
             (0..fit + 5).for_each(|_| queue.push_notification(event.clone()));
             assert_eq!(queue.drain(Lane::Queue, usize::MAX, Duration::ZERO).len(), fit, "{bytes} bytes each");
         }
+    }
+
+    #[test]
+    fn a_queued_notification_keeps_nothing_but_itself() {
+        let (queue, _) = queue();
+        let received = Bytes::from(vec![0; 1 << 16]);
+        let body = Body::Bytes(received.slice(..2));
+        queue.push_notification(Event { kind: EventKind::Notification, body, ..Event::default() });
+        assert!(received.is_unique());
+        assert_eq!(queue.drain(Lane::Queue, 9, Duration::ZERO).len(), 1);
     }
 
     #[test]
