@@ -167,7 +167,11 @@ func registerCallbacks() {
 	callbacks.forget = purego.NewCallback(forget)
 	callbacks.notification = purego.NewCallback(func(method, params *str, data uintptr) {
 		heard := kept[*queue[notification]](data)
-		if heard != nil && !heard.put(notification{string(method.bytes()), params.bytes()}) {
+		if heard == nil {
+			return
+		}
+		said := notification{string(method.bytes()), params.bytes()}
+		if !heard.put(said, len(said.method)+len(said.params)) {
 			report(slog.LevelWarn, "trunkline: dropped a notification: they arrived faster than they were handled")
 		}
 	})
@@ -192,7 +196,8 @@ func registerCallbacks() {
 		with(data, func(exchange *exchange) { exchange.begin(int(status), unsafe.Slice(headers, count)) })
 	})
 	callbacks.chunk = purego.NewCallback(func(chunk *byte, length, data uintptr) {
-		if exchange := kept[*exchange](data); exchange != nil && !exchange.chunks.put(copied(chunk, length)) {
+		exchange, bytes := kept[*exchange](data), copied(chunk, length)
+		if exchange != nil && !exchange.chunks.put(bytes, len(bytes)) {
 			exchange.end(false)
 		}
 	})
