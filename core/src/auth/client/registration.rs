@@ -163,6 +163,12 @@ async fn register(
             AuthMethod::choose(&[AuthMethod::Basic, AuthMethod::Post, AuthMethod::None], server).unwrap_or(method)
         }
     };
+    if method == AuthMethod::PrivateKeyJwt {
+        // A login with it would be in vain: the server knows no key of this client.
+        return Err(AuthError(format!(
+            "{issuer} registered this client for private_key_jwt, which it did not ask for"
+        )));
+    }
     let secret_expires_at = answer["client_secret_expires_at"].as_u64().filter(|end| *end > 0);
     let redirect_uri = Some(redirect_uri.to_owned());
     let client = ClientRegistration::new(client_id, client_secret, method);

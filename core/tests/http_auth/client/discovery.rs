@@ -267,6 +267,19 @@ async fn auc_21_a_refused_registration_is_reported() {
     assert!(error.contains("invalid_redirect_uri: not[31m here") && error.contains(CALLBACK), "{error}");
 }
 
+/// The user is not asked for a login that the client cannot complete.
+#[tokio::test]
+async fn auc_21_a_registration_for_an_unknown_key_is_not_used() {
+    let store = MemoryStore::new();
+    let world =
+        World::with(|habits| habits.registered = json!({"token_endpoint_auth_method": "private_key_jwt"})).await;
+    let error = world.connect(&oauth(store.clone())).await.err().unwrap().to_string();
+    assert!(error.contains("private_key_jwt") && world.seen("/authorize").is_empty(), "{error}");
+    world.habits().registered = json!({});
+    world.connect(&oauth(store)).await.unwrap();
+    assert_eq!(world.seen("/authorize")[0]["client_id"], "registered-2");
+}
+
 #[tokio::test]
 async fn auc_14_to_17_and_auc_22_clients_that_are_known_are_not_registered() {
     let document = "https://agent.example/client.json";
