@@ -2,6 +2,7 @@
 
 use super::{
     auth_network::NetworkContext,
+    discovery,
     proofs::Proofs,
     registration,
     settings::Settings,
@@ -54,7 +55,15 @@ impl Renewal {
         let form =
             [("grant_type", "refresh_token"), ("refresh_token", refresh_token), ("resource", tokens.resource.as_str())];
         let credentials = ClientAuthentication { client: &client, key: settings.key.as_ref() };
-        let answer = match endpoint.ask(&form, Some(credentials), proofs.as_deref()).await {
+        let mut answer = endpoint.ask(&form, Some(credentials), proofs.as_deref()).await;
+        let moved = match &answer {
+            Err(refused) if refused.code.is_none() => self.moved_endpoint(&tokens).await,
+            _ => None,
+        };
+        if let Some(url) = &moved {
+            answer = TokenContext { url, ..endpoint }.ask(&form, Some(credentials), proofs.as_deref()).await;
+        }
+        let answer = match answer {
             Ok(answer) => answer.checked(proofs.is_some(), &tokens.token_endpoint)?,
             Err(refused) => {
                 match refused.code.as_deref() {
@@ -63,7 +72,7 @@ impl Renewal {
                     Some("invalid_client") if client.is_dynamic() => {
                         registration::forget(settings, &tokens.issuer, &client).await?;
                     }
-                    // The refresh token is void, or the endpoint has moved. Credentials that the
+                    // The refresh token is void, or the endpoint is gone. Credentials that the
                     // program has given would be refused at a login as well.
                     code if refused.is_final && code != Some("invalid_client") => {}
                     // Any other error may be temporary.
@@ -75,6 +84,7 @@ impl Renewal {
         let mut renewed = Tokens {
             replaced: tokens.replaced.or(Some(tokens.access_token)),
             expires_at: answer.expires_at(now),
+            token_endpoint: moved.unwrap_or(tokens.token_endpoint),
             access_token: answer.access_token,
             refresh_token: answer.refresh_token.or_else(|| tokens.refresh_token.clone()),
             is_new: false,
@@ -90,6 +100,12 @@ impl Renewal {
             }
         }
         Ok(Some(renewed))
+    }
+
+    /// The token endpoint that the authorization server names now, if it is another one.
+    async fn moved_endpoint(&self, tokens: &Tokens) -> Option<String> {
+        let server = discovery::server_metadata(&self.network, &tokens.issuer).await.ok()?;
+        server.token_endpoint.filter(|url| *url != tokens.token_endpoint)
     }
 
     /// The current Unix timestamp in seconds.

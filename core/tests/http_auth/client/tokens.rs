@@ -103,6 +103,22 @@ async fn a_refused_token_is_renewed_and_only_a_void_refresh_token_leads_to_a_log
     }
 }
 
+#[tokio::test]
+async fn tokens_are_renewed_at_the_endpoint_that_their_server_names_now() {
+    let world = World::with(|habits| habits.token = json!({"refresh_token": "r1"})).await;
+    let store = MemoryStore::new();
+    world.settled(&oauth(store.clone())).await;
+    let (key, endpoint) = (format!("tokens {} {}", world.origin, world.url()), format!("{}/token", world.origin));
+    // Nothing listens at the one that issued them.
+    let tokens = store.get(&key).await.unwrap().unwrap().replace(&endpoint, "http://127.0.0.1:9/token");
+    assert!(!tokens.contains(&endpoint));
+    store.set(&key, &tokens).await.unwrap();
+    world.habits().valid.clear();
+    world.settled(&oauth(store.clone())).await;
+    assert_eq!(world.seen("/authorize").len(), 1);
+    assert!(store.get(&key).await.unwrap().unwrap().contains(&endpoint));
+}
+
 /// AUC-18: the authorization server has forgotten a client that registered itself.
 #[tokio::test]
 async fn auc_18_a_forgotten_client_registers_and_logs_in_again() {
