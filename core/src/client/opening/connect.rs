@@ -58,7 +58,7 @@ impl Client {
         let inner =
             ClientInner::new(runtime, Arc::clone(&connector), declaring_auth(options, connector.auth()), events);
         inner.begin_opening(opening);
-        let opened = inner.until_connect_deadline(inner.find_revision(&*connector)).await;
+        let opened = inner.until_connect_deadline(inner.began, inner.find_revision(&*connector)).await;
         let opened = opened.unwrap_or(Err(ClientError::Negotiation(NegotiationError::TimedOut)));
         inner.end_opening(&opened);
         let error = match opened {
@@ -88,7 +88,7 @@ impl Client {
             closed.await;
         } else {
             // Wait for the remaining connect timeout; then closing continues in the background.
-            until(&*inner.runtime, inner.connect_deadline(), closed).await;
+            until(&*inner.runtime, inner.connect_deadline(inner.began), closed).await;
         }
         Err(error)
     }
@@ -130,20 +130,20 @@ impl ClientInner {
         format!("{who} did not answer within the connect timeout of {within:?}{invalid_frame}{words}")
     }
 
-    /// The connect deadline, which is extended while the user is asked.
-    fn connect_deadline(&self) -> Instant {
+    /// The connect deadline of an opening, which is extended while the user is asked.
+    pub(super) fn connect_deadline(&self, began: Instant) -> Instant {
         let paused = self.pauses.total(self.runtime.now());
-        later(self.began, self.options.connect_timeout.saturating_add(paused))
+        later(began, self.options.connect_timeout.saturating_add(paused))
     }
 
-    async fn until_connect_deadline<T>(&self, future: impl Future<Output = T>) -> Option<T> {
+    pub(super) async fn until_connect_deadline<T>(&self, began: Instant, future: impl Future<Output = T>) -> Option<T> {
         let mut future = std::pin::pin!(future);
         loop {
-            let deadline = self.connect_deadline();
+            let deadline = self.connect_deadline(began);
             if let Some(value) = until(&*self.runtime, deadline, future.as_mut()).await {
                 return Some(value);
             }
-            if self.connect_deadline() <= self.runtime.now() {
+            if self.connect_deadline(began) <= self.runtime.now() {
                 return None;
             }
         }
@@ -180,7 +180,7 @@ impl ClientInner {
                     if matches!(probe, Probe::Initialize { fresh: true, .. }) {
                         self.connect(connector).await?;
                     }
-                    let outcome = self.probe(probe, self.connect_deadline(), connector.is_pipe()).await;
+                    let outcome = self.probe(probe, self.connect_deadline(self.began), connector.is_pipe()).await;
                     failure = match &outcome {
                         Err(ClientError::Link(failure)) => Some(failure.clone()),
                         _ => None,

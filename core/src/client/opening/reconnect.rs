@@ -7,7 +7,6 @@ use crate::{
     client::{client_error::ClientError, inner::ClientInner, link::LinkMessage, link_failure::LinkFailure},
     engine::{NegotiationError, Probe, later},
     protocol::{Era, Revision, method},
-    race::until,
 };
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -97,11 +96,13 @@ impl ClientInner {
         if self.closed.load(Ordering::Acquire) {
             return;
         }
-        let deadline = later(self.runtime.now(), self.options.connect_timeout);
+        // Earlier pauses don't extend this deadline.
+        let now = self.runtime.now();
+        let began = now.checked_sub(self.pauses.total(now)).unwrap_or(now);
         if self.conversation.lock().revision().is_some_and(|revision| revision.era() == Era::Legacy) {
             self.begin_opening(None);
         }
-        let made = until(&*self.runtime, deadline, self.reopen(deadline)).await;
+        let made = self.until_connect_deadline(began, self.reopen(self.connect_deadline(began))).await;
         let made = made.unwrap_or_else(|| Err(ClientError::Timeout(self.silence())));
         self.end_opening(&made);
         if let Err(error) = made {

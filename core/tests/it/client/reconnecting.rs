@@ -123,6 +123,34 @@ async fn calls_that_wait_for_a_connection_end_with_its_failure_their_time_or_the
     assert_eq!(call.await.unwrap().unwrap_err(), ClientError::Closed);
 }
 
+/// As over HTTP+SSE, where the request that opens the session may need a login.
+#[tokio::test]
+async fn a_login_does_not_count_towards_the_time_to_reconnect() {
+    let fake = Fake::process(|peer, message| match message["method"].as_str() {
+        Some("initialize") if peer.number == 1 => peer.accept(message, "2025-06-18"),
+        Some("tools/list") => peer.result(message, json!({"tools": []})),
+        _ => {}
+    });
+    let client = open(&fake, Revision::V2025_06_18, &Heard::default()).await;
+    fake.peer().exit();
+    let call = list(&client);
+    settle().await;
+    let (peer, initialize) = (fake.peer(), fake.last());
+    let id = RequestId::from_json(&initialize["id"].to_string()).unwrap();
+    peer.inbox.pause(&id);
+    fake.clock.advance(ms(45_000)).await;
+    peer.inbox.resume(&id);
+    peer.accept(&initialize, "2025-06-18");
+    call.await.unwrap().unwrap();
+    // The next attempt does not get that time.
+    peer.exit();
+    let call = list(&client);
+    fake.clock.advance(ms(100)).await;
+    fake.clock.advance(ms(30_000)).await;
+    assert!(call.is_finished());
+    assert_eq!(call.await.unwrap().unwrap_err().kind(), ErrorKind::Timeout);
+}
+
 #[tokio::test]
 async fn a_server_of_another_revision_is_a_distinct_error() {
     let fake = Fake::process(|peer, message| {
