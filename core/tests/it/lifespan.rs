@@ -260,6 +260,41 @@ async fn closing_waits_for_one_that_a_call_still_opens() {
     call.expect_err("its client has left");
 }
 
+#[tokio::test]
+async fn a_call_that_is_cancelled_while_it_opens_does_not_run() {
+    let (seen, begun, answer) = (Seen::default(), Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (begins, opened, called) = (Arc::clone(&begun), Arc::clone(&answer), seen.clone());
+    let open = move || {
+        let (begun, opened) = (Arc::clone(&begins), Arc::clone(&opened));
+        async move {
+            begun.notify_one();
+            opened.notified().await;
+            Ok::<_, ToolError>(())
+        }
+    };
+    let call = move || {
+        let seen = called.clone();
+        async move {
+            seen.push("called");
+            "orders"
+        }
+    };
+    let inner = Server::builder("inner", "1.0.0")
+        .lifespan(open, async |_: Arc<()>| ())
+        .tool("query", "Query the database.", call)
+        .build();
+    let outer = Server::builder("outer", "1.0.0").mount("in", &inner).build();
+    let client = Client::connect(&outer).await.unwrap();
+    let leaving = client.clone();
+    let cancelled = tokio::spawn(async move { leaving.call_tool("in__query", json!({})).await });
+    begun.notified().await;
+    cancelled.abort();
+    cancelled.await.expect_err("it is cancelled");
+    answer.notify_one();
+    assert_eq!(query(&client, "in__query").await, "orders");
+    assert_eq!(seen.take(), ["called"]);
+}
+
 /// A server in a process, one of whose calls has used its lifespan.
 fn used(file: &File) -> Wire {
     let mut wire = Wire::start(ROLE, file);
