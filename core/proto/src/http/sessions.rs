@@ -117,15 +117,8 @@ impl<S: Clone> Sessions<S> {
         (None, passed)
     }
 
-    /// Opens a session under an id generated from random bytes: visible ASCII (HTTP-43).
-    pub fn insert(&mut self, now: Instant, random: [u8; ID_BYTES], owner: Option<Arc<str>>, session: S) -> String {
-        let id = session_id(random);
-        self.insert_as(now, &id, owner, session);
-        id
-    }
-
     /// Opens a session under a unique id.
-    pub fn insert_as(&mut self, now: Instant, id: &str, owner: Option<Arc<str>>, session: S) {
+    pub fn insert(&mut self, now: Instant, id: &str, owner: Option<Arc<str>>, session: S) {
         self.latest += 1;
         let turn = SessionTurn { was_used: false, last_used: now, number: self.latest };
         if let Some(owner) = &owner {
@@ -235,7 +228,7 @@ impl<S: Clone> Sessions<S> {
     }
 }
 
-/// The id generated from random bytes.
+/// The id generated from random bytes: visible ASCII (HTTP-43).
 pub fn session_id(random: [u8; ID_BYTES]) -> String {
     use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
     URL_SAFE_NO_PAD.encode(random)
@@ -257,7 +250,9 @@ mod tests {
     }
 
     fn open(sessions: &mut Sessions<u8>, now: Instant, number: u8, owner: Option<&str>) -> String {
-        sessions.insert(now, [number; ID_BYTES], owner.map(Arc::from), number)
+        let id = session_id([number; ID_BYTES]);
+        sessions.insert(now, &id, owner.map(Arc::from), number);
+        id
     }
 
     #[test]

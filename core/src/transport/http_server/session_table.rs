@@ -142,7 +142,7 @@ impl SessionTable {
             }
             let is_of_owner = sessions.has_all_of_its_own(rate_limit_key.as_ref());
             let evicted = sessions.make_room(runtime.now(), rate_limit_key.as_ref(), HttpSession::is_busy).ok()?;
-            sessions.insert_as(runtime.now(), id, rate_limit_key, session.clone());
+            sessions.insert(runtime.now(), id, rate_limit_key, session.clone());
             (evicted, is_of_owner)
         };
         let (displaced, of_others) = if is_of_owner { (evicted, None) } else { (None, evicted) };
