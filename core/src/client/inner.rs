@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     cause::Cause,
-    engine::{ClientConversation, ClientIdentity, RequestTimeout},
+    engine::{ClientConversation, ClientIdentity, RequestTimeout, later},
     on_drop::OnDrop,
     protocol::{
         Era, RawJson, RequestId, Revision,
@@ -34,9 +34,13 @@ use std::{
         Arc, OnceLock,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 use tracing::Span;
+
+/// How long the response to a cancelled request for a task may take: it names the task to cancel
+/// (CAN-04).
+const TASK_NAMED_WITHIN: Duration = Duration::from_secs(30);
 
 pub(crate) struct ClientInner {
     pub(super) id: ClientId,
@@ -218,13 +222,27 @@ impl ClientInner {
         // During a reconnect, requests wait here.
         if self.ready.load(Ordering::Acquire)
             && let Some(link) = self.link()
-            && !link.abandon(id)
-            && let Some(cancellation) = cancellation
         {
-            self.log(Direction::Sent, self.conversation.lock().revision(), "", &cancellation);
-            link.send(LinkMessage::without_answer(cancellation));
+            match cancellation {
+                None => self.abandon_later(&link, id.clone()),
+                Some(cancellation) if !link.abandon(id) => {
+                    self.log(Direction::Sent, self.conversation.lock().revision(), "", &cancellation);
+                    link.send(LinkMessage::without_answer(cancellation));
+                }
+                Some(_) => {}
+            }
         }
         awaited.failed(error);
+    }
+
+    fn abandon_later(&self, link: &Arc<dyn Link>, id: RequestId) {
+        let (link, runtime) = (Arc::downgrade(link), Arc::clone(&self.runtime));
+        self.runtime.spawn(Box::pin(async move {
+            runtime.sleep_until(later(runtime.now(), TASK_NAMED_WITHIN)).await;
+            if let Some(link) = link.upgrade() {
+                link.abandon(&id);
+            }
+        }));
     }
 
     /// Ends all requests; the caller has to close the link. `error` is the reason, unless this side

@@ -456,6 +456,42 @@ async fn h26_01_to_03_modern_requests_are_mirrored_in_headers() {
 }
 
 #[tokio::test]
+async fn can_04_a_task_whose_request_was_cancelled_is_cancelled_once_its_id_is_known() {
+    let task = |status: &str| {
+        json!({"taskId": "t-1", "status": status, "createdAt": "2026-01-01T00:00:00Z",
+            "lastUpdatedAt": "2026-01-01T00:00:00Z", "ttl": 60_000})
+    };
+    let server = Scripted::new(move |request| {
+        let answer = match (&*request.method, request.rpc()) {
+            ("POST", "initialize") => json!({"protocolVersion": "2025-11-25",
+                "capabilities": {"tools": {}, "tasks": {"cancel": {}, "requests": {"tools": {"call": {}}}}},
+                "serverInfo": {"name": "scripted", "version": "1"}}),
+            ("POST", "tools/list") => json!({"tools": [{"name": "job", "inputSchema": {"type": "object"},
+                "execution": {"taskSupport": "optional"}}]}),
+            ("POST", "tools/call") => json!({"task": task("working")}),
+            ("POST", "tasks/cancel") => task("cancelled"),
+            ("POST", _) => return (0, http(202, "", "")),
+            _ => return (0, http(405, "", "")),
+        };
+        let delay = if request.rpc() == "tools/call" { 500 } else { 0 };
+        (delay, json_answer(200, &result(request, answer)))
+    })
+    .await;
+    let client = connect(&server, RevisionChoice::Pinned(Revision::V2025_11_25)).await.unwrap();
+    let options = RequestOptions::default().with_timeout(Duration::from_millis(100));
+    let error = client.start_task_with("job", json!({}), &options).await.err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
+    let cancelled = async {
+        while count(&server, "tasks/cancel") == 0 {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(PATIENCE, cancelled).await.expect("the task continues");
+    assert_eq!(server.seen("tasks/cancel").body["params"]["taskId"], "t-1");
+    client.close().await;
+}
+
+#[tokio::test]
 async fn tkx_23_the_methods_of_tasks_name_the_task_in_a_header() {
     let server =
         Scripted::new(|request| (0, json_answer(200, &result(request, json!({"resultType": "complete"}))))).await;
