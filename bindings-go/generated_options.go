@@ -479,7 +479,7 @@ type OAuthOptions struct {
 	// port, or the one it registered itself with. If the program receives redirects itself, the
 	// function `authorize` returns them.
 	RedirectURI string `json:"redirectUri,omitempty"`
-	// Maximum time for a login. The default is 300000 ms.
+	// Maximum time for a login; at most 15 min. The default is 300000 ms.
 	LoginTimeout time.Duration `json:"loginTimeoutMs,omitempty"`
 	// Maximum time for one request to an authorization server. The default is 30000 ms.
 	RequestTimeout time.Duration `json:"requestTimeoutMs,omitempty"`

@@ -651,7 +651,7 @@ export interface OAuthOptions {
    * function `authorize` returns them.
    */
   redirectUri?: string | undefined;
-  /** Maximum time for a login. Default: 300,000 (5 min). */
+  /** Maximum time for a login; at most 15 min. Default: 300,000 (5 min). */
   loginTimeout?: number | undefined;
   /** Maximum time for one request to an authorization server. Default: 30,000 (30 s). */
   requestTimeout?: number | undefined;

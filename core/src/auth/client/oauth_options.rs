@@ -78,7 +78,7 @@ trunkline_proto::options! {
         /// User interaction: the browser on this machine, a function that opens URLs instead
         /// ([`UrlOpener`]), or a handler with its own redirect URI.
         @into handler: LoginHandler = LoginHandler::Browser,
-        /// Maximum time for a login.
+        /// Maximum time for a login; at most 15 min.
         login_timeout: Duration => "loginTimeoutMs" as Millis = Duration::from_secs(300),
         /// Maximum time for one request to an authorization server.
         request_timeout: Duration => "requestTimeoutMs" as Millis = Duration::from_secs(30),
@@ -308,12 +308,18 @@ impl OAuthOptions {
         if self.login_timeout.is_zero() {
             return Err(AuthOptionError::new("loginTimeoutMs", "must be more than 0"));
         }
+        if self.login_timeout > LONGEST_LOGIN {
+            return Err(AuthOptionError::new("loginTimeoutMs", "must be at most 15 min"));
+        }
         if self.request_timeout.is_zero() {
             return Err(AuthOptionError::new("requestTimeoutMs", "must be more than 0"));
         }
         Ok(())
     }
 }
+
+/// A request does not wait much longer for its credentials.
+const LONGEST_LOGIN: Duration = Duration::from_secs(15 * 60);
 
 /// Joins option names for a message.
 fn in_words(names: &[&str]) -> String {
@@ -481,6 +487,7 @@ mod tests {
             ),
             (json!({"scopes": ["a b"]}), "auth.scopes has \"a b\""),
             (json!({"loginTimeoutMs": 0}), "auth.loginTimeoutMs must be more than 0"),
+            (json!({"loginTimeoutMs": 900_001}), "auth.loginTimeoutMs must be at most 15 min"),
             (json!({"requestTimeoutMs": 0}), "auth.requestTimeoutMs must be more than 0"),
             (json!({"grant": "client_credentials", "offlineAccess": true}), "auth.offlineAccess is for the grant"),
         ] {

@@ -17,8 +17,8 @@ use std::{future::Future, time::Duration};
 
 /// Maximum attempts of one request: 401, a nonce, and three scope step-ups.
 const MAX_ATTEMPTS: usize = 6;
-/// Maximum time to obtain credentials, including a login.
-const AUTHORIZED_WITHIN: Duration = Duration::from_secs(15 * 60);
+/// Maximum time to obtain credentials, including the longest login.
+const AUTHORIZED_WITHIN: Duration = Duration::from_secs(20 * 60);
 /// The header with the nonce for the next proof (RFC 9449 section 8).
 const DPOP_NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
 

@@ -543,7 +543,7 @@ class OAuth(TypedDict, total=False):
     """
 
     login_timeout: float | None
-    """Maximum time for a login. In seconds. Default: 300."""
+    """Maximum time for a login; at most 15 min. In seconds. Default: 300."""
 
     request_timeout: float | None
     """Maximum time for one request to an authorization server. In seconds. Default: 30."""

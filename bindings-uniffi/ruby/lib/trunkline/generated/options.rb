@@ -490,7 +490,7 @@ module Trunkline
     #   machine, such as `http://127.0.0.1:8912/callback`, the client listens there; by default, it
     #   listens on a free port, or the one it registered itself with. If the program receives
     #   redirects itself, the function `authorize` returns them.
-    # - `login_timeout` (Numeric): Maximum time for a login.
+    # - `login_timeout` (Numeric): Maximum time for a login; at most 15 min.
     # - `request_timeout` (Numeric): Maximum time for one request to an authorization server.
     # - `idp_token_endpoint` (String): The token endpoint of the organization's identity provider
     #   (`enterprise_managed`).

@@ -926,7 +926,7 @@ public struct OAuthOptions: Codable, Sendable {
     /// free port, or the one it registered itself with. If the program receives redirects itself,
     /// the function `authorize` returns them.
     public var redirectUri: String?
-    /// Maximum time for a login. Default: 5 min.
+    /// Maximum time for a login; at most 15 min. Default: 5 min.
     public var loginTimeout: Duration?
     /// Maximum time for one request to an authorization server. Default: 30 s.
     public var requestTimeout: Duration?

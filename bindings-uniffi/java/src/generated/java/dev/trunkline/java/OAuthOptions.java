@@ -112,7 +112,7 @@ public final class OAuthOptions extends Options<OAuthOptions> {
     return set("redirectUri", redirectUri);
   }
 
-  /** Maximum time for a login. Default: 5 min. */
+  /** Maximum time for a login; at most 15 min. Default: 5 min. */
   public OAuthOptions loginTimeout(Duration loginTimeout) {
     return set("loginTimeoutMs", loginTimeout);
   }

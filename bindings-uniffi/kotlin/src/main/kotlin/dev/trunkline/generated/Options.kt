@@ -830,7 +830,7 @@ public class OAuthOptions {
      */
     public var redirectUri: String? = null
 
-    /** Maximum time for a login. Default: 5 min. */
+    /** Maximum time for a login; at most 15 min. Default: 5 min. */
     @SerialName("loginTimeoutMs")
     @Serializable(with = MillisecondsSerializer::class)
     public var loginTimeout: Duration? = null
