@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyString};
+use pyo3::types::{IntoPyDict, PyBytes, PyList, PyString};
 use trunkline_bridge::{self as bridge, Body, Event, EventKind, Lane, OptionNames, Shape};
 
 use crate::bell::SocketBell;
@@ -289,10 +289,7 @@ fn outcome<'py>(py: Python<'py>, ok: bool, body: &[u8]) -> PyResult<(bool, Bound
 }
 
 fn failure<'py>(py: Python<'py>, kind: &str, message: &str) -> PyResult<Bound<'py, PyAny>> {
-    let error = PyDict::new(py);
-    error.set_item("kind", kind)?;
-    error.set_item("message", message)?;
-    Ok(error.into_any())
+    Ok([("kind", kind), ("message", message)].into_py_dict(py)?.into_any())
 }
 
 /// Waits for up to `wait_ms` without the GIL. The main thread checks for signals between slices.

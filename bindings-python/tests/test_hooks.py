@@ -427,6 +427,7 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     (lambda: Client(cast("Any", 123)), "not 123"),
     (lambda: Client(cast("Any", [sys.executable, 3])), "a list of strings"),
     (lambda: SyncClient(cast("Any", b"python")), "not b'python'"),
+    (lambda: Client([]), "a client takes a URL, .* not \\[\\]"),
 ]
 
 
@@ -681,7 +682,7 @@ class Mixed(OnlyList):
 @pytest.mark.parametrize(
     ("provider", "problem"),
     [
-        (OnlyList(), "get is missing"),
+        (OnlyList(), "OnlyList.get: 'OnlyList' object has no attribute 'get'; a provider has"),
         (Narrow(), "Narrow.get: too many positional arguments"),
         (Mixed(), "both be defined with async def"),
     ],

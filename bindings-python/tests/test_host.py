@@ -167,6 +167,13 @@ def test_eli_19_pages_have_their_own_handler(revision: str) -> None:
     run(test())
 
 
+def test_responses_to_forms_compare_and_print_by_their_fields() -> None:
+    assert ElicitResult("accept", {"name": "Ann"}) == ElicitResult("accept", {"name": "Ann"})
+    assert ElicitResult("accept", {"name": "Ann"}) != ElicitResult("accept", {"name": "Bob"})
+    declined: ElicitResult[None] = ElicitResult("decline")
+    assert repr(declined) == "ElicitResult(action='decline')"
+
+
 @pytest.mark.parametrize("revision", ELICITING)
 def test_a_handler_that_fails_affects_only_its_call(revision: str, caplog: pytest.LogCaptureFixture) -> None:
     async def test() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias, Union, cast, get_args, get_origin
+from typing import Annotated, Any, NamedTuple, TypeAlias, TypeGuard, Union, cast, get_args, get_origin
 
 from ._generated.models import CallToolResult, ReadResourceResult
 from ._generated.waist import CONTENT, INPUT, OBJECT, RESULT, TEXT, VALUE
@@ -17,9 +17,6 @@ from .schema.builder import MISSING, Builder, unaliased
 from .schema.foreign import of_pydantic
 from .schema.jsonable import jsonable, model_json
 from .schema.node import Schema
-
-if TYPE_CHECKING:
-    from typing import TypeGuard
 
 # A shape of docs/bridge.md, and its JSON value.
 Answer: TypeAlias = tuple[int, Any]

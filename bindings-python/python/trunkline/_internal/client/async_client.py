@@ -137,11 +137,6 @@ class Client(Connected, AsyncOperations):
         del replies[ticket]
         return result_of(*reply)
 
-    def _connected_port(self) -> Port:
-        if self._port is None:
-            raise ClosedError("the client is not connected: use `async with`, or call connect() first")
-        return self._port
-
     async def _end(self, port: Port, handle: int, deadline: float) -> None:
         if self._server is None:
             await port.stop(deadline)

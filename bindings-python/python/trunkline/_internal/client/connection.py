@@ -42,6 +42,7 @@ Target: TypeAlias = Union[
 of its file.
 """
 
+_UNCONNECTED: Final = "the client is not connected: use it in a `with` block, or call connect() first"
 _LISTS_CHANGED: Final = (methods.TOOLS_CHANGED, methods.RESOURCES_CHANGED, methods.PROMPTS_CHANGED)
 
 
@@ -175,7 +176,7 @@ class Connected(HostHandlers, ConnectionDescription):
 
     def _fact(self, name: str) -> Any:
         if (info := self._info) is None:
-            raise ClosedError("the client is not connected: use it in a `with` block, or call connect() first")
+            raise ClosedError(_UNCONNECTED)
         if name == "pid":  # it changes when the server is restarted
             return (self._described() or {}).get(name)
         if "serverInfo" not in info:
@@ -239,22 +240,23 @@ class Connected(HostHandlers, ConnectionDescription):
             json.update(port.telemetry.starting(port.native, self._handle, sent))
         port.notify(self._handle, json)
 
-    def _connected_port(self) -> Port:
-        raise NotImplementedError
+    def _connected_port(self) -> Any:
+        if self._port is None:
+            raise ClosedError(_UNCONNECTED)
+        return self._port
 
     def _answer(self, operation: str, function: Callable[..., Any], read: Read) -> None:
         handler = ServerRequestHandler(operation, function, read)
         if self._blocking and not handler.in_thread:
             raise InvalidArgumentError("handlers of a SyncClient must be ordinary functions, not async ones")
-        before = self._handlers.get(operation)
+        before = {**self._handlers}
         self._handlers[operation] = handler
         if self._info is not None:
             try:
                 self._note({"handlers": self._lanes()})
             except BaseException:
-                self._handlers.pop(operation)
-                if before is not None:
-                    self._handlers[operation] = before
+                del self._handlers[operation]
+                self._handlers.update(before)
                 raise
 
     def _listen(self, method: str, function: Callable[..., Any], read: Read | None) -> None:
@@ -288,20 +290,17 @@ class Connected(HostHandlers, ConnectionDescription):
                 f"{target!r} is neither an http URL nor a .json file; "
                 f"to start a server, pass its command as a list: {command}"
             )
-        parts = cast("Sequence[Any]", target) if isinstance(target, Sequence) else [None]  # pyright: ignore[reportUnnecessaryIsInstance]
-        if not all(isinstance(part, (str, os.PathLike)) for part in parts):
+        parts = cast("Sequence[Any]", target) if isinstance(target, Sequence) else ()  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not parts or not all(isinstance(part, (str, os.PathLike)) for part in parts):
             raise InvalidArgumentError(
                 "a client takes a URL, the command of a server as a list of strings, a Server, a transport or a "
                 f"configuration, not {target!r}"
             )
-        if not (command := [os.fspath(part) for part in target]):
-            raise InvalidArgumentError("the command of the server to start is empty")
-        return _only({"type": "child", "command": command}, child, http)
+        return _only({"type": "child", "command": [os.fspath(part) for part in target]}, child, http)
 
 
 def _only(transport: dict[str, Any], allowed: dict[str, Any], *others: dict[str, Any]) -> dict[str, Any]:
-    for other in others:
-        if other:
-            names = ", ".join(snake_case(name) for name in other)
-            raise InvalidArgumentError(f"{names}: not supported for this kind of target")
+    for other in filter(None, others):
+        names = ", ".join(snake_case(name) for name in other)
+        raise InvalidArgumentError(f"{names}: not supported for this kind of target")
     return {**transport, **allowed}

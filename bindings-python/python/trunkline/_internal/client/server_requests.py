@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .._generated.waist import OWN, RESULT, RETURNED, SILENT
-from ..client_requests.input_request import ElicitResult
 from ..errors import InvalidArgumentError, keep_cause
 from ..features.handler import Handler
 from ..model.base import Model
@@ -42,8 +41,6 @@ class ServerRequestHandler(Handler):
         return {"kind": "tool", "message": message}
 
     def answered(self, value: Any) -> Answer:
-        if isinstance(value, ElicitResult):
-            return RESULT, value.to_json()
         if value is None and self.key in SILENT:
             return RESULT, {}
         if isinstance(value, (Model, Mapping)):

@@ -119,8 +119,7 @@ class SyncClient(Connected, SyncOperations):
             return (port, ticket), result
 
     def _connected_port(self) -> BlockingPort:
-        if (port := self._port) is None:
-            raise ClosedError("the client is not connected: use `with`, or call connect() first")
+        port = super()._connected_port()
         self._refuse_deadlock()
         if (server := self._server) is not None and self._server_port is not None:
             server._keep_served(self._server_port)

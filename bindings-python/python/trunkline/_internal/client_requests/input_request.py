@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
 from .._generated.models import ElicitAction
-from ..model.base import present
+from ..model.base import Model, present
 from ..schema.elicitation_forms import Form
 from ..schema.jsonable import jsonable
 
@@ -58,7 +58,7 @@ class InputRequired:
         return f"InputRequired({self.requests!r}, state={self.state!r})"
 
 
-class ElicitResult(Generic[T]):
+class ElicitResult(Model, Generic[T]):
     """The user's response. `content` is present only if `action` is `"accept"`."""
 
     __slots__ = ("action", "content")
@@ -70,9 +70,6 @@ class ElicitResult(Generic[T]):
     def to_json(self) -> dict[str, Any]:
         """Return the response in protocol form."""
         return present(action=self.action, content=jsonable(self.content))
-
-    def __repr__(self) -> str:
-        return f"ElicitResult({self.action!r}, {self.content!r})"
 
 
 def read_form(form: Form | None) -> Callable[[Any], ElicitResult[Any]]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from typing import Any
 
-from .._generated.models import Completion
 from .._generated.waist import VALUE
 from ..context._async.context import Context
 from ..context._sync.context import SyncContext
@@ -144,4 +143,4 @@ def completer(
 def _suggestions(value: Any) -> Answer:
     if isinstance(value, str):
         raise TypeError("a completion must return a list of strings, not a single string")
-    return VALUE, jsonable(value.to_json() if isinstance(value, Completion) else value)
+    return VALUE, jsonable(value)

@@ -112,15 +112,12 @@ def _render(category: Category, told: tuple[bool, Any]) -> Answer:
 
 
 def _method(provider: Any, name: str, where: str) -> Callable[..., Any]:
-    if not callable(method := getattr(provider, name, None)):
-        raise InvalidArgumentError(
-            f"{where}: a provider has the methods list(cursor, ctx) and get(params, ctx); {name} is missing"
-        )
     from inspect import signature
 
     try:
+        method = getattr(provider, name)
         signature(method).bind(None, None)
-    except TypeError as error:
+    except (AttributeError, TypeError) as error:
         raise InvalidArgumentError(
             f"{where}.{name}: {error}; a provider has list(cursor, ctx) and get(params, ctx)"
         ) from error

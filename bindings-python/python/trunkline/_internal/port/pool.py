@@ -113,35 +113,28 @@ class Pool:
                 self._leave(this)
 
     def _serve_next(self, this: threading.Thread) -> bool:
-        """Wait for a call and answer it. Return True if the thread stays. A separate function, so
+        """Wait for a call and answer it. Return True if the thread stays: one thread always waits
+        for the next call, unless the limit is reached and all are busy. A separate function, so
         that nothing of the last call, whose `ctx` holds the port, stays alive while the thread
         waits.
         """
         events = self._native.drain("pool", 1, _IDLE_MS)
-        if not self._stays(this, is_busy=bool(events)):
-            return False
-        for _, ticket, handle, _, name, body, cause, cause_port in events:
-            self._answer(ticket, handle, name, body, cause, cause_port)
         with self._lock:
-            self._waiting.add(this)
-        return True
-
-    def _stays(self, this: threading.Thread, *, is_busy: bool) -> bool:
-        """Return True if the thread stays. One thread always waits for the next call, unless the
-        limit is reached and all are busy.
-        """
-        with self._lock:
-            if not is_busy and len(self._waiting) > 1:
-                # Leave now, so that the next thread to check doesn't count this one as waiting.
-                self._leave(this)
-                return False
-            if is_busy:
+            if events:
                 self._taken += 1
                 self._waiting.discard(this)
                 if not self._waiting and not self._stopping:
                     with suppress(RuntimeError):  # the system cannot start another thread: this one returns
                         self._grow()
-            return True
+            elif len(self._waiting) > 1:
+                # Leave now, so that the next thread to check doesn't count this one as waiting.
+                self._leave(this)
+                return False
+        for _, ticket, handle, _, name, body, cause, cause_port in events:
+            self._answer(ticket, handle, name, body, cause, cause_port)
+        with self._lock:
+            self._waiting.add(this)
+        return True
 
     def _leave(self, this: threading.Thread) -> None:
         self._waiting.discard(this)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import sys
-from contextvars import copy_context
+from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from contextvars import Context
-
     from typing_extensions import Self
 
     from ..telemetry import Telemetry

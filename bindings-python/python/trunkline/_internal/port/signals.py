@@ -19,7 +19,6 @@ class SignalReceiver(Protocol):
 
     def signalled(self, handler: SignalHandler) -> None:
         """Called on the main thread, inside a signal handler, before the program's `handler`."""
-        ...
 
 
 _receivers: WeakSet[SignalReceiver] = WeakSet()

@@ -11,6 +11,7 @@ import types
 import typing
 from collections import OrderedDict, abc, defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from enum import Enum
 from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, cast, get_args, get_origin
 
@@ -21,7 +22,7 @@ from .foreign import ForeignType, Mode
 from .jsonable import jsonable
 from .node import Node, Schema
 from .refusals import REFUSALS, each
-from .scalars import enumeration, is_enum, literal, scalar
+from .scalars import enumeration, literal, scalar
 from .unsupported import UnsupportedType
 
 
@@ -254,7 +255,7 @@ class Builder:
                 return self._defined(tp, name, lambda node: self._fill_typed_dict(node, origin, args))
             if tuple in origin.__mro__ and hasattr(origin, "_fields"):
                 return self._named_tuple(origin, args)
-            if is_enum(origin):
+            if issubclass(origin, Enum):
                 return enumeration(origin, _description(origin))
             if str in origin.__mro__ and not foreign.belongs_to_pydantic(origin):
                 return Node({"type": "string"}, origin, plain=True)

@@ -57,13 +57,18 @@ def keywords(metadata: Sequence[Any], schema: Mapping[str, Any]) -> dict[str, An
     return found
 
 
+def metadata_of(annotation: Any) -> tuple[Any, ...]:
+    """Return the metadata of an `Annotated` type."""
+    return get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
+
+
 def alias_of(annotation: Any) -> str | None:
     """Return the name that pydantic's `Field(alias=...)` gives to a value.
 
     Raises:
         UnsupportedType: If there are several aliases.
     """
-    for item in get_args(annotation)[1:] if get_origin(annotation) is Annotated else ():
+    for item in metadata_of(annotation):
         alias = getattr(item, "validation_alias", None) or getattr(item, "alias", None)
         if isinstance(alias, str):
             return alias
@@ -112,9 +117,7 @@ def _collect(item: Any, schema: Mapping[str, Any], found: dict[str, Any]) -> Non
             found.update(cast("Mapping[str, Any]", extra))
     # pydantic keeps the constraints of its Field in a list of separate objects.
     if isinstance(inner := getattr(item, "metadata", None), list):
-        found.update(
-            {key: value for key, value in keywords(cast("list[Any]", inner), schema).items() if key not in found}
-        )
+        found.update(keywords(cast("list[Any]", inner), schema) | found)
 
 
 def _kind(schema: Mapping[str, Any], name: str, kinds: Collection[str], needed: str) -> str:

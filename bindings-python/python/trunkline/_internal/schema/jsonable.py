@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from enum import Enum
 from typing import Any, TypeAlias, TypeVar, cast
 
 from .. import _native
@@ -109,8 +110,7 @@ _SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
 def _key(key: Any, path: str) -> str:
-    enum = sys.modules.get("enum")
-    if enum is not None and isinstance(key, enum.Enum):
+    if isinstance(key, Enum):
         key = key.value
     if isinstance(key, str):
         return key
@@ -128,15 +128,15 @@ def _key_of_type(key: Any, path: str) -> str:
 
 def _object(value: Any, path: str, key: Key) -> Any:
     kind = cast("Any", type(value))
-    enum = sys.modules.get("enum")
-    if enum is not None and isinstance(value, enum.Enum):
+    if isinstance(value, Enum):
         return _jsonable(value.value, path, key)
     if isinstance(value, (str, int, float)):
         return value
     if hasattr(kind, "__pydantic_serializer__"):
         return value.__pydantic_serializer__.to_python(value, mode="json", by_alias=True)
     if hasattr(kind, "__dataclass_fields__"):
-        return _fields(value, (field.name for field in sys.modules["dataclasses"].fields(kind)), path, key)
+        names = (field.name for field in sys.modules["dataclasses"].fields(kind))
+        return _jsonable({name: getattr(value, name) for name in names}, path, key)
     if hasattr(kind, "__attrs_attrs__"):
         # A schema has the names of the constructor's parameters, without leading underscores.
         return _jsonable({field.alias: getattr(value, field.name) for field in kind.__attrs_attrs__}, path, key)
@@ -155,10 +155,6 @@ def _object(value: Any, path: str, key: Key) -> Any:
         if name in ("uuid.UUID", "decimal.Decimal"):
             return str(value)
     return _unknown(value, path, key)
-
-
-def _fields(value: Any, names: Iterable[str], path: str, key: Key) -> dict[str, Any]:
-    return {name: _jsonable(getattr(value, name), f"{path}.{name}", key) for name in names}
 
 
 def _unknown(value: Any, path: str, key: Key) -> Any:

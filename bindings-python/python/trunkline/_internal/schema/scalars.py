@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
+from enum import Enum, Flag
 from typing import Any, cast, get_origin
 
 from ..model.base import decode_base64
@@ -50,8 +50,6 @@ def scalar(tp: Any) -> Node | None:
 
 def literal(values: tuple[Any, ...]) -> Node:
     """Return the node of a Literal."""
-    from enum import Enum
-
     members: dict[tuple[Any, Any], Any] = {}
     for value in values:
         json: Any = value.value if isinstance(value, Enum) else value
@@ -66,14 +64,9 @@ def literal(values: tuple[Any, ...]) -> Node:
     return Node(schema, lambda value: members.get((cast("Any", type(value)), value), value))
 
 
-def is_enum(tp: type) -> bool:
-    """Return True if the class is an enum."""
-    return (enum := sys.modules.get("enum")) is not None and issubclass(tp, enum.Enum)
-
-
 def enumeration(cls: Any, about: Schema) -> Node:
     """Return the node of an enum; `about` contains the other keywords of its schema."""
-    if issubclass(cls, sys.modules["enum"].Flag):  # its members can be combined
+    if issubclass(cls, Flag):  # its members can be combined
         return Node({"type": "integer", **about}, lambda value: cls(_integer(value)))
     values: list[Any] = [member.value for member in cls]
     for value in values:
@@ -112,10 +105,4 @@ def _enumerated(values: list[Any]) -> Schema:
     return {"type": kinds.pop(), "enum": values} if len(kinds) == 1 else {"enum": values}
 
 
-_JSON_TYPES: dict[type, str] = {
-    str: "string",
-    bool: "boolean",
-    int: "integer",
-    float: "number",
-    type(None): "null",
-}
+_JSON_TYPES: dict[type, str] = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}

@@ -77,14 +77,8 @@ class Server(Tools, Resources, Prompts, Completions, Skills, Providers, Middlewa
             handlers = store_handlers(store)
             options = {**options, "store": None}
         lanes = {name: handler.registration["lane"] for name, handler in handlers.items()}
-        info = present(
-            name=name,
-            version=version,
-            title=title,
-            description=description,
-            websiteUrl=website_url,
-            icons=in_json("icons", "icons", icons),
-        )
+        info = present(name=name, version=version, title=title, description=description, websiteUrl=website_url)
+        info |= present(icons=in_json("icons", "icons", icons))
         self.name = name
         self.version = version
         given = encoded(SERVER_OPTIONS, options)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, Union, get_
 
 from ..errors import InvalidArgumentError
 from ..schema.builder import MISSING, unaliased
-from ..schema.fields import Field, alias_of
+from ..schema.fields import Field, alias_of, metadata_of
 from ..schema.node import Schema
 from ..schema.unsupported import refusing
 from .asynchronous import called, innermost, is_async
@@ -67,8 +67,7 @@ class Parameters:
         if default is not parameter.empty:
             return Given(name, annotation, default)
         # The function must get the value inside.
-        marks = get_args(annotation)[:0:-1] if get_origin(annotation) is Annotated else ()
-        for field in filter(_is_field, marks):
+        for field in filter(_is_field, reversed(metadata_of(annotation))):
             if (factory := getattr(field, "default_factory", None)) is not None:
                 return Given(name, annotation, make=factory)
             value: Any = getattr(field, "default", Ellipsis)
@@ -120,8 +119,7 @@ def _take_context(where: str, parameters: list[Parameter], hints: dict[str, Any]
 
 
 def _mark(parameter: Parameter, hints: dict[str, Any]) -> Depends | None:
-    annotation = unaliased(hints.get(parameter.name))
-    marks = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
+    marks = metadata_of(unaliased(hints.get(parameter.name)))
     return next((mark for mark in marks if isinstance(mark, Depends)), None)
 
 
