@@ -32,7 +32,9 @@ def test_public_classes_and_functions_are_named_as_they_are_imported() -> None:
 
 
 def test_pickles_name_the_package_alone() -> None:
-    for value in (trunkline.TextContent("hi"), trunkline.ProtocolError("no", -32001, {"a": 1})):
+    missing = trunkline.InsufficientScope(["read", "write"])
+    assert str(missing) == "the token does not grant read write"
+    for value in (trunkline.TextContent("hi"), trunkline.ProtocolError("no", -32001, {"a": 1}), missing):
         pickled = pickle.dumps(value)
         assert b"_internal" not in pickled
         again = pickle.loads(pickled)

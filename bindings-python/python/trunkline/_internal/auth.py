@@ -87,5 +87,8 @@ class InsufficientScope(Exception):
     """
 
     def __init__(self, scopes: Sequence[str]) -> None:
-        super().__init__(f"the token does not grant {' '.join(scopes)}")
+        super().__init__(scopes)  # what pickle passes again
         self.scopes = scopes
+
+    def __str__(self) -> str:
+        return f"the token does not grant {' '.join(self.scopes)}"
