@@ -422,6 +422,7 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     (lambda: server_of().add_prompt(unknown, name=""), "name"),
     (lambda: server_of().tool(Request), "a tool must be a function, not the class Request"),
     (lambda: server_of(lifespan=unmanaged), "lifespan: unmanaged .*: decorate it with contextlib"),
+    (lambda: server_of(max_threads=0), "max_threads must be 1 or more, not 0"),
     (lambda: server_of(lifespan=3), "lifespan must be a function that takes the server, not 3"),
     (lambda: Client(cast("Any", None)), "a client takes a URL, .* not None"),
     (lambda: Client(cast("Any", 123)), "not 123"),

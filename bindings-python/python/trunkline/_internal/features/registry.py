@@ -59,6 +59,8 @@ class Registry:
     ) -> None:
         # The registration message of the server.
         self._json = json
+        if max_threads is not None and max_threads < 1:
+            raise InvalidArgumentError(f"max_threads must be 1 or more, not {max_threads!r}")
         self._max_threads = max_threads
         self._enter_lifespan = None if lifespan is None else _checked_lifespan(lifespan)
         for mark in dependencies:
