@@ -91,8 +91,9 @@ def test_a_result_is_converted_to_the_type_of_the_caller() -> None:
                 await client.call_tool("fail", result=Sums)
             with pytest.raises(ToolError, match="no sums today"):
                 await client.call_tool("fail", raise_on_error=True)
-            with pytest.raises(InvalidArgumentError, match="result: "):
-                await client.call_tool("add", result=Server)
+            for wrong in (Server, {"type": "object"}):
+                with pytest.raises(InvalidArgumentError, match="result: "):
+                    await client.call_tool("add", result=cast(Any, wrong))
             with pytest.raises(InvalidArgumentError, match='arguments of "add" must be an object'):
                 await client.call_tool("add", cast(Any, [1, 2]))
 

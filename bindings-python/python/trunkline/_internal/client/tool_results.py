@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import lru_cache
 from typing import Any, cast
 
 from .._generated import methods
 from .._generated.models import CallToolResult, TextContent
-from ..errors import ToolError, TransportError
+from ..errors import InvalidArgumentError, ToolError, TransportError
 from ..requests import read_answer
 from ..schema.builder import Builder
 from ..schema.unsupported import refusing
@@ -21,6 +21,8 @@ def expect(json: dict[str, Any], result: Any) -> dict[str, Any]:
     Raises:
         InvalidArgumentError: If the type cannot be represented in JSON.
     """
+    if not isinstance(result, Hashable):  # such as a JSON Schema
+        raise InvalidArgumentError(f"result: {result!r} is not a type")
     # A string may also be plain content, as tools without an output schema return it.
     return json if result is None or result is str else {**json, **_typed(result)[0]}
 
