@@ -45,6 +45,18 @@ class TestHttp < TrunklineTest
     end
   end
 
+  def test_verifiers_are_released_with_their_listeners
+    callables = Trunkline::Port.current.instance_variable_get(:@callables)
+    served = server
+    known = callables.keys
+    auth = { resource: "http://127.0.0.1/mcp", authorization_servers: ["https://login.example"], verifier: ->(_) {} }
+    listener = served.listen(port: 0, auth: auth)
+    assert_equal 1, (callables.keys - known).size
+    assert_raises(Trunkline::TransportError) { served.listen(port: listener.port, auth: auth) }
+    listener.close
+    eventually { (callables.keys - known).empty? }
+  end
+
   CALL = { jsonrpc: "2.0", id: 1, method: "tools/call", params: {
     name: "echo", arguments: { text: "x" },
     _meta: { "io.modelcontextprotocol/protocolVersion" => "2026-07-28", "io.modelcontextprotocol/clientCapabilities" => {}, "io.modelcontextprotocol/clientInfo" => { name: "t", version: "1" } }

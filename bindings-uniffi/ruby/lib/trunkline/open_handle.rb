@@ -21,6 +21,9 @@ module Trunkline
       @end = Thread::Queue.new
     end
 
+    # Calls the block when it has ended, or has failed to open.
+    def at_end(&block) = @at_end = block
+
     # Opens it. What the lifespan of its server raises, this raises.
     def open(lifespan = nil, &block)
       @opened = @port.open(self, &block)
@@ -28,6 +31,8 @@ module Trunkline
     rescue TransportError => e
       failure = lifespan&.take_failure || e
       raise failure, cause: failure.cause
+    ensure
+      @at_end&.call unless @opened
     end
 
     def open? = !@handle.nil? && !@end.closed?
@@ -54,6 +59,7 @@ module Trunkline
     def closed(error)
       @error = error
       @end.close
+      @at_end&.call
     end
   end
 end

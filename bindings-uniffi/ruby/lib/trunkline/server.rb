@@ -248,8 +248,11 @@ module Trunkline
 
     def lanes(callables) = callables.transform_values { "queue" }
 
-    # Opens a listener.
+    # Opens a listener. Its verifier is registered until its end, because it verifies the requests
+    # that arrive before.
     def open_listener(handle, transport, more = {})
+      verifier = transport.dig("auth", "verifier")
+      handle.at_end { unregister(verifier) } if verifier
       remember(handle.open(lifespan) { |native| native.open(Requests.json("server" => known, "transport" => transport, **more)) })
     end
 
