@@ -103,6 +103,20 @@ class TestLifecycle < TrunklineTest
     end
   end
 
+  def test_signal_handlers_installed_while_serving_stay
+    text = "server.tool('own') { trap('INT') {}; 'x' }; at_exit { $stderr.puts trap('INT', 'DEFAULT').class }"
+    Open3.popen3(*program(text)) do |input, output, errors, thread|
+      input.puts JSON.generate(initialize_request)
+      output.gets
+      input.puts JSON.generate(jsonrpc: "2.0", method: "notifications/initialized")
+      input.puts JSON.generate(jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "own" })
+      assert_match(/"text":"x"/, Timeout.timeout(10) { output.gets })
+      Process.kill("TERM", thread.pid)
+      assert_equal 0, Timeout.timeout(10) { thread.value.exitstatus }
+      assert_equal "Proc\n", errors.read
+    end
+  end
+
   def test_signals_end_servers_while_they_open
     text = "server = Trunkline::Server.new('p', version: '1', lifespan: -> { $stderr.puts 'opening'; sleep })"
     Open3.popen3(*program(text)) do |_, _, errors, thread|

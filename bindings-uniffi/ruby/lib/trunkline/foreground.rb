@@ -8,7 +8,7 @@ module Trunkline
     # A queue for each server in the foreground. A signal ends all of them.
     @serving = []
     HANDLER = proc do
-      SIGNALS.each { |one| trap(one, "DEFAULT").then { |before| trap(one, before) unless before == HANDLER } }
+      release(SIGNALS)
       @serving.dup.each { |signals| signals << true }
     end
     private_constant :HANDLER
@@ -26,9 +26,14 @@ module Trunkline
       yield handled == SIGNALS
     ensure
       @serving.delete(signals)
-      handled&.each { |signal| trap(signal, "DEFAULT") } if @serving.empty?
+      release(handled) if handled && @serving.empty?
       signals&.push(false) # Not closed: the handler may be about to push.
       closer&.join(0.1)
+    end
+
+    # Gives signals their default effect, except those that the program has begun to handle meanwhile.
+    def release(signals)
+      signals.each { |one| trap(one, "DEFAULT").then { |before| trap(one, before) unless before == HANDLER } }
     end
 
     # Lets a second signal end the process: a web server that has begun to close would ignore it, and
