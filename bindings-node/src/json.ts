@@ -74,8 +74,7 @@ function isLossy(value: unknown, origin: Origin): boolean {
   }
   // Most objects are plain, which is quick to check.
   if (Object.getPrototypeOf(value) !== Object.prototype && kindOf(value) !== "Object") return true;
-  for (const name of Object.keys(value)) if (isLossy((value as Record<string, unknown>)[name], origin)) return true;
-  return false;
+  return Object.values(value).some((member) => isLossy(member, origin));
 }
 
 function isInvalidDate(value: object): boolean {
@@ -93,6 +92,7 @@ function converted(original: unknown, origin: Origin, place: string, within: rea
   const words = (what: string, remedy: string): string => `${place}: ${what} cannot be represented in JSON: ${remedy}`;
   const verb = isPassed ? "give" : "return";
   if (typeof value === "number" && !Number.isFinite(value)) throw new UnfitValue(words(String(value), isPassed ? "give a finite number" : "return null or a string"));
+  if (original instanceof Map && [...(original as Map<unknown, unknown>).keys()].some((name) => typeof name === "object")) throw new UnfitValue(words("a Map with objects as keys", "use strings"));
   if (typeof value === "bigint") throw new UnfitValue(words("a bigint", `${verb} a number or a string`));
   if (typeof value === "function" || typeof value === "symbol") {
     const message = words(`a ${typeof value}`, `${verb} data`);

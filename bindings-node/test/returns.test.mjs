@@ -61,6 +61,7 @@ const unfit = [
   ["NaN in the form of a value", { a: { toJSON: () => ({ n: Number.NaN }) } }, "$.a.n: NaN cannot be represented in JSON: return null or a string"],
   ["NaN", { a: { b: Number.NaN } }, "$.a.b: NaN cannot be represented in JSON: return null or a string"],
   ["Infinity", [-Infinity], "$[0]: -Infinity cannot be represented in JSON"],
+  ["a Map with an object as its key", { a: new Map([[{ id: 1 }, "x"]]) }, "$.a: a Map with objects as keys cannot be represented in JSON: use strings"],
   ["bytes", new Uint8Array([1]), "$: bytes cannot be represented in JSON: use image(bytes, type)"],
   ["a Buffer", { a: Buffer.from("x") }, "$.a: bytes cannot be represented in JSON: use image(bytes, type)"],
   ["numbers", [new Float64Array(2)], "$[0]: a Float64Array cannot be represented in JSON"],
