@@ -164,6 +164,7 @@ export async function client(): Promise<void> {
   await using client = await Client.connect("http://localhost:8000/mcp", { revision: "2025-06-18", headers: { a: "b" }, signal: AbortSignal.timeout(1) });
   await Client.connect(["node", "server.mjs"]);
   await Client.connect({ command: "node", args: ["server.mjs"], env: { A: "b" }, cwd: "." });
+  await Client.connect(["node", "server.mjs"], { env: { ...process.env, A: "b" } });
   await Client.connect(server);
   // @ts-expect-error not a revision
   await Client.connect(server, { revision: "2025-01-01" });

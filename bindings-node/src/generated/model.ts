@@ -191,7 +191,7 @@ export interface SkillFile {
  */
 export interface ServerDefaults {
   /** Environment variables of child processes. Those of an entry take precedence. */
-  env?: Record<string, string> | undefined;
+  env?: Record<string, string | undefined> | undefined;
   /** The working directory of child processes. */
   cwd?: string | undefined;
   /** Pass the whole environment of this process to child processes. */

@@ -543,7 +543,7 @@ export interface AuthOptions {
  */
 export interface ChildOptions {
   /** Additional environment variables for the child process. */
-  env?: Readonly<Record<string, string>> | undefined;
+  env?: Readonly<Record<string, string | undefined>> | undefined;
   /**
    * `true` to inherit the whole environment of this process, including secrets; otherwise the child
    * inherits only `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`, or on Windows the
