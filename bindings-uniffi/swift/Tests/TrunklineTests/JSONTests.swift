@@ -114,6 +114,9 @@ import Testing
             #expect(try JSON(encoding: date).decoded(as: Date.self) == date)
         }
         #expect(try JSON(encoding: Date(timeIntervalSince1970: 0.75)) == "1970-01-01T00:00:00.750Z")
+        for seconds in [Double.infinity, -.infinity, .nan, 1e300] {
+            #expect(throws: EncodingError.self) { try JSON(encoding: Date(timeIntervalSince1970: seconds)) }
+        }
     }
 
     @Test(arguments: ["0", "0.1", "-12.345", "9007199254740993", "1e-7"]) func decimalsAreNumbers(text: String) throws {

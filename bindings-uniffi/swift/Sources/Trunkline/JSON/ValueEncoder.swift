@@ -78,7 +78,10 @@ extension ValueEncoder: SingleValueEncodingContainer {
         case let json as JSON: try encode(json: json)
         case let object as JSONObject: try encode(json: .object(object))
         case let date as Date:
-            let isWhole = date.timeIntervalSince1970.rounded() == date.timeIntervalSince1970
+            let seconds = date.timeIntervalSince1970
+            // ISO 8601 has years up to 9999, and Foundation cannot format a date without an end.
+            guard abs(seconds) < 253_402_300_800 else { throw unwritable(seconds) }
+            let isWhole = seconds.rounded() == seconds
             self.value = .string(date.ISO8601Format(Date.ISO8601FormatStyle(includingFractionalSeconds: !isWhole)))
         case let data as Data: self.value = .string(data.base64EncodedString())
         case let url as URL: self.value = .string(url.absoluteString)
