@@ -56,6 +56,7 @@ public abstract class ClientHandlers<O> extends ClientSettings<O> {
    * on this machine. The library listens for the redirect meanwhile.
    */
   public O onOpenUrl(NotificationHandler<AuthorizeRequest> handler) {
+    Failures.given("the handler", handler);
     return answer("open_url", AuthorizeRequest.class, given -> {
       handler.handle(given);
       return Map.of();
@@ -98,6 +99,7 @@ public abstract class ClientHandlers<O> extends ClientSettings<O> {
 
   /** Saves credentials in a custom store. They are secrets. */
   public O onSaveCredentials(NotificationHandler<Credentials> handler) {
+    Failures.given("the handler", handler);
     return answer("save_credentials", Credentials.class, given -> {
       handler.handle(given);
       return Map.of();
@@ -106,6 +108,7 @@ public abstract class ClientHandlers<O> extends ClientSettings<O> {
 
   /** Removes credentials from a custom store, if they exist. */
   public O onRemoveCredentials(NotificationHandler<CredentialsKey> handler) {
+    Failures.given("the handler", handler);
     return answer("remove_credentials", CredentialsKey.class, given -> {
       handler.handle(given);
       return Map.of();
@@ -119,7 +122,7 @@ public abstract class ClientHandlers<O> extends ClientSettings<O> {
    */
   @Deprecated
   public O onLog(NotificationHandler<LogMessage> handler) {
-    return hear("notifications/message", params -> handler.handle(Mapper.read(params, LogMessage.class)));
+    return hear("notifications/message", handler, params -> handler.handle(Mapper.read(params, LogMessage.class)));
   }
 
   /**
@@ -127,7 +130,7 @@ public abstract class ClientHandlers<O> extends ClientSettings<O> {
    * keeps a stream open over HTTP.
    */
   public O onToolsChanged(Runnable handler) {
-    return hear("notifications/tools/list_changed", params -> handler.run());
+    return hear("notifications/tools/list_changed", handler, params -> handler.run());
   }
 
   /**
@@ -135,7 +138,7 @@ public abstract class ClientHandlers<O> extends ClientSettings<O> {
    * subscribes to changes, which keeps a stream open over HTTP.
    */
   public O onResourcesChanged(Runnable handler) {
-    return hear("notifications/resources/list_changed", params -> handler.run());
+    return hear("notifications/resources/list_changed", handler, params -> handler.run());
   }
 
   /**
@@ -143,16 +146,16 @@ public abstract class ClientHandlers<O> extends ClientSettings<O> {
    * which keeps a stream open over HTTP.
    */
   public O onPromptsChanged(Runnable handler) {
-    return hear("notifications/prompts/list_changed", params -> handler.run());
+    return hear("notifications/prompts/list_changed", handler, params -> handler.run());
   }
 
   /** A URL elicitation is complete (2025-11-25). */
   public O onElicitationComplete(NotificationHandler<ElicitationComplete> handler) {
-    return hear("notifications/elicitation/complete", params -> handler.handle(Mapper.read(params, ElicitationComplete.class)));
+    return hear("notifications/elicitation/complete", handler, params -> handler.handle(Mapper.read(params, ElicitationComplete.class)));
   }
 
   /** A task has changed that the client follows, or that the server reports on its own. */
   public O onTaskStatus(NotificationHandler<Task> handler) {
-    return hear("notifications/tasks/status", params -> handler.handle(Mapper.read(params, Task.class)));
+    return hear("notifications/tasks/status", handler, params -> handler.handle(Mapper.read(params, Task.class)));
   }
 }

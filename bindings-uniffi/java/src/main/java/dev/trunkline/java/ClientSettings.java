@@ -59,8 +59,9 @@ public abstract class ClientSettings<O> extends ExecutorSettings<O> {
     return self();
   }
 
-  final O hear(String method, Consumer<Map<String, Object>> handler) {
-    notifications.put(method, handler);
+  final O hear(String method, Object handler, Consumer<Map<String, Object>> call) {
+    Failures.given("the handler", handler);
+    notifications.put(method, call);
     return self();
   }
 }

@@ -680,6 +680,7 @@ class CallsTest {
           "the name of a tool must not be null",
           () -> server.tool(null, "", (context, given) -> ""));
       assertRefused("the function must not be null", () -> new ToolOptions().visible(null));
+      assertRefused("the handler must not be null", () -> new ClientOptions().onToolsChanged(null));
       assertRefused("the store must not be null", () -> new ServerOptions().store((Store) null));
       assertRefused("the lifespan must not be null", () -> new ServerOptions().lifespan(null));
       assertRefused("the handler must not be null", () -> new ServerOptions().onError(null));
