@@ -76,8 +76,9 @@ internal open class OpenHandle(private val server: Server? = null) {
         isClosing = true
         if (isOpen) {
             val options = optionsOf ?: handle
-            val milliseconds = deadline?.wholeMilliseconds()?.toULong() ?: native { Port.core.closeDeadlineMs(options) }
-            native { Port.core.close(handle, milliseconds) }
+            val milliseconds = deadline?.wholeMilliseconds()?.toULong() ?: runCatching { Port.core.closeDeadlineMs(options) }.getOrNull()
+            // A server that was closed has no options left, but has begun to close this.
+            if (milliseconds != null) native { Port.core.close(handle, milliseconds) }
         }
         if (handle != NONE) join()
     }

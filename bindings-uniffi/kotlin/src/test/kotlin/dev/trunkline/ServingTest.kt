@@ -186,6 +186,28 @@ class ServingTest {
     }
 
     @Test
+    fun `a listener closes after the close of its server was cancelled`() = runBlocking {
+        withTimeout(20.seconds) {
+            val started = CompletableDeferred<Unit>()
+            val server =
+                server("test", "1.0", options = { drainDeadline = 1.seconds }) {
+                    tool("waits") {
+                        started.complete(Unit)
+                        awaitCancellation()
+                    }
+                }
+            val listener = server.listen { port = 0 }
+            val client = Client.connect(listener.url)
+            val call = launch { runCatching { client.callTool("waits") } }
+            started.await()
+            launch(start = CoroutineStart.UNDISPATCHED) { server.close() }.cancelAndJoin()
+            listener.close()
+            call.join()
+            client.close()
+        }
+    }
+
+    @Test
     fun `a closed server refuses features`() {
         val server = server("test", "1.0")
         runBlocking { server.close() }
