@@ -731,6 +731,8 @@ def test_options_of_a_server_are_checked() -> None:
         Server("test", version="1", cache_scope=wrong)
     with pytest.raises(InvalidArgumentError, match="ttl must be a number of seconds"):
         Server("test", version="1", ttl=-1)
+    servers = [Server("test", version="1", keep_alive=given) for given in (0, 0.0001, 1.5)]
+    assert [server._json["options"]["keepAliveMs"] for server in servers] == [0, 1, 1500]
 
 
 def test_middleware_need_not_be_hashable() -> None:

@@ -41,6 +41,10 @@ class TestClient < TrunklineTest
     end
   end
 
+  def test_short_times_are_not_zero
+    assert_equal [0, 1, 1500], [0, 0.0001, 1.5].map { |seconds| Trunkline::Options.milliseconds(:timeout, seconds) }
+  end
+
   def test_options_are_checked
     server = Trunkline::Server.new("x", version: "1")
     error = assert_raises(Trunkline::InvalidArgumentError) { Trunkline::Client.connect(server: server, timout: 1) }

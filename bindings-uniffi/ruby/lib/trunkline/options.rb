@@ -23,7 +23,8 @@ module Trunkline
       valid = seconds.is_a?(Numeric) && seconds.real? && seconds >= 0 && !(seconds.is_a?(Float) && seconds.infinite?)
       raise InvalidArgumentError, "#{name} must be a number of seconds, 0 or more, not #{seconds.inspect}" unless valid
 
-      [(seconds * 1000).round, LONGEST_MS].min
+      # Less than half a millisecond is not 0, which disables some options.
+      (seconds * 1000).round.clamp(seconds.positive? ? 1 : 0, LONGEST_MS)
     end
 
     # @api private

@@ -137,7 +137,8 @@ def ms_of(name: str, seconds: float) -> int:
     Raises:
         InvalidArgumentError: If it is negative or not a number.
     """
-    return round(checked_time(name, seconds) * 1000)
+    # Less than half a millisecond is not 0, which disables some options.
+    return round(checked_time(name, seconds) * 1000) or int(seconds > 0)
 
 
 def string_of(json: Mapping[str, Any], name: str) -> str:
