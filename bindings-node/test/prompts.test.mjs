@@ -73,6 +73,7 @@ test("a prompt that returns nothing has no messages", async () => {
 
 test("contradictory definitions are refused", () => {
   const server = new Server({ name: "test", version: "1.0.0" });
+  assert.throws(() => server.registerPrompt("text", { argsSchema: z.string() }, () => ""), { kind: "invalidArgument", message: /must describe an object/ });
   assert.throws(() => server.registerPrompt("both", { argsSchema: z.object({}), arguments: [] }, () => ""), { kind: "invalidArgument", message: /argsSchema and arguments/ });
   assert.throws(() => server.registerPrompt("none", {}), { kind: "invalidArgument", message: /handler of prompt "none"/ });
   server.registerPrompt("twice", {}, () => "");

@@ -52,6 +52,7 @@ export function promptFeature({ name, argsSchema, arguments: listed, complete, .
   checkHandler(handler, noun);
   if (argsSchema && listed) throw invalid(`${noun} has both argsSchema and arguments: keep one of them`);
   const args = argsSchema && convertObject(argsSchema, `the argsSchema of ${noun}`);
+  if (args && "type" in args.json && args.json["type"] !== "object") throw invalid(`the argsSchema of ${noun} must describe an object, as in z.object({ … })`);
   const { options, members, visible } = partsOf(rest, promptOptionsNames, promptOptionsTimes);
   return {
     kind: "prompt",
@@ -68,10 +69,8 @@ export function promptFeature({ name, argsSchema, arguments: listed, complete, .
 
 function argumentsOf(schema: JsonObject): PromptArgument[] {
   const required = new Set(Array.isArray(schema["required"]) ? schema["required"] : []);
-  return Object.entries(schema["properties"] ?? {}).map(([name, property]) => {
-    const { title, description } = property as PromptArgument;
-    return { name, ...(title === undefined ? {} : { title }), ...(description === undefined ? {} : { description }), required: required.has(name) };
-  });
+  const properties = Object.entries((schema["properties"] ?? {}) as Record<string, PromptArgument>);
+  return properties.map(([name, { title, description }]) => ({ name, title, description, required: required.has(name) }));
 }
 
 function isMessage(value: unknown): boolean {
