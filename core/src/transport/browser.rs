@@ -94,7 +94,7 @@ mod tests {
     fn signals_of_the_terminal_do_not_reach_the_browser() {
         let mut command = Command::new("sh");
         // Fails unless the shell leads a process group.
-        command.args(["-c", "kill -s 0 -- -$$"]);
+        command.args(["-c", "kill -0 -$$"]);
         assert!(start(command).unwrap().blocking_recv().unwrap().is_ok());
     }
 

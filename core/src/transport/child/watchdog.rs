@@ -11,14 +11,15 @@ use tokio::time::timeout;
 /// Reads the id of the group, then waits until this process exits, which closes the pipe. The
 /// server then has the time of [`CloseDeadlines`](super::CloseDeadlines) to exit. The group is
 /// checked in small steps, because the id of a group without members may be reused; `kill` fails
-/// when there are none. Ignores the signals of the terminal.
+/// when there are none, and in BusyBox also for a `--` after the signal. Ignores the signals of the
+/// terminal.
 const SCRIPT: &str = "trap '' HUP INT TERM; read -r group || exit 0; read -r _
 for name in TERM KILL; do
   for step in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-    kill -s 0 -- \"-$group\" || exit 0
+    kill -0 \"-$group\" || exit 0
     sleep 0.1 || sleep 1
   done
-  kill -s $name -- \"-$group\" || exit 0
+  kill \"-$name\" \"-$group\" || exit 0
 done";
 
 /// Time for a killed shell to exit.
@@ -85,4 +86,27 @@ impl Drop for Shell {
 
 fn report(error: &std::io::Error) {
     tracing::debug!(target: "trunkline::client::child", "cannot start /bin/sh, so servers would outlive a killed client: {error}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SCRIPT;
+    use std::{
+        io::Write,
+        os::unix::process::{CommandExt, ExitStatusExt},
+        process::{Command, Stdio},
+    };
+
+    #[test]
+    fn each_installed_shell_ends_the_group() {
+        for shell in [&["/bin/sh"][..], &["busybox", "sh"], &["bash"]] {
+            let mut watching = Command::new(shell[0]);
+            watching.args(&shell[1..]).args(["-c", SCRIPT]).stdin(Stdio::piped()).stderr(Stdio::null());
+            let Ok(mut watching) = watching.spawn() else { continue };
+            let mut group = Command::new("sleep").arg("20").process_group(0).spawn().unwrap();
+            writeln!(watching.stdin.take().unwrap(), "{}", group.id()).unwrap();
+            assert_eq!(group.wait().unwrap().signal(), Some(15), "{shell:?}");
+            assert!(watching.wait().unwrap().success(), "{shell:?}");
+        }
+    }
 }
