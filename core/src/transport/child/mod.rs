@@ -91,7 +91,7 @@ impl ChildProcess {
         #[cfg(unix)]
         wrapped.wrap(process_wrap::tokio::ProcessGroup::leader());
         #[cfg(windows)]
-        wrapped.wrap(process_wrap::tokio::JobObject);
+        wrapped.wrap(process_wrap::tokio::JobObject).wrap(NoWindow);
         #[cfg(unix)]
         let mut watchdog = watchdog::Watchdog::start();
         let mut child = wrapped.spawn().map_err(|error| command.refused(error))?;
@@ -229,6 +229,24 @@ async fn supervise(
     state.send_replace(ProcessState::Exited(status));
     group.clear().await;
     state.send_replace(ProcessState::GroupExited(status));
+}
+
+/// Gives a server a console of its own, without a window. Otherwise one would open on the screen if
+/// this process has no console, and Ctrl-C in the console of this process would end the server
+/// before its client has closed it.
+#[cfg(windows)]
+#[derive(Debug)]
+struct NoWindow;
+
+#[cfg(windows)]
+impl process_wrap::tokio::CommandWrapper for NoWindow {
+    fn pre_spawn(&mut self, command: &mut tokio::process::Command, _: &CommandWrap) -> std::io::Result<()> {
+        const CREATE_NO_WINDOW: u32 = 0x0800_0000;
+        // Replaces the flags of the job, which resumes the process after adding it.
+        const CREATE_SUSPENDED: u32 = 0x0000_0004;
+        command.creation_flags(CREATE_NO_WINDOW | CREATE_SUSPENDED);
+        Ok(())
+    }
 }
 
 struct ProcessGroup {
