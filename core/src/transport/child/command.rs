@@ -97,7 +97,7 @@ impl ChildCommand {
         let Some((program, arguments)) = self.command.split_first().filter(|(program, _)| !program.is_empty()) else {
             return Err(self.error("the command is empty; it needs a program, then its arguments", None));
         };
-        let mut command = tokio::process::Command::new(resolved(program));
+        let mut command = tokio::process::Command::new(resolved(program, &self.env));
         command.args(arguments);
         if !self.inherit_env {
             command.env_clear().envs(inherited(|name| std::env::var_os(name)));
@@ -241,26 +241,29 @@ fn inherited(value: impl Fn(&str) -> Option<OsString>) -> impl Iterator<Item = (
 }
 
 #[cfg(not(windows))]
-fn resolved(program: &str) -> PathBuf {
+fn resolved(program: &str, _: &BTreeMap<String, String>) -> PathBuf {
     PathBuf::from(program)
 }
 
 /// Windows finds `x.exe` for `x` by itself, but not `x.cmd`, which is what package managers such as
 /// npm install.
 #[cfg(windows)]
-fn resolved(program: &str) -> PathBuf {
-    let folders: Vec<_> =
-        std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default();
+fn resolved(program: &str, env: &BTreeMap<String, String>) -> PathBuf {
+    let given = env.iter().find(|(name, _)| name.eq_ignore_ascii_case("PATH"));
+    let path = given.map(|(_, path)| path.into()).or_else(|| std::env::var_os("PATH"));
+    let folders: Vec<_> = path.map(|path| std::env::split_paths(&path).collect()).unwrap_or_default();
     script_on_path(program, &folders, Path::is_file).unwrap_or_else(|| PathBuf::from(program))
 }
 
-/// The first script for a bare name, in a folder that has no program of that name.
+/// The first script for a name, in a folder that has no program of that name. A name with folders,
+/// such as `node_modules/.bin/x`, is a path.
 #[cfg(any(windows, test))]
 fn script_on_path(name: &str, folders: &[PathBuf], is_file: impl Fn(&Path) -> bool) -> Option<PathBuf> {
-    let path = Path::new(name);
-    if path.extension().is_some() || path.components().count() != 1 {
+    let (path, here) = (Path::new(name), [PathBuf::new()]);
+    if path.extension().is_some() {
         return None;
     }
+    let folders = if path.components().count() == 1 { folders } else { &here };
     folders
         .iter()
         .flat_map(|folder| ["exe", "cmd", "bat"].map(|kind| folder.join(path.with_extension(kind))))
@@ -300,6 +303,7 @@ mod tests {
         assert_eq!(found("npx", &["a/npx.exe", "b/npx.cmd"]), Some(PathBuf::from("a/npx.exe")));
         assert_eq!(found("npx.cmd", &["a/npx.cmd"]), None);
         assert_eq!(found("./npx", &["a/npx.cmd"]), None);
+        assert_eq!(found("bin/npx", &["bin/npx.cmd", "a/bin/npx.exe"]), Some(PathBuf::from("bin/npx.cmd")));
         assert_eq!(found("npx", &[]), None);
     }
 
