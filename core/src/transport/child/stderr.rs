@@ -5,7 +5,7 @@ use crate::printable::printable;
 use crate::sync::Mutex;
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, ErrorKind, Write};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncReadExt;
@@ -93,11 +93,29 @@ impl Destination {
         let destination = self.clone();
         let written = tokio::task::spawn_blocking(move || match destination {
             Self::Nowhere => Ok(()),
-            Self::Ours => std::io::stderr().write_all(&chunk),
+            Self::Ours => write_text(&mut io::stderr().lock(), &chunk),
             Self::File(file) => (&*file).write_all(&chunk),
         });
         matches!(timeout(PATIENCE, written).await, Ok(Ok(Ok(()))))
     }
+}
+
+/// Writes to a stream that may refuse bytes that are not UTF-8, as the console of Windows does.
+/// There, `U+FFFD` replaces them.
+fn write_text(out: &mut impl Write, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match out.write(bytes) {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(written) => bytes = &bytes[written..],
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::InvalidData => {
+                out.write_all("\u{fffd}".as_bytes())?;
+                bytes = &bytes[1..];
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 fn keep(lines: &Mutex<VecDeque<String>>, line: &mut Vec<u8>) {
@@ -108,4 +126,37 @@ fn keep(lines: &Mutex<VecDeque<String>>, line: &mut Vec<u8>) {
         lines.pop_front();
     }
     lines.push_back(text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Takes UTF-8 only.
+    #[derive(Default)]
+    struct Console(String);
+
+    impl Write for Console {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let valid = match str::from_utf8(bytes) {
+                Ok(text) => text,
+                Err(error) if error.valid_up_to() == 0 => return Err(ErrorKind::InvalidData.into()),
+                Err(error) => str::from_utf8(&bytes[..error.valid_up_to()]).unwrap(),
+            };
+            self.0 += valid;
+            Ok(valid.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn bytes_that_a_console_refuses_do_not_end_the_forwarding() {
+        let mut console = Console::default();
+        write_text(&mut console, b"ung\xfcltig\n").unwrap();
+        write_text(&mut console, "gültig\n".as_bytes()).unwrap();
+        assert_eq!(console.0, "ung\u{fffd}ltig\ngültig\n");
+    }
 }
