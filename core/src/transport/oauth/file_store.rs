@@ -49,7 +49,7 @@ impl FileStore {
     }
 
     /// The store of the current user: `trunkline/tokens` in `~/.config` (or `XDG_CONFIG_HOME`), in
-    /// `~/Library/Application Support` on macOS, and in `%LOCALAPPDATA%` on Windows.
+    /// `~/Library/Application Support` on macOS and iOS, and in `%LOCALAPPDATA%` on Windows.
     ///
     /// # Errors
     /// If the environment does not name such a directory.
@@ -61,7 +61,7 @@ impl FileStore {
         let home = |folder| variable("HOME").map(|home| home.join(folder));
         let (name, base) = if cfg!(windows) {
             ("LOCALAPPDATA", variable("LOCALAPPDATA"))
-        } else if cfg!(target_os = "macos") {
+        } else if cfg!(target_vendor = "apple") {
             ("HOME", home("Library/Application Support"))
         } else {
             // A relative path in this variable is invalid (XDG Base Directory Specification).
@@ -178,7 +178,7 @@ mod tests {
         std::env::temp_dir().join(format!("trunkline-store-{}", URL_SAFE_NO_PAD.encode(name))).join("tokens")
     }
 
-    #[cfg(all(unix, not(target_os = "macos")))]
+    #[cfg(all(unix, not(target_vendor = "apple")))]
     #[test]
     fn the_store_of_a_user_is_among_the_users_settings() {
         let of = |home: Option<&'static str>, config: Option<&'static str>| {
