@@ -11,7 +11,29 @@ const FILES: [&str; 2] = ["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE"];
 pub(super) fn trusting(builder: ClientBuilder, trusted: &[Certificate]) -> ClientBuilder {
     let named = FILES.iter().filter_map(|name| Some((*name, std::env::var_os(name)?)));
     let named = named.filter(|(_, file)| !file.is_empty()).flat_map(|(name, file)| of_file(name, file.as_ref()));
-    builder.tls_certs_merge(trusted.iter().cloned().chain(named))
+    let added = trusted.iter().cloned().chain(named);
+    #[cfg(target_os = "android")]
+    return builder.tls_certs_only(added.chain(of_android()));
+    #[cfg(not(target_os = "android"))]
+    builder.tls_certs_merge(added)
+}
+
+/// Reads the certificates of the system. Its own verifier is in Java: without a context of the app,
+/// which no program of ours passes on, `rustls` panics.
+#[cfg(target_os = "android")]
+fn of_android() -> Vec<Certificate> {
+    use rustls::{
+        RootCertStore,
+        pki_types::{CertificateDer, pem::PemObject},
+    };
+    /// Since Android 14 they are part of a module, which is updated without the system.
+    const FOLDERS: [&str; 2] = ["/apex/com.android.conscrypt/cacerts", "/system/etc/security/cacerts"];
+    let files = FOLDERS.iter().find_map(|folder| std::fs::read_dir(folder).ok());
+    let found =
+        files.into_iter().flatten().flatten().filter_map(|file| CertificateDer::from_pem_file(file.path()).ok());
+    // A single one that rustls does not understand would make the whole client unusable.
+    let understood = found.filter(|found| RootCertStore::empty().add(found.clone()).is_ok());
+    understood.filter_map(|found| Certificate::from_der(&found).ok()).collect()
 }
 
 /// Reads the certificates from a file that the environment names. As in Node.js, an unreadable file
