@@ -64,7 +64,9 @@ mod unix {
     use std::os::fd::AsRawFd;
     use std::time::Duration;
 
-    #[cfg(any(target_os = "linux", target_os = "android"))]
+    #[cfg(target_os = "android")]
+    use libc::__errno as errno;
+    #[cfg(target_os = "linux")]
     use libc::__errno_location as errno;
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
     use libc::__error as errno;
