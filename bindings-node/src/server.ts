@@ -263,6 +263,8 @@ export class Server {
    * @throws The error of the lifespan, or the error that ended the input.
    */
   async serveStdio(): Promise<void> {
+    // On other systems the core redirects the descriptor.
+    if (process.platform === "win32") process.stdout.write = process.stderr.write.bind(process.stderr);
     const opened = new OpenHandle();
     const serve = async (signals: boolean): Promise<TrunklineError | undefined> => {
       await this.#listen({ type: "stdio" }, { opened, foreground: true, signals });

@@ -28,7 +28,8 @@ impl Server {
     /// Serves standard input and output in the foreground, until the input ends or a signal
     /// arrives; see [`Listener::run`].
     ///
-    /// Anything that the program and its lifespan print goes to standard error.
+    /// Anything that the program and its lifespan print goes to standard error, except on Windows:
+    /// print nothing to standard output there.
     ///
     /// # Errors
     /// If they are already being served, are closed, or the lifespan of the server cannot be

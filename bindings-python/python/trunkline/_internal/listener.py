@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Generator
-from contextlib import nullcontext, redirect_stdout
 from typing import TYPE_CHECKING, Any
 
 from .errors import ClosedError, InvalidArgumentError
@@ -68,11 +68,10 @@ class Listener:
                     "another event loop already serves this server; connect a SyncClient to it after serve()"
                 )
             transport, self._verifier = self._server._transport(port, self._transport)
-            # Output printed by the lifespan already goes to standard error. On Windows the core
-            # cannot redirect stdout.
-            with redirect_stdout(sys.stderr) if self._transport["type"] == "stdio" else nullcontext():
-                self._handle = port.open({"server": server, "transport": transport, **self._ending})
-                result = await port.opened(self._handle)
+            self._handle = port.open({"server": server, "transport": transport, **self._ending})
+            if sys.platform == "win32" and transport["type"] == "stdio":
+                leave_stdio()
+            result = await port.opened(self._handle)
             if self._port is not port:
                 raise ClosedError("the listener was closed while it was starting")
             self._result = result
@@ -130,3 +129,16 @@ class Listener:
     async def _serve(self) -> None:
         async with self:
             await self.wait()
+
+
+def leave_stdio() -> None:
+    """Redirect the descriptors of stdin and stdout, as the core does on other systems: it has
+    handles of its own. A child process of a handler would also wait for the read of the core.
+    """
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    try:
+        os.dup2(2, 1)
+    except OSError:  # no stderr, as under pythonw
+        os.dup2(null, 1)
+    os.close(null)

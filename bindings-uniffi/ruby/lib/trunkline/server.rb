@@ -161,6 +161,11 @@ module Trunkline
       close = -> { handle.handle ? handle.begin_close : Process.kill(:TERM, Process.pid) }
       Foreground.until_signal(close) do |signals|
         open_listener(handle, { "type" => "stdio" }, { "foreground" => true, "signals" => signals })
+        # On other systems the core redirects the descriptors. It has handles of its own.
+        if RUBY_PLATFORM.match?(/mingw|mswin/)
+          $stdin.reopen(File::NULL)
+          $stdout.reopen($stderr)
+        end
         handle.wait
       rescue ClosedError
         # A signal has ended it before it was open.

@@ -268,6 +268,8 @@ public class Server internal constructor(
      * may then complete within `drainDeadline`. Once this is called, anything that the program prints goes to stderr.
      */
     public suspend fun serveStdio() {
+        // On other systems the core redirects the descriptor.
+        if (System.getProperty("os.name").startsWith("Windows")) System.setOut(System.err)
         val opened = OpenHandle(this)
         val error =
             endedBySignals({ opened.close() }) {
