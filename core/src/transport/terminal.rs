@@ -75,39 +75,49 @@ impl Console for SystemConsole {
 
 #[cfg(unix)]
 mod device {
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    use rustix::{
+        event::{PollFd, PollFlags, Timespec, poll},
+        fs::OFlags,
+    };
     use std::{
         fs::{File, OpenOptions},
         io::{self, Read as _, Write as _},
+        os::unix::fs::OpenOptionsExt as _,
         sync::atomic::{AtomicBool, Ordering},
+        thread,
+        time::Duration,
     };
 
+    const TERMINAL: &str = "/dev/tty";
     /// How often to check for a stop.
-    const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
-    const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
+    const TICK: Duration = Duration::from_millis(100);
     /// Maximum length of a line.
     const MAX_LINE: usize = 64 << 10;
 
     /// The controlling terminal, even if standard input and output are redirected.
     pub(super) struct Device {
-        file: File,
+        /// Does not block: macOS cannot poll terminals, and reports them as ready.
+        input: File,
+        output: File,
         read: Vec<u8>,
         has_drained: bool,
     }
 
     impl Device {
         pub(super) fn open() -> io::Result<Self> {
-            let file = OpenOptions::new().read(true).write(true).open("/dev/tty")?;
-            Ok(Self { file, read: Vec::new(), has_drained: false })
+            let output = OpenOptions::new().write(true).open(TERMINAL)?;
+            let without_blocking = OFlags::NONBLOCK.bits().cast_signed();
+            let input = OpenOptions::new().read(true).custom_flags(without_blocking).open(TERMINAL)?;
+            Ok(Self { input, output, read: Vec::new(), has_drained: false })
         }
 
         /// Discards lines that were entered before the first text; they were not meant for it.
         pub(super) fn show(&mut self, text: &str) -> io::Result<()> {
-            while !self.has_drained && self.ready(AT_ONCE)? && self.more()? {
+            while !self.has_drained && self.ready(Duration::ZERO)? && self.more()?.is_some_and(|read| read > 0) {
                 self.read.clear();
             }
             self.has_drained = true;
-            self.file.write_all(text.as_bytes())
+            self.output.write_all(text.as_bytes())
         }
 
         pub(super) fn read_line(&mut self, stopped: &AtomicBool) -> io::Result<Option<String>> {
@@ -122,26 +132,35 @@ mod device {
                 if stopped.load(Ordering::Acquire) {
                     return Err(io::ErrorKind::Interrupted.into());
                 }
-                if self.ready(TICK)? && !self.more()? {
-                    return Ok(None);
+                if self.ready(TICK)? {
+                    match self.more()? {
+                        Some(0) => return Ok(None),
+                        Some(_) => {}
+                        None => thread::sleep(TICK),
+                    }
                 }
             }
         }
 
-        fn ready(&self, patience: Timespec) -> io::Result<bool> {
-            match poll(&mut [PollFd::new(&self.file, PollFlags::IN)], Some(&patience)) {
+        fn ready(&self, patience: Duration) -> io::Result<bool> {
+            let patience = Timespec::try_from(patience).ok();
+            match poll(&mut [PollFd::new(&self.input, PollFlags::IN)], patience.as_ref()) {
                 Ok(ready) => Ok(ready > 0),
                 Err(rustix::io::Errno::INTR) => Ok(false),
                 Err(error) => Err(error.into()),
             }
         }
 
-        /// Reads the available bytes. Returns `false` at end of input.
-        fn more(&mut self) -> io::Result<bool> {
+        /// Reads the available bytes, and returns their number: 0 at the end of the input. `None`
+        /// if there are none.
+        fn more(&mut self) -> io::Result<Option<usize>> {
             let mut bytes = [0; 4096];
-            let read = self.file.read(&mut bytes)?;
+            let read = match self.input.read(&mut bytes) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+                read => read?,
+            };
             self.read.extend_from_slice(&bytes[..read]);
-            Ok(read > 0)
+            Ok(Some(read))
         }
     }
 }
