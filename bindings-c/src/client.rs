@@ -59,6 +59,8 @@ pub(crate) fn connect(
     if wait {
         port.check_may_wait()?;
     }
+    #[cfg(target_vendor = "apple")]
+    crate::edge::signal_actions::handle_sigchld_on_alternate_stack();
     let mut connecting = None;
     let begun = port.make(
         open.clone(),

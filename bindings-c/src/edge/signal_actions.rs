@@ -40,6 +40,26 @@ pub(crate) fn with_sigpipe_blocked<T>(start: impl FnOnce() -> T) -> T {
     start()
 }
 
+/// Has SIGCHLD handled on the alternate stack of each thread, once. tokio learns of the end of
+/// child processes by this signal, and installs its handler without the flag; then Go ends the
+/// program at the next child process that exits.
+#[cfg(target_vendor = "apple")]
+pub(crate) fn handle_sigchld_on_alternate_stack() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: the action does nothing; the struct is plain data, filled before it is read.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            if signal_hook_registry::register(libc::SIGCHLD, || {}).is_ok()
+                && libc::sigaction(libc::SIGCHLD, std::ptr::null(), &mut action) == 0
+            {
+                action.sa_flags |= libc::SA_ONSTACK;
+                libc::sigaction(libc::SIGCHLD, &action, std::ptr::null_mut());
+            }
+        }
+    });
+}
+
 /// The current handler of a signal. May be called in a signal handler.
 #[cfg(unix)]
 pub(crate) fn handler_of(signal: c_int) -> Option<sighandler_t> {
