@@ -8,7 +8,7 @@ use crate::{
     host_json::{self, millis},
     http::exchanges,
     message::{Fail, HttpHead, Notification, Registration, Request},
-    open::{self, listeners, ports, shutdown},
+    open::{self, ports, shutdown},
     option_translation::translated,
     process::{log_forwarding, log_scope::LogScope},
     register,
@@ -138,7 +138,7 @@ impl Port {
     /// As for [`Port::open`].
     #[cfg(unix)]
     pub fn open_pipe(&self, server: u64, reader: OwnedFd, writer: OwnedFd, wait: bool) -> Result<u64, BridgeError> {
-        self.begin(|state| listeners::open_pipe(state, server, (reader, writer), wait))
+        self.begin(|state| open::listeners::open_pipe(state, server, (reader, writer), wait))
     }
 
     /// Closes a listener or a connection, or the whole port (0). If called repeatedly, the earliest

@@ -18,6 +18,7 @@ pub(in crate::transport) struct LineReader {
     file: File,
     is_watchable: bool,
     /// Whether the capacity of the pipe was set for large messages.
+    #[cfg(unix)]
     is_enlarged: bool,
     chunk: Vec<u8>,
     cutter: LineCutter,
@@ -66,6 +67,7 @@ impl LineReader {
     ) -> Self {
         Self {
             is_watchable: is_watchable(&file),
+            #[cfg(unix)]
             is_enlarged: false,
             file,
             chunk: vec![0; 64 * 1024],
