@@ -21,7 +21,9 @@ pub(crate) use trial::check;
 /// The path of the main module, which is also its folder.
 const MODULE: &str = "github.com/trunkline-mcp/trunkline/bindings-go";
 const FOLDER: &str = "bindings-go";
-const LICENSES: [&str; 3] = ["LICENSE", "LICENSE-APACHE", "LICENSE-MIT"];
+/// Not `LICENSE`, which only names these two: pkg.go.dev would take it for an unknown license and
+/// hide the documentation.
+const LICENSES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// LIBRARIES has a folder per platform.
