@@ -43,15 +43,13 @@ pub(crate) fn tag(repository: &Path, modules: &Path) -> Result<Vec<String>> {
 }
 
 /// The same files at the same commit result in the same commit, so that a run that failed halfway
-/// can be repeated.
+/// can be repeated. It has no parent: as a change of one, it would delete the workflows, which the
+/// token of a workflow may not.
 fn commit(git: impl Fn(&[&str]) -> Command, tree: &str) -> Result<String> {
-    let message = format!("go: modules of {VERSION}");
     let head = run(git(&["log", "-1", "--format=%H %cI"]), DEADLINE)?;
-    let (parent, date) = head.stdout.trim().split_once(' ').unwrap_or(("", "2026-01-01T00:00:00Z"));
+    let (source, date) = head.stdout.trim().split_once(' ').unwrap_or(("no commit", "2026-01-01T00:00:00Z"));
+    let message = format!("go: modules of {VERSION}\n\nBuilt from {source}.");
     let mut commit = git(&["commit-tree", tree, "-m", &message]);
-    if !parent.is_empty() {
-        commit.args(["-p", parent]);
-    }
     for role in ["AUTHOR", "COMMITTER"] {
         commit.env(format!("GIT_{role}_NAME"), "Trunkline").env(format!("GIT_{role}_EMAIL"), "release@trunkline.dev");
         commit.env(format!("GIT_{role}_DATE"), date);
