@@ -5,10 +5,13 @@ cd "$(dirname "$0")/.."
 root=$(cd ../.. && pwd)
 out=$root/target/xcframework
 rm -rf "$out" TrunklineFFI.xcframework
-mkdir -p "$out/headers"
-cp Sources/TrunklineFFI/generated/TrunklineFFI.h "$out/headers/"
+# In a folder with the name of the module: Xcode copies the headers of all packages of a program into
+# one folder, where only one file can have the name that a module map must have.
+headers=$out/headers/TrunklineFFI
+mkdir -p "$headers"
+cp Sources/TrunklineFFI/generated/TrunklineFFI.h "$headers/"
 # A static library is linked by its place in the framework, and not by its name.
-grep -v 'link "trunkline_uniffi"' Sources/TrunklineFFI/generated/module.modulemap > "$out/headers/module.modulemap"
+grep -v 'link "trunkline_uniffi"' Sources/TrunklineFFI/generated/module.modulemap > "$headers/module.modulemap"
 
 # build TARGET [OPTION]...
 build() {
