@@ -30,6 +30,15 @@ class TestLifecycle < TrunklineTest
     assert_equal ["true\n", ""], [output, errors]
   end
 
+  def test_a_library_that_is_there_but_cannot_be_loaded_is_not_called_missing
+    _, errors, = run_program(<<~RUBY)
+      ENV["TRUNKLINE_LIBRARY"] = #{__FILE__.dump}
+      require "trunkline"
+    RUBY
+    assert_includes errors, "Could not open library"
+    refute_includes errors, "is missing"
+  end
+
   def test_the_end_of_a_program_closes_lifespans
     output, errors, status = run_program(<<~RUBY)
       require "trunkline"

@@ -20,6 +20,9 @@ module Trunkline
     begin
       ffi_lib path
     rescue LoadError
+      # Such as a library for glibc on a system with musl, where RubyGems installs it, too.
+      raise if File.exist?(path)
+
       raise LoadError, "trunkline's native library is missing at #{path}: this gem has none for #{RUBY_PLATFORM}"
     end
 
