@@ -20,8 +20,8 @@ use trunkline::{
 
 functions! {
     /// Sends the user to a page that authorizes the client. The result is the redirect that
-    /// follows. Requires a redirect URI in the options. If the redirect leads to this machine,
-    /// `open_url` is simpler.
+    /// follows. Requires a redirect URI in the options. If the redirect leads to this machine, the
+    /// handler that only opens the URL is simpler.
     AUTHORIZE = "authorize"(AuthorizeRequest) -> Redirect;
     /// Takes the user to a login page, for example by showing its URL, instead of opening the
     /// browser on this machine. The library listens for the redirect meanwhile.
