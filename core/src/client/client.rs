@@ -195,7 +195,7 @@ impl Client {
     /// # Errors
     /// A URI that does not begin with `file://`, or that contains `..`; otherwise see
     /// [`Client::set_handlers`].
-    #[deprecated(note = "since 2026-07-28 of the protocol, use tool arguments, resource URIs or configuration instead")]
+    #[deprecated(note = "in protocol revision 2026-07-28; use tool arguments, resource URIs or configuration instead")]
     pub fn set_roots(&self, roots: impl IntoIterator<Item = Root>) -> Result<(), ClientError> {
         let roots: Vec<_> = roots.into_iter().collect();
         check_roots(&roots)?;

@@ -79,7 +79,7 @@ impl ClientBuilder {
 
     /// The directories and files that servers may work in; connecting fails if a URI does not begin
     /// with `file://`.
-    #[deprecated(note = "since 2026-07-28 of the protocol, use tool arguments, resource URIs or configuration instead")]
+    #[deprecated(note = "in protocol revision 2026-07-28; use tool arguments, resource URIs or configuration instead")]
     #[expect(deprecated, reason = "older revisions have it")]
     pub fn roots(self, roots: impl IntoIterator<Item = Root>) -> Self {
         let roots: Vec<_> = roots.into_iter().collect();
@@ -87,7 +87,7 @@ impl ClientBuilder {
     }
 
     /// See [`ClientHandlers::on_log`].
-    #[deprecated(note = "since 2026-07-28 of the protocol, log to standard error or through OpenTelemetry instead")]
+    #[deprecated(note = "in protocol revision 2026-07-28; log to standard error or through OpenTelemetry instead")]
     #[expect(deprecated, reason = "older revisions have it")]
     pub fn on_log(self, handler: impl Fn(LogMessage) + Send + Sync + 'static) -> Self {
         self.with(|handlers| handlers.on_log(handler))

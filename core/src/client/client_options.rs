@@ -43,7 +43,7 @@ trunkline_proto::options! {
         handlers: ClientHandlers = ClientHandlers::default(),
         /// The directories and files that servers may work in: their URIs begin with `file://`.
         /// Without this option, servers cannot request roots.
-        #[deprecated(note = "since 2026-07-28 of the protocol, use tool arguments, resource URIs or configuration instead")]
+        #[deprecated(note = "in protocol revision 2026-07-28; use tool arguments, resource URIs or configuration instead")]
         @into roots: Option<Vec<Root>> => "roots" = None,
         /// The credentials of requests over HTTP.
         @into auth: Option<Arc<dyn ClientAuth>> = None,
@@ -95,7 +95,7 @@ trunkline_proto::options! {
         validate_results: bool => "validateResults" = true,
         /// The minimum severity of log messages requested from servers; by default, the server
         /// decides: on 2026-07-28 it sends none.
-        #[deprecated(note = "since 2026-07-28 of the protocol, log to standard error or through OpenTelemetry instead")]
+        #[deprecated(note = "in protocol revision 2026-07-28; log to standard error or through OpenTelemetry instead")]
         @into log_level: Option<LoggingLevel> => "logLevel" = None,
         /// Maximum time to open the connection, for all attempts together. In memory, this includes
         /// opening the lifespan of the server.

@@ -89,7 +89,7 @@ pub(crate) fn wrapped_items(text: &str, width: usize, marks: &[&str]) -> Vec<Str
 }
 
 /// The prefix of deprecation notices in the declaration.
-pub(crate) const DEPRECATED: &str = "Deprecated since 2026-07-28 of the protocol, ";
+pub(crate) const DEPRECATED: &str = "Deprecated in protocol revision 2026-07-28; ";
 
 /// Separates the documentation from what its deprecation notice says to use instead.
 pub(crate) fn deprecation(doc: &str) -> (String, Option<&str>) {

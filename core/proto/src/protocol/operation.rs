@@ -201,11 +201,11 @@ client_operations!(described_operations);
 /// Deprecation notices in the documentation. Generators write them in the form of their language,
 /// such as `@deprecated`.
 const SAMPLING_DEPRECATED: &str =
-    " Deprecated since 2026-07-28 of the protocol, call the API of a model provider instead.";
+    " Deprecated in protocol revision 2026-07-28; call the API of a model provider instead.";
 const ROOTS_DEPRECATED: &str =
-    " Deprecated since 2026-07-28 of the protocol, use tool arguments, resource URIs or configuration instead.";
+    " Deprecated in protocol revision 2026-07-28; use tool arguments, resource URIs or configuration instead.";
 const LOGGING_DEPRECATED: &str =
-    " Deprecated since 2026-07-28 of the protocol, log to standard error or through OpenTelemetry instead.";
+    " Deprecated in protocol revision 2026-07-28; log to standard error or through OpenTelemetry instead.";
 
 /// A notification that a client receives.
 #[derive(Debug)]

@@ -218,7 +218,7 @@ impl ClientGroup {
     /// # Errors
     /// If a URI does not begin with `file://` or contains `..`, or if there were no roots when the
     /// group was opened.
-    #[deprecated(note = "since 2026-07-28 of the protocol, use tool arguments, resource URIs or configuration instead")]
+    #[deprecated(note = "in protocol revision 2026-07-28; use tool arguments, resource URIs or configuration instead")]
     #[expect(deprecated, reason = "older revisions have it")]
     pub fn set_roots(&self, roots: impl IntoIterator<Item = Root>) -> Result<(), ClientError> {
         let roots: Vec<_> = roots.into_iter().collect();

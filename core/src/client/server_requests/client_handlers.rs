@@ -88,11 +88,11 @@ macro_rules! answering_handlers {
             /// Lets servers ask the user to open pages (2025-11-25 and later).
             on_elicit_url(ElicitUrlRequest) -> ElicitResult = "elicit_url";
             /// Lets servers ask the model to continue a conversation.
-            #[deprecated(note = "since 2026-07-28 of the protocol, call the API of a model provider instead")]
+            #[deprecated(note = "in protocol revision 2026-07-28; call the API of a model provider instead")]
             on_sample(SampleRequest) -> CreateMessageResult = "sample";
             /// Lets servers ask the model to continue a conversation, with tools (2025-11-25 and
             /// later) or without.
-            #[deprecated(note = "since 2026-07-28 of the protocol, call the API of a model provider instead")]
+            #[deprecated(note = "in protocol revision 2026-07-28; call the API of a model provider instead")]
             on_sample_with_tools(SampleRequest) -> CreateMessageResult = "sample_with_tools";
         }
     };
@@ -120,7 +120,7 @@ answering_handlers!(setters);
 
 impl ClientHandlers {
     /// Receives log messages from servers. Must not block.
-    #[deprecated(note = "since 2026-07-28 of the protocol, log to standard error or through OpenTelemetry instead")]
+    #[deprecated(note = "in protocol revision 2026-07-28; log to standard error or through OpenTelemetry instead")]
     pub fn on_log(self, handler: impl Fn(LogMessage) + Send + Sync + 'static) -> Self {
         self.on_received(method::LOG_MESSAGE, |params| params.read(), handler)
     }

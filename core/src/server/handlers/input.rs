@@ -129,13 +129,13 @@ impl InputRequest {
     }
 
     /// Asks the client's model.
-    #[deprecated(note = "since 2026-07-28 of the protocol, call the API of a model provider instead")]
+    #[deprecated(note = "in protocol revision 2026-07-28; call the API of a model provider instead")]
     pub fn sample(params: &CreateMessageParams) -> Self {
         Self { kind: InputKind::Sampling, params: serde_json::to_value(params).unwrap_or_default() }
     }
 
     /// Asks for the client's roots.
-    #[deprecated(note = "since 2026-07-28 of the protocol, use tool arguments, resource URIs or configuration instead")]
+    #[deprecated(note = "in protocol revision 2026-07-28; use tool arguments, resource URIs or configuration instead")]
     pub fn roots() -> Self {
         Self { kind: InputKind::Roots, params: json!({}) }
     }

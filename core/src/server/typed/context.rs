@@ -142,13 +142,13 @@ impl Context {
     }
 
     /// Sends a log message to the client, if it wants messages of that level.
-    #[deprecated(note = "since 2026-07-28 of the protocol, log to standard error or through OpenTelemetry instead")]
+    #[deprecated(note = "in protocol revision 2026-07-28; log to standard error or through OpenTelemetry instead")]
     pub fn log(&self, level: LoggingLevel, data: impl Into<Value>) {
         self.call.log(level, None, &data.into());
     }
 
     /// Sends a log message with the name of a part of the server as its logger.
-    #[deprecated(note = "since 2026-07-28 of the protocol, log to standard error or through OpenTelemetry instead")]
+    #[deprecated(note = "in protocol revision 2026-07-28; log to standard error or through OpenTelemetry instead")]
     pub fn log_with_logger(&self, logger: &str, level: LoggingLevel, data: impl Into<Value>) {
         self.call.log(level, Some(logger), &data.into());
     }
@@ -275,7 +275,7 @@ impl Context {
     ///
     /// # Errors
     /// See [`ClientRequestError`].
-    #[deprecated(note = "since 2026-07-28 of the protocol, call the API of a model provider instead")]
+    #[deprecated(note = "in protocol revision 2026-07-28; call the API of a model provider instead")]
     pub async fn sample(&self, params: CreateMessageParams) -> Result<CreateMessageResult, ClientRequestError> {
         self.input(method::SAMPLING_CREATE_MESSAGE, None, Some(&params)).await
     }
@@ -284,7 +284,7 @@ impl Context {
     ///
     /// # Errors
     /// See [`ClientRequestError`].
-    #[deprecated(note = "since 2026-07-28 of the protocol, call the API of a model provider instead")]
+    #[deprecated(note = "in protocol revision 2026-07-28; call the API of a model provider instead")]
     pub async fn sample_with_key(
         &self,
         key: &str,
@@ -297,7 +297,7 @@ impl Context {
     ///
     /// # Errors
     /// See [`ClientRequestError`].
-    #[deprecated(note = "since 2026-07-28 of the protocol, use tool arguments, resource URIs or configuration instead")]
+    #[deprecated(note = "in protocol revision 2026-07-28; use tool arguments, resource URIs or configuration instead")]
     pub async fn list_roots(&self) -> Result<Vec<Root>, ClientRequestError> {
         let result: ListRootsResult = self.input(method::ROOTS_LIST, None, None::<&()>).await?;
         Ok(result.roots)
