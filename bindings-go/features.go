@@ -139,8 +139,9 @@ func AddRequestHandler[In, Out any](server *Server, method string, handle func(c
 	}), handle)
 }
 
-// AddVerifier verifies access tokens: see AuthOptions. A nil identity means that the token is
-// unknown.
+// AddVerifier adds a function that verifies access tokens: see AuthOptions. It returns nil for an
+// unknown token. An *InvalidError gives the client a reason; if the token lacks scopes, return a
+// NewProtocolError with the data {"error": "insufficient_scope", "scopes": [...]}.
 func (server *Server) AddVerifier(verify func(context.Context, *AccessToken) (*Identity, error)) (*Feature, error) {
 	return server.add("verifier", map[string]any{}, typed(shapeValue, verify), verify)
 }

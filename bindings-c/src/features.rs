@@ -108,8 +108,11 @@ impl trunkline_server {
 ///   `true` or `false`. Remove it after the features that use it.
 /// - "verifier": `{}`, verifies access tokens (`trunkline_http_options_set_auth`); `{"token",
 ///   "scheme", "method", "url", "resource"}`, returns the value `{"subject", "clientId", "scopes",
-///   "expiresAt", "claims", …}`, or `null` for an unknown token. Its calls have the facts
-///   (`trunkline_call_fact`) of the HTTP request: "/headers/x-tenant", "/target", "/remoteAddress".
+///   "expiresAt", "claims", …}`, or `null` for an unknown token. `trunkline_call_fail_invalid`
+///   refuses the token with a message for the client (401), `trunkline_call_fail_protocol` with the
+///   data `{"error": "insufficient_scope", "scopes": []}` if it lacks these scopes (403). Its calls
+///   have the facts (`trunkline_call_fact`) of the HTTP request: "/headers/x-tenant", "/target",
+///   "/remoteAddress".
 /// - "mount" and "proxy": see `trunkline_server_mount` and `trunkline_server_proxy`; they receive
 ///   no calls, `callback` is NULL.
 /// - "skill": `{"folder"}` or `{"files": [{"path", "text" or "blob"}]}`, `"root"`; receives no
