@@ -132,8 +132,7 @@ func (call *Call) Info() (*CallInfo, error) {
 // Arguments are the arguments of the call as JSON.
 func (call *Call) Arguments() json.RawMessage { return call.arguments }
 
-// Progress reports the progress of the call to its caller, if it asked for that. A total of 0 is
-// unknown.
+// Progress reports progress if the caller requested it. A total of 0 means unknown.
 func (call *Call) Progress(progress, total float64, message string) {
 	c.CallProgress(&call.owner, progress, total, valid(message))
 }
@@ -151,8 +150,8 @@ func (call *Call) Log(level LoggingLevel, logger string, data any) error {
 	}, &call.owner))
 }
 
-// Once runs a function once, even if the handler runs again after a request for input, and returns
-// its stored result from then on. Goroutines that call it with the same name take turns.
+// Once runs a function once per request, even if the handler is rerun after a request for input;
+// later runs get its stored result. Goroutines that call it with the same name take turns.
 func Once[T any](call *Call, name string, run func() (T, error)) (T, error) {
 	var value T
 	working, _ := call.working.LoadOrStore(name, new(sync.Mutex))
@@ -171,15 +170,15 @@ func Once[T any](call *Call, name string, run func() (T, error)) (T, error) {
 	return value, unlessEnded(c.CallSetOnce(&call.owner, name, &value))
 }
 
-// An Input is a request for input from the client, for RequireInput. The key is that of its answer.
+// An Input is a request for input from the client, for RequireInput. Its answer has the same key.
 type Input struct {
 	Key    string `json:"-"`
 	Method string `json:"method"`
 	Params any    `json:"params,omitempty"`
 }
 
-// RequireInput ends a handler with requests for input. The handler runs again with the answers, by
-// their keys, and the state, in its CallInfo. Return its error.
+// RequireInput ends a handler with requests for input: return its error. The handler runs again
+// with the answers, by key, and the state in its CallInfo.
 func RequireInput(state any, requests ...Input) error {
 	inputs := members{}
 	for _, request := range requests {
@@ -196,15 +195,15 @@ type inputError struct {
 
 func (*inputError) Error() string { return "the handler needs input" }
 
-// StartTask lets a deferred task begin, if the call may become one.
+// StartTask turns the call into a task, if the tool defers its tasks and the client supports them.
 func (call *Call) StartTask() error { return c.CallStartTask(&call.owner) }
 
-// SetTaskMessage sets the status message of the task that the call runs as.
+// SetTaskMessage sets the status message of the call's task.
 func (call *Call) SetTaskMessage(message string) error {
 	return c.CallSetTaskMessage(&call.owner, valid(message))
 }
 
-// CloseStream closes the stream of the response, so that the client reconnects for the rest.
+// CloseStream closes the stream of the response; the client reconnects for the result.
 func (call *Call) CloseStream() error { return c.CallCloseStream(&call.owner) }
 
 // ask sends a request to the client of a call.
@@ -212,8 +211,8 @@ func ask[T any](ctx context.Context, call *Call, method string, params any, opti
 	return decoded[T](call.Request(ctx, method, present(params), options...))
 }
 
-// Elicit asks the user to fill in a form whose fields are those of T, which has a JSON Schema as the
-// arguments of AddTool do. It returns nil if the user declines or cancels.
+// Elicit asks the user to fill in a form with the fields of T, whose schema is derived as for the
+// arguments of AddTool. It returns nil if the user declines or cancels.
 func Elicit[T any](ctx context.Context, call *Call, message string, options ...RequestOptions) (*T, error) {
 	schema, err := schemaOf(reflect.TypeFor[T](), derivation{})
 	if err != nil {
@@ -231,7 +230,7 @@ func Elicit[T any](ctx context.Context, call *Call, message string, options ...R
 	return decode[T](result.Content)
 }
 
-// Request sends any request to the client of the call. It is cancelled when the context ends.
+// Request sends any request to the client of the call, and cancels it when the context ends.
 func (call *Call) Request(ctx context.Context, method string, params any, options ...RequestOptions) (json.RawMessage, error) {
 	var ticket uint64
 	return (&pending{ctx: ctx}).await(&ticket, options, func(options uintptr, data handle) (uint64, error) {
@@ -239,9 +238,9 @@ func (call *Call) Request(ctx context.Context, method string, params any, option
 	}, func(reason string) { _ = c.CallCancelRequest(&call.owner, ticket, reason) })
 }
 
-// Next runs the rest of a request in middleware: the next middleware, or the handler. The params may
-// be nil for the original ones. The context of the handler has the values of ctx. It returns the
-// result as JSON.
+// Next runs the rest of a request in middleware: the next middleware, or the handler. Nil params
+// keep the original ones. The handler's context has the values of ctx. Next returns the result as
+// JSON.
 func (call *Call) Next(ctx context.Context, params any) (json.RawMessage, error) {
 	passed := keep(ctx)
 	if err := c.CallSetVar(&call.owner, contextVar, passed, callbacks.forget); err != nil {

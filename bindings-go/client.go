@@ -123,7 +123,7 @@ func (client *Client) hear(handlers *ClientHandlers) {
 	}
 }
 
-// Close ends the connection, after which requests in flight fail.
+// Close closes the connection; requests in flight fail.
 func (client *Client) Close() error { return client.close() }
 
 func (client *Client) end() error {
@@ -158,9 +158,9 @@ func (client *Client) SetRoots(roots []Root) error {
 	return c.ClientSetRoots(&client.owner, append([]Root{}, roots...))
 }
 
-// CallTool calls a tool of a client, and reads its structured content, or else its text: as it is for
-// a string, and as JSON for any other type. A value that AddTool would wrap in an object is unwrapped.
-// A failure of the tool is a *ToolError.
+// CallTool calls a tool and decodes its structured content or, without any, its text, which is JSON
+// unless Out is a string. A value that AddTool would wrap in an object is unwrapped. If the tool
+// fails, the error is a *ToolError.
 func CallTool[Out any](ctx context.Context, client *Client, name string, arguments any, options ...RequestOptions) (Out, error) {
 	var value Out
 	result, err := client.CallTool(ctx, name, arguments, options...)
@@ -249,8 +249,8 @@ func request[T any](ctx context.Context, client *Client, method string, params a
 	return decoded[T](client.start(ctx, new(uint64), method, present(params), all, options))
 }
 
-// Subscribe subscribes to changes of the server, and iterates over them until the loop ends, the
-// context ends, or the subscription does. It has begun when Subscribe returns.
+// Subscribe subscribes to changes at the server. The iterator yields them until the loop, the
+// context or the subscription ends. The subscription is active when Subscribe returns.
 func (client *Client) Subscribe(ctx context.Context, filter SubscriptionFilter) (iter.Seq2[*Change, error], error) {
 	stream, _, err := openStream[json.RawMessage](ctx, client, "subscribe", filter)
 	if err != nil {
@@ -267,15 +267,15 @@ func (client *Client) Subscribe(ctx context.Context, filter SubscriptionFilter) 
 	}, nil
 }
 
-// RunningTask is a call of a tool that may run as a task.
+// RunningTask is a tool call that may run as a task.
 type RunningTask struct {
 	stream *stream
 	// Task is its state when it started. Its ID is empty if the tool did not become a task.
 	Task Task
 }
 
-// StartTask calls a tool as a task, if the server lets it run as one. Close it when you no longer
-// follow the task.
+// StartTask calls a tool as a task, if the server allows it. Close the returned RunningTask to stop
+// following the task.
 func (client *Client) StartTask(ctx context.Context, name string, arguments any) (*RunningTask, error) {
 	stream, task, err := openStream[Task](ctx, client, "startTask", present(map[string]any{"name": name, "arguments": optional(arguments)}))
 	if err != nil {
@@ -302,5 +302,5 @@ func (task *RunningTask) Respond(ctx context.Context, responses map[string]any) 
 	return err
 }
 
-// Close stops following the task, which continues.
+// Close stops following the task, which keeps running.
 func (task *RunningTask) Close() error { return task.stream.close() }

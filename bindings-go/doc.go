@@ -8,18 +8,18 @@
 //	…
 //	err = server.ServeStdio(ctx)
 //
-// The package loads libtrunkline, the library that all languages share, without cgo. It takes the
-// file in the environment variable TRUNKLINE_LIBRARY, the library that `go get` embeds in the program
-// (unless the program is built with the tag trunkline_external), one next to the program, or one that
-// the system finds.
+// The package loads libtrunkline, the library that all languages share, without cgo. It uses the
+// first of these: the file in the environment variable TRUNKLINE_LIBRARY, the library that `go get`
+// embeds in the program (unless it is built with the tag trunkline_external), one next to the
+// program, or one that the system finds.
 //
 // # Goroutines and contexts
 //
 // Every call of a handler runs in its own goroutine. Its context ends when the caller cancels the
 // call, and it has the values of the request that caused the call in this process: of the HTTP
 // request to [Server.Handler], or of a request through [ConnectMemory]. When the context of a
-// client's request ends, the request is cancelled at the server. A handler only stops waiting for
-// its client, whose user may still see a form.
+// client's request ends, the request is cancelled at the server. If the context of a handler's
+// request to its client ends, the handler only stops waiting: the user may still see a form.
 //
 // # Errors
 //
@@ -30,6 +30,6 @@
 //
 // # Absent values
 //
-// In options, the zero value means the default, and a negative number means zero. Other members that
-// may be absent, and whose zero value has a meaning, are pointers: see [Ptr].
+// In options, the zero value means the default, and a negative number means zero. Other optional
+// fields whose zero value has a meaning are pointers: see [Ptr].
 package trunkline

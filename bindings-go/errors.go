@@ -19,8 +19,8 @@ type Error struct {
 	Data json.RawMessage `json:"data,omitempty"`
 }
 
-// NewProtocolError is a JSON-RPC error with which a handler answers. The data may be nil. If it
-// cannot be written as JSON, the result is the error that says why.
+// NewProtocolError returns a JSON-RPC error for a handler to return. The data may be nil. If it
+// cannot be encoded as JSON, the result is an error that says why.
 func NewProtocolError(code int, message string, data any) *Error {
 	encoded, err := encode(data)
 	if failure := (*Error)(nil); errors.As(err, &failure) {
@@ -31,11 +31,11 @@ func NewProtocolError(code int, message string, data any) *Error {
 
 func (e *Error) Error() string { return e.Message }
 
-// Is says whether the target is the kind of the error.
+// Is reports whether the target is the kind of the error.
 func (e *Error) Is(target error) bool { return target == e.Kind }
 
-// Must returns the value, and panics if there is an error. It is for the setup of a program, where
-// an error is a mistake of the program.
+// Must returns the value, and panics if there is an error. Use it in setup code, where an error is
+// a bug in the program.
 func Must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)
@@ -43,8 +43,8 @@ func Must[T any](value T, err error) T {
 	return value
 }
 
-// Facts are what an error of the kinds ErrTransport, ErrInputRequired and
-// ErrAuthorizationRequired carries in addition.
+// Facts returns the details of an error of the kind ErrTransport, ErrInputRequired or
+// ErrAuthorizationRequired.
 func (e *Error) Facts() ErrorFacts {
 	var facts ErrorFacts
 	_ = json.Unmarshal(e.Data, &facts)
@@ -53,8 +53,8 @@ func (e *Error) Facts() ErrorFacts {
 
 func (k Kind) Error() string { return string(k) }
 
-// ToolError is a failure of a tool with a message for the model. Other errors of a handler are
-// hidden from the caller, and logged.
+// ToolError is a failure of a tool with a message for the model. Other handler errors are logged
+// and hidden from the caller.
 type ToolError struct{ Message string }
 
 func (e *ToolError) Error() string { return e.Message }

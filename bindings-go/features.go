@@ -19,7 +19,7 @@ import (
 // text; content blocks, lists of them, and a *CallToolResult are returned as they are. Schemas in the
 // descriptor take precedence.
 //
-// A *ToolError reports a failure to the model. The text of other errors is hidden from the caller.
+// A *ToolError reports a failure to the model. Other errors are logged and hidden from the caller.
 func AddTool[In, Out any](server *Server, tool Tool, handle func(context.Context, *Call, In) (Out, error), options ...ToolOptions) (*Feature, error) {
 	var ofInput, ofOutput error
 	if tool.InputSchema == nil {
@@ -82,7 +82,7 @@ func encodeAny(value any) (string, error) {
 
 // A ResourceHandler reads a resource. The variables are those of a template. It returns a string,
 // []byte, ResourceContents or a slice of them, or any other value, which becomes JSON. Nil means
-// that the resource does not exist.
+// that there is no such resource.
 type ResourceHandler = func(ctx context.Context, call *Call, uri string, variables map[string]string) (any, error)
 
 // AddResource adds a resource.
@@ -119,8 +119,8 @@ func (server *Server) AddPrompt(prompt Prompt, handle PromptHandler, options ...
 	}), handle)
 }
 
-// AddCompletion suggests values for an argument of a prompt or resource template. The context has
-// the arguments that already have values.
+// AddCompletion adds a function that suggests values for an argument of a prompt or a variable of a
+// resource template. It also gets the arguments that are already filled in.
 func (server *Server) AddCompletion(reference CompletionReference, argument string, suggest func(ctx context.Context, value string, arguments map[string]string) (*Completion, error)) (*Feature, error) {
 	return server.add("completion", map[string]any{"ref": reference, "argument": argument}, typed(shapeValue, func(ctx context.Context, given *struct {
 		Argument CompleteArgument
@@ -131,7 +131,7 @@ func (server *Server) AddCompletion(reference CompletionReference, argument stri
 	}), suggest)
 }
 
-// AddRequestHandler serves a request beyond the protocol, such as "com.acme/sum".
+// AddRequestHandler handles a request that is not part of the protocol, such as "com.acme/sum".
 func AddRequestHandler[In, Out any](server *Server, method string, handle func(context.Context, *Call, In) (*Out, error), options ...RequestHandlerOptions) (*Feature, error) {
 	return server.add("requestHandler", described("method", method, options), taking(func(ctx context.Context, call *Call, given *In) (any, error) {
 		result, err := handle(ctx, call, *given)
@@ -146,8 +146,9 @@ func (server *Server) AddVerifier(verify func(context.Context, *AccessToken) (*I
 	return server.add("verifier", map[string]any{}, typed(shapeValue, verify), verify)
 }
 
-// AddVisibility decides who can see and call the features whose option Visible it is. It gets the
-// name of a feature. Tell clients of a changed decision with ListChanged.
+// AddVisibility adds a function that decides who can see and call a feature, given its name. Set it
+// as the option Visible of features. Call ListChanged when visibility changes for connected
+// clients.
 func (server *Server) AddVisibility(decide func(ctx context.Context, call *Call, name string) (bool, error)) (*Feature, error) {
 	return server.add("visibility", map[string]any{}, taking(func(ctx context.Context, call *Call, given *struct{ Name string }) (any, error) {
 		visible, err := decide(ctx, call, given.Name)
@@ -155,9 +156,9 @@ func (server *Server) AddVisibility(decide func(ctx context.Context, call *Call,
 	}), decide)
 }
 
-// AddProvider provides features that are not registered: "tools", "resources", "resourceTemplates"
-// or "prompts". List returns a page of descriptors and the next cursor. Get returns what the feature
-// with the params of the request does, or nil if there is none.
+// AddProvider adds a provider of features that are not registered: "tools", "resources",
+// "resourceTemplates" or "prompts". List returns a page of descriptors and the next cursor. Get
+// returns what a handler would for the params of the request, or nil if there is no such feature.
 func (server *Server) AddProvider(of string, list func(ctx context.Context, cursor string) (items any, next string, err error), get func(ctx context.Context, call *Call, params json.RawMessage) (any, error)) (*Feature, error) {
 	return server.add("provider", map[string]any{"of": of}, taking(func(ctx context.Context, call *Call, given *struct {
 		List *struct{ Cursor string }
@@ -171,7 +172,7 @@ func (server *Server) AddProvider(of string, list func(ctx context.Context, curs
 	}), list, get)
 }
 
-// AddDirectory offers the files of a folder as resources, which are read on request.
+// AddDirectory serves the files of a folder as resources, read on request.
 func (server *Server) AddDirectory(uri, path string, options ...DirectoryOptions) (*Feature, error) {
 	entry := described("uri", uri, options)
 	entry["path"] = path

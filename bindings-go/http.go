@@ -16,10 +16,10 @@ import (
 // A header is one of an HTTP message, in C.
 type header struct{ name, value str }
 
-// Handler is the server as an endpoint in a web server. Values of a request's context reach the
-// handlers of its calls. The paths of the options are those below which it is mounted. The
-// WriteTimeout of an http.Server does not end its event streams. A request whose context ends before
-// its response is answered with 504.
+// Handler returns an http.Handler that serves the endpoint. Values of a request's context reach the
+// handlers of its calls. Paths in the options are relative to the path where it is mounted. The
+// WriteTimeout of an http.Server does not end its event streams. If the context of a request ends
+// before its response, the status is 504.
 func (server *Server) Handler(options HTTPOptions) (http.Handler, error) {
 	listener, err := server.endpoint(options, c.ServerMountHttp)
 	if err != nil {

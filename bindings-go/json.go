@@ -98,7 +98,7 @@ func decoded[T any](text []byte, err error) (*T, error) {
 	return decode[T](text)
 }
 
-// RawContent is a block of content of a type that this package does not know.
+// RawContent is a content block of an unknown type.
 type RawContent json.RawMessage
 
 // MarshalJSON returns the JSON as it arrived.
@@ -129,7 +129,7 @@ func readBlocks[T any](data []byte, blocks *[]T, known func(kind string) T, unkn
 	return nil
 }
 
-// Text is the text of the blocks that are text, one after the other.
+// Text joins the text blocks.
 func (v ContentBlocks) Text() string { return joined(v) }
 
 // Text is the text of the blocks that are text, one after the other.

@@ -10,9 +10,9 @@ import (
 // SetLifespan sets functions that open what calls need, such as a database, and close it again.
 // Either may be nil. Open runs before the first call, while the server starts to listen or connects
 // in memory, which fails with ErrTransport if open returns an error. Close runs when the last
-// listener and the last client in memory have ended. They run alternately, each time the server is
-// served. The lifespan of a mounted server opens with the first request that reaches it, and closes
-// with the server it is mounted on. A server has one lifespan at most.
+// listener and the last client in memory have ended. Each time the server is served again, open
+// runs again. The lifespan of a mounted server opens with the first request that reaches it, and
+// closes with the server it is mounted on. A server has at most one lifespan.
 func (server *Server) SetLifespan(open func() error, close func()) error {
 	span := &lifespan{open: open, close: close}
 	data := keep(span)

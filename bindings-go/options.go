@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Ptr is a pointer to a value, for members that may be absent.
+// Ptr returns a pointer to a value, for optional fields.
 func Ptr[T any](value T) *T { return &value }
 
 func isZero(value any) bool {

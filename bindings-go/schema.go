@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// SchemaOf is the JSON Schema of a type, as AddTool derives it.
+// SchemaOf returns the JSON Schema of a type, as AddTool derives it.
 func SchemaOf[T any]() (json.RawMessage, error) {
 	schema, err := schemaOf(reflect.TypeFor[T](), derivation{})
 	return schema.encoded(), err

@@ -16,7 +16,8 @@ import (
 	"unsafe"
 )
 
-// Server is a server. It may have any number of listeners at the same time.
+// Server serves tools, resources, prompts and skills. It can have any number of listeners at the
+// same time.
 type Server struct {
 	owner
 	drain    uint64
@@ -51,8 +52,8 @@ func NewServer(name, version string, options ServerOptions) (*Server, error) {
 	return &Server{owner: owner{what: "server", object: made}, drain: drain}, nil
 }
 
-// Close ends the listeners, then the clients in memory, which their calls may use, and frees the
-// server. Calls of listeners get until the context ends to complete, but at most as long as the option
+// Close closes the listeners, then the clients in memory, which their calls may use, and frees the
+// server. Calls in flight may complete until the context ends, but no longer than the option
 // DrainDeadline.
 func (server *Server) Close(ctx context.Context) (err error) {
 	for _, users := range []*sync.Map{&server.listeners, &server.clients} {
@@ -76,8 +77,8 @@ func (server *Server) Close(ctx context.Context) (err error) {
 	return err
 }
 
-// CheckStore checks whether the store of the server keeps its contract, and returns what it found to
-// be wrong. It uses keys below "check/", which it removes.
+// CheckStore checks whether the server's store fulfills the contract of Store, and returns the
+// violations found. It uses keys below "check/" and removes them afterwards.
 func (server *Server) CheckStore(ctx context.Context) ([]string, error) {
 	found, err, done := []byte(nil), error(nil), make(chan struct{})
 	go func() {
@@ -93,8 +94,8 @@ func (server *Server) CheckStore(ctx context.Context) ([]string, error) {
 }
 
 // ServeStdio serves standard input and output until the input or the context ends, or SIGINT or
-// SIGTERM arrives, and then closes the server. A process can do this only once. From then on,
-// standard output is standard error.
+// SIGTERM arrives, and then closes the server. A process can do this only once. Afterwards,
+// anything written to standard output goes to standard error.
 func (server *Server) ServeStdio(ctx context.Context) error {
 	return server.serve(ctx, func() (*Listener, error) { return server.listener(c.ServerListenStdio(&server.owner)) })
 }
@@ -123,7 +124,7 @@ func (server *Server) serve(ctx context.Context, open func() (*Listener, error))
 	return server.Close(context.WithoutCancel(ctx))
 }
 
-// NoSSE, as HTTPOptions.SSE, turns off the transport of 2024-11-05.
+// NoSSE, as HTTPOptions.SSE, disables the HTTP+SSE transport of 2024-11-05.
 const NoSSE = "-"
 
 // Listen opens an HTTP endpoint, which serves in the background.
@@ -144,7 +145,7 @@ func (server *Server) endpoint(options HTTPOptions, open func(server *owner, opt
 	return server.listener(open(&server.owner, set))
 }
 
-// Listener is an endpoint of a server.
+// Listener is a server that is listening.
 type Listener struct {
 	owner
 	server *Server
@@ -170,8 +171,8 @@ func (listener *Listener) URL() string { return listener.url }
 // Done is closed when the listener has ended.
 func (listener *Listener) Done() <-chan struct{} { return listener.done }
 
-// Close ends the listener. Calls in flight get until the context ends to complete, but at most as
-// long as the server's option DrainDeadline.
+// Close closes the listener. Calls in flight may complete until the context ends, but no longer
+// than the server's option DrainDeadline.
 func (listener *Listener) Close(ctx context.Context) error {
 	// The earliest deadline counts.
 	defer context.AfterFunc(ctx, func() { _ = c.ListenerStartClose(&listener.owner, 0) })()
@@ -188,13 +189,13 @@ func (listener *Listener) end() error {
 	return err
 }
 
-// Feature is something that was added to a server.
+// Feature is a registered feature of a server.
 type Feature struct {
 	server *Server
 	number uint64
 }
 
-// Remove removes the feature. Calls in flight go on.
+// Remove removes the feature. Calls in flight continue.
 func (feature *Feature) Remove() error {
 	return c.ServerRemove(&feature.server.owner, feature.number)
 }
@@ -238,26 +239,27 @@ func described[T any](name string, descriptor any, options []T) map[string]any {
 	return entry
 }
 
-// Mount offers the features of another server, with prefixed names.
+// Mount adds the features of another server, under prefixed names.
 func (server *Server) Mount(prefix string, other *Server) (*Feature, error) {
 	return server.feature(c.ServerMount(&server.owner, prefix, &other.owner))
 }
 
-// Proxy offers the features of the server of a client.
+// Proxy adds the features of the server behind a client.
 func (server *Server) Proxy(client *Client, options ProxyOptions) (*Feature, error) {
 	return server.feature(c.ServerProxy(&server.owner, &client.owner, options.Prefix, uint32(options.MaxConnections)))
 }
 
-// ListChanged tells clients that a list has changed: "tools", "resources" or "prompts". For features
-// of a provider; the library tells them of all others itself.
+// ListChanged notifies clients that a provider's list has changed: "tools", "resources" or
+// "prompts". Other lists need no call.
 func (server *Server) ListChanged(list string) error { return c.ServerListChanged(&server.owner, list) }
 
-// ResourceUpdated tells subscribers that a resource has changed.
+// ResourceUpdated notifies subscribers that a resource has changed.
 func (server *Server) ResourceUpdated(uri string) error {
 	return c.ServerResourceUpdated(&server.owner, uri)
 }
 
-// ElicitationComplete tells the client that the user is done on a page (2025-11-25).
+// ElicitationComplete notifies the client that the user has finished with the page of ElicitURL
+// (2025-11-25).
 func (server *Server) ElicitationComplete(id string) error {
 	return c.ServerElicitationComplete(&server.owner, id)
 }

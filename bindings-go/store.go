@@ -6,7 +6,7 @@ import (
 )
 
 // StoreError is a failure of a store. Kind is "unavailable", "full", or "corrupt" if the store
-// contains data that cannot be read.
+// contains unreadable data.
 type StoreError struct{ Kind, Message string }
 
 func (e *StoreError) Error() string { return e.Message }

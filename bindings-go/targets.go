@@ -12,11 +12,11 @@ import (
 	"strings"
 )
 
-// ConnectCommand starts a program and connects to its standard input and output. Of the command, its
-// path, arguments, directory and environment are used, and its Stderr if it is a file; without one,
-// see ClientOptions.Stderr. The file is opened by its path each time the program starts, to append
-// to it. Unlike with exec, the environment adds to what the program inherits: see
-// ClientOptions.InheritEnv. A command that needs anything else is refused.
+// ConnectCommand starts a program and connects to its standard input and output. It uses the path,
+// arguments, directory and environment of the command, and its Stderr if that is a file; without
+// one, see ClientOptions.Stderr. The file is opened by its path, for appending, each time the
+// program starts. Unlike with exec, Env adds to the environment that the program inherits: see
+// ClientOptions.InheritEnv. A command with any other field set is refused.
 func ConnectCommand(ctx context.Context, command *exec.Cmd, options ClientOptions) (*Client, error) {
 	if err := checkCommand(command, false); err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func checkCommand(command *exec.Cmd, isMember bool) error {
 	return nil
 }
 
-// ConnectTransport connects to a server over a transport of the program's own.
+// ConnectTransport connects to a server over a custom transport.
 func ConnectTransport(ctx context.Context, transport Transport, options ClientOptions) (*Client, error) {
 	options.transport = transportFunctions(transport)
 	return connect(ctx, options, c.ClientConnectChannel)
@@ -154,5 +154,5 @@ func addedTarget(target any) (any, error) {
 	return groupTarget(context.Background(), target, ClientOptions{})
 }
 
-// MarshalJSON is the client as a server of a group, for ConnectGroup and AddServer.
+// MarshalJSON describes the client as a server of a group, for ConnectGroup and AddServer.
 func (client *Client) MarshalJSON() ([]byte, error) { return c.ClientAsServer(&client.owner) }
