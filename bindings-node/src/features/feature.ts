@@ -77,8 +77,8 @@ export interface ChangeableRegistration<C> extends Registration {
    * Changes the definition, the name or URI, or the handler. Omitted members keep their values;
    * `undefined` removes one.
    *
-   * @throws {@link InvalidArgumentError} if the changed definition is invalid; the feature then
-   *   stays as it was.
+   * @throws {@link InvalidArgumentError} if the changed definition is invalid, which leaves the
+   *   feature unchanged.
    */
   update(changes: Changes<C>): void;
   /** Shows the feature again. */

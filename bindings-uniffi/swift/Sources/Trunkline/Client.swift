@@ -12,11 +12,11 @@ public class ConnectedClient: @unchecked Sendable {
     /// False once the client was closed or has lost a server that it cannot reach again.
     public var isConnected: Bool { connection.isOpen }
 
-    /// Notifications from the server from now on. If they are read too slowly, the oldest are
+    /// Notifications from the server, starting now. If they are read too slowly, the oldest are
     /// dropped.
     public var notifications: AsyncStream<ServerNotification> { connection.notifications(keeping: self) }
 
-    /// Sends a request without a function of its own, and returns its result.
+    /// Sends a request that has no dedicated function, and returns its result.
     @discardableResult
     public func request(_ method: String, _ params: JSONObject? = nil, options: RequestOptions = RequestOptions()) async throws -> JSON {
         try await connection.request(method, params, options)
@@ -83,7 +83,7 @@ public class ConnectedClient: @unchecked Sendable {
         try ClientTask(try await Stream.open(self, "startTask", ["taskId": .string(taskId)], options))
     }
 
-    /// Closes the connection; requests in flight fail. A server that the client started has
+    /// Closes the connection; requests in flight fail. A server that the client started gets
     /// `deadline` to exit.
     public func close(deadline: Duration? = nil) async throws { try await connection.close(deadline) }
 
@@ -157,7 +157,7 @@ public final class Client: ConnectedClient, ScopedClient, @unchecked Sendable {
         Client(try await Connection.open(["type": "config", "server": .object(configuration)], options, handlers, auth))
     }
 
-    /// Connects by a transport of the program.
+    /// Connects through a custom transport.
     public static func connect(
         transport: any Transport, options: ClientOptions = ClientOptions(), handlers: ClientHandlers = ClientHandlers()
     ) async throws -> Client {

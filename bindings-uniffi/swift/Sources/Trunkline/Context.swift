@@ -27,7 +27,7 @@ public final class Context: Sendable {
         self.owner = owner
     }
 
-    /// The value that the ``Lifespan`` of the server has opened.
+    /// The value that the server's ``Lifespan`` opened.
     public func lifespan<Value: Sendable>(_ type: Value.Type = Value.self) throws -> Value {
         guard let value = try? owner?.opened.with({ $0 })?.result.get() as? Value else {
             throw TrunklineError(.invalidArgument, "the lifespan of the server has opened no \(type)")
@@ -56,8 +56,7 @@ public final class Context: Sendable {
     @available(*, deprecated, message: "since 2026-07-28, log to standard error or through OpenTelemetry instead")
     public func error(_ message: String) async throws { try await log(.error, .string(message)) }
 
-    /// Runs `work` once per request, even if the handler runs again because its client was asked.
-    /// Later runs get its value.
+    /// Runs `work` once per request, even if the handler is rerun. Later runs get its value.
     public func once<T: Codable & Sendable>(_ name: String, _ work: @escaping @Sendable () async throws -> T) async throws -> T {
         let known = facts.json["once"]?[name]
         while true {

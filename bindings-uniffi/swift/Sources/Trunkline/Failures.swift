@@ -80,7 +80,7 @@ public struct StoreError: LocalizedError, Sendable {
 /// Thrown by a verifier to refuse a token with a message for the client.
 public struct TokenError: LocalizedError, Sendable {
     public let message: String
-    /// The scopes that the token lacks, if that is why.
+    /// The scopes that the token lacks, if any.
     public let scopes: [String]?
     public var errorDescription: String? { message }
 

@@ -49,7 +49,7 @@ public final class ChangeableRegistration<Options: FeatureOptions>: Registration
     /// Changes options, such as the description.
     ///
     /// - Throws: ``TrunklineError`` of the kind `invalidArgument` if the changed feature is
-    ///   invalid; it then stays as it was.
+    ///   invalid, which leaves it unchanged.
     public func update(_ change: (inout Options) throws -> Void) throws {
         try options.with { options in
             var changed = options
@@ -112,11 +112,11 @@ public struct ProviderPage: Encodable, Sendable {
 
 /// A provider of features that are not registered, such as rows of a database.
 public protocol Provider: Sendable {
-    /// Lists a page: the first, or the one for the cursor of the previous page.
+    /// Lists the page at a cursor; the first page if there is none.
     func list(cursor: String?) async throws -> ProviderPage
 
-    /// Answers a call of a feature that is not registered, with the parameters of the request; nil
-    /// if there is no such feature.
+    /// Returns what a handler would for the parameters of a request; nil if there is no such
+    /// feature.
     func get(_ params: JSONObject) async throws -> Output?
 }
 

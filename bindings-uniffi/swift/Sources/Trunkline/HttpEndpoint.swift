@@ -158,8 +158,8 @@ public final class HttpEndpoint: Sendable {
         }) { _ in await end.value }
     }
 
-    /// Closes it. Requests in flight have `deadline` (by default, what `drainDeadline` of the
-    /// server leaves to them).
+    /// Closes it. Requests in flight get `deadline` (by default, all but the last fifth of the
+    /// server's `drainDeadline`).
     public func close(deadline: Duration? = nil) async throws { try await latest.with { $0 }?.listener.close(deadline) }
 
     private func listening() async throws -> OpenHandle {

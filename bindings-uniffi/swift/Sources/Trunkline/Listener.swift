@@ -16,8 +16,8 @@ public final class Listener: Sendable {
         port = bound["port"]?.integer ?? 0
     }
 
-    /// Stops listening. Calls in flight have `deadline` (by default, what `drainDeadline` of the
-    /// server leaves to them) and are then cancelled.
+    /// Stops listening. Calls in flight get `deadline` (by default, all but the last fifth of the
+    /// server's `drainDeadline`) and are then cancelled.
     public func close(deadline: Duration? = nil) async throws { try await handle.close(deadline) }
 
     /// Waits until it has closed. Throws the error that closed it, if any.

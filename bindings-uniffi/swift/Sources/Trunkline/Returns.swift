@@ -16,8 +16,8 @@ struct Answer: Sendable {
     init(_ shape: UInt8, _ json: JSON) throws { self.init(shape, try text(json)) }
 }
 
-/// Returned by a handler that needs input from its client without waiting for it. When the
-/// responses are there, the handler is called again, with `inputResponses` and `state` of its
+/// Returned by a handler that needs input from its client without waiting for it. Once the
+/// responses arrive, the handler is called again, with `inputResponses` and `state` of its
 /// ``Context``.
 public struct InputRequired: Encodable, Sendable {
     /// Requests by the keys of their responses.

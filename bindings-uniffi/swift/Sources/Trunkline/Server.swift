@@ -24,9 +24,9 @@ public final class Server: Sendable {
 
     /// Creates a server.
     ///
-    /// - Parameter store: Keeps tasks and sessions, instead of the option with its URL.
+    /// - Parameter store: A custom store for tasks and sessions, instead of the option with a URL.
     /// - Parameter lifespan: Opens what calls need, before the first one.
-    /// - Parameter onError: Called with errors of handlers whose callers get a generic message.
+    /// - Parameter onError: Called with handler errors that are hidden from callers.
     public init(
         info: Implementation, instructions: String? = nil, options: ServerOptions = ServerOptions(), store: (any Store)? = nil,
         lifespan: Lifespan? = nil, onError: (@Sendable (any Error, Context) -> Void)? = nil
@@ -136,9 +136,9 @@ public final class Server: Sendable {
     }
 
     /// Serves Streamable HTTP in the foreground, until SIGINT or SIGTERM arrives, or the task is
-    /// cancelled. Calls in flight may then complete within `drainDeadline`. As
-    /// ``listen(_:auth:verifier:)`` and ``Listener/run()``, but a signal is also handled while it
-    /// opens.
+    /// cancelled. Calls in flight may then complete within `drainDeadline`. Like
+    /// ``listen(_:auth:verifier:)`` followed by ``Listener/run()``, but also handles signals while
+    /// opening.
     public func runHTTP(
         _ options: HttpOptions = HttpOptions(), auth: AuthOptions? = nil, verifier: TokenVerifier? = nil
     ) async throws {
@@ -199,8 +199,8 @@ public final class Server: Sendable {
         return reply["findings"]?.array?.compactMap(\.string) ?? []
     }
 
-    /// Closes all listeners, and removes all features. Calls in flight have `deadline` (by default,
-    /// what `drainDeadline` leaves to them).
+    /// Closes all listeners, and removes all features. Calls in flight get `deadline` (by default,
+    /// all but the last fifth of `drainDeadline`).
     public func close(deadline: Duration? = nil) async throws {
         try await withThrowingTaskGroup(of: Void.self) { closing in
             for one in open.with({ Array($0.values) }) { closing.addTask { try await one.close(deadline) } }

@@ -257,7 +257,7 @@ private func strings(_ body: JSON) -> [String: String] {
     Dictionary((body.object ?? [:]).compactMap { $1 == .null ? nil : ($0, $1.string ?? "\($1)") }, uniquingKeysWith: { $1 })
 }
 
-/// Checks that a store fulfils its contract, which takes a few seconds. Returns the violations
+/// Checks that a store fulfills its contract, which takes a few seconds. Returns the violations
 /// found.
 public func checkStore(_ store: any Store) async throws -> [String] {
     let server = Server("check", version: "1", store: store)

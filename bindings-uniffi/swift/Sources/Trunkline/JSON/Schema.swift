@@ -6,9 +6,9 @@ public protocol DescribedMembers {
     static var descriptions: [String: String] { get }
 }
 
-/// A type with a JSON Schema of its own, instead of the one that follows from how it is decoded.
-/// If a type contains it and its decoder refuses `""` or 0, the schema needs a value that it
-/// accepts in `examples`.
+/// A type that provides its own JSON Schema, instead of the one derived from how it is decoded. If
+/// a type contains it and its decoder refuses `""` or 0, the schema needs a value that it accepts
+/// in `examples`.
 public protocol SchemaProviding {
     static var jsonSchema: JSONObject { get }
 }

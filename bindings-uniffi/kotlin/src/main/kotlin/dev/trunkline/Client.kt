@@ -38,7 +38,7 @@ public class Client private constructor(connection: Connection) : ConnectedClien
         public suspend fun connect(configuration: JsonObject, auth: OAuthOptions? = null, options: ClientOptions.() -> Unit = {}): Client =
             Client(Connection.open(objectOf("type" to "config", "server" to configuration), auth, options))
 
-        /** Connects by a transport of the program. */
+        /** Connects through a custom transport. */
         public suspend fun connect(transport: Transport, options: ClientOptions.() -> Unit = {}): Client =
             Client(Connection.open(objectOf("type" to "channel"), null, options, functions = transport.functions()))
     }

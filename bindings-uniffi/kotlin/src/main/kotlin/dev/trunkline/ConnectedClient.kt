@@ -44,7 +44,7 @@ public abstract class ConnectedClient internal constructor(internal val connecti
     /** Notifications from the server, until the connection has ended. */
     public val notifications: Flow<Notification> get() = connection.notifications
 
-    /** Sends a request without a function of its own, and returns its result. */
+    /** Sends a request that has no dedicated function, and returns its result. */
     public suspend fun request(method: String, params: JsonObject? = null, options: RequestOptions.() -> Unit = {}): JsonElement =
         connection.send(method, params, RequestOptions().apply(options))
 
@@ -97,7 +97,7 @@ public abstract class ConnectedClient internal constructor(internal val connecti
     public suspend fun resumeTask(taskId: String, options: RequestOptions.() -> Unit = {}): ClientTask =
         ClientTask(connection.stream("startTask", objectOf("taskId" to taskId), RequestOptions().apply(options)))
 
-    /** Closes the connection; requests in flight fail. A server that the client started has [deadline] to exit. */
+    /** Closes the connection; requests in flight fail. A server that the client started gets [deadline] to exit. */
     public suspend fun close(deadline: Duration? = null): Unit = connection.close(deadline)
 
     /** Waits until the connection has ended, and returns the error that ended it, if any. */

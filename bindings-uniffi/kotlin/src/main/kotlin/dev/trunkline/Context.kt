@@ -43,7 +43,7 @@ public class Context internal constructor(internal val ticket: ULong, private va
     /** Messages of progress and logs that the handler has sent. */
     private val sent = AtomicInteger()
 
-    /** The value that the `lifespan` of the server has opened. */
+    /** The value that the server's `lifespan` opened. */
     public inline fun <reified T> lifespan(): T = opened() as T
 
     @PublishedApi
@@ -68,10 +68,7 @@ public class Context internal constructor(internal val ticket: ULong, private va
     @Suppress("DEPRECATION")
     public suspend fun logError(message: String): Unit = log(LoggingLevel.ERROR, JsonPrimitive(message))
 
-    /**
-     * Runs [work] once per request, even if the handler runs again because its client was asked. Later runs get its
-     * value.
-     */
+    /** Runs [work] once per request, even if the handler is rerun. Later runs get its value. */
     public suspend inline fun <reified T> once(name: String, noinline work: suspend () -> T): T = once(name, serializer<T>(), work)
 
     @PublishedApi

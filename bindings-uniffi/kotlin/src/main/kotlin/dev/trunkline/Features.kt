@@ -34,7 +34,7 @@ public abstract class FeatureOptions internal constructor() : Cloneable {
 
     internal fun copy(): FeatureOptions = clone() as FeatureOptions
 
-    /** Decides for each caller, by its [Context], whether it sees and calls the feature. */
+    /** Decides per caller, given its [Context], whether it can see and call the feature. */
     public fun visible(decide: suspend Context.() -> Boolean) {
         visibility = { Answer(Shape.VALUE, JsonPrimitive(decide())) }
     }
@@ -54,7 +54,7 @@ public class ChangeableRegistration<O : FeatureOptions> internal constructor(
     /**
      * Changes options, such as the description. Those that [change] doesn't set keep their values.
      *
-     * @throws InvalidArgumentException if the changed feature is invalid; it then stays as it was.
+     * @throws InvalidArgumentException if the changed feature is invalid, which leaves it unchanged.
      */
     public fun update(change: O.() -> Unit) {
         synchronized(this) {
@@ -108,13 +108,10 @@ public class ProviderPage(public val items: List<JsonObject>, public val nextCur
 
 /** A provider of features that are not registered, such as rows of a database. */
 public interface Provider {
-    /** Lists a page: the first, or the one for the cursor of the previous page. */
+    /** Lists the page at a cursor; the first page if there is none. */
     public suspend fun list(cursor: String?): ProviderPage
 
-    /**
-     * Answers a call of a feature that is not registered, with the parameters of the request; null if there is no such
-     * feature.
-     */
+    /** Returns what a handler would for the parameters of a request; null if there is no such feature. */
     public suspend fun get(params: JsonObject): Any?
 }
 
@@ -132,7 +129,7 @@ public class TokenRequestFacts internal constructor(given: AccessToken, context:
 /** Thrown by a [TokenVerifier] to refuse a token with a message for the client. */
 public class TokenException(
     message: String,
-    /** The scopes that the token lacks, if that is why. */
+    /** The scopes that the token lacks, if any. */
     public val scopes: List<String>? = null,
 ) : RuntimeException(message)
 

@@ -90,7 +90,10 @@ public class HttpEndpoint internal constructor(private val open: suspend () -> O
         }) { end.await() }
     }
 
-    /** Closes it. Requests in flight have [deadline] (by default, what `drainDeadline` of the server leaves to them). */
+    /**
+     * Closes it. Requests in flight get [deadline] (by default, all but the last fifth of the server's
+     * `drainDeadline`).
+     */
     public suspend fun close(deadline: Duration? = null) {
         opening.withLock { opened }?.close(deadline)
     }

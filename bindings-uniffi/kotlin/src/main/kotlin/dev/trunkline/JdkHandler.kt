@@ -11,8 +11,8 @@ import java.io.InputStream
 
 /**
  * The endpoint as a handler of the JDK's web server (`com.sun.net.httpserver`). Each request, and each streaming
- * response, occupies a thread of its executor. `stop` of that server cuts responses short: when the endpoint has
- * ended, first shut its executor down, and await that.
+ * response, occupies a thread of its executor. `stop` of that server truncates responses: once the endpoint has closed,
+ * first shut down the executor and await its termination.
  */
 public fun HttpEndpoint.toHandler(): HttpHandler = HttpHandler { exchange ->
     runBlocking { handle(requestOf(exchange)).use { send(it, exchange) } }

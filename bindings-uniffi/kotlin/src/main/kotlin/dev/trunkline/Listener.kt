@@ -13,8 +13,8 @@ public class Listener internal constructor(
     public val port: Int,
 ) {
     /**
-     * Stops listening. Calls in flight have [deadline] (by default, what `drainDeadline` of the server leaves to them)
-     * and are then cancelled.
+     * Stops listening. Calls in flight get [deadline] (by default, all but the last fifth of the server's
+     * `drainDeadline`) and are then cancelled.
      */
     public suspend fun close(deadline: Duration? = null): Unit = handle.close(deadline)
 

@@ -25,8 +25,8 @@ private fun utf8(text: String): ByteArray =
 private val UNPAIRED = Regex("[\\ud800-\\udfff]")
 
 /**
- * Returned by a handler that needs input from its client without waiting for it. When the responses are there, the
- * handler is called again, with [Context.inputResponses] and [Context.state].
+ * Returned by a handler that needs input from its client without waiting for it. Once the responses arrive, the handler
+ * is called again, with [Context.inputResponses] and [Context.state].
  */
 public class InputRequired(
     /** Requests by the keys of their responses, from [InputRequests]. */

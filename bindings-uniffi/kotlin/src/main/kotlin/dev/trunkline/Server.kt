@@ -47,10 +47,10 @@ public fun server(
  * block should run on [Dispatchers.IO].
  *
  * @property info Name and version.
- * @param store Keeps tasks and sessions, instead of the option with its URL.
- * @param lifespan Opens what calls need, before the first one, on [Dispatchers.IO]. The value is [Context.lifespan],
- * and is closed, if it is an [AutoCloseable], when nothing serves or uses the server any more.
- * @param onError Called with exceptions of handlers whose callers get a generic message.
+ * @param store A custom store for tasks and sessions, instead of the option with a URL.
+ * @param lifespan Opens what calls need, before the first one, on [Dispatchers.IO]. The value is [Context.lifespan]; an
+ * [AutoCloseable] is closed once nothing serves or uses the server.
+ * @param onError Called with handler exceptions that are hidden from callers.
  */
 public class Server internal constructor(
     public val info: Implementation,
@@ -201,7 +201,7 @@ public class Server internal constructor(
     ): Registration =
         add("completion", argument, objectOf("ref" to reference, "argument" to argument)) { completionOf(handler(decoded(it))) }
 
-    /** Adds middleware for some methods, or for all that can be wrapped. The first one added is outermost. */
+    /** Adds middleware for some methods, or for all that can be wrapped. The first one added is the outermost. */
     public fun middleware(vararg methods: String, handler: suspend Context.(MiddlewareRequest) -> JsonObject): Registration =
         add("middleware", "middleware", objectOf("methods" to methods.toList().ifEmpty { null })) {
             val request = it as JsonObject
@@ -289,8 +289,8 @@ public class Server internal constructor(
     }
 
     /**
-     * Serves Streamable HTTP in the foreground, until SIGINT or SIGTERM arrives. Calls in flight may then complete within
-     * `drainDeadline`. As [listen] and [Listener.run], but a signal is also handled while it opens.
+     * Serves Streamable HTTP in the foreground, until SIGINT or SIGTERM arrives. Calls in flight may then complete
+     * within `drainDeadline`. Like [listen] followed by [Listener.run], but also handles signals while opening.
      */
     public suspend fun serveHttp(auth: AuthOptions? = null, verifier: TokenVerifier? = null, options: HttpOptions.() -> Unit = {}): Unit =
         serveHttp(http(auth, verifier, options))
@@ -320,8 +320,8 @@ public class Server internal constructor(
         decoded<Map<String, List<String>>>(Port.requests.send(handle, "checkStore"))["findings"].orEmpty()
 
     /**
-     * Closes all listeners, and removes all features. Calls in flight have [deadline] (by default, what `drainDeadline`
-     * leaves to them).
+     * Closes all listeners, and removes all features. Calls in flight get [deadline] (by default, all but the last
+     * fifth of `drainDeadline`).
      */
     public suspend fun close(deadline: Duration? = null) {
         try {

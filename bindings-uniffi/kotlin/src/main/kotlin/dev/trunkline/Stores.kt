@@ -4,7 +4,7 @@ import kotlinx.coroutines.CancellationException
 import kotlinx.serialization.json.JsonObject
 
 /**
- * Checks that a store fulfils its contract, which takes a few seconds.
+ * Checks that a store fulfills its contract, which takes a few seconds.
  *
  * @return the violations found.
  */

@@ -28,7 +28,7 @@ public final class ChangeableRegistration<O> extends Registration {
    * Changes options, such as the description. Those that {@code change} doesn't set keep their
    * values.
    *
-   * @throws InvalidArgumentException if the changed feature is invalid; it then stays as it was
+   * @throws InvalidArgumentException if the changed feature is invalid, which leaves it unchanged
    */
   public synchronized void update(Consumer<O> change) {
     var changed = Options.with(copy.apply(options), change);

@@ -7,7 +7,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a client connects, and what it answers.
+ * How a client connects, and its handlers.
  *
  * @param <O> The class of the options.
  */

@@ -102,7 +102,7 @@ public abstract class ConnectedClient extends ClientOperations implements AutoCl
     return startTask(name, arguments, null);
   }
 
-  /** Calls a tool as a task that is kept for a time after it was created. */
+  /** Calls a tool as a task, and asks the server to keep it for this time. */
   public final ClientTask startTask(
       String name, @Nullable Map<String, ?> arguments, @Nullable Duration ttl) {
     var params = Json.object("name", name, "arguments", arguments, "ttlMs", ttl);
@@ -126,7 +126,7 @@ public abstract class ConnectedClient extends ClientOperations implements AutoCl
   }
 
   /**
-   * Closes the connection; requests in flight fail. A server that the client started has until the
+   * Closes the connection; requests in flight fail. A server that the client started gets until the
    * deadline to exit.
    */
   public final void close(Duration deadline) {

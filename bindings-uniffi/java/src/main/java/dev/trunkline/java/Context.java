@@ -105,8 +105,8 @@ public final class Context extends ClientRequests {
   }
 
   /**
-   * Runs work once per request, even if the handler runs again because its client was asked. Later
-   * runs get its value, which must be a record or another value with a form in JSON.
+   * Runs work once per request, even if the handler is rerun. Later runs get its value, which must
+   * be representable in JSON, such as a record.
    */
   public <T> T once(String name, Class<T> type, Callable<T> work) {
     return Mapper.read(call.once(name, () -> Mapper.write(work.call())), type);
@@ -129,7 +129,7 @@ public final class Context extends ClientRequests {
     call.tell(Map.of("closeStream", true));
   }
 
-  /** Returns the value that the {@code lifespan} of the server has opened. */
+  /** Returns the value that the server's {@code lifespan} opened. */
   public <T> T lifespan(Class<T> type) {
     return type.cast(call.lifespan());
   }

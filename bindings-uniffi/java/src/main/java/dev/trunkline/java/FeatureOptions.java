@@ -31,7 +31,7 @@ public abstract class FeatureOptions<O> extends Options<O> {
     return self();
   }
 
-  /** Decides for each caller, by its context, whether it sees and calls the feature. */
+  /** Decides per caller, given its context, whether it can see and call the feature. */
   public O visible(Visibility decide) {
     Failures.given("the function", decide);
     hooks.put(
@@ -49,10 +49,10 @@ public abstract class FeatureOptions<O> extends Options<O> {
     return self();
   }
 
-  /** Decides whether a caller sees a feature. */
+  /** Decides whether a caller can see a feature. */
   @FunctionalInterface
   public interface Visibility {
-    /** Returns whether the caller sees and calls the feature. */
+    /** Returns whether the caller can see and call the feature. */
     boolean isVisible(Context context) throws Exception;
   }
 }

@@ -18,8 +18,8 @@ public final class HttpEndpoint implements AutoCloseable {
   /**
    * Returns the endpoint as a handler of the JDK's web server ({@code com.sun.net.httpserver}).
    * Each request, and each streaming response, occupies one of its threads. {@code stop} of that
-   * server cuts responses short: when the endpoint has ended, first shut its executor down, and
-   * await that.
+   * server truncates responses: once the endpoint has closed, first shut down the executor and
+   * await its termination.
    */
   public HttpHandler toHandler() {
     return jvm.toHandler();
@@ -31,15 +31,15 @@ public final class HttpEndpoint implements AutoCloseable {
   }
 
   /**
-   * Closes the endpoint. Calls in flight have what {@code drainDeadline} of the server leaves to
-   * them.
+   * Closes the endpoint. Calls in flight get all but the last fifth of the server's {@code
+   * drainDeadline}.
    */
   @Override
   public void close() {
     jvm.close(null);
   }
 
-  /** Closes the endpoint. Calls in flight have until the deadline. */
+  /** Closes the endpoint. Calls in flight get until the deadline. */
   public void close(Duration deadline) {
     jvm.close(Mapper.milliseconds(deadline));
   }

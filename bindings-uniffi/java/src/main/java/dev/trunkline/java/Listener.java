@@ -40,14 +40,15 @@ public final class Listener implements AutoCloseable {
   }
 
   /**
-   * Stops listening. Calls in flight have what {@code drainDeadline} of the server leaves to them.
+   * Stops listening. Calls in flight get all but the last fifth of the server's {@code
+   * drainDeadline}.
    */
   @Override
   public void close() {
     jvm.close(null);
   }
 
-  /** Stops listening. Calls in flight have until the deadline, and are then cancelled. */
+  /** Stops listening. Calls in flight get until the deadline, and are then cancelled. */
   public void close(Duration deadline) {
     jvm.close(Mapper.milliseconds(deadline));
   }

@@ -6,12 +6,11 @@ import org.jspecify.annotations.Nullable;
 
 /** A provider of features that are not registered, such as rows of a database. */
 public interface Provider {
-  /** Lists a page: the first, or the one for the cursor of the previous page. */
+  /** Lists the page at a cursor; the first page if there is none. */
   Page list(@Nullable String cursor) throws Exception;
 
   /**
-   * Answers a call of a feature that is not registered, with the parameters of the request; null if
-   * there is no such feature.
+   * Returns what a handler would for the parameters of a request; null if there is no such feature.
    */
   @Nullable Object get(Map<String, Object> params) throws Exception;
 

@@ -181,7 +181,7 @@ public final class Server extends ServerOverloads implements AutoCloseable {
 
   /**
    * Adds middleware for some methods, or, without any, for all that can be wrapped. The first one
-   * is outermost.
+   * added is the outermost.
    */
   public Registration middleware(Middleware middleware, String... methods) {
     Failures.given("the middleware", middleware);
@@ -307,8 +307,8 @@ public final class Server extends ServerOverloads implements AutoCloseable {
 
   /**
    * Serves Streamable HTTP in the foreground, until SIGINT or SIGTERM arrives. Calls in flight may
-   * then complete within {@code drainDeadline}. As {@link #listen(Consumer)} and {@link
-   * Listener#run}, but a signal is also handled while it opens.
+   * then complete within {@code drainDeadline}. Like {@link #listen(Consumer)} followed by {@link
+   * Listener#run}, but also handles signals while opening.
    */
   @Override
   public void serveHttp(Consumer<HttpOptions> options) {
@@ -329,7 +329,7 @@ public final class Server extends ServerOverloads implements AutoCloseable {
   }
 
   /**
-   * Checks that a store fulfils its contract, which takes a few seconds. Returns the violations
+   * Checks that a store fulfills its contract, which takes a few seconds. Returns the violations
    * found.
    */
   public static List<String> checkStore(Store store) {
@@ -339,15 +339,15 @@ public final class Server extends ServerOverloads implements AutoCloseable {
   }
 
   /**
-   * Closes all listeners, and removes all features. Calls in flight have what {@code drainDeadline}
-   * leaves to them.
+   * Closes all listeners, and removes all features. Calls in flight get all but the last fifth of
+   * {@code drainDeadline}.
    */
   @Override
   public void close() {
     jvm.close(null);
   }
 
-  /** Closes all listeners, and removes all features. Calls in flight have until the deadline. */
+  /** Closes all listeners, and removes all features. Calls in flight get until the deadline. */
   public void close(Duration deadline) {
     jvm.close(Mapper.milliseconds(deadline));
   }

@@ -8,7 +8,7 @@ import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a server has besides limits.
+ * The options of a server other than limits.
  *
  * @param <O> The class of the options.
  */
@@ -26,15 +26,15 @@ public abstract class ServerSettings<O> extends ExecutorSettings<O> {
     return self();
   }
 
-  /** Keeps tasks and sessions, instead of the option with a URL. */
+  /** Sets a custom store for tasks and sessions, instead of the option with a URL. */
   public O store(Store store) {
     this.store = Callables.of(Failures.given("the store", store));
     return self();
   }
 
   /**
-   * Opens what calls need, before the first one. The value is {@link Context#lifespan}, and is
-   * closed, if it is an {@link AutoCloseable}, when nothing serves or uses the server any more.
+   * Opens what calls need, before the first one. The value is {@link Context#lifespan}; an {@link
+   * AutoCloseable} is closed once nothing serves or uses the server.
    */
   public O lifespan(Callable<?> open) {
     Failures.given("the lifespan", open);
@@ -42,7 +42,7 @@ public abstract class ServerSettings<O> extends ExecutorSettings<O> {
     return self();
   }
 
-  /** Called with exceptions of handlers whose callers get a generic message. */
+  /** Called with handler exceptions that are hidden from callers. */
   public O onError(BiConsumer<Throwable, Context> report) {
     Failures.given("the handler", report);
     onError = (thrown, call) -> report.accept(Futures.causeOf(thrown), new Context(call));

@@ -64,7 +64,7 @@ public final class Target {
     return new Target(Json.object("type", "config", "server", configuration), configuration);
   }
 
-  /** A transport of the program. */
+  /** A custom transport. */
   public static Target transport(Transport transport) {
     return new Target(
         Map.of("type", "channel"),

@@ -20,7 +20,7 @@ public final class TokenException extends RuntimeException {
     this.scopes = scopes;
   }
 
-  /** Returns the scopes that the token lacks, if that is why. */
+  /** Returns the scopes that the token lacks, if any. */
   public @Nullable List<String> scopes() {
     return scopes;
   }
