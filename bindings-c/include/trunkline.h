@@ -1358,7 +1358,7 @@ trunkline_result trunkline_server_add_provider(trunkline_server *server,
  * Adds middleware, like `trunkline_server_add`.
  *
  * - `methods`: The methods to wrap. By default, all methods that can be wrapped. JSON, or empty
- *   for none.
+ *   for the default.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.

@@ -163,7 +163,7 @@ pub unsafe extern "C" fn trunkline_server_add_provider(
 /// Adds middleware, like `trunkline_server_add`.
 ///
 /// - `methods`: The methods to wrap. By default, all methods that can be wrapped. JSON, or empty
-///   for none.
+///   for the default.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_add_middleware(
     server: *mut trunkline_server,
