@@ -71,7 +71,7 @@ export type StartOptions = RequestOptions & Pick<InputOptions, "manualInput">;
  */
 export class Subscription extends Stream<Change> {
   /** The part of the filter that the server accepted. */
-  readonly honoured = this.opened.result as SubscriptionFilter;
+  readonly honored = this.opened.result as SubscriptionFilter;
 
   /** Closes the subscription, as leaving a loop over it does. */
   return(): Promise<IteratorResult<Change, undefined>> {

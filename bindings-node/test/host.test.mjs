@@ -154,7 +154,7 @@ for (const revision of ["2024-11-05", "2025-11-25", "2026-07-28"]) {
   test(`SUB-01: a subscription is a stream of changes, revision ${revision}`, () =>
     withClient({ revision }, async (client, server) => {
       const changes = await client.subscribe({ resources: ["note://today"], tools: true });
-      assert.deepEqual(changes.honoured.resources, ["note://today"]);
+      assert.deepEqual(changes.honored.resources, ["note://today"]);
       server.resourceUpdated("note://today");
       assert.deepEqual((await changes.next()).value, { kind: "resource", uri: "note://today" });
       server.registerTool("late", {}, () => "late");

@@ -334,7 +334,7 @@ def test_sub_01_a_subscription_is_a_stream_of_changes(revision: str) -> None:
         server = asking()
         async with Client(server, revision=revision) as client:
             async with client.subscribe("note://today", tools=True) as changes:
-                assert changes.honoured.resources == ["note://today"]
+                assert changes.honored.resources == ["note://today"]
                 server.resource_updated("note://today")
                 change = await anext(changes)
                 assert (change.kind, change.uri) == ("resource", "note://today")

@@ -78,7 +78,7 @@ class TestClient < TrunklineTest
     the_server = nil
     client = connected { |server| (the_server = server).resource("test://a") { "a" } }
     client.subscribe("test://a") do |changes|
-      assert_equal ["test://a"], changes.honoured.to_h["resources"]
+      assert_equal ["test://a"], changes.honored.to_h["resources"]
       the_server.resource_updated("test://a")
       assert_equal ["test://a"], changes.lazy.map(&:uri).first(1)
       assert_raises(Trunkline::TimeoutError) { changes.next(timeout: 0.05) }

@@ -58,7 +58,7 @@ module Trunkline
   # Changes at a server, as {Change}. A subscription survives reconnects.
   class Subscription < Stream
     # @return [SubscriptionFilter] the part of the filter that the server accepted
-    def honoured = SubscriptionFilter.from_json(@first || {})
+    def honored = SubscriptionFilter.from_json(@first || {})
 
     private
 

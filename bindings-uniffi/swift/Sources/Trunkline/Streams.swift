@@ -72,11 +72,11 @@ public final class Subscription: Sendable {
     private let stream: Stream
 
     /// The part of the filter that the server accepted.
-    public let honoured: SubscriptionFilter
+    public let honored: SubscriptionFilter
 
     init(_ stream: Stream) throws {
         self.stream = stream
-        honoured = try received(stream.result)
+        honored = try received(stream.result)
     }
 
     /// The changes, until the subscription ends.

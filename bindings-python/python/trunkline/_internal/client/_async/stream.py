@@ -87,13 +87,13 @@ class AsyncSubscription(AsyncStream[Change]):
     Iterate over it. It survives a reconnect, and ends when the client closes, or with `close`.
     """
 
-    __slots__ = ("_filter", "honoured")
+    __slots__ = ("_filter", "honored")
 
     def __init__(self, client: AsyncStreamClient, wanted: SubscriptionFilter) -> None:
         super().__init__(client, Change.from_json)
         self._filter = wanted
         # The part of the filter that the server accepted.
-        self.honoured: SubscriptionFilter = SubscriptionFilter()
+        self.honored: SubscriptionFilter = SubscriptionFilter()
 
     async def open(self) -> None:
         """Subscribe. A `with` block does this on entry.
@@ -103,8 +103,8 @@ class AsyncSubscription(AsyncStream[Change]):
             TrunklineError: If the server refuses the subscription.
         """
         json = {"method": "subscribe", "params": self._filter.to_json()}
-        self._place, honoured = await self._client._ask(None, json)
-        self.honoured = read_answer("subscribe", SubscriptionFilter.from_json, honoured)
+        self._place, honored = await self._client._ask(None, json)
+        self.honored = read_answer("subscribe", SubscriptionFilter.from_json, honored)
 
     async def __aenter__(self) -> Self:
         await self.open()

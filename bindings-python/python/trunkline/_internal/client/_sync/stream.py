@@ -88,13 +88,13 @@ class SyncSubscription(SyncStream[Change]):
     Iterate over it. It survives a reconnect, and ends when the client closes, or with `close`.
     """
 
-    __slots__ = ("_filter", "honoured")
+    __slots__ = ("_filter", "honored")
 
     def __init__(self, client: SyncStreamClient, wanted: SubscriptionFilter) -> None:
         super().__init__(client, Change.from_json)
         self._filter = wanted
         # The part of the filter that the server accepted.
-        self.honoured: SubscriptionFilter = SubscriptionFilter()
+        self.honored: SubscriptionFilter = SubscriptionFilter()
 
     def open(self) -> None:
         """Subscribe. A `with` block does this on entry.
@@ -104,8 +104,8 @@ class SyncSubscription(SyncStream[Change]):
             TrunklineError: If the server refuses the subscription.
         """
         json = {"method": "subscribe", "params": self._filter.to_json()}
-        self._place, honoured = self._client._ask(None, json)
-        self.honoured = read_answer("subscribe", SubscriptionFilter.from_json, honoured)
+        self._place, honored = self._client._ask(None, json)
+        self.honored = read_answer("subscribe", SubscriptionFilter.from_json, honored)
 
     def __enter__(self) -> Self:
         self.open()

@@ -49,7 +49,7 @@ internal class Stream(private val ticket: ULong, val result: JsonElement) {
 public class Subscription internal constructor(
     private val stream: Stream,
     /** The part of the filter that the server accepted. */
-    public val honoured: SubscriptionFilter,
+    public val honored: SubscriptionFilter,
 ) : AutoCloseable {
     /** The changes, until the subscription ends. */
     public val changes: Flow<Change> = stream.items().map { decoded(it) }

@@ -17,7 +17,7 @@ public final class Subscription implements AutoCloseable, Iterable<Change> {
   }
 
   /** Returns the part of the filter that the server accepted. */
-  public SubscriptionFilter honoured() {
+  public SubscriptionFilter honored() {
     return Futures.read(stream.getResult(), SubscriptionFilter.class);
   }
 
