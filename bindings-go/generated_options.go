@@ -646,8 +646,8 @@ type ClientHandlers struct {
 	// Deprecated: call the API of a model provider instead.
 	OnSampleWithTools func(context.Context, *SampleRequest) (*CreateMessageResult, error)
 	// Sends the user to a page that authorizes the client. The result is the redirect that follows.
-	// Requires a redirect URI in the options. If the redirect leads to this machine, `open_url` is
-	// simpler.
+	// Requires a redirect URI in the options. If the redirect leads to this machine, the handler that
+	// only opens the URL is simpler.
 	OnAuthorize func(context.Context, *AuthorizeRequest) (*Redirect, error)
 	// Takes the user to a login page, for example by showing its URL, instead of opening the browser on
 	// this machine. The library listens for the redirect meanwhile.

@@ -1114,8 +1114,8 @@ trunkline_result trunkline_tool_options_from_json(trunkline_str json,
 void trunkline_tool_options_free(trunkline_tool_options *options);
 
 /**
- * Sets whether results are `{"result": value}`. An output schema of anything but objects is that
- * of the value.
+ * Sets whether results have the form `{"result": value}`. An output schema that is not for
+ * objects then describes the value.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3559,10 +3559,10 @@ trunkline_result trunkline_client_options_on_sample_with_tools(trunkline_client_
 
 /**
  * Sends the user to a page that authorizes the client. The result is the redirect that follows.
- * Requires a redirect URI in the options. If the redirect leads to this machine, `open_url` is
- * simpler. `callback` gets AuthorizeRequest as JSON, and responds with Redirect through
- * `trunkline_call_return_result`. `destructor` is called exactly once, when neither the options
- * nor a client uses `user_data` anymore.
+ * Requires a redirect URI in the options. If the redirect leads to this machine, the handler
+ * that only opens the URL is simpler. `callback` gets AuthorizeRequest as JSON, and responds
+ * with Redirect through `trunkline_call_return_result`. `destructor` is called exactly once,
+ * when neither the options nor a client uses `user_data` anymore.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.

@@ -374,8 +374,8 @@ impl OptionsHandle for trunkline_tool_options {
     }
 }
 
-/// Sets whether results are `{"result": value}`. An output schema of anything but objects is that
-/// of the value.
+/// Sets whether results have the form `{"result": value}`. An output schema that is not for
+/// objects then describes the value.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_tool_options_set_wrap_output(
     options: *mut trunkline_tool_options,

@@ -140,10 +140,10 @@ pub unsafe extern "C" fn trunkline_client_on_sample_with_tools(
 }
 
 /// Sends the user to a page that authorizes the client. The result is the redirect that follows.
-/// Requires a redirect URI in the options. If the redirect leads to this machine, `open_url` is
-/// simpler. `callback` gets AuthorizeRequest as JSON, and responds with Redirect through
-/// `trunkline_call_return_result`. `destructor` is called exactly once, when neither the options
-/// nor a client uses `user_data` anymore.
+/// Requires a redirect URI in the options. If the redirect leads to this machine, the handler
+/// that only opens the URL is simpler. `callback` gets AuthorizeRequest as JSON, and responds
+/// with Redirect through `trunkline_call_return_result`. `destructor` is called exactly once,
+/// when neither the options nor a client uses `user_data` anymore.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_on_authorize(
     options: *mut trunkline_client_options,

@@ -25,8 +25,8 @@ export interface RequestHandlers {
   onSampleWithTools?: ((request: SampleRequest, context: ServerRequestContext) => CreateMessageResult | Promise<CreateMessageResult>) | undefined;
   /**
    * Sends the user to a page that authorizes the client. The result is the redirect that follows.
-   * Requires a redirect URI in the options. If the redirect leads to this machine, `open_url` is
-   * simpler.
+   * Requires a redirect URI in the options. If the redirect leads to this machine, the handler that
+   * only opens the URL is simpler.
    */
   onAuthorize?: ((request: AuthorizeRequest, context: ServerRequestContext) => Redirect | Promise<Redirect>) | undefined;
   /**

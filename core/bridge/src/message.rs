@@ -183,8 +183,8 @@ message! {
         ;
         /// The drainer that receives its calls.
         lane: Lane = "lane",
-        /// Whether results are `{"result": value}`. An output schema of anything but objects is
-        /// that of the value.
+        /// Whether results have the form `{"result": value}`. An output schema that is not for
+        /// objects then describes the value.
         wrap_output: bool = "wrapOutput",
         /// Handle of a `visibility`, which decides who can see and call the feature. To other
         /// callers it does not exist.

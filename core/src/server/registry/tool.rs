@@ -126,8 +126,8 @@ impl ToolDefinition {
         }
     }
 
-    /// Sets whether results are `{"result": value}`. An output schema of anything but objects is
-    /// that of the value.
+    /// Sets whether results have the form `{"result": value}`. An output schema that is not for
+    /// objects then describes the value.
     pub fn wrap_output(mut self, wrap: bool) -> Self {
         self.wrap_output = wrap;
         self

@@ -921,7 +921,7 @@ class PromptOptions(TypedDict, total=False):
     """Options of `add_prompt`. A prompt that a user can select."""
 
     name: str | None
-    """The name for programs. Default: that of the function."""
+    """The name for programs. Default: the name of the function."""
 
     title: str | None
     """Display name. Default: none."""
@@ -936,15 +936,15 @@ class PromptOptions(TypedDict, total=False):
     """Metadata, by reverse-domain name. Default: none."""
 
     visible: Callable[..., bool | Awaitable[bool]] | None
-    """Decides who sees and calls it, for each request: a function of the context and
-    dependencies that returns a `bool`. For others it is not there; an exception, which is
-    logged, counts as False. Default: everybody.
+    """Decides per request who can see and call it: a function of the context and dependencies
+    that returns a `bool`. To other callers it does not exist; an exception is logged and
+    counts as False. Default: everyone.
     """
 
     complete: Mapping[str, Callable[..., Any]] | None
     """Functions that suggest values while a user types, by the arguments or variables. Each
-    takes the text so far and, if it has a second parameter, the other arguments; it returns
-    texts, or a `Completion`. Default: none.
+    takes the text typed so far and, if it has a second parameter, the other arguments; it
+    returns strings or a `Completion`. Default: none.
     """
 
     scopes: Sequence[str] | None
@@ -964,7 +964,7 @@ class ResourceOptions(TypedDict, total=False):
     """Options of `add_resource`. A resource that a client can read."""
 
     name: str | None
-    """The name for programs. Default: that of the function."""
+    """The name for programs. Default: the name of the function."""
 
     title: str | None
     """Display name. Default: none."""
@@ -988,15 +988,15 @@ class ResourceOptions(TypedDict, total=False):
     """Metadata, by reverse-domain name. Default: none."""
 
     visible: Callable[..., bool | Awaitable[bool]] | None
-    """Decides who sees and calls it, for each request: a function of the context and
-    dependencies that returns a `bool`. For others it is not there; an exception, which is
-    logged, counts as False. Default: everybody.
+    """Decides per request who can see and call it: a function of the context and dependencies
+    that returns a `bool`. To other callers it does not exist; an exception is logged and
+    counts as False. Default: everyone.
     """
 
     complete: Mapping[str, Callable[..., Any]] | None
     """Functions that suggest values while a user types, by the arguments or variables. Each
-    takes the text so far and, if it has a second parameter, the other arguments; it returns
-    texts, or a `Completion`. Default: none.
+    takes the text typed so far and, if it has a second parameter, the other arguments; it
+    returns strings or a `Completion`. Default: none.
     """
 
     unsafe_paths: bool | None
@@ -1030,7 +1030,7 @@ class ToolOptions(TypedDict, total=False):
     """Options of `add_tool`. A tool that a client can call."""
 
     name: str | None
-    """The name for programs. Default: that of the function."""
+    """The name for programs. Default: the name of the function."""
 
     title: str | None
     """Display name. Default: none."""
@@ -1056,9 +1056,9 @@ class ToolOptions(TypedDict, total=False):
     """Metadata, by reverse-domain name. Default: none."""
 
     visible: Callable[..., bool | Awaitable[bool]] | None
-    """Decides who sees and calls it, for each request: a function of the context and
-    dependencies that returns a `bool`. For others it is not there; an exception, which is
-    logged, counts as False. Default: everybody.
+    """Decides per request who can see and call it: a function of the context and dependencies
+    that returns a `bool`. To other callers it does not exist; an exception is logged and
+    counts as False. Default: everyone.
     """
 
     task: TaskSupport | None

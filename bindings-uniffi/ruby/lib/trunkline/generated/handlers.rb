@@ -25,7 +25,7 @@ module Trunkline
       on_sample_with_tools: ["sample_with_tools", SampleRequest, true],
       # Sends the user to a page that authorizes the client. The result is the redirect that
       # follows. Requires a redirect URI in the options. If the redirect leads to this machine,
-      # `open_url` is simpler. Returns Redirect.
+      # the handler that only opens the URL is simpler. Returns Redirect.
       on_authorize: ["authorize", AuthorizeRequest, true],
       # Takes the user to a login page, for example by showing its URL, instead of opening the
       # browser on this machine. The library listens for the redirect meanwhile. Returns nothing.

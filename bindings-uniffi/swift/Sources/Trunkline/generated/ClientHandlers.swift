@@ -25,7 +25,7 @@ public struct ClientHandlers: Sendable {
     private var keptSampleWithTools: (@Sendable (SampleRequest) async throws -> CreateMessageResult)?
     /// Sends the user to a page that authorizes the client. The result is the redirect that
     /// follows. Requires a redirect URI in the options. If the redirect leads to this machine,
-    /// `open_url` is simpler.
+    /// the handler that only opens the URL is simpler.
     public var onAuthorize: (@Sendable (AuthorizeRequest) async throws -> Redirect)?
     /// Takes the user to a login page, for example by showing its URL, instead of opening the
     /// browser on this machine. The library listens for the redirect meanwhile.

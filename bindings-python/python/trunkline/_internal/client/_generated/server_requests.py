@@ -577,7 +577,8 @@ class HostHandlers:
     def on_authorize(self, function: _Authorize) -> _Authorize:
         """Send the user to a page that authorizes the client. The result is the redirect that
         follows. Requires a redirect URI in the options. If the redirect leads to this
-        machine, `open_url` is simpler. Register the function before connecting.
+        machine, the handler that only opens the URL is simpler. Register the function before
+        connecting.
         """
         self._answer("authorize", function, AuthorizeRequest.from_json)
         return function

@@ -44,8 +44,8 @@ public abstract class ClientHandlers<O> extends ClientSettings<O> {
 
   /**
    * Sends the user to a page that authorizes the client. The result is the redirect that follows.
-   * Requires a redirect URI in the options. If the redirect leads to this machine, {@code open_url} is
-   * simpler.
+   * Requires a redirect URI in the options. If the redirect leads to this machine, the handler that
+   * only opens the URL is simpler.
    */
   public O onAuthorize(ClientHandler<AuthorizeRequest, Redirect> handler) {
     return answer("authorize", AuthorizeRequest.class, handler);

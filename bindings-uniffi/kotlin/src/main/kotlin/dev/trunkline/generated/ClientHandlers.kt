@@ -44,8 +44,8 @@ public abstract class ClientHandlers internal constructor() {
 
     /**
      * Sends the user to a page that authorizes the client. The result is the redirect that follows.
-     * Requires a redirect URI in the options. If the redirect leads to this machine, `open_url` is
-     * simpler.
+     * Requires a redirect URI in the options. If the redirect leads to this machine, the handler
+     * that only opens the URL is simpler.
      */
     public fun onAuthorize(handler: suspend (AuthorizeRequest) -> Redirect) {
         answer("authorize", handler)
