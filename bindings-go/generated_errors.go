@@ -94,7 +94,7 @@ const (
 	CodeUnsupportedVersion = -32022
 )
 
-// ErrorFacts are what an error of some kinds carries in addition.
+// ErrorFacts are the details of an error, which depend on its kind.
 type ErrorFacts struct {
 	// Values of `WWW-Authenticate` in the response (RFC 9110 section 11.6.1).
 	Challenges []string `json:"challenges,omitempty"`

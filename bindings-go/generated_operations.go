@@ -17,12 +17,12 @@ func (c *Client) ListTools(ctx context.Context, options ...RequestOptions) ([]To
 	return result.Tools, nil
 }
 
-// ListToolsPage fetches one page: the first, or the one for the cursor of the page before.
+// ListToolsPage fetches the page at a cursor; the first page if it is empty.
 func (c *Client) ListToolsPage(ctx context.Context, cursor string, options ...RequestOptions) (*ListToolsResult, error) {
 	return request[ListToolsResult](ctx, c, "tools/list", page(cursor), false, options)
 }
 
-// Tools iterates over what ListTools returns, and fetches each page when it is needed.
+// Tools iterates over what ListTools returns, fetching pages on demand.
 func (c *Client) Tools(ctx context.Context, options ...RequestOptions) iter.Seq2[Tool, error] {
 	return pages(func(cursor string) ([]Tool, string, error) {
 		page, err := c.ListToolsPage(ctx, cursor, options...)
@@ -47,12 +47,12 @@ func (c *Client) ListResources(ctx context.Context, options ...RequestOptions) (
 	return result.Resources, nil
 }
 
-// ListResourcesPage fetches one page: the first, or the one for the cursor of the page before.
+// ListResourcesPage fetches the page at a cursor; the first page if it is empty.
 func (c *Client) ListResourcesPage(ctx context.Context, cursor string, options ...RequestOptions) (*ListResourcesResult, error) {
 	return request[ListResourcesResult](ctx, c, "resources/list", page(cursor), false, options)
 }
 
-// Resources iterates over what ListResources returns, and fetches each page when it is needed.
+// Resources iterates over what ListResources returns, fetching pages on demand.
 func (c *Client) Resources(ctx context.Context, options ...RequestOptions) iter.Seq2[Resource, error] {
 	return pages(func(cursor string) ([]Resource, string, error) {
 		page, err := c.ListResourcesPage(ctx, cursor, options...)
@@ -73,12 +73,12 @@ func (c *Client) ListResourceTemplates(ctx context.Context, options ...RequestOp
 	return result.ResourceTemplates, nil
 }
 
-// ListResourceTemplatesPage fetches one page: the first, or the one for the cursor of the page before.
+// ListResourceTemplatesPage fetches the page at a cursor; the first page if it is empty.
 func (c *Client) ListResourceTemplatesPage(ctx context.Context, cursor string, options ...RequestOptions) (*ListResourceTemplatesResult, error) {
 	return request[ListResourceTemplatesResult](ctx, c, "resources/templates/list", page(cursor), false, options)
 }
 
-// ResourceTemplates iterates over what ListResourceTemplates returns, and fetches each page when it is needed.
+// ResourceTemplates iterates over what ListResourceTemplates returns, fetching pages on demand.
 func (c *Client) ResourceTemplates(ctx context.Context, options ...RequestOptions) iter.Seq2[ResourceTemplate, error] {
 	return pages(func(cursor string) ([]ResourceTemplate, string, error) {
 		page, err := c.ListResourceTemplatesPage(ctx, cursor, options...)
@@ -103,12 +103,12 @@ func (c *Client) ListPrompts(ctx context.Context, options ...RequestOptions) ([]
 	return result.Prompts, nil
 }
 
-// ListPromptsPage fetches one page: the first, or the one for the cursor of the page before.
+// ListPromptsPage fetches the page at a cursor; the first page if it is empty.
 func (c *Client) ListPromptsPage(ctx context.Context, cursor string, options ...RequestOptions) (*ListPromptsResult, error) {
 	return request[ListPromptsResult](ctx, c, "prompts/list", page(cursor), false, options)
 }
 
-// Prompts iterates over what ListPrompts returns, and fetches each page when it is needed.
+// Prompts iterates over what ListPrompts returns, fetching pages on demand.
 func (c *Client) Prompts(ctx context.Context, options ...RequestOptions) iter.Seq2[Prompt, error] {
 	return pages(func(cursor string) ([]Prompt, string, error) {
 		page, err := c.ListPromptsPage(ctx, cursor, options...)
@@ -139,12 +139,12 @@ func (c *Client) ListSkills(ctx context.Context, options ...RequestOptions) ([]S
 	return result.Skills, nil
 }
 
-// ListSkillsPage fetches one page: the first, or the one for the cursor of the page before.
+// ListSkillsPage fetches the page at a cursor; the first page if it is empty.
 func (c *Client) ListSkillsPage(ctx context.Context, cursor string, options ...RequestOptions) (*ListSkillsResult, error) {
 	return request[ListSkillsResult](ctx, c, "skills/list", page(cursor), false, options)
 }
 
-// Skills iterates over what ListSkills returns, and fetches each page when it is needed.
+// Skills iterates over what ListSkills returns, fetching pages on demand.
 func (c *Client) Skills(ctx context.Context, options ...RequestOptions) iter.Seq2[SkillEntry, error] {
 	return pages(func(cursor string) ([]SkillEntry, string, error) {
 		page, err := c.ListSkillsPage(ctx, cursor, options...)
@@ -169,12 +169,12 @@ func (c *Client) ListTasks(ctx context.Context, options ...RequestOptions) ([]Ta
 	return result.Tasks, nil
 }
 
-// ListTasksPage fetches one page: the first, or the one for the cursor of the page before.
+// ListTasksPage fetches the page at a cursor; the first page if it is empty.
 func (c *Client) ListTasksPage(ctx context.Context, cursor string, options ...RequestOptions) (*ListTasksResult, error) {
 	return request[ListTasksResult](ctx, c, "tasks/list", page(cursor), false, options)
 }
 
-// Tasks iterates over what ListTasks returns, and fetches each page when it is needed.
+// Tasks iterates over what ListTasks returns, fetching pages on demand.
 func (c *Client) Tasks(ctx context.Context, options ...RequestOptions) iter.Seq2[Task, error] {
 	return pages(func(cursor string) ([]Task, string, error) {
 		page, err := c.ListTasksPage(ctx, cursor, options...)

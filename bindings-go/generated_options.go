@@ -630,8 +630,8 @@ type RequestHandlerOptions struct {
 	Timeout time.Duration `json:"timeoutMs,omitempty"`
 }
 
-// ClientHandlers answer a client's server, and the functions of its authorization. What is set
-// declares the capability.
+// ClientHandlers answer the requests of a client's server, and authorize the client. Setting a
+// handler declares its capability.
 type ClientHandlers struct {
 	// Handles a server's request that the user fill in a form.
 	OnElicit func(context.Context, *ElicitRequest) (*ElicitResult, error)

@@ -121,7 +121,7 @@ extension Server {
         }
     }
 
-    /// Adds a prompt. Strings and content blocks become messages of the user.
+    /// Adds a prompt. Strings and content blocks become user messages.
     @discardableResult
     public func prompt(
         _ name: String, _ description: String? = nil, arguments: [PromptArgument]? = nil, options: PromptOptions = PromptOptions(),

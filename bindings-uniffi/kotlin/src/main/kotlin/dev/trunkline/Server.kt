@@ -176,7 +176,7 @@ public class Server internal constructor(
         }
     }
 
-    /** Adds a prompt. Strings and content blocks become messages of the user. */
+    /** Adds a prompt. Strings and content blocks become user messages. */
     public fun prompt(
         name: String,
         description: String? = null,

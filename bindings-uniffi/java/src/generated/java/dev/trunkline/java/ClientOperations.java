@@ -44,7 +44,7 @@ public abstract class ClientOperations {
   }
 
   /**
-   * Sends a request without a method of its own, and returns its result.
+   * Sends a request that has no dedicated method, and returns its result.
    *
    * @param method the method
    * @param params the parameters
@@ -55,7 +55,7 @@ public abstract class ClientOperations {
   }
 
   /**
-   * Sends a request without a method of its own, and returns its result.
+   * Sends a request that has no dedicated method, and returns its result.
    *
    * @param method the method
    * @param params the parameters
@@ -65,7 +65,7 @@ public abstract class ClientOperations {
   }
 
   /**
-   * Sends a request without a method of its own, and returns its result.
+   * Sends a request that has no dedicated method, and returns its result.
    *
    * @param method the method
    * @param params the parameters
@@ -77,7 +77,7 @@ public abstract class ClientOperations {
   }
 
   /**
-   * Sends a request without a method of its own, and returns its result.
+   * Sends a request that has no dedicated method, and returns its result.
    *
    * @param method the method
    * @param params the parameters

@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Returned by a handler that needs input from its client, in the form of {@link InputRequests},
- * without waiting for it. When the responses are there, the handler is called again, with {@link
+ * without waiting for it. Once the responses arrive, the handler is called again, with {@link
  * Context#inputResponses} and {@link Context#state}.
  *
  * @param requests The requests by key, in the order in which the user should answer them. The
@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 public record InputRequired(@JsonName("inputRequests") Map<String, InputRequest> requests, @Nullable Object state) {
   /**
    * Returned by a handler that needs input from its client, in the form of {@link InputRequests},
-   * without waiting for it. When the responses are there, the handler is called again, with {@link
+   * without waiting for it. Once the responses arrive, the handler is called again, with {@link
    * Context#inputResponses} and {@link Context#state}.
    *
    * @param requests The requests by key, in the order in which the user should answer them. The

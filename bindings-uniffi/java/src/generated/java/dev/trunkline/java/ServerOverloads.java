@@ -66,12 +66,12 @@ public abstract class ServerOverloads {
 
   public abstract ChangeableRegistration<PromptOptions> prompt(String name, String description, List<PromptArgument> arguments, Consumer<PromptOptions> options, Handler<Map<String, String>> handler);
 
-  /** Adds a prompt without arguments. Strings and content blocks become messages of the user. */
+  /** Adds a prompt without arguments. Strings and content blocks become user messages. */
   public ChangeableRegistration<PromptOptions> prompt(String name, String description, Handler<Map<String, String>> handler) {
     return prompt(name, description, List.of(), options -> {}, handler);
   }
 
-  /** Adds a prompt without arguments. Strings and content blocks become messages of the user. */
+  /** Adds a prompt without arguments. Strings and content blocks become user messages. */
   public ChangeableRegistration<PromptOptions> prompt(String name, String description, Consumer<PromptOptions> options, Handler<Map<String, String>> handler) {
     return prompt(name, description, List.of(), options, handler);
   }
@@ -90,7 +90,9 @@ public abstract class ServerOverloads {
 
   public abstract void serveHttp(Consumer<HttpOptions> options);
 
-  /** Serves Streamable HTTP with the default options. As {@link #serveHttp(Consumer)} otherwise. */
+  /**
+   * Serves Streamable HTTP with the default options. Otherwise like {@link #serveHttp(Consumer)}.
+   */
   public void serveHttp() {
     serveHttp(options -> {});
   }
