@@ -119,8 +119,8 @@ impl TraceContext {
     }
 }
 
-/// Maximum size of a value of a peer: that which W3C Baggage requires to be propagated. Longer ones
-/// are ignored.
+/// Maximum length of a value from a peer, in bytes: W3C Baggage requires that this much be
+/// propagated. Longer values are ignored.
 const MAX_VALUE: usize = 8192;
 /// Maximum number of requests recorded per operation.
 const MAX_NOTED: usize = 64;

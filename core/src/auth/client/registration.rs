@@ -164,7 +164,7 @@ async fn register(
         }
     };
     if method == AuthMethod::PrivateKeyJwt {
-        // A login with it would be in vain: the server knows no key of this client.
+        // A login would fail: the server knows no key of this client.
         return Err(AuthError(format!(
             "{issuer} registered this client for private_key_jwt, which it did not ask for"
         )));

@@ -90,8 +90,8 @@ impl StoredTasks {
         self.store().put(&request_key(task.id()), &text, task.facts.ttl).await
     }
 
-    /// Lists a task among those that restart, once it is stored: another worker takes an id without
-    /// a record for that of a task that is over. The id is kept as long as any task may be.
+    /// Lists a task among those that restart. Call this once it is stored: to other workers, an id
+    /// without a record is a task that is over. The id is kept as long as any task may be.
     pub(super) async fn list_for_restart(&self, task: &Task, longest: Duration) -> Result<(), StoreError> {
         self.store().append(&log_of(&task.facts.holder), task.id(), MAX_IDS, longest).await.map(drop)
     }
@@ -174,9 +174,9 @@ impl StoredTasks {
     }
 }
 
-/// Restarts a task that this worker has taken over, if the store has that. `written` is then its
-/// current value in the store, `before` the previous one. A busy worker leaves the task to others,
-/// or for later.
+/// Restarts a task that this worker has taken over, if the takeover is in the store: `written` is
+/// the value that it wrote, `before` the previous one. A busy worker leaves the task to others, or
+/// for later.
 pub(super) async fn run_again(stored: Arc<StoredTasks>, record: TaskRecord, written: String, before: String) {
     let runtime = stored.runtime();
     loop {
