@@ -3,7 +3,7 @@
 //   node scripts/platform-package.mjs linux-x64-gnu ../target/release/libtrunkline_node.so
 // With --publishable as the last argument, package.json of the main package is given the optional
 // dependencies for all platforms.
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -11,7 +11,8 @@ const here = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 const manifestFile = join(here, "package.json");
 const manifest = JSON.parse(readFileSync(manifestFile, "utf8"));
 const platforms = manifest.platforms;
-const licences = ["LICENSE-APACHE", "LICENSE-MIT"];
+// Those of the crates are there when a release is built.
+const licences = readdirSync(here).filter((name) => name.startsWith("LICENSE-"));
 const [platform, library, publishable] = process.argv.slice(2);
 
 if (platform === "--publishable" || publishable === "--publishable") {

@@ -119,14 +119,18 @@ test("the packed files include the licenses and a README", () => {
     const [platform] = platforms;
     mkdirSync(join(folder, "scripts"));
     for (const name of ["scripts/platform-package.mjs", "package.json", "README.md", "LICENSE-APACHE", "LICENSE-MIT"]) copyFileSync(join(home, name), join(folder, name));
+    const notices = "LICENSE-THIRD-PARTY";
+    writeFileSync(join(folder, notices), "of the crates");
     execFileSync(process.execPath, [join(folder, "scripts/platform-package.mjs"), platform, join(home, "package.json")]);
+    assert.ok(packedFiles(join(folder, "npm", platform)).includes(notices));
+    assert.ok(!packedFiles(folder).includes(notices), "the main package has no library");
     for (const packed of [folder, join(folder, "npm", platform)]) {
       const files = packedFiles(packed);
       for (const name of ["LICENSE-APACHE", "LICENSE-MIT", "README.md", "package.json"]) assert.ok(files.includes(name), `${packed}: ${files}`);
     }
     // Neither sources and tests nor maps, which would lead to them.
     for (const packed of [home, join(folder, "npm", platform)]) {
-      assert.deepEqual(packedFiles(packed).filter((name) => !/^(dist\/.*\.(js|mjs|d\.ts|d\.mts)|dist\/esm\/package\.json|index\.js|[^/]+\.node|package\.json|README\.md|LICENSE-[A-Z]+)$/.test(name)), []);
+      assert.deepEqual(packedFiles(packed).filter((name) => !/^(dist\/.*\.(js|mjs|d\.ts|d\.mts)|dist\/esm\/package\.json|index\.js|[^/]+\.node|package\.json|README\.md|LICENSE-[A-Z-]+)$/.test(name)), []);
     }
   } finally {
     rmSync(folder, { recursive: true });

@@ -24,6 +24,8 @@ const FOLDER: &str = "bindings-go";
 /// Not `LICENSE`, which only names these two: pkg.go.dev would take it for an unknown license and
 /// hide the documentation.
 const LICENSES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
+/// The license texts of the crates in the libraries: beside the libraries of a release.
+const NOTICES: &str = "LICENSE-THIRD-PARTY";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// LIBRARIES has a folder per platform.
@@ -58,6 +60,9 @@ fn write(workspace: &Workspace, libraries: &Path, platforms: &[&Platform], targe
         lines.push(format!("{:<14} {:>6.1} MB", platform.name, library.len() as f64 / 1e6));
         let module = format!("{MODULE}/library/{}", platform.name);
         let mut files = licenses.clone();
+        if libraries.join(NOTICES).exists() {
+            files.extend(files_of(libraries, [NOTICES.to_owned()])?);
+        }
         files.insert(platform.file.to_owned(), library);
         files.insert("go.mod".to_owned(), declaration(&module, &main)?.into_bytes());
         files.insert("library.go".to_owned(), package(platform).into_bytes());
