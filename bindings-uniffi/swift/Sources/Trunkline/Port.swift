@@ -36,6 +36,7 @@ final class Port: Sendable {
 
     private static let batch: UInt32 = 512
     private static let foreverMs: UInt32 = 3_600_000
+    private static let pauseSeconds = 0.1
     private static let exitSeconds = 2.0
 
     private init() {
@@ -112,8 +113,10 @@ final class Port: Sendable {
             do {
                 events = try core.drain(max: Self.batch, waitMs: Self.foreverMs)
             } catch {
-                logError("the events cannot be drained", error)
-                return
+                // Other callers of the process still wait for later events.
+                logError("events were lost", error)
+                Thread.sleep(forTimeInterval: Self.pauseSeconds)
+                continue
             }
             for event in events {
                 if event.kind == EventKind.stopped { return }

@@ -87,7 +87,7 @@ internal object Port {
 
     private fun receive() {
         while (true) {
-            for (event in core.drain(BATCH, FOREVER_MS)) {
+            for (event in drained()) {
                 try {
                     if (event.kind == EventKind.STOPPED) return
                     dispatch(event)
@@ -97,6 +97,15 @@ internal object Port {
                 }
             }
         }
+    }
+
+    private fun drained(): List<Event> = try {
+        core.drain(BATCH, FOREVER_MS)
+    } catch (error: Throwable) {
+        // Such as OutOfMemoryError. Other callers of the process still wait for later events.
+        logError("events were lost", error)
+        Thread.sleep(PAUSE_MS)
+        emptyList()
     }
 
     private fun dispatch(event: Event) {
@@ -161,6 +170,7 @@ internal object Port {
 
     private const val BATCH = 512u
     private const val FOREVER_MS = 3_600_000u
+    private const val PAUSE_MS = 100L
 
     /** Maximum time that the exit of the process waits for the port to close. */
     private const val EXIT_MS = 2000L
