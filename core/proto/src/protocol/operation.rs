@@ -220,79 +220,77 @@ pub struct ServerNotification {
     pub params: Option<Type>,
 }
 
-const fn notification(
-    name: &'static str,
-    doc: &'static [&'static str],
-    method: &'static str,
-    params: Option<Type>,
-) -> ServerNotification {
-    ServerNotification { name, doc, method, params }
+macro_rules! notifications {
+    ($($(#[doc = $doc:expr])* $name:ident = $method:ident($($params:ident)?);)*) => {
+        /// The notifications that a client receives.
+        pub static NOTIFICATIONS: &[ServerNotification] = &[$(ServerNotification {
+            name: stringify!($name),
+            doc: &[$($doc),*],
+            method: method::$method,
+            params: described_operations!(@option $(<$params as Described>::TYPE)?),
+        },)*];
+    };
 }
 
-/// The notifications that a client receives.
-pub static NOTIFICATIONS: &[ServerNotification] = &[
-    notification("progress", &[" The progress of a request."], method::PROGRESS, Some(Progress::TYPE)),
-    notification(
-        "log",
-        &[" A log message from the server.", LOGGING_DEPRECATED],
-        method::LOG_MESSAGE,
-        Some(LogMessage::TYPE),
-    ),
-    notification("tools_changed", &[" The server's tools have changed."], method::TOOLS_LIST_CHANGED, None),
-    notification(
-        "resources_changed",
-        &[" The server's resources or resource templates have changed."],
-        method::RESOURCES_LIST_CHANGED,
-        None,
-    ),
-    notification("prompts_changed", &[" The server's prompts have changed."], method::PROMPTS_LIST_CHANGED, None),
-    notification(
-        "resource_updated",
-        &[" A subscribed resource has changed."],
-        method::RESOURCES_UPDATED,
-        Some(ResourceUpdated::TYPE),
-    ),
-    notification(
-        "elicitation_complete",
-        &[" A URL elicitation is complete (2025-11-25)."],
-        method::ELICITATION_COMPLETE,
-        Some(ElicitationComplete::TYPE),
-    ),
-    notification(
-        "task_status",
-        &[" A task has changed that the client follows, or that the server reports on its own."],
-        method::TASKS_STATUS,
-        Some(Task::TYPE),
-    ),
-];
+notifications! {
+    /// The progress of a request.
+    progress = PROGRESS(Progress);
+    /// A log message from the server.
+    #[doc = LOGGING_DEPRECATED]
+    log = LOG_MESSAGE(LogMessage);
+    /// The server's tools have changed.
+    tools_changed = TOOLS_LIST_CHANGED();
+    /// The server's resources or resource templates have changed.
+    resources_changed = RESOURCES_LIST_CHANGED();
+    /// The server's prompts have changed.
+    prompts_changed = PROMPTS_LIST_CHANGED();
+    /// A subscribed resource has changed.
+    resource_updated = RESOURCES_UPDATED(ResourceUpdated);
+    /// A URL elicitation is complete (2025-11-25).
+    elicitation_complete = ELICITATION_COMPLETE(ElicitationComplete);
+    /// A task has changed that the client follows, or that the server reports on its own.
+    task_status = TASKS_STATUS(Task);
+}
+
+/// Requests to a client. A row with a name for its request and the path of a capability is a
+/// [`HostOperation`].
+macro_rules! client_requests {
+    ($(
+        $(#[doc = $doc:expr])* $name:ident = $method:ident($params:ident $of:tt $(with $fixed:expr)?) -> $result:ident
+        $(as $request:literal for $capability:expr)?;
+    )*) => {
+        &[$(client_requests!(@row Operation {
+            name: stringify!($name),
+            doc: &[$($doc),*],
+            caller: Sender::Server,
+            method: method::$method,
+            instead: None,
+            params: OperationParams::$params $of,
+            fixed: &[$($fixed)?],
+            result: Some(<$result as Described>::TYPE),
+            item: None,
+            progress: false,
+        } $(, $request, $capability)?)),*]
+    };
+    (@row $operation:expr) => { $operation };
+    (@row $operation:expr, $request:literal, $capability:expr) => {
+        HostOperation { operation: $operation, request: $request, capability: $capability }
+    };
+}
 
 /// The operations of a handler: requests to the client of its call.
-pub static HANDLER: &[Operation] = &[
-    Operation {
-        name: "elicit",
-        doc: &[" Asks the client's user to fill in a form."],
-        params: OperationParams::Without(ElicitFormParams::TYPE, &["mode", "_meta"]),
-        ..client_request(method::ELICITATION_CREATE, ElicitResult::TYPE)
-    },
-    Operation {
-        name: "elicit_url",
-        doc: &[" Asks the client's user to open a page. Data entered there does not pass through the client."],
-        params: OperationParams::Without(ElicitUrlParams::TYPE, &["mode", "_meta"]),
-        fixed: &[("mode", "url")],
-        ..client_request(method::ELICITATION_CREATE, ElicitResult::TYPE)
-    },
-    Operation {
-        name: "sample",
-        doc: &[" Asks the client's model to continue a conversation.", SAMPLING_DEPRECATED],
-        params: OperationParams::Of(CreateMessageParams::TYPE),
-        ..client_request(method::SAMPLING_CREATE_MESSAGE, CreateMessageResult::TYPE)
-    },
-    Operation {
-        name: "list_roots",
-        doc: &[" Lists the directories and files that the client lets the server work in.", ROOTS_DEPRECATED],
-        ..client_request(method::ROOTS_LIST, ListRootsResult::TYPE)
-    },
-];
+pub static HANDLER: &[Operation] = client_requests! {
+    /// Asks the client's user to fill in a form.
+    elicit = ELICITATION_CREATE(Without(ElicitFormParams::TYPE, &["mode", "_meta"])) -> ElicitResult;
+    /// Asks the client's user to open a page. Data entered there does not pass through the client.
+    elicit_url = ELICITATION_CREATE(Without(ElicitUrlParams::TYPE, &["mode", "_meta"]) with ("mode", "url")) -> ElicitResult;
+    /// Asks the client's model to continue a conversation.
+    #[doc = SAMPLING_DEPRECATED]
+    sample = SAMPLING_CREATE_MESSAGE(Of(CreateMessageParams::TYPE)) -> CreateMessageResult;
+    /// Lists the directories and files that the client lets the server work in.
+    #[doc = ROOTS_DEPRECATED]
+    list_roots = ROOTS_LIST(Each(&[])) -> ListRootsResult;
+};
 
 /// A host operation: a request that a server makes of its client, answered by a handler of the
 /// program.
@@ -308,51 +306,23 @@ pub struct HostOperation {
 }
 
 /// The host operations: what servers request from a client, and what its handlers return.
-pub static HOST: &[HostOperation] = &[
-    HostOperation {
-        operation: Operation {
-            name: "elicit",
-            doc: &[" Handles a server's request that the user fill in a form."],
-            params: OperationParams::Of(ElicitFormParams::TYPE),
-            ..client_request(method::ELICITATION_CREATE, ElicitResult::TYPE)
-        },
-        request: "ElicitRequest",
-        capability: &["elicitation", "form"],
-    },
-    HostOperation {
-        operation: Operation {
-            name: "elicit_url",
-            doc: &[" Handles a server's request that the user open a page. Never open it without the user's consent."],
-            params: OperationParams::Of(ElicitUrlParams::TYPE),
-            ..client_request(method::ELICITATION_CREATE, ElicitResult::TYPE)
-        },
-        request: "ElicitUrlRequest",
-        capability: &["elicitation", "url"],
-    },
-    HostOperation {
-        operation: Operation {
-            name: "sample",
-            doc: &[" Handles a server's request that the model continue a conversation.", SAMPLING_DEPRECATED],
-            params: OperationParams::Of(CreateMessageParams::TYPE),
-            ..client_request(method::SAMPLING_CREATE_MESSAGE, CreateMessageResult::TYPE)
-        },
-        request: "SampleRequest",
-        capability: &["sampling"],
-    },
-    HostOperation {
-        operation: Operation {
-            name: "sample_with_tools",
-            doc: &[
-                " Handles a server's request that the model continue a conversation in which it may use tools.",
-                SAMPLING_DEPRECATED,
-            ],
-            params: OperationParams::Of(CreateMessageParams::TYPE),
-            ..client_request(method::SAMPLING_CREATE_MESSAGE, CreateMessageResult::TYPE)
-        },
-        request: "SampleRequest",
-        capability: &["sampling", "tools"],
-    },
-];
+pub static HOST: &[HostOperation] = client_requests! {
+    /// Handles a server's request that the user fill in a form.
+    elicit = ELICITATION_CREATE(Of(ElicitFormParams::TYPE)) -> ElicitResult
+        as "ElicitRequest" for &["elicitation", "form"];
+    /// Handles a server's request that the user open a page. Never open it without the user's
+    /// consent.
+    elicit_url = ELICITATION_CREATE(Of(ElicitUrlParams::TYPE)) -> ElicitResult
+        as "ElicitUrlRequest" for &["elicitation", "url"];
+    /// Handles a server's request that the model continue a conversation.
+    #[doc = SAMPLING_DEPRECATED]
+    sample = SAMPLING_CREATE_MESSAGE(Of(CreateMessageParams::TYPE)) -> CreateMessageResult
+        as "SampleRequest" for &["sampling"];
+    /// Handles a server's request that the model continue a conversation in which it may use tools.
+    #[doc = SAMPLING_DEPRECATED]
+    sample_with_tools = SAMPLING_CREATE_MESSAGE(Of(CreateMessageParams::TYPE)) -> CreateMessageResult
+        as "SampleRequest" for &["sampling", "tools"];
+};
 
 impl HostOperation {
     /// The operation with that name in Rust.
@@ -370,21 +340,6 @@ impl HostOperation {
             method::SAMPLING_CREATE_MESSAGE => &["sample", "sample_with_tools"],
             _ => &[],
         }
-    }
-}
-
-const fn client_request(method: &'static str, result: Type) -> Operation {
-    Operation {
-        name: "",
-        doc: &[],
-        caller: Sender::Server,
-        method,
-        instead: None,
-        params: OperationParams::Each(&[]),
-        fixed: &[],
-        result: Some(result),
-        item: None,
-        progress: false,
     }
 }
 
