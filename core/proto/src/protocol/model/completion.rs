@@ -1,19 +1,16 @@
 //! Completion: suggestions for the arguments of prompts and resource templates.
 
-use super::JsonObject;
 use std::collections::BTreeMap;
 
 json_object! {
     /// An argument to complete.
-    pub struct CompleteParams {
+    pub struct CompleteParams with meta {
         /// The prompt or resource template that has the argument.
         required reference: CompletionReference = "ref",
         /// The argument.
         required argument: CompleteArgument = "argument",
         /// Arguments that already have values (2025-06-18 and later).
         optional context: CompleteContext = "context",
-        /// Metadata, by reverse-domain name.
-        optional meta: JsonObject = "_meta",
     }
 }
 
@@ -65,13 +62,9 @@ json_object! {
 
 json_object! {
     /// The result of a completion request.
-    pub struct CompleteResult {
+    pub struct CompleteResult with result {
         /// The suggestions.
         required completion: Completion = "completion",
-        /// `complete` on 2026-07-28; absent before.
-        optional result_type: String = "resultType",
-        /// Metadata, by reverse-domain name.
-        optional meta: JsonObject = "_meta",
     }
 }
 

@@ -35,59 +35,51 @@ json_union! {
 
 json_object! {
     /// Text.
-    pub struct TextContent as "text" {
+    pub struct TextContent as "text" with meta {
         /// The text.
         required text: String = "text",
         /// Hints for the client: audience, priority, time of the last change.
         optional annotations: Annotations = "annotations",
-        /// Metadata, by reverse-domain name.
-        optional meta: JsonObject = "_meta",
     }
 }
 
 json_object! {
     /// An image.
-    pub struct ImageContent as "image" {
+    pub struct ImageContent as "image" with meta {
         /// The data, in base64.
         required data: String = "data",
         /// MIME type.
         required mime_type: String = "mimeType",
         /// Hints for the client: audience, priority, time of the last change.
         optional annotations: Annotations = "annotations",
-        /// Metadata, by reverse-domain name.
-        optional meta: JsonObject = "_meta",
     }
 }
 
 json_object! {
     /// Audio.
-    pub struct AudioContent as "audio" {
+    pub struct AudioContent as "audio" with meta {
         /// The data, in base64.
         required data: String = "data",
         /// MIME type.
         required mime_type: String = "mimeType",
         /// Hints for the client: audience, priority, time of the last change.
         optional annotations: Annotations = "annotations",
-        /// Metadata, by reverse-domain name.
-        optional meta: JsonObject = "_meta",
     }
 }
 
 json_object! {
     /// A resource with its contents.
-    pub struct EmbeddedResource as "resource" {
+    pub struct EmbeddedResource as "resource" with meta {
         /// The contents.
         required resource: ResourceContents = "resource",
         /// Hints for the client: audience, priority, time of the last change.
         optional annotations: Annotations = "annotations",
-        /// Metadata, by reverse-domain name.
-        optional meta: JsonObject = "_meta",
     }
 }
 
 json_object! {
     /// A link to a resource that can be read.
-    pub struct ResourceLink as "resource_link" {
+    pub struct ResourceLink as "resource_link" with meta {
         /// The URI of the resource.
         required uri: String = "uri",
         /// Name, for programs.
@@ -104,8 +96,6 @@ json_object! {
         optional icons: Vec<Icon> = "icons",
         /// Hints for the client: audience, priority, time of the last change.
         optional annotations: Annotations = "annotations",
-        /// Metadata, by reverse-domain name.
-        optional meta: JsonObject = "_meta",
     }
 }
 
@@ -121,29 +111,25 @@ pub enum ResourceContents {
 
 json_object! {
     /// A resource with text contents.
-    pub struct TextResourceContents {
+    pub struct TextResourceContents with meta {
         /// The URI of the resource.
         required uri: String = "uri",
         /// MIME type.
         optional mime_type: String = "mimeType",
         /// The text.
         required text: String = "text",
-        /// Metadata, by reverse-domain name.
-        optional meta: JsonObject = "_meta",
     }
 }
 
 json_object! {
     /// A resource with binary contents.
-    pub struct BlobResourceContents {
+    pub struct BlobResourceContents with meta {
         /// The URI of the resource.
         required uri: String = "uri",
         /// MIME type.
         optional mime_type: String = "mimeType",
         /// The data, in base64.
         required blob: String = "blob",
-        /// Metadata, by reverse-domain name.
-        optional meta: JsonObject = "_meta",
     }
 }
 

@@ -23,21 +23,19 @@ json_union! {
 
 json_object! {
     /// A form to fill in.
-    pub struct ElicitFormParams {
+    pub struct ElicitFormParams with meta {
         /// `form`; may be absent.
         optional mode: String = "mode",
         /// Message to show to the user.
         required message: String = "message",
         /// Fields of the form: a flat object of strings, numbers, booleans and choices.
         required requested_schema: FormSchema = "requestedSchema",
-        /// Metadata, by reverse-domain name.
-        optional meta: JsonObject = "_meta",
     }
 }
 
 json_object! {
     /// A URL to open. Data entered there does not pass through the client.
-    pub struct ElicitUrlParams {
+    pub struct ElicitUrlParams with meta {
         /// `url`
         required mode: String = "mode",
         /// Message to show to the user.
@@ -47,20 +45,16 @@ json_object! {
         /// Id of this elicitation in the notification of its completion. Default: an unguessable
         /// id.
         optional elicitation_id: String = "elicitationId",
-        /// Metadata, by reverse-domain name.
-        optional meta: JsonObject = "_meta",
     }
 }
 
 json_object! {
     /// The user's response.
-    pub struct ElicitResult {
+    pub struct ElicitResult with meta {
         /// The user's decision.
         required action: ElicitAction = "action",
         /// Values of the form, if it was accepted.
         optional content: JsonObject = "content",
-        /// Metadata, by reverse-domain name.
-        optional meta: JsonObject = "_meta",
     }
 }
 

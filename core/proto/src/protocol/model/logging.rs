@@ -1,6 +1,5 @@
 //! Log messages for the client.
 
-use super::JsonObject;
 use serde_json::Value;
 use std::fmt;
 
@@ -29,15 +28,13 @@ crate::json_names! {
 
 json_object! {
     /// The parameters of `notifications/message`.
-    pub struct LogMessage {
+    pub struct LogMessage with meta {
         /// Severity.
         required level: LoggingLevel = "level",
         /// The part of the server that logs.
         optional logger: String = "logger",
         /// Data to log: any JSON value, without credentials or personal data.
         required data: Value = "data",
-        /// Metadata, by reverse-domain name.
-        optional meta: JsonObject = "_meta",
     }
 }
 

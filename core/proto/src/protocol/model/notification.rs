@@ -1,38 +1,30 @@
 //! The parameters of notifications that a client receives.
 
-use super::JsonObject;
-
 json_object! {
     /// The progress of a request.
-    pub struct Progress {
+    pub struct Progress with meta {
         /// Progress so far; increases with each notification.
         required progress: f64 = "progress",
         /// Value at the end, if known.
         optional total: f64 = "total",
         /// Description of the progress (2025-03-26 and later).
         optional message: String = "message",
-        /// Metadata, by reverse-domain name.
-        optional meta: JsonObject = "_meta",
     }
 }
 
 json_object! {
     /// A resource has changed.
-    pub struct ResourceUpdated {
+    pub struct ResourceUpdated with meta {
         /// URI of the resource; may be below the subscribed one.
         required uri: String = "uri",
-        /// Metadata, by reverse-domain name.
-        optional meta: JsonObject = "_meta",
     }
 }
 
 json_object! {
     /// A URL elicitation is complete.
-    pub struct ElicitationComplete {
+    pub struct ElicitationComplete with meta {
         /// Id of the elicitation, as in its request.
         required elicitation_id: String = "elicitationId",
-        /// Metadata, by reverse-domain name.
-        optional meta: JsonObject = "_meta",
     }
 }
 

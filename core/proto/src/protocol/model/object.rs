@@ -11,6 +11,8 @@
 /// T` (always written, absent reads as empty); `flag` (a `bool` written only when true). `in ["a",
 /// "b"]` after the JSON name lists the strings that the protocol defines for a member; others are
 /// accepted when reading. `as "text"` after the name is the constant `type` of a content block.
+/// `with meta` after the name adds the member `_meta`, `with result` the members of every result,
+/// and `with page` those of a page of a list.
 macro_rules! json_object {
     (
         $(#[doc = $doc:literal])*
@@ -99,6 +101,37 @@ macro_rules! json_object {
         }
     };
 
+    (
+        $(#[doc = $doc:tt])*
+        pub struct $name:ident $(as $tag:tt)? with $common:ident { $($fields:tt)* }
+    ) => {
+        json_object!(@with $common [$(#[doc = $doc])* pub struct $name $(as $tag)?] $($fields)*);
+    };
+    (@with page $head:tt $($fields:tt)*) => {
+        json_object!(@with result $head $($fields)*
+            /// Cursor of the next page; absent on the last page.
+            optional next_cursor: String = "nextCursor",
+            /// How long the page may be cached, in milliseconds (2026-07-28).
+            optional ttl_ms: u64 = "ttlMs",
+            /// `private` or `public`: which callers may share a cached page (2026-07-28).
+            optional cache_scope: String = "cacheScope",
+        );
+    };
+    (@with result $head:tt $($fields:tt)*) => {
+        json_object!(@with meta $head $($fields)*
+            /// `complete` on 2026-07-28; absent before.
+            optional result_type: String = "resultType",
+        );
+    };
+    (@with meta [$($head:tt)*] $($fields:tt)*) => {
+        json_object! {
+            $($head)* {
+                $($fields)*
+                /// Metadata, by reverse-domain name.
+                optional meta: $crate::protocol::model::JsonObject = "_meta",
+            }
+        }
+    };
     (@tag) => { None };
     (@tag $tag:literal) => { Some($tag) };
 

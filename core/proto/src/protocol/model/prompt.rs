@@ -1,10 +1,10 @@
 //! Prompts: messages that a user selects.
 
-use super::{ContentBlock, Icon, JsonObject, Role};
+use super::{ContentBlock, Icon, Role};
 
 json_object! {
     /// A prompt that a user can select.
-    pub struct Prompt {
+    pub struct Prompt with meta {
         /// Name, for programs.
         required name: String = "name",
         /// Display name.
@@ -15,8 +15,6 @@ json_object! {
         optional arguments: Vec<PromptArgument> = "arguments",
         /// Icons for a user interface.
         optional icons: Vec<Icon> = "icons",
-        /// Metadata, by reverse-domain name.
-        optional meta: JsonObject = "_meta",
     }
 }
 
@@ -36,15 +34,11 @@ json_object! {
 
 json_object! {
     /// A filled-in prompt.
-    pub struct GetPromptResult {
+    pub struct GetPromptResult with result {
         /// Human-readable description of the prompt.
         optional description: String = "description",
         /// The messages.
         list messages: PromptMessage = "messages",
-        /// `complete` on 2026-07-28; absent before.
-        optional result_type: String = "resultType",
-        /// Metadata, by reverse-domain name.
-        optional meta: JsonObject = "_meta",
     }
 }
 
@@ -60,19 +54,9 @@ json_object! {
 
 json_object! {
     /// A page of the prompts that a server offers.
-    pub struct ListPromptsResult {
+    pub struct ListPromptsResult with page {
         /// The prompts.
         list prompts: Prompt = "prompts",
-        /// Cursor of the next page; absent on the last page.
-        optional next_cursor: String = "nextCursor",
-        /// How long the page may be cached, in milliseconds (2026-07-28).
-        optional ttl_ms: u64 = "ttlMs",
-        /// `private` or `public`: which callers may share a cached page (2026-07-28).
-        optional cache_scope: String = "cacheScope",
-        /// `complete` on 2026-07-28; absent before.
-        optional result_type: String = "resultType",
-        /// Metadata, by reverse-domain name.
-        optional meta: JsonObject = "_meta",
     }
 }
 

@@ -1,12 +1,12 @@
 //! Resources and their contents.
 
-use super::{Annotations, BlobResourceContents, Icon, JsonObject, ResourceContents, TextResourceContents};
+use super::{Annotations, BlobResourceContents, Icon, ResourceContents, TextResourceContents};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 json_object! {
     /// A resource that a client can read.
-    pub struct Resource {
+    pub struct Resource with meta {
         /// URI, unique within the server.
         required uri: String = "uri",
         /// Name, for programs.
@@ -23,14 +23,12 @@ json_object! {
         optional icons: Vec<Icon> = "icons",
         /// Hints for the client: audience, priority, time of the last change.
         optional annotations: Annotations = "annotations",
-        /// Metadata, by reverse-domain name.
-        optional meta: JsonObject = "_meta",
     }
 }
 
 json_object! {
     /// A family of resources: all resources whose URI matches a template.
-    pub struct ResourceTemplate {
+    pub struct ResourceTemplate with meta {
         /// The template (RFC 6570), such as `file:///{+path}`.
         required uri_template: String = "uriTemplate",
         /// Name, for programs.
@@ -45,60 +43,34 @@ json_object! {
         optional icons: Vec<Icon> = "icons",
         /// Hints for the client: audience, priority, time of the last change.
         optional annotations: Annotations = "annotations",
-        /// Metadata, by reverse-domain name.
-        optional meta: JsonObject = "_meta",
     }
 }
 
 json_object! {
     /// The contents of a resource.
-    pub struct ReadResourceResult {
+    pub struct ReadResourceResult with result {
         /// Contents; several if the resource is a collection.
         list contents: ResourceContents = "contents",
         /// How long the contents may be cached, in milliseconds (2026-07-28).
         optional ttl_ms: u64 = "ttlMs",
         /// `private` or `public`: which callers may share cached contents (2026-07-28).
         optional cache_scope: String = "cacheScope",
-        /// `complete` on 2026-07-28; absent before.
-        optional result_type: String = "resultType",
-        /// Metadata, by reverse-domain name.
-        optional meta: JsonObject = "_meta",
     }
 }
 
 json_object! {
     /// A page of the resources that a server offers.
-    pub struct ListResourcesResult {
+    pub struct ListResourcesResult with page {
         /// The resources.
         list resources: Resource = "resources",
-        /// Cursor of the next page; absent on the last page.
-        optional next_cursor: String = "nextCursor",
-        /// How long the page may be cached, in milliseconds (2026-07-28).
-        optional ttl_ms: u64 = "ttlMs",
-        /// `private` or `public`: which callers may share a cached page (2026-07-28).
-        optional cache_scope: String = "cacheScope",
-        /// `complete` on 2026-07-28; absent before.
-        optional result_type: String = "resultType",
-        /// Metadata, by reverse-domain name.
-        optional meta: JsonObject = "_meta",
     }
 }
 
 json_object! {
     /// A page of the resource templates that a server offers.
-    pub struct ListResourceTemplatesResult {
+    pub struct ListResourceTemplatesResult with page {
         /// The templates.
         list resource_templates: ResourceTemplate = "resourceTemplates",
-        /// Cursor of the next page; absent on the last page.
-        optional next_cursor: String = "nextCursor",
-        /// How long the page may be cached, in milliseconds (2026-07-28).
-        optional ttl_ms: u64 = "ttlMs",
-        /// `private` or `public`: which callers may share a cached page (2026-07-28).
-        optional cache_scope: String = "cacheScope",
-        /// `complete` on 2026-07-28; absent before.
-        optional result_type: String = "resultType",
-        /// Metadata, by reverse-domain name.
-        optional meta: JsonObject = "_meta",
     }
 }
 

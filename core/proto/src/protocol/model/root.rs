@@ -1,26 +1,20 @@
 //! Roots: the directories in which a client lets a server work.
 
-use super::JsonObject;
-
 json_object! {
     /// A directory or file in which a server may work.
-    pub struct Root {
+    pub struct Root with meta {
         /// URI; currently `file:` only.
         required uri: String = "uri",
         /// Display name.
         optional name: String = "name",
-        /// Metadata, by reverse-domain name.
-        optional meta: JsonObject = "_meta",
     }
 }
 
 json_object! {
     /// The roots of a client.
-    pub struct ListRootsResult {
+    pub struct ListRootsResult with meta {
         /// The roots.
         list roots: Root = "roots",
-        /// Metadata, by reverse-domain name.
-        optional meta: JsonObject = "_meta",
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 json_object! {
     /// A request for a completion by the client's model.
-    pub struct CreateMessageParams {
+    pub struct CreateMessageParams with meta {
         /// Conversation so far.
         list messages: SamplingMessage = "messages",
         /// Maximum number of tokens to generate.
@@ -28,26 +28,22 @@ json_object! {
         optional tools: Vec<Tool> = "tools",
         /// How the model may use tools (2025-11-25 and later).
         optional tool_choice: ToolChoice = "toolChoice",
-        /// Metadata, by reverse-domain name.
-        optional meta: JsonObject = "_meta",
     }
 }
 
 json_object! {
     /// A message of the conversation.
-    pub struct SamplingMessage {
+    pub struct SamplingMessage with meta {
         /// Sender of the message.
         required role: Role = "role",
         /// Content of the message.
         required content: SamplingContent = "content",
-        /// Metadata, by reverse-domain name.
-        optional meta: JsonObject = "_meta",
     }
 }
 
 json_object! {
     /// The model's response.
-    pub struct CreateMessageResult {
+    pub struct CreateMessageResult with meta {
         /// Sender of the message.
         required role: Role = "role",
         /// Content of the message.
@@ -57,8 +53,6 @@ json_object! {
         /// Why generation ended: `endTurn`, `stopSequence`, `maxTokens`, `toolUse` or a
         /// provider-specific reason.
         optional stop_reason: String = "stopReason",
-        /// Metadata, by reverse-domain name.
-        optional meta: JsonObject = "_meta",
     }
 }
 

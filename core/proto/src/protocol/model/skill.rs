@@ -5,7 +5,7 @@ use serde_json::Value;
 
 json_object! {
     /// An agent skill, as a server lists it.
-    pub struct SkillEntry {
+    pub struct SkillEntry with meta {
         /// URI of its `SKILL.md`.
         required uri: String = "uri",
         /// Frontmatter of its `SKILL.md`: name, description, and anything else that the author
@@ -13,42 +13,26 @@ json_object! {
         required frontmatter: JsonObject = "frontmatter",
         /// Its files, each with URI, size in bytes and digest; or the string `dynamic`.
         optional resources: Value = "resources",
-        /// Metadata, by reverse-domain name.
-        optional meta: JsonObject = "_meta",
     }
 }
 
 json_object! {
     /// A page of the agent skills that a server offers.
-    pub struct ListSkillsResult {
+    pub struct ListSkillsResult with page {
         /// Skills. The server may have others that it does not list.
         list skills: SkillEntry = "skills",
-        /// Cursor of the next page; absent on the last page.
-        optional next_cursor: String = "nextCursor",
-        /// How long the page may be cached, in milliseconds (2026-07-28).
-        optional ttl_ms: u64 = "ttlMs",
-        /// `private` or `public`: which callers may share a cached page (2026-07-28).
-        optional cache_scope: String = "cacheScope",
-        /// `complete` on 2026-07-28; absent before.
-        optional result_type: String = "resultType",
-        /// Metadata, by reverse-domain name.
-        optional meta: JsonObject = "_meta",
     }
 }
 
 json_object! {
     /// An agent skill, requested by its URI.
-    pub struct GetSkillResult {
+    pub struct GetSkillResult with result {
         /// The skill.
         required skill: SkillEntry = "skill",
         /// How long the entry may be cached, in milliseconds (2026-07-28).
         optional ttl_ms: u64 = "ttlMs",
         /// `private` or `public`: which callers may share a cached entry (2026-07-28).
         optional cache_scope: String = "cacheScope",
-        /// `complete` on 2026-07-28; absent before.
-        optional result_type: String = "resultType",
-        /// Metadata, by reverse-domain name.
-        optional meta: JsonObject = "_meta",
     }
 }
 

@@ -32,13 +32,11 @@ json_object! {
 
 json_object! {
     /// A page of the tasks that a server keeps.
-    pub struct ListTasksResult {
+    pub struct ListTasksResult with meta {
         /// The tasks.
         list tasks: Task = "tasks",
         /// Cursor of the next page; absent on the last page.
         optional next_cursor: String = "nextCursor",
-        /// Metadata, by reverse-domain name.
-        optional meta: JsonObject = "_meta",
     }
 }
 

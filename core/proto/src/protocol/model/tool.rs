@@ -1,13 +1,13 @@
 //! Tools, and the results of calling them.
 
-use super::{ContentBlock, Icon, JsonObject};
+use super::{ContentBlock, Icon};
 use crate::protocol::integers;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 json_object! {
     /// A tool that a client can call.
-    pub struct Tool {
+    pub struct Tool with meta {
         /// Name, for programs: 1 to 128 of `A-Z a-z 0-9 _ - .`.
         required name: String = "name",
         /// Display name.
@@ -24,8 +24,6 @@ json_object! {
         optional icons: Vec<Icon> = "icons",
         /// Execution as a task (2025-11-25 only).
         optional execution: ToolExecution = "execution",
-        /// Metadata, by reverse-domain name.
-        optional meta: JsonObject = "_meta",
     }
 }
 
@@ -55,35 +53,21 @@ json_object! {
 
 json_object! {
     /// The result of a tool call.
-    pub struct CallToolResult {
+    pub struct CallToolResult with result {
         /// Content for the model.
         list content: ContentBlock = "content",
         /// Result as JSON that matches the tool's output schema.
         any structured_content = "structuredContent",
         /// `true` if the tool failed; the content contains the reason.
         flag is_error = "isError",
-        /// `complete` on 2026-07-28; absent before.
-        optional result_type: String = "resultType",
-        /// Metadata, by reverse-domain name.
-        optional meta: JsonObject = "_meta",
     }
 }
 
 json_object! {
     /// A page of the tools that a server offers.
-    pub struct ListToolsResult {
+    pub struct ListToolsResult with page {
         /// The tools.
         list tools: Tool = "tools",
-        /// Cursor of the next page; absent on the last page.
-        optional next_cursor: String = "nextCursor",
-        /// How long the page may be cached, in milliseconds (2026-07-28).
-        optional ttl_ms: u64 = "ttlMs",
-        /// `private` or `public`: which callers may share a cached page (2026-07-28).
-        optional cache_scope: String = "cacheScope",
-        /// `complete` on 2026-07-28; absent before.
-        optional result_type: String = "resultType",
-        /// Metadata, by reverse-domain name.
-        optional meta: JsonObject = "_meta",
     }
 }
 
