@@ -149,19 +149,15 @@ macro_rules! json_object {
     };
     (@described $other:ident $ty:ty) => { <$ty as $crate::protocol::describe::Described>::TYPE };
 
-    (@type required $ty:ty) => { $ty };
     (@type optional $ty:ty) => { Option<$ty> };
     (@type nullable $ty:ty) => { Option<$ty> };
     (@type any) => { Option<serde_json::Value> };
-    (@type list $ty:ty) => { Vec<$ty> };
-    (@type flag) => { bool };
+    (@type $other:ident $($ty:ty)?) => { json_object!(@read_type $other $($ty)?) };
 
-    (@read_type required $ty:ty) => { $ty };
-    (@read_type optional $ty:ty) => { $ty };
-    (@read_type nullable $ty:ty) => { $ty };
     (@read_type any) => { serde_json::Value };
     (@read_type list $ty:ty) => { Vec<$ty> };
     (@read_type flag) => { bool };
+    (@read_type $other:ident $ty:ty) => { $ty };
 
     (@read required $map:ident) => { $map.next_value().map(Some) };
     (@read any $map:ident) => { $map.next_value().map(Some) };
@@ -170,10 +166,9 @@ macro_rules! json_object {
     (@finish required $field:ident, $wire:literal) => {
         $field.ok_or_else(|| serde::de::Error::missing_field($wire))?
     };
-    (@finish optional $field:ident, $wire:literal) => { $field };
-    (@finish nullable $field:ident, $wire:literal) => { $field };
-    (@finish any $field:ident, $wire:literal) => { $field };
-    (@finish $other:ident $field:ident, $wire:literal) => { $field.unwrap_or_default() };
+    (@finish list $field:ident, $wire:literal) => { $field.unwrap_or_default() };
+    (@finish flag $field:ident, $wire:literal) => { $field.unwrap_or_default() };
+    (@finish $other:ident $field:ident, $wire:literal) => { $field };
 
     (@write required $map:ident, $wire:literal, $value:expr) => { $map.serialize_entry($wire, &$value)? };
     (@write nullable $map:ident, $wire:literal, $value:expr) => { $map.serialize_entry($wire, &$value)? };
