@@ -314,42 +314,31 @@ fn dialect(schema: &Value) -> Result<Draft, SchemaError> {
 /// Counts the JSON values, and returns whether number and nesting are within the limits.
 fn measure(value: &Value, nesting: usize, most: usize, values: &mut usize) -> bool {
     *values += 1;
-    if nesting == 0 || *values > most {
-        return false;
-    }
-    match value {
-        Value::Array(items) => items.iter().all(|item| measure(item, nesting - 1, most, values)),
-        Value::Object(fields) => fields.values().all(|field| measure(field, nesting - 1, most, values)),
-        _ => true,
-    }
+    nesting > 0 && *values <= most && parts(value).all(|part| measure(part, nesting - 1, most, values))
+}
+
+/// The elements of an array or the values of an object; other values have no parts.
+pub(super) fn parts(value: &Value) -> impl Iterator<Item = &Value> {
+    let fields = value.as_object().into_iter().flat_map(|fields| fields.values());
+    value.as_array().into_iter().flatten().chain(fields)
 }
 
 /// Returns whether the schema has patterns or many values.
 pub(super) fn is_costly_to_compile(schema: &Value) -> bool {
     fn has_patterns(part: &Value) -> bool {
-        match part {
-            Value::Array(items) => items.iter().any(has_patterns),
-            Value::Object(fields) => {
-                ["pattern", "patternProperties"].iter().any(|keyword| fields.contains_key(*keyword))
-                    || fields.values().any(has_patterns)
-            }
-            _ => false,
-        }
+        ["pattern", "patternProperties"].iter().any(|keyword| part.get(keyword).is_some())
+            || parts(part).any(has_patterns)
     }
     !measure(schema, MAX_NESTING, PROMPT_VALUES, &mut 0) || has_patterns(schema)
 }
 
 /// The nesting of a value, if it is at most `limit`.
 fn depth_within(value: &Value, limit: usize) -> Option<usize> {
-    let mut deepest = 0;
-    let mut inner: Box<dyn Iterator<Item = &Value>> = match value {
-        Value::Array(items) => Box::new(items.iter()),
-        Value::Object(fields) => Box::new(fields.values()),
-        _ => return Some(0),
-    };
+    if !value.is_array() && !value.is_object() {
+        return Some(0);
+    }
     let limit = limit.checked_sub(1)?;
-    inner.try_for_each(|part| depth_within(part, limit).map(|depth| deepest = deepest.max(depth)))?;
-    Some(deepest + 1)
+    parts(value).try_fold(1, |depth, part| Some(depth.max(1 + depth_within(part, limit)?)))
 }
 
 #[cfg(test)]

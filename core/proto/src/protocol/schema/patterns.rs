@@ -2,7 +2,7 @@
 
 use super::{
     Invalid, SchemaError,
-    bounds::{Limits, NeverFetch},
+    bounds::{Limits, NeverFetch, parts},
     pattern::{Budget, NO_ROOM, Pattern},
 };
 use jsonschema::{Keyword, PatternOptions, ValidationError, Validator};
@@ -60,15 +60,10 @@ impl Patterns {
         compiled: &mut HashMap<String, Arc<Pattern>>,
         room: &mut usize,
     ) -> Result<(), SchemaError> {
-        let members = match part {
-            Value::Array(items) => return items.iter().try_for_each(|item| self.collect(item, compiled, room)),
-            Value::Object(members) => members,
-            _ => return Ok(()),
-        };
-        if let Some(Value::String(pattern)) = members.get("pattern") {
+        if let Some(Value::String(pattern)) = part.get("pattern") {
             self.add(pattern, compiled, room)?;
         }
-        if let Some(Value::Object(named)) = members.get("patternProperties") {
+        if let Some(Value::Object(named)) = part.get("patternProperties") {
             for pattern in named.keys() {
                 match self.add(pattern, compiled, room)? {
                     Some((weight, true)) => self.of_names = self.of_names.saturating_add(weight),
@@ -77,7 +72,7 @@ impl Patterns {
                 }
             }
         }
-        members.values().try_for_each(|member| self.collect(member, compiled, room))
+        parts(part).try_for_each(|inner| self.collect(inner, compiled, room))
     }
 
     /// Adds a pattern: its weight, and whether the linear engine supports it.
@@ -201,17 +196,12 @@ fn renamed(part: &Value, names: &HashMap<&str, String>, number: &mut usize) -> V
 
 /// Collects the names of members; returns their total size, counting repetitions.
 fn names_of<'a>(value: &'a Value, names: &mut BTreeSet<&'a str>) -> u64 {
-    match value {
-        Value::Array(items) => items.iter().map(|item| names_of(item, names)).sum(),
-        Value::Object(members) => members
-            .iter()
-            .map(|(name, member)| {
-                names.insert(name);
-                name.len() as u64 + names_of(member, names)
-            })
-            .sum(),
-        _ => 0,
+    let mut size = 0;
+    for name in value.as_object().into_iter().flat_map(|members| members.keys()) {
+        names.insert(name);
+        size += name.len() as u64;
     }
+    size + parts(value).map(|part| names_of(part, names)).sum::<u64>()
 }
 
 /// The keyword `pattern`.
