@@ -229,10 +229,7 @@ impl<'a> Parser<'a> {
                 Some(b'*') => (0, None),
                 Some(b'+') => (1, None),
                 Some(b'?') => (0, Some(1)),
-                Some(b'{') => match self.counts()? {
-                    Some(counts) => counts,
-                    None => (1, Some(1)),
-                },
+                Some(b'{') => self.counts()?.unwrap_or((1, Some(1))),
                 _ => {
                     nodes.push(node);
                     continue;
@@ -276,16 +273,12 @@ impl<'a> Parser<'a> {
             Some('(') => self.group(),
             Some('[') => {
                 // Only in Rust, a bracket that comes first is literal; here, `[]` is empty.
-                let (mut escaped, mut end) = (false, None);
-                for (at, char) in self.rest.char_indices() {
-                    match char {
-                        ']' if !escaped => {
-                            end = Some(at);
-                            break;
-                        }
-                        _ => escaped = char == '\\' && !escaped,
-                    }
-                }
+                let mut escaped = false;
+                let end = self.rest.find(|char: char| {
+                    let ends = char == ']' && !escaped;
+                    escaped = char == '\\' && !escaped;
+                    ends
+                });
                 let end = end.ok_or("unclosed character class")?;
                 self.rest = &self.rest[end + 1..];
                 match &before[..end + 2] {
@@ -306,46 +299,38 @@ impl<'a> Parser<'a> {
     }
 
     fn group(&mut self) -> Parsed<Node> {
-        let look = |behind, negative| move |node| Node::Look { behind, negative, node: Box::new(node) };
-        let make: Box<dyn FnOnce(Node) -> Node> = if self.eat("?:") {
-            Box::new(|node| node)
-        } else if self.eat("?=") {
-            Box::new(look(false, false))
-        } else if self.eat("?!") {
-            Box::new(look(false, true))
-        } else if self.eat("?<=") {
-            Box::new(look(true, false))
-        } else if self.eat("?<!") {
-            Box::new(look(true, true))
-        } else if self.eat("?<") || self.eat("?P<") {
-            let name = self.until('>')?;
+        const LOOKS: [(&str, bool, bool); 4] =
+            [("?=", false, false), ("?!", false, true), ("?<=", true, false), ("?<!", true, true)];
+        if let Some((_, behind, negative)) = LOOKS.into_iter().find(|(token, ..)| self.eat(token)) {
+            return Ok(Node::Look { behind, negative, node: Box::new(self.rest_of_group()?) });
+        }
+        let name = if self.eat("?<") || self.eat("?P<") { Some(self.until('>')?) } else { None };
+        if name.is_some() || !self.eat("?") {
             self.groups += 1;
             let number = self.groups;
-            self.names.insert(name.to_owned(), number);
-            Box::new(move |node| Node::Capture(number, Box::new(node)))
-        } else if self.eat("?") {
-            let flags = (self.ignore_case, self.dot_all);
-            loop {
-                match self.next() {
-                    Some('i') => self.ignore_case = true,
-                    Some('s') => self.dot_all = true,
-                    Some('u') => {}
-                    // At the end of the enclosing group.
-                    Some(')') => return Ok(Node::Concat(Vec::new())),
-                    Some(':') => break,
-                    _ => return Err("a kind of group that JSON Schema does not support"),
-                }
+            self.names.extend(name.map(|name| (name.to_owned(), number)));
+            return Ok(Node::Capture(number, Box::new(self.rest_of_group()?)));
+        }
+        let flags = (self.ignore_case, self.dot_all);
+        loop {
+            match self.next() {
+                Some('i') => self.ignore_case = true,
+                Some('s') => self.dot_all = true,
+                Some('u') => {}
+                // At the end of the enclosing group.
+                Some(')') => return Ok(Node::Concat(Vec::new())),
+                Some(':') => break,
+                _ => return Err("a kind of group that JSON Schema does not support"),
             }
-            let node = self.either()?;
-            (self.ignore_case, self.dot_all) = flags;
-            return if self.eat(")") { Ok(node) } else { Err(UNCLOSED) };
-        } else {
-            self.groups += 1;
-            let number = self.groups;
-            Box::new(move |node| Node::Capture(number, Box::new(node)))
-        };
+        }
+        let node = self.rest_of_group()?;
+        (self.ignore_case, self.dot_all) = flags;
+        Ok(node)
+    }
+
+    fn rest_of_group(&mut self) -> Parsed<Node> {
         let node = self.either()?;
-        if self.eat(")") { Ok(make(node)) } else { Err(UNCLOSED) }
+        if self.eat(")") { Ok(node) } else { Err(UNCLOSED) }
     }
 
     /// Parses an escape; `before` starts with its backslash.
