@@ -64,11 +64,11 @@ pub struct Incoming<T> {
     waiting: VecDeque<QueuedRequest<T>>,
     /// Bytes of queued calls.
     bytes: usize,
+    /// Numbers of open calls by [`Demand`], without queued ones. Those without a slot are at most
+    /// `max_running` plus `max_waiting` together.
     running: usize,
-    /// Number of calls without a slot; at most `max_running` plus `max_waiting`.
-    slotless: usize,
-    /// Those of them that stay open by design.
-    staying: usize,
+    waits: usize,
+    stays: usize,
     next_key: u64,
     max_running: usize,
     max_waiting: usize,
@@ -99,8 +99,8 @@ impl<T> Incoming<T> {
             waiting: VecDeque::new(),
             bytes: 0,
             running: 0,
-            slotless: 0,
-            staying: 0,
+            waits: 0,
+            stays: 0,
             next_key: 1,
             max_running: limits.max_running.max(1),
             max_waiting: limits.max_waiting,
@@ -117,24 +117,24 @@ impl<T> Incoming<T> {
 
     /// Admits a call.
     pub fn admit(&mut self, key: CallKey, id: RequestId, demand: Demand) -> Admission {
-        let (run, full) = match demand {
-            Demand::Slot(bytes) => {
-                let full = self.waiting.len() >= self.max_waiting || self.bytes.saturating_add(bytes) > self.max_bytes;
-                (self.running < self.max_running, full)
+        let most_slotless = self.max_running.saturating_add(self.max_waiting);
+        let admission = match demand {
+            Demand::Slot(_) if self.running < self.max_running => Admission::Run,
+            Demand::Slot(bytes)
+                if self.waiting.len() < self.max_waiting && self.bytes.saturating_add(bytes) <= self.max_bytes =>
+            {
+                Admission::Wait(bytes)
             }
-            Demand::Waits | Demand::Stays => (true, false),
+            Demand::Waits | Demand::Stays if self.waits + self.stays < most_slotless => Admission::Run,
+            _ => return Admission::Busy,
         };
-        let slotless = !matches!(demand, Demand::Slot(_));
-        if (!run && full) || (slotless && self.slotless >= self.max_running.saturating_add(self.max_waiting)) {
-            return Admission::Busy;
+        let running = admission == Admission::Run;
+        if running {
+            *self.count(demand) += 1;
         }
         self.by_id.insert(id.clone(), key);
-        self.open.insert(key, OpenCall { id, running: run, demand, progress: None });
-        match demand {
-            Demand::Slot(bytes) if !run => return Admission::Wait(bytes),
-            _ => self.enter(demand),
-        }
-        Admission::Run
+        self.open.insert(key, OpenCall { id, running, demand, progress: None });
+        admission
     }
 
     /// Queues a call that has to wait; `finish` of another call returns it.
@@ -143,19 +143,11 @@ impl<T> Incoming<T> {
         self.waiting.push_back(QueuedRequest { key, bytes, item });
     }
 
-    fn enter(&mut self, demand: Demand) {
+    fn count(&mut self, demand: Demand) -> &mut usize {
         match demand {
-            Demand::Slot(_) => self.running += 1,
-            Demand::Waits => self.slotless += 1,
-            Demand::Stays => (self.slotless, self.staying) = (self.slotless + 1, self.staying + 1),
-        }
-    }
-
-    fn leave(&mut self, demand: Demand) {
-        match demand {
-            Demand::Slot(_) => self.running -= 1,
-            Demand::Waits => self.slotless -= 1,
-            Demand::Stays => (self.slotless, self.staying) = (self.slotless - 1, self.staying - 1),
+            Demand::Slot(_) => &mut self.running,
+            Demand::Waits => &mut self.waits,
+            Demand::Stays => &mut self.stays,
         }
     }
 
@@ -181,7 +173,7 @@ impl<T> Incoming<T> {
             self.take_waiting(key);
             return (Some(open.id), None);
         }
-        self.leave(open.demand);
+        *self.count(open.demand) -= 1;
         (Some(open.id), self.start_next())
     }
 
@@ -198,7 +190,7 @@ impl<T> Incoming<T> {
         let waiting = self.waiting.drain(..).map(|queued| queued.item).collect();
         let running = self.open.drain().filter(|(_, call)| call.running).map(|(key, call)| (key, call.id)).collect();
         self.by_id.clear();
-        (self.bytes, self.running, self.slotless, self.staying) = (0, 0, 0, 0);
+        (self.bytes, self.running, self.waits, self.stays) = (0, 0, 0, 0);
         OpenCalls { running, waiting }
     }
 
@@ -233,7 +225,7 @@ impl<T> Incoming<T> {
 
     /// Returns whether no call is open, except those that stay open by design.
     pub fn is_empty(&self) -> bool {
-        self.running + self.waiting.len() + self.slotless == self.staying
+        self.running + self.waiting.len() + self.waits == 0
     }
 }
 
