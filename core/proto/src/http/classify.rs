@@ -8,6 +8,7 @@ use crate::protocol::{
     meta::RequestMeta,
     method,
 };
+use http::StatusCode;
 use serde_json::json;
 
 /// A valid body.
@@ -39,7 +40,7 @@ pub fn classify(frame: &Frame, version: Option<&str>) -> Result<Posted, Rejectio
         Frame::Single(Ok(Message::Notification(notification))) => {
             let (_, meta) = RequestMeta::of(notification.params.as_ref());
             match version {
-                Some(version) if modern_header && !is_modern(version) => {
+                Some(version) if modern_header && Revision::parse(version).is_none() => {
                     Err(Rejection::bad_request(None, &RpcError::unsupported_version(version)))
                 }
                 _ if modern_header || meta.protocol_version.is_some() => Ok(Posted::ModernNotification),
@@ -47,20 +48,16 @@ pub fn classify(frame: &Frame, version: Option<&str>) -> Result<Posted, Rejectio
             }
         }
         Frame::Single(Ok(Message::Response(_))) if modern_header => {
-            let error = RpcError::invalid_request("Clients of this revision send no responses");
-            Err(Rejection::bad_request(None, &error))
+            Err(Rejection::of_http(StatusCode::BAD_REQUEST, "Clients of this revision send no responses"))
         }
         Frame::Single(Ok(Message::Response(_))) => Ok(Posted::Legacy),
-        Frame::Batch(elements) => {
-            let misplaced = elements.iter().flatten().any(|message| match message {
-                Message::Request(request) => request_kind(request, None) != Posted::Legacy,
-                _ => false,
-            });
+        Frame::Batch(_) => {
+            let misplaced = frame.requests().any(|request| request_kind(request, None) != Posted::Legacy);
             if modern_header || misplaced {
-                let error = RpcError::invalid_request(
+                return Err(Rejection::of_http(
+                    StatusCode::BAD_REQUEST,
                     "Batches are only supported in revision 2025-03-26, and must not contain initialize or requests of other revisions",
-                );
-                return Err(Rejection::bad_request(None, &error));
+                ));
             }
             Ok(Posted::Batch)
         }
@@ -78,10 +75,6 @@ fn request_kind(request: &Request, version: Option<&str>) -> Posted {
         Claim::Modern => Posted::Modern { streams: &*request.method == method::SUBSCRIPTIONS_LISTEN },
         Claim::Legacy => Posted::Legacy,
     }
-}
-
-fn is_modern(version: &str) -> bool {
-    Revision::parse(version).is_some_and(|revision| revision.era() == Era::Modern)
 }
 
 /// The revision that a legacy version header selects; without one it is 2025-03-26 (HTTP-52,
@@ -106,15 +99,14 @@ pub fn check_batch(revision: Option<Revision>) -> Result<(), Rejection> {
     if revision.is_some_and(|revision| revision.supports(RevisionFeature::Batches)) {
         return Ok(());
     }
-    let error = RpcError::invalid_request("Batches are only supported in revision 2025-03-26");
-    Err(Rejection::bad_request(None, &error))
+    Err(Rejection::of_http(StatusCode::BAD_REQUEST, "Batches are only supported in revision 2025-03-26"))
 }
 
 /// HTTP-12: an invalid response fails its request, and its sender gets the reason.
 pub fn check_response(frame: &Frame) -> Result<(), Rejection> {
     match frame {
         Frame::Single(Ok(Message::Response(Response { outcome: Err(NoResult::InvalidResponse(problem)), .. }))) => {
-            Err(Rejection::bad_request(None, &RpcError::invalid_request(problem)))
+            Err(Rejection::of_http(StatusCode::BAD_REQUEST, problem))
         }
         _ => Ok(()),
     }
@@ -135,15 +127,15 @@ pub fn no_session(frame: &Frame) -> Rejection {
 pub fn unknown_session(frame: Option<&Frame>) -> Rejection {
     let error =
         RpcError::invalid_request("The session has ended or does not exist: initialize again without Mcp-Session-Id");
-    Rejection::new(http::StatusCode::NOT_FOUND, frame.and_then(id_of), &error)
+    Rejection::new(StatusCode::NOT_FOUND, frame.and_then(id_of), &error)
 }
 
 /// The error for an event from which a stream cannot be resumed (HTTP-38).
 pub fn unknown_event() -> Rejection {
-    let error = RpcError::invalid_request(
+    Rejection::of_http(
+        StatusCode::BAD_REQUEST,
         "The Last-Event-ID belongs to no stream of this session, or later events are no longer kept: request a stream without it",
-    );
-    Rejection::bad_request(None, &error)
+    )
 }
 
 /// The ids of all requests in a frame.

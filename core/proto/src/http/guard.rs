@@ -2,7 +2,6 @@
 //! SEC-22).
 
 use super::rejection::Rejection;
-use crate::protocol::RpcError;
 use http::{HeaderMap, HeaderName, StatusCode, Uri, header};
 
 /// Checks `Host` and `Origin` of every request, before anything else.
@@ -73,15 +72,14 @@ fn only<'a>(headers: &'a HeaderMap, header: HeaderName, name: &str) -> Result<Op
     if values.next().is_none() {
         return Ok(value);
     }
-    let error = RpcError::invalid_request(format!("There is more than one {name} header"));
-    Err(Rejection::new(StatusCode::BAD_REQUEST, None, &error))
+    Err(Rejection::of_http(StatusCode::BAD_REQUEST, format!("There is more than one {name} header")))
 }
 
 /// `list` describes the option independently of the language, because the caller sees it.
 fn refused(header: &str, value: &str, list: &str) -> Rejection {
     let message =
         format!("The {header} {value:?} is not allowed. To allow it, add it to the allowed {list} of the server");
-    Rejection::new(StatusCode::FORBIDDEN, None, &RpcError::invalid_request(message))
+    Rejection::of_http(StatusCode::FORBIDDEN, message)
 }
 
 /// Returns whether a host names this machine itself.
