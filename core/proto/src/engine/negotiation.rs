@@ -215,6 +215,8 @@ pub struct Negotiation {
     corrected: bool,
 }
 
+type NextStep = Result<NegotiationStep, NegotiationError>;
+
 impl Negotiation {
     /// Starts a negotiation. `pipe` is set for a child process, which may be silent or exit, as
     /// opposed to a URL.
@@ -236,13 +238,14 @@ impl Negotiation {
 
     /// Continues with the outcome of the last probe.
     pub fn next(&mut self, outcome: ProbeOutcome) -> NegotiationStep {
-        match self.probe {
+        let step = match self.probe {
             Probe::Discover(_) => self.discovered(outcome),
             Probe::Initialize { revision, .. } => self.initialized(revision, outcome),
-        }
+        };
+        step.unwrap_or_else(NegotiationStep::Fail)
     }
 
-    fn discovered(&mut self, outcome: ProbeOutcome) -> NegotiationStep {
+    fn discovered(&mut self, outcome: ProbeOutcome) -> NextStep {
         match outcome {
             ProbeOutcome::Result(result) => {
                 #[derive(Deserialize)]
@@ -252,7 +255,7 @@ impl Negotiation {
                 }
                 match result.parse::<Discovered>() {
                     Ok(found) => match newest(&found.supported_versions, Era::Modern) {
-                        Some(revision) => NegotiationStep::Done(Negotiated { revision, result: Some(result) }),
+                        Some(revision) => Ok(NegotiationStep::Done(Negotiated { revision, result: Some(result) })),
                         None => self.fall_back_to_listed(&found.supported_versions),
                     },
                     // A permissive server of the other era answered with something unrelated.
@@ -268,27 +271,23 @@ impl Negotiation {
                         self.corrected = true;
                         self.send(Probe::Discover(common))
                     }
-                    Some(_) => NegotiationStep::Fail(NegotiationError::Refused(error)),
+                    Some(_) => Err(NegotiationError::Refused(error)),
                     None => self.fall_back_to_listed(&supported),
                 }
             }
-            ProbeOutcome::Error(error) if error.is_modern() => NegotiationStep::Fail(NegotiationError::Refused(error)),
+            ProbeOutcome::Error(error) if error.is_modern() => Err(NegotiationError::Refused(error)),
             ProbeOutcome::Error(_) | ProbeOutcome::InvalidResponse(_) => self.handshake(false),
             // Authorization errors, proxies and outages do not reveal the server's era.
-            ProbeOutcome::Status(401 | 403 | 407 | 500.., text) => {
-                NegotiationStep::Fail(NegotiationError::Transport(text))
-            }
+            ProbeOutcome::Status(401 | 403 | 407 | 500.., text) => Err(NegotiationError::Transport(text)),
             ProbeOutcome::Status(..) => self.handshake(false),
             ProbeOutcome::TimedOut if self.pipe => self.handshake(false),
             ProbeOutcome::Exited(_) if self.pipe => self.handshake(true),
-            ProbeOutcome::TimedOut => NegotiationStep::Fail(NegotiationError::TimedOut),
-            ProbeOutcome::Exited(reason) | ProbeOutcome::Unreachable(reason) => {
-                NegotiationStep::Fail(NegotiationError::Transport(reason))
-            }
+            ProbeOutcome::TimedOut => Err(NegotiationError::TimedOut),
+            ProbeOutcome::Exited(text) | ProbeOutcome::Unreachable(text) => Err(NegotiationError::Transport(text)),
         }
     }
 
-    fn initialized(&mut self, revision: Revision, outcome: ProbeOutcome) -> NegotiationStep {
+    fn initialized(&mut self, revision: Revision, outcome: ProbeOutcome) -> NextStep {
         match outcome {
             ProbeOutcome::Result(result) => self.handshake_answered(revision, result),
             // A server of both eras fixes its era on the first request, even if it answered too
@@ -302,11 +301,11 @@ impl Negotiation {
                     }
                     // DISC-13
                     _ if self.has_none_of(&supported) => self.nothing_in_common(&supported),
-                    _ => NegotiationStep::Fail(NegotiationError::Refused(error)),
+                    _ => Err(NegotiationError::Refused(error)),
                 }
             }
-            ProbeOutcome::Error(error) => NegotiationStep::Fail(NegotiationError::Refused(error)),
-            ProbeOutcome::InvalidResponse(text) => NegotiationStep::Fail(NegotiationError::InvalidResponse(text)),
+            ProbeOutcome::Error(error) => Err(NegotiationError::Refused(error)),
+            ProbeOutcome::InvalidResponse(text) => Err(NegotiationError::InvalidResponse(text)),
             // It answered the probe or was silent, and then exited because of it.
             ProbeOutcome::Exited(_)
                 if self.pipe
@@ -315,40 +314,35 @@ impl Negotiation {
             {
                 self.handshake(true)
             }
-            ProbeOutcome::Status(400 | 404 | 405, text) => NegotiationStep::Fail(NegotiationError::Transport(format!(
+            ProbeOutcome::Status(400 | 404 | 405, text) => Err(NegotiationError::Transport(format!(
                 "{text}; this URL serves neither Streamable HTTP nor HTTP+SSE"
             ))),
-            ProbeOutcome::Status(_, text) => NegotiationStep::Fail(NegotiationError::Transport(text)),
-            ProbeOutcome::TimedOut => NegotiationStep::Fail(NegotiationError::TimedOut),
-            ProbeOutcome::Exited(reason) | ProbeOutcome::Unreachable(reason) => {
-                NegotiationStep::Fail(NegotiationError::Transport(reason))
-            }
+            ProbeOutcome::Status(_, text) => Err(NegotiationError::Transport(text)),
+            ProbeOutcome::TimedOut => Err(NegotiationError::TimedOut),
+            ProbeOutcome::Exited(text) | ProbeOutcome::Unreachable(text) => Err(NegotiationError::Transport(text)),
         }
     }
 
-    fn handshake_answered(&self, offered: Revision, result: RawJson) -> NegotiationStep {
+    fn handshake_answered(&self, offered: Revision, result: RawJson) -> NextStep {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Initialized {
             protocol_version: String,
         }
-        let answered = match result.read::<Initialized>() {
-            Ok(found) => found.protocol_version,
-            Err(problem) => return NegotiationStep::Fail(NegotiationError::InvalidResponse(problem)),
-        };
+        let answered = result.read::<Initialized>().map_err(NegotiationError::InvalidResponse)?.protocol_version;
         let acceptable = Revision::parse(&answered).filter(|revision| match self.choice {
             RevisionChoice::Pinned(_) => *revision == offered,
             _ => revision.era() == Era::Legacy,
         });
         match acceptable {
-            Some(revision) => NegotiationStep::Done(Negotiated { revision, result: Some(result) }),
+            Some(revision) => Ok(NegotiationStep::Done(Negotiated { revision, result: Some(result) })),
             None => self.nothing_in_common(&[answered]),
         }
     }
 
     /// Falls back if the server listed its versions, none of the modern ones is supported here, and
     /// a legacy one is (DISC-25).
-    fn fall_back_to_listed(&mut self, supported: &[String]) -> NegotiationStep {
+    fn fall_back_to_listed(&mut self, supported: &[String]) -> NextStep {
         if newest(supported, Era::Legacy).is_some() && self.choice == RevisionChoice::Auto {
             self.handshake(false)
         } else {
@@ -356,16 +350,16 @@ impl Negotiation {
         }
     }
 
-    fn handshake(&mut self, fresh: bool) -> NegotiationStep {
+    fn handshake(&mut self, fresh: bool) -> NextStep {
         match self.choice {
             RevisionChoice::Auto => self.send(Probe::Initialize { revision: Revision::LATEST_LEGACY, fresh }),
             _ => self.nothing_in_common(&["a legacy revision".into()]),
         }
     }
 
-    fn send(&mut self, probe: Probe) -> NegotiationStep {
+    fn send(&mut self, probe: Probe) -> NextStep {
         self.probe = probe;
-        NegotiationStep::Send(probe)
+        Ok(NegotiationStep::Send(probe))
     }
 
     /// Returns whether the server listed revisions of which none is allowed.
@@ -375,9 +369,9 @@ impl Negotiation {
         !supported.is_empty() && !supported.iter().any(is_ours)
     }
 
-    fn nothing_in_common(&self, supported: &[String]) -> NegotiationStep {
+    fn nothing_in_common(&self, supported: &[String]) -> NextStep {
         let client = list(self.choice.revisions().into_iter());
-        NegotiationStep::Fail(NegotiationError::NoCommonRevision { server: supported.join(", "), client })
+        Err(NegotiationError::NoCommonRevision { server: supported.join(", "), client })
     }
 }
 
@@ -386,12 +380,8 @@ fn newest(names: &[String], era: Era) -> Option<Revision> {
 }
 
 fn supported_in(error: &RpcError) -> Vec<String> {
-    error
-        .data
-        .as_ref()
-        .and_then(|data| data["supported"].as_array())
-        .map(|names| names.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect())
-        .unwrap_or_default()
+    let listed = error.data.iter().filter_map(|data| data["supported"].as_array()).flatten();
+    listed.filter_map(|name| name.as_str().map(str::to_owned)).collect()
 }
 
 #[cfg(test)]
