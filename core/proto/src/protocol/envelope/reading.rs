@@ -125,14 +125,11 @@ fn message(buffer: &Bytes, wire: &MessageMembers<'_>) -> Result<Message, Malform
     if wire.method.is_none() && (wire.result.is_some() || wire.error.is_some()) {
         return Ok(Message::Response(parse_response(buffer, wire)));
     }
-    let id = match wire.id {
-        Some(raw) => Some(RequestId::from_json(raw).ok_or_else(|| Malformed {
-            id: None,
-            error: RpcError::invalid_request("The id must be a string or an integer"),
-        })?),
-        None => None,
-    };
+    let id = wire.id.and_then(RequestId::from_json);
     let refuse = |message: &str| Malformed { id: id.clone(), error: RpcError::invalid_request(message) };
+    if wire.id.is_some() && id.is_none() {
+        return Err(refuse("The id must be a string or an integer"));
+    }
     check_version(wire).map_err(&refuse)?;
     let method = wire.method.ok_or_else(|| refuse("The message has no method, no result and no error"))?;
     if wire.result.is_some() || wire.error.is_some() {
@@ -175,30 +172,26 @@ fn check_version(wire: &MessageMembers<'_>) -> Result<(), &'static str> {
 fn parse_response(buffer: &Bytes, wire: &MessageMembers<'_>) -> Response {
     let id = wire.id.and_then(RequestId::from_json);
     let outcome = parse_outcome(buffer, wire, id.is_some());
-    Response { id, outcome: outcome.unwrap_or_else(|problem| Err(NoResult::InvalidResponse(problem.to_owned()))) }
+    Response { id, outcome }
 }
 
 /// Some peers always write both members, with `null` for the unused one.
-fn parse_outcome(
-    buffer: &Bytes,
-    wire: &MessageMembers<'_>,
-    has_id: bool,
-) -> Result<Result<RawJson, NoResult>, &'static str> {
-    check_version(wire)?;
+fn parse_outcome(buffer: &Bytes, wire: &MessageMembers<'_>, has_id: bool) -> Result<RawJson, NoResult> {
+    let invalid = |problem: &str| NoResult::InvalidResponse(problem.to_owned());
+    check_version(wire).map_err(invalid)?;
     let error = wire.error.filter(|error| *error != "null");
     let result = wire.result.filter(|result| error.is_none() || *result != "null");
     match (result, error) {
-        (Some(result), None) if has_id => Ok(Ok(kept(buffer, result))),
-        (Some(_), None) => Err("A result needs the id of its request"),
+        (Some(result), None) if has_id => Ok(kept(buffer, result)),
+        (Some(_), None) => Err(invalid("A result needs the id of its request")),
         (None, Some(error)) => {
             let object = Some(error).filter(|text| text.starts_with('{'));
+            let problem = "The member error must be an object with an integer code and a message";
             let error = object.and_then(|text| serde_json::from_str(text).ok());
-            error
-                .map(|error| Err(NoResult::Error(error)))
-                .ok_or("The member error must be an object with an integer code and a message")
+            Err(error.map_or_else(|| invalid(problem), NoResult::Error))
         }
-        (Some(_), Some(_)) => Err("A response has either a result or an error"),
-        (None, None) => Err("The member error is null, and there is no result"),
+        (Some(_), Some(_)) => Err(invalid("A response has either a result or an error")),
+        (None, None) => Err(invalid("The member error is null, and there is no result")),
     }
 }
 
