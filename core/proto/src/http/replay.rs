@@ -8,32 +8,18 @@ use std::{collections::VecDeque, fmt};
 /// HTTP-37).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventId {
-    stream: u64,
-    /// Counted from 1; 0 is the start of the stream.
-    event: u64,
+    /// The number of the stream.
+    pub stream: u64,
+    /// The number of the event in its stream, from 1; 0 is the start of the stream.
+    pub event: u64,
 }
 
 impl EventId {
-    /// The id of an event; see [`Self::event`].
-    pub fn new(stream: u64, event: u64) -> Self {
-        Self { stream, event }
-    }
-
     /// Parses an id; `None` if it is not one of ours.
     pub fn parse(text: &str) -> Option<Self> {
         let number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten();
         let (stream, event) = text.split_once('-')?;
         Some(Self { stream: number(stream)?, event: number(event)? })
-    }
-
-    /// The number of the stream.
-    pub fn stream(self) -> u64 {
-        self.stream
-    }
-
-    /// The number of the event in its stream, from 1; 0 is the start of the stream.
-    pub fn event(self) -> u64 {
-        self.event
     }
 }
 

@@ -132,7 +132,7 @@ impl History {
     /// of this session, or what followed it has been dropped.
     pub(super) fn resume(self: &Arc<Self>, last: EventId) -> Option<StreamReader> {
         // Release the lock before the stream is locked or dropped.
-        let live = self.log().live.get(&last.stream()).cloned();
+        let live = self.log().live.get(&last.stream).cloned();
         match live.and_then(|stream| stream.upgrade()) {
             Some(stream) => stream.attach_after(last),
             None => self.after(last).map(StreamReader::of_the_past),

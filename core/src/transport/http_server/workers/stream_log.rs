@@ -104,8 +104,8 @@ impl StreamLog {
         let Some(message) = outgoing.message() else { return };
         let message = String::from_utf8_lossy(message).into_owned();
         let answers = matches!(outgoing, OutgoingMessage::Response { .. });
-        let event = StreamEntry::Event { number: id.event(), message, answers };
-        self.append(id.stream(), &event, kept, Watcher::default());
+        let event = StreamEntry::Event { number: id.event, message, answers };
+        self.append(id.stream, &event, kept, Watcher::default());
     }
 
     /// Marks a stream as finished. Its events are dropped if none is left in this process, so that

@@ -20,18 +20,18 @@ pub(in crate::transport::http_server) struct StreamPosition {
 impl StreamPosition {
     /// The position of an event id, or `None` if it belongs to another stream.
     pub(in crate::transport::http_server) fn of(id: EventId) -> Option<Self> {
-        let position = Self { notification: id.event(), own: id.stream() ^ UNRELATED };
+        let position = Self { notification: id.event, own: id.stream ^ UNRELATED };
         (position.notification < END && position.own < END).then_some(position)
     }
 
     /// Returns whether an id belongs to this stream.
     pub(in crate::transport::http_server) fn is_named_by(id: EventId) -> bool {
-        id.stream() & UNRELATED != 0
+        id.stream & UNRELATED != 0
     }
 
     /// The id of the event at this position.
     pub(in crate::transport::http_server) fn id(self) -> EventId {
-        EventId::new(UNRELATED | self.own, self.notification)
+        EventId { stream: UNRELATED | self.own, event: self.notification }
     }
 }
 

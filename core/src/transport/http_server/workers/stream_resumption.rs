@@ -41,23 +41,23 @@ impl SharedSession {
         self: &Arc<Self>,
         last: EventId,
     ) -> Result<Option<RememberedStream>, StoreError> {
-        let server = server_of(last.stream());
+        let server = server_of(last.stream);
         if server == 0 {
             return Ok(None);
         }
-        let log = store_keys::stream(&self.id, last.stream());
+        let log = store_keys::stream(&self.id, last.stream);
         let entries = self.entries_of(&log).await?;
         let first = entries.first().and_then(StreamEntry::read);
         let requests = match first {
             Some(StreamEntry::Opened(requests)) => requests,
             // The oldest were evicted.
-            Some(StreamEntry::Event { number, .. }) if number <= last.event().saturating_add(1) => Vec::new(),
+            Some(StreamEntry::Event { number, .. }) if number <= last.event.saturating_add(1) => Vec::new(),
             _ => return Ok(None),
         };
         // The process that served the stream so far does not notice that its client has left.
-        let (session, stream) = (self.id.to_string(), last.stream());
+        let (session, stream) = (self.id.to_string(), last.stream);
         self.workers.send_to(server, NotificationContent::CallStreamTaken { session, stream }).await?;
-        let (shared, number, last) = (Arc::clone(self), last.stream(), last.event());
+        let (shared, number, last) = (Arc::clone(self), last.stream, last.event);
         Ok(Some(RememberedStream { shared, number, last, requests, is_answered: false, entries }))
     }
 
@@ -143,7 +143,7 @@ impl RememberedStream {
                     // An entry may be duplicated if the store did not confirm it in time.
                     if number > self.last {
                         self.last = number;
-                        events.push((Some(EventId::new(self.number, number)), Bytes::from(message)));
+                        events.push((Some(EventId { stream: self.number, event: number }), Bytes::from(message)));
                     }
                 }
                 StreamEntry::Finished => is_finished = true,
@@ -162,7 +162,7 @@ impl RememberedStream {
         for id in &self.requests {
             self.last = self.last.saturating_add(1);
             let message = envelope::encode_error(Some(id), &RpcError::interrupted());
-            events.push((Some(EventId::new(self.number, self.last)), message));
+            events.push((Some(EventId { stream: self.number, event: self.last }), message));
         }
         stream.feed(reader, events);
     }
