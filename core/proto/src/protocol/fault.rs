@@ -12,7 +12,8 @@ use std::fmt;
 /// The invalid part of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// A path below the value, such as `.headers` or `[0].uri`; empty for the value itself.
+    /// A path below the value, such as `.headers` or `[0].uri`, or the JSON pointer of a part of
+    /// parameters; empty for the value itself.
     pub path: String,
     /// The problem.
     pub problem: String,
@@ -27,7 +28,13 @@ impl fmt::Display for Fault {
     }
 }
 
+impl std::error::Error for Fault {}
+
 impl Fault {
+    pub(super) fn new(path: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self { path: path.into(), problem: problem.into() }
+    }
+
     /// Finds the problem of a value that serde rejected as a type. Our own messages are kept.
     pub fn of(ty: Type, value: &Value, error: LocatedError) -> Self {
         let LocatedError { path, message } = error;
@@ -48,7 +55,7 @@ impl Fault {
         Self { path: String::new(), problem: problem.into() }
     }
 
-    fn below(mut self, step: &str) -> Self {
+    pub(super) fn below(mut self, step: &str) -> Self {
         self.path.insert_str(0, step);
         self
     }

@@ -1,8 +1,10 @@
 //! The forms of elicitation: a restricted subset of JSON Schema, flat and with primitive fields
 //! (ELI-08, ELI-09).
 
-use super::InvalidInput;
-use crate::protocol::schema::{Invalid, Schema};
+use crate::protocol::{
+    fault::Fault,
+    schema::{Invalid, Schema},
+};
 use serde_json::{Map, Value, json};
 
 /// The dialect in which `format` is an assertion, so that user input is checked for it.
@@ -22,24 +24,21 @@ impl Form {
     /// # Errors
     ///
     /// If it is not; the error names the path.
-    pub fn compile(schema: &Value) -> Result<Self, InvalidInput> {
+    pub fn compile(schema: &Value) -> Result<Self, Fault> {
         let form = object(schema, "")?;
         if form.get("type") != Some(&json!("object")) {
-            return Err(InvalidInput::new("/type", "must be \"object\": a form is an object of fields"));
+            return Err(Fault::new("/type", "must be \"object\": a form is an object of fields"));
         }
         let properties = match form.get("properties") {
             Some(properties) => object(properties, "/properties")?,
-            None => return Err(InvalidInput::new("/properties", "is missing: the fields of the form by name")),
+            None => return Err(Fault::new("/properties", "is missing: the fields of the form by name")),
         };
         for (name, field) in properties {
             check_field(field).map_err(|invalid| invalid.below(&format!("/properties/{}", escaped(name))))?;
         }
         for (index, name) in strings(form, "required")?.into_iter().flatten().enumerate() {
             if !properties.contains_key(name) {
-                return Err(InvalidInput::new(
-                    format!("/required/{index}"),
-                    format!("{name:?} is not a field of the form"),
-                ));
+                return Err(Fault::new(format!("/required/{index}"), format!("{name:?} is not a field of the form")));
             }
         }
         Ok(Self { schema: compile(schema)? })
@@ -55,7 +54,7 @@ impl Form {
     }
 }
 
-fn check_field(field: &Value) -> Result<(), InvalidInput> {
+fn check_field(field: &Value) -> Result<(), Fault> {
     let fields = object(field, "")?;
     match fields.get("type") {
         Some(Value::String(kind)) => match kind.as_str() {
@@ -67,46 +66,46 @@ fn check_field(field: &Value) -> Result<(), InvalidInput> {
                 let problem = format!(
                     "{other:?} is not a field; forms are flat: string, number, integer, boolean, or an array of choices"
                 );
-                return Err(InvalidInput::new("/type", problem));
+                return Err(Fault::new("/type", problem));
             }
         },
-        Some(_) => return Err(InvalidInput::new("/type", "must be one type, as a string")),
+        Some(_) => return Err(Fault::new("/type", "must be one type, as a string")),
         None => {
             let problem = "is missing: string, number, integer, boolean, or array with choices as its items";
-            return Err(InvalidInput::new("/type", problem));
+            return Err(Fault::new("/type", problem));
         }
     }
     if let Some(default) = fields.get("default") {
-        compile(field)?.validate(default).map_err(|invalid| InvalidInput::new("/default", invalid.to_string()))?;
+        compile(field)?.validate(default).map_err(|invalid| Fault::new("/default", invalid.to_string()))?;
     }
     Ok(())
 }
 
-fn check_string(field: &Map<String, Value>) -> Result<(), InvalidInput> {
+fn check_string(field: &Map<String, Value>) -> Result<(), Fault> {
     if let Some(choices) = field.get("oneOf") {
         return check_titled(choices, "/oneOf");
     }
     if let Some(choices) = strings(field, "enum")? {
         let titles = strings(field, "enumNames")?;
         return match titles {
-            _ if choices.is_empty() => Err(InvalidInput::new("/enum", "has no choices")),
+            _ if choices.is_empty() => Err(Fault::new("/enum", "has no choices")),
             Some(titles) if titles.len() != choices.len() => {
-                Err(InvalidInput::new("/enumNames", "must name each choice of \"enum\""))
+                Err(Fault::new("/enumNames", "must name each choice of \"enum\""))
             }
             _ => Ok(()),
         };
     }
     match field.get("format") {
         Some(format) if !FORMATS.iter().any(|known| format == known) => {
-            Err(InvalidInput::new("/format", format!("must be one of {}", FORMATS.join(", "))))
+            Err(Fault::new("/format", format!("must be one of {}", FORMATS.join(", "))))
         }
         _ => check_bounds(field, "minLength", "maxLength", Value::is_u64),
     }
 }
 
-fn check_choices(field: &Map<String, Value>) -> Result<(), InvalidInput> {
+fn check_choices(field: &Map<String, Value>) -> Result<(), Fault> {
     let problem = "must have \"enum\" with strings, or \"anyOf\" with choices of \"const\" and \"title\"";
-    let items = field.get("items").ok_or_else(|| InvalidInput::new("/items", format!("is missing: it {problem}")))?;
+    let items = field.get("items").ok_or_else(|| Fault::new("/items", format!("is missing: it {problem}")))?;
     let items = object(items, "/items")?;
     if let Some(titled) = items.get("anyOf") {
         check_titled(titled, "/items/anyOf")?;
@@ -114,21 +113,21 @@ fn check_choices(field: &Map<String, Value>) -> Result<(), InvalidInput> {
         && let Some(choices) = strings(items, "enum").map_err(|invalid| invalid.below("/items"))?
     {
         if choices.is_empty() {
-            return Err(InvalidInput::new("/items/enum", "has no choices"));
+            return Err(Fault::new("/items/enum", "has no choices"));
         }
     } else {
-        return Err(InvalidInput::new("/items", problem));
+        return Err(Fault::new("/items", problem));
     }
     check_bounds(field, "minItems", "maxItems", Value::is_u64)
 }
 
-fn check_titled(choices: &Value, path: &str) -> Result<(), InvalidInput> {
+fn check_titled(choices: &Value, path: &str) -> Result<(), Fault> {
     let choices = choices.as_array().filter(|choices| !choices.is_empty());
-    let choices = choices.ok_or_else(|| InvalidInput::new(path, "must be an array of choices"))?;
+    let choices = choices.ok_or_else(|| Fault::new(path, "must be an array of choices"))?;
     for (index, choice) in choices.iter().enumerate() {
         for key in ["const", "title"] {
             if !choice.get(key).is_some_and(Value::is_string) {
-                return Err(InvalidInput::new(format!("{path}/{index}/{key}"), "must be a string"));
+                return Err(Fault::new(format!("{path}/{index}/{key}"), "must be a string"));
             }
         }
     }
@@ -140,38 +139,36 @@ fn check_bounds(
     least: &str,
     greatest: &str,
     is_bound: fn(&Value) -> bool,
-) -> Result<(), InvalidInput> {
+) -> Result<(), Fault> {
     for key in [least, greatest] {
         if field.get(key).is_some_and(|bound| !is_bound(bound)) {
-            return Err(InvalidInput::new(format!("/{key}"), "does not apply to this kind of field"));
+            return Err(Fault::new(format!("/{key}"), "does not apply to this kind of field"));
         }
     }
     let bound = |key| field.get(key).and_then(Value::as_f64);
     match (bound(least), bound(greatest)) {
-        (Some(a), Some(b)) if a > b => {
-            Err(InvalidInput::new(format!("/{least}"), format!("is more than {greatest:?}")))
-        }
+        (Some(a), Some(b)) if a > b => Err(Fault::new(format!("/{least}"), format!("is more than {greatest:?}"))),
         _ => Ok(()),
     }
 }
 
 /// An array of strings, if present.
-fn strings<'a>(fields: &'a Map<String, Value>, key: &str) -> Result<Option<Vec<&'a str>>, InvalidInput> {
+fn strings<'a>(fields: &'a Map<String, Value>, key: &str) -> Result<Option<Vec<&'a str>>, Fault> {
     let Some(value) = fields.get(key) else { return Ok(None) };
     let strings = value.as_array().and_then(|items| items.iter().map(Value::as_str).collect::<Option<Vec<_>>>());
-    strings.map(Some).ok_or_else(|| InvalidInput::new(format!("/{key}"), "must be an array of strings"))
+    strings.map(Some).ok_or_else(|| Fault::new(format!("/{key}"), "must be an array of strings"))
 }
 
-fn object<'a>(value: &'a Value, path: &str) -> Result<&'a Map<String, Value>, InvalidInput> {
-    value.as_object().ok_or_else(|| InvalidInput::new(path, "must be an object"))
+fn object<'a>(value: &'a Value, path: &str) -> Result<&'a Map<String, Value>, Fault> {
+    value.as_object().ok_or_else(|| Fault::new(path, "must be an object"))
 }
 
-fn compile(schema: &Value) -> Result<Schema, InvalidInput> {
+fn compile(schema: &Value) -> Result<Schema, Fault> {
     let mut schema = schema.clone();
     if let Some(schema) = schema.as_object_mut() {
         schema.insert("$schema".to_owned(), json!(DIALECT));
     }
-    Schema::compile_promptly(&schema).map_err(|error| InvalidInput::new("", error.to_string()))
+    Schema::compile_promptly(&schema).map_err(|error| Fault::new("", error.to_string()))
 }
 
 fn escaped(name: &str) -> String {

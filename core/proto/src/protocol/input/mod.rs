@@ -17,12 +17,13 @@ pub use received::check_received;
 pub use sampling_messages::check_messages;
 
 use super::{
-    Revision, method,
+    Revision,
+    fault::Fault,
+    method,
     project::{Unsupported, project_elicit_params, project_sampling_params},
     uri,
 };
 use serde_json::Value;
-use std::fmt;
 
 /// Why a request for input cannot be sent.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -31,16 +32,7 @@ pub enum InputError {
     /// The client, or its revision, lacks a capability.
     Unsupported(#[from] Unsupported),
     /// The request is invalid, which is the caller's fault.
-    Invalid(#[from] InvalidInput),
-}
-
-/// A problem in a request.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InvalidInput {
-    /// JSON pointer to the part of the parameters.
-    pub path: String,
-    /// The problem there.
-    pub problem: String,
+    Invalid(#[from] Fault),
 }
 
 /// Checks a request for input and projects its parameters: first its form, then the client's
@@ -63,7 +55,7 @@ pub fn prepare(
         _ => {
             let known = method::INPUT_REQUESTS.join(", ");
             let problem = format!("{method:?} is not a request for input; use one of {known}");
-            return Err(InvalidInput::new("", problem).into());
+            return Err(Fault::new("", problem).into());
         }
     }
     check_capability(method, params, capabilities, revision)?;
@@ -78,43 +70,22 @@ pub fn prepare(
     Ok(())
 }
 
-fn check_elicitation(params: &Value) -> Result<(), InvalidInput> {
+fn check_elicitation(params: &Value) -> Result<(), Fault> {
     if !params.get("message").is_some_and(Value::is_string) {
-        return Err(InvalidInput::new("/message", "must be a string that says why the user is asked"));
+        return Err(Fault::new("/message", "must be a string that says why the user is asked"));
     }
     match params.get("mode").map(Value::as_str) {
         None | Some(Some("form")) => match params.get("requestedSchema") {
             Some(schema) => Form::compile(schema).map(drop).map_err(|invalid| invalid.below("/requestedSchema")),
-            None => Err(InvalidInput::new("/requestedSchema", "is missing: a form needs the schema of its fields")),
+            None => Err(Fault::new("/requestedSchema", "is missing: a form needs the schema of its fields")),
         },
         Some(Some("url")) => match params.get("url").and_then(Value::as_str) {
-            Some(url) => uri::check_url(url).map_err(|error| InvalidInput::new("/url", error.to_string())),
-            None => Err(InvalidInput::new("/url", "must be a string")),
+            Some(url) => uri::check_url(url).map_err(|error| Fault::new("/url", error.to_string())),
+            None => Err(Fault::new("/url", "must be a string")),
         },
-        Some(_) => Err(InvalidInput::new("/mode", "must be \"form\" or \"url\"")),
+        Some(_) => Err(Fault::new("/mode", "must be \"form\" or \"url\"")),
     }
 }
-
-impl InvalidInput {
-    fn new(path: impl Into<String>, problem: impl Into<String>) -> Self {
-        Self { path: path.into(), problem: problem.into() }
-    }
-
-    fn below(self, parent: &str) -> Self {
-        Self { path: format!("{parent}{}", self.path), ..self }
-    }
-}
-
-impl fmt::Display for InvalidInput {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.path.as_str() {
-            "" => f.write_str(&self.problem),
-            path => write!(f, "{path}: {}", self.problem),
-        }
-    }
-}
-
-impl std::error::Error for InvalidInput {}
 
 #[cfg(test)]
 mod tests {

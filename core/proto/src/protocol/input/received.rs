@@ -1,7 +1,7 @@
 //! Validates requests for input that a client receives.
 
-use super::{InvalidInput, capability::check_capability, check_elicitation, sampling_messages::check_messages};
-use crate::protocol::{Revision, RpcError, method};
+use super::{capability::check_capability, check_elicitation, sampling_messages::check_messages};
+use crate::protocol::{Revision, RpcError, fault::Fault, method};
 use serde_json::Value;
 
 /// Checks a server's request against the capabilities that the client declared to it. An undeclared
@@ -26,7 +26,7 @@ pub fn check_received(method: &str, params: &Value, capabilities: &Value, revisi
         method::SAMPLING_CREATE_MESSAGE => check_messages(params),
         _ => Ok(()),
     }
-    .map_err(|InvalidInput { path, problem }| RpcError::invalid_params(format!("params{path}: {problem}")))?;
+    .map_err(|Fault { path, problem }| RpcError::invalid_params(format!("params{path}: {problem}")))?;
     check_capability(method, params, capabilities, revision)
         .map_err(|unsupported| RpcError::invalid_params(unsupported.to_string()))
 }

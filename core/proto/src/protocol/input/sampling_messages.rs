@@ -1,6 +1,6 @@
 //! Validates the messages of sampling: their roles, and that each tool use has a result.
 
-use super::InvalidInput;
+use crate::protocol::fault::Fault;
 use serde_json::Value;
 
 /// Checks the parameters of `sampling/createMessage` beyond their types: roles, blocks, and that
@@ -9,40 +9,40 @@ use serde_json::Value;
 /// # Errors
 ///
 /// If they are invalid; the error names the message.
-pub fn check_messages(params: &Value) -> Result<(), InvalidInput> {
+pub fn check_messages(params: &Value) -> Result<(), Fault> {
     if !params.get("maxTokens").is_some_and(Value::is_u64) {
-        return Err(InvalidInput::new("/maxTokens", "must be an integer: the maximum number of tokens to generate"));
+        return Err(Fault::new("/maxTokens", "must be an integer: the maximum number of tokens to generate"));
     }
     let messages = params.get("messages").and_then(Value::as_array);
-    let messages = messages.ok_or_else(|| InvalidInput::new("/messages", "must be an array of messages"))?;
+    let messages = messages.ok_or_else(|| Fault::new("/messages", "must be an array of messages"))?;
     let mut open: Vec<&str> = Vec::new();
     for (index, message) in messages.iter().enumerate() {
         open = check_message(message, &open).map_err(|invalid| invalid.below(&format!("/messages/{index}")))?;
     }
     match open.first() {
         Some(id) => {
-            Err(InvalidInput::new("/messages", format!("end before the tool use {id:?} is answered by a tool_result")))
+            Err(Fault::new("/messages", format!("end before the tool use {id:?} is answered by a tool_result")))
         }
         None => Ok(()),
     }
 }
 
 /// Checks a message that follows one with these tool uses, and returns its own.
-fn check_message<'a>(message: &'a Value, open: &[&str]) -> Result<Vec<&'a str>, InvalidInput> {
+fn check_message<'a>(message: &'a Value, open: &[&str]) -> Result<Vec<&'a str>, Fault> {
     let role = match message.get("role").and_then(Value::as_str) {
         Some(role @ ("user" | "assistant")) => role,
-        _ => return Err(InvalidInput::new("/role", "must be \"user\" or \"assistant\"")),
+        _ => return Err(Fault::new("/role", "must be \"user\" or \"assistant\"")),
     };
     let blocks = match message.get("content") {
         Some(Value::Array(blocks)) => blocks.as_slice(),
         Some(block @ Value::Object(_)) => std::slice::from_ref(block),
-        _ => return Err(InvalidInput::new("/content", "must be a content block or an array of them")),
+        _ => return Err(Fault::new("/content", "must be a content block or an array of them")),
     };
     let (mut uses, mut answered) = (Vec::new(), Vec::new());
     for block in blocks {
         let id = |key: &str| {
             let id = block.get(key).and_then(Value::as_str);
-            id.ok_or_else(|| InvalidInput::new("/content", format!("a block needs {key:?}, a string")))
+            id.ok_or_else(|| Fault::new("/content", format!("a block needs {key:?}, a string")))
         };
         match (block.get("type").and_then(Value::as_str), role) {
             (Some("tool_use"), "assistant") => uses.push(id("id")?),
@@ -52,28 +52,28 @@ fn check_message<'a>(message: &'a Value, open: &[&str]) -> Result<Vec<&'a str>, 
             (Some(kind @ ("resource" | "resource_link")), _) => {
                 let problem =
                     format!("a {kind} is not allowed in a message; send its text or the resource's content instead");
-                return Err(InvalidInput::new("/content", problem));
+                return Err(Fault::new("/content", problem));
             }
             (Some(_), _) => {}
-            (None, _) => return Err(InvalidInput::new("/content", "a block needs \"type\", a string")),
+            (None, _) => return Err(Fault::new("/content", "a block needs \"type\", a string")),
         }
     }
     if !answered.is_empty() && answered.len() != blocks.len() {
-        return Err(InvalidInput::new("/content", "tool results must be in a separate message"));
+        return Err(Fault::new("/content", "tool results must be in a separate message"));
     }
     if let Some(id) = open.iter().find(|id| !answered.contains(id)) {
         let problem = format!("the tool use {id:?} of the previous message must be answered here by a tool_result");
-        return Err(InvalidInput::new("/content", problem));
+        return Err(Fault::new("/content", problem));
     }
     if let Some(id) = answered.iter().find(|id| !open.contains(id)) {
         let problem = format!("the tool_result {id:?} answers no tool use of the previous message");
-        return Err(InvalidInput::new("/content", problem));
+        return Err(Fault::new("/content", problem));
     }
     Ok(uses)
 }
 
-fn wrong_role(kind: &str, role: &str) -> InvalidInput {
-    InvalidInput::new("/content", format!("a {kind} is only allowed in a message with the role {role:?}"))
+fn wrong_role(kind: &str, role: &str) -> Fault {
+    Fault::new("/content", format!("a {kind} is only allowed in a message with the role {role:?}"))
 }
 
 #[cfg(test)]
