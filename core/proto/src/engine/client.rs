@@ -306,11 +306,8 @@ impl<T: Clone> ClientConversation<T> {
         let sent = Sent { revision: Some(revision), method: method.into(), as_task, item };
         let id = self.outgoing.start(now, timeout, sent);
         let meta = identity.meta(revision, extras.progress.then_some(&id), log_level);
-        let traced = extras.trace.as_ref().and_then(|trace| {
-            trace.note_sent(id.clone(), method, now);
-            // A `_meta` that is not an object is rejected below.
-            (!trace.context.is_empty()).then(|| trace.context.put_into(params).ok()).flatten()
-        });
+        // A `_meta` that is not an object is rejected below.
+        let traced = extras.trace.as_ref().and_then(|trace| trace.sent(id.clone(), method, now, params));
         let params = traced.as_ref().or(params);
         match params::sent(method, revision, params, meta.as_deref()) {
             Ok(params) => Ok(SentRequest {
@@ -349,17 +346,13 @@ impl<T: Clone> ClientConversation<T> {
 
     fn open(&mut self, now: Instant, method: &str, params: String, opening: OpeningRequest<T>) -> SentRequest {
         let OpeningRequest { revision, timeout, trace, item } = opening;
-        let params = Bytes::from(params);
         // The response to `initialize` chooses the revision.
         let revision = (!self.opening).then_some(revision);
         let id = self.outgoing.start(now, timeout, Sent { revision, method: method.into(), as_task: false, item });
-        let traced = trace.as_ref().and_then(|trace| {
-            trace.note_sent(id.clone(), method, now);
-            let params = RawJson::trusted(params.clone());
-            (!trace.context.is_empty()).then(|| trace.context.put_into(Some(&params)).ok()).flatten()
-        });
-        let params = traced.map_or(params, RawJson::into_bytes);
-        let message = envelope::encode_request(&id, method, Some(&one_line(&params)));
+        let params = RawJson::trusted(params.into());
+        let traced = trace.as_ref().and_then(|trace| trace.sent(id.clone(), method, now, Some(&params)));
+        let params = traced.unwrap_or(params);
+        let message = envelope::encode_request(&id, method, Some(&one_line(params.as_bytes())));
         SentRequest { message, alone: self.outgoing.len() == 1, id, trace }
     }
 

@@ -155,8 +155,15 @@ impl SentTrace {
         Self { context, ..Self::default() }
     }
 
+    /// Records a request, and returns its parameters with the context. `None` if there is nothing
+    /// to add, or they are invalid.
+    pub(crate) fn sent(&self, id: RequestId, method: &str, now: Instant, params: Option<&RawJson>) -> Option<RawJson> {
+        self.note_sent(id, method, now);
+        if self.context.is_empty() { None } else { self.context.put_into(params).ok() }
+    }
+
     /// Records a request. The previous one has ended.
-    pub fn note_sent(&self, id: RequestId, method: &str, now: Instant) {
+    fn note_sent(&self, id: RequestId, method: &str, now: Instant) {
         let mut sent = self.lock();
         if sent.len() < MAX_NOTED {
             if let Some(before) = sent.last_mut() {
