@@ -3,7 +3,7 @@
 use super::RequestInfo;
 use crate::protocol::{Era, RawJson, Revision, RpcError, meta::ProgressToken};
 use bytes::Bytes;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::{json, value::RawValue};
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -13,7 +13,7 @@ use std::{borrow::Cow, collections::BTreeMap};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LegacyTerms {
-    #[serde(rename = "protocolVersion", with = "by_name")]
+    #[serde(rename = "protocolVersion", serialize_with = "write_name", deserialize_with = "read_name")]
     pub(crate) revision: Revision,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) client_info: Option<RawJson>,
@@ -21,20 +21,14 @@ pub struct LegacyTerms {
     pub(crate) client_capabilities: RawJson,
 }
 
-/// Serializes revisions by name.
-mod by_name {
-    use crate::protocol::{Era, Revision};
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+fn write_name<S: Serializer>(revision: &Revision, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(revision.as_str())
+}
 
-    pub(super) fn serialize<S: Serializer>(revision: &Revision, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(revision.as_str())
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Revision, D::Error> {
-        let name = String::deserialize(deserializer)?;
-        let revision = Revision::parse(&name).filter(|revision| revision.era() == Era::Legacy);
-        revision.ok_or_else(|| D::Error::custom(format!("no revision with sessions: {name:?}")))
-    }
+fn read_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Revision, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    let revision = Revision::parse(&name).filter(|revision| revision.era() == Era::Legacy);
+    revision.ok_or_else(|| D::Error::custom(format!("no revision with sessions: {name:?}")))
 }
 
 /// Maximum size of a client's description, which is kept for the whole session outside of other

@@ -6,6 +6,7 @@ use crate::protocol::{
     extension::Extension,
     members::members,
     meta::{self, ProgressToken},
+    method,
     model::LoggingLevel,
     project,
 };
@@ -105,9 +106,9 @@ pub(super) fn sent(
     if params.is_some_and(|params| !is_object(params)) {
         return Err(RpcError::invalid_params("The params must be an object"));
     }
-    let params = params.map(|params| match project::params_projection(method) {
-        Some(project) => Cow::Owned(projected(params, revision, project)),
-        None => Cow::Borrowed(params),
+    let params = params.map(|params| match method {
+        method::COMPLETION_COMPLETE => Cow::Owned(projected(params, revision, project::project_complete_params)),
+        _ => Cow::Borrowed(params),
     });
     let text = match (params, meta) {
         (None, None) => return Ok(None),

@@ -63,14 +63,6 @@ pub fn project_result(method: &str, result: &mut Value, revision: Revision) {
     }
 }
 
-/// The projection of the parameters of a client's request, if they depend on the revision.
-pub fn params_projection(method: &str) -> Option<fn(&mut Value, Revision)> {
-    match method {
-        method::COMPLETION_COMPLETE => Some(project_complete_params),
-        _ => None,
-    }
-}
-
 /// Projects a result, and the items of its list.
 fn project_list(result: &mut Value, list: &str, revision: Revision, project: fn(&mut Value, Revision)) {
     let Some(result) = result.as_object_mut() else { return };
