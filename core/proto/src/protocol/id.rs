@@ -27,9 +27,7 @@ impl RequestId {
         let digits = text.strip_prefix('-').unwrap_or(text);
         (!digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())).then(|| Self::BigInteger(text.into()))
     }
-}
 
-impl RequestId {
     /// The number of bytes it holds on the heap.
     pub(crate) fn len(&self) -> usize {
         match self {

@@ -185,24 +185,14 @@ impl ContentBlock {
 
     /// Creates an embedded resource with text.
     pub fn resource_text(uri: impl Into<String>, mime_type: impl Into<String>, text: impl Into<String>) -> Self {
-        let contents = TextResourceContents {
-            uri: uri.into(),
-            mime_type: Some(mime_type.into()),
-            text: text.into(),
-            ..TextResourceContents::default()
-        };
-        Self::Resource(EmbeddedResource { resource: contents.into(), ..EmbeddedResource::default() })
+        let resource = ResourceContents::text(uri, text).with_mime_type(mime_type);
+        Self::Resource(EmbeddedResource { resource, ..EmbeddedResource::default() })
     }
 
     /// Creates an embedded resource with binary data.
     pub fn resource_blob(uri: impl Into<String>, mime_type: impl Into<String>, bytes: impl AsRef<[u8]>) -> Self {
-        let contents = BlobResourceContents {
-            uri: uri.into(),
-            mime_type: Some(mime_type.into()),
-            blob: STANDARD.encode(bytes),
-            ..BlobResourceContents::default()
-        };
-        Self::Resource(EmbeddedResource { resource: contents.into(), ..EmbeddedResource::default() })
+        let resource = ResourceContents::blob(uri, bytes).with_mime_type(mime_type);
+        Self::Resource(EmbeddedResource { resource, ..EmbeddedResource::default() })
     }
 
     /// Creates a link to a resource.
