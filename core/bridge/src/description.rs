@@ -94,9 +94,7 @@ described! {
         /// State that the previous run passed along with its requests for input.
         optional state: Option<Value> = "state",
     }
-}
 
-described! {
     /// The HTTP request with an access token to verify.
     #[derive(Serialize)]
     pub struct VerificationDescription {
@@ -110,9 +108,7 @@ described! {
         /// IP address of the HTTP peer, which may be a proxy, if known.
         optional remote_address: Option<String> = "remoteAddress",
     }
-}
 
-described! {
     /// Additional members of the description of a call, for the host only.
     #[derive(Serialize)]
     pub struct HandlerMemory {
@@ -121,9 +117,7 @@ described! {
         /// Why the client's responses do not match the requests for input, by key.
         optional input_problems: Option<Value> = "inputProblems" as JsonObject,
     }
-}
 
-described! {
     /// The description of a server: the names of its features.
     #[derive(Serialize)]
     pub struct ServerFeatures {
@@ -136,9 +130,7 @@ described! {
         /// The prompts.
         required prompts: Vec<String> = "prompts",
     }
-}
 
-described! {
     /// The description of the port.
     #[derive(Serialize)]
     pub struct PortDescription {
@@ -149,9 +141,7 @@ described! {
         /// True if the port was closed and is ending.
         required closing: bool = "closing",
     }
-}
 
-described! {
     /// The server of a connection. If revision 2026-07-28 is pinned, everything except the revision
     /// becomes known shortly after the connection opens.
     #[derive(Serialize)]

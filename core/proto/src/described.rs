@@ -2,12 +2,12 @@
 //! ([`crate::protocol::describe`]), so that their equivalents in other languages are generated from
 //! the same declaration.
 
-/// Declares a struct, its JSON names and its description. A field is `required` or `optional` for
-/// the side that provides it; `as` gives it a different type in JSON.
+/// Declares structs, each with its JSON names and its description. A field is `required` or
+/// `optional` for the side that provides it; `as` gives it a different type in JSON.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! described {
-    (
+    ($(
         $(#[doc = $doc:literal])*
         #[derive($($derived:ident),*)]
         pub struct $name:ident {
@@ -17,7 +17,7 @@ macro_rules! described {
                 $presence:ident $field:ident: $ty:ty = $json:literal $(as $seen:ty)?,
             )*
         }
-    ) => {
+    )*) => {$(
         $(#[doc = $doc])*
         #[derive(Debug, Clone, $($derived),*)]
         #[serde(deny_unknown_fields)]
@@ -51,7 +51,7 @@ macro_rules! described {
         impl $crate::protocol::describe::Described for $name {
             const TYPE: $crate::protocol::describe::Type = $crate::protocol::describe::Type::Model(Self::OBJECT);
         }
-    };
+    )*};
     (@presence required) => { $crate::protocol::describe::Presence::Required };
     (@presence optional) => { $crate::protocol::describe::Presence::Optional };
     (@type $ty:ty) => { $ty };

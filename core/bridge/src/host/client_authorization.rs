@@ -52,45 +52,35 @@ described! {
         /// URL of the page; must not be changed.
         required url: String = "url",
     }
-}
 
-described! {
     /// The redirect that follows an authorization.
     #[derive(Deserialize)]
     pub struct Redirect {
         /// URL to which the browser was redirected, or its query.
         required url: String = "url",
     }
-}
 
-described! {
     /// A token.
     #[derive(Deserialize)]
     pub struct Token {
         /// The token.
         required token: String = "token",
     }
-}
 
-described! {
     /// Headers of a request.
     #[derive(Deserialize)]
     pub struct GivenHeaders {
         /// Values by name.
         required headers: BTreeMap<String, String> = "headers",
     }
-}
 
-described! {
     /// The key of stored credentials.
     #[derive(Serialize)]
     pub struct CredentialsKey {
         /// Key, which identifies an authorization server and a resource.
         required key: String = "key",
     }
-}
 
-described! {
     /// Credentials to store.
     #[derive(Serialize)]
     pub struct Credentials {
@@ -99,9 +89,7 @@ described! {
         /// Credentials: any text, and secret.
         required value: String = "value",
     }
-}
 
-described! {
     /// Credentials loaded from a store.
     #[derive(Deserialize)]
     pub struct LoadedCredentials {

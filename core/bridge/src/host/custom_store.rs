@@ -62,9 +62,7 @@ described! {
         /// The key: printable ASCII of 1 to 512 bytes.
         required key: String = "key",
     }
-}
 
-described! {
     /// The text of a key.
     #[derive(Deserialize)]
     pub struct FoundText {
@@ -72,9 +70,7 @@ described! {
         #[serde(default)]
         optional text: Option<String> = "text",
     }
-}
 
-described! {
     /// A text to store.
     #[derive(Serialize)]
     pub struct PutText {
@@ -85,9 +81,7 @@ described! {
         /// How long to keep it, in milliseconds.
         required keep_for_ms: u64 = "keepForMs",
     }
-}
 
-described! {
     /// A text to store under a condition.
     #[derive(Serialize)]
     pub struct PutTextIf {
@@ -101,18 +95,14 @@ described! {
         /// How long to keep it, in milliseconds.
         required keep_for_ms: u64 = "keepForMs",
     }
-}
 
-described! {
     /// The outcome of a conditional store.
     #[derive(Deserialize)]
     pub struct PutOutcome {
         /// True if the text was stored.
         required done: bool = "done",
     }
-}
 
-described! {
     /// An entry for a log.
     #[derive(Serialize)]
     pub struct AppendEntry {
@@ -125,18 +115,14 @@ described! {
         /// How long to keep the log, in milliseconds.
         required keep_for_ms: u64 = "keepForMs",
     }
-}
 
-described! {
     /// The position of an entry in its log.
     #[derive(Deserialize)]
     pub struct EntryPosition {
         /// The position.
         required position: u64 = "position",
     }
-}
 
-described! {
     /// A request for entries of a log.
     #[derive(Serialize)]
     pub struct ReadLog {
@@ -149,9 +135,7 @@ described! {
         /// Maximum time to wait for an entry, in milliseconds.
         required wait_ms: u64 = "waitMs",
     }
-}
 
-described! {
     /// An entry of a store's log.
     #[derive(Deserialize)]
     pub struct StoredEntry {
@@ -160,9 +144,7 @@ described! {
         /// Text that was appended.
         required text: String = "text",
     }
-}
 
-described! {
     /// Entries of a log.
     #[derive(Deserialize)]
     pub struct FoundEntries {

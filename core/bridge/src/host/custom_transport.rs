@@ -36,9 +36,7 @@ described! {
         /// The message: JSON without line breaks.
         required message: String = "message",
     }
-}
 
-described! {
     /// A message from the server, or the end of the connection.
     #[derive(Deserialize)]
     pub struct MessageOfServer {

@@ -40,27 +40,21 @@ described! {
         /// connection the group shares and does not close.
         required target: Value = "target",
     }
-}
 
-described! {
     /// A server of a group.
     #[derive(Deserialize)]
     pub struct NameServer {
         /// Name under which the server was added.
         required name: String = "name",
     }
-}
 
-described! {
     /// The servers of a group.
     #[derive(Serialize)]
     pub struct GroupServers {
         /// Servers, in the order in which they were added.
         required servers: Vec<GroupServer> = "servers",
     }
-}
 
-described! {
     /// The current state of a server of a group.
     #[derive(Serialize)]
     pub struct GroupServer {

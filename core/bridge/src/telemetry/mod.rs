@@ -66,9 +66,7 @@ described! {
         /// it failed, `error`, for a child span of the record's.
         optional requests: Option<Vec<Value>> = "requests" as Vec<JsonObject>,
     }
-}
 
-described! {
     /// The current load of a port's servers, for instruments that are read when metrics are
     /// collected.
     #[derive(Serialize)]

@@ -27,9 +27,7 @@ described! {
         /// The entry of the skill, as the server listed it.
         required skill: SkillEntry = "skill",
     }
-}
 
-described! {
     /// The file to read.
     #[derive(Deserialize)]
     pub struct ReadSkillFile {
