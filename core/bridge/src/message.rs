@@ -18,7 +18,7 @@ use trunkline::{
     client::{RequestOptions, ServerDefaults},
     protocol::{
         RawJson, RpcError,
-        describe::{Described, ObjectDescription, Type},
+        describe::{Described, FieldDescription, ObjectDescription, Presence, Type, count, joined},
         error::code,
         model::{LoggingLevel, Root},
         options::{JsonForm, MemberName, Millis, Options, Required, Unparsed, unknown},
@@ -30,18 +30,18 @@ use trunkline::{
     transport::HttpEndpoint,
 };
 
-/// Declares a message: required members, and after a `;` optional ones. A JSON value after `or` is
-/// the default, used in the documentation. After another `;` come option structs, whose members are
-/// flattened into the message. `as Object` is for messages that packages see as any object.
+/// Declares messages: required members, and after a `;` optional ones. After another `;` come
+/// option structs, whose members are flattened into the message. `as Object` is for messages that
+/// packages see as any object.
 macro_rules! message {
-    (
+    ($(
         $(#[doc = $doc:literal])*
         pub struct $name:ident $(as $seen:ident)? {
             $($(#[doc = $required_doc:literal])* $required:ident: $required_ty:ty = $required_json:literal,)*
-            $(; $($(#[doc = $field_doc:literal])* $field:ident: $ty:ty = $json:literal $(or $default:expr)?,)*
+            $(; $($(#[doc = $field_doc:literal])* $field:ident: $ty:ty = $json:literal,)*
             $(; $($(#[doc = $flat_doc:literal])* $flat:ident: $flat_ty:ty,)*)?)?
         }
-    ) => {
+    )*) => {$(
         $(#[doc = $doc])*
         #[derive(Debug, Clone, Default)]
         pub struct $name {
@@ -88,15 +88,14 @@ macro_rules! message {
 
         impl $name {
             /// The description for generators.
-            pub const OBJECT: &'static trunkline::protocol::describe::ObjectDescription = {
-                use trunkline::protocol::describe::{FieldDescription, ObjectDescription, count, joined};
+            pub const OBJECT: &'static ObjectDescription = {
                 const PARTS: &[&[FieldDescription]] = &[
                     &[
                         $(FieldDescription {
                             name: stringify!($required),
                             json: $required_json,
                             doc: &[$($required_doc),*],
-                            presence: trunkline::protocol::describe::Presence::Required,
+                            presence: Presence::Required,
                             ty: <$required_ty as Described>::TYPE,
                             ..FieldDescription::EMPTY
                         },)*
@@ -106,7 +105,6 @@ macro_rules! message {
                             doc: &[$($field_doc),*],
                             presence: <$ty as Described>::PRESENCE,
                             ty: <$ty as Described>::TYPE,
-                            default: $crate::message::message!(@default $($default)?),
                             ..FieldDescription::EMPTY
                         },)*)?
                     ],
@@ -120,16 +118,12 @@ macro_rules! message {
         }
 
         impl Described for $name {
-            const TYPE: Type = $crate::message::message!(@type $name $($seen)?);
+            const TYPE: Type = message!(@type $name $($seen)?);
         }
-    };
+    )*};
     (@type $name:ident) => { Type::Model($name::OBJECT) };
     (@type $name:ident $seen:ident) => { Type::$seen };
-    (@default) => { None };
-    (@default $default:expr) => { Some(|| serde_json::json!($default)) };
 }
-
-pub(crate) use message;
 
 /// A duration, in JSON a number of whole milliseconds. It is bounded so that adding it to a time
 /// cannot overflow.
@@ -167,9 +161,7 @@ message! {
         /// are required. A `Call` of one has the handle of the server and the name of the function.
         store: Option<Handlers> = "store",
     }
-}
 
-message! {
     /// A tool; registered as `tool`. The body of its `Call` is the arguments object. A `Call` with
     /// the name `explain` has arguments that the input schema refused: fail it with the kind
     /// `invalid` and a better message, complete it with `true` to accept the arguments and call the
@@ -198,9 +190,7 @@ message! {
         /// The options.
         options: ToolOptions,
     }
-}
 
-message! {
     /// A resource; registered as `resource`. The body of its `Call` is `{"uri"}`.
     pub struct RegisterResource {
         /// The server.
@@ -220,9 +210,7 @@ message! {
         /// The options.
         options: ResourceOptions,
     }
-}
 
-message! {
     /// A resource template (RFC 6570); registered as `resourceTemplate`. The body of its `Call` is
     /// `{"uri", "variables"}`. A resource with the exact URI takes precedence; templates are
     /// matched in registration order.
@@ -246,9 +234,7 @@ message! {
         /// The options.
         options: ResourceTemplateOptions,
     }
-}
 
-message! {
     /// A prompt; registered as `prompt`. The body of its `Call` is the arguments object: all values
     /// are strings, and required arguments are present.
     pub struct RegisterPrompt {
@@ -271,9 +257,7 @@ message! {
         /// The options.
         options: PromptOptions,
     }
-}
 
-message! {
     /// An agent skill; registered as `skill`. The core serves it without calling the host. Set
     /// either `folder` or `files`.
     pub struct RegisterSkill {
@@ -290,9 +274,7 @@ message! {
         /// The options.
         options: SkillOptions,
     }
-}
 
-message! {
     /// A file of a skill, with either `text` or `blob`.
     pub struct SkillFile {
         /// The path within the skill, such as `SKILL.md`.
@@ -305,9 +287,7 @@ message! {
         /// The MIME type.
         mime_type: Option<String> = "mimeType",
     }
-}
 
-message! {
     /// A folder whose files are resources, read when they are requested; registered as `directory`.
     /// The core serves it without calling the host, and reads nothing outside the folder.
     pub struct RegisterDirectory {
@@ -325,9 +305,7 @@ message! {
         /// The options.
         options: DirectoryOptions,
     }
-}
 
-message! {
     /// Completions of an argument; registered as `completion`. The body of its `Call` is
     /// `{"ref", "argument", "context"}`.
     pub struct RegisterCompletion {
@@ -341,9 +319,7 @@ message! {
         /// The drainer that receives its calls.
         lane: Lane = "lane",
     }
-}
 
-message! {
     /// A completer for the member `complete` of prompts and resource templates; registered as
     /// `completer`. The body of its `Call` is that of a `completion`. Features that use it keep it
     /// when its handle is unregistered.
@@ -354,9 +330,7 @@ message! {
         /// The drainer that receives its calls.
         lane: Lane = "lane",
     }
-}
 
-message! {
     /// A provider of features that are not registered, such as rows of a database; registered as
     /// `provider`. The body of its `Call` is either `{"list": {"cursor"}}`, completed with a value
     /// `{"items", "nextCursor"}`, or `{"get": {params}}`, completed like a call of a feature of
@@ -372,9 +346,7 @@ message! {
         /// The drainer that receives its calls.
         lane: Lane = "lane",
     }
-}
 
-message! {
     /// Middleware, which wraps requests in registration order; registered as `middleware`. The body
     /// of its `Call` is `{"method", "params"}`, and the request `next` runs the rest.
     pub struct RegisterMiddleware {
@@ -386,9 +358,7 @@ message! {
         /// The methods to wrap. By default, all methods that can be wrapped.
         methods: Option<Vec<String>> = "methods",
     }
-}
 
-message! {
     /// A handler of a custom method of an extension or a vendor; registered as `requestHandler`.
     /// The body of its `Call` is the params without `_meta`, and `name` is the method. Complete it
     /// with an object as a value or a result, or with `null` for an empty result.
@@ -405,9 +375,7 @@ message! {
         /// The options.
         options: RequestHandlerOptions,
     }
-}
 
-message! {
     /// Decides who can see and call a feature, for the member `visible` of features; registered as
     /// `visibility`. The body of its `Call` is `{"name"}`, the name or URI of the feature. Complete
     /// it with the value `true` or `false`; a failure counts as `false`. Features that use it keep
@@ -419,9 +387,7 @@ message! {
         /// The drainer that receives its calls.
         lane: Lane = "lane",
     }
-}
 
-message! {
     /// A verifier of access tokens; registered as `verifier`. The body of its `Call` is
     /// `{"token", "scheme", "method", "url", "resource"}`. Complete it with an identity, or with
     /// `null` for an unknown token.
@@ -432,9 +398,7 @@ message! {
         /// The drainer that receives its calls.
         lane: Lane = "lane",
     }
-}
 
-message! {
     /// The lifespan of a server: opened before its first call, and closed after its last;
     /// registered as `lifespan`. A `Call` has the name `open` or `close` and an empty object as its
     /// body. They alternate, and `close` follows only a successful `open`. Complete both with the
@@ -449,9 +413,7 @@ message! {
         /// The drainer that receives its calls.
         lane: Lane = "lane",
     }
-}
 
-message! {
     /// Mounts a server on another one, including later additions and removals of features;
     /// registered as `mount`. The core serves it without calling the host.
     pub struct RegisterMount {
@@ -468,9 +430,7 @@ message! {
         /// The drainer that receives its calls; there are none.
         lane: Lane = "lane",
     }
-}
 
-message! {
     /// A proxy for the server of a connection, or for all servers of a group, on another server;
     /// registered as `proxy`. The core serves it without calling the host.
     pub struct RegisterProxy {
@@ -638,9 +598,7 @@ message! {
         /// Its trace context: `traceparent`, `tracestate`, `baggage`.
         trace: Option<Value> = "trace",
     }
-}
 
-message! {
     /// A server of this process to connect to in memory: `{"type": "memory", …}`.
     pub struct Memory {
         /// The server.
@@ -649,9 +607,7 @@ message! {
         /// The number of the server's port. By default, the same port.
         port: Option<u64> = "port",
     }
-}
 
-message! {
     /// A server from a configuration to connect to: `{"type": "config", …}`.
     pub struct Configured {
         /// An entry of `mcpServers`, a configuration with one server, or the path of its file.
@@ -660,9 +616,7 @@ message! {
         /// Transport options for what the entry does not set.
         defaults: ServerDefaults = "defaults",
     }
-}
 
-message! {
     /// The servers of a group to connect to: `{"type": "group", …}`. If one of them fails, the
     /// others are still connected.
     pub struct Group {
@@ -674,9 +628,7 @@ message! {
         /// fits.
         defaults: ServerDefaults = "defaults",
     }
-}
 
-message! {
     /// An existing connection as a server of a group. It keeps its own handlers and options, and is
     /// not closed with the group.
     pub struct SharedConnection {
@@ -805,9 +757,7 @@ message! {
         /// The status message of the task, if the call is one.
         task_message: Option<String> = "taskMessage",
     }
-}
 
-message! {
     /// A log message.
     pub struct LogMessage {
         /// The severity.
@@ -818,9 +768,7 @@ message! {
         /// The message, as any JSON value.
         data: Value = "data",
     }
-}
 
-message! {
     /// A value to store for later runs of a handler.
     pub struct Once {
         /// The name, unique within the handler.
@@ -829,9 +777,7 @@ message! {
         /// The value.
         value: Value = "value",
     }
-}
 
-message! {
     /// A notification from a server to its clients. The members are independent of each other.
     pub struct NotifyServer {
         ;
@@ -843,9 +789,7 @@ message! {
         /// The id of a completed URL elicitation. Sent to the client that received it.
         elicitation_complete: Option<String> = "elicitationComplete",
     }
-}
 
-message! {
     /// A message to the core about a listener.
     pub struct NotifyListener {
         ;
@@ -854,9 +798,7 @@ message! {
         /// a handler blocks the host, after the drain deadline.
         foreground: bool = "foreground",
     }
-}
 
-message! {
     /// A message to the core about a feature.
     pub struct NotifyFeature {
         ;
@@ -865,9 +807,7 @@ message! {
         /// it again.
         enabled: Option<bool> = "enabled",
     }
-}
 
-message! {
     /// A notification from a client to its server, or to the core. The members are independent of
     /// each other.
     pub struct NotifyConnection {
@@ -884,9 +824,7 @@ message! {
         /// Replaces the roots. A server of the legacy era is notified.
         roots: Option<Vec<Root>> = "roots",
     }
-}
 
-message! {
     /// A message about the whole port; the target is 0. The members are independent of each other.
     pub struct NotifyPort {
         ;
@@ -990,9 +928,7 @@ message! {
         /// gets it sealed.
         state: Option<Value> = "state",
     }
-}
 
-message! {
     /// A request for input.
     pub struct InputRequest {
         /// The method.
@@ -1001,9 +937,7 @@ message! {
         /// The parameters.
         params: Value = "params",
     }
-}
 
-message! {
     /// The head of a request passed by a web framework.
     pub struct HttpHead {
         /// The method.
