@@ -6,7 +6,7 @@ use crate::{
     message::{Request, SharedConnection},
     open::{connectors::of_entry, ports},
     process::log_scope::Scoped,
-    requests::replies::answer_by_task,
+    requests::replies::{answer_by_task, written},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -143,55 +143,40 @@ pub(crate) fn ask(
     ticket: u64,
     given: &Request,
 ) -> Result<(), BridgeError> {
-    let action = Action::read(state, group, given)?;
     let group = group.clone();
-    answer_by_task(state, ticket, given, async move { action.run(&group).await.map_err(BridgeError::from) })
-}
-
-/// A request about the group.
-enum Action {
-    List,
-    Add(String, GroupTarget),
-    Remove(String),
-    Reconnect(String),
-}
-
-impl Action {
-    fn read(state: &Arc<PortState>, group: &ClientGroup, given: &Request) -> Result<Self, BridgeError> {
-        let name = || given.read_params::<NameServer>().map(|given| given.name);
-        Ok(match given.method.as_str() {
-            SERVERS => Self::List,
-            ADD => {
-                let AddServer { name, target } = given.read_params()?;
-                let server = if SharedConnection::is_meant(&target) {
-                    shared(state, "add_server: target", &target)?
-                } else {
-                    let wrong = |error| BridgeError::invalid(format!("{ADD}: target: {error}"));
-                    let options = group.options();
-                    member(state, ServerEntry::from_value_with(&target, &options.variables).map_err(wrong)?, &options)?
-                };
-                Self::Add(name, server)
-            }
-            REMOVE => Self::Remove(name()?),
-            RECONNECT => Self::Reconnect(name()?),
-            other => return Err(BridgeError::invalid(format!("request: {other} is not a request of groups"))),
-        })
-    }
-
-    async fn run(self, group: &ClientGroup) -> Result<RawJson, ClientError> {
-        match self {
-            Self::List => return facts(group),
-            Self::Add(name, server) => group.add_target(&name, server).await?,
-            Self::Remove(name) => group.remove_server(&name).await?,
-            Self::Reconnect(name) => group.reconnect_server(&name).await?,
+    match given.method.as_str() {
+        SERVERS => answer_by_task(state, ticket, given, async move { facts(&group) }),
+        ADD => {
+            let AddServer { name, target } = given.read_params()?;
+            let server = if SharedConnection::is_meant(&target) {
+                shared(state, "add_server: target", &target)?
+            } else {
+                let wrong = |error| BridgeError::invalid(format!("{ADD}: target: {error}"));
+                let options = group.options();
+                member(state, ServerEntry::from_value_with(&target, &options.variables).map_err(wrong)?, &options)?
+            };
+            answer_by_task(state, ticket, given, done(async move { group.add_target(&name, server).await }))
         }
-        Ok(RawJson::empty_object())
+        REMOVE => {
+            let NameServer { name } = given.read_params()?;
+            answer_by_task(state, ticket, given, done(async move { group.remove_server(&name).await }))
+        }
+        RECONNECT => {
+            let NameServer { name } = given.read_params()?;
+            answer_by_task(state, ticket, given, done(async move { group.reconnect_server(&name).await }))
+        }
+        other => Err(BridgeError::invalid(format!("request: {other} is not a request of groups"))),
     }
 }
 
-fn facts(group: &ClientGroup) -> Result<RawJson, ClientError> {
-    let servers = group.servers().into_iter().map(server_facts).collect();
-    RawJson::from_value(&GroupServers { servers }).map_err(|error| ClientError::Invalid(error.to_string()))
+/// The result of a request that returns nothing.
+async fn done(work: impl Future<Output = Result<(), ClientError>>) -> Result<RawJson, BridgeError> {
+    work.await?;
+    Ok(RawJson::empty_object())
+}
+
+fn facts(group: &ClientGroup) -> Result<RawJson, BridgeError> {
+    written(&GroupServers { servers: group.servers().into_iter().map(server_facts).collect() })
 }
 
 fn server_facts(server: client::GroupServer) -> GroupServer {
