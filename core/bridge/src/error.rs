@@ -17,10 +17,10 @@ macro_rules! error_kinds {
     (@all $($(#[doc = $doc:literal])* $kind:ident = $code:literal, $class:literal, $number:literal, $remedy:literal;)*) => {
         /// The kind of an error, the same in every language. The numbers are those of C and are
         /// never reused.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
         #[repr(u8)]
         pub enum ErrorKind {
-            $($(#[doc = $doc])* $kind = $number,)*
+            $($(#[doc = $doc])* #[serde(rename = $code)] $kind = $number,)*
         }
 
         impl ErrorKind {
@@ -117,7 +117,7 @@ impl ErrorKind {
 }
 
 /// Why a function of the port, a request or an open failed: the error object of `docs/bridge.md`.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Serialize, thiserror::Error)]
 #[error("{message}")]
 pub struct BridgeError {
     /// The stable code.
@@ -125,10 +125,12 @@ pub struct BridgeError {
     /// The message: the fault, its location, and a remedy.
     pub message: String,
     /// The JSON-RPC code, for [`ErrorKind::Protocol`].
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<i64>,
     /// The JSON-RPC data, for [`ErrorKind::Protocol`]; a [`ConnectionFailure`], for
     /// [`ErrorKind::Transport`]; a [`RequiredInput`], for [`ErrorKind::InputRequired`]; an
     /// [`AuthorizationDemand`], for [`ErrorKind::AuthorizationRequired`].
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
 }
 
@@ -144,20 +146,15 @@ impl BridgeError {
     /// The error of a listener that could not be opened.
     #[cfg_attr(not(feature = "http-server"), allow(dead_code, reason = "Only a listener over HTTP opens something."))]
     pub(crate) fn not_listening(error: &io::Error) -> Self {
-        let reason = match error.kind() {
-            io::ErrorKind::AddrInUse => Some(FailureReason::AddressInUse),
-            io::ErrorKind::AddrNotAvailable
-            | io::ErrorKind::PermissionDenied
-            | io::ErrorKind::NotFound
-            | io::ErrorKind::AlreadyExists
-            | io::ErrorKind::InvalidInput => Some(FailureReason::AddressUnavailable),
-            _ => None,
-        };
-        let code = match error.kind() {
-            io::ErrorKind::AddrInUse => Some("EADDRINUSE"),
-            io::ErrorKind::AddrNotAvailable => Some("EADDRNOTAVAIL"),
-            io::ErrorKind::PermissionDenied => Some("EACCES"),
-            _ => None,
+        use FailureReason::{AddressInUse, AddressUnavailable};
+        let (reason, code) = match error.kind() {
+            io::ErrorKind::AddrInUse => (Some(AddressInUse), Some("EADDRINUSE")),
+            io::ErrorKind::AddrNotAvailable => (Some(AddressUnavailable), Some("EADDRNOTAVAIL")),
+            io::ErrorKind::PermissionDenied => (Some(AddressUnavailable), Some("EACCES")),
+            io::ErrorKind::NotFound | io::ErrorKind::AlreadyExists | io::ErrorKind::InvalidInput => {
+                (Some(AddressUnavailable), None)
+            }
+            _ => (None, None),
         };
         let facts = ConnectionFailure { reason, code: code.map(str::to_owned), ..ConnectionFailure::default() };
         Self { data: serde_json::to_value(facts).ok(), ..Self::new(ErrorKind::Transport, error.to_string()) }
@@ -183,17 +180,7 @@ impl BridgeError {
 
     /// The error object as JSON.
     pub fn to_json(&self) -> Vec<u8> {
-        #[derive(Serialize)]
-        struct Wire<'a> {
-            kind: &'static str,
-            message: &'a str,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            code: Option<i64>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            data: Option<&'a Value>,
-        }
-        let wire = Wire { kind: self.kind.as_str(), message: &self.message, code: self.code, data: self.data.as_ref() };
-        serde_json::to_vec(&wire).unwrap_or_else(|_| br#"{"kind":"internal","message":""}"#.to_vec())
+        serde_json::to_vec(self).unwrap_or_else(|_| br#"{"kind":"internal","message":""}"#.to_vec())
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{
     requests::replies::{answer_by_task, written},
 };
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::sync::Arc;
 use trunkline::{
     bridge_support::{described, json_names},
@@ -180,8 +180,6 @@ fn facts(group: &ClientGroup) -> Result<RawJson, BridgeError> {
 }
 
 fn server_facts(server: client::GroupServer) -> GroupServer {
-    let error =
-        server.error.map(|error| serde_json::from_slice(&BridgeError::from(error).to_json()).unwrap_or_default());
     GroupServer {
         name: server.name,
         prefix: server.prefix,
@@ -192,6 +190,6 @@ fn server_facts(server: client::GroupServer) -> GroupServer {
         },
         revision: server.revision.map(|revision| revision.as_str()),
         server_info: server.server_info,
-        error,
+        error: server.error.map(|error| json!(BridgeError::from(error))),
     }
 }
