@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use std::sync::{Arc, Weak};
 use trunkline::{
     auth::{Identity, Refusal, TokenVerifier, Verification},
-    protocol::describe::{Described, Type, Values},
+    bridge_support::{described, json_names},
 };
 
 impl PendingCall for Verification {
@@ -70,7 +70,7 @@ fn refusal(given: Fail) -> Result<Refusal, BridgeError> {
     }
 }
 
-trunkline::bridge_support::described! {
+described! {
     /// An access token to verify: the body of a verifier's `Call`.
     #[derive(Serialize)]
     pub struct AccessToken {
@@ -87,22 +87,14 @@ trunkline::bridge_support::described! {
     }
 }
 
-/// The values of a [`Scheme`](trunkline::auth::Scheme).
-struct TokenScheme;
-
-impl Described for TokenScheme {
-    const TYPE: Type = {
-        static VALUES: Values = Values {
-            name: "TokenScheme",
-            doc: &[" The scheme of the `Authorization` header that carries an access token."],
-            values: &[
-                ("Bearer", &[" Any holder of the token may use it (RFC 6750)."]),
-                ("DPoP", &[" The token is bound to a key, which signs a proof for every request (RFC 9449)."]),
-            ],
-            open: false,
-        };
-        Type::Values(&VALUES)
-    };
+json_names! {
+    /// The scheme of the `Authorization` header that carries an access token.
+    pub enum TokenScheme, by default Bearer {
+        /// Any holder of the token may use it (RFC 6750).
+        Bearer = "Bearer",
+        /// The token is bound to a key, which signs a proof for every request (RFC 9449).
+        Dpop = "DPoP",
+    }
 }
 
 /// Passes tokens to the host.
