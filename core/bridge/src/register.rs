@@ -7,7 +7,6 @@ use crate::{
     host_json,
     message::{EXPLAIN, RegisterProxy, RegisterServer, RegisterTool, Registration, SharedConnection},
     open::ports,
-    requests::skills,
     state::{
         entries::{HostTarget, Registered},
         tables::{HandleKind, full},
@@ -195,7 +194,10 @@ fn add_unlisted(
                 .map_err(|problem| BridgeError::invalid(format!("completion: {problem}")))?;
             server.add_completion(CompletionDefinition::new(target, given.argument, handler))?.id()
         }
-        Registration::Skill(given) => skills::work::add(server, given)?,
+        #[cfg(feature = "skills")]
+        Registration::Skill(given) => crate::requests::skills::work::add(server, given)?,
+        #[cfg(not(feature = "skills"))]
+        Registration::Skill(_) => return Err(BridgeError::without("skills")),
         Registration::Directory(given) => {
             server.add_directory(DirectoryDefinition::new(given.uri, given.path).options(given.options))?.id()
         }

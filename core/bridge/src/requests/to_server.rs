@@ -55,7 +55,10 @@ fn send(
         return groups::ask(state, group, ticket, given);
     }
     if skills::is_operation(&given.method) {
+        #[cfg(feature = "skills")]
         return skills::work::ask(state, client, ticket, given);
+        #[cfg(not(feature = "skills"))]
+        return Err(BridgeError::without("skills"));
     }
     let start = given.trace.as_ref().and_then(|_| client.operation(&given.method, given.params.as_ref()));
     let trace = state.telemetry.sending(ticket, start, given)?;

@@ -13,9 +13,6 @@ use trunkline::{
 
 #[cfg(feature = "skills")]
 pub(crate) mod work;
-#[cfg(not(feature = "skills"))]
-#[path = "no_work.rs"]
-pub(crate) mod work;
 
 const LOAD: &str = "load_skill";
 const READ_FILE: &str = "read_skill_file";
