@@ -25,29 +25,18 @@ const KINDS: [HandleKind; 4] = [HandleKind::Call, HandleKind::Verification, Hand
 
 /// Describes a call, a token to verify, a connection, a server, or (0) the port.
 pub(crate) fn describe(state: &PortState, target: u64) -> Result<Vec<u8>, BridgeError> {
-    let tables = state.tables.lock();
     let described = match HandleKind::of(target) {
-        None if target == 0 => Some(of_kind(
-            "port",
-            json!(PortDescription { number: state.number, things: tables.len(), closing: state.is_closing() }),
-        )),
+        None if target == 0 => {
+            let things = state.tables.lock().len();
+            Some(of_kind("port", json!(PortDescription { number: state.number, things, closing: state.is_closing() })))
+        }
         // Without the lock, which all other calls need: what a peer sent may be large.
-        Some(HandleKind::Call) => {
-            let info = tables.calls.get(target).map(|call| call.info.clone());
-            drop(tables);
-            info.map(|info| of_call(&info))
-        }
-        Some(HandleKind::Verification) => tables.verifications.get(target).map(of_verification),
+        Some(HandleKind::Call) => state.call_info(target).map(|info| of_call(&info)),
+        Some(HandleKind::Verification) => state.tables.lock().verifications.get(target).map(of_verification),
         Some(HandleKind::Connection) => {
-            let client = tables.connections.get(target).and_then(|it| Some(it.get()?.client.clone()));
-            drop(tables);
-            client.map(|client| of_connection(&client))
+            state.client(target).map(|client| of_kind("connection", server_description(&client)))
         }
-        Some(HandleKind::Server) => {
-            let server = tables.servers.get(target).cloned();
-            drop(tables);
-            server.map(|server| of_server(&server))
-        }
+        Some(HandleKind::Server) => state.server(target).ok().map(|server| of_server(&server)),
         _ => None,
     };
     let described = described.ok_or_else(|| tables::ended(&KINDS, "a call, token, connection or server", target))?;
@@ -215,11 +204,6 @@ fn headers_of(headers: &HeaderMap) -> BTreeMap<String, String> {
 fn of_kind(kind: &str, mut described: Value) -> Value {
     described["kind"] = kind.into();
     described
-}
-
-/// A connection, described by its server.
-fn of_connection(client: &Client) -> Value {
-    of_kind("connection", server_description(client))
 }
 
 /// A server, described by the names of its features.

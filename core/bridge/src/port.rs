@@ -13,7 +13,7 @@ use crate::{
     process::{log_forwarding, log_scope::LogScope},
     register,
     requests::{self, one_way_messages},
-    state::{entries::OpenState, tables::HandleKind},
+    state::tables::HandleKind,
     telemetry::observed,
 };
 use bytes::Bytes;
@@ -390,9 +390,7 @@ impl Port {
         let state = self.state()?;
         match HandleKind::of(handle) {
             Some(HandleKind::Connection) => {
-                let tables = state.tables.lock();
-                let connection = tables.connections.get(handle).and_then(OpenState::get);
-                Ok(connection.map_or(Duration::ZERO, |connection| connection.client.options().close_timeout))
+                Ok(state.client(handle).map_or(Duration::ZERO, |client| client.options().close_timeout))
             }
             _ => Ok(state.server(handle)?.options().drain_time()),
         }

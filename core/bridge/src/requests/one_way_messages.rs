@@ -40,8 +40,7 @@ pub(crate) fn notify(state: &Arc<PortState>, target: u64, given: Notification) -
     match (HandleKind::of(target), given) {
         (None, Notification::Port(given)) => of_port(state, &given),
         (Some(HandleKind::Call), Notification::Call(given)) => {
-            let info = state.tables.lock().calls.get(target).map(|call| call.info.clone());
-            if let Some(info) = info {
+            if let Some(info) = state.call_info(target) {
                 of_call(&info, given);
             }
             Ok(())

@@ -22,8 +22,9 @@ use std::{
 use tokio::task::JoinHandle;
 use trunkline::{
     bridge_support::{Closing, Mutex},
+    client::Client,
     runtime::Runtime,
-    server::Server,
+    server::{CallInfo, Server},
 };
 
 /// The state of a port.
@@ -135,5 +136,17 @@ impl PortState {
     pub(crate) fn server(&self, handle: u64) -> Result<Server, BridgeError> {
         let server = self.tables.lock().servers.get(handle).cloned();
         server.ok_or_else(|| tables::ended(&[HandleKind::Server], "a server", handle))
+    }
+
+    /// The client of an open connection.
+    pub(crate) fn client(&self, connection: u64) -> Option<Client> {
+        let tables = self.tables.lock();
+        Some(tables.connections.get(connection)?.get()?.client.clone())
+    }
+
+    /// The handler's side of a call that is not completed.
+    pub(crate) fn call_info(&self, ticket: u64) -> Option<CallInfo> {
+        let tables = self.tables.lock();
+        Some(tables.calls.get(ticket)?.info.clone())
     }
 }

@@ -13,17 +13,13 @@ pub(crate) fn record(state: &PortState, target: u64, given: Option<&Request>) ->
     let record = match (given, HandleKind::of(target)) {
         (Some(given), None) if given.method == OPEN => Some(state.telemetry.begin_of_host(opening_start(since_1970()))),
         (Some(given), Some(HandleKind::Connection)) if given.notification => {
-            let tables = state.tables.lock();
-            let client = tables.connections.get(target).and_then(|it| Some(it.get()?.client.clone()));
-            drop(tables);
-            let start = client.and_then(|client| client.operation(&given.method, given.params.as_ref()));
+            let start = state.client(target).and_then(|client| client.operation(&given.method, given.params.as_ref()));
             start.map(|start| state.telemetry.begin_of_host(start))
         }
         (Some(given), _) => start_of(state, target, given).map(|start| TelemetryRecord::begun(0, &start)),
         (None, Some(HandleKind::Request)) => state.telemetry.take_sent(target),
         (None, Some(HandleKind::Call)) => {
-            let info = state.tables.lock().calls.get(target).map(|call| call.info.clone());
-            info.and_then(|info| state.telemetry.served(info.operation()?.number()))
+            state.call_info(target).and_then(|info| state.telemetry.served(info.operation()?.number()))
         }
         (None, Some(HandleKind::FunctionCall)) => {
             let number = state.tables.lock().function_calls.get(target).map(|request| request.operation);
@@ -47,18 +43,9 @@ fn start_of(state: &PortState, target: u64, given: &Request) -> Option<Operation
     if given.method == NEXT || !Method::is_standard(&given.method) {
         return None;
     }
-    let tables = state.tables.lock();
     match HandleKind::of(target) {
-        Some(HandleKind::Connection) => {
-            let connection = tables.connections.get(target)?.get()?.clone();
-            drop(tables);
-            connection.client.operation(&given.method, given.params.as_ref())
-        }
-        Some(HandleKind::Call) => {
-            let info = tables.calls.get(target)?.info.clone();
-            drop(tables);
-            info.client_request(&given.method, given.params.as_ref())
-        }
+        Some(HandleKind::Connection) => state.client(target)?.operation(&given.method, given.params.as_ref()),
+        Some(HandleKind::Call) => state.call_info(target)?.client_request(&given.method, given.params.as_ref()),
         _ => None,
     }
 }
