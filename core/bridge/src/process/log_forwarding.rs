@@ -29,6 +29,9 @@ pub fn log_error(message: &str) {
     tracing::error!(target: "trunkline::host", "{message}");
 }
 
+/// The levels in the order of [`LogLevel::ALL`].
+const LEVELS: [Level; 4] = [Level::ERROR, Level::WARN, Level::INFO, Level::DEBUG];
+
 /// The minimum level, a [`LogLevel`].
 static LEVEL: AtomicU8 = AtomicU8::new(LogLevel::Info as u8);
 
@@ -40,12 +43,7 @@ pub(crate) fn set_level(level: LogLevel) {
 }
 
 fn level() -> Level {
-    match LEVEL.load(Ordering::Relaxed) {
-        level if level == LogLevel::Error as u8 => Level::ERROR,
-        level if level == LogLevel::Warn as u8 => Level::WARN,
-        level if level == LogLevel::Info as u8 => Level::INFO,
-        _ => Level::DEBUG,
-    }
+    LEVELS[usize::from(LEVEL.load(Ordering::Relaxed))]
 }
 
 struct ToPorts;
@@ -62,12 +60,8 @@ impl Subscriber for ToPorts {
     fn event(&self, event: &tracing::Event<'_>) {
         let mut text = LogText::default();
         event.record(&mut text);
-        let level = match *event.metadata().level() {
-            Level::ERROR => "error",
-            Level::WARN => "warn",
-            Level::INFO => "info",
-            _ => "debug",
-        };
+        let level = LEVELS.iter().position(|level| level == event.metadata().level());
+        let level = level.map_or(LogLevel::Debug, |index| LogLevel::ALL[index]).as_str();
         let current = current_queue().filter(|queue| queue.takes_logs());
         if let Some(queue) = current.or_else(any_queue) {
             queue.push_log(LogRecord::new(level, event.metadata().target(), text.to_string()));
