@@ -80,9 +80,9 @@ pub(crate) fn category(name: &str) -> Result<Category, BridgeError> {
 }
 
 /// Durations of the host, bounded so that adding one to a time cannot overflow.
-pub(crate) fn millis(given: Option<u64>, default: Duration) -> Duration {
+pub(crate) fn millis(given: u64) -> Duration {
     const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
-    given.map_or(default, |given| Duration::from_millis(given).min(CENTURY))
+    Duration::from_millis(given).min(CENTURY)
 }
 
 /// Removes members that are null.

@@ -133,7 +133,7 @@ pub struct Time(pub Duration);
 impl Time {
     /// Creates a duration from milliseconds, within the bound.
     pub fn from_millis(milliseconds: u64) -> Self {
-        Self(host_json::millis(Some(milliseconds), Duration::ZERO))
+        Self(host_json::millis(milliseconds))
     }
 }
 

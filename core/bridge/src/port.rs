@@ -148,7 +148,7 @@ impl Port {
     /// Only if the port belongs to another process.
     pub fn close(&self, handle: u64, deadline_ms: u64) -> Result<(), BridgeError> {
         let state = self.state()?;
-        let deadline = millis(Some(deadline_ms), Duration::ZERO);
+        let deadline = millis(deadline_ms);
         if handle == 0 {
             shutdown::close_port(state, deadline);
         } else {
@@ -207,7 +207,7 @@ impl Port {
         self.run(|state| {
             match HandleKind::of(ticket) {
                 Some(HandleKind::Request) => requests::cancel(state, ticket, reason),
-                Some(HandleKind::Exchange) => exchanges::cancel(state, ticket),
+                Some(HandleKind::Exchange) => _ = exchanges::find(state, ticket).inspect(|exchange| exchange.cancel()),
                 _ => {}
             }
             Ok(())
@@ -264,7 +264,7 @@ impl Port {
     /// # Errors
     /// Only if the port belongs to another process.
     pub fn http_body(&self, exchange: u64, bytes: Bytes, end: bool) -> Result<bool, BridgeError> {
-        self.run(|state| Ok(exchanges::body(state, exchange, bytes, end)))
+        self.run(|state| Ok(exchanges::find(state, exchange).is_some_and(|it| it.feed.feed(bytes, end))))
     }
 
     /// Grants credit for more bytes of a response. Does nothing if the response has ended.
@@ -272,7 +272,8 @@ impl Port {
     /// # Errors
     /// Only if the port belongs to another process.
     pub fn http_credit(&self, exchange: u64, bytes: u64) -> Result<(), BridgeError> {
-        exchanges::credit(self.state()?, exchange, usize::try_from(bytes).unwrap_or(usize::MAX));
+        let exchange = exchanges::find(self.state()?, exchange);
+        exchange.inspect(|exchange| exchange.credit.grant(usize::try_from(bytes).unwrap_or(usize::MAX)));
         Ok(())
     }
 
@@ -281,7 +282,7 @@ impl Port {
     /// # Errors
     /// Only if the port belongs to another process.
     pub fn drain(&self, lane: Lane, max: usize, wait_ms: u64) -> Result<Vec<Event>, BridgeError> {
-        Ok(self.state()?.queue.drain(lane, max, millis(Some(wait_ms), Duration::ZERO)))
+        Ok(self.state()?.queue.drain(lane, max, millis(wait_ms)))
     }
 
     /// Takes the first event of the main lane, without waiting.
@@ -289,7 +290,7 @@ impl Port {
     /// # Errors
     /// Only if the port belongs to another process.
     pub fn take(&self) -> Result<Option<Event>, BridgeError> {
-        Ok(self.state()?.queue.take(Lane::Queue))
+        Ok(self.state()?.queue.take())
     }
 
     /// The number of events in the main lane.
@@ -330,7 +331,7 @@ impl Port {
     /// been fetched.
     pub fn wait(&self, ticket: u64, wait_ms: u64) -> Result<Option<Result<Bytes, BridgeError>>, BridgeError> {
         let slot = self.slot(ticket)?;
-        let reply = slot.wait(millis(Some(wait_ms), Duration::ZERO));
+        let reply = slot.wait(millis(wait_ms));
         if reply.is_some() {
             self.owner.0.tables.lock().replies.remove(&ticket);
         }

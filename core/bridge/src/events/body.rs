@@ -93,10 +93,6 @@ impl LogRecord {
     pub(crate) fn new(level: &'static str, target: &str, message: String) -> Self {
         Self { level, target: target.to_owned(), message }
     }
-
-    pub(crate) fn dropped(count: usize) -> Self {
-        Self::new("warn", "trunkline", format!("{count} older log records were dropped"))
-    }
 }
 
 impl ResponseHead {

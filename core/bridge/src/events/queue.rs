@@ -311,12 +311,10 @@ impl EventQueue {
         taken.into_iter().map(|item| self.finish(item)).collect()
     }
 
-    /// Takes the first event, without waiting.
-    pub(crate) fn take(&self, lane: Lane) -> Option<Event> {
-        if lane == Lane::Queue {
-            self.drained.store(true, Ordering::Relaxed);
-        }
-        let item = self.lanes[lane as usize].items.lock().pop_front();
+    /// Takes the first event of the main lane, without waiting.
+    pub(crate) fn take(&self) -> Option<Event> {
+        self.drained.store(true, Ordering::Relaxed);
+        let item = self.lanes[Lane::Queue as usize].items.lock().pop_front();
         item.map(|item| self.finish(item))
     }
 
@@ -347,7 +345,8 @@ impl EventQueue {
                     (std::mem::take(&mut logs.records), std::mem::take(&mut logs.dropped))
                 };
                 if dropped > 0 {
-                    records.push_front(LogRecord::dropped(dropped));
+                    let text = format!("{dropped} older log records were dropped");
+                    records.push_front(LogRecord::new("warn", "trunkline", text));
                 }
                 Event { kind: EventKind::Log, body: Body::Log(records.into()), ..Event::default() }
             }

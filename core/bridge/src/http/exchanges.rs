@@ -55,26 +55,8 @@ pub(crate) fn request(state: &Arc<PortState>, listener: u64, head: &HttpHead, en
     Ok(ticket)
 }
 
-/// Passes a chunk of a request body. Returns `false` if the rest is no longer needed.
-pub(crate) fn body(state: &PortState, ticket: u64, piece: Bytes, end: bool) -> bool {
-    find(state, ticket).is_some_and(|exchange| exchange.feed.feed(piece, end))
-}
-
-/// Grants credit for more bytes of a response.
-pub(crate) fn credit(state: &PortState, ticket: u64, bytes: usize) {
-    if let Some(exchange) = find(state, ticket) {
-        exchange.credit.grant(bytes);
-    }
-}
-
-/// Cancels an exchange. Does nothing if it is over.
-pub(crate) fn cancel(state: &PortState, ticket: u64) {
-    if let Some(exchange) = find(state, ticket) {
-        exchange.cancel();
-    }
-}
-
-fn find(state: &PortState, ticket: u64) -> Option<Arc<HttpExchange>> {
+/// An exchange that is not over.
+pub(crate) fn find(state: &PortState, ticket: u64) -> Option<Arc<HttpExchange>> {
     state.tables.lock().exchanges.get(ticket).cloned()
 }
 
