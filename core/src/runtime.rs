@@ -39,6 +39,12 @@ pub trait Runtime: Send + Sync + 'static {
         let _ = deadline;
         Err(StoreError::new(StoreErrorKind::Invalid, redacted(url), "this runtime does not support stores"))
     }
+    /// Runs work for one of its tasks on a thread that it does not own, such as the handling of a
+    /// message on the thread of a transport.
+    #[doc(hidden)]
+    fn within(&self, work: &mut dyn FnMut()) {
+        work();
+    }
     /// The terminal of the process, if it has one.
     fn terminal(&self) -> Option<Arc<dyn Terminal>> {
         None

@@ -38,15 +38,27 @@ impl ClientInbox {
     fn client(&self) -> Option<Arc<ClientInner>> {
         self.client.upgrade().filter(|client| client.generation.load(Ordering::Acquire) == self.generation)
     }
+
+    /// Runs work for the client within its runtime.
+    fn with_client(&self, work: impl FnOnce(&Arc<ClientInner>)) {
+        let Some(client) = self.client() else { return };
+        let mut work = Some(work);
+        client.runtime.within(&mut || {
+            if let Some(work) = work.take() {
+                work(&client);
+            }
+        });
+    }
 }
 
 impl Inbox for ClientInbox {
     fn message(&self, frame: Bytes) {
-        let Some(client) = self.client() else { return };
-        // Hooks of the program run in here, and their panics must not end the reader.
-        if catch_unwind(AssertUnwindSafe(|| client.receive(&frame))).is_err() {
-            tracing::error!(target: "trunkline::client::connection", "panic while handling a message: hooks for notifications and progress must not panic");
-        }
+        self.with_client(|client| {
+            // Hooks of the program run in here, and their panics must not end the reader.
+            if catch_unwind(AssertUnwindSafe(|| client.receive(&frame))).is_err() {
+                tracing::error!(target: "trunkline::client::connection", "panic while handling a message: hooks for notifications and progress must not panic");
+            }
+        });
     }
 
     fn is_pending(&self, id: &RequestId) -> bool {
@@ -74,33 +86,29 @@ impl Inbox for ClientInbox {
     }
 
     fn failed(&self, id: &RequestId, failure: LinkFailure) {
-        if let Some(client) = self.client() {
-            client.request_failed(id, failure);
-        }
+        self.with_client(|client| client.request_failed(id, failure));
     }
 
     fn closed(&self, failure: LinkFailure) {
-        if let Some(client) = self.client() {
-            client.link_closed(failure);
-        }
+        self.with_client(|client| client.link_closed(failure));
     }
 
     fn session_renewed(&self) {
-        if let Some(client) = self.client() {
+        self.with_client(|client| {
             // The requests of the lost session: the new one may use their ids again.
             client.host.stop_requests();
             client.conversation.lock().forget_incoming();
             client.events.reconnected();
             client.begin_log_level();
             client.subscribe_again();
-        }
+        });
     }
 
     fn missed(&self) {
-        if let Some(client) = self.client() {
+        self.with_client(|client| {
             client.cache.clear();
             client.subscriptions.missed();
-        }
+        });
     }
 }
 

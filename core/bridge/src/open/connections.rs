@@ -12,7 +12,6 @@ use crate::{
         read::{Connecting, connecting},
         state::{PendingOpen, become_open, ended, ends_with},
     },
-    process::log_scope::Scoped,
     requests::to_server,
 };
 use bytes::Bytes;
@@ -100,7 +99,6 @@ async fn connect(
     let events = Arc::new(HostEvents { state: Arc::downgrade(state), handle: opening.handle });
     let opened = match target {
         ConnectionTarget::Server(connector) => {
-            let connector = Arc::new(Scoped::new(&state.queue, connector));
             Client::open(runtime, connector, options, events).await.map(|client| connection(client, None))
         }
         ConnectionTarget::Group(servers) => {

@@ -5,7 +5,6 @@ use crate::{
     host::function::{functions, has},
     message::{Request, SharedConnection},
     open::{connectors::of_entry, ports},
-    process::log_scope::Scoped,
     requests::replies::{answer_by_task, written},
 };
 use serde::{Deserialize, Serialize};
@@ -120,8 +119,7 @@ pub(crate) fn servers(
 
 /// How to connect to a server of a group.
 fn member(state: &Arc<PortState>, entry: ServerEntry, options: &ClientOptions) -> Result<GroupTarget, BridgeError> {
-    let connector = of_entry(state, entry, options, None)?;
-    Ok(GroupTarget::Connector(Arc::new(Scoped::new(&state.queue, connector))))
+    of_entry(state, entry, options, None).map(GroupTarget::Connector)
 }
 
 /// A connection that the host already has.

@@ -1,7 +1,6 @@
 //! The port on whose behalf the current thread runs, used to route log records.
 
 use crate::events::queue::EventQueue;
-use bytes::Bytes;
 use std::{
     cell::RefCell,
     future::Future,
@@ -11,12 +10,9 @@ use std::{
     time::{Duration, Instant},
 };
 use trunkline::{
-    client::{ClientId, Connector, Inbox, Link, LinkFailure},
-    client_auth::ClientAuth,
-    protocol::{Era, RequestId},
     runtime::{BoxedTask, Runtime, Terminal},
     store::{Store, StoreError},
-    wire_log::{Transport, WireLog},
+    wire_log::WireLog,
 };
 
 thread_local! {
@@ -101,88 +97,12 @@ impl Runtime for Scoped<Arc<dyn Runtime>> {
         self.inner.open_store(url, deadline)
     }
 
+    fn within(&self, work: &mut dyn FnMut()) {
+        let _scope = LogScope::begin(&self.queue);
+        work();
+    }
+
     fn terminal(&self) -> Option<Arc<dyn Terminal>> {
         self.inner.terminal()
-    }
-}
-
-impl Connector for Scoped<Arc<dyn Connector>> {
-    fn connect(&self, inbox: Arc<dyn Inbox>) -> BoxedTask<Result<Arc<dyn Link>, LinkFailure>> {
-        self.inner.connect(Arc::new(Scoped { queue: Weak::clone(&self.queue), inner: inbox }))
-    }
-
-    fn reconnects(&self) -> bool {
-        self.inner.reconnects()
-    }
-
-    fn is_pipe(&self) -> bool {
-        self.inner.is_pipe()
-    }
-
-    fn auth(&self) -> Option<Arc<dyn ClientAuth>> {
-        self.inner.auth()
-    }
-
-    fn only_era(&self) -> Option<Era> {
-        self.inner.only_era()
-    }
-
-    fn identity(&self) -> Option<u64> {
-        self.inner.identity()
-    }
-
-    fn transport(&self) -> Transport {
-        self.inner.transport()
-    }
-
-    fn server_address(&self) -> Option<(String, Option<u16>)> {
-        self.inner.server_address()
-    }
-
-    fn is_of_server(&self, identity: usize) -> bool {
-        self.inner.is_of_server(identity)
-    }
-
-    fn leads_to(&self, client: ClientId) -> bool {
-        self.inner.leads_to(client)
-    }
-}
-
-impl Inbox for Scoped<Arc<dyn Inbox>> {
-    fn message(&self, frame: Bytes) {
-        let _scope = LogScope::begin(&self.queue);
-        self.inner.message(frame);
-    }
-
-    fn is_pending(&self, id: &RequestId) -> bool {
-        self.inner.is_pending(id)
-    }
-
-    fn pause(&self, id: &RequestId) {
-        self.inner.pause(id);
-    }
-
-    fn resume(&self, id: &RequestId) {
-        self.inner.resume(id);
-    }
-
-    fn failed(&self, id: &RequestId, failure: LinkFailure) {
-        let _scope = LogScope::begin(&self.queue);
-        self.inner.failed(id, failure);
-    }
-
-    fn closed(&self, failure: LinkFailure) {
-        let _scope = LogScope::begin(&self.queue);
-        self.inner.closed(failure);
-    }
-
-    fn session_renewed(&self) {
-        let _scope = LogScope::begin(&self.queue);
-        self.inner.session_renewed();
-    }
-
-    fn missed(&self) {
-        let _scope = LogScope::begin(&self.queue);
-        self.inner.missed();
     }
 }
