@@ -520,22 +520,13 @@ registrations! {
 }
 
 impl Registration {
-    /// The feature that it replaces, and the hook that decides who sees it.
-    pub(crate) fn replaces_and_visible(&self) -> (Option<u64>, Option<u64>) {
+    /// The feature that it replaces.
+    pub(crate) fn replaces(&self) -> Option<u64> {
         match self {
-            Self::Tool(given) => (given.replaces, given.visible),
-            Self::Resource(given) => (given.replaces, given.visible),
-            Self::ResourceTemplate(given) => (given.replaces, given.visible),
-            Self::Prompt(given) => (given.replaces, given.visible),
-            _ => (None, None),
-        }
-    }
-
-    /// The hooks that complete its arguments.
-    pub(crate) fn completers(&self) -> Option<&BTreeMap<String, u64>> {
-        match self {
-            Self::ResourceTemplate(given) => Some(&given.complete),
-            Self::Prompt(given) => Some(&given.complete),
+            Self::Tool(given) => given.replaces,
+            Self::Resource(given) => given.replaces,
+            Self::ResourceTemplate(given) => given.replaces,
+            Self::Prompt(given) => given.replaces,
             _ => None,
         }
     }

@@ -80,40 +80,20 @@ pub(crate) fn enter(
     Ok(handle)
 }
 
-/// What a feature needs in addition to its message.
-struct FeatureParts {
-    handler: HostHandler,
-    /// Decides who sees the feature.
-    visible: Option<Arc<dyn Handler>>,
-    /// Suggest values for its arguments.
-    completers: Vec<(String, HostHandler)>,
-    /// The id of the feature that it replaces.
-    replaced: Option<u64>,
-}
-
 fn register_feature(
     state: &Arc<PortState>,
     server: &Server,
     lane: Lane,
     given: Registration,
 ) -> Result<u64, BridgeError> {
-    let handler = |target| HostHandler::new(state, target);
-    let (replaces, visible) = given.replaces_and_visible();
+    let replaces = given.replaces();
     let replaced = replaces.map(|handle| registered_id(state, server, handle)).transpose()?;
-    let visible = visible.map(|handle| hook(state, handle, "visibility", Some(server))).transpose()?;
-    let completers = given.completers().into_iter().flatten().map(|(argument, handle)| {
-        let completer = hook(state, *handle, "completer", Some(server))?;
-        Ok((argument.clone(), handler(completer)))
-    });
-    let completers = completers.collect::<Result<Vec<_>, BridgeError>>()?;
     let target = HostTarget::new(&state.queue, lane);
     // The registry has no handler for features that the core serves itself. Keep their target,
     // because they must not be freed before they are removed.
     let keep_target = given.is_answered_by_the_core();
     let handle = enter(state, server.clone(), given.kind(), &target, keep_target)?;
-    let visible = visible.map(|hook| Arc::new(handler(hook)) as _);
-    let parts = FeatureParts { handler: handler(target), visible, completers, replaced };
-    let added = add(state, server, given, parts);
+    let added = add(state, server, given, HostHandler::new(state, target), replaced);
     let mut tables = state.tables.lock();
     if let (Ok(id), Some(feature)) = (&added, tables.features.get_mut(handle)) {
         feature.id = Some(*id);
@@ -126,47 +106,54 @@ fn register_feature(
 
 /// Adds a definition or replaces another. Returns its id in the registry.
 macro_rules! put {
-    ($server:ident, $parts:ident, $definition:ty, $add:ident, $entry:expr) => {
-        match $parts.replaced {
+    ($server:ident, $replaced:ident, $definition:ty, $add:ident, $entry:expr) => {
+        match $replaced {
             Some(id) => $server.feature::<$definition>(id).replace($entry).map(|()| id),
             None => $server.$add($entry).map(|added| added.id()),
         }
     };
 }
 
-/// Adds a feature or middleware to the registry of a server. Returns its id there.
+/// Adds a feature or middleware to the registry of a server. Returns its id there. `replaced` is
+/// the id of the feature that it replaces.
 fn add(
     state: &Arc<PortState>,
     server: &Server,
     given: Registration,
-    mut parts: FeatureParts,
+    handler: HostHandler,
+    replaced: Option<u64>,
 ) -> Result<u64, BridgeError> {
-    let visible = parts.visible.take();
+    let hook = |kind, handle| hook(state, handle, kind, Some(server)).map(|target| HostHandler::new(state, target));
+    let visible = |handle: Option<u64>| {
+        handle.map(|handle| hook("visibility", handle).map(|hook| Arc::new(hook) as Arc<dyn Handler>)).transpose()
+    };
     let added = match given {
         Registration::Tool(mut given) => {
-            given.options.access.visible = visible;
-            put!(server, parts, ToolDefinition, add_tool, tool(given, parts.handler))
+            given.options.access.visible = visible(given.visible)?;
+            put!(server, replaced, ToolDefinition, add_tool, tool(given, handler))
         }
         Registration::Resource(mut given) => {
-            given.options.access.visible = visible;
-            let entry = ResourceDefinition::new(given.resource, parts.handler).options(given.options);
-            put!(server, parts, ResourceDefinition, add_resource, entry)
+            given.options.access.visible = visible(given.visible)?;
+            let entry = ResourceDefinition::new(given.resource, handler).options(given.options);
+            put!(server, replaced, ResourceDefinition, add_resource, entry)
         }
         Registration::ResourceTemplate(mut given) => {
-            given.options.resource.access.visible = visible;
-            let entry = ResourceTemplateDefinition::new(given.resource_template, parts.handler).options(given.options);
-            let completers = parts.completers.into_iter();
-            let entry = completers.fold(entry, |entry, (variable, completer)| entry.complete(variable, completer));
-            put!(server, parts, ResourceTemplateDefinition, add_resource_template, entry)
+            given.options.resource.access.visible = visible(given.visible)?;
+            let mut entry = ResourceTemplateDefinition::new(given.resource_template, handler).options(given.options);
+            for (variable, completer) in given.complete {
+                entry = entry.complete(variable, hook("completer", completer)?);
+            }
+            put!(server, replaced, ResourceTemplateDefinition, add_resource_template, entry)
         }
         Registration::Prompt(mut given) => {
-            given.options.access.visible = visible;
-            let entry = PromptDefinition::new(given.prompt, parts.handler).options(given.options);
-            let completers = parts.completers.into_iter();
-            let entry = completers.fold(entry, |entry, (argument, completer)| entry.complete(argument, completer));
-            put!(server, parts, PromptDefinition, add_prompt, entry)
+            given.options.access.visible = visible(given.visible)?;
+            let mut entry = PromptDefinition::new(given.prompt, handler).options(given.options);
+            for (argument, completer) in given.complete {
+                entry = entry.complete(argument, hook("completer", completer)?);
+            }
+            put!(server, replaced, PromptDefinition, add_prompt, entry)
         }
-        other => return add_unlisted(state, server, other, parts.handler),
+        other => return add_unlisted(state, server, other, handler),
     };
     Ok(added?)
 }
