@@ -309,29 +309,26 @@ impl Models {
     /// Turns the parameters of handlers into requests: named after the request, and with the member
     /// that names the server in its group.
     fn as_requests(&mut self, host: &mut [Value]) {
+        static SERVER_NAME: FieldDescription = FieldDescription {
+            name: "server_name",
+            json: "serverName",
+            doc: &["The name of the server in its group, if it is in one."],
+            ty: Type::String,
+            ..FieldDescription::EMPTY
+        };
+        let server_name = self.field(&SERVER_NAME, None);
         for model in &mut self.all {
-            let requests = operation::HOST.iter().zip(&mut *host).filter(|(_, row)| row["params"] == model["name"]);
-            let names: Vec<&str> = requests
-                .map(|(operation, row)| {
+            let mut name = None;
+            for (operation, row) in operation::HOST.iter().zip(&mut *host) {
+                if row["params"] == model["name"] {
                     row["params"] = operation.request.into();
-                    operation.request
-                })
-                .collect();
-            let Some(name) = names.first() else { continue };
-            model["name"] = (*name).into();
+                    name = name.or(Some(operation.request));
+                }
+            }
+            let Some(name) = name else { continue };
+            model["name"] = name.into();
             if let Some(fields) = model["fields"].as_array_mut() {
-                fields.push(json!({
-                    "name": "server_name",
-                    "json": "serverName",
-                    "type": "string",
-                    "unit": null,
-                    "limit": null,
-                    "presence": "optional",
-                    "default": null,
-                    "doc": "The name of the server in its group, if it is in one.",
-                    "since": null,
-                    "until": null,
-                }));
+                fields.push(server_name.clone());
             }
         }
     }
