@@ -155,6 +155,7 @@ fn micros(time: Duration) -> u64 {
 }
 
 /// The operations of a port that have not ended or have not been fetched.
+#[derive(Default)]
 pub(crate) struct HostTelemetry {
     queue: Weak<EventQueue>,
     /// Whether the host uses OpenTelemetry.
@@ -179,10 +180,7 @@ struct SentOperation {
 
 impl HostTelemetry {
     pub(crate) fn new(queue: &Arc<EventQueue>) -> Arc<Self> {
-        let (next, queue) = (AtomicU64::new(1), Arc::downgrade(queue));
-        let (is_on, served, begun, sent) =
-            (AtomicBool::new(false), Mutex::default(), Mutex::default(), Mutex::default());
-        Arc::new(Self { queue, is_on, next, served, begun, sent, loads: ServerLoads::default() })
+        Arc::new(Self { queue: Arc::downgrade(queue), next: AtomicU64::new(1), ..Self::default() })
     }
 
     /// Lets a server report to the host, if its options say so.
