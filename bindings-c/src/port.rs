@@ -23,7 +23,7 @@ use crate::scope::CallScope;
 use crate::telemetry::{
     PortTelemetry, trunkline_span_begin_callback, trunkline_span_end_callback, trunkline_span_scope_callback,
 };
-use crate::waiting::{WaitingThreads, WakesThreads};
+use crate::waiting::WaitingThreads;
 
 /// Maximum time to sleep before checking again.
 const LONGEST_SLEEP: Duration = Duration::from_secs(3600);
@@ -163,7 +163,10 @@ impl Port {
     pub(crate) fn new(names: OptionNames) -> Result<Arc<Self>, Failure> {
         signal_actions::ignore_sigpipe();
         let waiting = Arc::new(WaitingThreads::new()?);
-        let bell = |wake| WakesThreads { waiting: waiting.clone(), wake };
+        let bell = |wake: fn(&WaitingThreads)| {
+            let waiting = waiting.clone();
+            move || wake(&waiting)
+        };
         let port = Arc::new(Self {
             core: bridge::Port::with_threads(bell(WaitingThreads::wake_all), bell(WaitingThreads::wake))
                 .with_option_names(names),

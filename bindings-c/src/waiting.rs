@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use trunkline::bridge_support::{Condvar, Mutex};
-use trunkline_bridge::Bell;
 
 use crate::edge::alarm::Alarm;
 use crate::edge::failure::Failure;
@@ -117,18 +116,6 @@ impl WaitingThreads {
         if threads.followers > 0 {
             self.changed.notify_all();
         }
-    }
-}
-
-/// A bell that wakes the threads, and perhaps the host's event loop.
-pub(crate) struct WakesThreads {
-    pub(crate) waiting: Arc<WaitingThreads>,
-    pub(crate) wake: fn(&WaitingThreads),
-}
-
-impl Bell for WakesThreads {
-    fn ring(&self) {
-        (self.wake)(&self.waiting);
     }
 }
 

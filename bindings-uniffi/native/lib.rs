@@ -13,7 +13,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use trunkline_bridge::{self as bridge, Lane, Shape};
 
-use crate::bell::{Bell, HostBell};
+use crate::bell::Bell;
 use crate::value::{Event, OptionNames, Result, invalid, text, thrown};
 
 uniffi::setup_scaffolding!("trunkline");
@@ -29,14 +29,15 @@ impl Port {
     /// of the core when events are waiting. It must neither block nor call back into the port.
     #[uniffi::constructor]
     pub fn new(bell: Arc<dyn Bell>, option_names: OptionNames) -> Self {
-        Self(bridge::Port::new(HostBell(bell)).with_option_names(option_names.into()))
+        // If the host's function throws, uniffi panics, and the core contains that.
+        Self(bridge::Port::new(move || bell.ring()).with_option_names(option_names.into()))
     }
 
     /// Creates a port for a host whose thread waits in `drain`. That is cheaper for a virtual
     /// machine, which enters each foreign thread into its list before it can call a function.
     #[uniffi::constructor]
     pub fn without_bell(option_names: OptionNames) -> Self {
-        Self(bridge::Port::new(bell::Silent).with_option_names(option_names.into()))
+        Self(bridge::Port::new(|| ()).with_option_names(option_names.into()))
     }
 
     /// The number by which events of other ports name this one as `cause_port`.

@@ -200,3 +200,9 @@ pub trait Bell: Send + Sync + 'static {
     /// Wakes the host.
     fn ring(&self);
 }
+
+impl<F: Fn() + Send + Sync + 'static> Bell for F {
+    fn ring(&self) {
+        self();
+    }
+}
