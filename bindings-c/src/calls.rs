@@ -83,11 +83,7 @@ impl EventReceiver for Registered {
         let _ = port.attach(ticket, Arc::new(CancellationReceiver(Arc::downgrade(&call))));
         if let Some(Callback { function, data }) = &self.callback {
             // SAFETY: the host's function with the host's data; the call lives until it returns.
-            let serve = || unsafe { function(Arc::as_ptr(&call).cast_mut(), data.pointer()) };
-            match port.telemetry.get() {
-                None => serve(),
-                Some(telemetry) => telemetry.around(&port.core, call.ticket, serve),
-            }
+            port.serve_in_span(ticket, || unsafe { function(Arc::as_ptr(&call).cast_mut(), data.pointer()) });
         }
         true
     }

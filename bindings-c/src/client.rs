@@ -48,12 +48,9 @@ pub(crate) fn connect(
     let (notification, handlers) = (options.notification.clone(), Mutex::new(options.handlers.clone()));
     let open = Arc::new(OpenHandle { notification, handlers, ..OpenHandle::default() });
     let is_observed = options.given.0.get("telemetry") != Some(&json!(false));
-    let observed = port.telemetry.get().filter(|_| is_observed);
-    let span = observed.and_then(|telemetry| {
-        let opening = Request::default().with_method(OPEN.to_owned());
-        Some((telemetry, telemetry.numbered(&port.core, 0, &opening)?))
-    });
-    if let Some((_, HostSpan { number, trace })) = &span {
+    let opening = || Request::default().with_method(OPEN.to_owned());
+    let span = if is_observed { port.begin_numbered(0, opening) } else { None };
+    if let Some(HostSpan { number, trace }) = &span {
         given.insert("span".to_owned(), json!({"number": number, "trace": trace}));
     }
     if wait {
@@ -78,7 +75,7 @@ pub(crate) fn connect(
             }
         },
     );
-    if let (Err(_), Some((telemetry, span))) = (&begun, &span) {
+    if let (Err(_), Some((telemetry, span))) = (&begun, port.telemetry.get().zip(span)) {
         telemetry.unsent(span.number);
     }
     let handle = begun?;
@@ -296,10 +293,9 @@ pub unsafe extern "C" fn trunkline_client_notify(
     guard(error, || {
         let (client, method) = (&handle!(client).connection, text!(method));
         let params = parsed_or_none("params", text!(params))?;
-        let span = client.port.telemetry.get().and_then(|telemetry| {
+        let span = client.port.begin_numbered(client.handle, || {
             let sent = params.as_ref().and_then(|params| RawJson::from_value(params).ok());
-            let sent = Request::default().with_method(method.to_owned()).with_params(sent).with_notification(true);
-            telemetry.numbered(&client.port.core, client.handle, &sent)
+            Request::default().with_method(method.to_owned()).with_params(sent).with_notification(true)
         });
         client.note(NotifyConnection { method: Some(method.to_owned()), params, span, ..NotifyConnection::default() })
     })

@@ -73,7 +73,7 @@ impl PreparedRequest {
     pub(crate) fn run(self, port: &Arc<Port>, target: u64) -> Result<(u64, Bytes), Failure> {
         port.check_may_wait()?;
         let Self { message, progress, scope } = self;
-        let (message, span) = observed(port, target, message.with_wait(true).with_causes(scope.is_some()));
+        let (message, span) = port.begin_span(target, message.with_wait(true).with_causes(scope.is_some()));
         let send = |core: &bridge::Port| core.request_message(target, message);
         let sent = match scope.clone() {
             None => send(&port.core).map_err(Failure::from),
@@ -91,9 +91,7 @@ impl PreparedRequest {
             scope.end_origin();
             ticket.inspect(|ticket| port.detach(*ticket));
         }
-        if let Some((telemetry, span)) = port.telemetry.get().zip(span) {
-            telemetry.sent(&port.core, ticket, span);
-        }
+        port.end_span(ticket, span);
         outcome
     }
 
@@ -142,18 +140,10 @@ impl PreparedRequest {
         completion: OnComplete,
     ) -> (Arc<StartedRequest>, message::Request) {
         let Self { message, progress, scope } = self;
-        let (message, span) = observed(port, target, message.with_causes(scope.is_some()));
+        let (message, span) = port.begin_span(target, message.with_causes(scope.is_some()));
         let (completion, span) = (Mutex::new(Some(completion)), Mutex::new(span));
         let span = SentSpan { port: Arc::downgrade(port), span };
         (Arc::new(StartedRequest { owner, completion, progress, scope, span }), message)
-    }
-}
-
-/// A request with the trace context of its span, if the port has telemetry.
-fn observed(port: &Port, target: u64, message: message::Request) -> (message::Request, Option<Span>) {
-    match port.telemetry.get() {
-        None => (message, None),
-        Some(telemetry) => telemetry.sending(&port.core, target, message),
     }
 }
 
@@ -213,9 +203,7 @@ impl StartedRequest {
 impl SentSpan {
     fn end(&self, port: &Port, ticket: Option<u64>) {
         let span = self.span.lock().take();
-        if let Some((telemetry, span)) = port.telemetry.get().zip(span) {
-            telemetry.sent(&port.core, ticket, span);
-        }
+        port.end_span(ticket, span);
     }
 }
 

@@ -9,6 +9,7 @@ use trunkline_bridge::message::{HostSpan, Request};
 use crate::edge::prelude::*;
 use crate::edge::user_data::Nullable;
 use crate::json::typed;
+use crate::port::Port;
 
 /// Begins the span of a request, a connection attempt or a notification, and returns it for the
 /// other callbacks; NULL if there is none. `record` is a `TelemetryRecord` as JSON: `kind`
@@ -69,17 +70,46 @@ unsafe impl Send for Span {}
 // SAFETY: as above: nothing is read through the pointer here.
 unsafe impl Sync for Span {}
 
-impl PortTelemetry {
+/// The spans of a port. There are none until the program has set its callbacks.
+impl Port {
     /// Runs a callback that serves a call, within its request's span.
-    pub(crate) fn around(&self, core: &trunkline_bridge::Port, ticket: u64, serve: impl FnOnce()) {
-        let Some((span, scope)) = self.served(core, ticket).zip(self.scope) else { return serve() };
+    pub(crate) fn serve_in_span(&self, ticket: u64, serve: impl FnOnce()) {
+        let telemetry = self.telemetry.get();
+        let known = telemetry.and_then(|telemetry| Some((telemetry, telemetry.served(&self.core, ticket)?)));
+        let Some((PortTelemetry { scope: Some(scope), data, .. }, span)) = known else { return serve() };
         // SAFETY: the host's function with the host's data.
-        unsafe { scope(span.0, true, self.data.pointer()) }
+        unsafe { scope(span.0, true, data.pointer()) }
         serve();
         // SAFETY: as above.
-        unsafe { scope(span.0, false, self.data.pointer()) }
+        unsafe { scope(span.0, false, data.pointer()) }
     }
 
+    /// Begins the span of a request, and adds its trace context to the request.
+    pub(crate) fn begin_span(&self, target: u64, request: Request) -> (Request, Option<Span>) {
+        let Some(telemetry) = self.telemetry.get() else { return (request, None) };
+        let Ok(Some(record)) = self.core.telemetry_message(target, Some(&request)) else { return (request, None) };
+        let (span, trace) = telemetry.begin_sent(&record);
+        (request.with_trace(trace), Some(span))
+    }
+
+    /// Ends the span of a request. The ticket is `None` if it could not be sent.
+    pub(crate) fn end_span(&self, ticket: Option<u64>, span: Option<Span>) {
+        let Some((telemetry, span)) = self.telemetry.get().zip(span) else { return };
+        let record = ticket.and_then(|ticket| self.core.telemetry(ticket, &[]).ok().flatten());
+        telemetry.end(Some(span), record.as_deref().unwrap_or(b"{}"));
+    }
+
+    /// Begins the span of an opening connection, or of a notification (`target` is its connection).
+    pub(crate) fn begin_numbered(&self, target: u64, message: impl FnOnce() -> Request) -> Option<HostSpan> {
+        let telemetry = self.telemetry.get()?;
+        let record = self.core.telemetry_message(target, Some(&message())).ok()??;
+        let (number, (span, trace)) = (number_of(&record), telemetry.begin_sent(&record));
+        telemetry.spans.lock().insert(number, span);
+        Some(HostSpan { number, trace })
+    }
+}
+
+impl PortTelemetry {
     /// The span of a call's request.
     fn served(&self, core: &trunkline_bridge::Port, ticket: u64) -> Option<Span> {
         let record = core.telemetry(ticket, &[]).ok()??;
@@ -88,26 +118,6 @@ impl PortTelemetry {
         let span = known.unwrap_or_else(|| self.begin(&record, std::ptr::null_mut()));
         self.spans.lock().insert(number, span);
         Some(span)
-    }
-
-    /// Begins the span of a request, and adds its trace context to the request.
-    pub(crate) fn sending(
-        &self,
-        core: &trunkline_bridge::Port,
-        target: u64,
-        request: Request,
-    ) -> (Request, Option<Span>) {
-        let Ok(Some(record)) = core.telemetry_message(target, Some(&request)) else { return (request, None) };
-        let (span, trace) = self.begin_sent(&record);
-        (request.with_trace(trace), Some(span))
-    }
-
-    /// Begins the span of an opening connection, or of a notification (`target` is its connection).
-    pub(crate) fn numbered(&self, core: &trunkline_bridge::Port, target: u64, message: &Request) -> Option<HostSpan> {
-        let record = core.telemetry_message(target, Some(message)).ok()??;
-        let (number, (span, trace)) = (number_of(&record), self.begin_sent(&record));
-        self.spans.lock().insert(number, span);
-        Some(HostSpan { number, trace })
     }
 
     /// Begins the span of a message that is about to be sent. Returns it with its trace context.
@@ -121,12 +131,6 @@ impl PortTelemetry {
     pub(crate) fn unsent(&self, number: u64) {
         let span = self.spans.lock().remove(&number);
         span.inspect(|span| self.end(Some(*span), b"{}"));
-    }
-
-    /// Ends the span of a request. `None` if it could not be sent.
-    pub(crate) fn sent(&self, core: &trunkline_bridge::Port, ticket: Option<u64>, span: Span) {
-        let record = ticket.and_then(|ticket| core.telemetry(ticket, &[]).ok().flatten());
-        self.end(Some(span), record.as_deref().unwrap_or(b"{}"));
     }
 
     /// Passes on the core's reports.
