@@ -24,51 +24,22 @@ macro_rules! error_kinds {
         }
 
         impl ErrorKind {
-            /// Every kind.
-            pub const ALL: [Self; [$($number),*].len()] = [$(Self::$kind),*];
-
             /// The stable code.
             pub fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$kind => $code,)*
                 }
             }
-
-            /// Parses a code.
-            pub fn parse(code: &str) -> Option<Self> {
-                Self::ALL.into_iter().find(|kind| kind.as_str() == code)
-            }
-
-            /// The name of the exception class.
-            pub fn class(self) -> &'static str {
-                match self {
-                    $(Self::$kind => $class,)*
-                }
-            }
-
-            /// The documentation, one entry per line.
-            pub fn doc(self) -> &'static [&'static str] {
-                match self {
-                    $(Self::$kind => &[$($doc),*],)*
-                }
-            }
-
-            /// Advice for the program that gets the error.
-            pub(crate) fn remedy(self) -> &'static str {
-                match self {
-                    $(Self::$kind => $remedy,)*
-                }
-            }
-
-            /// The name in Rust, if Rust clients have this kind.
-            pub(crate) fn rust_name(self) -> Option<&'static str> {
-                let name = match self {
-                    $(Self::$kind => stringify!($kind),)*
-                };
-                let is_own = matches!(self, Self::Blocking | Self::Forked | Self::Internal | Self::Suspended);
-                (!is_own).then_some(name)
-            }
         }
+
+        /// The kinds, for the interface description.
+        pub(crate) static DESCRIPTIONS: &[ErrorDescription] = &[$(ErrorDescription {
+            kind: ErrorKind::$kind,
+            name: stringify!($kind),
+            class: $class,
+            remedy: $remedy,
+            doc: &[$($doc),*],
+        }),*];
     };
     // The kinds of client errors.
     ($($client:tt)*) => {
@@ -94,9 +65,22 @@ macro_rules! error_kinds {
 
 trunkline::client_error_kinds!(error_kinds);
 
+/// Describes a kind of error.
+pub(crate) struct ErrorDescription {
+    pub(crate) kind: ErrorKind,
+    pub(crate) name: &'static str,
+    /// The name of the exception class.
+    pub(crate) class: &'static str,
+    /// Advice for the program that gets the error.
+    pub(crate) remedy: &'static str,
+    /// The documentation, one entry per line.
+    pub(crate) doc: &'static [&'static str],
+}
+
 impl From<client::ErrorKind> for ErrorKind {
     fn from(kind: client::ErrorKind) -> Self {
-        Self::parse(kind.as_str()).unwrap_or(Self::Internal)
+        let known = DESCRIPTIONS.iter().map(|row| row.kind).find(|known| known.as_str() == kind.as_str());
+        known.unwrap_or(Self::Internal)
     }
 }
 

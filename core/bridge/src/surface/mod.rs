@@ -9,6 +9,7 @@ use crate::{
     description::{
         CallDescription, ConnectionDescription, HandlerMemory, PortDescription, ServerFeatures, VerificationDescription,
     },
+    error::{self, ErrorDescription},
     events::TO_HOST,
     host::{client_authorization, custom_store, custom_transport, function::FunctionRow},
     message,
@@ -61,9 +62,9 @@ pub fn surface() -> Value {
     let _ = [&SubscriptionFilter::TYPE, &Change::TYPE].map(|ty| models.named(ty));
     let notifications = list(operation::NOTIFICATIONS, |row| models.notification(row));
     let group = list(groups::FUNCTIONS, |row| models.group_function(row));
-    let mut kinds = ErrorKind::ALL;
-    kinds.sort_unstable();
-    let errors = list(kinds, |kind| models.error(kind));
+    let mut kinds: Vec<_> = error::DESCRIPTIONS.iter().collect();
+    kinds.sort_unstable_by_key(|row| row.kind);
+    let errors = list(kinds, |row| models.error(row));
     json!({
         "revisions": Revision::ALL.map(Revision::as_str),
         "errors": errors,
@@ -209,14 +210,17 @@ impl Models {
         json!({"name": name, "doc": text(doc), "fields": fields})
     }
 
-    fn error(&mut self, kind: ErrorKind) -> Value {
+    fn error(&mut self, row: &ErrorDescription) -> Value {
+        let kind = row.kind;
+        // Clients in Rust have no such errors.
+        let own = matches!(kind, ErrorKind::Blocking | ErrorKind::Forked | ErrorKind::Internal | ErrorKind::Suspended);
         json!({
             "kind": kind.as_str(),
-            "class": kind.class(),
-            "rust": kind.rust_name(),
+            "class": row.class,
+            "rust": (!own).then_some(row.name),
             "cCode": kind as u8,
-            "doc": text(kind.doc()),
-            "remedy": kind.remedy(),
+            "doc": text(row.doc),
+            "remedy": row.remedy,
             "facts": self.fields(kind.facts(), None),
             // It ends a handler that will run again, and is not an error of the package.
             "public": kind != ErrorKind::Suspended,
