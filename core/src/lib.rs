@@ -171,7 +171,6 @@ mod kept_log;
 mod log_text;
 #[cfg(feature = "client")]
 mod negotiation_cache;
-#[cfg(feature = "client")]
 mod on_drop;
 #[cfg(feature = "server")]
 mod open_folder;

@@ -2,7 +2,7 @@
 //! threads, on at most half of the processors, so that it doesn't delay other requests. Callers
 //! take turns, so each waits for at most one piece of work of every other caller.
 
-use crate::{holder::Holder, runtime::Runtime, sync::Mutex};
+use crate::{holder::Holder, on_drop::OnDrop, runtime::Runtime, sync::Mutex};
 use std::{
     cell::Cell,
     collections::{HashMap, VecDeque},
@@ -68,12 +68,19 @@ impl Turns {
     /// Starts what can be started. A runtime that has ended drops its work immediately, and with it
     /// a guard that calls this function again; the loop below on the stack then continues.
     fn begin(&'static self) {
-        let Some(_beginning) = Beginning::enter() else { return };
+        if IS_BEGINNING.replace(true) {
+            return;
+        }
+        let _ended = OnDrop::new(|| IS_BEGINNING.set(false));
         loop {
             // Don't hold the lock while starting work.
             let next = self.0.lock().next();
             let Some((runtime, work)) = next else { return };
-            let turn = TurnGuard(self);
+            // Released even if the work panics or never runs because its runtime has ended.
+            let turn = OnDrop::new(move || {
+                self.0.lock().free += 1;
+                self.begin();
+            });
             runtime.run_blocking(Box::new(move || {
                 work(Ok(()));
                 drop(turn);
@@ -112,33 +119,8 @@ impl Waiting {
     }
 }
 
-/// A turn, released on drop, even if the work panics or never runs because its runtime has ended.
-struct TurnGuard(&'static Turns);
-
-impl Drop for TurnGuard {
-    fn drop(&mut self) {
-        self.0.0.lock().free += 1;
-        self.0.begin();
-    }
-}
-
-/// The loop of [`Turns::begin`] on this thread.
-struct Beginning;
-
-impl Beginning {
-    /// Returns `None` if it is already running.
-    fn enter() -> Option<Self> {
-        (!IS_BEGINNING.replace(true)).then(|| Self)
-    }
-}
-
-impl Drop for Beginning {
-    fn drop(&mut self) {
-        IS_BEGINNING.set(false);
-    }
-}
-
 thread_local! {
+    /// Whether the loop of [`Turns::begin`] is running on this thread.
     static IS_BEGINNING: Cell<bool> = const { Cell::new(false) };
 }
 
