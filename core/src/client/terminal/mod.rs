@@ -37,8 +37,15 @@ fn ask<P: Send + 'static>(
     dialogue: fn(&mut dyn Console, &ServerRequest<P>) -> io::Result<ElicitResult>,
 ) -> BoxedTask<Result<ElicitResult, HandlerError>> {
     let (answer, stopped) = (Arc::<Promise<_>>::default(), Arc::new(AtomicBool::new(false)));
-    let reply = DialogueReply(Arc::clone(&answer));
-    let dialogue = Box::new(move |console: &mut dyn Console| reply.send(dialogue(console, &request)));
+    let (reply, unanswered) = (Arc::clone(&answer), Arc::clone(&answer));
+    let unanswered = OnDrop::new(move || {
+        unanswered.keep(Err(io::Error::other("The dialogue at the terminal ended without an answer")));
+    });
+    let dialogue = Box::new(move |console: &mut dyn Console| {
+        let answer = dialogue(console, &request);
+        unanswered.disarm();
+        reply.keep(answer);
+    });
     let begun = terminal.converse(dialogue, Arc::clone(&stopped));
     let stop = OnDrop::new(move || stopped.store(true, Ordering::Release));
     Box::pin(async move {
@@ -46,25 +53,6 @@ fn ask<P: Send + 'static>(
         begun?;
         Ok(answer.kept().await?)
     })
-}
-
-type TerminalAnswer = io::Result<ElicitResult>;
-
-/// Completes the promise with the answer of a dialogue, or with an error if the dialogue ends
-/// without one.
-struct DialogueReply(Arc<Promise<TerminalAnswer>>);
-
-impl DialogueReply {
-    fn send(self, answer: TerminalAnswer) {
-        self.0.keep(answer);
-        std::mem::forget(self);
-    }
-}
-
-impl Drop for DialogueReply {
-    fn drop(&mut self) {
-        self.0.keep(Err(io::Error::other("The dialogue at the terminal ended without an answer")));
-    }
 }
 
 #[cfg(test)]
