@@ -1,5 +1,6 @@
 //! Lets the user answer forms and page requests of servers in the terminal.
 
+mod decision;
 mod field;
 mod fill_form;
 mod page;

@@ -1,6 +1,9 @@
 //! Pages: shows the user the whole URL and opens it only with consent (ELI-19).
 
-use super::printed::{line, paragraph, server};
+use super::{
+    decision::decision,
+    printed::{line, paragraph, server},
+};
 use crate::{
     client::server_requests::client_handlers::ElicitUrlRequest,
     printable::printable,
@@ -18,23 +21,13 @@ pub(super) fn consent(console: &mut dyn Console, request: &ElicitUrlRequest) -> 
     };
     let (url, host, suspicion) = (printable(&request.url), line(host), suspicion(&request.url, host));
     console.show(&format!("  {url}\n  Host: {host}\n{suspicion}"))?;
-    loop {
-        console.show("Open it in the browser? yes, no (decline), cancel: ")?;
-        let Some(answer) = console.read_line()? else {
-            console.show("\n")?;
-            return Ok(ElicitResult::cancel());
-        };
-        match answer.trim().to_lowercase().as_str() {
-            "y" | "yes" => break,
-            "n" | "no" | "decline" => return Ok(ElicitResult::decline()),
-            "c" | "cancel" => return Ok(ElicitResult::cancel()),
-            _ => {}
-        }
-    }
-    if let Err(error) = console.open_browser(&request.url) {
+    let action = decision(console, "Open it in the browser?", false)?.unwrap_or_default();
+    if action == ElicitAction::Accept
+        && let Err(error) = console.open_browser(&request.url)
+    {
         console.show(&format!("Could not open a browser ({error}): visit the page yourself.\n"))?;
     }
-    Ok(ElicitResult { action: ElicitAction::Accept, ..ElicitResult::default() })
+    Ok(ElicitResult { action, ..ElicitResult::default() })
 }
 
 /// A warning if a host may imitate another one, or if the page is not encrypted (ELI-21).
