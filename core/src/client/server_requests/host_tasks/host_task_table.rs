@@ -11,12 +11,9 @@ use crate::{
     sync::Mutex,
     timestamp::iso_8601,
 };
+use indexmap::IndexMap;
 use serde_json::{Value, json};
-use std::{
-    collections::{BTreeMap, HashMap},
-    sync::Arc,
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 /// Maximum number of running handlers.
 const MAX_RUNNING: usize = 64;
@@ -64,9 +61,9 @@ pub(in crate::client) struct TaskBounds {
 
 #[derive(Default)]
 struct HostTaskTable {
-    /// Oldest first, for lists.
-    by_number: BTreeMap<u64, HostTask>,
-    numbers: HashMap<String, u64>,
+    /// By id, oldest first.
+    tasks: IndexMap<String, HostTask>,
+    /// The number of the newest task.
     last: u64,
     running: usize,
     bytes: usize,
@@ -74,6 +71,8 @@ struct HostTaskTable {
 
 struct HostTask {
     id: String,
+    /// Its position in lists, which cursors name.
+    number: u64,
     status: TaskStatus,
     message: Option<String>,
     /// Time since the Unix epoch.
@@ -95,15 +94,18 @@ impl HostTasks {
     ) -> Result<BegunTask, RpcError> {
         let id = unguessable().ok_or_else(RpcError::internal)?;
         let mut table = self.0.lock();
-        if table.by_number.len() >= bounds.tasks {
+        if table.tasks.len() >= bounds.tasks {
             return Err(RpcError::busy(&format!("{} tasks are already kept", bounds.tasks)));
         }
         if table.running >= MAX_RUNNING {
             return Err(RpcError::busy(&format!("{MAX_RUNNING} tasks are already waiting for the host")));
         }
         let stop = Arc::new(Promise::default());
+        table.last += 1;
+        table.running += 1;
         let task = HostTask {
             id: id.clone(),
+            number: table.last,
             status: TaskStatus::Working,
             message: None,
             created: now,
@@ -114,11 +116,7 @@ impl HostTasks {
             stop: Arc::clone(&stop),
         };
         let created = project::created_task(task.to_json(), Revision::V2025_11_25);
-        table.last += 1;
-        table.running += 1;
-        let number = table.last;
-        table.numbers.insert(id.clone(), number);
-        table.by_number.insert(number, task);
+        table.tasks.insert(id.clone(), task);
         Ok(BegunTask { id, created, stop })
     }
 
@@ -172,11 +170,11 @@ impl HostTasks {
             Some(cursor) => cursor.parse::<u64>().map_err(|_| RpcError::invalid_cursor())?,
         };
         let table = self.0.lock();
-        let mut following = table.by_number.range(after.saturating_add(1)..);
+        let mut following = table.tasks.values().skip(table.tasks.partition_point(|_, task| task.number <= after));
         let (mut tasks, mut last) = (Vec::new(), after);
-        for (number, task) in following.by_ref().take(PAGE_SIZE) {
+        for task in following.by_ref().take(PAGE_SIZE) {
             tasks.push(task.view());
-            last = *number;
+            last = task.number;
         }
         let mut page = json!({"tasks": tasks});
         if following.next().is_some() {
@@ -192,7 +190,7 @@ impl HostTasks {
         request: &RequestId,
     ) -> Result<Option<Result<RawJson, RpcError>>, RpcError> {
         let mut table = self.0.lock();
-        let task = table.get_mut(id)?;
+        let task = table.tasks.get_mut(id).ok_or_else(|| RpcError::unknown_task(id))?;
         if task.outcome.is_none() {
             if task.waiting.len() >= MAX_WAITING {
                 return Err(RpcError::busy(&format!(
@@ -206,7 +204,7 @@ impl HostTasks {
 
     /// Removes a request that no longer waits.
     pub(in crate::client) fn forget(&self, request: &RequestId) {
-        for task in self.0.lock().by_number.values_mut() {
+        for task in self.0.lock().tasks.values_mut() {
             task.waiting.retain(|waiting| waiting != request);
         }
     }
@@ -214,9 +212,7 @@ impl HostTasks {
     /// Removes an expired task. Returns the requests waiting for its outcome.
     pub(in crate::client) fn expire(&self, id: &str) -> Vec<RequestId> {
         let mut table = self.0.lock();
-        let Some(task) = table.numbers.remove(id).and_then(|number| table.by_number.remove(&number)) else {
-            return Vec::new();
-        };
+        let Some(task) = table.tasks.shift_remove(id) else { return Vec::new() };
         if !task.status.is_final() {
             table.running -= 1;
         }
@@ -233,7 +229,7 @@ impl HostTasks {
             let last = table.last;
             std::mem::replace(&mut *table, HostTaskTable { last, ..HostTaskTable::default() })
         };
-        for task in table.by_number.into_values() {
+        for task in table.tasks.into_values() {
             task.stop.keep(());
         }
     }
@@ -241,13 +237,7 @@ impl HostTasks {
 
 impl HostTaskTable {
     fn get(&self, id: &str) -> Result<&HostTask, RpcError> {
-        let task = self.numbers.get(id).and_then(|number| self.by_number.get(number));
-        task.ok_or_else(|| RpcError::unknown_task(id))
-    }
-
-    fn get_mut(&mut self, id: &str) -> Result<&mut HostTask, RpcError> {
-        let task = self.numbers.get(id).and_then(|number| self.by_number.get_mut(number));
-        task.ok_or_else(|| RpcError::unknown_task(id))
+        self.tasks.get(id).ok_or_else(|| RpcError::unknown_task(id))
     }
 
     fn end(
@@ -257,7 +247,7 @@ impl HostTaskTable {
         outcome: Result<RawJson, RpcError>,
         now: Duration,
     ) -> Option<EndedTask> {
-        let task = self.get_mut(id).ok().filter(|task| task.status.may_become(status))?;
+        let task = self.tasks.get_mut(id).filter(|task| task.status.may_become(status))?;
         task.status = status;
         task.updated = now;
         task.message = outcome.as_ref().err().map(|error| error.message.clone());
