@@ -123,24 +123,18 @@ impl Host {
     /// Stops the handlers for requests of a lost connection, because the next connection may reuse
     /// their ids.
     pub(in crate::client) fn stop_requests(&self) {
-        self.tasks.stop_all();
-        let stopped: Vec<_> = {
-            let mut running = self.running.lock();
-            let requests: Vec<_> = running.keys().filter(|run| matches!(run, Run::Request(_))).cloned().collect();
-            requests.iter().filter_map(|run| running.remove(run)).collect()
-        };
-        for stop in stopped {
-            stop.keep(());
-        }
+        self.stop_if(|run| matches!(run, Run::Request(_)));
     }
 
     /// Stops all handlers when the connection has ended.
     pub(in crate::client) fn stop_all(&self) {
+        self.stop_if(|_| true);
+    }
+
+    fn stop_if(&self, is_over: impl Fn(&Run) -> bool) {
         self.tasks.stop_all();
-        let all = std::mem::take(&mut *self.running.lock());
-        for stop in all.into_values() {
-            stop.keep(());
-        }
+        let stopped: Vec<_> = self.running.lock().extract_if(|run, _| is_over(run)).collect();
+        stopped.iter().for_each(|(_, stop)| stop.keep(()));
     }
 }
 
