@@ -17,7 +17,7 @@ use crate::{
 use indexmap::IndexMap;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{
-    Map, Value, json,
+    Value, json,
     value::{RawValue, to_raw_value},
 };
 use std::{collections::BTreeMap, fmt, future::Future, ops::Deref, sync::Arc};
@@ -43,7 +43,7 @@ use std::{collections::BTreeMap, fmt, future::Future, ops::Deref, sync::Arc};
 pub struct ClientHandlers {
     answering: BTreeMap<&'static str, RequestHandler>,
     /// Handles everything that the others do not, including `roots/list`.
-    passing: Option<PassingHandler>,
+    pub(in crate::client) passing: Option<PassingHandler>,
     notified: Vec<NotificationHandler>,
 }
 
@@ -198,11 +198,6 @@ impl ClientHandlers {
         Self { passing: Some(handler), ..self }
     }
 
-    /// The forwarding target, if these handlers forward requests.
-    pub(in crate::client) fn passing(&self) -> Option<&PassingHandler> {
-        self.passing.as_ref()
-    }
-
     /// The handlers for a server of a group, whose own client receives all notifications.
     pub(in crate::client) fn of_member(self) -> Self {
         Self { notified: Vec::new(), ..self }
@@ -288,13 +283,10 @@ impl<P> Deref for ServerRequest<P> {
 fn declare(capabilities: &mut Value, path: &[&str]) {
     let mut at = capabilities;
     for name in path {
+        at = &mut at[*name];
         if !at.is_object() {
             *at = json!({});
         }
-        at = &mut at[*name];
-    }
-    if !at.is_object() {
-        *at = Value::Object(Map::new());
     }
 }
 
