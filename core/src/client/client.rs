@@ -154,15 +154,6 @@ impl Client {
         Arc::ptr_eq(&self.inner, &other.inner)
     }
 
-    /// Also reports the server's notifications to an observer.
-    pub(crate) fn add_observer(&self, observer: Arc<dyn ClientEvents>) {
-        self.inner.host.observers.add(observer);
-    }
-
-    pub(crate) fn remove_observer(&self, observer: &Arc<dyn ClientEvents>) {
-        self.inner.host.observers.remove(observer);
-    }
-
     pub(crate) fn runtime(&self) -> &Arc<dyn Runtime> {
         &self.inner.runtime
     }

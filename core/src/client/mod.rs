@@ -50,6 +50,7 @@ pub use server_requests::client_handlers::{
     ClientHandlers, ElicitRequest, ElicitUrlRequest, RequestHandler, SampleRequest, ServerRequest,
 };
 pub use server_requests::handler_error::HandlerError;
+pub(crate) use server_requests::observation::Observation;
 pub use subscription::Subscription;
 pub use tasks::ClientTask;
 pub(crate) use tasks::OtherClient;

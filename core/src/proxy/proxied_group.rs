@@ -2,7 +2,7 @@
 
 use super::group_server::ServerOfGroup;
 use crate::{
-    client::{ClientEvents, ClientGroup, GroupMember},
+    client::{ClientEvents, ClientGroup, GroupMember, Observation},
     protocol::{RawJson, method},
     server::{Category, FeatureHandle, MountSource, RegisterError, Server},
     sync::Mutex,
@@ -17,7 +17,7 @@ pub(super) struct ProxiedGroup {
     outside: usize,
     max_connections: usize,
     mounted: Mutex<Vec<MountedServer>>,
-    observer: Arc<dyn ClientEvents>,
+    _observation: Observation,
 }
 
 /// A mounted server of the group.
@@ -40,7 +40,7 @@ impl ProxiedGroup {
     ) -> Result<FeatureHandle<Server>, RegisterError> {
         let server = Server::builder("group", env!("CARGO_PKG_VERSION")).build();
         let proxied = Arc::new_cyclic(|this| Self {
-            observer: Arc::new(GroupObserver(Weak::clone(this))),
+            _observation: group.observe(Arc::new(GroupObserver(Weak::clone(this)))),
             group,
             server: server.clone(),
             outside: outside.identity(),
@@ -50,7 +50,6 @@ impl ProxiedGroup {
         for member in proxied.group.members() {
             proxied.check(&member).map_err(|problem| RegisterError(format!("proxy: {problem}")))?;
         }
-        proxied.group.add_observer(Arc::clone(&proxied.observer));
         proxied.update();
         outside.mount_with_guard(prefix, &server, Box::new(proxied))
     }
@@ -99,12 +98,6 @@ impl ProxiedGroup {
                 tracing::warn!(target: "trunkline::server::proxy", server = member.name, error, "could not add a server of a group");
             })
             .ok()
-    }
-}
-
-impl Drop for ProxiedGroup {
-    fn drop(&mut self) {
-        self.group.remove_observer(&self.observer);
     }
 }
 

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     client::{
-        Client, ClientError, ClientEvents, InputResponses, OtherClient, PassingHandler, ProgressHook, RequestOptions,
+        Client, ClientError, InputResponses, Observation, OtherClient, PassingHandler, ProgressHook, RequestOptions,
         report_progress,
     },
     engine::OnBehalf,
@@ -39,6 +39,7 @@ pub(super) struct Remote {
     connections: Arc<CallerConnections>,
     parked: Arc<ParkedCalls>,
     shares: Arc<Shares>,
+    _observation: Observation,
     watching: Arc<Watching>,
 }
 
@@ -46,9 +47,9 @@ impl Remote {
     pub(super) fn new(client: Client, mount_point: MountPoint, max_connections: usize) -> Arc<Self> {
         let watching = Watching::new(mount_point.clone());
         let shares = Arc::new(Shares::default());
-        client.add_observer(shares.clone());
         Arc::new_cyclic(|this| Self {
             this: Weak::clone(this),
+            _observation: client.observe(shares.clone()),
             connections: CallerConnections::new(client.clone(), mount_point, max_connections),
             parked: ParkedCalls::new(Arc::clone(client.runtime())),
             client,
@@ -291,13 +292,6 @@ impl RemoteServer for Remote {
 
     fn watch(&self, uris: Vec<String>, client: Option<Arc<str>>) -> BoxedTask<Result<(), RpcError>> {
         Box::pin(Arc::clone(&self.watching).watch(self.client.clone(), uris, client))
-    }
-}
-
-impl Drop for Remote {
-    fn drop(&mut self) {
-        let observer: Arc<dyn ClientEvents> = self.shares.clone();
-        self.client.remove_observer(&observer);
     }
 }
 

@@ -6,10 +6,7 @@ use super::{
     member_subscriptions::MemberSubscriptions,
 };
 use crate::{
-    client::{
-        Client, ClientError, ClientEvents, ClientId, Connector, RequestOptions,
-        server_requests::observation::Observation,
-    },
+    client::{Client, ClientError, ClientEvents, ClientId, Connector, Observation, RequestOptions},
     composition::names,
     on_drop::OnDrop,
     protocol::{Era, RawJson, RequestId, method, model::LoggingLevel},
@@ -237,7 +234,7 @@ impl GroupMember {
 
     /// Uses a shared client as the connection.
     async fn share(&self, client: &Client, events: Arc<MemberEvents>) -> Result<Client, ClientError> {
-        let observation = client.observe(events).await?;
+        let observation = client.observe_lists(events).await?;
         let before = self.observation.lock().replace(observation);
         drop(before);
         client.inner.check_open().map(|()| client.clone())

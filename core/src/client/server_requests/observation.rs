@@ -1,4 +1,4 @@
-//! Lets a group that shares an existing client observe its events.
+//! Lets groups and proxies observe the events of a client.
 
 use crate::{
     client::{
@@ -10,7 +10,7 @@ use crate::{
 use std::sync::{Arc, Weak};
 
 /// One observer; dropping it stops the observation.
-pub(in crate::client) struct Observation {
+pub(crate) struct Observation {
     client: Weak<ClientInner>,
     events: Arc<dyn ClientEvents>,
     /// The stream of list changes, if the client itself has none.
@@ -18,17 +18,25 @@ pub(in crate::client) struct Observation {
 }
 
 impl Client {
+    /// Also reports to `events`, until the observation is dropped.
+    pub(crate) fn observe(&self, events: Arc<dyn ClientEvents>) -> Observation {
+        self.inner.host.observers.add(Arc::clone(&events));
+        Observation { client: Arc::downgrade(&self.inner), events, lists: None }
+    }
+
     /// Also reports to `events`: unsolicited messages of the server, including list changes,
     /// requests for user input, and the end of the connection.
     ///
     /// # Errors
     /// If the client is closed.
-    pub(in crate::client) async fn observe(&self, events: Arc<dyn ClientEvents>) -> Result<Observation, ClientError> {
+    pub(in crate::client) async fn observe_lists(
+        &self,
+        events: Arc<dyn ClientEvents>,
+    ) -> Result<Observation, ClientError> {
         let inner = &self.inner;
         inner.check_open()?;
-        inner.host.observers.add(Arc::clone(&events));
         // From here on, dropping it cleans up.
-        let mut observation = Observation { client: Arc::downgrade(inner), events, lists: None };
+        let mut observation = self.observe(events);
         if self.revision().era() == Era::Modern && !inner.options.listen {
             observation.lists = inner.listen_to_lists(Arc::clone(&observation.events)).await;
         }
