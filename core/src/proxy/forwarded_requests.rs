@@ -3,7 +3,7 @@
 use crate::{
     client::{ClientError, ErrorKind, InputRequired as RequiredOfServer},
     composition::rewriting::{self, ObjectMembers},
-    protocol::{RawJson, RpcError, error::code, meta},
+    protocol::{Era, RawJson, RpcError, error::code, meta},
     server::{InputRequest, InputRequired, Outcome},
 };
 use serde_json::{Value, json, value::RawValue};
@@ -74,22 +74,14 @@ pub(super) fn rpc_error(error: &ClientError) -> RpcError {
     }
 }
 
-/// Which tools of a remote server support tasks here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ListedTasks {
-    None,
-    /// As listed by the server.
-    AsListed,
-    /// All of them; the server decides for each call.
-    All,
-}
-
 /// Replaces the task support in a list of tools by that of this server, whose tasks wait for the
-/// remote calls. A tool that requires tasks there can also be called normally here.
-pub(super) fn with_own_tasks(result: RawJson, tasks: ListedTasks) -> RawJson {
+/// remote calls. A tool that requires tasks there can also be called normally here. `era` is that
+/// of a remote server that supports tasks: a legacy one lists the tools that do, and a modern one
+/// decides for each call.
+pub(super) fn with_own_tasks(result: RawJson, era: Option<Era>) -> RawJson {
     const MEMBER: &str = "execution";
     let is_named = memchr::memmem::find(result.as_bytes(), MEMBER.as_bytes()).is_some();
-    if !is_named && tasks != ListedTasks::All {
+    if !is_named && era != Some(Era::Modern) {
         return result;
     }
     let support = |execution: Box<RawValue>| {
@@ -101,7 +93,7 @@ pub(super) fn with_own_tasks(result: RawJson, tasks: ListedTasks) -> RawJson {
         rewriting::in_member(&mut list, "tools", |tools: &mut Vec<ObjectMembers>| {
             tools.iter_mut().try_for_each(|tool| {
                 let listed = tool.shift_remove(MEMBER).is_some_and(support);
-                let is_task = tasks == ListedTasks::All || (tasks == ListedTasks::AsListed && listed);
+                let is_task = era.is_some_and(|era| era == Era::Modern || listed);
                 if is_task { rewriting::may_be_task(tool).ok() } else { Some(()) }
             })
         })?;

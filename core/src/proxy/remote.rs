@@ -4,7 +4,7 @@ use super::{
     asking::ProxiedCall,
     caller_connections::CallerConnections,
     callers::{self, Caller},
-    forwarded_requests::{ListedTasks, outcome_of, passed_params, rpc_error, state_of_server, with_own_tasks},
+    forwarded_requests::{outcome_of, passed_params, rpc_error, state_of_server, with_own_tasks},
     parked::ParkedCalls,
     shares::Shares,
     watching::{MountPoint, Watching},
@@ -92,16 +92,11 @@ impl Remote {
     /// Converts the outcome of a request for its caller.
     fn outcome_of(&self, method: &str, outcome: Result<RawJson, ClientError>) -> Outcome {
         match outcome {
-            Ok(list) if method == method::TOOLS_LIST => Outcome::Result(with_own_tasks(list, self.listed_tasks())),
+            Ok(list) if method == method::TOOLS_LIST => {
+                let era = self.offers().tasks.then(|| self.client.revision().era());
+                Outcome::Result(with_own_tasks(list, era))
+            }
             outcome => outcome_of(outcome),
-        }
-    }
-
-    fn listed_tasks(&self) -> ListedTasks {
-        match (self.offers().tasks, self.client.revision().era()) {
-            (false, _) => ListedTasks::None,
-            (true, Era::Legacy) => ListedTasks::AsListed,
-            (true, Era::Modern) => ListedTasks::All,
         }
     }
 
