@@ -1,9 +1,12 @@
 //! Forwards requests of a legacy server to the proxy's caller, through the call being served and in
 //! the form of the caller's era.
 
-use super::{shares::pass_log, watching::MountPoint};
+use super::{
+    shares::{pass_log, pass_progress},
+    watching::MountPoint,
+};
 use crate::{
-    client::{ClientError, ClientEvents, ProgressHook, report_progress},
+    client::{ClientError, ClientEvents, ProgressHook},
     on_drop::OnDrop,
     protocol::{RawJson, RpcError, method, model::ElicitationComplete},
     random::unguessable,
@@ -13,6 +16,7 @@ use crate::{
 };
 use std::{
     future::poll_fn,
+    ops::ControlFlow,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -61,12 +65,6 @@ struct Question {
     is_put: AtomicBool,
     /// The pending request to the caller, for cancelling it.
     pending: Mutex<Option<(CallInfo, PendingClientRequest)>>,
-}
-
-/// The next step of a call.
-enum ProxiedCallStep {
-    Ask(Vec<Arc<Question>>),
-    Done(Result<RawJson, ClientError>),
 }
 
 impl ActiveCalls {
@@ -142,21 +140,14 @@ impl ProxiedCall {
         !self.state.lock().questions.is_empty()
     }
 
-    /// Passes progress from the server to the caller.
-    fn progress(&self, params: &RawJson) {
-        let current = self.state.lock().current.clone();
-        if let Some(info) = current {
-            let _ = report_progress(params, |progress, total, message| info.progress(progress, total, message));
-        }
-    }
-
-    /// Receives progress from the server, if the caller asked for it.
+    /// Passes progress from the server to the caller, if it asked for it.
     pub(super) fn progress_for(self: &Arc<Self>, info: &CallInfo) -> Option<ProgressHook> {
         info.request_info().progress_token.as_ref()?;
         let reporting = Arc::downgrade(self);
         Some(Arc::new(move |params: &RawJson| {
-            if let Some(call) = reporting.upgrade() {
-                call.progress(params);
+            let current = reporting.upgrade().and_then(|call| call.state.lock().current.clone());
+            if let Some(info) = current {
+                pass_progress(&info, params);
             }
         }))
     }
@@ -171,8 +162,8 @@ impl ProxiedCall {
         }
         loop {
             let questions = match self.step().await {
-                ProxiedCallStep::Done(outcome) => return Some(outcome),
-                ProxiedCallStep::Ask(questions) => questions,
+                ControlFlow::Break(outcome) => return Some(outcome),
+                ControlFlow::Continue(questions) => questions,
             };
             let mut suspended = false;
             for question in questions {
@@ -195,16 +186,17 @@ impl ProxiedCall {
         question.answer.kept().await
     }
 
-    async fn step(&self) -> ProxiedCallStep {
+    /// Waits for the outcome, or for questions to put to the caller first.
+    async fn step(&self) -> ControlFlow<Result<RawJson, ClientError>, Vec<Arc<Question>>> {
         poll_fn(|context| {
             let mut state = self.state.lock();
             if let Some(outcome) = state.outcome.take() {
-                return Poll::Ready(ProxiedCallStep::Done(outcome));
+                return Poll::Ready(ControlFlow::Break(outcome));
             }
             let fresh = |question: &&Arc<Question>| !question.is_put.swap(true, Ordering::AcqRel);
             let questions: Vec<_> = state.questions.iter().filter(fresh).cloned().collect();
             if !questions.is_empty() {
-                return Poll::Ready(ProxiedCallStep::Ask(questions));
+                return Poll::Ready(ControlFlow::Continue(questions));
             }
             state.waker = Some(context.waker().clone());
             Poll::Pending

@@ -6,13 +6,12 @@ use super::{
     callers::{self, Caller},
     forwarded_requests::{outcome_of, passed_params, rpc_error, state_of_server, with_own_tasks},
     parked::ParkedCalls,
-    shares::Shares,
+    shares::{Shares, pass_progress},
     watching::{MountPoint, Watching},
 };
 use crate::{
     client::{
         Client, ClientError, InputResponses, Observation, OtherClient, PassingHandler, ProgressHook, RequestOptions,
-        report_progress,
     },
     engine::OnBehalf,
     on_drop::OnDrop,
@@ -307,9 +306,7 @@ fn options_for(info: &CallInfo) -> RequestOptions {
 fn progress_of(info: &CallInfo) -> Option<ProgressHook> {
     info.request_info().progress_token.as_ref()?;
     let info = info.clone();
-    Some(Arc::new(move |params: &RawJson| {
-        let _ = report_progress(params, |progress, total, message| info.progress(progress, total, message));
-    }))
+    Some(Arc::new(move |params: &RawJson| pass_progress(&info, params)))
 }
 
 /// The caller's answers of this round, with the server's state.

@@ -2,7 +2,7 @@
 
 use super::callers::Caller;
 use crate::{
-    client::{Client, ClientEvents},
+    client::{Client, ClientEvents, report_progress},
     on_drop::OnDrop,
     protocol::{RawJson, RpcError, method, model::LogMessage},
     server::CallInfo,
@@ -86,6 +86,11 @@ impl ClientEvents for Shares {
             }
         }
     }
+}
+
+/// Sends progress to the client of a call.
+pub(super) fn pass_progress(info: &CallInfo, params: &RawJson) {
+    let _ = report_progress(params, |progress, total, message| info.progress(progress, total, message));
 }
 
 /// Sends a log message to the client of a call.
