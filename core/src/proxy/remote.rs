@@ -116,11 +116,8 @@ impl Remote {
     /// input go to the caller.
     async fn modern(&self, info: &CallInfo, params: RawJson) -> Result<Outcome, RpcError> {
         let capabilities = RawJson::object(&callers::capabilities(info));
-        let mut options = options_for(info).with_on_progress(progress_of(info)).with_manual_input(true);
+        let options = with_answers(options_for(info), info).with_on_progress(progress_of(info)).with_manual_input(true);
         let seen = Arc::new(OnBehalf { capabilities, log_level: info.log_level() });
-        if let Some(state) = info.state() {
-            options = options.with_input_responses(answers(info, &state));
-        }
         match self.shared(info, &params, &options, Some(Arc::clone(&seen))).await? {
             // TKX-05: if a tool requires tasks, run it as a task here as well, provided that the
             // caller supports tasks.
@@ -136,10 +133,9 @@ impl Remote {
     async fn as_task(&self, info: &CallInfo, params: RawJson, seen: Arc<OnBehalf>) -> Result<Outcome, RpcError> {
         let permit = self.shares.take(info, &self.client)?;
         let call = ProxiedCall::new().ok_or_else(RpcError::internal)?;
-        let mut options = options_for(info).with_on_progress(call.progress_for(info));
-        if let Some(state) = info.state() {
-            options = options.with_input_responses(answers(info, &state));
-        }
+        // If the server requests input instead of creating a task, that is also for the caller.
+        let options = with_answers(options_for(info), info).with_manual_input(true);
+        let options = options.with_on_progress(call.progress_for(info));
         let weak = Arc::downgrade(&call);
         let ask: PassingHandler = Arc::new(move |method, params| {
             let (weak, method) = (Weak::clone(&weak), method.to_owned());
@@ -156,8 +152,6 @@ impl Remote {
         let (sent, client, ambient) = (Arc::clone(&call), self.client.clone(), Ambient::current());
         // In a separate task, because the caller may continue it with another request.
         self.client.runtime().spawn(Box::pin(async move {
-            // If the server requests input instead of creating a task, that is also for the caller.
-            let options = options.with_manual_input(true);
             let started = ambient.around(client.start_task_on_behalf(other, params, &options));
             let task = match unless(sent.stop.kept(), started).await.unwrap_or(Err(ClientError::Cancelled)) {
                 Ok(task) => task,
@@ -309,15 +303,16 @@ fn progress_of(info: &CallInfo) -> Option<ProgressHook> {
     Some(Arc::new(move |params: &RawJson| pass_progress(&info, params)))
 }
 
-/// The caller's answers of this round, with the server's state.
-fn answers(info: &CallInfo, state: &Value) -> InputResponses {
+/// Adds the caller's answers of this round, with the server's state.
+fn with_answers(options: RequestOptions, info: &CallInfo) -> RequestOptions {
+    let Some(state) = info.state() else { return options };
     let answers = info.input_responses().into_iter();
     let answers = answers.filter_map(|(key, answer)| Some((key, RawJson::from_value(&answer).ok()?)));
     let answers: InputResponses = answers.collect();
-    match state_of_server(state) {
+    options.with_input_responses(match state_of_server(&state) {
         Some(state) => answers.with_request_state(state),
         None => answers,
-    }
+    })
 }
 
 fn needs_task(error: &RpcError) -> bool {
