@@ -3,10 +3,11 @@
 
 use super::shares::has_share;
 use crate::{
-    client::{Client, ClientError, Subscription},
+    client::{Client, Subscription},
     composition::names,
     counts::{CountLimits, Counts},
     engine::later,
+    on_drop::OnDrop,
     protocol::{RpcError, model::ChangeKind},
     race,
     runtime::BoxedTask,
@@ -55,10 +56,7 @@ struct WatchedResource {
 struct WatchShares(Mutex<Counts<Arc<str>>>);
 
 /// Counts a resource while it is watched. It is charged to the first client that subscribes to it.
-struct WatchShare {
-    shares: Arc<WatchShares>,
-    client: Option<Arc<str>>,
-}
+type WatchShare = OnDrop<Box<dyn FnOnce() + Send>>;
 
 impl MountPoint {
     /// The URI of a resource in the outer server.
@@ -237,13 +235,8 @@ impl WatchShares {
             )));
         }
         counts.take(client.as_ref(), 1, CountLimits::NONE);
-        Ok(WatchShare { shares: Arc::clone(self), client })
-    }
-}
-
-impl Drop for WatchShare {
-    fn drop(&mut self) {
-        self.shares.0.lock().give_back(self.client.as_ref(), 1);
+        let shares = Arc::clone(self);
+        Ok(OnDrop::new(Box::new(move || shares.0.lock().give_back(client.as_ref(), 1))))
     }
 }
 
@@ -260,7 +253,9 @@ async fn report(subscription: Arc<Subscription>, mount_point: MountPoint) {
                 (ChangeKind::Missed, _) => missed(&server, &subscription, &mount_point),
                 _ => {}
             },
-            Err(error) => report_end(&error),
+            Err(error) => {
+                tracing::warn!(target: "trunkline::server::proxy", %error, "a proxy no longer receives changes");
+            }
         }
     }
 }
@@ -275,8 +270,4 @@ fn missed(server: &Server, subscription: &Subscription, mount_point: &MountPoint
     ];
     lists.into_iter().filter(|(wanted, _)| *wanted).for_each(|(_, category)| server.list_changed(category));
     filter.resources().iter().for_each(|uri| server.resource_updated(&mount_point.uri(uri)));
-}
-
-fn report_end(error: &ClientError) {
-    tracing::warn!(target: "trunkline::server::proxy", %error, "a proxy no longer receives changes");
 }
