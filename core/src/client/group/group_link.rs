@@ -153,7 +153,7 @@ impl GroupLink {
                 let (member, own) = self.members.owner_of_name(&name, list).await?;
                 rewriting::set(&mut params, "name", &own)?;
                 if is_tool && params.contains_key("task") {
-                    let _in_flight = member.in_flight(id);
+                    let _in_flight = member.pauses.enter(id);
                     let client = member.client().await?;
                     return self.tasks.start(&member, &client, &params, request_options(progress)).await;
                 }
@@ -171,7 +171,7 @@ impl GroupLink {
             }
             (_, Some(Target::Subscription)) => {
                 let (member, own) = self.of_uri(&params)?;
-                member.unsubscribe(&own);
+                member.subscriptions.close(&own);
                 Ok(RawJson::empty_object())
             }
             (_, Some(Target::Completion)) => {
@@ -242,7 +242,7 @@ async fn forward(
     params: &rewriting::ObjectMembers,
     progress: Option<GroupProgress>,
 ) -> Result<RawJson, ClientError> {
-    let _in_flight = member.in_flight(id);
+    let _in_flight = member.pauses.enter(id);
     let client = member.client().await?;
     let params = RawJson::from_value(params).map_err(ClientError::unwritable)?;
     let result = client.request(method, Some(&params), &request_options(progress)).await;

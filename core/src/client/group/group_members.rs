@@ -81,7 +81,7 @@ impl GroupMembers {
 
     /// Connects to all servers. Failed ones record their error.
     pub(super) async fn connect_all(self: &Arc<Self>) {
-        self.each(self.all(), |member| Box::pin(async move { drop(member.client().await) })).await;
+        self.each(self.all(), AT_ONCE, |member| Box::pin(async move { drop(member.client().await) })).await;
     }
 
     /// Updates the handlers and roots of all connections.
@@ -107,7 +107,7 @@ impl GroupMembers {
         self.changes.end();
         let number = members.len();
         // Concurrently, because each has the same deadline.
-        self.each_of(members, number, move |member| Box::pin(async move { member.remove(deadline).await })).await;
+        self.each(members, number, move |member| Box::pin(async move { member.remove(deadline).await })).await;
     }
 
     /// Sets the log level of all servers that support logging, including those added later.
@@ -115,7 +115,7 @@ impl GroupMembers {
     pub(super) async fn set_log_level(self: &Arc<Self>, level: LoggingLevel) {
         self.settings.change(|options| options.log_level = Some(level));
         let options = self.settings.part_options();
-        self.each(self.all(), move |member| {
+        self.each(self.all(), AT_ONCE, move |member| {
             let options = options.clone();
             Box::pin(async move { member.set_log_level(level, &options).await })
         })
@@ -131,7 +131,7 @@ impl GroupMembers {
         let numbered: Vec<_> = members.iter().cloned().enumerate().collect();
         let (collected, of) = (Arc::clone(&pages), method.to_owned());
         let options = self.settings.part_options();
-        self.each(numbered, move |(number, member)| {
+        self.each(numbered, AT_ONCE, move |(number, member)| {
             let (collected, method, options) = (Arc::clone(&collected), of.clone(), options.clone());
             Box::pin(async move {
                 match list_of(&member, &method, &options).await {
@@ -226,12 +226,8 @@ impl GroupMembers {
         ClientError::Invalid(format!("The group has {problem}. Its servers: {servers}"))
     }
 
-    async fn each<T: Send + 'static>(&self, items: Vec<T>, work: impl Fn(T) -> BoxedTask + Send + Sync + 'static) {
-        self.each_of(items, AT_ONCE, work).await;
-    }
-
     /// Runs work for each item, with bounded concurrency, and waits for all.
-    async fn each_of<T: Send + 'static>(
+    async fn each<T: Send + 'static>(
         &self,
         items: Vec<T>,
         at_once: usize,

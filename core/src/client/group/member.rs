@@ -8,8 +8,7 @@ use super::{
 use crate::{
     client::{Client, ClientError, ClientEvents, ClientId, Connector, Observation, RequestOptions},
     composition::names,
-    on_drop::OnDrop,
-    protocol::{Era, RawJson, RequestId, method, model::LoggingLevel},
+    protocol::{Era, RawJson, method, model::LoggingLevel},
     race::unless,
     runtime::Promise,
     sync::Mutex,
@@ -40,8 +39,8 @@ pub(crate) struct GroupMember {
     /// The server's own names of tools and prompts with shortened names, by list method, from the
     /// latest lists.
     aliases: Mutex<HashMap<String, HashMap<String, String>>>,
-    subscriptions: MemberSubscriptions,
-    pauses: MemberPauses,
+    pub(super) subscriptions: MemberSubscriptions,
+    pub(super) pauses: MemberPauses,
     /// Observes a client that is shared with the program.
     observation: Mutex<Option<Observation>>,
 }
@@ -185,15 +184,6 @@ impl GroupMember {
     pub(super) async fn subscribe(self: &Arc<Self>, uri: &str) -> Result<(), ClientError> {
         let client = self.client().await?;
         self.subscriptions.open(&client, &self.prefix, uri, &self.changes).await
-    }
-
-    pub(super) fn unsubscribe(&self, uri: &str) {
-        self.subscriptions.close(uri);
-    }
-
-    /// Registers a request of the group that this server is handling.
-    pub(super) fn in_flight(&self, id: RequestId) -> OnDrop<impl FnOnce()> {
-        self.pauses.enter(id)
     }
 
     /// Updates the handlers and roots of the connection to those of the group.

@@ -238,10 +238,6 @@ impl ClientGroup {
     pub(crate) fn members(&self) -> Vec<Arc<GroupMember>> {
         self.members.all()
     }
-
-    pub(crate) fn runtime(&self) -> &Arc<dyn Runtime> {
-        &self.members.changes.runtime
-    }
 }
 
 /// A group is a client of all its servers.
