@@ -1,6 +1,6 @@
 //! The attributes of the semantic conventions.
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use std::borrow::Cow;
 
 /// Attribute names.
@@ -59,7 +59,8 @@ pub(crate) fn excerpt(text: &str) -> &str {
 }
 
 /// The value of an attribute.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
 #[non_exhaustive]
 pub enum AttributeValue {
     /// A string.
@@ -89,14 +90,5 @@ impl From<Cow<'static, str>> for AttributeValue {
 impl From<u16> for AttributeValue {
     fn from(number: u16) -> Self {
         Self::Integer(number.into())
-    }
-}
-
-impl Serialize for AttributeValue {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Text(text) => serializer.serialize_str(text),
-            Self::Integer(number) => serializer.serialize_i64(*number),
-        }
     }
 }

@@ -49,30 +49,30 @@ impl OperationKind {
     /// The histogram of the durations of its requests.
     pub const fn operation_duration(self) -> DurationMetric {
         match self {
-            Self::Server => DurationMetric::new(
-                "mcp.server.operation.duration",
-                "MCP request or notification duration as observed on the receiver from the time it was received until the \
-                 result or ack is sent.",
-            ),
-            Self::Client => DurationMetric::new(
-                "mcp.client.operation.duration",
-                "The duration of the MCP request or notification as observed on the sender from the time it was sent until \
-                 the response or ack is received.",
-            ),
+            Self::Server => DurationMetric {
+                name: "mcp.server.operation.duration",
+                description: "MCP request or notification duration as observed on the receiver from the time it was \
+                              received until the result or ack is sent.",
+            },
+            Self::Client => DurationMetric {
+                name: "mcp.client.operation.duration",
+                description: "The duration of the MCP request or notification as observed on the sender from the time \
+                              it was sent until the response or ack is received.",
+            },
         }
     }
 
     /// The histogram of the durations of its sessions.
     pub const fn session_duration(self) -> DurationMetric {
         match self {
-            Self::Server => DurationMetric::new(
-                "mcp.server.session.duration",
-                "The duration of the MCP session as observed on the MCP server.",
-            ),
-            Self::Client => DurationMetric::new(
-                "mcp.client.session.duration",
-                "The duration of the MCP session as observed on the MCP client.",
-            ),
+            Self::Server => DurationMetric {
+                name: "mcp.server.session.duration",
+                description: "The duration of the MCP session as observed on the MCP server.",
+            },
+            Self::Client => DurationMetric {
+                name: "mcp.client.session.duration",
+                description: "The duration of the MCP session as observed on the MCP client.",
+            },
         }
     }
 }
@@ -87,12 +87,6 @@ pub struct DurationMetric {
     pub name: &'static str,
     /// The description.
     pub description: &'static str,
-}
-
-impl DurationMetric {
-    const fn new(name: &'static str, description: &'static str) -> Self {
-        Self { name, description }
-    }
 }
 
 /// Facts about the transport of a request.
