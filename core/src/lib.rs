@@ -160,22 +160,17 @@ mod cause;
 #[cfg(feature = "client")]
 pub mod client;
 pub mod client_auth;
-#[cfg(any(feature = "client", feature = "server"))]
 mod composition;
-#[cfg(feature = "server")]
 mod counts;
 mod holder;
 #[cfg(all(test, feature = "full"))]
 mod kept_log;
-#[cfg(any(feature = "bridge", all(test, feature = "full")))]
 mod log_text;
-#[cfg(feature = "client")]
 mod negotiation_cache;
 mod on_drop;
 #[cfg(feature = "server")]
 mod open_folder;
 pub mod prelude;
-#[cfg(any(feature = "client", feature = "child-process", feature = "http-client"))]
 mod printable;
 #[cfg(all(feature = "client", feature = "server"))]
 mod proxy;

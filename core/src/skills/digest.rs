@@ -1,7 +1,6 @@
 //! Digests of the files of skills.
 
 /// The digest of a file as entries have it (SKL-24).
-#[cfg(feature = "skills")]
 pub(crate) fn digest(bytes: &[u8]) -> String {
     use sha2::Digest;
     use std::fmt::Write;
@@ -10,9 +9,4 @@ pub(crate) fn digest(bytes: &[u8]) -> String {
         let _ = write!(text, "{byte:02x}");
         text
     })
-}
-
-#[cfg(not(feature = "skills"))]
-pub(crate) fn digest(_: &[u8]) -> String {
-    unreachable!("without the feature `skills`, no skill can be made")
 }

@@ -37,38 +37,32 @@ impl ServerLoad {
     }
 
     /// Counts a session.
-    #[cfg(feature = "server")]
     pub(crate) fn session(self: &Arc<Self>) -> LoadShare {
         LoadShare::new(self, |load| &load.sessions)
     }
 
     /// Counts a running call.
-    #[cfg(feature = "server")]
     pub(crate) fn running_call(self: &Arc<Self>) -> LoadShare {
         LoadShare::new(self, |load| &load.running_calls)
     }
 
     /// Counts a queued call.
-    #[cfg(feature = "server")]
     pub(crate) fn waiting_call(self: &Arc<Self>) -> LoadShare {
         LoadShare::new(self, |load| &load.waiting_calls)
     }
 
     /// The error counter, for the store.
-    #[cfg(feature = "server")]
     pub(crate) fn errors_of_store(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.store_errors)
     }
 }
 
 /// One session or call in a load, until it is dropped.
-#[cfg(feature = "server")]
 pub(crate) struct LoadShare {
     load: Arc<ServerLoad>,
     of: fn(&ServerLoad) -> &AtomicU64,
 }
 
-#[cfg(feature = "server")]
 impl LoadShare {
     fn new(load: &Arc<ServerLoad>, of: fn(&ServerLoad) -> &AtomicU64) -> Self {
         of(load).fetch_add(1, Ordering::Relaxed);
@@ -76,7 +70,6 @@ impl LoadShare {
     }
 }
 
-#[cfg(feature = "server")]
 impl Drop for LoadShare {
     fn drop(&mut self) {
         (self.of)(&self.load).fetch_sub(1, Ordering::Relaxed);
@@ -170,7 +163,7 @@ pub struct LoadMeasurement {
     pub value: u64,
 }
 
-#[cfg(all(test, feature = "server"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -31,9 +31,7 @@ pub use receiver::{OpenOperation, Telemetry};
 pub use running::RunningOperation;
 
 pub(crate) use ambient::Ambient;
-#[cfg(feature = "server")]
 pub(crate) use attributes::excerpt;
-#[cfg(feature = "server")]
 pub(crate) use load::LoadShare;
 pub(crate) use operation_start::NetworkFacts;
 pub(crate) use receiver_choice::or_of_program;

@@ -4,13 +4,9 @@ use super::{
     attributes::{Attribute, excerpt, key},
     operation_start::{NetworkFacts, OperationKind, request_id},
 };
-#[cfg(feature = "client")]
-use crate::protocol::TracedRequest;
-use crate::protocol::{RawJson, RpcError, method};
+use crate::protocol::{RawJson, RpcError, TracedRequest, method};
 use serde::Deserialize;
-use std::time::Duration;
-#[cfg(feature = "client")]
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The `error.type` of a tool result with `isError`.
 const TOOL_ERROR: &str = "tool_error";
@@ -77,7 +73,6 @@ impl OperationEnd {
 
     /// Adds the requests that were sent for an operation of `method`. `failures` are the ends of
     /// all requests but the last.
-    #[cfg(feature = "client")]
     pub(crate) fn with_requests(mut self, method: &str, sent: &[TracedRequest], failures: &[Self]) -> Self {
         let Some(first) = sent.first() else { return self };
         if sent.len() > 1 {
@@ -93,7 +88,6 @@ impl OperationEnd {
     }
 
     /// For an opening: sets the request that opened the connection or failed last.
-    #[cfg(feature = "client")]
     pub(crate) fn opened_by(mut self, method: &str, network: NetworkFacts) -> Self {
         self.name = Some(method.to_owned());
         self.attributes.push(Attribute::new(key::METHOD, method.to_owned()));
@@ -133,7 +127,6 @@ impl OperationEnd {
     }
 }
 
-#[cfg(feature = "client")]
 impl ObservedRequest {
     /// A request of an operation of `method`.
     fn new(method: &str, began: Instant, sent: &TracedRequest, mut end: OperationEnd) -> Self {

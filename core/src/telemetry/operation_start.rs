@@ -171,7 +171,6 @@ impl OperationStart {
     }
 
     /// The start of an opening. Its end has the method, which may differ from the first one.
-    #[cfg(feature = "client")]
     pub(crate) fn opening(first: &'static str, network: NetworkFacts, began: Duration) -> Self {
         let (kind, parent) = (OperationKind::Client, TraceContext::default());
         Self { kind, name: first.to_owned(), attributes: network.attributes(), parent, began }

@@ -37,7 +37,6 @@ impl RunningOperation {
     }
 
     /// An operation whose span the program has started.
-    #[cfg(feature = "client")]
     pub(crate) fn of(open: Arc<dyn OpenOperation>, runtime: &Arc<dyn Runtime>) -> Self {
         let (runtime, began) = (Arc::clone(runtime), runtime.now());
         Self { open, runtime, began, ended: AtomicBool::new(false) }
