@@ -38,8 +38,11 @@ pub(crate) fn is_prefix(name: &str) -> bool {
         && !name.ends_with('_')
 }
 
-/// The name of a tool or prompt of a server.
+/// The name of a tool or prompt of a server. Without a prefix, it stays the same.
 pub(crate) fn public(prefix: &str, name: &str) -> String {
+    if prefix.is_empty() {
+        return name.to_owned();
+    }
     let room = MAX_NAME - prefix.len() - SEPARATOR.len();
     if name.len() <= room && name.bytes().all(is_plain) && !is_alias(name) {
         return format!("{prefix}{SEPARATOR}{name}");
@@ -61,9 +64,10 @@ pub(crate) fn is_alias(rest: &str) -> bool {
     })
 }
 
-/// The URI or URI template of a server's resource.
+/// The URI or URI template of a server's resource. Without a prefix, it stays the same.
 pub(crate) fn public_uri(prefix: &str, uri: &str) -> String {
     match telling(uri) {
+        _ if prefix.is_empty() => uri.to_owned(),
         Some((scheme, rest)) => format!("{scheme}{prefix}{URI_SEPARATOR}{rest}"),
         None => format!("{prefix}{URI_SEPARATOR}{uri}"),
     }
@@ -121,6 +125,7 @@ mod tests {
         assert_eq!(split("my_server-1___a__b"), Some(("my_server-1", "_a__b")));
         assert_eq!(public_uri("notes", "notes://a+b"), "notes+notes://a+b");
         assert_eq!(split_uri("notes+notes://a+b"), Some(("notes", "notes://a+b".into())));
+        assert_eq!((public("", "_a__b"), public_uri("", "ui://a")), ("_a__b".to_owned(), "ui://a".to_owned()));
     }
 
     #[test]

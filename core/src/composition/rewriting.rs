@@ -128,7 +128,7 @@ pub(crate) fn error(prefix: &str, error: RpcError) -> RpcError {
 /// Rewrites the URIs of a result to those of the group.
 pub(crate) fn result(method: &str, prefix: &str, result: RawJson) -> RawJson {
     // Most results contain no URIs and need no parsing.
-    if memmem::find(result.as_bytes(), br#""uri""#).is_none() {
+    if prefix.is_empty() || memmem::find(result.as_bytes(), br#""uri""#).is_none() {
         return result;
     }
     let rewritten = match Method::result_uris(method) {

@@ -61,10 +61,7 @@ type WatchShare = OnDrop<Box<dyn FnOnce() + Send>>;
 impl MountPoint {
     /// The URI of a resource in the outer server.
     fn uri(&self, own: &str) -> String {
-        match &*self.prefix {
-            "" => own.to_owned(),
-            prefix => names::public_uri(prefix, own),
-        }
+        names::public_uri(&self.prefix, own)
     }
 }
 

@@ -212,10 +212,7 @@ impl Snapshot {
         let mut all = self.names(category);
         for mount in self.mounts.iter() {
             let own = mount.snapshot().map(|snapshot| snapshot.all_names(category)).unwrap_or_default();
-            all.extend(own.into_iter().map(|own| match &*mount.prefix {
-                "" => own,
-                prefix => names::public(prefix, &own),
-            }));
+            all.extend(own.iter().map(|own| names::public(&mount.prefix, own)));
         }
         all
     }

@@ -95,8 +95,9 @@ impl ActiveRequest {
         let scope = responder.scope(&within.outer);
         let (outer, mount, method) = (Arc::clone(&within.outer), Arc::clone(&within.mount), self.method);
         let take = move |result: Result<RawJson, RpcError>| {
-            let renamed = result.map(|result| renamed(method, &mount.prefix, result));
-            outer.deliver(responder, renamed.map_err(|error| renamed_error(&mount.prefix, error)));
+            // Lists are renamed when their pages are merged.
+            let renamed = result.map(|result| rewriting::result(method, &mount.prefix, result));
+            outer.deliver(responder, renamed.map_err(|error| rewriting::error(&mount.prefix, error)));
         };
         Responder::Inside(scope, Box::new(take))
     }
@@ -121,15 +122,6 @@ impl ActiveRequest {
     }
 }
 
-/// Lists are renamed when their pages are merged.
-fn renamed(method: &str, prefix: &str, result: RawJson) -> RawJson {
-    if prefix.is_empty() { result } else { rewriting::result(method, prefix, result) }
-}
-
-fn renamed_error(prefix: &str, error: RpcError) -> RpcError {
-    if prefix.is_empty() { error } else { rewriting::error(prefix, error) }
-}
-
 /// A request that is forwarded to a remote server.
 struct SendingOn {
     handler: Arc<dyn Handler>,
@@ -150,10 +142,10 @@ impl ResultMapper for SendingOn {
     fn render(&self, results: &ResultWriter, info: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError> {
         match outcome {
             Outcome::Result(result) => {
-                let result = renamed(self.method, &self.prefix, result);
+                let result = rewriting::result(self.method, &self.prefix, result);
                 render_remote(results, self.method, self.cacheable, info.revision, result)
             }
-            other => Err(renamed_error(&self.prefix, error_of(results, "a proxy", other))),
+            other => Err(rewriting::error(&self.prefix, error_of(results, "a proxy", other))),
         }
     }
 }

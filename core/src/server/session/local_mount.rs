@@ -126,20 +126,10 @@ struct Relay {
     prefix: String,
 }
 
-impl Relay {
-    /// The URI of a resource as seen by clients of the outer server.
-    fn public_uri(&self, uri: &str) -> String {
-        match &*self.prefix {
-            "" => uri.to_owned(),
-            prefix => names::public_uri(prefix, uri),
-        }
-    }
-}
-
 impl ChangeListener for Relay {
     fn notify(self: Arc<Self>, changes: &PendingNotifications) {
         let Some(outer) = self.outer.upgrade() else { return };
-        let resources = changes.resources.iter().map(|uri| self.public_uri(uri)).collect();
+        let resources = changes.resources.iter().map(|uri| names::public_uri(&self.prefix, uri)).collect();
         outer.listeners().notify(&PendingNotifications { lists: changes.lists, resources });
     }
 
@@ -149,9 +139,9 @@ impl ChangeListener for Relay {
 
     fn retain_unwanted(&self, uris: &mut HashSet<String>) {
         let Some(outer) = self.outer.upgrade() else { return };
-        let mut public = uris.iter().map(|uri| self.public_uri(uri)).collect();
+        let mut public = uris.iter().map(|uri| names::public_uri(&self.prefix, uri)).collect();
         outer.listeners().retain_unwanted(&mut public);
-        uris.retain(|uri| public.contains(&self.public_uri(uri)));
+        uris.retain(|uri| public.contains(&names::public_uri(&self.prefix, uri)));
     }
 
     /// Tasks of a mounted tool belong to the server that was called.
