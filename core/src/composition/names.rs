@@ -52,9 +52,9 @@ pub(crate) fn public(prefix: &str, name: &str) -> String {
     format!("{prefix}{SEPARATOR}{}_{}", cut(&letters, room - DIGITS - 1), hash(name))
 }
 
-/// Splits a name into its prefix and the rest.
+/// Splits a name into its prefix and the rest. A name that begins with `__` has no prefix.
 pub(crate) fn split(public: &str) -> Option<(&str, &str)> {
-    public.split_once(SEPARATOR)
+    public.split_once(SEPARATOR).filter(|(prefix, _)| !prefix.is_empty())
 }
 
 /// Returns whether the rest of a name looks like a shortened one.
@@ -123,6 +123,7 @@ mod tests {
         assert_eq!(public(&prefix("weather"), "forecast"), "weather__forecast");
         assert_eq!(public(&prefix("my_server-1"), "_a__b"), "my_server-1___a__b");
         assert_eq!(split("my_server-1___a__b"), Some(("my_server-1", "_a__b")));
+        assert_eq!(split("__a"), None, "a name on a server that is mounted without a prefix");
         assert_eq!(public_uri("notes", "notes://a+b"), "notes+notes://a+b");
         assert_eq!(split_uri("notes+notes://a+b"), Some(("notes", "notes://a+b".into())));
         assert_eq!((public("", "_a__b"), public_uri("", "ui://a")), ("_a__b".to_owned(), "ui://a".to_owned()));
