@@ -2,7 +2,6 @@
 
 use super::{calls::input_required::InputRequired, error_kinds::ErrorKind, link_failure::LinkFailure};
 use crate::{
-    composition::rewriting::RewriteError,
     engine::NegotiationError,
     protocol::{
         RpcError,
@@ -89,15 +88,6 @@ pub enum ClientError {
     /// A limit was reached.
     #[error("Busy: {0}")]
     Busy(String),
-}
-
-impl From<RewriteError> for ClientError {
-    fn from(error: RewriteError) -> Self {
-        match error {
-            RewriteError::Unwritable(text) => Self::Invalid(text),
-            RewriteError::Nameless(_) => Self::InvalidResponse(error.to_string()),
-        }
-    }
 }
 
 impl From<NoResult> for ClientError {

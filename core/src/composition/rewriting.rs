@@ -18,26 +18,14 @@ const URI: &str = "uri";
 const META: &str = "_meta";
 const TASK_ID: &str = "taskId";
 
-/// Why a message was not rewritten.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub(crate) enum RewriteError {
-    /// A member cannot be written.
-    #[error("{0}")]
-    Unwritable(String),
-    /// An item of a list has no name: the method, and the missing member.
-    #[error("an item of {} has no \"{}\"", .0.0, .0.1)]
-    Nameless((String, &'static str)),
-}
-
 pub(crate) fn text(object: &ObjectMembers, member: &str) -> Option<String> {
     serde_json::from_str(object.get(member)?.get()).ok()
 }
 
-/// Sets a member. An existing one keeps its position.
-pub(crate) fn set(object: &mut ObjectMembers, member: &str, value: &impl Serialize) -> Result<(), RewriteError> {
-    let value = to_raw_value(value).map_err(|error| RewriteError::Unwritable(error.to_string()))?;
-    object.insert(member.to_owned(), value);
-    Ok(())
+/// Sets a member. An existing one keeps its position. The value is made of strings and members of
+/// messages, which can always be written.
+pub(crate) fn set(object: &mut ObjectMembers, member: &str, value: &impl Serialize) {
+    object.insert(member.to_owned(), to_raw_value(value).unwrap_or_default());
 }
 
 /// Removes the progress token from the parameters of a request; keeps other metadata.
@@ -71,24 +59,28 @@ pub(crate) fn in_member<T: DeserializeOwned + Serialize>(
 ) -> Option<()> {
     let mut value = serde_json::from_str(object.get(member)?.get()).ok()?;
     change(&mut value)?;
-    set(object, member, &value).ok()
+    set(object, member, &value);
+    Some(())
 }
 
 /// Renames a descriptor in a list. If the original name cannot be derived from the new one, also
 /// returns both, the new one without its prefix.
+///
+/// # Errors
+/// If it has no name.
 pub(crate) fn descriptor(
     method: &str,
     prefix: &str,
     mut item: ObjectMembers,
-) -> Result<(ObjectMembers, Option<(String, String)>), RewriteError> {
+) -> Result<(ObjectMembers, Option<(String, String)>), String> {
     let member = Method::item_key(method).unwrap_or(NAME);
-    let own = text(&item, member).ok_or_else(|| RewriteError::Nameless((method.to_owned(), member)))?;
+    let own = text(&item, member).ok_or_else(|| format!("an item of {method} has no {member:?}"))?;
     if member == TASK_ID {
-        set(&mut item, member, &names::public_task(prefix, &own))?;
+        set(&mut item, member, &names::public_task(prefix, &own));
         return Ok((item, None));
     }
     if member != NAME {
-        set(&mut item, member, &names::public_uri(prefix, &own))?;
+        set(&mut item, member, &names::public_uri(prefix, &own));
         if Method::result_uris(method) == Some(ResultUris::Skill) {
             let _ = in_skill(&mut item, prefix);
         }
@@ -98,20 +90,20 @@ pub(crate) fn descriptor(
     let _ = interface(&mut item, prefix);
     let public = names::public(prefix, &own);
     let alias = names::split(&public).filter(|(_, rest)| *rest != own).map(|(_, rest)| (rest.to_owned(), own));
-    set(&mut item, NAME, &public)?;
+    set(&mut item, NAME, &public);
     Ok((item, alias))
 }
 
 /// Replaces the id of a task with its id in the group, which is returned.
 pub(crate) fn task(prefix: &str, task: &mut ObjectMembers) -> Option<String> {
     let public = names::public_task(prefix, &text(task, TASK_ID)?);
-    set(task, TASK_ID, &public).ok()?;
+    set(task, TASK_ID, &public);
     Some(public)
 }
 
 /// Marks a tool as supporting tasks, in the form of 2025-11-25, which the client of a group uses.
-pub(crate) fn may_be_task(tool: &mut ObjectMembers) -> Result<(), RewriteError> {
-    set(tool, "execution", &IndexMap::from([("taskSupport", "optional")]))
+pub(crate) fn may_be_task(tool: &mut ObjectMembers) {
+    set(tool, "execution", &IndexMap::from([("taskSupport", "optional")]));
 }
 
 /// Rewrites an error about an unknown tool or prompt to use the name known to the group's caller.

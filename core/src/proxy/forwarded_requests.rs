@@ -91,11 +91,13 @@ pub(super) fn with_own_tasks(result: RawJson, era: Option<Era>) -> RawJson {
     let changed = || -> Option<RawJson> {
         let mut list: ObjectMembers = result.parse().ok()?;
         rewriting::in_member(&mut list, "tools", |tools: &mut Vec<ObjectMembers>| {
-            tools.iter_mut().try_for_each(|tool| {
+            for tool in tools {
                 let listed = tool.shift_remove(MEMBER).is_some_and(support);
-                let is_task = era.is_some_and(|era| era == Era::Modern || listed);
-                if is_task { rewriting::may_be_task(tool).ok() } else { Some(()) }
-            })
+                if era.is_some_and(|era| era == Era::Modern || listed) {
+                    rewriting::may_be_task(tool);
+                }
+            }
+            Some(())
         })?;
         RawJson::from_value(&list).ok()
     };

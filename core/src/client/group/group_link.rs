@@ -151,7 +151,7 @@ impl GroupLink {
                 let list = if is_tool { method::TOOLS_LIST } else { method::PROMPTS_LIST };
                 let name = rewriting::text(&params, "name").unwrap_or_default();
                 let (member, own) = self.members.owner_of_name(&name, list).await?;
-                rewriting::set(&mut params, "name", &own)?;
+                rewriting::set(&mut params, "name", &own);
                 if is_tool && params.contains_key("task") {
                     let _in_flight = member.pauses.enter(id);
                     let client = member.client().await?;
@@ -166,7 +166,7 @@ impl GroupLink {
             }
             (_, Some(Target::Resource)) => {
                 let (member, own) = self.of_uri(&params)?;
-                rewriting::set(&mut params, "uri", &own)?;
+                rewriting::set(&mut params, "uri", &own);
                 forward(&member, id, &method, &params, progress).await
             }
             (_, Some(Target::Subscription)) => {
@@ -198,15 +198,15 @@ impl GroupLink {
             reference.ok_or_else(|| ClientError::Invalid("A completion needs the object \"ref\"".to_owned()))?;
         let member = if let Some(uri) = rewriting::text(&reference, "uri") {
             let (member, own) = self.members.owner_of_uri(&uri)?;
-            rewriting::set(&mut reference, "uri", &own)?;
+            rewriting::set(&mut reference, "uri", &own);
             member
         } else {
             let name = rewriting::text(&reference, "name").unwrap_or_default();
             let (member, own) = self.members.owner_of_name(&name, method::PROMPTS_LIST).await?;
-            rewriting::set(&mut reference, "name", &own)?;
+            rewriting::set(&mut reference, "name", &own);
             member
         };
-        rewriting::set(params, "ref", &reference)?;
+        rewriting::set(params, "ref", &reference);
         Ok(member)
     }
 

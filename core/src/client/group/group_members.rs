@@ -270,9 +270,10 @@ async fn list_of(
     let decides_tasks = method == method::TOOLS_LIST && extension::TASKS.is_in(&capabilities_of(&client));
     let renamed = items.into_iter().map(|mut item| {
         if decides_tasks {
-            rewriting::may_be_task(&mut item)?;
+            rewriting::may_be_task(&mut item);
         }
-        let (item, alias) = rewriting::descriptor(method, &member.prefix, item)?;
+        let renamed = rewriting::descriptor(method, &member.prefix, item);
+        let (item, alias) = renamed.map_err(ClientError::InvalidResponse)?;
         aliases.extend(alias);
         Ok(item)
     });

@@ -109,8 +109,7 @@ impl MergedPage {
                 }
                 item
             } else {
-                let (item, alias) =
-                    rewriting::descriptor(context.method, &mount.prefix, item).map_err(|error| error.to_string())?;
+                let (item, alias) = rewriting::descriptor(context.method, &mount.prefix, item)?;
                 if let (Some(category), Some((rest, own))) = (self.category, alias) {
                     mount.remember(category, rest, own);
                 }

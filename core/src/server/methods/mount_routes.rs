@@ -39,8 +39,8 @@ pub(super) fn completion(
     let rewritten = || -> Option<RawJson> {
         let mut params: ObjectMembers = params.parse().ok()?;
         let mut reference: ObjectMembers = serde_json::from_str(params.get(REFERENCE)?.get()).ok()?;
-        rewriting::set(&mut reference, member, &own).ok()?;
-        rewriting::set(&mut params, REFERENCE, &reference).ok()?;
+        rewriting::set(&mut reference, member, &own);
+        rewriting::set(&mut params, REFERENCE, &reference);
         RawJson::from_value(&params).ok()
     };
     Ok(Routed::Mounted(Arc::clone(mount), rewritten().ok_or_else(RpcError::internal)?))
@@ -49,7 +49,7 @@ pub(super) fn completion(
 fn with(mount: &Arc<RegisteredMount>, params: &RawJson, member: &str, own: &str) -> Result<Routed, RpcError> {
     let rewritten = || -> Option<RawJson> {
         let mut params: ObjectMembers = params.parse().ok()?;
-        rewriting::set(&mut params, member, &own).ok()?;
+        rewriting::set(&mut params, member, &own);
         RawJson::from_value(&params).ok()
     };
     Ok(Routed::Mounted(Arc::clone(mount), rewritten().ok_or_else(RpcError::internal)?))
