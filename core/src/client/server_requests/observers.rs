@@ -18,13 +18,7 @@ impl Observers {
 
     /// Reports to all observers, without holding the lock.
     pub(in crate::client) fn report(&self, report: impl Fn(&dyn ClientEvents)) {
-        let all = {
-            let all = self.0.lock();
-            if all.is_empty() {
-                return;
-            }
-            all.clone()
-        };
+        let all = self.0.lock().clone();
         all.iter().for_each(|events| report(&**events));
     }
 }
