@@ -10,7 +10,7 @@ use crate::{
     protocol::{RawJson, RequestId, RpcError, meta, method},
     race::unless,
 };
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 
@@ -45,14 +45,16 @@ impl ClientInner {
     pub(in crate::client) fn host_task_request(self: &Arc<Self>, request: &IncomingRequest) {
         let IncomingRequest { id, method, params, .. } = request;
         let answer = match *method {
-            method::TASKS_LIST => page(params).and_then(|cursor| self.host.tasks.page(cursor.as_deref())),
-            method::TASKS_CANCEL => named(method, params).and_then(|task| {
+            method::TASKS_LIST => {
+                read(method, params).and_then(|ListParams { cursor }| self.host.tasks.page(cursor.as_deref()))
+            }
+            method::TASKS_CANCEL => read(method, params).and_then(|TaskParams { task }| {
                 let ended = self.host.tasks.cancel(&task, self.runtime.unix_time())?;
                 let view = ended.view.clone();
                 self.host_task_ended(&task, ended);
                 Ok(view)
             }),
-            method::TASKS_RESULT => match named(method, params).and_then(|task| {
+            method::TASKS_RESULT => match read(method, params).and_then(|TaskParams { task }| {
                 let outcome = self.host.tasks.fetch(&task, id)?;
                 Ok(outcome.map(|outcome| related(&task, outcome)))
             }) {
@@ -60,7 +62,7 @@ impl ClientInner {
                 Ok(None) => return,
                 Err(error) => Err(error),
             },
-            _ => named(method, params).and_then(|task| self.host.tasks.show(&task)),
+            _ => read(method, params).and_then(|TaskParams { task }| self.host.tasks.show(&task)),
         };
         self.answer(id, answer.map(|view| RawJson::object(&view)));
     }
@@ -100,26 +102,19 @@ impl ClientInner {
 }
 
 /// The task that the parameters name. Other metadata is ignored (TSK-17).
-fn named(method: &str, params: &RawJson) -> Result<String, RpcError> {
-    #[derive(Deserialize)]
-    struct TaskParams {
-        #[serde(rename = "taskId")]
-        id: String,
-    }
-    let given: Result<TaskParams, _> = params.read();
-    given.map(|given| given.id).map_err(|problem| RpcError::invalid_params(format!("{method}: {problem}")))
+#[derive(Deserialize)]
+struct TaskParams {
+    #[serde(rename = "taskId")]
+    task: String,
 }
 
-/// The cursor of a list.
-fn page(params: &RawJson) -> Result<Option<String>, RpcError> {
-    #[derive(Deserialize)]
-    struct ListParams {
-        #[serde(default)]
-        cursor: Option<String>,
-    }
-    let given: Result<ListParams, _> = params.read();
-    let given = given.map_err(|problem| RpcError::invalid_params(format!("{}: {problem}", method::TASKS_LIST)))?;
-    Ok(given.cursor)
+#[derive(Deserialize)]
+struct ListParams {
+    cursor: Option<String>,
+}
+
+fn read<P: DeserializeOwned>(method: &str, params: &RawJson) -> Result<P, RpcError> {
+    params.read().map_err(|problem| RpcError::invalid_params(format!("{method}: {problem}")))
 }
 
 /// The outcome of a task, related to it (TSK-18, TSK-21).
