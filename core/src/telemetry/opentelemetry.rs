@@ -17,7 +17,7 @@ use opentelemetry::{
 };
 use std::{
     sync::{Arc, LazyLock, Once},
-    time::{Duration, SystemTime},
+    time::SystemTime,
 };
 
 /// The servers that report to the global providers, summed up in one place, because each of them
@@ -120,15 +120,15 @@ impl OpenTelemetry {
 const KINDS: [OperationKind; 2] = [OperationKind::Server, OperationKind::Client];
 
 impl Telemetry for OpenTelemetry {
-    fn begin(&self, operation: OperationStart) -> Option<Arc<dyn OpenOperation>> {
-        let OperationStart { kind, name, attributes, parent, began } = operation;
+    fn begin(&self, start: OperationStart) -> Option<Arc<dyn OpenOperation>> {
         let here = Context::current();
-        let mut span = span(kind, name.clone(), SystemTime::UNIX_EPOCH + began, &attributes);
-        let within = match kind {
+        let began = SystemTime::UNIX_EPOCH + start.began;
+        let mut span = span(start.kind, start.name.clone(), began, &start.attributes);
+        let within = match start.kind {
             OperationKind::Client => here,
             OperationKind::Server => {
                 let within = global::get_text_map_propagator(|propagator| {
-                    propagator.extract_with_context(&here, &Carrier(parent.clone()))
+                    propagator.extract_with_context(&here, &Carrier(start.parent.clone()))
                 });
                 let (around, remote) = (here.span().span_context().clone(), within.span().span_context().clone());
                 // For example the span of its HTTP request.
@@ -141,12 +141,9 @@ impl Telemetry for OpenTelemetry {
         let span = self.tracer.build_with_context(span, &within);
         Some(Arc::new(OpenSpan {
             tracer: Arc::clone(&self.tracer),
-            kind,
-            name,
             context: within.with_span(span),
-            attributes,
-            duration: Arc::clone(&self.operations[kind as usize]),
-            began,
+            duration: Arc::clone(&self.operations[start.kind as usize]),
+            start,
         }))
     }
 
@@ -178,20 +175,17 @@ fn span<'a>(
 /// A span in progress.
 struct OpenSpan {
     tracer: Arc<BoxedTracer>,
-    kind: OperationKind,
-    name: String,
+    start: OperationStart,
     context: Context,
-    attributes: Vec<Attribute>,
     duration: Arc<Histogram<f64>>,
-    began: Duration,
 }
 
 impl OpenSpan {
     /// Creates the span of a finished request of the operation.
     fn child(&self, request: &ObservedRequest, name: &str) {
-        let (end, began) = (&request.end, SystemTime::UNIX_EPOCH + self.began + request.after);
+        let (end, began) = (&request.end, SystemTime::UNIX_EPOCH + self.start.began + request.after);
         let name = end.name.clone().unwrap_or_else(|| name.to_owned());
-        let span = span(self.kind, name, began, end.attributes_with(&self.attributes));
+        let span = span(self.start.kind, name, began, end.attributes_with(&self.start.attributes));
         let mut span = self.tracer.build_with_context(span, &self.context);
         if end.is_failure() {
             span.set_status(Status::error(end.error.clone().unwrap_or_default()));
@@ -218,15 +212,15 @@ impl OpenOperation for OpenSpan {
             span.update_name(name.clone());
         }
         for request in &end.requests {
-            self.child(request, end.name.as_ref().unwrap_or(&self.name));
+            self.child(request, end.name.as_ref().unwrap_or(&self.start.name));
         }
-        let is_new = |attribute: &&Attribute| !self.attributes.contains(attribute);
+        let is_new = |attribute: &&Attribute| !self.start.attributes.contains(attribute);
         span.set_attributes(end.attributes.iter().filter(is_new).map(key_value));
         if end.is_failure() {
             span.set_status(Status::error(end.error.clone().unwrap_or_default()));
         }
-        span.end_with_timestamp(SystemTime::UNIX_EPOCH + self.began + end.duration);
-        let attributes: Vec<_> = end.metric_attributes_with(&self.attributes).map(key_value).collect();
+        span.end_with_timestamp(SystemTime::UNIX_EPOCH + self.start.began + end.duration);
+        let attributes: Vec<_> = end.metric_attributes_with(&self.start.attributes).map(key_value).collect();
         // Recorded within the span, so that it can be the exemplar of a measurement.
         let _attached = self.context.clone().attach();
         self.duration.record(end.duration.as_secs_f64(), &attributes);
