@@ -25,10 +25,8 @@ pub(super) fn replace(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> 
 }
 
 fn value(placeholder: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
-    let (name, default) = match placeholder.split_once(":-") {
-        Some((name, default)) => (name, Some(default)),
-        None => (placeholder, None),
-    };
+    let with_default = placeholder.split_once(":-");
+    let (name, default) = with_default.map_or((placeholder, None), |(name, default)| (name, Some(default)));
     let name = name.strip_prefix(ENVIRONMENT).unwrap_or(name);
     // As in shells, `:-` also replaces an empty variable.
     let found = variable(name).filter(|found| default.is_none() || !found.is_empty());

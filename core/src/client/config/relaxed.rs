@@ -1,7 +1,6 @@
 //! Lenient parsing of configuration files: JSON with comments and trailing commas.
 
 use serde_json::Value;
-use std::borrow::Cow;
 
 /// Parses JSON that may have a byte order mark, comments and trailing commas. Line and column
 /// numbers in errors refer to the file.
@@ -11,7 +10,7 @@ pub(crate) fn json(text: &[u8]) -> serde_json::Result<Value> {
 }
 
 /// Replaces comments and trailing commas with spaces.
-fn plain(text: &[u8]) -> Cow<'_, [u8]> {
+fn plain(text: &[u8]) -> Vec<u8> {
     let mut plain = text.to_vec();
     // The last comma after a value, if nothing follows it yet, and the byte before it.
     let (mut at, mut comma, mut last) = (0, None, b'[');
@@ -43,7 +42,7 @@ fn plain(text: &[u8]) -> Cow<'_, [u8]> {
         }
         at += length;
     }
-    plain.into()
+    plain
 }
 
 /// The length of the string literal at the start of `text`.

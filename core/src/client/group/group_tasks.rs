@@ -88,9 +88,8 @@ impl GroupTasks {
         let task = Arc::new(task);
         let unwanted: Vec<_> = {
             let mut followed = self.0.lock();
-            let over: Vec<String> =
-                followed.iter().filter(|(_, task)| task.status().is_final()).map(|(id, _)| id.clone()).collect();
-            let mut unwanted: Vec<_> = over.iter().filter_map(|id| followed.shift_remove(id)).collect();
+            let over = followed.extract_if(.., |_, task| task.status().is_final());
+            let mut unwanted: Vec<_> = over.map(|(_, task)| task).collect();
             if followed.len() >= MAX_FOLLOWED {
                 unwanted.extend(followed.shift_remove_index(0).map(|(_, task)| task));
             }
