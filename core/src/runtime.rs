@@ -88,12 +88,6 @@ pub(crate) struct Promise<T> {
     state: Mutex<(Option<T>, Option<Waker>)>,
 }
 
-impl<T> std::fmt::Debug for Promise<T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Promise")
-    }
-}
-
 impl<T> Default for Promise<T> {
     fn default() -> Self {
         Self { state: Mutex::new((None, None)) }
