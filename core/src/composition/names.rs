@@ -66,11 +66,11 @@ pub(crate) fn is_alias(rest: &str) -> bool {
 
 /// The URI or URI template of a server's resource. Without a prefix, it stays the same.
 pub(crate) fn public_uri(prefix: &str, uri: &str) -> String {
-    match telling(uri) {
-        _ if prefix.is_empty() => uri.to_owned(),
-        Some((scheme, rest)) => format!("{scheme}{prefix}{URI_SEPARATOR}{rest}"),
-        None => format!("{prefix}{URI_SEPARATOR}{uri}"),
+    if prefix.is_empty() {
+        return uri.to_owned();
     }
+    let (scheme, rest) = telling(uri);
+    format!("{scheme}{prefix}{URI_SEPARATOR}{rest}")
 }
 
 /// The id of a server's task.
@@ -80,17 +80,14 @@ pub(crate) fn public_task(prefix: &str, id: &str) -> String {
 
 /// Splits a URI into its prefix and the URI within the server.
 pub(crate) fn split_uri(public: &str) -> Option<(&str, Cow<'_, str>)> {
-    let Some((scheme, rest)) = telling(public) else {
-        let (prefix, uri) = public.split_once(URI_SEPARATOR)?;
-        return Some((prefix, uri.into()));
-    };
+    let (scheme, rest) = telling(public);
     let (prefix, uri) = rest.split_once(URI_SEPARATOR)?;
-    Some((prefix, format!("{scheme}{uri}").into()))
+    Some((prefix, if scheme.is_empty() { uri.into() } else { format!("{scheme}{uri}").into() }))
 }
 
-/// Splits off a scheme with a special meaning.
-fn telling(uri: &str) -> Option<(&'static str, &str)> {
-    TELLING.iter().find_map(|scheme| Some((*scheme, uri.strip_prefix(scheme)?)))
+/// Splits off a scheme with a special meaning, if there is one.
+fn telling(uri: &str) -> (&'static str, &str) {
+    TELLING.iter().find_map(|scheme| Some((*scheme, uri.strip_prefix(scheme)?))).unwrap_or(("", uri))
 }
 
 fn is_plain(byte: u8) -> bool {

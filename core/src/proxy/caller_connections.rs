@@ -212,11 +212,10 @@ impl LeaseTable {
     /// Removes idle connections. Also returns whether there are others.
     fn take_idle(&mut self, now: Instant) -> (Vec<Arc<CallerConnection>>, bool) {
         let is_idle =
-            |entry: &LeasedConnection| entry.users == 0 && now.saturating_duration_since(entry.idle_since) >= IDLE;
-        let (idle, rest) = std::mem::take(&mut self.entries).into_iter().partition::<Vec<_>, _>(is_idle);
-        self.entries = rest;
+            |entry: &mut LeasedConnection| entry.users == 0 && now.saturating_duration_since(entry.idle_since) >= IDLE;
+        let idle = self.entries.extract_if(.., is_idle).map(|entry| entry.connection).collect();
         self.looking = !self.entries.is_empty();
-        (idle.into_iter().map(|entry| entry.connection).collect(), self.looking)
+        (idle, self.looking)
     }
 }
 
