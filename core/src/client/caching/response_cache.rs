@@ -3,11 +3,11 @@
 use crate::{
     client::{client_error::ClientError, resource_uris::lies_below},
     engine::later,
-    protocol::{RawJson, envelope::Notification, error::code, method, model::ResourceUpdated},
+    protocol::{RawJson, envelope::Notification, error::code, members::members, method, model::ResourceUpdated},
     sync::Mutex,
 };
 use indexmap::IndexMap;
-use serde::{Deserialize, de::IgnoredAny};
+use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 use std::time::{Duration, Instant};
 
@@ -197,23 +197,15 @@ impl CacheKey {
     }
 
     fn has_cursor(&self) -> bool {
-        #[derive(Deserialize)]
-        struct Paged {
-            #[serde(rename = "cursor")]
-            _cursor: IgnoredAny,
-        }
-        serde_json::from_slice::<Paged>(&self.params).is_ok()
+        members(&self.params, ["cursor"]).is_ok_and(|[cursor]| cursor.is_some())
     }
 
     /// Returns whether the update may affect this resource: it names the resource itself, a part of
     /// it, or a resource that contains it. An update without a URI may affect any resource.
     fn is_about(&self, updated: Option<&ResourceUpdated>) -> bool {
-        #[derive(Deserialize)]
-        struct Read {
-            uri: String,
-        }
-        match (updated, serde_json::from_slice::<Read>(&self.params)) {
-            (Some(ResourceUpdated { uri, .. }), Ok(read)) => lies_below(uri, &read.uri) || lies_below(&read.uri, uri),
+        let read = members(&self.params, ["uri"]).ok().and_then(|[uri]| uri?.as_str());
+        match (updated, read) {
+            (Some(ResourceUpdated { uri, .. }), Some(read)) => lies_below(uri, &read) || lies_below(&read, uri),
             _ => true,
         }
     }

@@ -71,7 +71,7 @@ impl Awaited {
         });
         if let Some(slot) = &call.slot {
             match &outcome {
-                Ok(result) => client.keep_result(slot, result),
+                Ok(result) => client.cache.keep(slot, result, client.auth_context(), client.runtime.now()),
                 Err(error) => client.cache.refused(slot, error),
             }
         }

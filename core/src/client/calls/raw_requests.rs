@@ -115,12 +115,14 @@ impl Client {
             return Ok(call.answered_here(done));
         }
         if is_own && let Some(key) = self.inner.cache_key(request) {
-            if !request.options.fresh
-                && let Some(kept) = self.inner.cached(&key)?
-            {
-                return Ok(call.answered_here(kept));
+            let (cache, context) = (&self.inner.cache, self.inner.auth_context());
+            if !request.options.fresh {
+                self.inner.check_open()?;
+                if let Some(kept) = cache.get(&key, context, self.inner.runtime.now()) {
+                    return Ok(call.answered_here(kept));
+                }
             }
-            call.slot = Some(Box::new(self.inner.cache_slot(key)));
+            call.slot = Some(Box::new(cache.slot(key, context)));
         }
         if extras.trace.is_none() {
             extras.trace.clone_from(&request.options.trace);
