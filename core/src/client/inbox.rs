@@ -2,7 +2,7 @@
 
 use super::{
     caching::response_cache::with_valid_time,
-    calls::client_call::ServerAnswer,
+    calls::{client_call::ServerAnswer, known_tools::ToolFacts},
     client_error::ClientError,
     inner::ClientInner,
     link::Inbox,
@@ -213,13 +213,12 @@ impl ClientInner {
         if method != method::TOOLS_LIST {
             return unified(method, result);
         }
-        if self.options.validate_results {
-            self.output_schemas.read_list(&result);
-        }
-        if revision.is_some_and(|revision| revision.supports(RevisionFeature::CoreTasks)) {
-            self.task_support.read_list(&result);
-        }
-        if self.mirrors(revision) { self.mirrored.read_list(result) } else { result }
+        let facts = ToolFacts {
+            headers: self.mirrors(revision),
+            output: self.options.validate_results,
+            support: revision.is_some_and(|revision| revision.supports(RevisionFeature::CoreTasks)),
+        };
+        self.known_tools.read_list(result, facts)
     }
 
     fn link_closed(self: &Arc<Self>, failure: LinkFailure) {

@@ -2,7 +2,7 @@
 
 use super::{
     caching::response_cache::ResponseCache,
-    calls::{client_call::Awaited, output_schemas::OutputSchemas, tool_headers::MirroredTools},
+    calls::{client_call::Awaited, known_tools::KnownTools},
     client_error::ClientError,
     client_options::{ClientOptions, RequestOptions},
     events::ClientEvents,
@@ -11,7 +11,7 @@ use super::{
     opening::{pauses::Pauses, reconnecting::Reconnecting, server_description::ServerDescription},
     server_requests::host::{HandledEvents, Host},
     subscription::open_subscriptions::Subscriptions,
-    tasks::{client_task_table::ClientTaskTable, support::ServerTaskSupport},
+    tasks::{client_task_table::ClientTaskTable, support::TaskForm},
     telemetry::observed_opening::ObservedOpening,
     timer::{Timer, TimerCall},
 };
@@ -72,13 +72,12 @@ pub(crate) struct ClientInner {
     /// Why the current link ended, if it did.
     pub(super) failure: Mutex<Option<LinkFailure>>,
     pub(super) closed: AtomicBool,
-    pub(super) mirrored: MirroredTools,
-    pub(super) output_schemas: OutputSchemas,
+    pub(super) known_tools: KnownTools,
     pub(super) cache: ResponseCache,
     pub(super) host: Arc<Host>,
     pub(super) subscriptions: Subscriptions,
     pub(super) tasks: ClientTaskTable,
-    pub(super) task_support: ServerTaskSupport,
+    pub(super) task_form: OnceLock<Option<TaskForm>>,
     pub(super) telemetry: Option<Arc<dyn Telemetry>>,
     /// The opening in progress, if it is observed.
     pub(super) opening: Mutex<Option<ObservedOpening>>,
@@ -121,13 +120,12 @@ impl ClientInner {
             described: OnceLock::new(),
             failure: Mutex::new(None),
             closed: AtomicBool::new(false),
-            mirrored: MirroredTools::default(),
-            output_schemas: OutputSchemas::default(),
+            known_tools: KnownTools::default(),
             cache,
             host,
             subscriptions: Subscriptions::default(),
             tasks: ClientTaskTable::default(),
-            task_support: ServerTaskSupport::default(),
+            task_form: OnceLock::new(),
             telemetry,
             opening: Mutex::default(),
         })

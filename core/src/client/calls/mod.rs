@@ -6,15 +6,14 @@ mod client_operations;
 pub(super) mod continuing;
 pub(super) mod input_required;
 pub(super) mod input_rounds;
+pub(super) mod known_tools;
 #[cfg(feature = "skills")]
 pub(super) mod loaded_skills;
 mod notifying;
-pub(super) mod output_schemas;
 mod prompt_calls;
 mod raw_requests;
 pub(crate) mod reply_to;
 pub(crate) mod result_schema;
 mod sending;
 pub(super) mod tool_calls;
-pub(super) mod tool_headers;
 pub(super) mod whole_lists;

@@ -124,11 +124,11 @@ impl Client {
         inner.check_open()?;
         let timeout = inner.request_timeout(options);
         let name = subject(request)?;
-        let (parameters, check) = match method {
-            method::TOOLS_CALL => {
-                let check = inner.output_schemas.of_call(params);
+        let (parameters, check) = match (method, &name) {
+            (method::TOOLS_CALL, Some(tool)) => {
+                let check = inner.known_tools.output_schema(tool);
                 let check = check.map(|schema| ResultCheck::new(schema, timeout, inner.runtime.now()));
-                (inner.mirrored.of_call(params)?, check)
+                (inner.known_tools.headers_of(tool, params)?, check)
             }
             _ => (Vec::new(), None),
         };

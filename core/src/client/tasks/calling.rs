@@ -31,7 +31,8 @@ use std::{sync::Arc, time::Duration};
 
 impl Client {
     pub(in crate::client) fn task_form(&self) -> Option<TaskForm> {
-        self.inner.task_support.form(self.inner.server.get()?)
+        let server = self.inner.server.get()?;
+        *self.inner.task_form.get_or_init(|| TaskForm::of(server))
     }
 
     /// The task request of a call whose caller waits for the result, on a connection whose calls
@@ -45,7 +46,7 @@ impl Client {
 
     /// Returns whether a tool can only be called as a task.
     fn needs_task(&self, params: Option<&RawJson>) -> bool {
-        tool_of(params).is_some_and(|tool| self.inner.task_support.of(&tool) == Some(Support::Required))
+        tool_of(params).is_some_and(|tool| self.inner.known_tools.task_support(&tool) == Some(Support::Required))
     }
 
     /// Returns whether calls of a tool may run as tasks, on a server where the client requests them
@@ -58,11 +59,11 @@ impl Client {
     /// The task support of a tool (2025-11-25), from the latest list, or from listing the tools
     /// now.
     pub(super) async fn task_support_of(&self, tool: &str) -> Result<Support, ClientError> {
-        if let Some(support) = self.inner.task_support.of(tool) {
+        if let Some(support) = self.inner.known_tools.task_support(tool) {
             return Ok(support);
         }
         self.list_all(method::TOOLS_LIST, None, &RequestOptions::default()).await?;
-        Ok(self.inner.task_support.of(tool).unwrap_or(Support::Forbidden))
+        Ok(self.inner.known_tools.task_support(tool).unwrap_or(Support::Forbidden))
     }
 }
 

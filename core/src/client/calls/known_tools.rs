@@ -1,0 +1,256 @@
+//! What a server's lists say about its tools: their output schemas (TOOL-14), the parameters
+//! mirrored in HTTP headers (H26-23, H26-30..39), and their task support (TSK-04, TSK-06).
+
+use super::result_schema::ResultSchema;
+use crate::{
+    client::{client_error::ClientError, tasks::support::Support},
+    protocol::{
+        RawJson,
+        call_params::CallParams,
+        schema::{HeaderParameter, header_parameters},
+    },
+    sync::Mutex,
+};
+use indexmap::IndexMap;
+use memchr::memmem;
+use serde::Deserialize;
+use serde_json::{
+    Value,
+    value::{RawValue, to_raw_value},
+};
+use std::{borrow::Cow, collections::HashMap, sync::Arc};
+
+/// Maximum total size of stored schemas. Results of further tools are not validated.
+const MAX_BYTES: usize = 16 << 20;
+
+const OUTPUT_SCHEMA: &[u8] = b"outputSchema";
+const ANNOTATION: &[u8] = b"x-mcp-header";
+
+/// The tools of the latest lists (H26-39).
+#[derive(Default)]
+pub(in crate::client) struct KnownTools(Mutex<ToolTable>);
+
+#[derive(Default)]
+struct ToolTable {
+    by_name: HashMap<String, KnownTool>,
+    /// Total size of the output schemas.
+    bytes: usize,
+}
+
+struct KnownTool {
+    /// The mirrored parameters.
+    headers: Vec<HeaderParameter>,
+    output: Option<Arc<ResultSchema>>,
+    support: Option<Support>,
+}
+
+/// What to read from a list.
+#[derive(Clone, Copy)]
+pub(in crate::client) struct ToolFacts {
+    pub(in crate::client) headers: bool,
+    pub(in crate::client) output: bool,
+    pub(in crate::client) support: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ListedTool<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    #[serde(borrow)]
+    input_schema: Option<&'a RawValue>,
+    #[serde(borrow)]
+    output_schema: Option<&'a RawValue>,
+    #[serde(default)]
+    execution: Value,
+}
+
+impl KnownTools {
+    /// Reads a list of tools, or a page of one, removing those with invalid annotations (H26-30,
+    /// H26-31).
+    pub(in crate::client) fn read_list(&self, result: RawJson, facts: ToolFacts) -> RawJson {
+        let mentions = |member: &[u8]| memmem::find(result.as_bytes(), member).is_some();
+        let mut known = self.0.lock();
+        // Most lists say nothing of this and need no parsing.
+        let any = facts.support || (facts.output && mentions(OUTPUT_SCHEMA)) || (facts.headers && mentions(ANNOTATION));
+        if !any && known.by_name.is_empty() {
+            return result;
+        }
+        known.without_broken(&result, facts).unwrap_or(result)
+    }
+
+    /// The mirrored headers of a call: name and value, not encoded yet.
+    pub(in crate::client) fn headers_of(
+        &self,
+        tool: &str,
+        params: Option<&RawJson>,
+    ) -> Result<Vec<(String, String)>, ClientError> {
+        let known = self.0.lock();
+        let mirrors = known.by_name.get(tool).filter(|known| !known.headers.is_empty());
+        let Some(KnownTool { headers, .. }) = mirrors else { return Ok(Vec::new()) };
+        let call = params.and_then(|params| CallParams::read(params).ok());
+        let arguments: Value = call.and_then(|call| call.arguments?.parse().ok()).unwrap_or_default();
+        let header = |parameter: &HeaderParameter| match parameter.text(&arguments) {
+            Ok(text) => text.map(|text| Ok((parameter.name.clone(), text))),
+            Err(problem) => Some(Err(ClientError::Invalid(format!("The arguments of {tool}: {problem}")))),
+        };
+        headers.iter().filter_map(header).collect()
+    }
+
+    pub(in crate::client) fn output_schema(&self, tool: &str) -> Option<Arc<ResultSchema>> {
+        self.0.lock().by_name.get(tool)?.output.clone()
+    }
+
+    /// The task support of a tool on 2025-11-25, if it was listed.
+    pub(in crate::client) fn task_support(&self, tool: &str) -> Option<Support> {
+        self.0.lock().by_name.get(tool)?.support
+    }
+}
+
+impl ToolTable {
+    /// The list without the removed tools, otherwise exactly as written. `None` if nothing is
+    /// removed.
+    fn without_broken(&mut self, result: &RawJson, facts: ToolFacts) -> Option<RawJson> {
+        let mut members: IndexMap<String, &RawValue> = result.parse().ok()?;
+        let list = members.get_mut("tools")?;
+        let mut tools: Vec<&RawValue> = serde_json::from_str(list.get()).ok()?;
+        let before = tools.len();
+        tools.retain(|tool| self.read_tool(tool, facts));
+        if tools.len() == before {
+            return None;
+        }
+        let kept = to_raw_value(&tools).ok()?;
+        *list = &kept;
+        RawJson::from_value(&members).ok()
+    }
+
+    /// Reads a tool. Returns `false` if its annotations are invalid.
+    fn read_tool(&mut self, tool: &RawValue, facts: ToolFacts) -> bool {
+        // A malformed tool is refused when the list is parsed.
+        let Ok(tool) = serde_json::from_str::<ListedTool<'_>>(tool.get()) else { return true };
+        if let Some(schema) = self.by_name.remove(&*tool.name).and_then(|known| known.output) {
+            self.bytes -= schema.listed_bytes();
+        }
+        let is_annotated = |schema: &&RawValue| memmem::find(schema.get().as_bytes(), ANNOTATION).is_some();
+        let annotated = tool.input_schema.filter(|_| facts.headers).filter(is_annotated);
+        let schema: Value = annotated.and_then(|schema| serde_json::from_str(schema.get()).ok()).unwrap_or_default();
+        let headers = match header_parameters(&schema) {
+            Ok(headers) => headers,
+            Err(problem) => {
+                tracing::warn!(target: "trunkline::client::tools", tool = &*tool.name, error = %problem, "left out a tool with an invalid x-mcp-header");
+                return false;
+            }
+        };
+        let output = tool.output_schema.filter(|_| facts.output).and_then(|text| self.keep_schema(&tool.name, text));
+        let support = facts.support.then(|| Support::of(&tool.execution));
+        if !headers.is_empty() || output.is_some() || support.is_some() {
+            self.by_name.insert(tool.name.into_owned(), KnownTool { headers, output, support });
+        }
+        true
+    }
+
+    fn keep_schema(&mut self, tool: &str, text: &RawValue) -> Option<Arc<ResultSchema>> {
+        let bytes = self.bytes + text.get().len();
+        (bytes <= MAX_BYTES).then(|| {
+            self.bytes = bytes;
+            Arc::new(ResultSchema::of_tool(tool, text.to_owned()))
+        })
+    }
+}
+
+#[cfg(all(test, feature = "full"))]
+mod tests {
+    use super::*;
+    use crate::{client::link::ClientId, kept_log::KeptLog, transport::TokioRuntime};
+    use serde_json::json;
+    use std::time::{Duration, Instant};
+
+    const HEADERS: ToolFacts = ToolFacts { headers: true, output: false, support: false };
+    const OUTPUT: ToolFacts = ToolFacts { headers: false, output: true, support: false };
+
+    fn raw(value: &Value) -> RawJson {
+        RawJson::from_value(value).unwrap()
+    }
+
+    fn listed(known: &KnownTools, tools: &Value) {
+        known.read_list(raw(&json!({"tools": tools})), OUTPUT);
+    }
+
+    async fn answer(known: &KnownTools, tool: &str, result: Value) -> Result<RawJson, ClientError> {
+        let result = raw(&result);
+        let Some(schema) = known.output_schema(tool) else { return Ok(result) };
+        let deadline = Instant::now() + Duration::from_secs(30);
+        schema.checked_until(deadline, TokioRuntime::current(), ClientId::next(), result).await
+    }
+
+    #[tokio::test]
+    async fn tool_14_results_match_the_output_schema_of_the_newest_list() {
+        let known = KnownTools::default();
+        let high = json!({"type": "object", "properties": {"high": {"type": "number"}}, "required": ["high"]});
+        listed(&known, &json!([{"name": "forecast", "outputSchema": high}, {"name": "echo"}]));
+        let content = |content: Value| json!({"content": [], "structuredContent": content});
+        assert!(answer(&known, "forecast", content(json!({"high": 21}))).await.is_ok());
+        assert!(answer(&known, "forecast", json!({"content": [], "isError": true})).await.is_ok());
+        assert!(answer(&known, "forecast", json!({"task": {"taskId": "t"}})).await.is_ok());
+        assert!(answer(&known, "echo", json!({"content": []})).await.is_ok());
+        for (result, problem) in
+            [(content(json!({"high": "hot"})), "high"), (json!({"content": []}), "no structuredContent")]
+        {
+            let error = answer(&known, "forecast", result).await.unwrap_err().to_string();
+            assert!(error.contains("\"forecast\"") && error.contains(problem), "{error}");
+        }
+        listed(&known, &json!([{"name": "forecast"}]));
+        assert!(answer(&known, "forecast", json!({"content": []})).await.is_ok());
+        assert_eq!(known.0.lock().bytes, 0);
+    }
+
+    #[tokio::test]
+    async fn tool_14_a_schema_that_cannot_be_used_is_logged_and_checks_nothing() {
+        let known = KnownTools::default();
+        listed(&known, &json!([{"name": "odd", "outputSchema": {"type": 5}}]));
+        let log = KeptLog::default();
+        let guard = tracing::subscriber::set_default(log.clone());
+        assert!(answer(&known, "odd", json!({"content": []})).await.is_ok());
+        assert!(answer(&known, "odd", json!({"content": []})).await.is_ok());
+        drop(guard);
+        let texts = log.take();
+        assert!(texts.len() == 1 && texts[0].contains("the tool \"odd\""), "{texts:?}");
+    }
+
+    #[test]
+    fn schemas_are_kept_up_to_a_number_of_bytes() {
+        let known = KnownTools::default();
+        let large = json!({"description": "x".repeat(MAX_BYTES / 2)});
+        listed(&known, &json!([{"name": "a", "outputSchema": large}, {"name": "b", "outputSchema": large}]));
+        assert_eq!(known.0.lock().by_name.len(), 1);
+    }
+
+    #[test]
+    fn h26_31_a_tool_that_is_left_out_is_logged_with_the_reason() {
+        let of = |name: &str, header: &str| json!({"name": name, "inputSchema": {"type": "object", "properties": {"a": {"type": "string", "x-mcp-header": header}}}});
+        let list = RawJson::from_value(&json!({"tools": [of("good", "A"), of("bad", "A B")]})).unwrap();
+        let log = KeptLog::default();
+        let read = tracing::subscriber::with_default(log.clone(), || KnownTools::default().read_list(list, HEADERS));
+        assert_eq!(read.parse::<Value>().unwrap()["tools"].as_array().unwrap().len(), 1);
+        let texts = log.take();
+        assert!(texts.len() == 1 && texts[0].contains("tool=bad") && texts[0].contains("A B"), "{texts:?}");
+    }
+
+    /// Also for numbers that no machine type can represent.
+    #[test]
+    fn h26_30_what_stays_of_a_list_stays_as_it_was_written() {
+        let good = r#"{"name": "good", "inputSchema": {"properties": {"a": {"type": "string", "x-mcp-header": "A"}}}, "_meta": {"n": 1e999}}"#;
+        let plain = r#"{"name": "plain", "inputSchema": {"properties": {"a": {"maximum": 1.50}}}}"#;
+        let bad = r#"{"name": "bad", "inputSchema": {"properties": {"a": {"type": "number", "x-mcp-header": "A"}}}}"#;
+        let known = KnownTools::default();
+        let list = |tools: &[&str]| {
+            RawJson::from_text(format!(r#"{{"ttlMs":1e2,"tools":[{}],"_meta":{{"n":1e999}}}}"#, tools.join(",")).into())
+                .unwrap()
+        };
+        assert_eq!(known.read_list(list(&[plain, bad, good]), HEADERS), list(&[plain, good]));
+        let whole = list(&[plain, good]);
+        assert_eq!(known.read_list(whole.clone(), HEADERS), whole);
+        let call = RawJson::from_value(&json!({"name": "good", "arguments": {"a": "x"}})).unwrap();
+        assert_eq!(known.headers_of("good", Some(&call)).unwrap(), [("A".to_owned(), "x".to_owned())]);
+    }
+}
