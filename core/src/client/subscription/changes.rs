@@ -23,14 +23,9 @@ pub(super) struct Changes(Mutex<PendingChanges>);
 struct PendingChanges {
     changes: VecDeque<(Change, usize)>,
     bytes: usize,
-    end: Option<SubscriptionEnd>,
+    /// Set when it has ended: the error, until it is returned to the program.
+    end: Option<Option<ClientError>>,
     waker: Option<Waker>,
-}
-
-enum SubscriptionEnd {
-    /// Returned to the program once.
-    Failed(ClientError),
-    Over,
 }
 
 impl Changes {
@@ -59,7 +54,7 @@ impl Changes {
     /// subscription was closed.
     pub(super) fn end(&self, error: Option<ClientError>) {
         self.change(|waiting| {
-            waiting.end.get_or_insert_with(|| error.map_or(SubscriptionEnd::Over, SubscriptionEnd::Failed));
+            waiting.end.get_or_insert(error);
         });
     }
 
@@ -70,9 +65,7 @@ impl Changes {
             change(&mut waiting);
             waiting.waker.take()
         };
-        if let Some(waker) = waker {
-            waker.wake();
-        }
+        waker.into_iter().for_each(Waker::wake);
     }
 
     pub(super) fn poll_next(&self, context: &Context<'_>) -> Poll<Option<Result<Change, ClientError>>> {
@@ -81,19 +74,11 @@ impl Changes {
             waiting.bytes -= size;
             return Poll::Ready(Some(Ok(change)));
         }
-        match waiting.end.take() {
-            Some(end) => {
-                waiting.end = Some(SubscriptionEnd::Over);
-                Poll::Ready(match end {
-                    SubscriptionEnd::Failed(error) => Some(Err(error)),
-                    SubscriptionEnd::Over => None,
-                })
-            }
-            None => {
-                waiting.waker = Some(context.waker().clone());
-                Poll::Pending
-            }
+        if let Some(error) = &mut waiting.end {
+            return Poll::Ready(error.take().map(Err));
         }
+        waiting.waker = Some(context.waker().clone());
+        Poll::Pending
     }
 }
 
@@ -101,14 +86,13 @@ impl PendingChanges {
     fn add(&mut self, change: Change) {
         let size = size_of(&change);
         if let Some(index) = self.changes.iter().position(|(waiting, _)| same(waiting, &change)) {
-            if self.bytes - self.changes[index].1 + size <= MAX_BYTES {
-                self.bytes = self.bytes - self.changes[index].1 + size;
+            self.bytes -= self.changes[index].1;
+            if self.bytes + size <= MAX_BYTES {
+                self.bytes += size;
                 self.changes[index] = (change, size);
                 return;
             }
-            if let Some((_, old)) = self.changes.remove(index) {
-                self.bytes -= old;
-            }
+            self.changes.remove(index);
         }
         if self.changes.len() < MAX_CHANGES && self.bytes + size <= MAX_BYTES {
             self.bytes += size;

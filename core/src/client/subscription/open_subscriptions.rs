@@ -16,11 +16,8 @@ use crate::{
     sync::Mutex,
 };
 use std::{
-    collections::{BTreeMap, HashMap},
-    sync::{
-        Arc, Weak,
-        atomic::{AtomicU64, Ordering},
-    },
+    collections::HashMap,
+    sync::{Arc, Weak},
     time::Instant,
 };
 
@@ -30,14 +27,12 @@ const MAX_SUBSCRIPTIONS: usize = 2_048;
 /// The subscriptions of a connection.
 #[derive(Default)]
 pub(in crate::client) struct Subscriptions {
-    open: Mutex<BTreeMap<u64, Arc<SubscriptionEntry>>>,
-    next: AtomicU64,
+    open: Mutex<Vec<Arc<SubscriptionEntry>>>,
     pub(super) uses: Mutex<Uses>,
 }
 
 /// One open subscription.
 pub(in crate::client) struct SubscriptionEntry {
-    number: u64,
     pub(super) filter: SubscriptionFilter,
     /// Whether to reopen its stream even if the server ended it or is unreachable for long, because
     /// no program would notice that it has ended.
@@ -91,16 +86,16 @@ impl Subscriptions {
         if open.len() >= MAX_SUBSCRIPTIONS {
             return Err(ClientError::Busy(format!("{MAX_SUBSCRIPTIONS} subscriptions are already open")));
         }
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let entry = Arc::new(SubscriptionEntry { number, filter, lasts, receiver, listening: Mutex::default() });
-        open.insert(number, Arc::clone(&entry));
+        let entry = Arc::new(SubscriptionEntry { filter, lasts, receiver, listening: Mutex::default() });
+        open.push(Arc::clone(&entry));
         Ok(entry)
     }
 
     /// Forgets one. `false`: it was forgotten already, or the connection has ended.
-    pub(super) fn remove(&self, entry: &SubscriptionEntry) -> bool {
-        let removed = self.open.lock().remove(&entry.number);
-        removed.is_some()
+    pub(super) fn remove(&self, entry: &Arc<SubscriptionEntry>) -> bool {
+        let mut open = self.open.lock();
+        let index = open.iter().position(|other| Arc::ptr_eq(other, entry));
+        index.map(|index| open.remove(index)).is_some()
     }
 
     pub(in crate::client) fn is_empty(&self) -> bool {
@@ -109,7 +104,7 @@ impl Subscriptions {
 
     /// The open ones, for use with no lock held.
     pub(super) fn all(&self) -> Vec<Arc<SubscriptionEntry>> {
-        self.open.lock().values().cloned().collect()
+        self.open.lock().clone()
     }
 
     /// Takes a notification that names no subscription: it goes to the streams whose filter it
@@ -141,13 +136,12 @@ impl Subscriptions {
 
     /// The server is away for too long: ends all but those that last, and returns them.
     pub(super) fn give_up(&self, error: &ClientError) -> Vec<Arc<SubscriptionEntry>> {
-        let mut ended = Vec::new();
-        self.open.lock().retain(|_, entry| {
-            if !entry.lasts {
-                ended.push(Arc::clone(entry));
-            }
-            entry.lasts
-        });
+        let ended: Vec<_> = {
+            let mut open = self.open.lock();
+            let (lasting, ended) = std::mem::take(&mut *open).into_iter().partition(|entry| entry.lasts);
+            *open = lasting;
+            ended
+        };
         ended.iter().for_each(|entry| entry.end(Some(error.clone())));
         ended
     }
@@ -155,9 +149,7 @@ impl Subscriptions {
     /// The connection has ended. `error`: why, if not by this side.
     pub(in crate::client) fn end(&self, error: Option<&ClientError>) {
         let open = std::mem::take(&mut *self.open.lock());
-        for entry in open.values() {
-            entry.end(error.cloned());
-        }
+        open.iter().for_each(|entry| entry.end(error.cloned()));
     }
 }
 
