@@ -1,7 +1,8 @@
 //! What a server says about itself.
 
 use crate::protocol::{
-    RawJson, Revision, meta,
+    Era, RawJson, Revision, extension, meta,
+    method::{self, MessageKind, Method, Sender},
     model::{ServerCapabilities, SubscriptionFilter},
 };
 use serde::Deserialize;
@@ -33,16 +34,30 @@ impl ServerDescription {
         is_known.then(|| self.capabilities.parse().unwrap_or_default())
     }
 
-    /// The lists whose changes it announces. Before it is known what it announces, that is all of
-    /// them: a server honors what it supports.
+    /// The lists whose changes it announces.
     pub(crate) fn announced_lists(&self) -> SubscriptionFilter {
-        let all = SubscriptionFilter::default().with_tools(true).with_prompts(true).with_resource_list(true);
-        match self.declared() {
-            None => all,
-            Some(declared) => all
-                .with_tools(declared.tools.is_some_and(|tools| tools.list_changed))
-                .with_prompts(declared.prompts.is_some_and(|prompts| prompts.list_changed))
-                .with_resource_list(declared.resources.is_some_and(|resources| resources.list_changed)),
+        self.announced(SubscriptionFilter::default().with_tools(true).with_prompts(true).with_resource_list(true))
+    }
+
+    /// The part of a filter that the server announces (PRM-07). Before it is known what it
+    /// announces, that is all of it: a server honors what it supports.
+    pub(in crate::client) fn announced(&self, filter: SubscriptionFilter) -> SubscriptionFilter {
+        let Some(declared) = self.declared() else { return filter };
+        let (tools, prompts) = (declared.tools.unwrap_or_default(), declared.prompts.unwrap_or_default());
+        let resources = declared.resources.unwrap_or_default();
+        let tasks = if self.revision.era() == Era::Legacy {
+            let sends = Method::find(method::TASKS_STATUS, MessageKind::Notification, Sender::Server, self.revision);
+            sends.is_some() && declared.tasks.is_some()
+        } else {
+            declared.extensions.is_some_and(|extensions| extensions.contains_key(extension::TASKS.id))
+        };
+        SubscriptionFilter {
+            resources: filter.resources.filter(|_| resources.subscribe),
+            tools: filter.tools && tools.list_changed,
+            prompts: filter.prompts && prompts.list_changed,
+            resource_list: filter.resource_list && resources.list_changed,
+            tasks: filter.tasks.filter(|_| tasks),
+            extra: filter.extra,
         }
     }
 

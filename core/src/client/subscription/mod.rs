@@ -10,8 +10,7 @@ use crate::{
         client::Client, client_error::ClientError, inner::ClientInner, opening::server_description::ServerDescription,
     },
     protocol::{
-        Era, extension,
-        method::{self, MessageKind, Method, Sender},
+        Era,
         model::{Change, SubscriptionFilter},
     },
 };
@@ -88,7 +87,7 @@ impl Client {
     ) -> Result<Subscription, ClientError> {
         let filter = checked(filter)?;
         self.inner.check_open()?;
-        let filter = self.inner.announced(filter)?;
+        let filter = self.inner.announced(&filter)?;
         let entry = self.inner.subscriptions.add(filter.clone(), ChangeReceiver::Stream(Changes::default()), lasts)?;
         // From here on, dropping it cleans up everything.
         let mut subscription = Subscription { client: self.clone(), entry, filter };
@@ -197,24 +196,8 @@ impl ClientInner {
     }
 
     /// The part of a filter that the server has declared (PRM-07).
-    fn announced(&self, filter: SubscriptionFilter) -> Result<SubscriptionFilter, ClientError> {
-        let Some(server) = self.description() else { return Err(ClientError::Closed) };
-        let Some(declared) = server.declared() else { return Ok(filter) };
-        let (tools, prompts) = (declared.tools.unwrap_or_default(), declared.prompts.unwrap_or_default());
-        let resources = declared.resources.unwrap_or_default();
-        let tasks = if server.revision.era() == Era::Legacy {
-            let sends = Method::find(method::TASKS_STATUS, MessageKind::Notification, Sender::Server, server.revision);
-            sends.is_some() && declared.tasks.is_some()
-        } else {
-            declared.extensions.is_some_and(|extensions| extensions.contains_key(extension::TASKS.id))
-        };
-        let announced = filter
-            .clone()
-            .with_resources(filter.resources.clone().filter(|_| resources.subscribe))
-            .with_tools(filter.tools && tools.list_changed)
-            .with_prompts(filter.prompts && prompts.list_changed)
-            .with_resource_list(filter.resource_list && resources.list_changed)
-            .with_tasks(filter.tasks.clone().filter(|_| tasks));
+    fn announced(&self, filter: &SubscriptionFilter) -> Result<SubscriptionFilter, ClientError> {
+        let announced = self.description().ok_or(ClientError::Closed)?.announced(filter.clone());
         if !announced.is_empty() {
             return Ok(announced);
         }
