@@ -133,8 +133,7 @@ impl InputRequired {
     /// The requests of a task (TKX-32).
     pub(in crate::client) fn of_task(task: &Task) -> Result<Self, String> {
         let requests = task.input_requests.clone().unwrap_or_default();
-        let result = RawJson::from_value(&json!({"inputRequests": requests})).map_err(|error| error.to_string())?;
-        Self::read(&result)
+        Self::read(&RawJson::object(&json!({"inputRequests": requests})))
     }
 
     /// The server's state, for a caller that answers later or elsewhere

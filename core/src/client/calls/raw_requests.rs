@@ -164,8 +164,7 @@ impl Client {
     /// # Errors
     /// As for [`Client::request`].
     pub async fn set_log_level(&self, level: LoggingLevel) -> Result<(), ClientError> {
-        let params = RawJson::from_value(&serde_json::json!({"level": level}));
-        let params = params.map_err(ClientError::unwritable)?;
+        let params = RawJson::object(&serde_json::json!({"level": level}));
         self.request(method::LOGGING_SET_LEVEL, Some(&params), &RequestOptions::default()).await.map(drop)
     }
 

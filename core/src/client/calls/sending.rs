@@ -76,7 +76,7 @@ impl Client {
             began: self.inner.runtime.now(),
         }));
         if asks {
-            params = Some(with_task(params.as_ref(), request.options.task_ttl).map_err(ClientError::unwritable)?);
+            params = Some(with_task(params.as_ref(), request.options.task_ttl)?);
         }
         let call = Arc::new(call);
         self.send_noting(&call, RequestParts { params: params.as_ref(), ..request }, extras, None)?;

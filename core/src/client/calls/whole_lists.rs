@@ -15,7 +15,7 @@ use crate::{
     race::unless,
 };
 use indexmap::IndexMap;
-use serde::de::IgnoredAny;
+use serde::{Serialize, de::IgnoredAny};
 use serde_json::value::{RawValue, to_raw_value};
 use std::{collections::HashSet, sync::Arc};
 
@@ -63,7 +63,7 @@ impl Client {
                 page => page?,
             };
             let Some(cursor) = list.take(&page)? else { return list.finish(page) };
-            params = Some(with_cursor(params.as_ref(), &cursor)?);
+            params = Some(with_member(params.as_ref(), CURSOR, &cursor)?);
             let left = deadline.saturating_duration_since(self.inner.runtime.now());
             if left.is_zero() {
                 let all = self.inner.request_timeout(given).max;
@@ -188,11 +188,16 @@ fn array_inside(text: &str) -> Option<&str> {
     Some(text.trim_ascii().strip_prefix('[')?.strip_suffix(']')?.trim_ascii())
 }
 
-fn with_cursor(params: Option<&RawJson>, cursor: &str) -> Result<RawJson, ClientError> {
+/// The parameters of a request with one more member.
+pub(in crate::client) fn with_member(
+    params: Option<&RawJson>,
+    name: &str,
+    value: &impl Serialize,
+) -> Result<RawJson, ClientError> {
     let mut members: Members<'_> =
         params.map_or(Ok(Members::new()), RawJson::parse).map_err(ClientError::unwritable)?;
-    let cursor = to_raw_value(cursor).map_err(ClientError::unwritable)?;
-    members.insert(CURSOR.to_owned(), &cursor);
+    let value = to_raw_value(value).map_err(ClientError::unwritable)?;
+    members.insert(name.to_owned(), &value);
     as_json(&members)
 }
 
@@ -238,7 +243,7 @@ mod tests {
         assert_eq!(list.finish(last).unwrap().as_bytes(), text.as_bytes());
         let params = RawJson::trusted(r#"{"z":1,"_meta":{"y":1,"x":2}}"#.into());
         let text = r#"{"z":1,"_meta":{"y":1,"x":2},"cursor":"2"}"#;
-        assert_eq!(with_cursor(Some(&params), "2").unwrap().as_bytes(), text.as_bytes());
+        assert_eq!(with_member(Some(&params), CURSOR, &"2").unwrap().as_bytes(), text.as_bytes());
     }
 
     #[test]

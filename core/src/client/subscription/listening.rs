@@ -47,8 +47,7 @@ impl ClientInner {
         within: Duration,
     ) -> Result<SubscriptionFilter, ClientError> {
         let options = RequestOptions::default().with_timeout(Duration::MAX).with_max_timeout(Duration::MAX);
-        let params = RawJson::from_value(&json!({"notifications": listen_filter(&entry.filter)}));
-        let params = params.map_err(ClientError::unwritable)?;
+        let params = RawJson::object(&json!({"notifications": listen_filter(&entry.filter)}));
         let stream = Arc::new(ListenStream {
             client: Arc::downgrade(self),
             entry: Arc::clone(entry),

@@ -92,11 +92,8 @@ impl ClientInner {
         in_use.busy = true;
         drop(uses);
         let reply = Arc::new(Reconciled { client: Arc::downgrade(self), uri: uri.to_owned(), method });
-        let client = Client { inner: Arc::clone(self) };
-        let sent = RawJson::from_value(&json!({"uri": uri}))
-            .map_err(ClientError::unwritable)
-            .and_then(|params| client.start(method, Some(&params), &RequestOptions::default(), reply.clone()));
-        if let Err(error) = sent {
+        let (client, params) = (Client { inner: Arc::clone(self) }, RawJson::object(&json!({"uri": uri})));
+        if let Err(error) = client.start(method, Some(&params), &RequestOptions::default(), reply.clone()) {
             reply.answered(Err(error));
         }
     }

@@ -14,6 +14,7 @@ use crate::{
         calls::{
             client_call::{Awaited, ClientCall, Flight, RequestParts, ServerAnswer, tool_of},
             continuing::ContinuedCall,
+            whole_lists::with_member,
         },
         client::Client,
         client_error::ClientError,
@@ -22,11 +23,7 @@ use crate::{
     },
     protocol::{RawJson, RequestId, RpcError, method},
 };
-use indexmap::IndexMap;
-use serde_json::{
-    json,
-    value::{RawValue, to_raw_value},
-};
+use serde_json::json;
 use std::{sync::Arc, time::Duration};
 
 impl Client {
@@ -98,8 +95,7 @@ impl ClientCall {
             if !matches!(self.unless_cancelled(client.task_support_of(&tool)).await?, Ok(Support::Required)) {
                 return Err(ClientError::Protocol(refused));
             }
-            let params = with_task(first.params.as_ref(), first.options.task_ttl);
-            call.request.params = Some(params.map_err(ClientError::unwritable)?);
+            call.request.params = Some(with_task(first.params.as_ref(), first.options.task_ttl)?);
         }
         call.request.extras.task = true;
         call.begin_as_task(client.inner.runtime.now());
@@ -193,13 +189,7 @@ impl ClientInner {
 }
 
 /// The parameters of a call that requests a task (2025-11-25).
-pub(in crate::client) fn with_task(
-    params: Option<&RawJson>,
-    ttl: Option<Duration>,
-) -> Result<RawJson, serde_json::Error> {
-    let mut members: IndexMap<String, &RawValue> = params.map_or(Ok(IndexMap::new()), RawJson::parse)?;
+pub(in crate::client) fn with_task(params: Option<&RawJson>, ttl: Option<Duration>) -> Result<RawJson, ClientError> {
     let ttl = ttl.map(|ttl| u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX));
-    let task = to_raw_value(&ttl.map_or_else(|| json!({}), |ttl| json!({"ttl": ttl})))?;
-    members.insert("task".to_owned(), &task);
-    RawJson::from_value(&members)
+    with_member(params, "task", &ttl.map_or_else(|| json!({}), |ttl| json!({"ttl": ttl})))
 }

@@ -234,8 +234,7 @@ impl ClientTask {
         let Some(id) = id else {
             return Err(ClientError::Invalid("respond: a task of this revision does not take input responses".into()));
         };
-        let params = responses.with_params(Some(&task_params(&id)?));
-        let params = params.map_err(ClientError::unwritable)?;
+        let params = responses.with_params(Some(&task_params(&id))).map_err(ClientError::unwritable)?;
         let update = self.client.request(method::TASKS_UPDATE, Some(&params), &RequestOptions::default()).await;
         update.map(drop).map_err(unknown)
     }

@@ -169,8 +169,7 @@ impl Following {
         self.state.apply(task);
         let Some(responses) = self.answering.outstanding(outstanding.as_ref()) else { return Ok(()) };
         let update = json!({"taskId": self.id, "inputResponses": responses});
-        let update = RawJson::from_value(&update).map_err(ClientError::unwritable)?;
-        self.client.request(method::TASKS_UPDATE, Some(&update), &options).await.map_err(unknown)?;
+        self.client.request(method::TASKS_UPDATE, Some(&RawJson::object(&update)), &options).await.map_err(unknown)?;
         self.answering.handed_over();
         Ok(())
     }
@@ -300,18 +299,18 @@ impl Client {
         id: &str,
         options: &RequestOptions,
     ) -> Result<RawJson, ClientError> {
-        self.request(method, Some(&task_params(id)?), options).await.map_err(unknown)
+        self.request(method, Some(&task_params(id)), options).await.map_err(unknown)
     }
 }
 
-pub(super) fn task_params(id: &str) -> Result<RawJson, ClientError> {
-    RawJson::from_value(&json!({"taskId": id})).map_err(ClientError::unwritable)
+pub(super) fn task_params(id: &str) -> RawJson {
+    RawJson::object(&json!({"taskId": id}))
 }
 
 /// `tasks/result` (TSK-20).
 async fn fetch(client: &Client, id: &str, within: Duration) -> Result<RawJson, ClientError> {
     let options = RequestOptions::default().with_timeout(within).with_max_timeout(within);
-    client.request(method::TASKS_RESULT, Some(&task_params(id)?), &options).await
+    client.request(method::TASKS_RESULT, Some(&task_params(id)), &options).await
 }
 
 /// Opens the notification stream of the task (TKX-41). If that fails, polling alone notices the
