@@ -10,8 +10,9 @@ use crate::{
         model::*,
     },
 };
-use serde::{Serialize, Serializer, de::DeserializeOwned};
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::value::{RawValue, to_raw_value};
+use std::fmt::Write as _;
 
 /// Generates the methods of the rows. Some are written by hand: the arguments of `call_tool` and
 /// `get_prompt` are any value that serializes to an object, and empty results are not parsed.
@@ -73,9 +74,8 @@ macro_rules! client_methods {
             cursor: Option<&str>,
             options: &RequestOptions,
         ) -> Result<$result, ClientError> {
-            let mut params = ParamsMembers::default();
-            params.add("cursor", cursor)?;
-            read(&self.request(method::$method, params.json()?.as_ref(), options).await?)
+            let params = object_of([member("cursor", cursor)?]);
+            read(&self.request(method::$method, params.as_ref(), options).await?)
         }
     };
 
@@ -100,9 +100,8 @@ macro_rules! client_methods {
             $($param: client_methods!(@$presence $ty),)*
             options: &RequestOptions,
         ) -> Result<$result, ClientError> {
-            let mut params = ParamsMembers::default();
-            $(params.add($json, client_methods!(@given $presence $param))?;)*
-            read(&self.request(method::$method, params.json()?.as_ref(), options).await?)
+            let params = object_of([$(member($json, client_methods!(@given $presence $param))?),*]);
+            read(&self.request(method::$method, params.as_ref(), options).await?)
         }
     };
 
@@ -114,35 +113,23 @@ macro_rules! client_methods {
 
 trunkline_proto::client_operations!(client_methods);
 
-/// The members of parameters, in order.
-#[derive(Default)]
-struct ParamsMembers(Vec<(&'static str, Box<RawValue>)>);
+type Member = (&'static str, Box<RawValue>);
 
-impl ParamsMembers {
-    fn add<T: Serialize + ?Sized>(&mut self, name: &'static str, value: Option<&T>) -> Result<(), ClientError> {
-        if let Some(value) = value {
-            let value = to_raw_value(value);
-            self.0.push((
-                name,
-                value.map_err(|error| ClientError::Invalid(format!("{name} cannot be serialized as JSON: {error}")))?,
-            ));
-        }
-        Ok(())
-    }
-
-    /// The parameters; `None` if there are none.
-    fn json(&self) -> Result<Option<RawJson>, ClientError> {
-        if self.0.is_empty() {
-            return Ok(None);
-        }
-        RawJson::from_value(self).map(Some).map_err(ClientError::unwritable)
-    }
+/// A member of parameters, if it has a value.
+fn member<T: Serialize + ?Sized>(name: &'static str, value: Option<&T>) -> Result<Option<Member>, ClientError> {
+    let value = value.map(to_raw_value).transpose();
+    let value = value.map_err(|error| ClientError::Invalid(format!("{name} cannot be serialized as JSON: {error}")))?;
+    Ok(value.map(|value| (name, value)))
 }
 
-impl Serialize for ParamsMembers {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+/// Parameters; `None` if they have no members.
+fn object_of<const N: usize>(members: [Option<Member>; N]) -> Option<RawJson> {
+    let mut text = String::new();
+    for (name, value) in members.into_iter().flatten() {
+        let before = if text.is_empty() { '{' } else { ',' };
+        let _ = write!(text, "{before}\"{name}\":{value}");
     }
+    (!text.is_empty()).then(|| RawJson::trusted((text + "}").into()))
 }
 
 /// Parses a result. A list member is required, although the model treats its absence as an empty
