@@ -7,11 +7,10 @@ use crate::{
         tasks::task_wish::TaskWish, telemetry::call_operation::CallOperation,
     },
     engine::RequestExtras,
-    protocol::{RawJson, RequestId, envelope::Notification, method::Method},
+    protocol::{RawJson, RequestId, call_params::CallParams, envelope::Notification, method::Method},
     runtime::{Promise, Runtime},
     sync::Mutex,
 };
-use serde::Deserialize;
 use std::{borrow::Cow, fmt, sync::Arc, time::Instant};
 
 /// A call to the server. It continues when its handles are dropped;
@@ -55,6 +54,13 @@ pub(in crate::client) struct RequestParts<'a> {
     pub(in crate::client) row: Option<&'static Method>,
     pub(in crate::client) params: Option<&'a RawJson>,
     pub(in crate::client) options: &'a RequestOptions,
+}
+
+impl RequestParts<'_> {
+    /// The method's name.
+    pub(in crate::client) fn name(&self) -> Cow<'static, str> {
+        self.row.map_or_else(|| Cow::Owned(self.method.to_owned()), |row| Cow::Borrowed(row.name))
+    }
 }
 
 /// The parts of a request that may be resent.
@@ -181,10 +187,5 @@ impl fmt::Debug for ClientCall {
 
 /// The tool that a request calls.
 pub(in crate::client) fn tool_of(params: Option<&RawJson>) -> Option<Cow<'_, str>> {
-    #[derive(Deserialize)]
-    struct CalledTool<'a> {
-        #[serde(borrow)]
-        name: Cow<'a, str>,
-    }
-    params?.parse::<CalledTool<'_>>().ok().map(|called| called.name)
+    CallParams::read(params?).ok().map(|call| call.name)
 }

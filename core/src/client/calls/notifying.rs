@@ -1,7 +1,10 @@
 //! Sending notifications.
 
 use crate::{
-    client::{client::Client, client_error::ClientError, link::LinkMessage, telemetry::call_operation::end_with},
+    client::{
+        client::Client, client_error::ClientError, client_options::RequestOptions, link::LinkMessage,
+        telemetry::call_operation::end_with,
+    },
     protocol::RawJson,
     telemetry::OpenOperation,
     wire_log::Direction,
@@ -29,7 +32,9 @@ impl Client {
         method: &str,
         params: Option<&RawJson>,
     ) -> Result<(), ClientError> {
-        let Some(operation) = self.inner.observed_notification(method, params, given) else {
+        let inner = &self.inner;
+        let start = || inner.operation(inner.parts(method, params, &RequestOptions::default()));
+        let Some(operation) = inner.observed(given, start) else {
             return self.send_notification(method, params);
         };
         let context = operation.context();

@@ -22,7 +22,7 @@ use crate::{
     wire_log::Direction,
 };
 use serde_json::value::RawValue;
-use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 impl ClientInner {
     pub(in crate::client) fn parts<'a>(
@@ -56,7 +56,7 @@ impl Client {
         mut extras: RequestExtras,
         task: Option<TaskWish>,
     ) -> Result<Arc<ClientCall>, ClientError> {
-        call.method = request.row.map_or_else(|| Cow::Owned(request.method.to_owned()), |row| Cow::Borrowed(row.name));
+        call.method = request.name();
         let takes_input = self.inner.takes_input(request);
         if !takes_input && task.is_none() {
             let call = Arc::new(call);

@@ -2,12 +2,12 @@
 
 use super::{call_operation::CallOperation, observed_opening::ObservedOpening};
 use crate::{
-    client::{calls::client_call::RequestParts, client::Client, client_error::ClientError, inner::ClientInner},
-    engine::{IncomingRequest, RequestExtras, RevisionChoice},
-    protocol::{
-        Era, RawJson, SentTrace, TraceContext,
-        method::{self, MessageKind, Method, Sender},
+    client::{
+        calls::client_call::RequestParts, client::Client, client_error::ClientError, client_options::RequestOptions,
+        inner::ClientInner,
     },
+    engine::{IncomingRequest, RequestExtras, RevisionChoice},
+    protocol::{Era, RawJson, SentTrace, TraceContext, method},
     telemetry::{NetworkFacts, ObservedSession, OpenOperation, OperationKind, OperationStart, RunningOperation},
     wire_log::Transport,
 };
@@ -18,20 +18,14 @@ impl Client {
     /// not observed.
     #[doc(hidden)]
     pub fn operation(&self, method: &str, params: Option<&RawJson>) -> Option<OperationStart> {
-        self.inner.telemetry.as_ref().map(|_| self.inner.operation(method, params))
+        self.inner.telemetry.as_ref()?;
+        Some(self.inner.operation(self.inner.parts(method, params, &RequestOptions::default())))
     }
 }
 
 impl ClientInner {
-    fn operation(&self, method: &str, params: Option<&RawJson>) -> OperationStart {
-        let known = self.server.get().and_then(|server| {
-            Method::find(method, MessageKind::Request, Sender::Client, server.revision).map(|row| row.name)
-        });
-        let (network, now) = (self.network_facts(), self.runtime.unix_time());
-        match known {
-            Some(name) => OperationStart::sent(name, params, network, now),
-            None => OperationStart::sent(method.to_owned(), params, network, now),
-        }
+    pub(in crate::client) fn operation(&self, request: RequestParts<'_>) -> OperationStart {
+        OperationStart::sent(request.name(), request.params, self.network_facts(), self.runtime.unix_time())
     }
 
     /// Starts the operation of a call, whose requests carry its trace context.
@@ -40,7 +34,7 @@ impl ClientInner {
         request: RequestParts<'_>,
         extras: &mut RequestExtras,
     ) -> Option<Box<CallOperation>> {
-        let operation = self.observed(None, || self.operation(request.method, request.params))?;
+        let operation = self.observed(None, || self.operation(request))?;
         let mut context = operation.context();
         if extras.trace.is_some() {
             // A proxy continues the trace of its caller, but does not forward its baggage.
@@ -51,19 +45,8 @@ impl ClientInner {
         Some(Box::new(CallOperation { operation, trace, opened: None }))
     }
 
-    /// Starts the operation of a notification. `given` is set if the program has already started a
-    /// span for it.
-    pub(in crate::client) fn observed_notification(
-        &self,
-        method: &str,
-        params: Option<&RawJson>,
-        given: Option<Arc<dyn OpenOperation>>,
-    ) -> Option<RunningOperation> {
-        self.observed(given, || self.operation(method, params))
-    }
-
     /// Takes over the operation that the program has started, or starts one.
-    fn observed(
+    pub(in crate::client) fn observed(
         &self,
         given: Option<Arc<dyn OpenOperation>>,
         start: impl FnOnce() -> OperationStart,
