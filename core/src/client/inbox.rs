@@ -7,7 +7,7 @@ use super::{
     inner::ClientInner,
     link::Inbox,
     link_failure::LinkFailure,
-    tasks::task_form::{status_of, unified},
+    tasks::task_form::unified,
 };
 use crate::{
     engine::ClientReceived,
@@ -180,18 +180,17 @@ impl ClientInner {
             ClientReceived::Progress { item, params } => item.progress(params),
             ClientReceived::OfSubscription { item, notification } => {
                 self.cache.notification(&notification);
-                self.tasks.notification(&notification.method, notification.params.as_ref());
-                if let Some((method, task)) = status_of(&notification.method, notification.params.as_ref()) {
-                    self.events.notification(method, task.as_ref());
+                if let Some(task) = self.tasks.notification(&notification) {
+                    self.events.notification(method::TASKS_STATUS, task.as_ref());
                 }
                 item.notification(notification);
             }
             ClientReceived::Notification(notification) => {
                 self.cache.notification(&notification);
-                self.tasks.notification(&notification.method, notification.params.as_ref());
+                let status = self.tasks.notification(&notification);
                 self.subscriptions.notification(&notification);
-                match status_of(&notification.method, notification.params.as_ref()) {
-                    Some((method, task)) => self.events.notification(method, task.as_ref()),
+                match status {
+                    Some(task) => self.events.notification(method::TASKS_STATUS, task.as_ref()),
                     None => self.events.notification(&notification.method, notification.params.as_ref()),
                 }
             }

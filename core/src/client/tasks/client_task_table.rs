@@ -3,7 +3,7 @@
 use super::{task_form::read_task, task_state::ClientTaskState};
 use crate::{
     client::client_error::ClientError,
-    protocol::{RawJson, method},
+    protocol::{RawJson, envelope::Notification, method},
     sync::Mutex,
 };
 use std::{
@@ -35,16 +35,24 @@ impl ClientTaskTable {
         }
     }
 
-    /// Handles a task notification of either form. Nothing relies on them (TSK-26).
-    pub(in crate::client) fn notification(&self, method: &str, params: Option<&RawJson>) {
-        if !matches!(method, method::TASKS_STATUS | method::TASKS_CHANGED) {
-            return;
+    /// Handles a task notification of either form. Nothing relies on them (TSK-26). Returns its
+    /// parameters as programs see them, with the task in the form of the extension; `None` if it is
+    /// another notification.
+    pub(in crate::client) fn notification(
+        &self,
+        Notification { method, params }: &Notification,
+    ) -> Option<Option<RawJson>> {
+        if !matches!(&**method, method::TASKS_STATUS | method::TASKS_CHANGED) {
+            return None;
         }
-        let Some(Ok(task)) = params.map(read_task) else { return };
-        for state in self.of(&task.task_id) {
-            state.apply(task.clone());
-            state.poll_now.keep(());
-        }
+        Some(params.as_ref().map(|params| {
+            let Ok(task) = read_task(params) else { return params.clone() };
+            for state in self.of(&task.task_id) {
+                state.apply(task.clone());
+                state.poll_now.keep(());
+            }
+            RawJson::from_value(&task).unwrap_or_else(|_| params.clone())
+        }))
     }
 
     /// Called when the connection has ended.

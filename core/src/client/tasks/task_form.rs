@@ -37,19 +37,6 @@ pub(in crate::client) fn unified(method: &str, result: RawJson) -> RawJson {
     RawJson::from_value(&members).unwrap_or(result)
 }
 
-/// A task notification as programs see it: with the name of 2025-11-25 and the task in the form of
-/// the extension. `None` if it is another notification.
-pub(in crate::client) fn status_of(method: &str, params: Option<&RawJson>) -> Option<(&'static str, Option<RawJson>)> {
-    if !matches!(method, method::TASKS_STATUS | method::TASKS_CHANGED) {
-        return None;
-    }
-    let task = params.map(|params| match read_task(params) {
-        Ok(task) => RawJson::from_value(&task).unwrap_or_else(|_| params.clone()),
-        Err(_) => params.clone(),
-    });
-    Some((method::TASKS_STATUS, task))
-}
-
 /// Renames the members of 2025-11-25 to those of the extension.
 fn unify(task: &mut JsonObject) {
     for (old, new) in [("ttl", "ttlMs"), ("pollInterval", "pollIntervalMs")] {
