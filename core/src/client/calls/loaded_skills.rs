@@ -7,7 +7,7 @@ use crate::{
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::{collections::BTreeMap, fmt};
 
 /// Limits for loading a skill (SKL-34).
@@ -46,15 +46,11 @@ impl fmt::Debug for LoadedSkill {
     }
 }
 
-/// The files of a skill by URI.
-#[derive(Debug, Clone)]
-enum Files {
-    Listed(BTreeMap<String, ListedFile>),
-    /// They change dynamically, so there is nothing to compare them with (SKL-25).
-    Dynamic,
-}
+/// The files of a skill by URI. `None`: they change dynamically, so there is nothing to compare
+/// them with (SKL-25).
+type Files = Option<BTreeMap<String, ListedFile>>;
 
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Deserialize)]
 struct ListedFile {
     uri: String,
     size: u64,
@@ -70,7 +66,7 @@ impl Client {
     /// missing, or exceeds 512 files or 16 MiB), or if the size, digest or frontmatter of the file
     /// differs; fetch the entry again in that case. Otherwise as for [`Client::request`].
     pub async fn load_skill(&self, entry: SkillEntry) -> Result<LoadedSkill, ClientError> {
-        let files = Files::of(&entry)?;
+        let files = files_of(&entry)?;
         let bytes = self.read_listed(&files, &entry.uri).await?;
         let text = String::from_utf8(bytes).map_err(|_| refused(&entry.uri, "it is not UTF-8"))?;
         let found = frontmatter::read(&text).map_err(|problem| refused(&entry.uri, &problem))?;
@@ -89,15 +85,13 @@ impl Client {
         let uri = skill_file_uri(entry, file).ok_or_else(|| {
             ClientError::Invalid(format!("{file:?} must be a path inside the skill, or the URI of one of its files"))
         })?;
-        self.read_listed(&Files::of(entry)?, &uri).await
+        self.read_listed(&files_of(entry)?, &uri).await
     }
 
     /// Reads a file and compares it with the entry (SKL-50, SKL-51).
     async fn read_listed(&self, files: &Files, uri: &str) -> Result<Vec<u8>, ClientError> {
-        let listed = match files {
-            Files::Listed(files) => Some(files.get(uri).ok_or_else(|| refused(uri, "its skill does not list it"))?),
-            Files::Dynamic => None,
-        };
+        let listed = files.as_ref().map(|files| files.get(uri).ok_or("its skill does not list it")).transpose();
+        let listed = listed.map_err(|problem| refused(uri, problem))?;
         let contents = self.read_resource(uri).await?.contents;
         let bytes = contents.into_iter().find_map(|contents| match contents {
             ResourceContents::Text(text) if text.uri == uri => Some(Ok(text.text.into_bytes())),
@@ -154,46 +148,42 @@ pub fn skill_file_uri(entry: &SkillEntry, file: &str) -> Option<String> {
     Some(format!("{folder}/{}", segments.join("/")))
 }
 
-impl Files {
-    /// SKL-26, SKL-36
-    fn of(entry: &SkillEntry) -> Result<Self, ClientError> {
-        let files: Vec<ListedFile> = match &entry.resources {
-            Some(Value::String(text)) if text == "dynamic" => return Ok(Self::Dynamic),
-            Some(list @ Value::Array(_)) => serde_json::from_value(list.clone())
-                .map_err(|error| refused(&entry.uri, &format!("its list of files is invalid: {error}")))?,
-            _ => return Err(refused(&entry.uri, "its entry has no list of files")),
-        };
-        let bytes = files.iter().fold(0_u64, |sum, file| sum.saturating_add(file.size));
-        if files.len() > MAX_FILES || bytes > MAX_BYTES {
-            let text = format!(
-                "it has {} files of {bytes} bytes; the maximum is {MAX_FILES} files of {MAX_BYTES} bytes",
-                files.len()
-            );
-            return Err(refused(&entry.uri, &text));
-        }
-        Ok(Self::Listed(files.into_iter().map(|file| (file.uri.clone(), file)).collect()))
+/// SKL-26, SKL-36
+fn files_of(entry: &SkillEntry) -> Result<Files, ClientError> {
+    let files: Vec<ListedFile> = match &entry.resources {
+        Some(Value::String(text)) if text == "dynamic" => return Ok(None),
+        Some(list @ Value::Array(_)) => serde_json::from_value(list.clone())
+            .map_err(|error| refused(&entry.uri, &format!("its list of files is invalid: {error}")))?,
+        _ => return Err(refused(&entry.uri, "its entry has no list of files")),
+    };
+    let bytes = files.iter().fold(0_u64, |sum, file| sum.saturating_add(file.size));
+    if files.len() > MAX_FILES || bytes > MAX_BYTES {
+        let text = format!(
+            "it has {} files of {bytes} bytes; the maximum is {MAX_FILES} files of {MAX_BYTES} bytes",
+            files.len()
+        );
+        return Err(refused(&entry.uri, &text));
     }
+    Ok(Some(files.into_iter().map(|file| (file.uri.clone(), file)).collect()))
 }
 
 /// Returns a field of the frontmatter that differs (SKL-54, SKL-55).
 fn difference(entry: &SkillEntry, found: &serde_json::Map<String, Value>) -> Option<String> {
-    let names = entry.frontmatter.keys().chain(found.keys());
-    let same = |name: &&String| normal(entry.frontmatter.get(*name)) == normal(found.get(*name));
-    names.into_iter().find(|name| !same(name)).cloned()
+    let mut names = entry.frontmatter.keys().chain(found.keys());
+    names.find(|name| !entry.frontmatter.get(*name).zip(found.get(*name)).is_some_and(are_equal)).cloned()
 }
 
-/// Normalizes a value so that `1` and `1.0` are equal, as in YAML and JSON.
-fn normal(value: Option<&Value>) -> Option<Value> {
-    Some(match value? {
-        Value::Number(number) => json!(number.as_f64()),
-        Value::Array(items) => Value::Array(items.iter().filter_map(|item| normal(Some(item))).collect()),
-        Value::Object(members) => members
-            .iter()
-            .filter_map(|(name, value)| Some((name.clone(), normal(Some(value))?)))
-            .collect::<serde_json::Map<_, _>>()
-            .into(),
-        other => other.clone(),
-    })
+/// Compares values, of which `1` and `1.0` are equal, as in YAML and JSON.
+fn are_equal(values: (&Value, &Value)) -> bool {
+    match values {
+        (Value::Number(one), Value::Number(other)) => one.as_f64() == other.as_f64(),
+        (Value::Array(one), Value::Array(other)) => one.len() == other.len() && one.iter().zip(other).all(are_equal),
+        (Value::Object(one), Value::Object(other)) => {
+            let is_there = |(name, value): (&String, &Value)| other.get(name).is_some_and(|it| are_equal((value, it)));
+            one.len() == other.len() && one.iter().all(is_there)
+        }
+        (one, other) => one == other,
+    }
 }
 
 fn refused(uri: &str, problem: &str) -> ClientError {
