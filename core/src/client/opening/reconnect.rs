@@ -5,7 +5,7 @@
 
 use crate::{
     client::{client_error::ClientError, inner::ClientInner, link::LinkMessage, link_failure::LinkFailure},
-    engine::{NegotiationError, Probe, later},
+    engine::{Negotiation, NegotiationError, NegotiationStep, Probe, ProbeOutcome, RevisionChoice, later},
     protocol::{Era, Revision, method},
 };
 use std::{
@@ -197,27 +197,18 @@ impl ClientInner {
     }
 
     async fn shake_hands(self: &Arc<Self>, revision: Revision, deadline: Instant) -> Result<(), ClientError> {
-        let outcome = self.probe(Probe::Initialize { revision, fresh: false }, deadline, false).await;
-        let error = match outcome {
-            Ok(result) => match result.read::<Initialized>() {
-                Ok(found) if found.protocol_version == revision.as_str() => return Ok(()),
-                Ok(found) => NegotiationError::NoCommonRevision {
-                    server: found.protocol_version,
-                    client: revision.as_str().to_owned(),
-                },
-                Err(problem) => NegotiationError::InvalidResponse(problem),
-            },
-            Err(ClientError::Protocol(error)) => NegotiationError::Refused(error),
-            Err(ClientError::InvalidResponse(text)) => NegotiationError::InvalidResponse(text),
+        let outcome = match self.probe(Probe::Initialize { revision, fresh: false }, deadline, false).await {
+            Ok(result) => ProbeOutcome::Result(result),
+            Err(ClientError::InvalidResponse(text)) => ProbeOutcome::InvalidResponse(text),
+            Err(ClientError::Protocol(error)) => {
+                return Err(ClientError::Negotiation(NegotiationError::Refused(error)));
+            }
             Err(ClientError::Timeout(_)) => return Err(ClientError::Timeout(self.silence())),
             Err(error) => return Err(error),
         };
-        Err(ClientError::Negotiation(error))
+        match Negotiation::start(RevisionChoice::Pinned(revision), false).0.next(outcome) {
+            NegotiationStep::Fail(error) => Err(ClientError::Negotiation(error)),
+            NegotiationStep::Send(_) | NegotiationStep::Done(_) => Ok(()),
+        }
     }
-}
-
-#[derive(serde::Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Initialized {
-    protocol_version: String,
 }
