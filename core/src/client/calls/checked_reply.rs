@@ -38,8 +38,8 @@ struct CheckedReply {
 impl ReplyTo for CheckedReply {
     fn answered(&self, outcome: Result<RawJson, ClientError>) {
         let result = match outcome {
-            Ok(result) if self.check.is_costly(&result) => result,
-            outcome => return self.reply.answered(outcome.and_then(|result| self.check.checked(result))),
+            Ok(result) if self.check.schema.is_costly(&result) => result,
+            outcome => return self.reply.answered(outcome.and_then(|result| self.check.schema.checked(result))),
         };
         let (reply, runtime) = (Arc::clone(&self.reply), Arc::clone(&self.runtime));
         let checking = self.check.clone().checked_in_turn(runtime, self.client, result);

@@ -66,7 +66,7 @@ impl Awaited {
             return call.go_on(client, (answer, check));
         }
         let outcome = call.outcome_of(answer).and_then(|result| match check {
-            Some(check) => check.checked(result),
+            Some(check) => check.schema.checked(result),
             None => Ok(result),
         });
         if let Some(slot) = &call.slot {
@@ -85,7 +85,7 @@ impl ClientCall {
         let task = self.repeatable.as_ref().and_then(|repeatable| repeatable.task.as_ref());
         match answer {
             ServerAnswer::Outcome(Ok(result)) => {
-                check.is_some_and(|check| check.is_costly(result)) || task.is_some_and(TaskWish::asks_by_params)
+                check.is_some_and(|check| check.schema.is_costly(result)) || task.is_some_and(TaskWish::asks_by_params)
             }
             ServerAnswer::Outcome(Err(ClientError::Protocol(error))) if self.repeatable.is_some() => {
                 (error.code == code::HEADER_MISMATCH && self.mirrors(client))

@@ -55,11 +55,10 @@ impl ResultSchema {
         self.text.get().len()
     }
 
-    /// Returns whether validating a result of this size may take long, or has to compile the schema
-    /// first.
-    fn is_costly(&self, bytes: usize) -> bool {
+    /// Returns whether validating a result may take long, or has to compile the schema first.
+    pub(super) fn is_costly(&self, result: &RawJson) -> bool {
         match self.compiled.get() {
-            Some(compiled) => compiled.as_ref().is_some_and(|schema| schema.is_costly(bytes)),
+            Some(compiled) => compiled.as_ref().is_some_and(|schema| schema.is_costly(result.as_bytes().len())),
             None => self.listed_bytes() > PROMPT_TEXT || self.text.get().contains("attern"),
         }
     }
@@ -72,7 +71,7 @@ impl ResultSchema {
         client: ClientId,
         result: RawJson,
     ) -> Result<RawJson, ClientError> {
-        if !self.is_costly(result.as_bytes().len()) {
+        if !self.is_costly(&result) {
             return self.checked(result);
         }
         let (promise, (name, schema)) = (Arc::new(Promise::default()), self.names.clone());
@@ -86,7 +85,8 @@ impl ResultSchema {
         })
     }
 
-    fn checked(&self, result: RawJson) -> Result<RawJson, ClientError> {
+    /// Returns the result if it matches.
+    pub(super) fn checked(&self, result: RawJson) -> Result<RawJson, ClientError> {
         let (name, schema) = &self.names;
         match self.check(&result) {
             Ok(()) => Ok(result),
@@ -120,7 +120,7 @@ impl ResultSchema {
 /// Validates the result of one request.
 #[derive(Clone)]
 pub(in crate::client) struct ResultCheck {
-    schema: Arc<ResultSchema>,
+    pub(super) schema: Arc<ResultSchema>,
     timeout: Duration,
     deadline: Instant,
 }
@@ -130,16 +130,6 @@ impl ResultCheck {
     /// as the request.
     pub(in crate::client) fn new(schema: Arc<ResultSchema>, timeout: RequestTimeout, now: Instant) -> Self {
         Self { schema, timeout: timeout.timeout, deadline: later(now, timeout.max) }
-    }
-
-    /// Returns whether the validation may take long.
-    pub(in crate::client) fn is_costly(&self, result: &RawJson) -> bool {
-        self.schema.is_costly(result.as_bytes().len())
-    }
-
-    /// Returns the result if it matches.
-    pub(in crate::client) fn checked(&self, result: RawJson) -> Result<RawJson, ClientError> {
-        self.schema.checked(result)
     }
 
     /// Returns the result if it matches. A costly check runs in its turn.
@@ -189,7 +179,7 @@ mod tests {
             let timeout = RequestTimeout { timeout: Duration::from_millis(50), max: Duration::from_secs(60) };
             let check = ResultCheck::new(schema, timeout, Instant::now());
             let result = raw(&json!({"content": [], "structuredContent": {"x": "a".repeat(30_000)}}));
-            assert!(check.is_costly(&result), "checked on the thread of the runtime");
+            assert!(check.schema.is_costly(&result), "checked on the thread of the runtime");
             let error = check.checked_in_turn(TokioRuntime::current(), ClientId::next(), result).await.unwrap_err();
             assert!(matches!(error, ClientError::Timeout(_) | ClientError::InvalidResponse(_)), "{error}");
         }
