@@ -53,7 +53,7 @@ impl Client {
             let page = match self.request(method, params.as_ref(), &options).await {
                 // CCH-12: the cursor came from a cached page, or the list has changed.
                 Err(ClientError::Protocol(error))
-                    if !restarted && error.code == code::INVALID_PARAMS && list.has_pages() =>
+                    if !restarted && error.code == code::INVALID_PARAMS && list.first.is_some() =>
                 {
                     restarted = true;
                     list = WholeList::of(method)?;
@@ -107,7 +107,7 @@ struct WholeList {
     /// The other members of the first page, once there is more than one page.
     first: Option<RawJson>,
     /// The items, with commas between them.
-    items: Vec<u8>,
+    items: String,
     /// The cursors followed so far.
     cursors: HashSet<String>,
     /// Total size of items and cursors.
@@ -119,12 +119,8 @@ impl WholeList {
     fn of(method: &str) -> Result<Self, ClientError> {
         let member = Method::list_member(method)
             .ok_or_else(|| ClientError::Invalid(format!("{method} does not return a paginated list")))?;
-        let (method, items) = (method.to_owned(), Vec::new());
+        let (method, items) = (method.to_owned(), String::new());
         Ok(Self { method, member, first: None, items, cursors: HashSet::new(), bytes: 0, count: 0 })
-    }
-
-    fn has_pages(&self) -> bool {
-        self.first.is_some()
     }
 
     /// Adds a page and returns the cursor of the next one.
@@ -142,11 +138,8 @@ impl WholeList {
         let Some(items) = items.and_then(array_inside) else {
             return Err(nonsense(&self.method, &format!("has a page without the array {:?}", self.member)));
         };
-        let cursor = match members.shift_remove(NEXT_CURSOR).map(|cursor| serde_json::from_str(cursor.get())) {
-            None => None,
-            Some(Ok(cursor)) => cursor,
-            Some(Err(_)) => return Err(nonsense(&self.method, "has a cursor that is not a string")),
-        };
+        let cursor = members.shift_remove(NEXT_CURSOR).map_or(Ok(None), |cursor| serde_json::from_str(cursor.get()));
+        let cursor: Option<String> = cursor.map_err(|_| nonsense(&self.method, "has a cursor that is not a string"))?;
         self.bytes = self.bytes.saturating_add(items.len() + cursor.as_ref().map_or(0, String::len));
         // A single page is bounded like every message.
         if self.bytes > MAX_BYTES && (self.first.is_some() || cursor.is_some()) {
@@ -159,9 +152,9 @@ impl WholeList {
             self.first = Some(as_json(&members)?);
         }
         if !self.items.is_empty() && !items.is_empty() {
-            self.items.push(b',');
+            self.items.push(',');
         }
-        self.items.extend_from_slice(items.as_bytes());
+        self.items.push_str(items);
         match cursor {
             Some(cursor) if !self.cursors.insert(cursor.clone()) => {
                 Err(nonsense(&self.method, "does not end: the server sent a cursor twice"))
@@ -173,9 +166,7 @@ impl WholeList {
     /// The whole list. `last` is the last page, which is the whole list if it is the only one.
     fn finish(mut self, last: RawJson) -> Result<RawJson, ClientError> {
         let Some(first) = self.first.take() else { return Ok(last) };
-        let text = [b"[", &*self.items, b"]"].concat();
-        let items = String::from_utf8(text).map_err(|error| error.to_string());
-        let items = items.and_then(|text| RawValue::from_string(text).map_err(|error| error.to_string()));
+        let items = RawValue::from_string(format!("[{}]", self.items));
         let items = items.map_err(|error| nonsense(&self.method, &format!("cannot be assembled: {error}")))?;
         let mut members: Members<'_> = first.parse().map_err(ClientError::unwritable)?;
         members.insert(self.member.to_owned(), &items);
