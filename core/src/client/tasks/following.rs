@@ -145,7 +145,7 @@ impl Following {
                         }
                     }
                 }
-                Woken::Answered(answers) => self.answering.keep(answers?),
+                Woken::Answered(answers) => self.answering.ready.extend(answers?),
                 Woken::Due => {}
             }
             match self.poll().await {
@@ -170,7 +170,7 @@ impl Following {
         let Some(responses) = self.answering.outstanding(outstanding.as_ref()) else { return Ok(()) };
         let update = json!({"taskId": self.id, "inputResponses": responses});
         self.client.request(method::TASKS_UPDATE, Some(&RawJson::object(&update)), &options).await.map_err(unknown)?;
-        self.answering.handed_over();
+        self.answering.ready.clear();
         Ok(())
     }
 

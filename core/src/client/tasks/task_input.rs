@@ -44,7 +44,7 @@ pub(super) struct Answering {
     begun: HashSet<String>,
     running: Option<BoxedTask<Result<TaskAnswers, ClientError>>>,
     /// Answers that have not been sent yet.
-    ready: BTreeMap<String, RawJson>,
+    pub(super) ready: BTreeMap<String, RawJson>,
 }
 
 impl TaskInput {
@@ -101,18 +101,9 @@ impl Answering {
         polled
     }
 
-    pub(super) fn keep(&mut self, answers: TaskAnswers) {
-        self.ready.extend(answers);
-    }
-
     /// The answers to the currently outstanding requests, or `None` if there are none.
     pub(super) fn outstanding(&mut self, requests: Option<&JsonObject>) -> Option<&BTreeMap<String, RawJson>> {
         self.ready.retain(|key, _| requests.is_some_and(|requests| requests.contains_key(key)));
         Some(&self.ready).filter(|ready| !ready.is_empty())
-    }
-
-    /// Called when the server has received the answers.
-    pub(super) fn handed_over(&mut self) {
-        self.ready.clear();
     }
 }
