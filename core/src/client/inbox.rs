@@ -86,7 +86,7 @@ impl Inbox for ClientInbox {
     }
 
     fn failed(&self, id: &RequestId, failure: LinkFailure) {
-        self.with_client(|client| client.request_failed(id, failure));
+        self.with_client(|client| client.request_failed(id, ClientError::Link(failure)));
     }
 
     fn closed(&self, failure: LinkFailure) {
@@ -119,7 +119,9 @@ impl ClientInner {
             // Only for a custom transport; the others stop reading earlier.
             let problem = format!("The server sent a message of more than {limit} bytes, which was skipped");
             return match Beginning::of(frame) {
-                Beginning { id: Some(id), response: true } => self.request_failed(&id, LinkFailure::Broken(problem)),
+                Beginning { id: Some(id), response: true } => {
+                    self.request_failed(&id, ClientError::Link(LinkFailure::Broken(problem)))
+                }
                 _ => {
                     tracing::warn!(target: "trunkline::client::connection", limit, "skipped a message from the server that exceeds the size limit")
                 }

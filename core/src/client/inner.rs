@@ -189,6 +189,11 @@ impl ClientInner {
         self.link.lock().clone()
     }
 
+    /// The link, if messages may be sent.
+    pub(super) fn ready_link(&self) -> Option<Arc<dyn Link>> {
+        if self.ready.load(Ordering::Acquire) { self.link() } else { None }
+    }
+
     /// Closes the link, which was lost, in the background. Closing the client waits for that.
     pub(super) fn close_lost_link(&self) {
         let link = self.link.lock().take();
@@ -207,10 +212,10 @@ impl ClientInner {
         }));
     }
 
-    pub(super) fn request_failed(&self, id: &RequestId, failure: LinkFailure) {
+    pub(super) fn request_failed(&self, id: &RequestId, error: ClientError) {
         let failed = self.conversation.lock().fail(id);
         if let Some(failed) = failed {
-            failed.failed(ClientError::Link(failure));
+            failed.failed(error);
         }
     }
 
@@ -218,9 +223,7 @@ impl ClientInner {
         let ended = self.conversation.lock().cancel(id, reason);
         let Some((awaited, cancellation)) = ended else { return };
         // During a reconnect, requests wait here.
-        if self.ready.load(Ordering::Acquire)
-            && let Some(link) = self.link()
-        {
+        if let Some(link) = self.ready_link() {
             match cancellation {
                 None => self.abandon_later(&link, id.clone()),
                 Some(cancellation) if !link.abandon(id) => {

@@ -269,26 +269,20 @@ impl ClientInner {
             parameters: Vec::new(),
             trace: sent.trace,
         };
-        match self.link() {
-            Some(link) => {
-                link.send(LinkMessage { bytes: sent.message, request: Some(head), alone: sent.alone, caller: None })
-            }
-            None => return Err(ClientError::Closed),
-        }
+        let message = LinkMessage { bytes: sent.message, request: Some(head), alone: sent.alone, caller: None };
+        self.link().ok_or(ClientError::Closed)?.send(message);
         // A link that ended between two probes does nothing any more.
         let failure = self.failure.lock().clone();
         if let Some(failure) = failure {
-            self.request_failed(&sent.id, failure);
+            self.request_failed(&sent.id, ClientError::Link(failure));
         }
         Ok(method)
     }
 
     fn settle(self: &Arc<Self>, Negotiated { revision, result }: Negotiated) -> Result<(), ClientError> {
         let is_described = result.is_some();
-        let server = match &result {
-            Some(result) => ServerDescription::read(revision, result),
-            None => ServerDescription::pinned(revision),
-        };
+        let pinned = || ServerDescription::pinned(revision);
+        let server = result.as_ref().map_or_else(pinned, |result| ServerDescription::read(revision, result));
         self.conversation.lock().settle(revision);
         self.begin_session(revision)?;
         let _ = self.server.set(server);

@@ -19,15 +19,11 @@ const MAX_WAITING: usize = 1_000;
 impl ClientInner {
     /// Sends a message, reconnecting first if necessary.
     pub(in crate::client) fn deliver(self: &Arc<Self>, message: LinkMessage) {
-        if self.ready.load(Ordering::Acquire)
-            && let Some(link) = self.link()
-        {
+        if let Some(link) = self.ready_link() {
             return link.send(message);
         }
         let mut state = self.reconnecting.lock();
-        if self.ready.load(Ordering::Acquire)
-            && let Some(link) = self.link()
-        {
+        if let Some(link) = self.ready_link() {
             drop(state);
             return link.send(message);
         }
@@ -163,10 +159,7 @@ impl ClientInner {
             *self.failure.lock() = Some(failure.clone());
         }
         for request in waiting.into_iter().filter_map(|message| message.request) {
-            let failed = self.conversation.lock().fail(&request.id);
-            if let Some(failed) = failed {
-                failed.failed(error.clone());
-            }
+            self.request_failed(&request.id, error.clone());
         }
         if away >= self.options.max_timeout {
             self.give_up_subscriptions(error);
