@@ -7,7 +7,6 @@ use crate::{
         tasks::task_form::read_task,
     },
     protocol::{
-        RawJson,
         envelope::Notification,
         method,
         model::{Change, ChangeKind, ResourceUpdated, SubscriptionFilter},
@@ -222,22 +221,15 @@ fn change(notification: &Notification) -> Option<Change> {
     if let Some((kind, _)) = LISTS.iter().find(|(_, name)| *name == &**method) {
         return Some((*kind).into());
     }
+    let resource = |ResourceUpdated { uri, .. }| Change { uri: Some(uri), ..ChangeKind::Resource.into() };
+    let task = |task| Change { task: Some(task), ..ChangeKind::Task.into() };
     let read = match &**method {
-        method::RESOURCES_UPDATED => updated(params.as_ref()?),
-        method::TASKS_CHANGED | method::TASKS_STATUS => task(params.as_ref()?),
+        method::RESOURCES_UPDATED => params.as_ref()?.parse().map(resource),
+        method::TASKS_CHANGED | method::TASKS_STATUS => read_task(params.as_ref()?).map(task),
         _ => return None,
     };
     read.inspect_err(
         |error| tracing::warn!(target: "trunkline::client::subscription", method = &**method, %error, "ignored an invalid notification from the server"),
     )
     .ok()
-}
-
-fn updated(params: &RawJson) -> Result<Change, serde_json::Error> {
-    let ResourceUpdated { uri, .. } = params.parse()?;
-    Ok(Change { uri: Some(uri), ..ChangeKind::Resource.into() })
-}
-
-fn task(params: &RawJson) -> Result<Change, serde_json::Error> {
-    Ok(Change { task: Some(read_task(params)?), ..ChangeKind::Task.into() })
 }

@@ -61,11 +61,8 @@ impl ClientInner {
 
     /// The session is another one, which knows no subscription.
     pub(in crate::client) fn subscribe_again(self: &Arc<Self>) {
-        let uris: Vec<String> = {
-            let mut uses = self.subscriptions.uses.lock();
-            uses.values_mut().for_each(|in_use| in_use.subscribed = false);
-            uses.keys().cloned().collect()
-        };
+        self.subscriptions.forget_session();
+        let uris: Vec<String> = self.subscriptions.uses.lock().keys().cloned().collect();
         uris.iter().for_each(|uri| self.reconcile(uri));
         self.subscriptions.missed();
     }
