@@ -13,7 +13,7 @@ use super::{
     subscription::open_subscriptions::Subscriptions,
     tasks::{client_task_table::ClientTaskTable, support::TaskForm},
     telemetry::observed_opening::ObservedOpening,
-    timer::{Timer, TimerCall},
+    timer::Timer,
 };
 use crate::{
     cause::Cause,
@@ -298,12 +298,11 @@ impl ClientInner {
     pub(super) fn arm_timer(self: &Arc<Self>, next: Option<Instant>) {
         let Some(next) = next else { return };
         let task = self.timer.aim(next, &self.runtime, || {
-            let client = Arc::downgrade(self);
-            move |call| match (client.upgrade(), call) {
-                (Some(client), TimerCall::Due) => client.time_passed(),
-                (Some(client), TimerCall::RuntimeEnded) => client.runtime_ended(),
-                (None, _) => {}
-            }
+            let (due, ended) = (Arc::downgrade(self), Arc::downgrade(self));
+            (
+                move || due.upgrade().iter().for_each(Self::time_passed),
+                move || ended.upgrade().iter().for_each(|client| client.runtime_ended()),
+            )
         });
         if let Some(task) = task {
             self.runtime.spawn(task);

@@ -1,6 +1,7 @@
 //! The single timer of a client, which sleeps until the earliest deadline.
 
 use crate::{
+    on_drop::OnDrop,
     runtime::{BoxedTask, Runtime},
     sync::Mutex,
 };
@@ -23,22 +24,15 @@ struct TimerState {
     waker: Option<Waker>,
 }
 
-/// Why a timer fired.
-pub(super) enum TimerCall {
-    /// The deadline has passed.
-    Due,
-    /// The runtime has dropped the timer's task because it has ended.
-    RuntimeEnded,
-}
-
 impl Timer {
-    /// Sets the deadline, unless an earlier one is set. Returns the task that calls `fire`, if it
-    /// is not running yet.
-    pub(super) fn aim<F: Fn(TimerCall) + Send + 'static>(
+    /// Sets the deadline, unless an earlier one is set. If the timer's task is not running yet,
+    /// returns it. It calls the first function of `calls` whenever the deadline has passed, and the
+    /// second one if the runtime drops it because it has ended.
+    pub(super) fn aim<D: Fn() + Send + 'static, E: FnOnce() + Send + 'static>(
         &self,
         at: Instant,
         runtime: &Arc<dyn Runtime>,
-        fire: impl FnOnce() -> F,
+        calls: impl FnOnce() -> (D, E),
     ) -> Option<BoxedTask> {
         let waker = {
             let mut state = self.0.lock();
@@ -47,10 +41,17 @@ impl Timer {
             }
             state.at = Some(at);
             if !std::mem::replace(&mut state.started, true) {
-                let (task, runtime) = (TimerTask { state: Arc::clone(&self.0), fire: fire() }, Arc::clone(runtime));
+                let ((due, ended), timer, runtime) = (calls(), Arc::clone(&self.0), Arc::clone(runtime));
+                let dropped = Arc::clone(&self.0);
+                let on_drop = OnDrop::new(move || {
+                    if !dropped.lock().ended {
+                        ended();
+                    }
+                });
                 return Some(Box::pin(async move {
-                    while is_due(&task.state, &*runtime).await {
-                        (task.fire)(TimerCall::Due);
+                    let _on_drop = on_drop;
+                    while is_due(&timer, &*runtime).await {
+                        due();
                     }
                 }));
             }
@@ -74,20 +75,6 @@ impl Timer {
 impl Drop for Timer {
     fn drop(&mut self) {
         self.end();
-    }
-}
-
-struct TimerTask<F: Fn(TimerCall)> {
-    state: Arc<Mutex<TimerState>>,
-    fire: F,
-}
-
-impl<F: Fn(TimerCall)> Drop for TimerTask<F> {
-    fn drop(&mut self) {
-        let ended = self.state.lock().ended;
-        if !ended {
-            (self.fire)(TimerCall::RuntimeEnded);
-        }
     }
 }
 
