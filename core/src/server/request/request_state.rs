@@ -10,9 +10,10 @@ use crate::{
     server::handlers::{Answer, SealedInputRequest},
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use cipher::{Cipher, sha256};
+use cipher::Cipher;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 use std::{
     collections::BTreeMap,
     fmt,
@@ -131,9 +132,8 @@ impl Sealer {
         let warn = AtomicBool::new(keys.is_empty());
         let keys = if keys.is_empty() { &random } else { keys };
         let prepared = |key: &StateKey| {
-            let mut id = [0; KEY_ID];
-            id.copy_from_slice(&sha256(&key.0)[..KEY_ID]);
-            Cipher::new(&key.0).map(|cipher| (cipher, id))
+            let sum: [u8; 32] = Sha256::digest(key.0).into();
+            Some((Cipher::new(&key.0)?, *sum.first_chunk()?))
         };
         Self { keys: keys.iter().filter_map(prepared).collect(), warn }
     }
@@ -233,15 +233,20 @@ fn digest_of(binding: &Binding<'_>) -> String {
             text.extend_from_slice(params);
         }
     }
-    URL_SAFE_NO_PAD.encode(sha256(&text))
+    digest(text)
 }
 
-/// Digest of an object, whatever the order of its members. Without the cargo feature
-/// `request-state`, it is the same for all.
+/// Digest of an object, whatever the order of its members.
 pub(super) fn digest_of_json(object: &str) -> String {
     let mut text = Vec::new();
     canonical::write_members(object, &[], &mut text);
-    URL_SAFE_NO_PAD.encode(sha256(&text))
+    digest(text)
+}
+
+/// Digest of a string. As a part of a key, it stands for a principal or session id: issuers choose
+/// principals, so they can have any length and contain any characters.
+pub(super) fn digest(text: impl AsRef<[u8]>) -> String {
+    URL_SAFE_NO_PAD.encode(Sha256::digest(text))
 }
 
 #[cfg(all(test, feature = "request-state"))]

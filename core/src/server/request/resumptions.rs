@@ -6,10 +6,7 @@
 //! in the server's store, for all of its workers, or else in memory. When the memory budget is
 //! exhausted, the oldest record of the principal with the most is evicted.
 
-use super::{
-    stored_record::StoredRecord,
-    tasks::{StoredTasks, digest},
-};
+use super::{request_state::digest, stored_record::StoredRecord, tasks::StoredTasks};
 use crate::{
     engine::later,
     protocol::RpcError,

@@ -1,10 +1,9 @@
-//! AES-256-GCM and SHA-256 for `requestState`, in pure Rust: building a stdio server needs no C
-//! compiler.
+//! AES-256-GCM for `requestState`, in pure Rust: building a stdio server needs no C compiler.
 
 #[cfg(not(feature = "request-state"))]
-pub(super) use off::{Cipher, sha256};
+pub(super) use off::Cipher;
 #[cfg(feature = "request-state")]
-pub(super) use on::{Cipher, sha256};
+pub(super) use on::Cipher;
 
 #[cfg(feature = "request-state")]
 mod on {
@@ -13,7 +12,6 @@ mod on {
         Aes256Gcm, KeyInit,
         aead::{Aead, Payload},
     };
-    use sha2::{Digest, Sha256};
 
     /// The length of a nonce, which precedes the sealed text.
     const NONCE: usize = 12;
@@ -39,10 +37,6 @@ mod on {
             self.0.decrypt(&(*nonce).into(), Payload { msg: sealed, aad: head }).ok()
         }
     }
-
-    pub(in crate::server::request::request_state) fn sha256(bytes: &[u8]) -> [u8; 32] {
-        Sha256::digest(bytes).into()
-    }
 }
 
 #[cfg(not(feature = "request-state"))]
@@ -62,10 +56,5 @@ mod off {
         pub(in crate::server::request::request_state) fn open(&self, _: &[u8], _: &[u8]) -> Option<Vec<u8>> {
             match *self {}
         }
-    }
-
-    /// A placeholder that is never compared: without a key, no state is sealed or opened.
-    pub(in crate::server::request::request_state) fn sha256(_: &[u8]) -> [u8; 32] {
-        [0; 32]
     }
 }

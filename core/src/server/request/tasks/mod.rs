@@ -17,7 +17,6 @@ mod task_view;
 pub(in crate::server) use named_task::NamedTask;
 pub(in crate::server) use server_task::{Task, TaskOwner};
 pub(in crate::server) use stored::StoredTasks;
-pub(in crate::server::request) use stored::digest;
 pub(in crate::server) use task_creation::{Mode, mode, visible_tasks};
 pub(in crate::server) use task_table::Tasks;
 

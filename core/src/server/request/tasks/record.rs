@@ -2,11 +2,11 @@
 
 use super::{
     server_task::{Task, TaskFacts, TaskOwner},
-    stored::digest,
     task_view::TaskView,
 };
 use crate::{
     protocol::{RpcError, model::TaskStatus},
+    server::request::request_state::digest,
     store::{StoreError, StoreErrorKind},
 };
 use serde::{Deserialize, Serialize};

@@ -14,14 +14,14 @@ use crate::{
     protocol::RpcError,
     race, random,
     runtime::{BoxedTask, Runtime},
-    server::{handlers::Answer, server_options::ServerOptions, session::ConversationOpener},
+    server::{
+        handlers::Answer, request::request_state::digest, server_options::ServerOptions, session::ConversationOpener,
+    },
     store::{FollowedLog, LogEntry, Store, StoreError, StoreGuard},
     sync::Mutex,
 };
-use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use sha2::{Digest, Sha256};
 use std::{
     sync::{Arc, Weak},
     time::{Duration, Instant},
@@ -124,12 +124,6 @@ fn list_of(owner: &TaskOwner) -> Option<String> {
         Some(id) => Some(format!("tasks-of-session/{}", digest(id))),
         None => None,
     }
-}
-
-/// A principal or session id as a part of a key. Issuers choose principals, so they can have any
-/// length and contain any characters.
-pub(in crate::server::request) fn digest(text: &str) -> String {
-    URL_SAFE_NO_PAD.encode(Sha256::digest(text))
 }
 
 #[cfg(test)]
