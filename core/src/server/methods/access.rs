@@ -2,7 +2,6 @@
 //! accepts.
 
 use crate::{
-    engine::RequestInfo,
     protocol::{RawJson, RpcError},
     race,
     runtime::{BoxedTask, Promise},
@@ -10,7 +9,7 @@ use crate::{
         handlers::{Handler, Outcome},
         registry::{AccessOptions, List, ListCandidate, Listed, ListedPage, Reader, Readers},
         request::{ActiveRequest, Responder, ResultMapper, Routed},
-        result::{ResultWriter, error_of},
+        result::error_of,
         session::AllowedResources,
     },
 };
@@ -215,8 +214,8 @@ struct Deciding {
 }
 
 impl ResultMapper for Deciding {
-    fn name(&self) -> &str {
-        &self.name
+    fn name(&self) -> Option<&str> {
+        Some(&self.name)
     }
 
     fn handler(&self) -> &Arc<dyn Handler> {
@@ -227,7 +226,8 @@ impl ResultMapper for Deciding {
         false
     }
 
-    fn render(&self, results: &ResultWriter, _: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError> {
+    fn render(&self, context: &ActiveRequest, outcome: Outcome) -> Result<RawJson, RpcError> {
+        let results = context.results();
         let what = || format!("the visible hook of {}", self.name);
         match outcome {
             Outcome::Value(decision) if matches!(decision.as_bytes().trim_ascii(), TRUE | b"false") => {

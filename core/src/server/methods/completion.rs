@@ -2,13 +2,12 @@
 
 use super::{access, mount_routes};
 use crate::{
-    engine::RequestInfo,
     protocol::{RawJson, RpcError},
     server::{
         handlers::{Handler, Outcome},
         registry::{AccessOptions, Category, CompletionTarget},
         request::{ActiveRequest, ResultMapper, Routed},
-        result::{ResultWriter, render_completion},
+        result::render_completion,
     },
 };
 use serde::Deserialize;
@@ -156,15 +155,15 @@ struct Completing {
 }
 
 impl ResultMapper for Completing {
-    fn name(&self) -> &str {
-        &self.argument
+    fn name(&self) -> Option<&str> {
+        Some(&self.argument)
     }
 
     fn handler(&self) -> &Arc<dyn Handler> {
         &self.handler
     }
 
-    fn render(&self, results: &ResultWriter, info: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError> {
-        render_completion(results, info.revision, outcome)
+    fn render(&self, context: &ActiveRequest, outcome: Outcome) -> Result<RawJson, RpcError> {
+        render_completion(context.results(), context.info.revision, outcome)
     }
 }

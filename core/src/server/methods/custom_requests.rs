@@ -2,13 +2,12 @@
 
 use super::access;
 use crate::{
-    engine::RequestInfo,
     protocol::{RawJson, RpcError},
     server::{
         handlers::{Handler, Outcome},
         registry::RegisteredRequestHandler,
         request::{ActiveRequest, ResultMapper, Routed},
-        result::{ResultWriter, render_object},
+        result::render_object,
     },
 };
 use indexmap::IndexMap;
@@ -31,7 +30,7 @@ pub(super) fn serve(context: &ActiveRequest, params: Option<&RawJson>) -> Result
                 let given: Value = input.read().map_err(|problem| wrong(context.method, &problem))?;
                 schema.validate(&given).map_err(|problem| wrong(context.method, &problem))?;
             }
-            Ok(Routed::Run(Arc::new(Serving(handler)), input))
+            Ok(Routed::Run(handler, input))
         })
     })
 }
@@ -52,24 +51,17 @@ fn without_meta(method: &str, params: Option<&RawJson>) -> Result<RawJson, RpcEr
     RawJson::from_text(text.into()).map_err(|_| RpcError::internal())
 }
 
-/// Serves one custom request.
-struct Serving(Arc<RegisteredRequestHandler>);
-
-impl ResultMapper for Serving {
-    fn name(&self) -> &str {
-        self.0.method.name
-    }
-
+impl ResultMapper for RegisteredRequestHandler {
     fn handler(&self) -> &Arc<dyn Handler> {
-        &self.0.handler
+        &self.handler
     }
 
     fn timeout(&self) -> Option<Duration> {
-        self.0.access.timeout
+        self.access.timeout
     }
 
-    fn render(&self, results: &ResultWriter, info: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError> {
-        render_object(results, self.name(), info.revision, outcome)
+    fn render(&self, context: &ActiveRequest, outcome: Outcome) -> Result<RawJson, RpcError> {
+        render_object(context.results(), context.method, context.info.revision, outcome)
     }
 }
 

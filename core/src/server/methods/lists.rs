@@ -3,16 +3,15 @@
 use super::{
     access,
     merging::MergedPage,
-    pages::{self, Position, cursor, page_result, read_position},
+    pages::{Position, cursor, page_result, read_position},
 };
 use crate::{
-    engine::RequestInfo,
     protocol::{RawJson, Revision, RpcError, project},
     server::{
         handlers::{Handler, Outcome},
-        registry::{Category, ListedPage, RegisteredMount, RegisteredProvider, Snapshot, list_members},
+        registry::{Category, ListedPage, RegisteredMount, RegisteredProvider, Snapshot},
         request::{ActiveRequest, ResultMapper, Routed},
-        result::{CacheHints, ResultWriter, error_of},
+        result::error_of,
     },
 };
 use serde::Deserialize;
@@ -118,9 +117,7 @@ fn ask_provider(
         None => json!({"list": {}}),
     };
     let input = RawJson::from_value(&body).map_err(|_| RpcError::internal())?;
-    let (method, provider, hints) = (context.method, Arc::clone(provider), pages::hints(context, category));
-    let mapper = ProvidedPage { category, following, method, provider, hints };
-    Ok(Routed::Run(Arc::new(mapper), input))
+    Ok(Routed::Run(Arc::new(ProvidedPage { category, following, provider: Arc::clone(provider) }), input))
 }
 
 /// Returns the input of a provider for a feature that is not registered.
@@ -133,27 +130,22 @@ struct ProvidedPage {
     category: Category,
     /// The provider or mount whose list follows.
     following: Option<u64>,
-    method: &'static str,
     provider: Arc<RegisteredProvider>,
-    hints: CacheHints,
 }
 
 impl ResultMapper for ProvidedPage {
-    fn name(&self) -> &str {
-        self.method
-    }
-
     fn handler(&self) -> &Arc<dyn Handler> {
         &self.provider.handler
     }
 
-    fn render(&self, results: &ResultWriter, info: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError> {
+    fn render(&self, context: &ActiveRequest, outcome: Outcome) -> Result<RawJson, RpcError> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase", deny_unknown_fields)]
         struct Provided {
             items: Vec<Value>,
             next_cursor: Option<String>,
         }
+        let (results, info) = (context.results(), &context.info);
         let raw = match outcome {
             Outcome::Value(raw) | Outcome::Object(raw) | Outcome::Result(raw) => raw,
             other => return Err(error_of(results, "a list provider", other)),
@@ -178,9 +170,7 @@ impl ResultMapper for ProvidedPage {
             None => self.following.map(|number| Position::Source(number, None)),
         };
         let next = next.map(|position| cursor(self.category.member(), &position));
-        let (items, member, hints) = (items.join(","), self.category.member(), self.hints.members());
-        let members = list_members(member, items.as_bytes(), next.as_deref(), &hints, info.revision);
-        Ok(results.seal(members, info.revision))
+        Ok(page_result(context, self.category.member(), items.join(",").as_bytes(), next.as_deref()))
     }
 }
 

@@ -82,14 +82,11 @@ pub(super) fn page_with(
 
 /// The hints of the list in this member.
 pub(super) fn hints_of(context: &ActiveRequest, member: &str) -> CacheHints {
-    Category::parse(member).map_or(*context.results().cache(), |category| hints(context, category))
-}
-
-/// CCH-13: if callers see different parts of a list, caches must not share any of its pages
-/// (CCH-10).
-pub(super) fn hints(context: &ActiveRequest, category: Category) -> CacheHints {
     let hints = *context.results().cache();
-    if context.snapshot.is_personal(category) { hints.with_scope(CacheScope::Private) } else { hints }
+    // CCH-13: if callers see different parts of a list, caches must not share any of its pages
+    // (CCH-10).
+    let is_personal = Category::parse(member).is_some_and(|category| context.snapshot.is_personal(category));
+    if is_personal { hints.with_scope(CacheScope::Private) } else { hints }
 }
 
 #[cfg(test)]

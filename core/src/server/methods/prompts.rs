@@ -2,13 +2,12 @@
 
 use super::{access, mount_routes, provided::ProvidedFeature};
 use crate::{
-    engine::RequestInfo,
     protocol::{RawJson, RpcError, call_params::CallParams},
     server::{
         handlers::{Handler, Outcome},
         registry::{Category, ListSet, RegisteredPrompt},
         request::{ActiveRequest, ResultMapper, Routed},
-        result::{ResultWriter, render_prompt},
+        result::render_prompt,
     },
 };
 use std::{sync::Arc, time::Duration};
@@ -35,29 +34,24 @@ pub(super) fn get(context: &ActiveRequest, params: Option<&RawJson>) -> Result<R
         access::check_scopes(context, "prompt", &filled.name, &filled.options.access.scopes)?;
         let wrong = |problem| RpcError::invalid_params(format!("Prompt {}: {problem}", filled.name));
         let input = filled.input(arguments).map_err(wrong)?;
-        Ok(Routed::Run(Arc::new(Filling { prompt: filled }), input))
+        Ok(Routed::Run(filled, input))
     })
 }
 
-/// Renders a registered prompt.
-struct Filling {
-    prompt: Arc<RegisteredPrompt>,
-}
-
-impl ResultMapper for Filling {
-    fn name(&self) -> &str {
-        &self.prompt.name
+impl ResultMapper for RegisteredPrompt {
+    fn name(&self) -> Option<&str> {
+        Some(&self.name)
     }
 
     fn handler(&self) -> &Arc<dyn Handler> {
-        &self.prompt.handler
+        &self.handler
     }
 
     fn timeout(&self) -> Option<Duration> {
-        self.prompt.options.access.timeout
+        self.options.access.timeout
     }
 
-    fn render(&self, results: &ResultWriter, info: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError> {
-        render_prompt(results, self.name(), self.prompt.description(), info.revision, outcome)
+    fn render(&self, context: &ActiveRequest, outcome: Outcome) -> Result<RawJson, RpcError> {
+        render_prompt(context.results(), &self.name, self.description(), context.info.revision, outcome)
     }
 }

@@ -2,13 +2,12 @@
 
 use super::lists;
 use crate::{
-    engine::RequestInfo,
     protocol::{RawJson, Revision, RpcError},
     server::{
         handlers::{Handler, Outcome},
         registry::{Category, RegisteredProvider, Snapshot},
         request::{ActiveRequest, NextStep, ResultMapper, Routed},
-        result::{CacheHints, ReadOf, ResultWriter, ToolRenderer, render_prompt, render_read},
+        result::{CacheHints, ReadOf, ToolRenderer, render_prompt, render_read},
     },
 };
 use std::sync::Arc;
@@ -55,16 +54,16 @@ pub(super) fn unknown(category: Category, name: &str, revision: Revision) -> Rpc
 }
 
 impl ResultMapper for ProvidedFeature {
-    fn name(&self) -> &str {
-        &self.name
+    fn name(&self) -> Option<&str> {
+        Some(&self.name)
     }
 
     fn handler(&self) -> &Arc<dyn Handler> {
         &self.provider.handler
     }
 
-    fn render(&self, results: &ResultWriter, info: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError> {
-        let (name, revision) = (&*self.name, info.revision);
+    fn render(&self, context: &ActiveRequest, outcome: Outcome) -> Result<RawJson, RpcError> {
+        let (results, name, revision) = (context.results(), &*self.name, context.info.revision);
         if outcome.is_null() {
             return Err(unknown(self.category, name, revision));
         }

@@ -2,14 +2,13 @@
 
 use super::{access, mount_routes, provided::ProvidedFeature};
 use crate::{
-    engine::RequestInfo,
     protocol::{RawJson, RpcError, uri},
     runtime::BoxedTask,
     server::{
         handlers::{Handler, Outcome},
         registry::{Category, ListSet, Listed, ReadInfo, Readers, RegisteredTemplate},
         request::{ActiveRequest, ResultMapper, Routed},
-        result::{ReadOf, ResultWriter, render_read},
+        result::{ReadOf, render_read},
     },
 };
 use serde::Deserialize;
@@ -157,8 +156,8 @@ struct ResourceRead {
 }
 
 impl ResultMapper for ResourceRead {
-    fn name(&self) -> &str {
-        &self.uri
+    fn name(&self) -> Option<&str> {
+        Some(&self.uri)
     }
 
     fn handler(&self) -> &Arc<dyn Handler> {
@@ -169,9 +168,9 @@ impl ResultMapper for ResourceRead {
         self.read.options.access.timeout
     }
 
-    fn render(&self, results: &ResultWriter, info: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError> {
+    fn render(&self, context: &ActiveRequest, outcome: Outcome) -> Result<RawJson, RpcError> {
         let cache = self.read.hints();
         let read = ReadOf { uri: &self.uri, mime_type: self.read.mime_type.as_deref(), cache: &cache };
-        render_read(results, &read, info.revision, outcome)
+        render_read(context.results(), &read, context.info.revision, outcome)
     }
 }

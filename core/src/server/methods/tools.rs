@@ -11,7 +11,7 @@ use crate::{
         handlers::{Handler, Outcome, lacking},
         registry::{Category, ListSet, RegisteredTool, ToolTasks},
         request::{ActiveRequest, Mode, NextStep, ResultMapper, Routed, mode},
-        result::{ResultWriter, ToolRenderer, invalid_arguments},
+        result::{ToolRenderer, invalid_arguments},
     },
 };
 use serde_json::Value;
@@ -126,8 +126,8 @@ fn covers(declared: &Value, required: &Value) -> bool {
 }
 
 impl ResultMapper for RegisteredTool {
-    fn name(&self) -> &str {
-        &self.name
+    fn name(&self) -> Option<&str> {
+        Some(&self.name)
     }
 
     fn handler(&self) -> &Arc<dyn Handler> {
@@ -151,9 +151,9 @@ impl ResultMapper for RegisteredTool {
         self.output.as_ref().is_some_and(|output| output.schema.is_costly(given.as_bytes().len()))
     }
 
-    fn render(&self, results: &ResultWriter, info: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError> {
-        let (revision, name, output) = (info.revision, &*self.name, self.output.as_ref());
-        ToolRenderer { results, revision, name, output }.render(outcome)
+    fn render(&self, context: &ActiveRequest, outcome: Outcome) -> Result<RawJson, RpcError> {
+        let (results, revision) = (context.results(), context.info.revision);
+        ToolRenderer { results, revision, name: &self.name, output: self.output.as_ref() }.render(outcome)
     }
 }
 
@@ -168,20 +168,20 @@ struct ExplainedTool {
 }
 
 impl ResultMapper for ExplainedTool {
-    fn name(&self) -> &str {
-        &self.tool.name
+    fn name(&self) -> Option<&str> {
+        Some(&self.tool.name)
     }
 
     fn handler(&self) -> &Arc<dyn Handler> {
         &self.explainer
     }
 
-    fn render(&self, results: &ResultWriter, info: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError> {
+    fn render(&self, context: &ActiveRequest, outcome: Outcome) -> Result<RawJson, RpcError> {
         let refusal = match outcome {
             Outcome::InvalidArguments(problem) => problem,
             _ => self.problem.clone(),
         };
-        let (revision, name) = (info.revision, &*self.tool.name);
+        let (results, revision, name) = (context.results(), context.info.revision, &*self.tool.name);
         ToolRenderer { results, revision, name, output: None }.render(Outcome::InvalidArguments(refusal))
     }
 

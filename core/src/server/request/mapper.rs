@@ -2,12 +2,8 @@
 
 use super::active_request::{ActiveRequest, Routed};
 use crate::{
-    engine::RequestInfo,
     protocol::{RawJson, RpcError},
-    server::{
-        handlers::{Handler, Outcome},
-        result::ResultWriter,
-    },
+    server::handlers::{Handler, Outcome},
 };
 use std::{sync::Arc, time::Duration};
 
@@ -16,12 +12,14 @@ pub(in crate::server) type NextStep = Result<Routed, RpcError>;
 
 /// Maps the outcome of one handler to a result.
 pub(in crate::server) trait ResultMapper: Send + Sync + 'static {
-    /// The name, URI or method that the handler serves.
-    fn name(&self) -> &str;
+    /// The name or URI of the feature; `None` if the handler serves a method as a whole.
+    fn name(&self) -> Option<&str> {
+        None
+    }
     /// The handler.
     fn handler(&self) -> &Arc<dyn Handler>;
     /// Converts an outcome to a result of the request's revision.
-    fn render(&self, results: &ResultWriter, info: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError>;
+    fn render(&self, context: &ActiveRequest, outcome: Outcome) -> Result<RawJson, RpcError>;
     /// Returns whether rendering may take long enough to delay other requests.
     fn is_costly(&self, _outcome: &Outcome) -> bool {
         false

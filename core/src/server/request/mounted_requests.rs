@@ -7,12 +7,11 @@ use super::{
 };
 use crate::{
     composition::rewriting::{self, ObjectMembers},
-    engine::RequestInfo,
     protocol::{RawJson, RevisionFeature, RpcError, extension, method},
     server::{
         handlers::{Handler, Outcome},
         registry::{MountSource, RegisteredMount, RemoteServer},
-        result::{ResultWriter, error_of, render_remote},
+        result::{error_of, render_remote},
     },
     telemetry::Ambient,
 };
@@ -43,8 +42,7 @@ impl ActiveRequest {
             }
             MountSource::Remote(server) => {
                 let handler: Arc<dyn Handler> = Arc::clone(server) as _;
-                let (prefix, method, cacheable) = (mount.prefix.clone(), self.method, self.cacheable);
-                let mapper = Arc::new(SendingOn { handler, prefix, method, cacheable });
+                let mapper = Arc::new(SendingOn { handler, prefix: mount.prefix.clone() });
                 if self.may_be_task(&params) && server.offers().tasks {
                     self.send_on_in_mode(server, mapper, params, responder);
                 } else {
@@ -126,24 +124,19 @@ impl ActiveRequest {
 struct SendingOn {
     handler: Arc<dyn Handler>,
     prefix: String,
-    method: &'static str,
-    cacheable: bool,
 }
 
 impl ResultMapper for SendingOn {
-    fn name(&self) -> &str {
-        self.method
-    }
-
     fn handler(&self) -> &Arc<dyn Handler> {
         &self.handler
     }
 
-    fn render(&self, results: &ResultWriter, info: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError> {
+    fn render(&self, context: &ActiveRequest, outcome: Outcome) -> Result<RawJson, RpcError> {
+        let results = context.results();
         match outcome {
             Outcome::Result(result) => {
-                let result = rewriting::result(self.method, &self.prefix, result);
-                render_remote(results, self.method, self.cacheable, info.revision, result)
+                let result = rewriting::result(context.method, &self.prefix, result);
+                render_remote(results, context.method, context.cacheable, context.info.revision, result)
             }
             other => Err(rewriting::error(&self.prefix, error_of(results, "a proxy", other))),
         }

@@ -69,8 +69,8 @@ impl PendingCall {
     /// Called on timeout: fails the call and cancels its handler.
     fn expire(&self) {
         let (Some(limit), Some(responder)) = (&self.limit, self.responder.lock().take()) else { return };
-        let text = format!("{} timed out after {:?}", self.mapper.name(), limit.timeout);
-        let rendered = self.mapper.render(self.context.results(), &self.context.info, Outcome::ToolError(text));
+        let text = format!("{} timed out after {:?}", self.name(), limit.timeout);
+        let rendered = self.mapper.render(&self.context, Outcome::ToolError(text));
         self.context.deliver(responder, rendered);
         limit.cancellation.cancel("it timed out");
     }
@@ -88,7 +88,7 @@ impl PendingCall {
             outcome => return outcome,
         };
         if let Some(observers) = observers {
-            observers.failed(self.mapper.name(), &error);
+            observers.failed(self.name(), &error);
         }
         if let Some(hooks) = hooks {
             let call = CallInfo::new(Arc::clone(self) as _);
@@ -198,7 +198,7 @@ impl CallBackend for PendingCall {
     }
 
     fn name(&self) -> &str {
-        self.mapper.name()
+        self.mapper.name().unwrap_or(self.context.method)
     }
 
     fn conversation(&self) -> Option<u64> {
@@ -260,14 +260,14 @@ impl CallBackend for PendingCall {
             let (request, mapper, ambient) = (Arc::clone(request), Arc::clone(mapper), Ambient::current());
             turns::take(self.context.connection.runtime(), self.context.holder(), move |turn| {
                 let render = || {
-                    let render = |()| mapper.render(request.results(), &request.info, outcome);
+                    let render = |()| mapper.render(&request, outcome);
                     request.deliver(responder, turn.map_err(busy).and_then(render))
                 };
                 ambient.run(|| request.observer.in_span(render));
             });
             return true;
         }
-        request.deliver(responder, mapper.render(request.results(), &request.info, outcome))
+        request.deliver(responder, mapper.render(request, outcome))
     }
 
     fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {

@@ -9,12 +9,11 @@ use super::{
 };
 use crate::{
     composition::rewriting,
-    engine::RequestInfo,
     protocol::{RawJson, RequestId, RevisionFeature, RpcError, method},
     server::{
         handlers::{Call, Handler, Outcome},
         registry::RegisteredMiddleware,
-        result::{ResultWriter, ToolRenderer, error_of, pass_result},
+        result::{ToolRenderer, error_of, pass_result},
         session::{OutgoingMessage, ServedRequest},
     },
     telemetry::Ambient,
@@ -110,9 +109,8 @@ impl ActiveRequest {
         if let Some((position, middleware)) = found {
             let input = json!({"method": self.method, "params": params.clone().unwrap_or_else(RawJson::empty_object)});
             let input = RawJson::from_value(&input);
-            let (middleware, cacheable) = (Arc::clone(middleware), self.cacheable);
-            let link = MiddlewareLink { position, params };
-            let mapper = Arc::new(Wrapping { link, middleware, method: self.method, name: OnceLock::new(), cacheable });
+            let (middleware, link) = (Arc::clone(middleware), MiddlewareLink { position, params });
+            let mapper = Arc::new(Wrapping { link, middleware, method: self.method, name: OnceLock::new() });
             return match input {
                 Ok(input) => self.run(mapper, input, responder),
                 Err(_) => drop(self.deliver(responder, Err(RpcError::internal()))),
@@ -180,7 +178,7 @@ impl ActiveRequest {
             return;
         }
         if mapper.link().is_none() && mapper.may_ask() {
-            self.observer.named(mapper.name());
+            self.observer.named(mapper.name().unwrap_or(self.method));
         }
         let handler = Arc::clone(mapper.handler());
         let call = PendingCall::begin(Arc::clone(self), mapper, responder);
@@ -198,8 +196,7 @@ struct Wrapping {
     middleware: Arc<RegisteredMiddleware>,
     method: &'static str,
     /// Created on demand.
-    name: OnceLock<String>,
-    cacheable: bool,
+    name: OnceLock<Option<String>>,
 }
 
 /// The name of the called tool or prompt, or the URI of the read resource.
@@ -211,9 +208,8 @@ fn called_name(method: &str, params: Option<&RawJson>) -> Option<String> {
 }
 
 impl ResultMapper for Wrapping {
-    fn name(&self) -> &str {
-        let called = || called_name(self.method, self.link.params.as_ref());
-        self.name.get_or_init(|| called().unwrap_or_else(|| self.method.to_owned()))
+    fn name(&self) -> Option<&str> {
+        self.name.get_or_init(|| called_name(self.method, self.link.params.as_ref())).as_deref()
     }
 
     fn handler(&self) -> &Arc<dyn Handler> {
@@ -222,15 +218,16 @@ impl ResultMapper for Wrapping {
 
     /// The result may come from the middleware itself, so it is projected to the revision. A tool
     /// error of the middleware becomes one of the tool.
-    fn render(&self, results: &ResultWriter, info: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError> {
+    fn render(&self, context: &ActiveRequest, outcome: Outcome) -> Result<RawJson, RpcError> {
+        let (results, revision) = (context.results(), context.info.revision);
         match outcome {
             Outcome::Result(result) => {
                 let unread =
                     |error: serde_json::Error| error_of(results, "a middleware", Outcome::Internal(error.to_string()));
-                pass_result(results, self.method, self.cacheable, info.revision, &result).map_err(unread)
+                pass_result(results, context.method, context.cacheable, revision, &result).map_err(unread)
             }
-            Outcome::ToolError(message) if self.method == method::TOOLS_CALL => {
-                Ok(ToolRenderer { results, revision: info.revision, name: "", output: None }.error(&message))
+            Outcome::ToolError(message) if context.method == method::TOOLS_CALL => {
+                Ok(ToolRenderer { results, revision, name: "", output: None }.error(&message))
             }
             other => Err(error_of(results, "a middleware", other)),
         }
