@@ -93,11 +93,6 @@ pub(in crate::server) enum Answer {
     Refused(RpcError),
 }
 
-/// A request that cannot be sent to this client.
-pub(in crate::server) struct Refused {
-    pub(in crate::server) error: RpcError,
-}
-
 impl InputRequest {
     /// Creates a request of the method `elicitation/create`, `sampling/createMessage` or
     /// `roots/list`. The schema of a form may have what schema libraries generate for flat types:
@@ -160,15 +155,15 @@ impl InputRequest {
             Answer::Unfit(problem) => Err(ClientRequestError::Invalid(problem)),
             Answer::Given(value) => match self.check_answer(&value) {
                 Ok(()) => Ok(value),
-                Err(Unusable::Content(problem)) => Err(ClientRequestError::Invalid(problem)),
-                Err(Unusable::Shape) => Err(ClientRequestError::Suspended),
+                Err(AnswerError::Mismatch(problem)) => Err(ClientRequestError::Invalid(problem.to_string())),
+                Err(AnswerError::Malformed(_)) => Err(ClientRequestError::Suspended),
             },
         }
     }
 
     /// Checks whether a client's answer is usable.
-    pub(in crate::server) fn check_answer(&self, answer: &Value) -> Result<(), Unusable> {
-        check_answer(self.kind, &self.params, answer)
+    fn check_answer(&self, answer: &Value) -> Result<(), AnswerError> {
+        input::check_answer(self.kind.method(), &self.params, answer)
     }
 }
 
@@ -190,27 +185,12 @@ impl SealedInputRequest {
     /// (MRTR-10).
     pub(in crate::server) fn answer(&self, response: Value) -> Option<Answer> {
         let params = self.schema.as_ref().map_or_else(|| json!({}), |schema| json!({SCHEMA: schema}));
-        match check_answer(self.kind, &params, &response) {
+        match input::check_answer(self.kind.method(), &params, &response) {
             Ok(()) => Some(Answer::Given(response)),
-            Err(Unusable::Content(problem)) => Some(Answer::Unfit(problem)),
-            Err(Unusable::Shape) => None,
+            Err(AnswerError::Mismatch(problem)) => Some(Answer::Unfit(problem.to_string())),
+            Err(AnswerError::Malformed(_)) => None,
         }
     }
-}
-
-fn check_answer(kind: InputKind, params: &Value, answer: &Value) -> Result<(), Unusable> {
-    input::check_answer(kind.method(), params, answer).map_err(|error| match error {
-        AnswerError::Malformed(_) => Unusable::Shape,
-        AnswerError::Mismatch(problem) => Unusable::Content(problem.to_string()),
-    })
-}
-
-/// Why an answer is unusable.
-pub(in crate::server) enum Unusable {
-    /// It answers a different request.
-    Shape,
-    /// The content does not match the schema of the form (ELI-11).
-    Content(String),
 }
 
 impl InputKind {
@@ -238,7 +218,7 @@ impl InputKind {
 
 /// Projects the request to the client's revision, if the client declared the capability (MRTR-04,
 /// DISC-14).
-pub(in crate::server) fn check(mut request: InputRequest, info: &RequestInfo) -> Result<InputRequest, Refused> {
+pub(in crate::server) fn check(mut request: InputRequest, info: &RequestInfo) -> Result<InputRequest, RpcError> {
     let declared: Value = info.client_capabilities.parse().unwrap_or_default();
     let method = request.kind.method();
     let mut without_id = false;
@@ -249,14 +229,11 @@ pub(in crate::server) fn check(mut request: InputRequest, info: &RequestInfo) ->
         })
     };
     match input::prepare(method, &mut request.params, &declared, info.revision, new_id) {
-        Ok(()) if without_id => Err(Refused { error: RpcError::internal() }),
+        Ok(()) if without_id => Err(RpcError::internal()),
         Ok(()) => Ok(request),
-        Err(InputError::Invalid(problem)) => {
-            Err(Refused { error: RpcError::invalid_params(format!("{method}: {problem}")) })
-        }
+        Err(InputError::Invalid(problem)) => Err(RpcError::invalid_params(format!("{method}: {problem}"))),
         Err(InputError::Unsupported(unsupported)) => {
-            let error = RpcError { message: unsupported.why, ..lacking(info, unsupported.required) };
-            Err(Refused { error })
+            Err(RpcError { message: unsupported.why, ..lacking(info, unsupported.required) })
         }
     }
 }
@@ -301,9 +278,9 @@ pub(in crate::server) fn read_answer(
     let value: Value = answer?.parse().map_err(|_| ClientRequestError::Invalid("it is malformed".into()))?;
     match request.check_answer(&value) {
         Ok(()) => Ok(value),
-        Err(Unusable::Shape) => {
+        Err(AnswerError::Malformed(_)) => {
             Err(ClientRequestError::Invalid(format!("it is not a result of {}", request.kind.method())))
         }
-        Err(Unusable::Content(problem)) => Err(ClientRequestError::Invalid(problem)),
+        Err(AnswerError::Mismatch(problem)) => Err(ClientRequestError::Invalid(problem.to_string())),
     }
 }

@@ -32,4 +32,4 @@ pub use vars::Vars;
 pub(super) use call::{CallBackend, HandlerRounds, ResultCallback};
 pub(super) use cancellation::{Cancellation, HookId};
 pub(super) use client_request::{RequestState, ResponseCallback};
-pub(super) use input::{Answer, InputKind, Refused, SealedInputRequest, both, check, lacking, read_answer};
+pub(super) use input::{Answer, InputKind, SealedInputRequest, both, check, lacking, read_answer};

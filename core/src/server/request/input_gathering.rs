@@ -8,7 +8,7 @@ use super::{
 use crate::{
     engine::RequestTimeout,
     protocol::{RawJson, RevisionFeature, RpcError},
-    server::handlers::{Answer, ClientRequestError, InputRequest, InputRequired, Refused, both, check},
+    server::handlers::{Answer, ClientRequestError, InputRequest, InputRequired, both, check},
     sync::Mutex,
     wire_log::Transport,
 };
@@ -56,7 +56,7 @@ impl ActiveRequest {
         for (key, request) in requests {
             match check(request, &self.info) {
                 Ok(request) => drop(checked.insert(key, request)),
-                Err(Refused { error }) => refused = Some(both(refused, error)),
+                Err(error) => refused = Some(both(refused, error)),
             }
         }
         refused.map_or(Ok(checked), Err)

@@ -304,8 +304,7 @@ impl CallBackend for PendingCall {
         if !by_rounds && task.is_none() && !context.reply.can_ask() {
             return Err(ClientRequestError::NotReachable);
         }
-        let checked =
-            check(request.clone(), &context.info).map_err(|refused| ClientRequestError::Refused(refused.error))?;
+        let checked = check(request.clone(), &context.info).map_err(ClientRequestError::Refused)?;
         let on_value = |on_response: ResponseCallback| {
             Box::new(move |answer: Result<Value, ClientRequestError>| {
                 on_response(answer.and_then(|answer| raw(&answer)));
