@@ -346,7 +346,7 @@ impl Task {
     }
 
     fn end(self: &Arc<Self>, status: TaskStatus, outcome: Result<RawJson, RpcError>) -> bool {
-        let outcome = outcome.map(TaskResult::new);
+        let outcome = outcome.map(TaskResult::from);
         let announced_later = self.facts.stored && !self.is_handed_over();
         let open_requests = {
             let mut state = self.state.lock();

@@ -8,7 +8,7 @@ use crate::{
     timestamp::iso_8601,
 };
 use indexmap::IndexMap;
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser::SerializeMap};
+use serde::{Deserialize, Serialize};
 use serde_json::{
     Map, Value, json,
     value::{RawValue, to_raw_value},
@@ -16,15 +16,16 @@ use serde_json::{
 use std::time::Duration;
 
 /// The result of the request of a task.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(from = "RawJson", into = "RawJson")]
 pub(super) struct TaskResult {
     text: RawJson,
     /// Whether `isError` is set.
     is_error: bool,
 }
 
-impl TaskResult {
-    pub(super) fn new(text: RawJson) -> Self {
+impl From<RawJson> for TaskResult {
+    fn from(text: RawJson) -> Self {
         #[derive(Deserialize, Default)]
         #[serde(rename_all = "camelCase", default)]
         struct ToolResult {
@@ -33,7 +34,15 @@ impl TaskResult {
         let is_error = text.parse::<ToolResult>().unwrap_or_default().is_error;
         Self { text, is_error }
     }
+}
 
+impl From<TaskResult> for RawJson {
+    fn from(result: TaskResult) -> Self {
+        result.text
+    }
+}
+
+impl TaskResult {
     /// The result, related to the task (TSK-18, TSK-21). Its other members are unchanged.
     fn related(&self, task: &str) -> Result<RawJson, RpcError> {
         let unread = |_| RpcError::internal();
@@ -54,12 +63,14 @@ pub(super) fn relate(message: &mut Value, task: &str) {
     message["_meta"][meta::RELATED_TASK] = json!({"taskId": task});
 }
 
-/// A task in the form of the extension.
-#[derive(Debug, Clone)]
+/// A task in the form of the extension. In the store, it is a single object.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(in crate::server) struct TaskView {
     /// All members except the result; an object.
+    #[serde(flatten)]
     members: Value,
     /// The result of a completed task; written as the last member.
+    #[serde(skip_serializing_if = "Option::is_none")]
     result: Option<TaskResult>,
 }
 
@@ -212,29 +223,5 @@ impl TaskView {
         }
         project::project_task(&mut task, revision);
         (task, None)
-    }
-}
-
-/// As a single object.
-impl Serialize for TaskView {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        for (name, value) in self.members.as_object().into_iter().flatten() {
-            map.serialize_entry(name, value)?;
-        }
-        if let Some(result) = &self.result {
-            map.serialize_entry("result", &result.text)?;
-        }
-        map.end()
-    }
-}
-
-impl<'de> Deserialize<'de> for TaskView {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut members = IndexMap::<String, RawJson>::deserialize(deserializer)?;
-        let result = members.shift_remove("result").map(TaskResult::new);
-        let read = |(name, text): (String, RawJson)| Ok((name, text.parse()?));
-        let members = members.into_iter().map(read).collect::<serde_json::Result<Map<_, _>>>();
-        Ok(Self { members: members.map_err(de::Error::custom)?.into(), result })
     }
 }
