@@ -134,7 +134,7 @@ impl Resumptions {
         let runtime = Arc::clone(runtime);
         match stored {
             Some(stored) => {
-                Backend { store: Arc::new(stored.store().clone()), workers: Some(Arc::clone(stored)), runtime }
+                Backend { store: Arc::new(stored.store.clone()), workers: Some(Arc::clone(stored)), runtime }
             }
             None => {
                 let memory = self.memory.get_or_init(|| ProcessStore::evicting(Arc::clone(&runtime), MAX_BYTES));
@@ -183,18 +183,18 @@ impl Resumptions {
 
 impl Backend {
     fn worker(&self) -> Option<String> {
-        self.workers.as_ref().map(|workers| workers.worker().to_owned())
+        self.workers.as_ref().map(|workers| workers.worker.clone())
     }
 
     fn name(&self) -> &str {
-        self.workers.as_ref().map_or("memory:", |workers| workers.store().name())
+        self.workers.as_ref().map_or("memory:", |workers| workers.store.name())
     }
 
     /// Returns whether another live worker holds the state. If not, this worker itself must be
     /// alive.
     async fn is_held_elsewhere(&self, worker: Option<&str>) -> Result<bool, StoreError> {
         let Some(workers) = &self.workers else { return Ok(false) };
-        if let Some(worker) = worker.filter(|worker| *worker != workers.worker())
+        if let Some(worker) = worker.filter(|worker| *worker != workers.worker)
             && workers.lives(worker).await?
         {
             return Ok(true);

@@ -60,7 +60,7 @@ pub(super) struct Look(Arc<StoredTasks>);
 
 impl Look {
     fn begin(stored: &Arc<StoredTasks>) -> Option<Self> {
-        let mut table = stored.fetches().0.lock();
+        let mut table = stored.fetches.0.lock();
         let has_room = table.looking < MAX_LOOKING;
         has_room.then(|| {
             table.looking += 1;
@@ -71,7 +71,7 @@ impl Look {
 
 impl Drop for Look {
     fn drop(&mut self) {
-        self.0.fetches().0.lock().looking -= 1;
+        self.0.fetches.0.lock().looking -= 1;
     }
 }
 
@@ -98,7 +98,7 @@ struct RequestOfTask {
 
 impl Fetch {
     pub(super) fn begin(stored: &Arc<StoredTasks>, context: &Arc<ActiveRequest>) -> Self {
-        let mut table = stored.fetches().0.lock();
+        let mut table = stored.fetches.0.lock();
         let number = table.next;
         table.next += 1;
         table.pending.insert(number, Arc::downgrade(context));
@@ -109,13 +109,13 @@ impl Fetch {
     /// Waits before the next look at the task. If it waits for input, first offers to its worker to
     /// send its client requests.
     pub(super) async fn wait(&mut self, record: &TaskRecord) -> Result<Look, RpcError> {
-        let runtime = Arc::clone(self.stored.runtime());
+        let runtime = Arc::clone(&self.stored.runtime);
         let keys = record.task.request_keys();
         let is_offered = |(before, until): &(Vec<String>, Instant)| *before == keys && runtime.now() < *until;
         if !keys.is_empty() && self.context.can_ask() && !self.offered.as_ref().is_some_and(is_offered) {
             // Offer again later: the worker that sends them now may lose its stream.
             self.offered = Some((keys, later(runtime.now(), RENEWAL)));
-            let (task, worker) = (record.id().to_owned(), self.stored.worker().to_owned());
+            let (task, worker) = (record.id().to_owned(), self.stored.worker.clone());
             self.stored.send(&record.worker, &TaskMessage::Fetch { task, worker, fetch: self.number }).await?;
         }
         loop {
@@ -129,7 +129,7 @@ impl Fetch {
 
 impl Drop for Fetch {
     fn drop(&mut self) {
-        self.stored.fetches().0.lock().pending.remove(&self.number);
+        self.stored.fetches.0.lock().pending.remove(&self.number);
     }
 }
 
@@ -142,10 +142,9 @@ impl StoredTasks {
             return;
         }
         let (this, task) = (Arc::clone(self), Arc::clone(task));
-        self.runtime().spawn(Box::pin(async move {
+        self.runtime.spawn(Box::pin(async move {
             for (key, InputRequest { kind, params }, RequestTimeout { timeout, max }) in unsent {
-                let of =
-                    RequestOfTask { task: task.id().to_owned(), key: key.clone(), worker: this.worker().to_owned() };
+                let of = RequestOfTask { task: task.id().to_owned(), key: key.clone(), worker: this.worker.clone() };
                 let forwarded = ForwardedRequest { fetch, of, kind, params, timeout, max };
                 if this.send(&worker, &TaskMessage::Send(forwarded)).await.is_err() {
                     task.not_sent_by(&worker, Some(&key));
@@ -175,7 +174,7 @@ impl StoredTasks {
         let ForwardedRequest { fetch, of, kind, params, timeout, max } = forwarded;
         let name = (of.task.clone(), of.key.clone());
         let context = {
-            let mut table = self.fetches().0.lock();
+            let mut table = self.fetches.0.lock();
             table.sent.insert(name.clone(), None);
             table.pending.get(&fetch).and_then(Weak::upgrade)
         };
@@ -201,7 +200,7 @@ impl StoredTasks {
     /// Called when a client request was sent here. Cancels it if it was withdrawn meanwhile.
     fn sent_here(&self, name: &(String, String), context: &Arc<ActiveRequest>, sent: RequestState) {
         {
-            let mut table = self.fetches().0.lock();
+            let mut table = self.fetches.0.lock();
             if let Some(entry) = table.sent.get_mut(name) {
                 *entry = Some((Arc::downgrade(context), sent));
                 return;
@@ -212,7 +211,7 @@ impl StoredTasks {
 
     /// Cancels a client request of a task elsewhere that was sent here.
     pub(super) fn withdraw_here(&self, task: String, key: String, reason: &str) {
-        let sent = self.fetches().0.lock().sent.remove(&(task, key)).flatten();
+        let sent = self.fetches.0.lock().sent.remove(&(task, key)).flatten();
         if let Some((context, sent)) = sent
             && let Some(context) = context.upgrade()
         {
@@ -225,7 +224,7 @@ impl StoredTasks {
         let RequestOfTask { task, key, worker } = of;
         let name = (task, key);
         // The task has withdrawn it.
-        if self.fetches().0.lock().sent.remove(&name).is_none() {
+        if self.fetches.0.lock().sent.remove(&name).is_none() {
             return;
         }
         let (task, key) = name;
@@ -234,7 +233,7 @@ impl StoredTasks {
             Err(ClientRequestError::Refused(error)) => Answer::Refused(error),
             Err(ClientRequestError::Invalid(problem)) => Answer::Unfit(problem),
             Err(ClientRequestError::Cancelled | ClientRequestError::Closed | ClientRequestError::NotReachable) => {
-                let message = TaskMessage::NotSent { task, key, worker: self.worker().to_owned() };
+                let message = TaskMessage::NotSent { task, key, worker: self.worker.clone() };
                 return self.send_within(worker, message, limit);
             }
             // The worker of the task has begun to wait earlier, so it has given up by now.
@@ -245,7 +244,7 @@ impl StoredTasks {
 
     /// Sends a message to a worker once the store is available.
     fn send_within(self: Arc<Self>, worker: String, message: TaskMessage, limit: Duration) {
-        let runtime = Arc::clone(self.runtime());
+        let runtime = Arc::clone(&self.runtime);
         let until = later(runtime.now(), limit);
         Arc::clone(&runtime).spawn(Box::pin(async move {
             while self.send(&worker, &message).await.is_err() && runtime.now() < until {
@@ -258,7 +257,7 @@ impl StoredTasks {
 /// Lets others send the client requests that a worker had sent when it died.
 async fn watch_sender(stored: Weak<StoredTasks>, task: Weak<Task>, worker: String) {
     loop {
-        let Some(runtime) = stored.upgrade().map(|stored| Arc::clone(stored.runtime())) else { return };
+        let Some(runtime) = stored.upgrade().map(|stored| Arc::clone(&stored.runtime)) else { return };
         runtime.sleep_until(later(runtime.now(), RENEWAL)).await;
         let (Some(stored), Some(task)) = (stored.upgrade(), task.upgrade()) else { return };
         if !task.keeps_watching(&worker) {

@@ -24,7 +24,7 @@ pub(in crate::server) struct TaskRecording {
 impl TaskRecording {
     pub(super) fn new(stored: Arc<StoredTasks>, task: &Arc<Task>) -> Arc<Self> {
         let written = task.facts.run.as_ref().and_then(|run| run.written.clone());
-        let record = StoredRecord::new(Arc::new(stored.store().clone()), key(task.id()), written);
+        let record = StoredRecord::new(Arc::new(stored.store.clone()), key(task.id()), written);
         Arc::new(Self { stored, task: Arc::downgrade(task), record })
     }
 
@@ -36,11 +36,11 @@ impl TaskRecording {
         // Keep the task alive until it is stored, even if its server is dropped.
         let Some(task) = self.task.upgrade() else { return };
         let this = Arc::clone(self);
-        self.stored.runtime().spawn(Box::pin(async move { this.bring_up_to_date(task).await }));
+        self.stored.runtime.spawn(Box::pin(async move { this.bring_up_to_date(task).await }));
     }
 
     async fn bring_up_to_date(&self, task: Arc<Task>) {
-        let runtime = self.stored.runtime();
+        let runtime = &self.stored.runtime;
         loop {
             match self.write(&task).await {
                 Ok(true) => {}
@@ -68,8 +68,8 @@ impl TaskRecording {
         if task.is_handed_over() {
             return Ok(true);
         }
-        let record = TaskRecord::of(task, self.stored.worker());
-        let left = record.left(self.stored.runtime().unix_time());
+        let record = TaskRecord::of(task, &self.stored.worker);
+        let left = record.left(self.stored.runtime.unix_time());
         let is_own = |current: &str| record.continues(current);
         let is_written = self.record.write(&record.text(), left, is_own).await?;
         if is_written && record.is_final() {

@@ -87,20 +87,20 @@ impl StoredTasks {
     /// Stores the request of a task before the task itself.
     pub(super) async fn keep_request(&self, task: &Task, request: &TaskRequest) -> Result<(), StoreError> {
         let text = serde_json::to_string(request).unwrap_or_default();
-        self.store().put(&request_key(task.id()), &text, task.facts.ttl).await
+        self.store.put(&request_key(task.id()), &text, task.facts.ttl).await
     }
 
     /// Lists a task among those that restart. Call this once it is stored: to other workers, an id
     /// without a record is a task that is over. The id is kept as long as any task may be.
     pub(super) async fn list_for_restart(&self, task: &Task, longest: Duration) -> Result<(), StoreError> {
-        self.store().append(&log_of(&task.facts.holder), task.id(), MAX_IDS, longest).await.map(drop)
+        self.store.append(&log_of(&task.facts.holder), task.id(), MAX_IDS, longest).await.map(drop)
     }
 
     /// Removes the request of a task that is over, because it may be large. If this fails, it
     /// expires with the task.
     pub(super) async fn remove_request(&self, task: &Task) {
         if task.facts.run.is_some() {
-            let _ = self.store().remove(&request_key(task.id())).await;
+            let _ = self.store.remove(&request_key(task.id())).await;
         }
     }
 
@@ -109,7 +109,7 @@ impl StoredTasks {
     async fn restart_lost(self: &Arc<Self>, log: &str, over_to: &mut u64) -> Result<(), StoreError> {
         let (mut position, mut all_over) = (*over_to, true);
         loop {
-            let ids = self.store().read(log, position, BATCH, Duration::ZERO).await?;
+            let ids = self.store.read(log, position, BATCH, Duration::ZERO).await?;
             for id in &ids {
                 position = id.position;
                 let record = match self.look_up(&id.text).await {
@@ -137,7 +137,7 @@ impl StoredTasks {
             tracing::error!(target: "trunkline::server::tasks", task = record.id(), %error, "could not read the request of a task");
             RpcError::internal()
         };
-        let text = self.store().get(&request_key(record.id())).await.map_err(|_| RpcError::busy("no store"))?;
+        let text = self.store.get(&request_key(record.id())).await.map_err(|_| RpcError::busy("no store"))?;
         let request = text.ok_or_else(|| unreadable(&"it is missing"))?;
         let TaskRequest { params, auth, granted, terms } =
             serde_json::from_str(&request).map_err(|error| unreadable(&error))?;
@@ -149,7 +149,7 @@ impl StoredTasks {
             run: TaskRun { number: record.run.unwrap_or(1), written: Some(written) },
         };
         let identity: Option<GrantedIdentity> = auth.as_ref().map(|auth| auth.parse().unwrap_or_default());
-        let now = self.runtime().unix_time().as_secs();
+        let now = self.runtime.unix_time().as_secs();
         if identity.as_ref().and_then(|identity| identity.expires_at).is_some_and(|end| end <= now) {
             let text = "The access token that the task was made with has expired before it could be run again";
             return Err(RpcError::new(code::INTERNAL_ERROR, text).with_data(json!({"reason": "token_expired"})));
@@ -158,7 +158,7 @@ impl StoredTasks {
         let reply =
             Arc::new(Restarting { arrival: Arrival::restarting(task), auth, scopes, answer: Promise::default() });
         let outbound: Arc<dyn Outbound> = reply.clone();
-        let connection = self.opener().open(&outbound).ok_or_else(|| RpcError::busy("the server is closing"))?;
+        let connection = self.opener.open(&outbound).ok_or_else(|| RpcError::busy("the server is closing"))?;
         if let Some(terms) = terms {
             connection.conversation().restore(terms);
         }
@@ -178,9 +178,9 @@ impl StoredTasks {
 /// the value that it wrote, `before` the previous one. A busy worker leaves the task to others, or
 /// for later.
 pub(super) async fn run_again(stored: Arc<StoredTasks>, record: TaskRecord, written: String, before: String) {
-    let runtime = stored.runtime();
+    let runtime = &stored.runtime;
     loop {
-        match stored.store().get(&key(record.id())).await {
+        match stored.store.get(&key(record.id())).await {
             Ok(current) if current.as_ref() == Some(&written) => break,
             Err(_) if !record.left(runtime.unix_time()).is_zero() => {
                 runtime.sleep_until(later(runtime.now(), RENEWAL)).await;
@@ -191,10 +191,10 @@ pub(super) async fn run_again(stored: Arc<StoredTasks>, record: TaskRecord, writ
     tracing::info!(target: "trunkline::server::tasks", task = record.id(), run = record.run, "restarting a task whose process has died");
     let Err(error) = stored.send_again(&record, written.clone()).await else { return };
     tracing::warn!(target: "trunkline::server::tasks", task = record.id(), %error, "could not restart a task");
-    let now = stored.runtime().unix_time();
+    let now = stored.runtime.unix_time();
     let text = if error.is_busy() { before } else { record.failed(error, now).text() };
     // The store's guard logs failures. In that case, the task simply expires.
-    let _ = stored.store().put_if(&key(record.id()), Some(&written), &text, record.left(now)).await;
+    let _ = stored.store.put_if(&key(record.id()), Some(&written), &text, record.left(now)).await;
 }
 
 /// Looks for tasks of dead workers for as long as this worker lives.
@@ -205,7 +205,7 @@ pub(super) async fn restart_lost(stored: Weak<StoredTasks>) {
             // The store's guard logs failures.
             let _ = this.restart_lost(&log_of_ids(number), over_to).await;
         }
-        let runtime = Arc::clone(this.runtime());
+        let runtime = Arc::clone(&this.runtime);
         drop(this);
         runtime.sleep_until(later(runtime.now(), PAUSE)).await;
     }

@@ -43,17 +43,17 @@ pub(super) const TAKEN_WITHIN: Duration = Duration::from_secs(5);
 
 /// The tasks in the store of a server, and the messages between its workers.
 pub(in crate::server) struct StoredTasks {
-    store: StoreGuard,
-    runtime: Arc<dyn Runtime>,
+    pub(in crate::server::request) store: StoreGuard,
+    pub(super) runtime: Arc<dyn Runtime>,
     /// The id of this process, for this server.
-    worker: String,
+    pub(in crate::server::request) worker: String,
     /// The tasks that run in this process.
     local: Weak<Tasks>,
     /// When this worker last failed to renew its lease.
     unrenewed: Mutex<Option<Instant>>,
     /// Opens the conversations in which tasks restart.
-    opener: ConversationOpener,
-    fetches: Fetches,
+    pub(super) opener: ConversationOpener,
+    pub(super) fetches: Fetches,
     /// For tasks spawned while a message is handled.
     itself: Weak<Self>,
 }
@@ -158,18 +158,6 @@ impl StoredTasks {
         stored.store.follow(FollowedLog::own(inbox(&stored.worker)), 0, Arc::downgrade(&stored), Self::take);
         stored.runtime.spawn(Box::pin(restart::restart_lost(Arc::downgrade(&stored))));
         Some(stored)
-    }
-
-    pub(in crate::server::request) fn store(&self) -> &StoreGuard {
-        &self.store
-    }
-
-    pub(in crate::server::request) fn runtime(&self) -> &Arc<dyn Runtime> {
-        &self.runtime
-    }
-
-    pub(in crate::server::request) fn worker(&self) -> &str {
-        &self.worker
     }
 
     /// Stores a new task before anyone knows its id (TKX-08), and then each time it changes.
@@ -281,14 +269,6 @@ impl StoredTasks {
         }
     }
 
-    pub(super) fn fetches(&self) -> &Fetches {
-        &self.fetches
-    }
-
-    pub(super) fn opener(&self) -> &ConversationOpener {
-        &self.opener
-    }
-
     /// Asks the worker of a task to cancel it, and waits for that. Returns `None` if that takes too
     /// long.
     pub(super) async fn cancel(
@@ -360,30 +340,16 @@ impl StoredTasks {
         match message {
             TaskMessage::Send(request) => this.send_here(request),
             TaskMessage::Withdraw { task, key, reason } => this.withdraw_here(task, key, &reason),
-            TaskMessage::Cancel { task } => {
-                if let Some(task) = local.get(&task) {
-                    task.cancel("the client cancelled the task");
-                }
-            }
-            TaskMessage::Update { task, responses } => {
-                if let Some(task) = local.get(&task) {
-                    task.update(responses);
-                }
-            }
+            TaskMessage::Cancel { task } => local.with(&task, |task| {
+                task.cancel("the client cancelled the task");
+            }),
+            TaskMessage::Update { task, responses } => local.with(&task, |task| task.update(responses)),
             TaskMessage::Fetch { task, worker, fetch } => {
-                if let Some(task) = local.get(&task) {
-                    this.send_elsewhere(&task, worker, fetch);
-                }
+                local.with(&task, |task| this.send_elsewhere(task, worker, fetch));
             }
-            TaskMessage::Answer { task, key, answer } => {
-                if let Some(task) = local.get(&task) {
-                    task.take_answer(&key, answer);
-                }
-            }
+            TaskMessage::Answer { task, key, answer } => local.with(&task, |task| task.take_answer(&key, answer)),
             TaskMessage::NotSent { task, key, worker } => {
-                if let Some(task) = local.get(&task) {
-                    task.not_sent_by(&worker, Some(&key));
-                }
+                local.with(&task, |task| task.not_sent_by(&worker, Some(&key)));
             }
         }
     }

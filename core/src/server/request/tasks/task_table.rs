@@ -46,18 +46,14 @@ impl Tasks {
         let mut table = self.table.lock();
         let holder = Some(&task.facts.holder);
         let limits = CountLimits { all: options.max_tasks, each: options.max_tasks_per_client };
-        let problem = if !table.tasks.has_room(None, 1, limits) {
-            "too many tasks are kept"
-        } else if !table.bytes.has_room(None, 1, byte_limits(options)) {
-            "the results of tasks take up too much memory"
-        } else if !table.tasks.has_room(holder, 1, limits) {
-            "too many tasks are kept for this client"
-        } else if !table.bytes.has_room(holder, 1, byte_limits(options)) {
-            "the results of this client's tasks take up too much memory"
-        } else {
-            ""
-        };
-        if !problem.is_empty() {
+        let (tasks, bytes, of_bytes) = (&table.tasks, &table.bytes, byte_limits(options));
+        let checks = [
+            (tasks.has_room(None, 1, limits), "too many tasks are kept"),
+            (bytes.has_room(None, 1, of_bytes), "the results of tasks take up too much memory"),
+            (tasks.has_room(holder, 1, limits), "too many tasks are kept for this client"),
+            (bytes.has_room(holder, 1, of_bytes), "the results of this client's tasks take up too much memory"),
+        ];
+        if let Some((_, problem)) = checks.into_iter().find(|(has_room, _)| !has_room) {
             return Err(RpcError::busy(problem));
         }
         table.tasks.take(holder, 1, limits);
@@ -149,13 +145,18 @@ impl Tasks {
     /// Finds a task of this owner. Other owners' tasks look the same as nonexistent ones (TSK-32,
     /// TKX-24).
     pub(in crate::server) fn find(&self, id: &str, owner: &TaskOwner) -> Result<Arc<Task>, RpcError> {
-        let task = self.table.lock().by_id.get(id).cloned();
-        task.filter(|task| task.is_visible_to(owner)).ok_or_else(|| RpcError::unknown_task(id))
+        self.get(id).filter(|task| task.is_visible_to(owner)).ok_or_else(|| RpcError::unknown_task(id))
     }
 
-    /// Finds a task of any owner.
-    pub(super) fn get(&self, id: &str) -> Option<Arc<Task>> {
+    fn get(&self, id: &str) -> Option<Arc<Task>> {
         self.table.lock().by_id.get(id).cloned()
+    }
+
+    /// Calls a function with a task of any owner, if there is one with this id.
+    pub(super) fn with(&self, id: &str, act: impl FnOnce(&Arc<Task>)) {
+        if let Some(task) = self.get(id) {
+            act(&task);
+        }
     }
 
     /// One page of an owner's tasks after the one with this number, and the number of its last one
