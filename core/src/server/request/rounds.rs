@@ -31,20 +31,15 @@ pub(super) struct RequestRounds {
 
 #[derive(Default)]
 struct RoundsState {
-    /// Number of rounds of input.
-    round: u32,
+    /// What later rounds get: the number of rounds of input, the answers that the handler has used,
+    /// and the keys of its requests, with digests of those to which it gave none.
+    carried: StateContents,
     /// Answers of this round, to the requests of the previous one.
     fresh: BTreeMap<String, Answer>,
     /// Input responses sent without a prior request. Validated when first used; never sealed into
     /// the state.
     unasked: BTreeMap<String, Value>,
-    /// Answers that the handler has used; they are carried over to later rounds.
-    used: BTreeMap<String, Answer>,
-    kept: BTreeMap<String, Value>,
-    user: Option<Value>,
     noted: IndexMap<String, InputRequest>,
-    /// The keys of the handler's requests, with digests of those to which it gave none.
-    digests: BTreeMap<String, String>,
     /// Holds the sealed state that the request resumes.
     resumption: Option<Resumption>,
 }
@@ -81,13 +76,8 @@ impl RequestRounds {
             None => {}
             Some(Value::String(sealed)) => {
                 let opened = sealer.open(&sealed, &binding)?;
-                let contents = opened.contents;
-                state.round = contents.round;
-                state.used = contents.answers;
-                state.kept = contents.kept;
-                state.user = contents.user;
-                state.digests = contents.digests;
-                requested = Some(contents.requested);
+                state.carried = opened.contents;
+                requested = Some(std::mem::take(&mut state.carried.requested));
                 resumed = Some(ResumedState { principal: binding.principal, id: opened.id, expires: opened.expires });
             }
             Some(_) => return Err(wrong("requestState must be a string")),
@@ -113,7 +103,7 @@ impl RequestRounds {
     /// Holds the state, and restores the values that were kept since it was sealed.
     pub(super) fn hold(&self, resumption: Resumption, kept: BTreeMap<String, Value>) {
         let mut state = self.state();
-        state.kept.extend(kept);
+        state.carried.kept.extend(kept);
         state.resumption = Some(resumption);
     }
 
@@ -131,32 +121,32 @@ impl RequestRounds {
         let earlier =
             |(key, of): &(&String, &String)| **of == digest && key.starts_with(prefix) && !used.contains(*key);
         // The first of several equal requests has the lowest number.
-        if let Some((key, _)) = state.digests.iter().filter(earlier).min_by_key(|(key, _)| (key.len(), *key)) {
+        if let Some((key, _)) = state.carried.digests.iter().filter(earlier).min_by_key(|(key, _)| (key.len(), *key)) {
             return key.clone();
         }
         let mut keys = (1..).map(|number: u32| format!("{prefix}{number}"));
-        let is_new = |key: &String| !state.digests.contains_key(key) && !used.contains(key);
+        let is_new = |key: &String| !state.carried.digests.contains_key(key) && !used.contains(key);
         let key = keys.find(is_new).unwrap_or_default();
-        state.digests.insert(key.clone(), digest);
+        state.carried.digests.insert(key.clone(), digest);
         key
     }
 
     /// Records that the handler gave a request this key.
     pub(super) fn chose(&self, key: &str) {
-        self.state().digests.entry(key.to_owned()).or_default();
+        self.state().carried.digests.entry(key.to_owned()).or_default();
     }
 
     /// The answer to a request. A used answer is sealed into the state, where the client cannot
     /// change it (MRTR-05).
     pub(super) fn answer(&self, key: &str) -> Option<Answer> {
         let mut state = self.state();
-        if !state.used.contains_key(key) {
+        if !state.carried.answers.contains_key(key) {
             let unasked = state.unasked.get(key).cloned().map(Answer::Given);
             if let Some(answer) = state.fresh.get(key).cloned().or(unasked) {
-                state.used.insert(key.to_owned(), answer);
+                state.carried.answers.insert(key.to_owned(), answer);
             }
         }
-        state.used.get(key).cloned()
+        state.carried.answers.get(key).cloned()
     }
 
     /// Drops an unusable answer, so that its request is sent again.
@@ -164,7 +154,7 @@ impl RequestRounds {
         let mut state = self.state();
         state.fresh.remove(key);
         state.unasked.remove(key);
-        state.used.remove(key);
+        state.carried.answers.remove(key);
     }
 
     pub(super) fn note(&self, key: String, request: InputRequest) {
@@ -183,13 +173,13 @@ impl RequestRounds {
     /// Starts another round, unless there have been too many.
     pub(super) fn begin(&self, limit: u32) -> Result<(), RpcError> {
         let mut state = self.state();
-        if state.round >= limit {
+        if state.carried.round >= limit {
             return Err(RpcError::new(
                 code::INTERNAL_ERROR,
                 format!("The request is not done after {limit} rounds of input, the limit"),
             ));
         }
-        state.round += 1;
+        state.carried.round += 1;
         Ok(())
     }
 
@@ -197,21 +187,20 @@ impl RequestRounds {
     pub(super) fn contents(&self, requests: &IndexMap<String, InputRequest>, user: Option<Value>) -> StateContents {
         let state = self.state();
         let requested = requests.iter().map(|(key, request)| (key.clone(), request.sealed())).collect();
-        let mut answers = state.used.clone();
-        answers.extend(state.unused());
-        let needed = |(key, _): &(&String, &String)| requests.contains_key(*key) || answers.contains_key(*key);
-        let digests = state.digests.iter().filter(needed).map(|(key, digest)| (key.clone(), digest.clone())).collect();
-        let kept = state.kept.clone();
-        StateContents { round: state.round, requested, answers, kept, user, digests }
+        let mut contents = StateContents { requested, user, ..state.carried.clone() };
+        contents.answers.extend(state.unused());
+        let StateContents { answers, digests, .. } = &mut contents;
+        digests.retain(|key, _| requests.contains_key(key) || answers.contains_key(key));
+        contents
     }
 
     /// In the legacy era: records the answers of a round.
     pub(super) fn answered(&self, answers: BTreeMap<String, Answer>, user: Option<Value>) {
         let mut state = self.state();
         let unused: Vec<_> = state.unused().collect();
-        state.used.extend(unused);
+        state.carried.answers.extend(unused);
         state.fresh = answers;
-        state.user = user;
+        state.carried.user = user;
     }
 }
 
@@ -219,7 +208,8 @@ impl RoundsState {
     /// Answers to requests that this run has not come to, because it made others first. Those that
     /// a handler returned as `InputRequired` are not among them: it gets these answers once.
     fn unused(&self) -> impl Iterator<Item = (String, Answer)> {
-        let unused = |(key, _): &(&String, &Answer)| self.digests.contains_key(*key) && !self.used.contains_key(*key);
+        let StateContents { answers, digests, .. } = &self.carried;
+        let unused = move |(key, _): &(&String, &Answer)| digests.contains_key(*key) && !answers.contains_key(*key);
         self.fresh.iter().filter(unused).map(|(key, answer)| (key.clone(), answer.clone()))
     }
 }
@@ -240,15 +230,15 @@ impl HandlerRounds for RequestRounds {
     }
 
     fn user_state(&self) -> Option<Value> {
-        self.state().user.clone()
+        self.state().carried.user.clone()
     }
 
     fn memoized(&self, name: &str) -> Option<Value> {
-        self.state().kept.get(name).cloned()
+        self.state().carried.kept.get(name).cloned()
     }
 
     fn all_memoized(&self) -> BTreeMap<String, Value> {
-        self.state().kept.clone()
+        self.state().carried.kept.clone()
     }
 
     fn memoize(&self, name: &str, value: Value) {
@@ -256,7 +246,7 @@ impl HandlerRounds for RequestRounds {
         if let Some(resumption) = &state.resumption {
             resumption.keep(name, &value);
         }
-        state.kept.insert(name.to_owned(), value);
+        state.carried.kept.insert(name.to_owned(), value);
     }
 }
 
