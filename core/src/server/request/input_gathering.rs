@@ -105,26 +105,15 @@ impl ActiveRequest {
             let kept = Arc::clone(&gathering);
             let name = key.clone();
             let on_response = Box::new(move |answer| gathering.take(key, answer));
-            if let Err(error) = self.ask_one(&name, timeout, request, on_response) {
+            let asked = match self.task() {
+                Some(task) => task.ask(&name, request, timeout, on_response).map(drop),
+                None => self.send_input_request(timeout, &request, on_response).map(drop),
+            };
+            if let Err(error) = asked {
                 kept.take(name, Err(error));
             }
         }
         gathering.one_less();
-    }
-}
-
-impl ActiveRequest {
-    fn ask_one(
-        self: &Arc<Self>,
-        key: &str,
-        timeout: RequestTimeout,
-        request: InputRequest,
-        on_response: Box<dyn FnOnce(Result<Value, ClientRequestError>) + Send>,
-    ) -> Result<(), ClientRequestError> {
-        match self.task() {
-            Some(task) => task.ask(key, request, timeout, on_response).map(drop),
-            None => self.send_input_request(timeout, &request, on_response).map(drop),
-        }
     }
 }
 
@@ -171,12 +160,9 @@ impl Gathering {
         };
         let Some((answers, NextInput { input, responder, user })) = complete else { return };
         // If the handler ignores a refusal, it would be asked for again and again.
-        let refused = answers.values().find_map(|answer| match answer {
-            Answer::Refused(error) => Some(error.clone()),
-            Answer::Given(_) | Answer::Unfit(_) => None,
-        });
-        if let Some(error) = refused {
-            self.context.deliver(responder, Err(error));
+        let is_refused = |answer: &&Answer| matches!(answer, Answer::Refused(_));
+        if let Some(Answer::Refused(error)) = answers.values().find(is_refused) {
+            self.context.deliver(responder, Err(error.clone()));
             return;
         }
         self.context.rounds().answered(answers, user);

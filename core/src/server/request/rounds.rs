@@ -216,17 +216,11 @@ impl RoundsState {
 
 impl HandlerRounds for RequestRounds {
     fn responses(&self) -> BTreeMap<String, Value> {
-        self.of_fresh(|answer| match answer {
-            Answer::Given(value) => Some(value.clone()),
-            Answer::Unfit(_) | Answer::Refused(_) => None,
-        })
+        self.of_fresh(|answer| if let Answer::Given(value) = answer { Some(value.clone()) } else { None })
     }
 
     fn problems(&self) -> BTreeMap<String, String> {
-        self.of_fresh(|answer| match answer {
-            Answer::Unfit(problem) => Some(problem.clone()),
-            Answer::Given(_) | Answer::Refused(_) => None,
-        })
+        self.of_fresh(|answer| if let Answer::Unfit(problem) = answer { Some(problem.clone()) } else { None })
     }
 
     fn user_state(&self) -> Option<Value> {
