@@ -66,8 +66,8 @@ pub(super) fn complete(context: &ActiveRequest, params: Option<&RawJson>) -> Res
         access::check_scopes(context, reference.noun(), reference.key(), &target.access.scopes)?;
         match context.snapshot.completion(&reference, &name) {
             Some(handler) => {
-                let input = RawJson::from_value(&input).map_err(|_| RpcError::internal())?;
-                Ok(Routed::Run(Arc::new(Completing { handler: Arc::clone(handler), argument: name }), input))
+                let completing = Completing { handler: Arc::clone(handler), argument: name };
+                Ok(Routed::Run(Arc::new(completing), RawJson::object(&input)))
             }
             None if target.has_argument => {
                 // The argument exists but has no completer.

@@ -18,28 +18,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{collections::VecDeque, sync::Arc};
 
-/// `tools/list`
-pub(super) fn tools(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
-    list(context, Category::Tools, params)
-}
-
-/// `resources/list`
-pub(super) fn resources(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
-    list(context, Category::Resources, params)
-}
-
-/// `resources/templates/list`
-pub(super) fn resource_templates(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
-    list(context, Category::ResourceTemplates, params)
-}
-
-/// `prompts/list`
-pub(super) fn prompts(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
-    list(context, Category::Prompts, params)
-}
-
 /// Serves a list method.
-fn list(context: &ActiveRequest, category: Category, params: Option<&RawJson>) -> Result<Routed, RpcError> {
+pub(super) fn list(context: &ActiveRequest, category: Category, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     let snapshot = &context.snapshot;
     if !snapshot.offered().has(category.change()) {
         return Err(RpcError::method_not_found(context.method));
@@ -55,7 +35,7 @@ fn list(context: &ActiveRequest, category: Category, params: Option<&RawJson>) -
             if mounts.is_empty() {
                 return Err(RpcError::invalid_cursor());
             }
-            Ok(merged(category, Vec::new(), 0, mounts, cursor).route())
+            Ok(MergedPage::route(category.member(), Vec::new(), 0, mounts, cursor))
         }
         Position::Registered(after) => {
             let next = move |context: &ActiveRequest, page| registered(context, category, after, page);
@@ -84,21 +64,11 @@ fn registered(context: &ActiveRequest, category: Category, after: u64, page: Lis
     }
     if page.next.is_none() && provider.is_none() && !snapshot.mounts.is_empty() {
         let mounts = mounts(snapshot, category).collect();
-        return Ok(merged(category, page.items.into(), page.number, mounts, None).route());
+        return Ok(MergedPage::route(category.member(), page.items.into(), page.number, mounts, None));
     }
     let next = page.next.map(Position::Registered).or(provider.map(|number| Position::Source(number, None)));
     let next = next.map(|position| cursor(category.member(), &position));
     Ok(Routed::Answer(page_result(context, category.member(), &page.items, next.as_deref())))
-}
-
-fn merged(
-    category: Category,
-    items: Vec<u8>,
-    number: usize,
-    mounts: VecDeque<Arc<RegisteredMount>>,
-    cursor: Option<String>,
-) -> MergedPage {
-    MergedPage { member: category.member(), category: Some(category), items, number, is_partial: false, mounts, cursor }
 }
 
 fn ask_provider(
@@ -112,17 +82,12 @@ fn ask_provider(
     let provider = providers.next().ok_or_else(RpcError::invalid_cursor)?;
     let following = providers.next().map(|provider| provider.number);
     let following = following.or_else(|| mounts(&context.snapshot, category).next().map(|mount| mount.number));
-    let body = match cursor {
+    let input = match cursor {
         Some(cursor) => json!({"list": {"cursor": cursor}}),
         None => json!({"list": {}}),
     };
-    let input = RawJson::from_value(&body).map_err(|_| RpcError::internal())?;
-    Ok(Routed::Run(Arc::new(ProvidedPage { category, following, provider: Arc::clone(provider) }), input))
-}
-
-/// Returns the input of a provider for a feature that is not registered.
-pub(super) fn get_body(params: &RawJson) -> Result<RawJson, RpcError> {
-    RawJson::from_value(&json!({"get": params})).map_err(|_| RpcError::internal())
+    let page = ProvidedPage { category, following, provider: Arc::clone(provider) };
+    Ok(Routed::Run(Arc::new(page), RawJson::object(&input)))
 }
 
 /// A page from a provider.

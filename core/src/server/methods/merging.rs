@@ -16,24 +16,31 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 /// A page under construction.
 pub(super) struct MergedPage {
     /// The member of the result that holds the list, such as `tools`.
-    pub(super) member: &'static str,
+    member: &'static str,
     /// Set for lists whose names can be shortened or hidden by features registered here.
-    pub(super) category: Option<Category>,
+    category: Option<Category>,
     /// The items so far, separated by commas.
-    pub(super) items: Vec<u8>,
-    pub(super) number: usize,
+    items: Vec<u8>,
+    number: usize,
     /// Whether a server that failed is missing.
-    pub(super) is_partial: bool,
+    is_partial: bool,
     /// The remaining servers.
-    pub(super) mounts: VecDeque<Arc<RegisteredMount>>,
+    mounts: VecDeque<Arc<RegisteredMount>>,
     /// The cursor at which to start in the list of the first of them.
-    pub(super) cursor: Option<String>,
+    cursor: Option<String>,
 }
 
 impl MergedPage {
-    /// Returns the route that builds the page.
-    pub(super) fn route(self) -> Routed {
-        Routed::Deferred(Box::new(move |context, responder| self.next(context, responder)))
+    /// Returns the route that builds a page that begins with `items`.
+    pub(super) fn route(
+        member: &'static str,
+        items: Vec<u8>,
+        number: usize,
+        mounts: VecDeque<Arc<RegisteredMount>>,
+        cursor: Option<String>,
+    ) -> Routed {
+        let page = Self { member, category: Category::parse(member), items, number, is_partial: false, mounts, cursor };
+        Routed::Deferred(Box::new(move |context, responder| page.next(context, responder)))
     }
 
     fn next(mut self, context: &Arc<ActiveRequest>, responder: Responder) {
@@ -44,7 +51,6 @@ impl MergedPage {
             return self.finish(context, responder, Some(next));
         }
         let params = self.cursor.as_ref().map_or_else(|| json!({}), |cursor| json!({"cursor": cursor}));
-        let Ok(params) = RawJson::from_value(&params) else { return self.finish(context, responder, None) };
         let outer = Arc::clone(context);
         let taken = Responder::Inside(
             responder.scope(context),
@@ -55,7 +61,7 @@ impl MergedPage {
                 runtime.spawn(Box::pin(async move { self.take(&outer, responder, result) }));
             }),
         );
-        context.enter(&mount, params, taken);
+        context.enter(&mount, RawJson::object(&params), taken);
     }
 
     /// Adds the page of one server. If the server fails, the list is built without it.

@@ -18,21 +18,21 @@ mod tools;
 
 pub(super) use access::allowed_resources;
 
-use super::request::Route;
+use super::{registry::Category, request::Route};
 use crate::protocol::method;
 
 /// Returns the function for a method.
 pub(super) fn route(method: &str) -> Route {
     match method {
-        method::TOOLS_LIST => lists::tools,
+        method::TOOLS_LIST => |context, params| lists::list(context, Category::Tools, params),
         method::TOOLS_CALL => tools::call,
-        method::RESOURCES_LIST => lists::resources,
-        method::RESOURCES_TEMPLATES_LIST => lists::resource_templates,
+        method::RESOURCES_LIST => |context, params| lists::list(context, Category::Resources, params),
+        method::RESOURCES_TEMPLATES_LIST => |context, params| lists::list(context, Category::ResourceTemplates, params),
         method::RESOURCES_READ => resources::read,
         method::RESOURCES_SUBSCRIBE => resources::subscribe,
         method::RESOURCES_UNSUBSCRIBE => resources::unsubscribe,
         method::RESOURCES_DIRECTORY_READ => skills::read_directory,
-        method::PROMPTS_LIST => lists::prompts,
+        method::PROMPTS_LIST => |context, params| lists::list(context, Category::Prompts, params),
         method::PROMPTS_GET => prompts::get,
         method::COMPLETION_COMPLETE => completion::complete,
         method::LOGGING_SET_LEVEL => set_level::set_level,

@@ -35,12 +35,13 @@ pub(super) fn completion(
     member: &str,
     own: &str,
 ) -> Result<Routed, RpcError> {
-    const REFERENCE: &str = "ref";
     let rewritten = || -> Option<RawJson> {
         let mut params: ObjectMembers = params.parse().ok()?;
-        let mut reference: ObjectMembers = serde_json::from_str(params.get(REFERENCE)?.get()).ok()?;
-        rewriting::set(&mut reference, member, &own);
-        rewriting::set(&mut params, REFERENCE, &reference);
+        let rename = |reference: &mut ObjectMembers| {
+            rewriting::set(reference, member, &own);
+            Some(())
+        };
+        rewriting::in_member(&mut params, "ref", rename)?;
         RawJson::from_value(&params).ok()
     };
     Ok(Routed::Mounted(Arc::clone(mount), rewritten().ok_or_else(RpcError::internal)?))

@@ -1,6 +1,5 @@
 //! Features that are not registered and that providers may have.
 
-use super::lists;
 use crate::{
     protocol::{RawJson, Revision, RpcError},
     server::{
@@ -10,6 +9,7 @@ use crate::{
         result::{CacheHints, ReadOf, ToolRenderer, render_prompt, render_read},
     },
 };
+use serde_json::json;
 use std::sync::Arc;
 
 /// Asks one provider after the other for a tool, resource or prompt.
@@ -35,7 +35,7 @@ impl ProvidedFeature {
     ) -> Result<Routed, RpcError> {
         let first = Self::at(0, category, name, &context.snapshot);
         let first = first.ok_or_else(|| unknown(category, name, context.info.revision))?;
-        Ok(Routed::Run(Arc::new(first), lists::get_body(params)?))
+        Ok(Routed::Run(Arc::new(first), RawJson::object(&json!({"get": params}))))
     }
 
     fn at(index: usize, category: Category, name: &str, snapshot: &Snapshot) -> Option<Self> {

@@ -8,16 +8,13 @@ use super::{
 use crate::{
     protocol::{RawJson, RpcError},
     server::{
-        registry::{Listed, RegisteredMount},
+        registry::Listed,
         request::{ActiveRequest, Routed},
     },
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::{
-    collections::{BTreeMap, VecDeque},
-    sync::Arc,
-};
+use std::collections::{BTreeMap, VecDeque};
 
 /// The member of the result that holds the list.
 const MEMBER: &str = "skills";
@@ -34,19 +31,15 @@ pub(super) fn list(context: &ActiveRequest, params: Option<&RawJson>) -> Result<
             if mounts.is_empty() {
                 return Err(RpcError::invalid_cursor());
             }
-            return Ok(merged(Vec::new(), 0, mounts, cursor).route());
+            return Ok(MergedPage::route(MEMBER, Vec::new(), 0, mounts, cursor));
         }
     };
     let page = context.snapshot.skills.page(after, server.options().page_size, revision);
     if page.next.is_none() && !context.snapshot.mounts.is_empty() {
-        return Ok(merged(page.items.into(), page.number, mounts.collect(), None).route());
+        return Ok(MergedPage::route(MEMBER, page.items.into(), page.number, mounts.collect(), None));
     }
     let next = page.next.map(|last| pages::cursor(MEMBER, &Position::Registered(last)));
     Ok(Routed::Answer(pages::page_result(context, MEMBER, &page.items, next.as_deref())))
-}
-
-fn merged(items: Vec<u8>, number: usize, mounts: VecDeque<Arc<RegisteredMount>>, cursor: Option<String>) -> MergedPage {
-    MergedPage { member: MEMBER, category: None, items, number, is_partial: false, mounts, cursor }
 }
 
 /// `skills/get` (SKL-44 to SKL-46).

@@ -108,13 +108,9 @@ impl ActiveRequest {
         let found = self.snapshot.middlewares.iter().enumerate().skip(from).find(wraps);
         if let Some((position, middleware)) = found {
             let input = json!({"method": self.method, "params": params.clone().unwrap_or_else(RawJson::empty_object)});
-            let input = RawJson::from_value(&input);
             let (middleware, link) = (Arc::clone(middleware), MiddlewareLink { position, params });
             let mapper = Arc::new(Wrapping { link, middleware, method: self.method, name: OnceLock::new() });
-            return match input {
-                Ok(input) => self.run(mapper, input, responder),
-                Err(_) => drop(self.deliver(responder, Err(RpcError::internal()))),
-            };
+            return self.run(mapper, RawJson::object(&input), responder);
         }
         self.follow(|| (self.route)(self, params.as_ref()), responder);
     }
