@@ -8,6 +8,7 @@ mod lists;
 mod merging;
 mod mount_routes;
 mod pages;
+mod parameters;
 mod prompts;
 mod provided;
 mod resources;

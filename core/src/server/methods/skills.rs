@@ -4,6 +4,7 @@ use super::{
     merging::MergedPage,
     mount_routes,
     pages::{self, Position},
+    parameters,
 };
 use crate::{
     protocol::{RawJson, RpcError},
@@ -12,7 +13,6 @@ use crate::{
         request::{ActiveRequest, Routed},
     },
 };
-use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -45,7 +45,7 @@ pub(super) fn list(context: &ActiveRequest, params: Option<&RawJson>) -> Result<
 /// `skills/get` (SKL-44 to SKL-46).
 pub(super) fn get(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     check_offered(context)?;
-    let uri = uri_of(context, params)?;
+    let uri = parameters::text(context, params, "uri")?;
     let Some(skill) = context.snapshot.skills.get(&uri) else {
         let unknown = RpcError::invalid_params(format!("Unknown skill: {uri}")).with_data(json!({"uri": uri}));
         return of_mount(context, &uri, params).unwrap_or(Err(unknown));
@@ -61,7 +61,7 @@ pub(super) fn get(context: &ActiveRequest, params: Option<&RawJson>) -> Result<R
 /// `resources/directory/read` (SKL-59 to SKL-62).
 pub(super) fn read_directory(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     check_offered(context)?;
-    let uri = uri_of(context, params)?;
+    let uri = parameters::text(context, params, "uri")?;
     let children = children(context, &uri);
     if children.is_empty() {
         if let Some(routed) = of_mount(context, &uri, params) {
@@ -114,15 +114,4 @@ fn of_mount(context: &ActiveRequest, uri: &str, params: Option<&RawJson>) -> Opt
 
 fn check_offered(context: &ActiveRequest) -> Result<(), RpcError> {
     if context.snapshot.offers().skills { Ok(()) } else { Err(RpcError::method_not_found(context.method)) }
-}
-
-fn uri_of(context: &ActiveRequest, params: Option<&RawJson>) -> Result<String, RpcError> {
-    #[derive(Deserialize, Default)]
-    struct UriParams {
-        uri: Option<Value>,
-    }
-    let given: UriParams = params.and_then(|params| params.parse().ok()).unwrap_or_default();
-    let uri = given.uri.as_ref().and_then(Value::as_str);
-    uri.map(str::to_owned)
-        .ok_or_else(|| RpcError::invalid_params(format!("{} needs the string parameter uri", context.method)))
 }

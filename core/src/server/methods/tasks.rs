@@ -1,6 +1,9 @@
 //! The task methods, in both forms.
 
-use super::pages::{Position, cursor, read_position};
+use super::{
+    pages::{Position, cursor, read_position},
+    parameters,
+};
 use crate::{
     protocol::{RawJson, RevisionFeature, RpcError, extension, method},
     server::request::{ActiveRequest, NamedTask, Routed, Task},
@@ -82,11 +85,6 @@ fn acknowledged(context: &ActiveRequest) -> RawJson {
 
 /// Finds the task named by the parameters, if this client may access it (TSK-31, TKX-20).
 fn named(context: &ActiveRequest, params: Option<&RawJson>) -> Result<NamedTask, RpcError> {
-    #[derive(Deserialize, Default)]
-    struct TaskParams {
-        #[serde(rename = "taskId")]
-        id: Option<Value>,
-    }
     let declared = check_offered(context);
     // TKX-50: a client that only knows the older form can still access tasks created in that form.
     let may_know_older = context.offers_tasks()
@@ -95,13 +93,7 @@ fn named(context: &ActiveRequest, params: Option<&RawJson>) -> Result<NamedTask,
     if !may_know_older {
         declared.clone()?;
     }
-    let given: TaskParams = params.and_then(|params| params.parse().ok()).unwrap_or_default();
-    let id = given
-        .id
-        .as_ref()
-        .and_then(Value::as_str)
-        .ok_or_else(|| RpcError::invalid_params(format!("{} needs the string parameter taskId", context.method)))?;
-    context.named_task(id, declared.err())
+    context.named_task(&parameters::text(context, params, "taskId")?, declared.err())
 }
 
 /// Checks that this client may use task methods at all (TKX-21, TKX-26, TKX-49).
