@@ -362,17 +362,20 @@ impl ActiveRequest {
         }
     }
 
+    /// The client's log level; `None` if it wants no log messages.
+    pub(super) fn log_level(&self) -> Option<LoggingLevel> {
+        // LOG-04: only clients that ask for log messages get them.
+        if self.info.revision.supports(RevisionFeature::LogLevelPerRequest) {
+            return self.info.log_level;
+        }
+        // LOG-01: logging is not declared without a session.
+        (!self.connection.is_stateless()).then(|| self.connection.session().log_level.get())
+    }
+
     /// Sends a log message on this request's own stream (LOG-05), unless it is below the client's
     /// level or the client reads too slowly (LOG-08).
     pub(super) fn log(&self, level: LoggingLevel, logger: Option<&str>, data: &Value) {
-        let wanted = if self.info.revision.supports(RevisionFeature::LogLevelPerRequest) {
-            // LOG-04: only clients that ask for log messages get them.
-            self.info.log_level.is_some_and(|least| level >= least)
-        } else {
-            self.connection.session().log_level.wants(level)
-        };
-        // LOG-01: logging is not declared without a session.
-        let wanted = wanted && !self.connection.is_stateless();
+        let wanted = self.log_level().is_some_and(|least| level >= least);
         if !wanted || self.reply.is_congested() || !self.is_wanted() {
             return;
         }

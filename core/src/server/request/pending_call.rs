@@ -212,11 +212,7 @@ impl CallBackend for PendingCall {
     }
 
     fn log_level(&self) -> Option<LoggingLevel> {
-        let (context, revision) = (&self.context, self.context.info.revision);
-        if revision.supports(RevisionFeature::LogLevelPerRequest) {
-            return context.info.log_level;
-        }
-        (!context.connection.is_stateless()).then(|| context.connection.session().log_level.get())
+        self.context.log_level()
     }
 
     fn options(&self) -> &ServerOptions {

@@ -22,8 +22,4 @@ impl SessionLevel {
         let level = self.0.load(Ordering::Acquire);
         LoggingLevel::ALL.into_iter().find(|known| *known as u8 == level).unwrap_or(LoggingLevel::Info)
     }
-
-    pub(in crate::server) fn wants(&self, level: LoggingLevel) -> bool {
-        level as u8 >= self.0.load(Ordering::Acquire)
-    }
 }
