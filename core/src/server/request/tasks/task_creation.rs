@@ -186,30 +186,24 @@ impl ActiveRequest {
         created: RawJson,
         go_on: impl FnOnce(&Arc<Self>) + Send + 'static,
     ) {
-        let stored = match (self.stored_tasks(), self.task()) {
-            (Ok(Some(stored)), Some(task)) => Ok((Arc::clone(stored), Arc::clone(task))),
-            (Err(error), Some(task)) => Err((error, Arc::clone(task))),
-            _ => {
-                self.deliver(waiting, Ok(created));
-                return go_on(self);
-            }
+        let (Some(stored), Some(task)) = (self.stored_tasks().transpose(), self.task().cloned()) else {
+            self.deliver(waiting, Ok(created));
+            return go_on(self);
         };
-        let this = Arc::clone(self);
+        let (this, stored) = (Arc::clone(self), stored.cloned());
         self.connection.runtime().spawn(Box::pin(async move {
-            let added = match stored {
-                Ok((stored, task)) => {
-                    let begins = task.facts.run.as_ref().is_some_and(|run| run.number == 1);
-                    let request = begins.then(|| TaskRequest::of(&this));
-                    stored.add(&task, request, this.server().options()).await.map_err(|error| (error, task))
-                }
-                Err(failed) => Err(failed),
+            let adding = async {
+                let stored = stored?;
+                let begins = task.facts.run.as_ref().is_some_and(|run| run.number == 1);
+                let request = begins.then(|| TaskRequest::of(&this));
+                stored.add(&task, request, this.server().options()).await
             };
-            match added {
+            match adding.await {
                 Ok(()) => {
                     this.deliver(waiting, Ok(created));
                     go_on(&this);
                 }
-                Err((error, task)) => {
+                Err(error) => {
                     task.cancel("the task cannot be stored");
                     this.services.tasks.remove(&task);
                     this.deliver(waiting, Err(error));
