@@ -112,7 +112,8 @@ impl InputTask {
         }
         let created = answer.as_ref().ok().and_then(|answer| answer.parse::<Created>().ok());
         let Some(Created { task }) = created else {
-            return self.end(read_answer(&self.request, answer));
+            self.finish(read_answer(&self.request, answer));
+            return;
         };
         let is_wanted = {
             let mut state = self.state.lock();
@@ -131,7 +132,7 @@ impl InputTask {
             input.context.connection.client_requests().unwatch_task(&id);
             match outcome {
                 Some(Err(ClientRequestError::Timeout)) => input.give_up(ClientRequestError::Timeout),
-                Some(outcome) => input.end(outcome),
+                Some(outcome) => drop(input.finish(outcome)),
                 None => {}
             }
         }));
@@ -179,10 +180,6 @@ impl InputTask {
                 self.cancel(&id);
             }
         }
-    }
-
-    fn end(&self, outcome: Result<Value, ClientRequestError>) {
-        self.finish(outcome);
     }
 
     /// Delivers the outcome, once.
