@@ -22,11 +22,8 @@ pub(in crate::server) fn render_completion(
         other => return Err(error_of(results, "a completion", other)),
     };
     let fault = || {
-        error_of(
-            results,
-            "a completion",
-            Outcome::Internal("it returned neither strings nor an object with values".into()),
-        )
+        let problem = "it returned neither strings nor an object with values";
+        error_of(results, "a completion", Outcome::Internal(problem.into()))
     };
     let given: Value = raw.parse().map_err(|_| RpcError::internal())?;
     let (given, meta) = match given {

@@ -1,12 +1,13 @@
 //! Results of tools.
 
 use super::{
-    output_schema::CompiledOutputSchema,
     rpc_error::{self, lossy},
     writer::ResultWriter,
 };
 use crate::{
-    protocol::{RawJson, Revision, RevisionFeature, RpcError, model::CallToolResult, project, push_string},
+    protocol::{
+        RawJson, Revision, RevisionFeature, RpcError, model::CallToolResult, project, push_string, schema::Schema,
+    },
     server::handlers::Outcome,
 };
 use serde::{Deserialize, Deserializer};
@@ -14,6 +15,14 @@ use serde_json::{Value, json, value::RawValue};
 use std::fmt;
 
 const GENERIC_FAILURE: &str = "The tool failed because of an internal error.";
+
+/// A compiled output schema.
+pub(in crate::server) struct CompiledOutputSchema {
+    pub(in crate::server) schema: Schema,
+    /// Whether the schema describes `{"result": value}` rather than the value.
+    pub(in crate::server) wrap: bool,
+    pub(in crate::server) takes_objects: bool,
+}
 
 /// Converts the outcomes of a tool to results of a revision.
 #[derive(Clone, Copy)]
@@ -103,7 +112,7 @@ impl ToolRenderer<'_> {
 
     /// Why the output schema refuses a value.
     fn output_problem(self, structured: &Value) -> Option<String> {
-        self.output?.problem(structured)
+        self.output?.schema.validate(structured).err().map(|problem| problem.to_string())
     }
 
     /// TOOL-13: structured content that does not match the output schema is not sent.
