@@ -23,8 +23,7 @@ use crate::{
         server_options::ServerOptions,
     },
     sync::Mutex,
-    telemetry::{Ambient, OperationStart, RunningOperation},
-    turns::{self, Crowded},
+    telemetry::{OperationStart, RunningOperation},
     wire_log::Transport,
 };
 use serde::Deserialize;
@@ -34,11 +33,6 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, atomic::Ordering},
 };
-
-/// The error of a call that cannot get a turn.
-pub(super) fn busy(crowded: Crowded) -> RpcError {
-    RpcError::busy(&crowded.to_string())
-}
 
 /// A call whose handler is running.
 pub(super) struct PendingCall {
@@ -253,13 +247,9 @@ impl CallBackend for PendingCall {
             return true;
         }
         if mapper.is_costly(&outcome) {
-            let (request, mapper, ambient) = (Arc::clone(request), Arc::clone(mapper), Ambient::current());
-            turns::take(self.context.connection.runtime(), self.context.holder(), move |turn| {
-                let render = || {
-                    let render = |()| mapper.render(&request, outcome);
-                    request.deliver(responder, turn.map_err(busy).and_then(render))
-                };
-                ambient.run(|| request.observer.in_span(render));
+            let mapper = Arc::clone(mapper);
+            request.in_turn(move |request, turn| {
+                request.deliver(responder, turn.and_then(|()| mapper.render(request, outcome)));
             });
             return true;
         }

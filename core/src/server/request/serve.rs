@@ -4,7 +4,7 @@ use super::{
     active_request::{ActiveRequest, Responder, Routed},
     mapper::{MiddlewareLink, ResultMapper},
     mirrored,
-    pending_call::{PendingCall, busy},
+    pending_call::PendingCall,
     resumptions::ResumedState,
 };
 use crate::{
@@ -126,12 +126,17 @@ impl ActiveRequest {
             return next(self);
         }
         Ok(Routed::Deferred(Box::new(move |context, responder| {
-            let (context, ambient) = (Arc::clone(context), Ambient::current());
-            turns::take(&Arc::clone(context.connection.runtime()), context.holder(), move |turn| {
-                let next = || turn.map_err(busy).and_then(|()| next(&context));
-                ambient.run(|| context.observer.in_span(|| context.follow(next, responder)));
-            });
+            context.in_turn(move |context, turn| context.follow(|| turn.and_then(|()| next(context)), responder));
         })))
+    }
+
+    /// Does costly work when it is the caller's turn, or with an error if it cannot get one.
+    pub(super) fn in_turn(self: &Arc<Self>, work: impl FnOnce(&Arc<Self>, Result<(), RpcError>) + Send + 'static) {
+        let (this, ambient) = (Arc::clone(self), Ambient::current());
+        turns::take(self.connection.runtime(), self.holder(), move |turn| {
+            let turn = turn.map_err(|crowded| RpcError::busy(&crowded.to_string()));
+            ambient.run(|| this.observer.in_span(|| work(&this, turn)));
+        });
     }
 
     /// Takes the next step of the request.
