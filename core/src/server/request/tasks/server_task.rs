@@ -65,6 +65,7 @@ pub(in crate::server) struct Task {
     state: Mutex<TaskState>,
 }
 
+#[derive(Default)]
 struct TaskState {
     view: TaskView,
     /// What clients see while the final state is not stored yet.
@@ -183,19 +184,9 @@ impl Task {
     pub(in crate::server) fn new(facts: TaskFacts, server: Weak<ServerState>, runtime: Arc<dyn Runtime>) -> Arc<Self> {
         let mut view = TaskView::new(&facts.id, facts.created, facts.ttl, facts.poll_interval);
         view.touch(runtime.unix_time());
-        let state = TaskState {
-            view,
-            before_end: None,
-            is_announced: false,
-            wakers: Vec::new(),
-            progress: None,
-            open_requests: IndexMap::new(),
-            used: BTreeSet::new(),
-            fetchers: Vec::new(),
-            watched: BTreeSet::new(),
-        };
+        let state = Mutex::new(TaskState { view, ..TaskState::default() });
         let (handed_over, on_change) = (AtomicBool::new(false), OnceLock::new());
-        Arc::new(Self { facts, server, runtime, handed_over, on_change, state: Mutex::new(state) })
+        Arc::new(Self { facts, server, runtime, handed_over, on_change, state })
     }
 
     /// Reports a change of a running task to the store and the clients.

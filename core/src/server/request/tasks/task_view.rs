@@ -64,7 +64,7 @@ pub(super) fn relate(message: &mut Value, task: &str) {
 }
 
 /// A task in the form of the extension. In the store, it is a single object.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(in crate::server) struct TaskView {
     /// All members except the result; an object.
     #[serde(flatten)]
