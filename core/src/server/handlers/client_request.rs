@@ -87,6 +87,15 @@ impl ClientRequestError {
         };
         OperationEnd::failed(kind, Some(self.to_string()))
     }
+
+    /// The error that the client of the call gets if the handler propagates this one.
+    #[doc(hidden)]
+    pub fn into_rpc(self) -> RpcError {
+        match self {
+            Self::Refused(error) => error,
+            other => RpcError::invalid_request(other.to_string()),
+        }
+    }
 }
 
 impl From<NoResult> for ClientRequestError {
@@ -94,17 +103,6 @@ impl From<NoResult> for ClientRequestError {
         match answer {
             NoResult::Error(error) => Self::Refused(error),
             NoResult::InvalidResponse(text) => Self::Invalid(text),
-        }
-    }
-}
-
-impl ClientRequestError {
-    /// The error that the client of the call gets if the handler propagates this one.
-    #[doc(hidden)]
-    pub fn into_rpc(self) -> RpcError {
-        match self {
-            Self::Refused(error) => error,
-            other => RpcError::invalid_request(other.to_string()),
         }
     }
 }
