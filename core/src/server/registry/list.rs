@@ -1,7 +1,7 @@
 //! One list of a server, in registration order, with lookup by key and paging.
 
 use super::{access_options::AccessOptions, duplicate::OnDuplicate, register_error::RegisterError};
-use crate::fast_map::FastMap;
+use crate::fast_map::FastIndexMap;
 use crate::protocol::{RawJson, Revision, RevisionFeature};
 use bytes::Bytes;
 use serde_json::Value;
@@ -72,8 +72,7 @@ impl Descriptor {
 
 /// A list. Its order is stable (TOOL-04).
 pub(crate) struct List<T> {
-    items: Vec<Numbered<T>>,
-    by_key: FastMap<Arc<str>, usize>,
+    items: FastIndexMap<Arc<str>, Numbered<T>>,
     /// The number of the last registration.
     last: u64,
     /// The first page per revision, cached because nearly every list request asks for it.
@@ -120,20 +119,13 @@ pub(crate) struct ListedPage {
 
 impl<T> Default for List<T> {
     fn default() -> Self {
-        Self {
-            items: Vec::new(),
-            by_key: FastMap::default(),
-            last: 0,
-            first_page: Default::default(),
-            is_personal: OnceLock::new(),
-        }
+        Self { items: FastIndexMap::default(), last: 0, first_page: Default::default(), is_personal: OnceLock::new() }
     }
 }
 
 impl<T> Clone for List<T> {
     fn clone(&self) -> Self {
-        let (items, by_key) = (self.items.clone(), self.by_key.clone());
-        Self { items, by_key, last: self.last, ..Self::default() }
+        Self { items: self.items.clone(), last: self.last, ..Self::default() }
     }
 }
 
@@ -145,34 +137,22 @@ impl<T: Listed> List<T> {
         item: Arc<T>,
         on_duplicate: OnDuplicate,
     ) -> Result<Option<Arc<T>>, RegisterError> {
-        match self.by_key.get(item.key()) {
-            Some(_) if on_duplicate == OnDuplicate::Error => Err(taken(&*item)),
-            Some(&position) => {
-                self.forget_pages();
-                let Numbered { number, .. } = self.items[position];
-                let replaced =
-                    std::mem::replace(&mut self.items[position], Numbered { number, id, item, is_enabled: true });
-                Ok(Some(replaced.item))
-            }
-            None => {
-                self.forget_pages();
-                self.last += 1;
-                self.by_key.insert(item.key().into(), self.items.len());
-                self.items.push(Numbered { number: self.last, id, item, is_enabled: true });
-                Ok(None)
-            }
+        let known = self.items.get(item.key()).map(|known| known.number);
+        if known.is_some() && on_duplicate == OnDuplicate::Error {
+            return Err(taken(&*item));
         }
+        self.forget_pages();
+        self.last += u64::from(known.is_none());
+        let added = Numbered { number: known.unwrap_or(self.last), id, item, is_enabled: true };
+        let replaced = self.items.insert(added.item.key().into(), added);
+        Ok(replaced.map(|replaced| replaced.item))
     }
 
     /// Replaces the item of a registration, possibly under another key, and returns the old one.
     pub(in crate::server) fn change(&mut self, id: u64, item: Arc<T>) -> Result<Arc<T>, RegisterError> {
         let position = self.position(id).ok_or_else(RegisterError::removed)?;
-        if self.by_key.get(item.key()).is_some_and(|other| *other != position) {
-            return Err(taken(&*item));
-        }
+        self.items.replace_index(position, item.key().into()).map_err(|_| taken(&*item))?;
         self.forget_pages();
-        self.by_key.remove(self.items[position].item.key());
-        self.by_key.insert(item.key().into(), position);
         Ok(std::mem::replace(&mut self.items[position].item, item))
     }
 
@@ -188,10 +168,7 @@ impl<T: Listed> List<T> {
     pub(in crate::server) fn remove(&mut self, id: u64) -> Option<Arc<T>> {
         let position = self.position(id)?;
         self.forget_pages();
-        let removed = self.items.remove(position);
-        self.by_key.remove(removed.item.key());
-        self.by_key.values_mut().filter(|later| **later > position).for_each(|later| *later -= 1);
-        Some(removed.item)
+        self.items.shift_remove_index(position).map(|(_, removed)| removed.item)
     }
 
     fn forget_pages(&mut self) {
@@ -200,7 +177,7 @@ impl<T: Listed> List<T> {
     }
 
     fn position(&self, id: u64) -> Option<usize> {
-        self.items.iter().position(|numbered| numbered.id == id)
+        self.items.values().position(|numbered| numbered.id == id)
     }
 
     /// Returns the item of a registration, enabled or not.
@@ -209,17 +186,21 @@ impl<T: Listed> List<T> {
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<T>> {
-        self.items.iter().filter(|numbered| numbered.is_enabled).map(|numbered| &numbered.item)
+        self.items.values().filter(|numbered| numbered.is_enabled).map(|numbered| &numbered.item)
     }
 
     /// Returns the registration id of the item with that key, enabled or not.
     pub(in crate::server) fn id(&self, key: &str) -> Option<u64> {
-        self.by_key.get(key).map(|position| self.items[*position].id)
+        self.items.get(key).map(|numbered| numbered.id)
+    }
+
+    /// Returns the item with that key, enabled or not.
+    pub(super) fn known(&self, key: &str) -> Option<&Arc<T>> {
+        self.items.get(key).map(|numbered| &numbered.item)
     }
 
     pub(crate) fn get(&self, key: &str) -> Option<&Arc<T>> {
-        let numbered = self.by_key.get(key).map(|position| &self.items[*position])?;
-        numbered.is_enabled.then_some(&numbered.item)
+        self.items.get(key).filter(|numbered| numbered.is_enabled).map(|numbered| &numbered.item)
     }
 
     /// Returns the page after item number `after`; 0 for the first page.
@@ -238,20 +219,23 @@ impl<T: Listed> List<T> {
     /// Returns the items after item number `after`, for a list of which callers see different
     /// parts.
     pub(crate) fn candidates(&self, after: u64, revision: Revision) -> Vec<ListCandidate> {
-        let start = self.items.partition_point(|item| item.number <= after);
-        let rest = self.items[start..].iter().filter(|numbered| numbered.is_enabled);
-        rest.map(|Numbered { number, item, .. }| ListCandidate {
+        let candidate = |Numbered { number, item, .. }: &Numbered<T>| ListCandidate {
             number: *number,
             key: item.key().to_owned(),
             access: item.access().clone(),
             text: item.descriptor().rendered(revision).clone(),
-        })
-        .collect()
+        };
+        self.after(after).map(candidate).collect()
+    }
+
+    /// The enabled items after item number `after`.
+    fn after(&self, after: u64) -> impl Iterator<Item = &Numbered<T>> {
+        let start = self.items.partition_point(|_, numbered| numbered.number <= after);
+        self.items[start..].values().filter(|numbered| numbered.is_enabled)
     }
 
     fn write_page(&self, after: u64, size: usize, revision: Revision) -> ListedPage {
-        let start = self.items.partition_point(|item| item.number <= after);
-        let mut rest = self.items[start..].iter().filter(|numbered| numbered.is_enabled);
+        let mut rest = self.after(after);
         let page: Vec<_> = rest.by_ref().take(size.max(1)).collect();
         let texts: Vec<_> =
             page.iter().map(|numbered| numbered.item.descriptor().rendered(revision).as_bytes()).collect();

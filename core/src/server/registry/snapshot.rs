@@ -209,11 +209,10 @@ impl Snapshot {
         let (noun, key) = (entry.reference.noun(), entry.reference.key());
         let (arguments, category) = match &entry.reference {
             CompletionTarget::Prompt(name) => {
-                let prompt = self.prompts.id(name).and_then(|id| self.prompts.registered(id));
-                (prompt.map(|prompt| prompt.argument_names()), Category::Prompts)
+                (self.prompts.known(name).map(|prompt| prompt.argument_names()), Category::Prompts)
             }
             CompletionTarget::Resource(uri) => {
-                let template = self.templates.id(uri).and_then(|id| self.templates.registered(id));
+                let template = self.templates.known(uri);
                 (template.map(|template| template.template.variables()), Category::ResourceTemplates)
             }
         };
@@ -381,12 +380,8 @@ impl Snapshot {
     ) -> Option<&Arc<dyn Handler>> {
         let registered = self.completions.get(&(reference.clone(), argument.to_owned()));
         registered.map(|completion| &completion.handler).or_else(|| match reference {
-            CompletionTarget::Prompt(name) => {
-                self.prompts.id(name).and_then(|id| self.prompts.registered(id))?.completers.get(argument)
-            }
-            CompletionTarget::Resource(uri) => {
-                self.templates.id(uri).and_then(|id| self.templates.registered(id))?.completers.get(argument)
-            }
+            CompletionTarget::Prompt(name) => self.prompts.known(name)?.completers.get(argument),
+            CompletionTarget::Resource(uri) => self.templates.known(uri)?.completers.get(argument),
         })
     }
 }
