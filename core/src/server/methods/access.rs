@@ -167,7 +167,7 @@ impl ChosenResources {
                 let AccessOptions { visible, scopes, .. } = reader.access();
                 match visible.as_ref().map(|hook| (hook, self.decisions.get(&reader.identity()))) {
                     Some((_, Some(false))) => continue,
-                    Some((hook, None)) => asked = Some((reader.clone(), Arc::clone(hook))),
+                    Some((hook, None)) => asked = Some((Arc::clone(reader), Arc::clone(hook))),
                     None | Some((_, Some(true))) => {
                         is_allowed = scopes.is_empty() || context.reply.grants(scopes);
                     }

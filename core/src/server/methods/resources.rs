@@ -90,7 +90,7 @@ fn subscribe_by(context: &ActiveRequest, readers: Readers, uri: String, from: us
             false => Err(RpcError::resource_not_found(&uri, context.info.revision)),
         };
     };
-    let decided = reader.clone();
+    let decided = Arc::clone(&reader);
     access::decide(context, reader.access(), reader.key(), move |context, is_visible| match is_visible {
         true => {
             access::check_scopes(context, "resource", &uri, &decided.access().scopes)?;

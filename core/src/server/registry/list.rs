@@ -24,13 +24,13 @@ pub(crate) trait Listed {
 
 /// Implements [`Listed`] for a type with a `descriptor`.
 macro_rules! listed {
-    ($type:ty, $member:literal, $noun:literal, $key:ident, $($access:ident).+) => {
+    ($type:ty, $member:literal, $noun:literal, $($key:ident).+, $($access:ident).+) => {
         impl $crate::server::registry::list::Listed for $type {
             const MEMBER: &'static str = $member;
             const NOUN: &'static str = $noun;
 
             fn key(&self) -> &str {
-                &self.$key
+                &self.$($key).+
             }
 
             fn descriptor(&self) -> &$crate::server::registry::list::Descriptor {

@@ -114,7 +114,8 @@ impl ResourceDefinition {
             .and_then(|()| options.access.check())
             .map_err(|problem| RegisterError(format!("Resource {uri_text}: {problem}")))?;
         let descriptor = Descriptor::new(descriptor, project::project_resource);
-        Ok(RegisteredResource { uri: uri_text, descriptor, read: Arc::new(ReadInfo { mime_type, options, handler }) })
+        let read = Arc::new(ReadInfo { key: uri_text, mime_type, options, handler });
+        Ok(RegisteredResource { descriptor, read })
     }
 }
 
@@ -180,8 +181,8 @@ impl ResourceTemplateDefinition {
         let reader = variables_schema.map(|schema| TextReader::compile(schema, &given)).transpose();
         let reader = reader.map_err(|problem| RegisterError(format!("Resource template {text}: {problem}")))?;
         let descriptor = Descriptor::new(descriptor, project::project_resource_template);
-        let read = Arc::new(ReadInfo { mime_type, options, handler });
-        Ok(RegisteredTemplate { text, descriptor, template, unsafe_paths, reader, completers, read })
+        let read = Arc::new(ReadInfo { key: text, mime_type, options, handler });
+        Ok(RegisteredTemplate { descriptor, template, unsafe_paths, reader, completers, read })
     }
 }
 
@@ -199,12 +200,28 @@ fn member(descriptor: &Value, what: &str, name: &str) -> Result<String, Register
 
 /// The part of a resource or template that is needed to read it.
 pub(in crate::server) struct ReadInfo {
+    /// The URI or URI template.
+    key: String,
     pub(in crate::server) mime_type: Option<String>,
     pub(in crate::server) options: ResourceOptions,
     pub(in crate::server) handler: Arc<dyn Handler>,
 }
 
 impl ReadInfo {
+    /// Its URI or URI template.
+    pub(in crate::server) fn key(&self) -> &str {
+        &self.key
+    }
+
+    pub(in crate::server) fn access(&self) -> &AccessOptions {
+        &self.options.access
+    }
+
+    /// A number that no other registered feature has at the same time.
+    pub(in crate::server) fn identity(self: &Arc<Self>) -> usize {
+        Arc::as_ptr(self).addr()
+    }
+
     /// CCH-13: if not every caller may read the contents, caches must not share them.
     pub(in crate::server) fn hints(&self) -> CacheHints {
         let ResourceOptions { cache, access } = &self.options;
@@ -214,7 +231,6 @@ impl ReadInfo {
 
 /// A registered resource.
 pub(crate) struct RegisteredResource {
-    uri: String,
     descriptor: Descriptor,
     pub(in crate::server) read: Arc<ReadInfo>,
 }
@@ -226,11 +242,10 @@ impl RegisteredResource {
     }
 }
 
-listed!(RegisteredResource, "resources", "A resource", uri, read.options.access);
+listed!(RegisteredResource, "resources", "A resource", read.key, read.options.access);
 
 /// A registered resource template.
 pub(crate) struct RegisteredTemplate {
-    text: String,
     descriptor: Descriptor,
     pub(in crate::server) template: UriTemplate,
     unsafe_paths: bool,
@@ -269,4 +284,4 @@ impl RegisteredTemplate {
     }
 }
 
-listed!(RegisteredTemplate, "resourceTemplates", "A resource template", text, read.options.access);
+listed!(RegisteredTemplate, "resourceTemplates", "A resource template", read.key, read.options.access);
