@@ -5,28 +5,13 @@ use crate::server::handlers::Handler;
 use std::{collections::BTreeMap, sync::Arc};
 
 /// Completion handlers by argument or variable name.
-#[derive(Clone, Default)]
-pub(super) struct Completers(BTreeMap<String, Arc<dyn Handler>>);
+pub(super) type Completers = BTreeMap<String, Arc<dyn Handler>>;
 
-impl Completers {
-    pub(super) fn add(&mut self, argument: String, handler: impl Handler) {
-        self.0.insert(argument, Arc::new(handler));
-    }
-
-    pub(super) fn get(&self, argument: &str) -> Option<&Arc<dyn Handler>> {
-        self.0.get(argument)
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// CMP-03: returns an error for a completion of an argument that does not exist.
-    pub(super) fn check(&self, what: &str, arguments: &[&str]) -> Result<(), RegisterError> {
-        match self.0.keys().find(|argument| !arguments.contains(&argument.as_str())) {
-            None => Ok(()),
-            Some(unknown) => Err(RegisterError(format!("{what}: complete: {}", unknown_argument(unknown, arguments)))),
-        }
+/// CMP-03: returns an error for a completion of an argument that does not exist.
+pub(super) fn check_completers(what: &str, completers: &Completers, arguments: &[&str]) -> Result<(), RegisterError> {
+    match completers.keys().find(|argument| !arguments.contains(&argument.as_str())) {
+        None => Ok(()),
+        Some(unknown) => Err(RegisterError(format!("{what}: complete: {}", unknown_argument(unknown, arguments)))),
     }
 }
 
@@ -51,7 +36,7 @@ macro_rules! complete_setter {
             argument: impl Into<String>,
             handler: impl $crate::server::handlers::Handler,
         ) -> Self {
-            self.completers.add(argument.into(), handler);
+            self.completers.insert(argument.into(), ::std::sync::Arc::new(handler));
             self
         }
     };

@@ -2,7 +2,7 @@
 
 use super::{
     access_options::{AccessOptions, access_setters, visible_setter},
-    completers::{Completers, complete_setter},
+    completers::{Completers, check_completers, complete_setter, unknown_argument},
     descriptor_members::{self, check_members},
     list::{Descriptor, listed},
     register_error::RegisterError,
@@ -90,7 +90,7 @@ impl PromptDefinition {
         }
         options.access.check().map_err(|problem| RegisterError(format!("Prompt {name}: {problem}")))?;
         let names: Vec<_> = arguments.iter().map(|argument| argument.name.as_str()).collect();
-        completers.check(&format!("Prompt {name}"), &names)?;
+        check_completers(&format!("Prompt {name}"), &completers, &names)?;
         let given: Vec<_> = names.iter().map(|name| TextMember { name, is_list: false }).collect();
         let reader = arguments_schema.map(|schema| TextReader::compile(schema, &given)).transpose();
         let reader = reader.map_err(|problem| RegisterError(format!("Prompt {name}: {problem}")))?;
@@ -142,13 +142,7 @@ impl RegisteredPrompt {
         }
         for (name, value) in arguments {
             if !self.has_argument(name) {
-                let known: Vec<_> = self.arguments.iter().map(|argument| argument.name.as_str()).collect();
-                let known = if known.is_empty() {
-                    "there are no arguments".into()
-                } else {
-                    format!("the arguments are {}", known.join(", "))
-                };
-                return Some(format!("there is no argument {name}; {known}"));
+                return Some(unknown_argument(name, &self.argument_names()));
             }
             if !value.is_string() {
                 return Some(format!("the argument {name} must be a string"));

@@ -3,7 +3,7 @@
 use super::{
     access_options::{AccessOptions, access_setters, visible_setter},
     app,
-    completers::{Completers, complete_setter},
+    completers::{Completers, check_completers, complete_setter},
     descriptor_members::{self, check_members},
     list::{Descriptor, listed},
     register_error::RegisterError,
@@ -176,7 +176,7 @@ impl ResourceTemplateDefinition {
             .and_then(|()| options.access.check())
             .map_err(|problem| RegisterError(format!("Resource template {text}: {problem}")))?;
         let names = template.variables();
-        completers.check(&format!("Resource template {text}"), &names)?;
+        check_completers(&format!("Resource template {text}"), &completers, &names)?;
         let given: Vec<_> = names.iter().map(|name| TextMember { name, is_list: template.is_list(name) }).collect();
         let reader = variables_schema.map(|schema| TextReader::compile(schema, &given)).transpose();
         let reader = reader.map_err(|problem| RegisterError(format!("Resource template {text}: {problem}")))?;
