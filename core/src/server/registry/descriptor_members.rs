@@ -1,6 +1,6 @@
 //! Unknown members of descriptors.
 
-use super::register_error::RegisterError;
+use super::{access_options::AccessOptions, register_error::RegisterError};
 use crate::protocol::{
     describe::{Described, Type},
     fault::Fault,
@@ -15,27 +15,33 @@ use serde_json::Value;
 /// restricts access and so must not be ignored elsewhere.
 const OTHER_OPTIONS: [&str; 4] = ["enabled", "requires", "timeout", "visible"];
 
-/// Deserializes a descriptor. The error names the invalid member.
-pub(super) fn read<T: Described + DeserializeOwned>(descriptor: &Value) -> Result<T, String> {
-    T::deserialize(descriptor).map_err(|error| {
+/// Deserializes a descriptor, and checks its members and the access to its feature. The error names
+/// the invalid member. `kind` is the noun that error messages begin with.
+pub(super) fn read<T: Described + DeserializeOwned, O: Options>(
+    kind: &str,
+    name: &str,
+    descriptor: &Value,
+    access: &AccessOptions,
+) -> Result<T, RegisterError> {
+    let wrong = |problem: String| RegisterError(format!("{kind} {name}: {problem}"));
+    let model = T::deserialize(descriptor).map_err(|error| {
         let error = LocatedError { path: String::new(), message: error.to_string() };
         let fault = Fault::of(T::TYPE, descriptor, error).to_string();
-        match fault.strip_prefix('.') {
+        wrong(match fault.strip_prefix('.') {
             Some(fault) => fault.to_owned(),
             None => format!("the descriptor: {fault}"),
-        }
-    })
+        })
+    })?;
+    check_members::<T, O>(&kind.to_lowercase(), name, descriptor)?;
+    access.check().map_err(wrong)?;
+    Ok(model)
 }
 
 /// Refuses misspelled members, and options, which are set next to a descriptor: inside, an option
 /// or a misspelling of one would have no effect, although the program may rely on it for access
 /// control. Other unknown members may belong to a newer revision or an extension: they are sent
 /// unchanged, with a warning in the log.
-pub(super) fn check_members<T: Described, O: Options>(
-    what: &str,
-    name: &str,
-    descriptor: &Value,
-) -> Result<(), RegisterError> {
+fn check_members<T: Described, O: Options>(what: &str, name: &str, descriptor: &Value) -> Result<(), RegisterError> {
     let options: Vec<_> = O::OBJECT.fields.iter().map(|field| field.json).chain(OTHER_OPTIONS).collect();
     check(T::TYPE, &options, "", descriptor).map_err(|(path, known)| {
         RegisterError(if path.strip_prefix('/') == Some(known) {

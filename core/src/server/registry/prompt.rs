@@ -3,7 +3,7 @@
 use super::{
     access_options::{AccessOptions, access_setters, visible_setter},
     completers::{Completers, check_completers, complete_setter, unknown_argument},
-    descriptor_members::{self, check_members},
+    descriptor_members,
     list::{Descriptor, listed},
     register_error::RegisterError,
 };
@@ -79,16 +79,13 @@ impl PromptDefinition {
             Some("") | None => return Err(RegisterError("A prompt needs the string member name".into())),
             Some(name) => name.to_owned(),
         };
-        let prompt: Prompt =
-            descriptor_members::read(&descriptor).map_err(|fault| RegisterError(format!("Prompt {name}: {fault}")))?;
-        check_members::<Prompt, PromptOptions>("prompt", &name, &descriptor)?;
+        let prompt = descriptor_members::read::<Prompt, PromptOptions>("Prompt", &name, &descriptor, &options.access)?;
         let arguments = prompt.arguments.unwrap_or_default();
         for (position, argument) in arguments.iter().enumerate() {
             if arguments[..position].iter().any(|other| other.name == argument.name) {
                 return Err(RegisterError(format!("Prompt {name}: the argument {} is defined twice", argument.name)));
             }
         }
-        options.access.check().map_err(|problem| RegisterError(format!("Prompt {name}: {problem}")))?;
         let names: Vec<_> = arguments.iter().map(|argument| argument.name.as_str()).collect();
         check_completers(&format!("Prompt {name}"), &completers, &names)?;
         let given: Vec<_> = names.iter().map(|name| TextMember { name, is_list: false }).collect();

@@ -4,7 +4,7 @@ use super::{
     access_options::{AccessOptions, access_setters, visible_setter},
     app,
     completers::{Completers, check_completers, complete_setter},
-    descriptor_members::{self, check_members},
+    descriptor_members,
     list::{Descriptor, listed},
     register_error::RegisterError,
 };
@@ -13,7 +13,7 @@ use crate::{
         check_annotations,
         model::{Resource, ResourceTemplate},
         project,
-        schema::{Invalid, TextMember, TextReader},
+        schema::{TextMember, TextReader},
         uri,
         uri_template::{UriTemplate, UriVariables},
     },
@@ -103,16 +103,10 @@ impl ResourceDefinition {
     pub(in crate::server) fn compile(self) -> Result<RegisteredResource, RegisterError> {
         let Self { descriptor, options, handler } = self;
         let uri_text = member(&descriptor, "A resource", "uri")?;
-        uri::check(&uri_text).map_err(|problem| RegisterError(format!("Resource {uri_text}: uri: {problem}")))?;
-        descriptor_members::read::<Resource>(&descriptor)
-            .map_err(|fault| RegisterError(format!("Resource {uri_text}: {fault}")))?;
-        check_members::<Resource, ResourceOptions>("resource", &uri_text, &descriptor)?;
-        check_annotated(&descriptor)
-            .map_err(|error| RegisterError(format!("Resource {uri_text}: annotations: {error}")))?;
-        let mime_type = descriptor.get("mimeType").and_then(Value::as_str).map(str::to_owned);
-        app::check_resource(&uri_text, mime_type.as_deref())
-            .and_then(|()| options.access.check())
-            .map_err(|problem| RegisterError(format!("Resource {uri_text}: {problem}")))?;
+        let wrong = |problem: String| RegisterError(format!("Resource {uri_text}: {problem}"));
+        uri::check(&uri_text).map_err(|problem| wrong(format!("uri: {problem}")))?;
+        descriptor_members::read::<Resource, ResourceOptions>("Resource", &uri_text, &descriptor, &options.access)?;
+        let mime_type = mime_type(&descriptor, &uri_text).map_err(wrong)?;
         let descriptor = Descriptor::new(descriptor, project::project_resource);
         let read = Arc::new(ReadInfo { key: uri_text, mime_type, options, handler });
         Ok(RegisteredResource { descriptor, read })
@@ -163,32 +157,32 @@ impl ResourceTemplateDefinition {
         let Self { descriptor, options, variables_schema, completers, handler } = self;
         let ResourceTemplateOptions { unsafe_paths, resource: options } = options;
         let text = member(&descriptor, "A resource template", "uriTemplate")?;
-        let wrong = |what: &str, error: &dyn std::fmt::Display| {
-            RegisterError(format!("Resource template {text}: {what}: {error}"))
-        };
-        let template = UriTemplate::parse(&text).map_err(|error| wrong("uriTemplate", &error))?;
-        descriptor_members::read::<ResourceTemplate>(&descriptor)
-            .map_err(|fault| RegisterError(format!("Resource template {text}: {fault}")))?;
-        check_members::<ResourceTemplate, ResourceTemplateOptions>("resource template", &text, &descriptor)?;
-        check_annotated(&descriptor).map_err(|error| wrong("annotations", &error))?;
-        let mime_type = descriptor.get("mimeType").and_then(Value::as_str).map(str::to_owned);
-        app::check_resource(&text, mime_type.as_deref())
-            .and_then(|()| options.access.check())
-            .map_err(|problem| RegisterError(format!("Resource template {text}: {problem}")))?;
+        let wrong = |problem: String| RegisterError(format!("Resource template {text}: {problem}"));
+        let template = UriTemplate::parse(&text).map_err(|error| wrong(format!("uriTemplate: {error}")))?;
+        descriptor_members::read::<ResourceTemplate, ResourceTemplateOptions>(
+            "Resource template",
+            &text,
+            &descriptor,
+            &options.access,
+        )?;
+        let mime_type = mime_type(&descriptor, &text).map_err(wrong)?;
         let names = template.variables();
         check_completers(&format!("Resource template {text}"), &completers, &names)?;
         let given: Vec<_> = names.iter().map(|name| TextMember { name, is_list: template.is_list(name) }).collect();
-        let reader = variables_schema.map(|schema| TextReader::compile(schema, &given)).transpose();
-        let reader = reader.map_err(|problem| RegisterError(format!("Resource template {text}: {problem}")))?;
+        let reader = variables_schema.map(|schema| TextReader::compile(schema, &given)).transpose().map_err(wrong)?;
         let descriptor = Descriptor::new(descriptor, project::project_resource_template);
         let read = Arc::new(ReadInfo { key: text, mime_type, options, handler });
         Ok(RegisteredTemplate { descriptor, template, unsafe_paths, reader, completers, read })
     }
 }
 
-/// RES-16
-fn check_annotated(descriptor: &Value) -> Result<(), Invalid> {
-    descriptor.get("annotations").map_or(Ok(()), check_annotations)
+/// Checks the annotations (RES-16) and the media type of a resource or template, and returns the
+/// media type.
+fn mime_type(descriptor: &Value, uri: &str) -> Result<Option<String>, String> {
+    let annotations = descriptor.get("annotations").map_or(Ok(()), check_annotations);
+    annotations.map_err(|error| format!("annotations: {error}"))?;
+    let mime_type = descriptor.get("mimeType").and_then(Value::as_str);
+    app::check_resource(uri, mime_type).map(|()| mime_type.map(str::to_owned))
 }
 
 fn member(descriptor: &Value, what: &str, name: &str) -> Result<String, RegisterError> {

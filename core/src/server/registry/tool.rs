@@ -3,7 +3,7 @@
 use super::{
     access_options::{AccessOptions, access_setters, visible_setter},
     app,
-    descriptor_members::{self, check_members},
+    descriptor_members,
     list::{Descriptor, listed},
     register_error::RegisterError,
 };
@@ -196,11 +196,8 @@ impl ToolDefinition {
         if options.requires.as_ref().is_some_and(|requires| !requires.is_object()) {
             return Err(wrong("requires", &"must be a ClientCapabilities object"));
         }
-        options.access.check().map_err(|problem| RegisterError(format!("Tool {name}: {problem}")))?;
         // Refuse a descriptor that peers could not parse. A valid one is kept as given.
-        descriptor_members::read::<Tool>(&descriptor)
-            .map_err(|fault| RegisterError(format!("Tool {name}: {fault}")))?;
-        check_members::<Tool, ToolOptions>("tool", &name, &descriptor)?;
+        descriptor_members::read::<Tool, ToolOptions>("Tool", &name, &descriptor, &options.access)?;
         let task_support = TaskSupport::of(&descriptor).map_err(|error| wrong("the descriptor", &error))?;
         if options.restart_task && (options.defer_task || task_support == TaskSupport::Forbidden) {
             let problem = "needs execution.taskSupport optional or required, and tasks that are not deferred";
