@@ -5,7 +5,7 @@ use super::{
     prompt::RegisteredPrompt,
     register_error::RegisterError,
     resource::ReadInfo,
-    snapshot::{DeclaredCapabilities, Snapshot},
+    snapshot::Snapshot,
     tool::{RegisteredTool, ToolTasks},
 };
 use crate::{composition::names, protocol::RpcError, runtime::BoxedTask, server::handlers::Handler, sync::Mutex};
@@ -111,9 +111,7 @@ impl RegisteredMount {
 impl Snapshot {
     /// The kinds of features of this server, including those mounted on it.
     pub(in crate::server) fn offers(&self) -> Offers {
-        let DeclaredCapabilities { completions, skills, tasks, .. } = self.capabilities;
-        let own = Offers { lists: self.offered, completions, skills, tasks };
-        self.mounts.iter().fold(own, |all, mount| all.and(mount.offers()))
+        self.mounts.iter().fold(self.own, |all, mount| all.and(mount.offers()))
     }
 
     /// Returns the mount that a name belongs to, and the name used there.

@@ -8,7 +8,7 @@ use super::{
     hook::{ProviderDefinition, RegisteredMiddleware, RegisteredProvider},
     list::{List, Listed},
     listed_tools::ListedSchema,
-    mount::RegisteredMount,
+    mount::{Offers, RegisteredMount},
     prompt::RegisteredPrompt,
     register_error::RegisterError,
     request_handler::RegisteredRequestHandler,
@@ -37,24 +37,12 @@ pub(crate) struct Snapshot {
     /// The handlers of custom requests, by method.
     request_handlers: Arc<BTreeMap<&'static str, (u64, Arc<RegisteredRequestHandler>)>>,
     pub(in crate::server) mounts: Arc<Vec<Arc<RegisteredMount>>>,
-    /// The lists that have or had items. A capability stays declared once it was.
-    pub(super) offered: ListSet,
-    pub(super) capabilities: DeclaredCapabilities,
+    /// What the server itself has or had: what it once declared stays declared.
+    pub(super) own: Offers,
+    /// Whether a tool with parameters that are mirrored in HTTP headers was registered.
+    mirrors: bool,
     /// Shared by all snapshots of a server.
     pub(in crate::server) hooks: ServerHooks,
-}
-
-/// The capabilities other than lists. Once declared, they stay declared.
-#[derive(Clone, Copy, Default)]
-pub(super) struct DeclaredCapabilities {
-    /// A completion was registered.
-    pub(super) completions: bool,
-    /// A skill was registered.
-    pub(super) skills: bool,
-    /// A tool that can run as a task was registered.
-    pub(super) tasks: bool,
-    /// A tool with parameters that are mirrored in HTTP headers was registered.
-    pub(super) mirrored: bool,
 }
 
 /// A feature to add to the registry.
@@ -105,7 +93,7 @@ impl Snapshot {
 
     /// The lists to declare. A server without features declares tools, which may be added later.
     pub(in crate::server) fn offered(&self) -> ListSet {
-        let offered = if self.mounts.is_empty() { self.offered } else { self.offers().lists };
+        let offered = self.offers().lists;
         if offered == ListSet::NONE { ListSet::TOOLS } else { offered }
     }
 
@@ -118,7 +106,7 @@ impl Snapshot {
         lists: ListSet,
         on_duplicate: OnDuplicate,
     ) -> Result<Change, RegisterError> {
-        let capabilities = self.capabilities_with(&addition);
+        let declared = self.declared_with(&addition, lists);
         let removed = match addition {
             Addition::Tool(tool) => erased(Arc::make_mut(&mut self.tools).add(id, tool, on_duplicate)?),
             Addition::Resource(resource) => {
@@ -172,14 +160,13 @@ impl Snapshot {
                 None
             }
         };
-        self.capabilities = capabilities;
-        self.offered = self.offered.with(lists);
+        (self.own, self.mirrors) = declared;
         Ok(Change { lists, removed, unmounted: None })
     }
 
     /// Returns whether a tool may have parameters that are mirrored in HTTP headers.
     pub(in crate::server) fn may_mirror(&self) -> bool {
-        self.capabilities.mirrored || !self.mounts.is_empty() || self.providers(Category::Tools).next().is_some()
+        self.mirrors || !self.mounts.is_empty() || self.providers(Category::Tools).next().is_some()
     }
 
     /// Returns the schema of a tool that a provider has listed to a principal.
@@ -187,21 +174,22 @@ impl Snapshot {
         self.providers(Category::Tools).find_map(|provider| provider.listed.schema(principal, name))
     }
 
-    /// The capabilities of the server with one more feature.
-    fn capabilities_with(&self, addition: &Addition) -> DeclaredCapabilities {
-        let mut capabilities = self.capabilities;
+    /// What the server itself offers and whether a tool mirrors parameters, with one more feature.
+    fn declared_with(&self, addition: &Addition, lists: ListSet) -> (Offers, bool) {
+        let (mut own, mut mirrors) = (self.own, self.mirrors);
+        own.lists = own.lists.with(lists);
         match addition {
             Addition::Tool(tool) => {
-                capabilities.tasks |= tool.task_support != TaskSupport::Forbidden;
-                capabilities.mirrored |= !tool.mirrored.is_empty();
+                own.tasks |= tool.task_support != TaskSupport::Forbidden;
+                mirrors |= !tool.mirrored.is_empty();
             }
-            Addition::Template(template) => capabilities.completions |= !template.completers.is_empty(),
-            Addition::Prompt(prompt) => capabilities.completions |= !prompt.completers.is_empty(),
-            Addition::Completion(_) => capabilities.completions = true,
-            Addition::Skill(_) => capabilities.skills = true,
+            Addition::Template(template) => own.completions |= !template.completers.is_empty(),
+            Addition::Prompt(prompt) => own.completions |= !prompt.completers.is_empty(),
+            Addition::Completion(_) => own.completions = true,
+            Addition::Skill(_) => own.skills = true,
             _ => {}
         }
-        capabilities
+        (own, mirrors)
     }
 
     /// CMP-03: refuses a completion for an argument that cannot exist.
@@ -234,7 +222,8 @@ impl Snapshot {
 
     /// Replaces a registered feature with another of the same kind.
     pub(in crate::server) fn change(&mut self, id: u64, by: Addition) -> Result<Change, RegisterError> {
-        let (capabilities, lists) = (self.capabilities_with(&by), by.lists());
+        let lists = by.lists();
+        let declared = self.declared_with(&by, lists);
         let removed: Arc<dyn Any + Send + Sync> = match by {
             Addition::Tool(tool) => Arc::make_mut(&mut self.tools).change(id, tool)?,
             Addition::Resource(resource) => Arc::make_mut(&mut self.resources).change(id, resource)?,
@@ -247,7 +236,7 @@ impl Snapshot {
             | Addition::RequestHandler(_)
             | Addition::Mount(_) => return Err(RegisterError::removed()),
         };
-        self.capabilities = capabilities;
+        (self.own, self.mirrors) = declared;
         Ok(Change { lists, removed: Some(removed), unmounted: None })
     }
 
