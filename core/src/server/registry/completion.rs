@@ -73,10 +73,6 @@ impl CompletionDefinition {
         Self { reference, argument: argument.into(), handler: Arc::new(handler) }
     }
 
-    pub(in crate::server) fn key(&self) -> (CompletionTarget, String) {
-        (self.reference.clone(), self.argument.clone())
-    }
-
     pub(in crate::server) fn taken(&self) -> RegisterError {
         RegisterError(format!(
             "A completion of the argument {} of the {} {} is already registered",
@@ -85,11 +81,4 @@ impl CompletionDefinition {
             self.reference.key()
         ))
     }
-}
-
-/// A registered completion.
-#[derive(Clone)]
-pub(in crate::server) struct RegisteredCompletion {
-    pub(in crate::server) id: u64,
-    pub(in crate::server) handler: Arc<dyn Handler>,
 }

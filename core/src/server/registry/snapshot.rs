@@ -3,7 +3,7 @@
 use super::{
     category::{Category, ListSet},
     completers::unknown_argument,
-    completion::{CompletionDefinition, CompletionTarget, RegisteredCompletion},
+    completion::{CompletionDefinition, CompletionTarget},
     duplicate::OnDuplicate,
     hook::{ProviderDefinition, RegisteredMiddleware, RegisteredProvider},
     list::{List, Listed},
@@ -31,7 +31,7 @@ pub(crate) struct Snapshot {
     pub(in crate::server) templates: Arc<List<RegisteredTemplate>>,
     pub(in crate::server) prompts: Arc<List<RegisteredPrompt>>,
     pub(in crate::server) skills: Arc<List<RegisteredSkill>>,
-    completions: Arc<HashMap<(CompletionTarget, String), RegisteredCompletion>>,
+    completions: Arc<Completions>,
     pub(super) providers: Arc<Vec<(Category, Arc<RegisteredProvider>)>>,
     pub(in crate::server) middlewares: Arc<Vec<Arc<RegisteredMiddleware>>>,
     /// The handlers of custom requests, by method.
@@ -44,6 +44,9 @@ pub(crate) struct Snapshot {
     /// Shared by all snapshots of a server.
     pub(in crate::server) hooks: ServerHooks,
 }
+
+/// The handlers of completions that were registered separately, with their ids.
+type Completions = HashMap<(CompletionTarget, String), (u64, Arc<dyn Handler>)>;
 
 /// A feature to add to the registry.
 pub(in crate::server) enum Addition {
@@ -133,8 +136,9 @@ impl Snapshot {
                 if is_taken && on_duplicate == OnDuplicate::Error {
                     return Err(entry.taken());
                 }
-                let completion = RegisteredCompletion { id, handler: Arc::clone(&entry.handler) };
-                erased(Arc::make_mut(&mut self.completions).insert(entry.key(), completion).map(Arc::new))
+                let CompletionDefinition { reference, argument, handler } = entry;
+                let completions = Arc::make_mut(&mut self.completions);
+                erased(completions.insert((reference, argument), (id, handler)).map(Arc::new))
             }
             Addition::Provider(entry) => {
                 self.check_provider()?;
@@ -279,7 +283,7 @@ impl Snapshot {
     /// mount.
     fn remove_unlisted(&mut self, id: u64) -> Option<Change> {
         let mut change = Change::default();
-        if let Some((key, _)) = self.completions.iter().find(|(_, completion)| completion.id == id) {
+        if let Some((key, _)) = self.completions.iter().find(|(_, (number, _))| *number == id) {
             let key = key.clone();
             change.removed = erased(Arc::make_mut(&mut self.completions).remove(&key).map(Arc::new));
         } else if let Some((method, _)) = self.request_handlers.iter().find(|(_, (number, _))| *number == id) {
@@ -368,7 +372,7 @@ impl Snapshot {
         argument: &str,
     ) -> Option<&Arc<dyn Handler>> {
         let registered = self.completions.get(&(reference.clone(), argument.to_owned()));
-        registered.map(|completion| &completion.handler).or_else(|| match reference {
+        registered.map(|(_, handler)| handler).or_else(|| match reference {
             CompletionTarget::Prompt(name) => self.prompts.known(name)?.completers.get(argument),
             CompletionTarget::Resource(uri) => self.templates.known(uri)?.completers.get(argument),
         })
