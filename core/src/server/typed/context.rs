@@ -39,7 +39,11 @@ const REPORTS_AT_ONCE: u8 = 64;
 async fn yield_at_times() {
     let reports = REPORTS.get() + 1;
     REPORTS.set(reports % REPORTS_AT_ONCE);
-    let mut is_due = reports == REPORTS_AT_ONCE;
+    yield_if(reports == REPORTS_AT_ONCE).await;
+}
+
+/// Yields to other tasks once, if `is_due`.
+async fn yield_if(mut is_due: bool) {
     poll_fn(|context| match std::mem::take(&mut is_due) {
         true => {
             context.waker().wake_by_ref();
@@ -373,18 +377,8 @@ impl Context {
         let kept = Arc::clone(&answer);
         let on_response: ResponseCallback = Box::new(move |outcome| kept.keep(outcome));
         let asking = self.call.ask(ClientRequest { method, key, params, timeout, max: timeout }, on_response);
-        if matches!(asking, Err(ClientRequestError::Suspended)) {
-            // A handler that keeps asking regardless of the answers must not block its thread.
-            let mut yielded = false;
-            poll_fn(|task| {
-                if std::mem::replace(&mut yielded, true) {
-                    return Poll::Ready(());
-                }
-                task.waker().wake_by_ref();
-                Poll::Pending
-            })
-            .await;
-        }
+        // A handler that keeps asking regardless of the answers must not block its thread.
+        yield_if(matches!(asking, Err(ClientRequestError::Suspended))).await;
         asking?;
         answer.kept().await
     }
