@@ -114,13 +114,13 @@ fn list(folder: &Folder, base: &str, cursor: Option<&str>, size: usize) -> Outco
     if let Some(last) = found.last().filter(|_| more) {
         page["nextCursor"] = last.encoded_path().into();
     }
-    outcome(&page, Outcome::Value)
+    Outcome::Value(RawJson::object(&page))
 }
 
 fn read(folder: &Folder, base: &str, uri: &str) -> Outcome {
     let Some(path) = uri.strip_prefix(base).and_then(files::decoded) else { return Outcome::NotFound };
     match folder.read(&path) {
-        Ok(contents) => outcome(&contents.to_json(uri), Outcome::Content),
+        Ok(contents) => Outcome::Content(RawJson::object(&contents.to_json(uri))),
         Err(Unreadable::NotThere) => Outcome::NotFound,
         Err(Unreadable::TooLarge(most)) => Outcome::Protocol(
             crate::protocol::RpcError::invalid_params(format!("{uri} is larger than the limit of {most} bytes"))
@@ -128,10 +128,6 @@ fn read(folder: &Folder, base: &str, uri: &str) -> Outcome {
         ),
         Err(Unreadable::Failed(error)) => Outcome::Internal(format!("{uri} cannot be read: {error}")),
     }
-}
-
-fn outcome(value: &serde_json::Value, shape: fn(RawJson) -> Outcome) -> Outcome {
-    RawJson::from_value(value).map_or_else(|error| Outcome::Internal(error.to_string()), shape)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Middleware and providers as async code.
 
+use super::into_result::raw;
 use crate::server::{
     Call, CallError, CallInfo, Category, Context, IntoResult, MiddlewareDefinition, Outcome, ProviderDefinition,
     ToolError,
@@ -97,7 +98,7 @@ impl MiddlewareDefinition {
             let params = call.input().parse::<Wrapped>().ok().and_then(|wrapped| wrapped.params);
             let wrapped = wrap(Context::new(info.clone(), call.input().clone()), Next { call: info, params });
             let work: Work =
-                Box::pin(async move { wrapped.await.map_or_else(Outcome::from, |result| result_of(&result)) });
+                Box::pin(async move { wrapped.await.map_or_else(Outcome::from, |value| raw(&value, Outcome::Result)) });
             in_background(call, work);
         })
     }
@@ -287,16 +288,8 @@ impl ProviderDefinition {
 impl<T: Serialize> Page<T> {
     fn into_outcome(self) -> Outcome {
         match self.next_cursor {
-            Some(next) => value(&json!({"items": self.items, "nextCursor": next})),
-            None => value(&json!({"items": self.items})),
+            Some(next) => raw(&json!({"items": self.items, "nextCursor": next}), Outcome::Value),
+            None => raw(&json!({"items": self.items}), Outcome::Value),
         }
     }
-}
-
-fn result_of(result: &Value) -> Outcome {
-    RawJson::from_value(result).map_or_else(|error| Outcome::Internal(error.to_string()), Outcome::Result)
-}
-
-fn value(value: &Value) -> Outcome {
-    RawJson::from_value(value).map_or_else(|error| Outcome::Internal(error.to_string()), Outcome::Value)
 }

@@ -166,7 +166,7 @@ pub trait IntoResult<R> {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Json<T>(pub T);
 
-fn raw(value: &impl Serialize, outcome: fn(RawJson) -> Outcome) -> Outcome {
+pub(super) fn raw(value: &impl Serialize, outcome: fn(RawJson) -> Outcome) -> Outcome {
     RawJson::from_value(value).map_or_else(
         |error| Outcome::Internal(format!("the returned value cannot be serialized as JSON: {error}")),
         outcome,
