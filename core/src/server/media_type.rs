@@ -1,4 +1,7 @@
-//! Media types of files.
+//! Contents of files and their media types.
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use serde_json::{Value, json};
 
 /// Guesses the media type of a file from its name.
 pub(super) fn media_type(path: &str, is_text: bool) -> &'static str {
@@ -23,5 +26,16 @@ pub(super) fn media_type(path: &str, is_text: bool) -> &'static str {
         "svg" => "image/svg+xml",
         _ if is_text => "text/plain",
         _ => "application/octet-stream",
+    }
+}
+
+/// The ResourceContents object of a file: UTF-8 without NUL as text, anything else as a blob. The
+/// media type is guessed from the path unless it is given.
+pub(super) fn file_contents(uri: &str, path: &str, bytes: &[u8], given: Option<&str>) -> Value {
+    let text = std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
+    let mime_type = given.unwrap_or_else(|| media_type(path, text.is_some()));
+    match text {
+        Some(text) => json!({"uri": uri, "mimeType": mime_type, "text": text}),
+        None => json!({"uri": uri, "mimeType": mime_type, "blob": STANDARD.encode(bytes)}),
     }
 }

@@ -2,9 +2,8 @@
 
 use crate::{
     open_folder::{EntryKind, OpenFolder},
-    server::media_type::media_type,
+    server::media_type::{file_contents, media_type},
 };
-use base64::{Engine, engine::general_purpose::STANDARD};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde_json::{Value, json};
 use std::{
@@ -200,12 +199,6 @@ impl FolderFile {
 impl FileContents {
     /// The ResourceContents object.
     pub(super) fn to_json(&self, uri: &str) -> Value {
-        let text = std::str::from_utf8(&self.bytes).ok().filter(|text| !text.contains('\0'));
-        let mut contents = json!({"uri": uri, "mimeType": media_type(&self.name, text.is_some())});
-        match text {
-            Some(text) => contents["text"] = text.into(),
-            None => contents["blob"] = STANDARD.encode(&self.bytes).into(),
-        }
-        contents
+        file_contents(uri, &self.name, &self.bytes, None)
     }
 }

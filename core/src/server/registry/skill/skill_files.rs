@@ -1,10 +1,9 @@
 //! The files of a skill.
 
 use crate::{
-    server::{media_type::media_type, result::CacheHints},
+    server::{media_type::file_contents, result::CacheHints},
     skills::digest::digest,
 };
-use base64::{Engine, engine::general_purpose::STANDARD};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
@@ -60,7 +59,6 @@ impl SkillFile {
 pub(in crate::server) struct StoredFile {
     uri: String,
     name: String,
-    mime_type: String,
     size: usize,
     digest: String,
     contents: Value,
@@ -69,27 +67,18 @@ pub(in crate::server) struct StoredFile {
 
 impl StoredFile {
     pub(in crate::server) fn new(uri: &str, file: &SkillFile, cache: CacheHints) -> Self {
-        let text = std::str::from_utf8(&file.bytes).ok().filter(|text| !text.contains('\0'));
-        let guessed = media_type(&file.path, text.is_some());
-        let mime_type = file.mime_type.clone().unwrap_or_else(|| guessed.to_owned());
-        let mut contents = json!({"uri": uri, "mimeType": mime_type});
-        match text {
-            Some(text) => contents["text"] = text.into(),
-            None => contents["blob"] = STANDARD.encode(&file.bytes).into(),
-        }
         Self {
             uri: uri.to_owned(),
             name: file.path.rsplit('/').next().unwrap_or_default().to_owned(),
-            mime_type,
             size: file.bytes.len(),
             digest: digest(&file.bytes),
-            contents,
+            contents: file_contents(uri, &file.path, &file.bytes, file.mime_type.as_deref()),
             cache,
         }
     }
 
-    pub(in crate::server) fn mime_type(&self) -> &str {
-        &self.mime_type
+    pub(in crate::server) fn mime_type(&self) -> &Value {
+        &self.contents["mimeType"]
     }
 
     /// The ResourceContents object.
@@ -108,13 +97,14 @@ impl StoredFile {
 
     /// The entry in the list of a folder: a Resource object.
     pub(in crate::server) fn resource(&self) -> Value {
-        json!({"uri": self.uri, "name": self.name, "mimeType": self.mime_type, "size": self.size})
+        json!({"uri": self.uri, "name": self.name, "mimeType": self.mime_type(), "size": self.size})
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base64::{Engine, engine::general_purpose::STANDARD};
 
     #[test]
     fn skl_24_digest_and_size_are_of_the_raw_bytes() {
