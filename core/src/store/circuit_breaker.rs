@@ -1,7 +1,7 @@
 //! Adds deadlines to a store and fails fast while it is unavailable.
 
 use super::{LogEntry, Store, StoreError, StoreErrorKind, StoreTask, Waiting};
-use crate::{engine::later, race, runtime::Runtime, sync::Mutex};
+use crate::{engine::later, on_drop::OnDrop, race, runtime::Runtime, sync::Mutex};
 use std::{
     future::{Future, ready},
     panic::{AssertUnwindSafe, catch_unwind},
@@ -35,14 +35,10 @@ pub struct StoreGuard {
     name: Arc<str>,
     pub(super) runtime: Arc<dyn Runtime>,
     deadline: Duration,
-    health: Arc<Mutex<Health>>,
+    /// Set while the store is thought to be unavailable.
+    away: Arc<Mutex<Option<Away>>>,
     errors: Arc<AtomicU64>,
     waiting: Arc<Waiting>,
-}
-
-#[derive(Default)]
-struct Health {
-    away: Option<Away>,
 }
 
 struct Away {
@@ -56,9 +52,9 @@ impl StoreGuard {
     /// Guards a store. `name` is its URL without a password, `deadline` the maximum time of a call,
     /// not counting the time spent waiting for log entries.
     pub fn new(store: Arc<dyn Store>, name: &str, runtime: Arc<dyn Runtime>, deadline: Duration) -> Self {
-        let (name, health, errors) = (name.into(), Arc::default(), Arc::default());
+        let (name, away, errors) = (name.into(), Arc::default(), Arc::default());
         let waiting = Waiting::new(Arc::clone(&runtime), PACE);
-        Self { store, name, runtime, deadline, health, errors, waiting }
+        Self { store, name, runtime, deadline, away, errors, waiting }
     }
 
     /// Counts errors in the given counter.
@@ -82,7 +78,7 @@ impl StoreGuard {
     /// The error that calls currently get, or `None` if the store is thought to be available.
     #[must_use]
     pub fn failure(&self) -> Option<StoreError> {
-        self.health.lock().away.as_ref().map(|away| away.error.clone())
+        self.away.lock().as_ref().map(|away| away.error.clone())
     }
 
     fn call<T: Send + 'static>(
@@ -92,7 +88,11 @@ impl StoreGuard {
         call: impl FnOnce(&dyn Store) -> StoreTask<T>,
     ) -> StoreTask<T> {
         let trial = match self.admit(key) {
-            Ok(is_trial) => is_trial.then(|| Trial { guard: self.clone(), is_over: false }),
+            // If its caller gives up, another call tries.
+            Ok(is_trial) => is_trial.then(|| {
+                let guard = self.clone();
+                OnDrop::new(move || guard.try_again())
+            }),
             Err(error) => {
                 self.errors.fetch_add(1, Ordering::Relaxed);
                 return Box::pin(ready(Err(error)));
@@ -108,7 +108,7 @@ impl StoreGuard {
                 guard.errors.fetch_add(1, Ordering::Relaxed);
             }
             guard.note(outcome.as_ref().err(), trial.is_some());
-            trial.into_iter().for_each(Trial::end);
+            trial.into_iter().for_each(OnDrop::disarm);
             outcome
         })
     }
@@ -119,8 +119,8 @@ impl StoreGuard {
             let problem = format!("keys are printable ASCII of 1 to {MAX_KEY} bytes, not {key:?}");
             return Err(StoreError::new(StoreErrorKind::Invalid, &*self.name, problem));
         }
-        let mut health = self.health.lock();
-        let Some(away) = &mut health.away else { return Ok(false) };
+        let mut away = self.away.lock();
+        let Some(away) = &mut *away else { return Ok(false) };
         let now = self.runtime.now();
         if now < away.again {
             return Err(away.error.clone());
@@ -135,9 +135,7 @@ impl StoreGuard {
         wait: Duration,
         done: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
-        let at = later(self.runtime.now(), self.deadline.saturating_add(wait));
-        let done = race::until(&*self.runtime, at, race::guarded(done)).await;
-        match done {
+        match race::within(&*self.runtime, self.deadline.saturating_add(wait), race::guarded(done)).await {
             Some(Some(outcome)) => outcome,
             Some(None) => Err(self.failed(PANICKED)),
             None => Err(self.failed(&format!("it did not answer within {:?}", self.deadline))),
@@ -149,8 +147,8 @@ impl StoreGuard {
     }
 
     fn note(&self, error: Option<&StoreError>, is_trial: bool) {
-        let mut health = self.health.lock();
-        match (error.filter(|error| error.kind == StoreErrorKind::Unavailable), &health.away) {
+        let mut current = self.away.lock();
+        match (error.filter(|error| error.kind == StoreErrorKind::Unavailable), &*current) {
             // Concurrent failures count once.
             (Some(_), Some(_)) if !is_trial => {}
             (Some(error), away) => {
@@ -159,34 +157,20 @@ impl StoreGuard {
                     tracing::warn!(target: "trunkline::store", "{error}");
                 }
                 let again = later(self.runtime.now(), pause);
-                health.away = Some(Away { error: error.clone(), pause, again });
+                *current = Some(Away { error: error.clone(), pause, again });
             }
             (None, Some(_)) => {
-                health.away = None;
+                *current = None;
                 tracing::info!(target: "trunkline::store", "The store {} is available again", self.name);
             }
             (None, None) => {}
         }
     }
-}
 
-/// The only call that tries a store that has failed.
-struct Trial {
-    guard: StoreGuard,
-    is_over: bool,
-}
-
-impl Trial {
-    fn end(mut self) {
-        self.is_over = true;
-    }
-}
-
-impl Drop for Trial {
-    /// If its caller has given up, another call tries.
-    fn drop(&mut self) {
-        if let Some(away) = self.guard.health.lock().away.as_mut().filter(|_| !self.is_over) {
-            away.again = self.guard.runtime.now();
+    /// Lets the next call try a store that has failed.
+    fn try_again(&self) {
+        if let Some(away) = &mut *self.away.lock() {
+            away.again = self.runtime.now();
         }
     }
 }
