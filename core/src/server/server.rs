@@ -211,8 +211,7 @@ impl Server {
     /// If the prefix is already in use, or contains anything but letters, digits, `-` and `_`, or
     /// if the server is already mounted here, is this one, or contains this one.
     pub fn mount(&self, prefix: &str, other: &Self) -> Result<FeatureHandle<Self>, RegisterError> {
-        let local = LocalMount::new(self.state(), other.state(), prefix)?;
-        self.add_mount(prefix, MountSource::Local(Arc::new(local)))
+        self.mount_with_guard(prefix, other, Box::new(()))
     }
 
     /// Like [`Self::mount`], but keeps `guard` alive while the other server is mounted.
@@ -222,7 +221,7 @@ impl Server {
         other: &Self,
         guard: Box<dyn Any + Send + Sync>,
     ) -> Result<FeatureHandle<Self>, RegisterError> {
-        let local = LocalMount::new(self.state(), other.state(), prefix)?.with_guard(guard);
+        let local = LocalMount::new(self.state(), other.state(), prefix, guard)?;
         self.add_mount(prefix, MountSource::Local(Arc::new(local)))
     }
 

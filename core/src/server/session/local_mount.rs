@@ -30,29 +30,26 @@ pub(in crate::server) struct LocalMount {
     number: u64,
     _relay: Arc<Relay>,
     /// A value that is dropped with the mount, such as a proxied group.
-    _guard: Option<Box<dyn Any + Send + Sync>>,
+    _guard: Box<dyn Any + Send + Sync>,
 }
 
 impl LocalMount {
+    /// Keeps `guard` alive while the server is mounted.
+    ///
     /// # Errors
     /// If the inner server is already mounted there, or if this would create a cycle.
     pub(in crate::server) fn new(
         outer: &Arc<ServerState>,
         inner: &Arc<ServerState>,
         prefix: &str,
+        guard: Box<dyn Any + Send + Sync>,
     ) -> Result<Self, RegisterError> {
         enter(identity(outer), identity(inner)).map_err(|problem| RegisterError(format!("mount: {problem}")))?;
         let relay = Arc::new(Relay { outer: Arc::downgrade(outer), prefix: prefix.to_owned() });
         let number = inner.next_number();
         let listener: Weak<dyn ChangeListener> = Arc::<Relay>::downgrade(&relay);
         inner.listeners().insert(number, listener);
-        Ok(Self { inner: Arc::clone(inner), outer: identity(outer), number, _relay: relay, _guard: None })
-    }
-
-    /// Keeps a value alive while the server is mounted.
-    pub(in crate::server) fn with_guard(mut self, guard: Box<dyn Any + Send + Sync>) -> Self {
-        self._guard = Some(guard);
-        self
+        Ok(Self { inner: Arc::clone(inner), outer: identity(outer), number, _relay: relay, _guard: guard })
     }
 }
 
@@ -86,15 +83,8 @@ fn enter(outer: usize, inner: usize) -> Result<(), String> {
     if mounted.contains(&(outer, inner)) {
         return Err("this server is already mounted there".to_owned());
     }
-    let inwards = |server: usize| {
-        let inside = mounted.iter().filter(move |(outer, _)| *outer == server);
-        inside.map(|(_, inner)| *inner).collect::<Vec<_>>()
-    };
-    let outwards = |server: usize| {
-        let around = mounted.iter().filter(move |(_, inner)| *inner == server);
-        around.map(|(outer, _)| *outer).collect::<Vec<_>>()
-    };
-    let (below, above) = (levels(inner, inwards), levels(outer, outwards));
+    let outwards: Vec<_> = mounted.iter().map(|(outer, inner)| (*inner, *outer)).collect();
+    let (below, above) = (levels(inner, &mounted), levels(outer, &outwards));
     if below.iter().flatten().any(|server| *server == outer) {
         return Err("this server already contains the other one: mounting would form a cycle".to_owned());
     }
@@ -106,10 +96,11 @@ fn enter(outer: usize, inner: usize) -> Result<(), String> {
 }
 
 /// The first server, then those one step away, two steps, and so on. There are no cycles.
-fn levels(first: usize, next: impl Fn(usize) -> Vec<usize>) -> Vec<Vec<usize>> {
+fn levels(first: usize, steps: &[(usize, usize)]) -> Vec<Vec<usize>> {
     let mut levels = vec![vec![first]];
     while let Some(last) = levels.last() {
-        let mut further: Vec<usize> = last.iter().flat_map(|server| next(*server)).collect();
+        let next = steps.iter().filter(|(from, _)| last.contains(from)).map(|(_, to)| *to);
+        let mut further: Vec<usize> = next.collect();
         further.sort_unstable();
         further.dedup();
         if further.is_empty() {
