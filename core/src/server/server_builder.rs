@@ -8,7 +8,7 @@ use super::{
     RequestHandlerDefinition, Resource, ResourceDefinition, ResourceTemplate, ResourceTemplateDefinition, Server,
     ServerOptions, Tool, ToolDefinition, ToolError,
     lifespan::LifespanFunctions,
-    server_hooks::{HooksDraft, ServerHooks},
+    server_hooks::{ErrorHook, ServerHooks},
     typed,
 };
 use crate::{
@@ -41,12 +41,19 @@ use std::{future::Future, sync::Arc};
 /// ```
 #[must_use = "a builder does nothing until `build` is called"]
 pub struct ServerBuilder<S = ()> {
+    draft: ServerDraft,
+    state: S,
+}
+
+/// What is known of a server while it is being built.
+#[derive(Default)]
+struct ServerDraft {
     info: Implementation,
     instructions: Option<String>,
     options: ServerOptions,
     additions: Vec<BuilderAddition>,
-    hooks: HooksDraft,
-    state: S,
+    lifespan: Option<LifespanFunctions>,
+    on_error: Vec<ErrorHook>,
 }
 
 type BuilderAddition = Box<dyn FnOnce(&Server) -> Result<(), RegisterError> + Send>;
@@ -54,20 +61,8 @@ type BuilderAddition = Box<dyn FnOnce(&Server) -> Result<(), RegisterError> + Se
 impl Server {
     /// Starts building a server.
     pub fn builder(name: impl Into<String>, version: impl Into<String>) -> ServerBuilder {
-        ServerBuilder::new(Implementation::new(name, version))
-    }
-}
-
-impl ServerBuilder {
-    pub(super) fn new(info: Implementation) -> Self {
-        Self {
-            info,
-            instructions: None,
-            options: ServerOptions::default(),
-            additions: Vec::new(),
-            hooks: HooksDraft::default(),
-            state: (),
-        }
+        let info = Implementation::new(name, version);
+        ServerBuilder { draft: ServerDraft { info, ..ServerDraft::default() }, state: () }
     }
 }
 
@@ -75,25 +70,24 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// Sets the state of the handlers added from here on, which they receive as an argument
     /// [`super::State`]. It is cloned for each handler; share it with an `Arc`.
     pub fn with_state<T>(self, state: T) -> ServerBuilder<T> {
-        let Self { info, instructions, options, additions, hooks, state: _ } = self;
-        ServerBuilder { info, instructions, options, additions, hooks, state }
+        ServerBuilder { draft: self.draft, state }
     }
 
     /// Sets the instructions: how to use the server well. Clients often pass them to the model.
     pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
-        self.instructions = Some(instructions.into());
+        self.draft.instructions = Some(instructions.into());
         self
     }
 
     /// Describes the server beyond its name and version.
     pub fn info(mut self, info: Implementation) -> Self {
-        self.info = info;
+        self.draft.info = info;
         self
     }
 
     /// Sets the limits and behavior.
     pub fn options(mut self, options: ServerOptions) -> Self {
-        self.options = options;
+        self.draft.options = options;
         self
     }
 
@@ -316,7 +310,7 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         Opening: Future<Output = Result<T, E>> + Send + 'static,
         Closing: Future<Output = ()> + Send + 'static,
     {
-        self.hooks.lifespan = Some(LifespanFunctions::new(open, close));
+        self.draft.lifespan = Some(LifespanFunctions::new(open, close));
         self
     }
 
@@ -335,7 +329,7 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         let hook = move |error: &ToolError, call: &CallInfo, input: &RawJson| {
             hook(error, &Context::new(call.clone(), input.clone()));
         };
-        self.hooks.on_error.push(Box::new(hook));
+        self.draft.on_error.push(Box::new(hook));
         self
     }
 
@@ -355,7 +349,7 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         mut self,
         addition: impl FnOnce(&Server) -> Result<(), RegisterError> + Send + 'static,
     ) -> Self {
-        self.additions.push(Box::new(addition));
+        self.draft.additions.push(Box::new(addition));
         self
     }
 
@@ -376,12 +370,13 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// If a name is invalid or already in use, a schema does not compile, or a declared extension
     /// is invalid.
     pub fn try_build(self) -> Result<Server, RegisterError> {
-        self.options.check().map_err(|error| RegisterError(OptionNames::Snake.text(&error.0)))?;
-        let info = serde_json::to_value(&self.info).unwrap_or_default();
-        let receiver = telemetry::or_of_program(self.options.telemetry, self.options.telemetry_receiver.clone());
-        let options = self.options.with_telemetry_receiver(receiver);
-        let server = Server::with_hooks(info, self.instructions, options, ServerHooks::new(self.hooks));
-        for addition in self.additions {
+        let ServerDraft { info, instructions, options, additions, lifespan, on_error } = self.draft;
+        options.check().map_err(|error| RegisterError(OptionNames::Snake.text(&error.0)))?;
+        let info = serde_json::to_value(&info).unwrap_or_default();
+        let receiver = telemetry::or_of_program(options.telemetry, options.telemetry_receiver.clone());
+        let options = options.with_telemetry_receiver(receiver);
+        let server = Server::with_hooks(info, instructions, options, ServerHooks::new(lifespan, on_error));
+        for addition in additions {
             addition(&server)?;
         }
         Ok(server)

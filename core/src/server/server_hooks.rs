@@ -8,14 +8,7 @@ use crate::protocol::RawJson;
 use std::sync::Arc;
 
 /// A function that receives handler failures, each with its call and the input of the call.
-type ErrorHook = Box<dyn Fn(&ToolError, &CallInfo, &RawJson) + Send + Sync>;
-
-/// The hooks collected while a server is being built.
-#[derive(Default)]
-pub(super) struct HooksDraft {
-    pub(super) lifespan: Option<LifespanFunctions>,
-    pub(super) on_error: Vec<ErrorHook>,
-}
+pub(super) type ErrorHook = Box<dyn Fn(&ToolError, &CallInfo, &RawJson) + Send + Sync>;
 
 /// The hooks of a server.
 #[derive(Clone, Default)]
@@ -25,8 +18,7 @@ pub(crate) struct ServerHooks {
 }
 
 impl ServerHooks {
-    pub(super) fn new(draft: HooksDraft) -> Self {
-        let HooksDraft { lifespan, on_error } = draft;
+    pub(super) fn new(lifespan: Option<LifespanFunctions>, on_error: Vec<ErrorHook>) -> Self {
         let on_error = (!on_error.is_empty()).then(|| on_error.into());
         Self { lifespan: Arc::new(ServerLifespan::new(lifespan)), on_error }
     }
