@@ -95,8 +95,7 @@ impl Server {
         &self,
         tool: impl IntoDefinition<(), ToolDefinition>,
     ) -> Result<FeatureHandle<ToolDefinition>, RegisterError> {
-        let tool = tool.into_entry(()).compile()?;
-        self.add(Addition::Tool(Arc::new(tool)))
+        self.add(Addition::Tool(Arc::new(tool.into_entry(()).compile()?)))
     }
 
     /// Registers a resource; see [`Self::add_tool`].
@@ -107,8 +106,7 @@ impl Server {
         &self,
         resource: impl IntoDefinition<(), ResourceDefinition>,
     ) -> Result<FeatureHandle<ResourceDefinition>, RegisterError> {
-        let resource = resource.into_entry(()).compile()?;
-        self.add(Addition::Resource(Arc::new(resource)))
+        self.add(Addition::Resource(Arc::new(resource.into_entry(()).compile()?)))
     }
 
     /// Registers a resource template; see [`Self::add_tool`]. A resource with the same URI takes
@@ -121,8 +119,7 @@ impl Server {
         &self,
         template: impl IntoDefinition<(), ResourceTemplateDefinition>,
     ) -> Result<FeatureHandle<ResourceTemplateDefinition>, RegisterError> {
-        let template = template.into_entry(()).compile()?;
-        self.add(Addition::Template(Arc::new(template)))
+        self.add(Addition::Template(Arc::new(template.into_entry(()).compile()?)))
     }
 
     /// Registers a prompt; see [`Self::add_tool`].
@@ -133,8 +130,7 @@ impl Server {
         &self,
         prompt: impl IntoDefinition<(), PromptDefinition>,
     ) -> Result<FeatureHandle<PromptDefinition>, RegisterError> {
-        let prompt = prompt.into_entry(()).compile()?;
-        self.add(Addition::Prompt(Arc::new(prompt)))
+        self.add(Addition::Prompt(Arc::new(prompt.into_entry(()).compile()?)))
     }
 
     /// Registers the completion of an argument of a prompt, or of a variable of a resource
@@ -166,9 +162,7 @@ impl Server {
         &self,
         entry: MiddlewareDefinition,
     ) -> Result<FeatureHandle<MiddlewareDefinition>, RegisterError> {
-        let id = self.state().next_number();
-        let middleware = entry.compile(id)?;
-        self.state().add_as(id, Addition::Middleware(middleware)).map(|()| self.feature(id))
+        self.add(Addition::Middleware(entry))
     }
 
     /// Handles a custom method that is not part of the protocol.
@@ -180,8 +174,7 @@ impl Server {
         &self,
         entry: RequestHandlerDefinition,
     ) -> Result<FeatureHandle<RequestHandlerDefinition>, RegisterError> {
-        let handler = entry.compile()?;
-        self.add(Addition::RequestHandler(handler))
+        self.add(Addition::RequestHandler(entry.compile()?))
     }
 
     /// Mounts another server of this process: its features become features of this one, including
@@ -226,9 +219,7 @@ impl Server {
     }
 
     pub(crate) fn add_mount(&self, prefix: &str, source: MountSource) -> Result<FeatureHandle<Self>, RegisterError> {
-        let id = self.state().next_number();
-        let mount = RegisteredMount::new(id, prefix.to_owned(), source);
-        self.state().add_as(id, Addition::Mount(mount)).map(|()| self.feature(id))
+        self.add(Addition::Mount(RegisteredMount::new(prefix.to_owned(), source)))
     }
 
     /// Registers an agent skill, as resources and through the skills extension; see
@@ -238,8 +229,7 @@ impl Server {
     /// If its URI is already in use, or its files are not a valid skill.
     #[cfg(feature = "skills")]
     pub fn add_skill(&self, entry: SkillDefinition) -> Result<FeatureHandle<SkillDefinition>, RegisterError> {
-        let skill = entry.compile()?;
-        self.add(Addition::Skill(Arc::new(skill)))
+        self.add(Addition::Skill(Arc::new(entry.compile()?)))
     }
 
     /// Registers a folder whose files are resources.
@@ -251,8 +241,7 @@ impl Server {
         &self,
         entry: DirectoryDefinition,
     ) -> Result<FeatureHandle<DirectoryDefinition>, RegisterError> {
-        let provider = entry.compile()?;
-        self.add(Addition::Provider(provider))
+        self.add(Addition::Provider(entry.compile()?))
     }
 
     /// Returns the tool with that name, enabled or not.
@@ -291,7 +280,7 @@ impl Server {
 
     /// Returns the keys of a category's features in list order: names, URIs or URI templates.
     pub fn names(&self, category: Category) -> Vec<String> {
-        self.state().names(category)
+        self.snapshot().names(category)
     }
 
     /// Notifies subscribers that a resource has changed, with a single notification for updates in

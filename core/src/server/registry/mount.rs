@@ -20,12 +20,13 @@ const MAX_ALIASES: usize = 10_000;
 
 /// A mounted server.
 pub(crate) struct RegisteredMount {
+    /// Set when it is added to a server.
     pub(in crate::server) number: u64,
     /// The prefix of its names and URIs; empty if they stay unchanged.
     pub(in crate::server) prefix: String,
     pub(in crate::server) source: MountSource,
     /// Full names by their shortened forms, as listed to clients.
-    aliases: Mutex<HashMap<(Category, String), String>>,
+    pub(super) aliases: Mutex<HashMap<(Category, String), String>>,
 }
 
 /// The server behind a mount.
@@ -66,8 +67,8 @@ pub(crate) struct Offers {
 }
 
 impl RegisteredMount {
-    pub(in crate::server) fn new(number: u64, prefix: String, source: MountSource) -> Self {
-        Self { number, prefix, source, aliases: Mutex::default() }
+    pub(in crate::server) fn new(prefix: String, source: MountSource) -> Self {
+        Self { number: 0, prefix, source, aliases: Mutex::default() }
     }
 
     pub(in crate::server) fn offers(&self) -> Offers {

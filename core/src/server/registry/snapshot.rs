@@ -5,7 +5,7 @@ use super::{
     completers::unknown_argument,
     completion::{CompletionDefinition, CompletionTarget},
     duplicate::OnDuplicate,
-    hook::{ProviderDefinition, RegisteredMiddleware, RegisteredProvider},
+    hook::{MiddlewareDefinition, ProviderDefinition, RegisteredMiddleware, RegisteredProvider},
     list::{List, Listed},
     listed_tools::ListedSchema,
     mount::{Offers, RegisteredMount},
@@ -57,7 +57,7 @@ pub(in crate::server) enum Addition {
     Skill(Arc<RegisteredSkill>),
     Completion(CompletionDefinition),
     Provider(ProviderDefinition),
-    Middleware(RegisteredMiddleware),
+    Middleware(MiddlewareDefinition),
     RequestHandler(RegisteredRequestHandler),
     Mount(RegisteredMount),
 }
@@ -146,8 +146,9 @@ impl Snapshot {
                 Arc::make_mut(&mut self.providers).push((entry.category, provider));
                 None
             }
-            Addition::Middleware(middleware) => {
-                Arc::make_mut(&mut self.middlewares).push(Arc::new(middleware));
+            Addition::Middleware(entry) => {
+                let middleware = Arc::new(entry.compile(id)?);
+                Arc::make_mut(&mut self.middlewares).push(middleware);
                 None
             }
             Addition::RequestHandler(entry) => {
@@ -160,7 +161,7 @@ impl Snapshot {
             }
             Addition::Mount(mount) => {
                 self.check_mount(&mount.prefix)?;
-                Arc::make_mut(&mut self.mounts).push(Arc::new(mount));
+                Arc::make_mut(&mut self.mounts).push(Arc::new(RegisteredMount { number: id, ..mount }));
                 None
             }
         };

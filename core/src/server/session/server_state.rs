@@ -8,7 +8,7 @@ use crate::{
     protocol::{Revision, method::Method},
     runtime::Runtime,
     server::{
-        registry::{Addition, Category, Change, RegisterError, Snapshot},
+        registry::{Addition, Change, RegisterError, Snapshot},
         result::ResultWriter,
         server_hooks::ServerHooks,
         server_options::ServerOptions,
@@ -147,11 +147,6 @@ impl ServerState {
         self.published.load().request_handler(method).map(|handler| handler.method)
     }
 
-    /// The keys of a category's features, in list order.
-    pub(in crate::server) fn names(&self, category: Category) -> Vec<String> {
-        self.snapshot().names(category)
-    }
-
     /// A number that is unique within this server.
     pub(in crate::server) fn next_number(&self) -> u64 {
         self.next_number.fetch_add(1, Ordering::Relaxed)
@@ -160,13 +155,8 @@ impl ServerState {
     /// Registers a feature and notifies clients of changed lists. Returns its id.
     pub(in crate::server) fn add(&self, addition: Addition) -> Result<u64, RegisterError> {
         let id = self.next_number();
-        self.add_as(id, addition).map(|()| id)
-    }
-
-    /// Registers a feature with an id from [`Self::next_number`].
-    pub(in crate::server) fn add_as(&self, id: u64, addition: Addition) -> Result<(), RegisterError> {
         let lists = addition.lists();
-        self.edit(|registry| registry.add(id, addition, lists, self.options.on_duplicate))
+        self.edit(|registry| registry.add(id, addition, lists, self.options.on_duplicate)).map(|()| id)
     }
 
     /// Modifies the registry and notifies clients of changed lists.
