@@ -5,7 +5,7 @@ use crate::{engine::later, runtime::Runtime, sync::Mutex};
 use std::{
     collections::{BTreeSet, HashMap, VecDeque},
     future::ready,
-    sync::Arc,
+    sync::{Arc, MutexGuard},
     time::{Duration, Instant},
 };
 
@@ -78,6 +78,14 @@ impl ProcessStore {
         Self { runtime, kept: Arc::new(Mutex::new(kept)), waiting }
     }
 
+    /// The time, and the items that have not expired.
+    fn kept(&self) -> (Instant, MutexGuard<'_, Kept>) {
+        let mut kept = self.kept.lock();
+        let now = self.runtime.now();
+        kept.forget_old(now);
+        (now, kept)
+    }
+
     /// All keys.
     #[cfg(test)]
     pub(crate) fn keys(&self) -> Vec<String> {
@@ -87,22 +95,16 @@ impl ProcessStore {
 
 impl Store for ProcessStore {
     fn get(&self, key: &str) -> StoreTask<Option<String>> {
-        let mut kept = self.kept.lock();
-        kept.forget_old(self.runtime.now());
-        Box::pin(ready(kept.text(key).map(|text| text.map(str::to_owned))))
+        Box::pin(ready(self.kept().1.text(key).map(|text| text.map(str::to_owned))))
     }
 
     fn put(&self, key: &str, text: &str, keep_for: Duration) -> StoreTask {
-        let now = self.runtime.now();
-        let mut kept = self.kept.lock();
-        kept.forget_old(now);
+        let (now, mut kept) = self.kept();
         Box::pin(ready(kept.put(key, text, later(now, keep_for))))
     }
 
     fn put_if(&self, key: &str, expected: Option<&str>, text: &str, keep_for: Duration) -> StoreTask<bool> {
-        let mut kept = self.kept.lock();
-        let now = self.runtime.now();
-        kept.forget_old(now);
+        let (now, mut kept) = self.kept();
         let is_expected = kept.text(key).map(|current| current == expected);
         Box::pin(ready(match is_expected {
             Ok(true) => kept.put(key, text, later(now, keep_for)).map(|()| true),
@@ -116,9 +118,7 @@ impl Store for ProcessStore {
     }
 
     fn append(&self, log: &str, entry: &str, max_entries: usize, keep_for: Duration) -> StoreTask<u64> {
-        let now = self.runtime.now();
-        let mut kept = self.kept.lock();
-        kept.forget_old(now);
+        let (now, mut kept) = self.kept();
         let position = kept.append(log, entry, max_entries, later(now, keep_for));
         drop(kept);
         self.waiting.wake(log);
@@ -126,12 +126,8 @@ impl Store for ProcessStore {
     }
 
     fn read(&self, log: &str, after: u64, limit: usize, wait: Duration) -> StoreTask<Vec<LogEntry>> {
-        let (kept, runtime, name) = (Arc::clone(&self.kept), Arc::clone(&self.runtime), log.to_owned());
-        let look = Box::new(move |_| -> StoreTask<_> {
-            let mut kept = kept.lock();
-            kept.forget_old(runtime.now());
-            Box::pin(ready(kept.read(&name, after, limit)))
-        });
+        let (this, name) = (self.clone(), log.to_owned());
+        let look = Box::new(move |_| -> StoreTask<_> { Box::pin(ready(this.kept().1.read(&name, after, limit))) });
         Box::pin(Arc::clone(&self.waiting).read(log.to_owned(), look, wait))
     }
 }
