@@ -68,19 +68,11 @@ struct SqliteFile {
 #[derive(Default)]
 struct FileClock(Mutex<Option<(i64, Instant)>>);
 
-/// The clocks of the machine at one moment.
-#[derive(Clone, Copy)]
-struct Moment {
-    /// Milliseconds since the Unix epoch.
-    wall: i64,
-    at: Instant,
-}
-
 impl FileClock {
-    /// The time in milliseconds since the Unix epoch. `stored` is the latest time in the file.
-    fn time(&self, moment: Moment, stored: i64) -> i64 {
+    /// The time in milliseconds since the Unix epoch, as it was by the clocks of the machine when
+    /// they showed `wall` and `at`. `stored` is the latest time in the file.
+    fn time(&self, wall: i64, at: Instant, stored: i64) -> i64 {
         let mut latest = self.0.lock();
-        let Moment { wall, at } = moment;
         let (expected, since) = latest.map_or((i64::MIN, at), |(time, since)| {
             let more = at.saturating_duration_since(since).as_millis();
             (time.saturating_add(i64::try_from(more).unwrap_or(i64::MAX)), since.max(at))
@@ -125,14 +117,15 @@ impl SqliteStore {
         let (answer, answered) = oneshot::channel();
         let file = Arc::clone(&self.file);
         let wall = i64::try_from(self.runtime.unix_time().as_millis()).unwrap_or(i64::MAX);
-        let moment = Moment { wall, at: self.runtime.now() };
+        let at = self.runtime.now();
         let job: ThreadWork = Box::new(move |connection| {
             // Its caller has given up, and may meanwhile have done otherwise.
             if answer.is_closed() {
                 return true;
             }
             let done = connection.and_then(|connection| {
-                transact(connection, writes, &file.clock, moment, work).map_err(|failure| file.error(failure))
+                let now = |stored| file.clock.time(wall, at, stored);
+                transact(connection, writes, now, work).map_err(|failure| file.error(failure))
             });
             // Keep the connection if the disk is full: a new one could not even read, because it
             // has to create files.
@@ -250,18 +243,18 @@ enum SqliteFailure {
     Kind(String),
 }
 
+/// Runs work in a transaction. `now` returns the time, given the latest in the file.
 fn transact<T>(
     connection: &mut Connection,
     writes: bool,
-    clock: &FileClock,
-    moment: Moment,
+    now: impl FnOnce(i64) -> i64,
     work: impl FnOnce(&Items<'_>) -> Result<T, SqliteFailure>,
 ) -> Result<T, SqliteFailure> {
     let behavior = if writes { TransactionBehavior::Immediate } else { TransactionBehavior::Deferred };
     let transaction = connection.transaction_with_behavior(behavior)?;
     let stored = "SELECT latest FROM clock WHERE id = 1";
     let stored = transaction.prepare_cached(stored)?.query_row([], |row| row.get::<_, i64>(0)).optional()?;
-    let items = Items { now: clock.time(moment, stored.unwrap_or(i64::MIN)), transaction };
+    let items = Items { now: now(stored.unwrap_or(i64::MIN)), transaction };
     if writes {
         items.keep_time(stored)?;
         items.sweep()?;
