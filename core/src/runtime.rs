@@ -122,3 +122,24 @@ impl<T> Promise<T> {
         .await
     }
 }
+
+/// Completes when `look` returns a value for the state. It looks again after each time that the
+/// state's wakers were woken.
+pub(crate) async fn wait<S, T>(
+    state: &Mutex<S>,
+    wakers: fn(&mut S) -> &mut Vec<Waker>,
+    mut look: impl FnMut(&mut S) -> Option<T>,
+) -> T {
+    poll_fn(|context| {
+        let mut state = state.lock();
+        if let Some(found) = look(&mut state) {
+            return Poll::Ready(found);
+        }
+        let wakers = wakers(&mut state);
+        if !wakers.iter().any(|waker| waker.will_wake(context.waker())) {
+            wakers.push(context.waker().clone());
+        }
+        Poll::Pending
+    })
+    .await
+}

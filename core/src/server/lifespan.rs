@@ -2,7 +2,7 @@
 
 use crate::{
     race::{unless, until},
-    runtime::{BoxedTask, Runtime},
+    runtime::{BoxedTask, Runtime, wait},
     server::handlers::ToolError,
     sync::Mutex,
 };
@@ -14,7 +14,7 @@ use std::{
         Arc, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
-    task::{Poll, Waker},
+    task::Waker,
     time::Duration,
 };
 
@@ -129,21 +129,15 @@ impl ServerLifespan {
     /// Returns the error of the open function. The next call tries again.
     pub(in crate::server) async fn open(self: &Arc<Self>, runtime: &Arc<dyn Runtime>) -> Result<(), ToolError> {
         let Some(functions) = self.functions.get() else { return Ok(()) };
-        let begin = poll_fn(|context| {
-            let mut state = self.state.lock();
-            match state.phase {
-                Phase::Open(_) => Poll::Ready(false),
-                Phase::Closed => {
-                    state.phase = Phase::Opening;
-                    Poll::Ready(true)
-                }
-                Phase::Opening | Phase::Closing => {
-                    state.waiting.push(context.waker().clone());
-                    Poll::Pending
-                }
+        let begin = |state: &mut LifespanState| match state.phase {
+            Phase::Open(_) => Some(false),
+            Phase::Closed => {
+                state.phase = Phase::Opening;
+                Some(true)
             }
-        });
-        if !begin.await {
+            Phase::Opening | Phase::Closing => None,
+        };
+        if !wait(&self.state, |state| &mut state.waiting, begin).await {
             return Ok(());
         }
         let (turn, runtime) = (PhaseTurn(Arc::clone(self)), Arc::clone(runtime));
@@ -199,20 +193,12 @@ impl ServerLifespan {
 
     /// Completes when the lifespan has closed, or is open for other uses.
     async fn closed(&self) {
-        poll_fn(|context| {
-            let mut state = self.state.lock();
-            let is_over = match state.phase {
-                Phase::Closed => true,
-                Phase::Opening | Phase::Open(_) => state.users > 0,
-                Phase::Closing => false,
-            };
-            if is_over {
-                return Poll::Ready(());
-            }
-            state.waiting.push(context.waker().clone());
-            Poll::Pending
-        })
-        .await;
+        let is_over = |state: &mut LifespanState| match state.phase {
+            Phase::Closed => Some(()),
+            Phase::Opening | Phase::Open(_) => (state.users > 0).then_some(()),
+            Phase::Closing => None,
+        };
+        wait(&self.state, |state| &mut state.waiting, is_over).await;
     }
 }
 

@@ -5,16 +5,16 @@ use crate::{
     engine::{CallKey, IncomingCall},
     fast_map::FastMap,
     protocol::{RawJson, RequestId, RpcError},
+    runtime::wait,
     sync::Mutex,
     telemetry::LoadShare,
 };
 use std::{
-    future::poll_fn,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicUsize},
     },
-    task::{Poll, Waker},
+    task::Waker,
 };
 
 /// An active request, as its conversation sees it.
@@ -68,15 +68,7 @@ pub(super) struct OpenRequests {
 impl OpenRequests {
     /// Completes when `is_idle` returns true.
     pub(super) async fn until(&self, is_idle: impl Fn() -> bool) {
-        poll_fn(|context| {
-            let mut idle = self.idle.lock();
-            if is_idle() {
-                return Poll::Ready(());
-            }
-            idle.push(context.waker().clone());
-            Poll::Pending
-        })
-        .await;
+        wait(&self.idle, |idle| idle, |_| is_idle().then_some(())).await;
     }
 
     /// Wakes the tasks that wait until no request is open.
