@@ -1,12 +1,11 @@
 //! An async lock that needs no runtime.
 
-use crate::sync::Mutex;
+use crate::{runtime::wait, sync::Mutex};
 use std::{
     collections::HashMap,
-    future::poll_fn,
     process,
     sync::{Arc, LazyLock, Weak},
-    task::{Poll, Waker},
+    task::Waker,
 };
 
 #[derive(Default)]
@@ -23,17 +22,9 @@ pub(super) struct RefreshTurn(Arc<Mutex<TurnState>>);
 
 impl RefreshTurns {
     pub(super) async fn take(&self) -> RefreshTurn {
-        poll_fn(|context| {
-            let mut state = self.0.lock();
-            if !std::mem::replace(&mut state.taken, true) {
-                return Poll::Ready(RefreshTurn(Arc::clone(&self.0)));
-            }
-            if !state.waiting.iter().any(|waker| waker.will_wake(context.waker())) {
-                state.waiting.push(context.waker().clone());
-            }
-            Poll::Pending
-        })
-        .await
+        let take = |state: &mut TurnState| (!std::mem::replace(&mut state.taken, true)).then_some(());
+        wait(&self.0, |state| &mut state.waiting, take).await;
+        RefreshTurn(Arc::clone(&self.0))
     }
 }
 
@@ -80,7 +71,7 @@ impl Drop for RefreshTurn {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::pin::pin;
+    use std::{future::poll_fn, pin::pin, task::Poll};
 
     #[tokio::test]
     async fn turns_are_taken_one_after_the_other() {

@@ -6,12 +6,11 @@ use crate::{
         RawJson,
         model::{Task, TaskStatus},
     },
-    runtime::Promise,
+    runtime::{Promise, wait},
     sync::Mutex,
 };
 use std::{
     any::Any,
-    future::poll_fn,
     sync::Arc,
     task::{Context, Poll, Waker},
 };
@@ -148,15 +147,7 @@ impl ClientTaskState {
 
     /// The outcome, once there is one.
     pub(super) async fn outcome(&self) -> Result<RawJson, ClientError> {
-        poll_fn(|context| {
-            let mut known = self.known.lock();
-            if let Some(outcome) = &known.outcome {
-                return Poll::Ready(outcome.clone());
-            }
-            known.wait(context.waker());
-            Poll::Pending
-        })
-        .await
+        wait(&self.known, |known| &mut known.wakers, |known| known.outcome.clone()).await
     }
 
     /// Wakes the waiters without holding the lock, if something changed.

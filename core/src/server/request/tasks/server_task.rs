@@ -6,7 +6,7 @@ use crate::{
     holder::Holder,
     protocol::{RawJson, Revision, RevisionFeature, RpcError, model::TaskStatus},
     race,
-    runtime::{Promise, Runtime},
+    runtime::{Promise, Runtime, wait},
     server::{
         handlers::{Answer, Cancellation, ClientRequestError, InputRequest, TaskRun},
         request::{
@@ -22,12 +22,11 @@ use serde_json::{Map, Value};
 use std::{
     cell::OnceCell,
     collections::BTreeSet,
-    future::poll_fn,
     sync::{
         Arc, OnceLock, Weak,
         atomic::{AtomicBool, Ordering},
     },
-    task::{Poll, Waker},
+    task::Waker,
     time::Duration,
 };
 
@@ -249,17 +248,7 @@ impl Task {
 
     /// Completes when the task is over and its end has been reported.
     pub(in crate::server) async fn announced(&self) {
-        poll_fn(|context| {
-            let mut state = self.state.lock();
-            if state.is_announced {
-                return Poll::Ready(());
-            }
-            if !state.wakers.iter().any(|waker| waker.will_wake(context.waker())) {
-                state.wakers.push(context.waker().clone());
-            }
-            Poll::Pending
-        })
-        .await;
+        wait(&self.state, |state| &mut state.wakers, |state| state.is_announced.then_some(())).await;
     }
 
     /// The task as clients see it (TKX-10, TKX-27).
