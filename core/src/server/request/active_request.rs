@@ -369,7 +369,7 @@ impl ActiveRequest {
             return self.info.log_level;
         }
         // LOG-01: logging is not declared without a session.
-        (!self.connection.is_stateless()).then(|| self.connection.session().log_level.get())
+        (!self.connection.is_stateless()).then(|| self.connection.session.log_level.get())
     }
 
     /// Sends a log message on this request's own stream (LOG-05), unless it is below the client's

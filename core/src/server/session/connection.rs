@@ -102,15 +102,15 @@ pub(crate) struct ConversationSetup {
 /// frame.
 pub(crate) struct Connection {
     server: Arc<ServerState>,
-    dispatch: Arc<dyn Dispatch>,
+    pub(super) dispatch: Arc<dyn Dispatch>,
     number: u64,
     setup: ConversationSetup,
     stateless: bool,
     conversation: Mutex<ServerConversation<Queued, ResponseCallback>>,
     requests: OpenRequests,
     client_requests: ClientRequestState,
-    session: SessionState,
-    observer_state: ObserverState,
+    pub(in crate::server) session: SessionState,
+    pub(super) observer_state: ObserverState,
     closed: AtomicBool,
 }
 
@@ -176,25 +176,13 @@ impl Connection {
         }
     }
 
-    pub(super) fn dispatch(&self) -> &Arc<dyn Dispatch> {
-        &self.dispatch
-    }
-
     /// The channel for messages that belong to no request.
     pub(in crate::server) fn unrelated(&self) -> &Reply {
         &self.setup.unrelated
     }
 
-    pub(in crate::server) fn session(&self) -> &SessionState {
-        &self.session
-    }
-
     pub(in crate::server) fn client_requests(&self) -> &ClientRequestState {
         &self.client_requests
-    }
-
-    pub(super) fn observer_state(&self) -> &ObserverState {
-        &self.observer_state
     }
 
     pub(crate) fn is_initialized(&self) -> bool {

@@ -88,7 +88,7 @@ impl From<Revision> for LogContext<'_> {
 impl Connection {
     /// The observers, unless all are off.
     pub(in crate::server) fn observers(&self) -> Option<ConversationObservers<'_>> {
-        let state = self.observer_state();
+        let state = &self.observer_state;
         let is_observed =
             state.has_wire_log || self.server().telemetry().is_some() || state.test_session.get().is_some();
         is_observed.then_some(ConversationObservers(self))
@@ -96,12 +96,12 @@ impl Connection {
 
     /// Adds a test session, before the first message.
     pub(crate) fn observe_in(&self, test_session: &Arc<TestSession>) {
-        let _ = self.observer_state().test_session.set(Arc::clone(test_session));
+        let _ = self.observer_state.test_session.set(Arc::clone(test_session));
     }
 
     /// Returns whether handlers that ask the client run again from the top on every revision.
     pub(in crate::server) fn reruns_handlers(&self) -> bool {
-        self.server().options().rerun_handlers || self.observer_state().test_session.get().is_some()
+        self.server().options().rerun_handlers || self.observer_state.test_session.get().is_some()
     }
 
     /// Starts to observe a call.
@@ -165,7 +165,7 @@ impl<'a> ConversationObservers<'a> {
             .find_map(|revision| Method::find(method, MessageKind::Request, Sender::Client, *revision));
         let name = known.map_or(OTHER, |method| method.name);
         if name == method::INITIALIZE && answer.is_ok() {
-            let _ = self.0.observer_state().session_began.set(observed.began);
+            let _ = self.0.observer_state.session_began.set(observed.began);
         }
         let (facts, meta) = (self.facts(revision, reply), TraceContext::of_params(params.as_ref()));
         let parent = if meta.is_empty() { parent(None, reply) } else { meta };
@@ -192,14 +192,14 @@ impl<'a> ConversationObservers<'a> {
 
     /// A handler has failed without a message for its client.
     pub(in crate::server) fn failed(self, name: &str, error: &Arc<ToolError>) {
-        if let Some(test_session) = self.0.observer_state().test_session.get() {
+        if let Some(test_session) = self.0.observer_state.test_session.get() {
             test_session.note(name, error);
         }
     }
 
     /// The session has ended.
     pub(super) fn session_ended(self) {
-        let (Some(began), Some(telemetry)) = (self.0.observer_state().session_began.get(), self.0.server().telemetry())
+        let (Some(began), Some(telemetry)) = (self.0.observer_state.session_began.get(), self.0.server().telemetry())
         else {
             return;
         };

@@ -31,12 +31,12 @@ impl ChangeListener for Connection {
     }
 
     fn retain_unwanted(&self, uris: &mut HashSet<String>) {
-        remove_all(uris, self.session().resources.lock().set());
+        remove_all(uris, self.session.resources.lock().set());
         self.for_subscriptions(|subscription| remove_all(uris, subscription.resources()));
     }
 
     fn elicitation_complete(&self, id: &str) -> bool {
-        if !self.session().elicitations.lock().remove(id) {
+        if !self.session.elicitations.lock().remove(id) {
             return false;
         }
         let params = json!({"elicitationId": id}).to_string();
@@ -77,14 +77,14 @@ impl Connection {
             let text = format!("The URI of a subscription has at most {MAX_URI} bytes");
             return Err(RpcError::invalid_params(text));
         }
-        self.session().resources.lock().of(client).insert(uri)?;
+        self.session.resources.lock().of(client).insert(uri)?;
         self.note_change(|| SessionChange::Subscribed(uri.to_owned()));
         Ok(())
     }
 
     pub(in crate::server) fn unsubscribe_from_resource(&self, uri: &str) {
-        self.session().resources.lock().remove(uri);
-        self.session().pending.lock().resources.remove(uri);
+        self.session.resources.lock().remove(uri);
+        self.session.pending.lock().resources.remove(uri);
         if !self.can_share(uri) {
             return;
         }
@@ -95,7 +95,7 @@ impl Connection {
     pub(in crate::server) fn remember_elicitation(self: &Arc<Self>, params: &Value, client: Option<Arc<str>>) {
         if let Some(id) = params.get("elicitationId").and_then(Value::as_str) {
             self.listen();
-            if self.session().elicitations.lock().of(client).insert(id).is_err() {
+            if self.session.elicitations.lock().of(client).insert(id).is_err() {
                 tracing::warn!(target: "trunkline::server::session", elicitation = id, "too many elicitations are open: the client will not be notified when this one completes");
             }
         }
@@ -106,9 +106,8 @@ impl Connection {
         if self.is_shared() || self.revision().is_none_or(|revision| revision.supports(RevisionFeature::ResultType)) {
             return false;
         }
-        let notifications = self.session();
-        let resources = notifications.resources.lock();
-        notifications.pending.lock().add_wanted(changes, self.declared(), resources.set())
+        let resources = self.session.resources.lock();
+        self.session.pending.lock().add_wanted(changes, self.declared(), resources.set())
     }
 
     /// Adds the changes to each stream that is subscribed to them. Returns whether there was any.
@@ -120,20 +119,20 @@ impl Connection {
 
     /// Sends what a session missed before it was initialized.
     pub(super) fn send_missed(self: &Arc<Self>) {
-        if !self.session().pending.lock().is_empty() {
+        if !self.session.pending.lock().is_empty() {
             self.send_soon();
         }
     }
 
     fn send_soon(self: &Arc<Self>) {
-        if self.session().scheduled.swap(true, Ordering::AcqRel) {
+        if self.session.scheduled.swap(true, Ordering::AcqRel) {
             return;
         }
         let connection = Arc::clone(self);
         self.runtime().spawn(Box::pin(async move {
             let at = connection.runtime().now() + COALESCE;
             connection.runtime().sleep_until(at).await;
-            connection.session().scheduled.store(false, Ordering::Release);
+            connection.session.scheduled.store(false, Ordering::Release);
             if connection.is_closed() {
                 return;
             }
@@ -150,7 +149,7 @@ impl Connection {
     }
 
     fn send_to_session(&self) {
-        let changes = std::mem::take(&mut *self.session().pending.lock());
+        let changes = std::mem::take(&mut *self.session.pending.lock());
         for (method, params) in changes.messages() {
             let params = params.map(|params| params.to_string());
             self.notify_session(method, params.as_deref().map(str::as_bytes));

@@ -22,7 +22,7 @@ impl ConversationOpener {
     pub(in crate::server) fn of(connection: &Connection) -> Self {
         Self {
             server: Arc::downgrade(connection.server()),
-            dispatch: Arc::downgrade(connection.dispatch()),
+            dispatch: Arc::downgrade(&connection.dispatch),
             runtime: Arc::clone(connection.runtime()),
             origin: connection.tasks_end_with().map_or(Origin::Server, Origin::Listener),
         }

@@ -19,23 +19,23 @@ impl Connection {
     /// requests unique among them.
     pub(crate) fn share(&self, prefix: &str) {
         self.conversation().begin_ids_with(prefix);
-        let _ = self.session().own_changes.set(OwnChanges::default());
+        let _ = self.session.own_changes.set(OwnChanges::default());
     }
 
     /// Returns whether the session is shared with other processes.
     pub(super) fn is_shared(&self) -> bool {
-        self.session().own_changes.get().is_some()
+        self.session.own_changes.get().is_some()
     }
 
     /// The state of the session, if a handshake has opened one.
     pub(crate) fn shared_state(&self) -> Option<SharedState> {
         let terms = self.conversation().terms()?.clone();
-        let resources = self.session().resources.lock().set().clone();
+        let resources = self.session.resources.lock().set().clone();
         Some(SharedState {
             terms,
             declared: self.declared(),
             initialized: self.is_initialized(),
-            log_level: self.session().log_level.get(),
+            log_level: self.session.log_level.get(),
             resources,
         })
     }
@@ -43,14 +43,14 @@ impl Connection {
     /// Restores a session that another process opened, or applies its latest state.
     pub(crate) fn restore(self: &Arc<Self>, state: &SharedState) {
         self.conversation().restore(state.terms.clone());
-        let _ = self.session().declared.set(state.declared);
+        let _ = self.session.declared.set(state.declared);
         self.listen();
         self.count_session();
         if state.initialized {
             self.apply(&SessionChange::Initialized);
         }
         self.apply(&SessionChange::LogLevel(state.log_level));
-        let mut resources = self.session().resources.lock();
+        let mut resources = self.session.resources.lock();
         resources.retain(&state.resources);
         // The process that added them has already checked the limits.
         state.resources.iter().for_each(|uri| resources.adopt(uri));
@@ -59,18 +59,18 @@ impl Connection {
     /// Applies a change made by another process.
     pub(crate) fn apply(&self, change: &SessionChange) {
         match change {
-            SessionChange::Initialized => self.session().initialized.store(true, Ordering::Release),
-            SessionChange::LogLevel(level) => self.session().log_level.set(*level),
-            SessionChange::Subscribed(uri) => self.session().resources.lock().adopt(uri),
+            SessionChange::Initialized => self.session.initialized.store(true, Ordering::Release),
+            SessionChange::LogLevel(level) => self.session.log_level.set(*level),
+            SessionChange::Subscribed(uri) => self.session.resources.lock().adopt(uri),
             SessionChange::Unsubscribed(uri) => {
-                self.session().resources.lock().remove(uri);
+                self.session.resources.lock().remove(uri);
             }
         }
     }
 
     /// Sets the client's log level.
     pub(in crate::server) fn set_log_level(&self, level: LoggingLevel) {
-        self.session().log_level.set(level);
+        self.session.log_level.set(level);
         self.note_change(|| SessionChange::LogLevel(level));
     }
 
@@ -81,19 +81,19 @@ impl Connection {
 
     /// Records a change for the other processes, if the session is shared.
     pub(super) fn note_change(&self, change: impl FnOnce() -> SessionChange) {
-        if let Some(changes) = self.session().own_changes.get() {
+        if let Some(changes) = self.session.own_changes.get() {
             changes.lock().push(change());
         }
     }
 
     /// Takes the changes that have not been published yet.
     pub(crate) fn take_changes(&self) -> Vec<SessionChange> {
-        self.session().own_changes.get().map(|changes| std::mem::take(&mut *changes.lock())).unwrap_or_default()
+        self.session.own_changes.get().map(|changes| std::mem::take(&mut *changes.lock())).unwrap_or_default()
     }
 
     /// Puts back changes that could not be published.
     pub(crate) fn return_changes(&self, mut untold: Vec<SessionChange>) {
-        if let Some(changes) = self.session().own_changes.get() {
+        if let Some(changes) = self.session.own_changes.get() {
             let mut changes = changes.lock();
             untold.append(&mut changes);
             *changes = untold;
@@ -104,7 +104,7 @@ impl Connection {
     /// queued here, because the stream of a shared session is fed from its log.
     pub(crate) fn notifications_of(&self, changes: &PendingNotifications) -> Vec<Bytes> {
         let mut wanted = PendingNotifications::default();
-        wanted.add_wanted(changes, self.declared(), self.session().resources.lock().set());
+        wanted.add_wanted(changes, self.declared(), self.session.resources.lock().set());
         let encoded = |(method, params): (&str, Option<Value>)| {
             let params = params.map(|params| params.to_string());
             envelope::encode_notification(method, params.as_deref().map(str::as_bytes))
@@ -115,12 +115,12 @@ impl Connection {
     /// Returns whether the client is subscribed to any of the changes.
     pub(crate) fn is_subscribed_to(&self, changes: &PendingNotifications) -> bool {
         let mut wanted = PendingNotifications::default();
-        wanted.add_wanted(changes, self.declared(), self.session().resources.lock().set())
+        wanted.add_wanted(changes, self.declared(), self.session.resources.lock().set())
     }
 
     /// Notifications for everything that the client is subscribed to, as messages.
     pub(crate) fn all_notifications(&self) -> Vec<Bytes> {
-        let resources = self.session().resources.lock().set().clone();
+        let resources = self.session.resources.lock().set().clone();
         self.notifications_of(&PendingNotifications { lists: self.declared(), resources })
     }
 }
