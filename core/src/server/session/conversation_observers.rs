@@ -134,17 +134,13 @@ impl<'a> ConversationObservers<'a> {
     /// The engine has decided about a message.
     pub(super) fn received(self, observed: &ObservedMessage, received: &Received<Queued, ResponseCallback>) {
         let Some(log) = self.0.runtime().wire_log() else { return };
-        let (revision, client_capabilities) = match received {
-            Received::Call(call, _) => (Some(call.info.revision), Some(&call.info.client_capabilities)),
-            Received::Initialize(_, revision) => (Some(*revision), None),
-            _ => (self.0.revision(), None),
+        let context: LogContext<'_> = match received {
+            Received::Call(call, _) => (&call.info).into(),
+            Received::Initialize(_, revision) => (*revision).into(),
+            _ => LogContext::default(),
         };
         let refused = matches!(received, Received::Refuse(_));
-        let (side, direction, transport) = (Side::Server, Direction::Received, self.0.transport());
-        log.message(
-            &MessageInfo { side, direction, transport, revision, client_capabilities, method: None, refused },
-            &observed.message,
-        );
+        log.message(&self.info(Direction::Received, context, None, refused), &observed.message);
     }
 
     /// The conversation itself has answered a request.
@@ -216,11 +212,20 @@ impl<'a> ConversationObservers<'a> {
             OutgoingMessage::Notification(message) | OutgoingMessage::Request(message) => (message, false),
             OutgoingMessage::Abandoned => return,
         };
+        log.text(&self.info(Direction::Sent, context, Some(method), refused), text);
+    }
+
+    fn info(
+        self,
+        direction: Direction,
+        context: LogContext<'a>,
+        method: Option<&'a str>,
+        refused: bool,
+    ) -> MessageInfo<'a> {
         let LogContext { revision, client_capabilities } = context;
         let revision = revision.or_else(|| self.0.revision());
-        let (side, direction, transport) = (Side::Server, Direction::Sent, self.0.transport());
-        let method = Some(method);
-        log.text(&MessageInfo { side, direction, transport, revision, client_capabilities, method, refused }, text);
+        let (side, transport) = (Side::Server, self.0.transport());
+        MessageInfo { side, direction, transport, revision, client_capabilities, method, refused }
     }
 
     fn facts(self, revision: Option<Revision>, reply: &Reply) -> NetworkFacts {
