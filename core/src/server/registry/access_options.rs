@@ -60,4 +60,25 @@ macro_rules! visible_setter {
     };
 }
 
-pub(super) use visible_setter;
+/// The setters that the definitions of tools, resources, resource templates and prompts share, with
+/// those of their access.
+macro_rules! definition_setters {
+    ($this:ident, $options:ty, $access:expr) => {
+        /// Sets all options at once.
+        pub fn options(mut $this, options: $options) -> Self {
+            $this.options = options;
+            $this
+        }
+
+        /// Sets a member of the descriptor, such as `title`, replacing an existing one.
+        pub fn with(mut $this, member: &str, value: ::serde_json::Value) -> Self {
+            $this.descriptor[member] = value;
+            $this
+        }
+
+        $crate::server::registry::access_options::access_setters!($this, $access);
+        $crate::server::registry::access_options::visible_setter!($this, $access);
+    };
+}
+
+pub(super) use {definition_setters, visible_setter};

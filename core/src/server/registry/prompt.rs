@@ -1,7 +1,7 @@
 //! Prompts and their registration.
 
 use super::{
-    access_options::{AccessOptions, access_setters, visible_setter},
+    access_options::{AccessOptions, definition_setters},
     completers::{Completers, check_completers, complete_setter, unknown_argument},
     descriptor_members,
     list::{Descriptor, listed},
@@ -48,12 +48,6 @@ impl PromptDefinition {
         Self { descriptor, options, arguments_schema: None, completers, handler: Arc::new(handler) }
     }
 
-    /// Sets all options at once.
-    pub fn options(mut self, options: PromptOptions) -> Self {
-        self.options = options;
-        self
-    }
-
     /// Sets the JSON Schema of the arguments. Clients send strings; the handler receives numbers
     /// and booleans where the schema has them. Arguments that do not match are refused with -32602.
     /// Registering the prompt fails if the schema has a type that no string can be parsed into,
@@ -63,14 +57,7 @@ impl PromptDefinition {
         self
     }
 
-    /// Sets a member of the descriptor, such as `title`, replacing an existing one.
-    pub fn with(mut self, member: &str, value: Value) -> Self {
-        self.descriptor[member] = value;
-        self
-    }
-
-    access_setters!(self, self.options.access);
-    visible_setter!(self, self.options.access);
+    definition_setters!(self, PromptOptions, self.options.access);
     complete_setter!();
 
     pub(in crate::server) fn compile(self) -> Result<RegisteredPrompt, RegisterError> {

@@ -1,7 +1,7 @@
 //! Resources and resource templates, and their registration.
 
 use super::{
-    access_options::{AccessOptions, access_setters, visible_setter},
+    access_options::{AccessOptions, definition_setters},
     app,
     completers::{Completers, check_completers, complete_setter},
     descriptor_members,
@@ -79,26 +79,13 @@ impl ResourceDefinition {
         Self { descriptor, options: ResourceOptions::default(), handler: Arc::new(handler) }
     }
 
-    /// Sets all options at once.
-    pub fn options(mut self, options: ResourceOptions) -> Self {
-        self.options = options;
-        self
-    }
-
-    /// Sets a member of the descriptor, such as `title` or `mimeType`, replacing an existing one.
-    pub fn with(mut self, member: &str, value: Value) -> Self {
-        self.descriptor[member] = value;
-        self
-    }
-
     /// Sets for how long clients may cache the contents.
     pub fn cache(mut self, hints: CacheHints) -> Self {
         self.options.cache = hints;
         self
     }
 
-    access_setters!(self, self.options.access);
-    visible_setter!(self, self.options.access);
+    definition_setters!(self, ResourceOptions, self.options.access);
 
     pub(in crate::server) fn compile(self) -> Result<RegisteredResource, RegisterError> {
         let Self { descriptor, options, handler } = self;
@@ -121,24 +108,12 @@ impl ResourceTemplateDefinition {
         Self { descriptor, options, variables_schema: None, completers, handler: Arc::new(handler) }
     }
 
-    /// Sets all options at once.
-    pub fn options(mut self, options: ResourceTemplateOptions) -> Self {
-        self.options = options;
-        self
-    }
-
     /// Sets the JSON Schema of the variables. They are strings, or lists of strings for `{name*}`;
     /// the handler receives numbers and booleans where the schema has them. Variables that do not
     /// match are refused with -32602. Registering the template fails if the schema has a type that
     /// no string can be parsed into, such as an object.
     pub fn variables_schema(mut self, schema: Value) -> Self {
         self.variables_schema = Some(schema);
-        self
-    }
-
-    /// Sets a member of the descriptor, such as `title` or `mimeType`, replacing an existing one.
-    pub fn with(mut self, member: &str, value: Value) -> Self {
-        self.descriptor[member] = value;
         self
     }
 
@@ -149,8 +124,7 @@ impl ResourceTemplateDefinition {
     }
 
     template_setters!(self, self.options);
-    access_setters!(self, self.options.resource.access);
-    visible_setter!(self, self.options.resource.access);
+    definition_setters!(self, ResourceTemplateOptions, self.options.resource.access);
     complete_setter!();
 
     pub(in crate::server) fn compile(self) -> Result<RegisteredTemplate, RegisterError> {

@@ -1,7 +1,7 @@
 //! Tools and their registration.
 
 use super::{
-    access_options::{AccessOptions, access_setters, visible_setter},
+    access_options::{AccessOptions, definition_setters},
     app,
     descriptor_members,
     list::{Descriptor, listed},
@@ -133,15 +133,8 @@ impl ToolDefinition {
         self
     }
 
-    /// Sets all options at once.
-    pub fn options(mut self, options: ToolOptions) -> Self {
-        self.options = options;
-        self
-    }
-
     tool_setters!(self, self.options);
-    access_setters!(self, self.options.access);
-    visible_setter!(self, self.options.access);
+    definition_setters!(self, ToolOptions, self.options.access);
 
     /// Sets a function that handles arguments refused by the input schema, for example to validate
     /// them itself. The explainer is called with them instead of the handler. It completes with
@@ -150,13 +143,6 @@ impl ToolDefinition {
     /// any other outcome, the caller gets the error message of the schema.
     pub fn explained_by(mut self, explainer: impl Handler) -> Self {
         self.explainer = Some(Arc::new(explainer));
-        self
-    }
-
-    /// Sets a member of the descriptor, such as `title` or `annotations`, replacing an existing
-    /// one.
-    pub fn with(mut self, member: &str, value: Value) -> Self {
-        self.descriptor[member] = value;
         self
     }
 
