@@ -181,7 +181,8 @@ impl EndpointState {
         let workers = self.workers.as_ref().ok_or_else(unknown)?;
         workers.join().await.map_err(unavailable)?;
         let found = workers.find(id, caller.principal()).await.map_err(unavailable)?.ok_or_else(unknown)?;
-        let owner = found.owner();
+        // Sessions of others are not found.
+        let owner = caller.principal().map(Into::into);
         let connection = self.connect(workers.to_client(id), ConversationStart::Session);
         let shared = Some(workers.restore(id, found, &connection));
         let (stream, history) = self.session_streams(id);
@@ -314,7 +315,7 @@ impl EndpointState {
         }
         match shared.save(connection).await {
             Ok(false) => {
-                self.sessions.remove(shared.id());
+                self.sessions.remove(&shared.id);
                 session.end_for_good();
                 Err(classify::unknown_session(None))
             }
@@ -348,7 +349,7 @@ impl EndpointState {
             None => Arc::clone(&stream) as Arc<dyn Outbound>,
         };
         let connection = self.connect(unrelated, ConversationStart::Session);
-        self.workers.iter().for_each(|workers| workers.share(&connection));
+        self.workers.iter().for_each(|workers| connection.share(&workers.prefix_of_ids()));
         let kind = StreamKind::Answer { streams: post.accepts.events, in_session: true };
         let mut response = self.exchange(Arc::clone(&connection), kind, None, post).await?;
         if connection.revision().is_none() {

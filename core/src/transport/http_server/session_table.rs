@@ -60,7 +60,7 @@ impl HttpSession {
         self.end_for_good();
         if let Some(shared) = &self.shared {
             // If the store fails, its record expires.
-            let _ = shared.end(self.owner.as_deref()).await;
+            let _ = shared.workers.end(&shared.id, self.owner.as_deref()).await;
         }
     }
 
@@ -201,7 +201,7 @@ impl SessionTable {
         }
         let period = (self.idle / 8).clamp(Duration::from_millis(10), Duration::from_secs(60));
         let (table, clock): (Weak<Self>, _) = (Arc::downgrade(self), Arc::clone(runtime));
-        let workers = shared.map(SharedSession::workers);
+        let workers = shared.map(|shared| Arc::downgrade(&shared.workers));
         runtime.spawn(Box::pin(async move {
             loop {
                 clock.sleep_until(clock.now() + period).await;

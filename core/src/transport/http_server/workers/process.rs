@@ -47,7 +47,7 @@ pub(in crate::transport::http_server) struct Workers {
     pub(super) number: u64,
     /// Incremented for each new number.
     next: AtomicU64,
-    outbox: Arc<Outbox>,
+    pub(super) outbox: Arc<Outbox>,
     /// The sessions that this process is serving.
     sessions: Weak<SessionTable>,
     /// The sessions that this process no longer serves, although they may live on and have tasks
@@ -123,7 +123,7 @@ impl Workers {
 
     /// The prefix of ids of requests to a client. It identifies the process, and makes ids unique
     /// if a process serves a session again.
-    pub(super) fn prefix_of_ids(&self) -> String {
+    pub(in crate::transport::http_server) fn prefix_of_ids(&self) -> String {
         format!("{}-{}-", self.number, self.next.fetch_add(1, Ordering::Relaxed))
     }
 
@@ -242,11 +242,7 @@ impl Workers {
     pub(super) fn publish(&self, log: &str, of: Option<Arc<str>>, content: NotificationContent) {
         let text = self.encoded(content);
         let (keep_for, log, watcher) = (store_keys::keep_for(log), log.to_owned(), Watcher::default());
-        self.append_soon(OutboxEntry { of, log, text, max_entries: None, keep_for, wake: None, watcher });
-    }
-
-    pub(super) fn append_soon(&self, entry: OutboxEntry) {
-        self.outbox.push(entry);
+        self.outbox.push(OutboxEntry { of, log, text, max_entries: None, keep_for, wake: None, watcher });
     }
 
     /// Ends the streams of calls that other processes serve.

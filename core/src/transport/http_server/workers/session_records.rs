@@ -11,7 +11,7 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 use std::{
-    sync::{Arc, Weak},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -37,8 +37,8 @@ struct SessionRecord {
 
 /// A session that other processes can serve, too.
 pub(in crate::transport::http_server) struct SharedSession {
-    pub(super) workers: Arc<Workers>,
-    pub(super) id: Arc<str>,
+    pub(in crate::transport::http_server) workers: Arc<Workers>,
+    pub(in crate::transport::http_server) id: Arc<str>,
     /// The position in the shared log where the stream of the session starts.
     pub(super) opened: u64,
     /// The record as last seen by this process. Locked while it is changed.
@@ -48,15 +48,8 @@ pub(in crate::transport::http_server) struct SharedSession {
 
 /// A session found in the store.
 pub(in crate::transport::http_server) struct FoundSession {
-    owner: Option<Arc<str>>,
     text: String,
     record: SessionRecord,
-}
-
-impl FoundSession {
-    pub(in crate::transport::http_server) fn owner(&self) -> Option<Arc<str>> {
-        self.owner.clone()
-    }
 }
 
 impl Workers {
@@ -103,8 +96,7 @@ impl Workers {
         }
         let Some(text) = self.store.get(&store_keys::session(id)).await? else { return Ok(None) };
         let record = self.read(&text)?;
-        let owner: Option<Arc<str>> = record.owner.as_deref().map(Into::into);
-        Ok((owner.as_deref() == principal).then_some(FoundSession { owner, text, record }))
+        Ok((record.owner.as_deref() == principal).then_some(FoundSession { text, record }))
     }
 
     fn read(&self, text: &str) -> Result<SessionRecord, StoreError> {
@@ -123,11 +115,6 @@ impl Workers {
         connection.restore(&found.record.state);
         connection.share(&self.prefix_of_ids());
         self.shared(id, found.record.opened, found.text)
-    }
-
-    /// Lets a connection announce changes of its session.
-    pub(in crate::transport::http_server) fn share(&self, connection: &Connection) {
-        connection.share(&self.prefix_of_ids());
     }
 
     /// Ends a session everywhere. Returns `false` if the principal has no such session.
@@ -238,23 +225,6 @@ impl SharedSession {
                 tracing::debug!(target: "trunkline::server::session", %error, "could not renew a session");
             }
         }));
-    }
-
-    pub(in crate::transport::http_server) fn id(&self) -> &str {
-        &self.id
-    }
-
-    /// The workers that share it.
-    pub(in crate::transport::http_server) fn workers(&self) -> Weak<Workers> {
-        Arc::downgrade(&self.workers)
-    }
-
-    /// Ends the session everywhere.
-    ///
-    /// # Errors
-    /// If the store fails.
-    pub(in crate::transport::http_server) async fn end(&self, principal: Option<&str>) -> Result<(), StoreError> {
-        self.workers.end(&self.id, principal).await.map(drop)
     }
 
     /// Called when this process no longer serves the session, which may live on.

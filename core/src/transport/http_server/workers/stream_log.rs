@@ -75,7 +75,7 @@ impl StreamLog {
         // As many as fit if all are as large as this one, or more if the others are smaller. The
         // start and the end are entries, too.
         let max_entries = max_events.min(max_bytes / text.len().max(1)).max(kept).saturating_add(2);
-        workers.append_soon(OutboxEntry {
+        workers.outbox.push(OutboxEntry {
             of: Some(Arc::clone(&self.session)),
             log: store_keys::stream(&self.session, stream),
             text,

@@ -43,9 +43,17 @@ struct UnrelatedMessages {
 
 impl Outbound for UnrelatedMessages {
     fn send(&self, outgoing: OutgoingMessage) {
-        if let (Some(workers), Some(message)) = (self.workers.upgrade(), outgoing.message()) {
-            workers.keep_event(&self.session, String::from_utf8_lossy(message).into_owned());
-        }
+        let (Some(workers), Some(message)) = (self.workers.upgrade(), outgoing.message()) else { return };
+        let announced = NotificationContent::EventKept { session: self.session.to_string() };
+        workers.outbox.push(OutboxEntry {
+            of: Some(Arc::clone(&self.session)),
+            log: store_keys::events(&self.session),
+            text: String::from_utf8_lossy(message).into_owned(),
+            max_entries: Some(workers.max_replay.0),
+            keep_for: workers.idle.max(KEEP),
+            wake: Some((store_keys::MESSAGES, workers.encoded(announced))),
+            watcher: Watcher::default(),
+        });
     }
 }
 
@@ -53,20 +61,6 @@ impl Workers {
     /// Where a session's messages unrelated to a request are sent.
     pub(in crate::transport::http_server) fn to_client(self: &Arc<Self>, session: &str) -> Arc<dyn Outbound> {
         Arc::new(UnrelatedMessages { workers: Arc::downgrade(self), session: session.into() })
-    }
-
-    fn keep_event(&self, session: &Arc<str>, message: String) {
-        let wake =
-            (store_keys::MESSAGES, self.encoded(NotificationContent::EventKept { session: session.to_string() }));
-        self.append_soon(OutboxEntry {
-            of: Some(Arc::clone(session)),
-            log: store_keys::events(session),
-            text: message,
-            max_entries: Some(self.max_replay.0),
-            keep_for: self.idle.max(KEEP),
-            wake: Some(wake),
-            watcher: Watcher::default(),
-        });
     }
 
     /// At most [`BATCH`] notifications after a position, or `None` if some were evicted.
