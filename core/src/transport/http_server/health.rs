@@ -1,7 +1,7 @@
 //! Health probes of orchestrators and load balancers. Anyone can send them, so responses contain
 //! only a status, and the store is checked at most a few times per second.
 
-use super::{reply, response_body::HttpBody, workers::Workers};
+use super::{reply, response_body::HttpBody};
 use crate::{
     http::routes::HealthProbe,
     runtime::Runtime,
@@ -26,33 +26,29 @@ const KEY: &str = "v1/probe";
 /// Readiness of an endpoint.
 pub(super) struct Readiness {
     /// The store of the server, if it has one.
-    store: Option<Result<StoreGuard, StoreError>>,
+    store: Result<Option<StoreGuard>, StoreError>,
     /// When the store was last called, and whether that succeeded. Locked during the call, so that
     /// concurrent probes share it.
     latest: Mutex<Option<(Instant, bool)>>,
 }
 
 impl Readiness {
-    pub(super) fn of(server: &Server, workers: Option<&Workers>, runtime: &Arc<dyn Runtime>) -> Self {
-        let options = server.options();
-        let open = || Some(options.store.as_ref()?.open(runtime, options.store_deadline));
-        let store = workers.map(|workers| Ok(workers.store().clone())).or_else(open);
-        if let Some(Err(error)) = &store {
+    pub(super) fn of(server: &Server, runtime: &Arc<dyn Runtime>) -> Self {
+        let store = server.store(runtime);
+        if let Err(error) = &store {
             tracing::error!(target: "trunkline::server::http", %error, "the server will not be ready");
         }
         Self { store, latest: Mutex::default() }
     }
 
     async fn is_ready(&self) -> bool {
-        let Some(store) = &self.store else { return true };
+        let Ok(store) = &self.store else { return false };
+        let Some(store) = store else { return true };
         let mut latest = self.latest.lock().await;
         match *latest {
             Some((at, outcome)) if at.elapsed() < FRESH => outcome,
             _ => {
-                let outcome = match store {
-                    Ok(store) => matches!(timeout(DEADLINE, store.get(KEY)).await, Ok(Ok(_))),
-                    Err(_) => false,
-                };
+                let outcome = matches!(timeout(DEADLINE, store.get(KEY)).await, Ok(Ok(_)));
                 *latest = Some((Instant::now(), outcome));
                 outcome
             }
@@ -97,7 +93,7 @@ mod tests {
         store.set(Some(StoreFault::Silent));
         let options = crate::ServerOptions::default().with_store(StoreChoice::custom(Arc::clone(&store) as _));
         let server = Server::builder("probed", "1.0.0").options(options).build();
-        let readiness = Arc::new(Readiness::of(&server, None, &runtime));
+        let readiness = Arc::new(Readiness::of(&server, &runtime));
         let begin = Instant::now();
         let probes = (0..100).map(|_| {
             let readiness = Arc::clone(&readiness);

@@ -131,7 +131,7 @@ impl HttpService {
                 refusals: RefusalLog::default(),
                 proxies: options.trusted_proxies.clone(),
                 routes: if below { routes.below() } else { routes },
-                readiness: probed.then(|| Readiness::of(&server, workers.as_deref(), &runtime)),
+                readiness: probed.then(|| Readiness::of(&server, &runtime)),
                 stateless: options.stateless,
                 json: options.json,
                 replay_budget: (events > 0 && bytes > 0)

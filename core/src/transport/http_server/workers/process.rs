@@ -111,11 +111,6 @@ impl Workers {
         Some(workers)
     }
 
-    /// The store shared by all processes.
-    pub(in crate::transport::http_server) fn store(&self) -> &StoreGuard {
-        &self.store
-    }
-
     /// A stream number that is unique across all processes.
     pub(super) fn next_stream(&self) -> u64 {
         (self.number << 32) | (self.next.fetch_add(1, Ordering::Relaxed) & u64::from(u32::MAX))
