@@ -468,7 +468,7 @@ impl EndpointState {
         }
         if last.is_none() {
             let reader = session.stream.attach();
-            let position = reader.open(None).before.filter(|_| primes(session.connection.revision()));
+            let position = reader.open(None).0.filter(|_| primes(session.connection.revision()));
             return Ok(reply::stream(events(reader).primed(position)));
         }
         let resumed = last_event.zip(session.history).and_then(|(last, history)| history.resume(last));

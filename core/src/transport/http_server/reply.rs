@@ -2,7 +2,7 @@
 
 use super::{
     response_body::{Events, HttpBody},
-    response_stream::{StreamItem, StreamOpening, StreamReader},
+    response_stream::{StreamItem, StreamReader},
 };
 use crate::{
     http::{
@@ -103,20 +103,12 @@ pub(super) async fn answer(keep_alive: Duration, mut reader: StreamReader, accep
     }
 }
 
-async fn opened(keep_alive: Duration, reader: StreamReader, first: Option<StreamItem>) -> Response<HttpBody> {
-    let outgoing = match &first {
-        Some(StreamItem::Message(_, outgoing)) => Some(outgoing),
-        _ => None,
-    };
-    let StreamOpening { before, first: id, kept } = reader.open(outgoing);
+async fn opened(keep_alive: Duration, reader: StreamReader, mut first: Option<StreamItem>) -> Response<HttpBody> {
+    let (before, kept) = reader.open(first.as_mut());
     if let Some(kept) = kept {
         kept.await;
     }
     let position = before.filter(|_| reader.polls());
-    let first = match first {
-        Some(StreamItem::Message(_, outgoing)) => Some(StreamItem::Message(id, outgoing)),
-        other => other,
-    };
     let events = Events::new(reader, keep_alive, None);
     stream(events.primed(position).starting_with(first))
 }

@@ -86,17 +86,6 @@ pub(super) enum StreamItem {
     HungUp(Duration),
 }
 
-/// The event ids at the start of a resumable event stream.
-#[derive(Default)]
-pub(super) struct StreamOpening {
-    /// The position before the first event.
-    pub(super) before: Option<EventId>,
-    /// The position of the item that was already read.
-    pub(super) first: Option<EventId>,
-    /// Completes when other processes can find the stream.
-    pub(super) kept: Option<BoxedTask<()>>,
-}
-
 /// The reading end, held by the HTTP response. Dropping it is a disconnect, unless everything has
 /// been read.
 pub(super) struct StreamReader {
@@ -401,12 +390,13 @@ impl StreamReader {
         Poll::Pending
     }
 
-    /// Turns the response into an event stream that begins with the item that was already read. For
-    /// a resumable stream, returns its position and the one before it, which the client may learn
-    /// once the future, if any, has completed.
-    pub(super) fn open(&self, first: Option<&OutgoingMessage>) -> StreamOpening {
+    /// Turns the response into an event stream that begins with the item that was already read. If
+    /// the stream is resumable, sets the position of that item and returns the one before it. The
+    /// client may learn both once the future, if any, has completed: other processes can then find
+    /// the stream.
+    pub(super) fn open(&self, first: Option<&mut StreamItem>) -> (Option<EventId>, Option<BoxedTask<()>>) {
         let mut state = self.stream.state.lock();
-        let Some(history) = self.stream.history() else { return StreamOpening::default() };
+        let Some(history) = self.stream.history() else { return (None, None) };
         let requests: &[RequestId] = match &self.stream.kind {
             StreamKind::Resumable { requests, .. } => requests,
             _ => &[],
@@ -416,8 +406,11 @@ impl StreamReader {
             None => history.open(&self.stream, requests),
         };
         state.number = Some(number);
-        let position = history.position(number);
-        StreamOpening { before: Some(position), first: first.and_then(|outgoing| history.keep(number, outgoing)), kept }
+        let before = history.position(number);
+        if let Some(StreamItem::Message(id, outgoing)) = first {
+            *id = history.keep(number, outgoing);
+        }
+        (Some(before), kept)
     }
 
     /// Returns whether every message has been read and no more will come.
