@@ -462,7 +462,7 @@ impl EndpointState {
             }
             shared.take_stream();
             let reader = session.stream.attach();
-            shared.follow(&session.stream, &session.connection, cursor, reader.number());
+            shared.follow(&session.stream, &session.connection, cursor, reader.number);
             let position = Some(cursor.id()).filter(|_| primes(session.connection.revision()));
             return Ok(reply::stream(events(reader).primed(position)));
         }
@@ -479,7 +479,7 @@ impl EndpointState {
         let remembered = shared.remembered(last).await.map_err(unavailable)?.ok_or_else(classify::unknown_event)?;
         let stream = Stream::new(StreamKind::Unrelated(None));
         let reader = stream.attach();
-        remembered.follow(&stream, reader.number());
+        remembered.follow(&stream, reader.number);
         Ok(reply::stream(events(reader)))
     }
 

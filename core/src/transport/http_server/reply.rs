@@ -86,7 +86,7 @@ pub(super) async fn answer(keep_alive: Duration, mut reader: StreamReader, accep
     };
     match first {
         Ok(Some(StreamItem::Message(id, OutgoingMessage::Response { message: body, failure }))) => {
-            let era = if reader.cancels().is_some() { Era::Modern } else { Era::Legacy };
+            let era = if reader.cancels.is_some() { Era::Modern } else { Era::Legacy };
             let status = failure.map_or(StatusCode::OK, |it| status_of(era, it.code, it.refused, it.busy));
             if status != StatusCode::OK || accepts.json {
                 return rejected(Rejection { status, body, headers: Vec::new() });

@@ -62,7 +62,7 @@ impl HttpBody {
 
 impl Events {
     pub(super) fn new(reader: StreamReader, keep_alive: Duration, session: Option<SessionEnd>) -> Self {
-        let end = reader.lifetime().map(|lifetime| Box::pin(tokio::time::sleep(lifetime)));
+        let end = reader.lifetime.map(|lifetime| Box::pin(tokio::time::sleep(lifetime)));
         Self { reader, first: BytesMut::new(), keep_alive, timer: None, end, ended: false, _session: session }
     }
 

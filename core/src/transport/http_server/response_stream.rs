@@ -90,12 +90,13 @@ pub(super) enum StreamItem {
 /// been read.
 pub(super) struct StreamReader {
     stream: Arc<Stream>,
-    number: u64,
+    /// Its number among the readers of the stream.
+    pub(super) number: u64,
     hung_up: bool,
     /// Whose calls a disconnect cancels; only in the modern era (HTTP-22, HTTP-24).
-    cancels: Option<Arc<Connection>>,
+    pub(super) cancels: Option<Arc<Connection>>,
     /// Maximum lifetime; `None` for no limit.
-    lifetime: Option<Duration>,
+    pub(super) lifetime: Option<Duration>,
 }
 
 impl Stream {
@@ -344,15 +345,6 @@ impl StreamReader {
         self
     }
 
-    pub(super) fn lifetime(&self) -> Option<Duration> {
-        self.lifetime
-    }
-
-    /// Its number among the readers of the stream.
-    pub(super) fn number(&self) -> u64 {
-        self.number
-    }
-
     /// Sets the number of expected responses.
     pub(super) fn expect(&self, answers: usize) {
         self.stream.state.lock().expected = Some(answers);
@@ -417,11 +409,6 @@ impl StreamReader {
     pub(super) fn is_done(&self) -> bool {
         let state = self.stream.state.lock();
         state.has_all() && state.fed.is_empty() && state.queue.is_empty()
-    }
-
-    /// The conversation whose calls a disconnect cancels; only in the modern era.
-    pub(super) fn cancels(&self) -> Option<&Arc<Connection>> {
-        self.cancels.as_ref()
     }
 
     /// Returns whether the client can poll this stream.
