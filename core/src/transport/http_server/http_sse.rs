@@ -7,9 +7,9 @@ use super::{
     endpoint::{asks, check_accepts_events, check_type},
     endpoint_state::EndpointState,
     reply::{self, empty, not_allowed},
-    response_body::{Events, HttpBody},
+    response_body::{Events, HttpBody, SessionEnd},
     response_stream::{Answers, Stream, StreamKind},
-    session_table::{HttpSession, SessionEnd},
+    session_table::HttpSession,
 };
 use crate::{
     http::{
@@ -47,9 +47,9 @@ impl EndpointState {
             session.end();
             return Err(Rejection::busy(None, "too many sessions are open"));
         };
-        let uri = self.routes.messages_uri(&id);
-        let (reader, end) = (reader.bounded(caller.lifetime()), SessionEnd::new(Arc::clone(&self.sse_sessions), id));
-        let events = Events::new(reader, self.server.options().keep_alive, Some(end));
+        let (uri, sessions) = (self.routes.messages_uri(&id), Arc::clone(&self.sse_sessions));
+        let end = SessionEnd::new(Box::new(move || sessions.remove(&id).iter().for_each(HttpSession::end)));
+        let events = Events::new(reader.bounded(caller.lifetime()), self.server.options().keep_alive, Some(end));
         Ok(reply::stream(events.with_endpoint(&uri)))
     }
 

@@ -1,10 +1,10 @@
 //! Response bodies.
 
-use super::{
-    response_stream::{StreamItem, StreamReader},
-    session_table::SessionEnd,
+use super::response_stream::{StreamItem, StreamReader};
+use crate::{
+    http::{replay::EventId, sse},
+    on_drop::OnDrop,
 };
-use crate::http::{replay::EventId, sse};
 use bytes::{Bytes, BytesMut};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::Full;
@@ -35,9 +35,11 @@ pub(super) struct Events {
     /// The expiry of the token that the stream was opened with.
     end: Option<Pin<Box<Sleep>>>,
     ended: bool,
-    /// The session that ends with the stream.
     _session: Option<SessionEnd>,
 }
+
+/// Ends an HTTP+SSE session with its stream.
+pub(super) type SessionEnd = OnDrop<Box<dyn FnOnce() + Send + Sync>>;
 
 /// The rest is left for the next frame, so that a stream does not hold everything in memory twice.
 const FRAME_BYTES: usize = 64 << 10;

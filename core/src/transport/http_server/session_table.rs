@@ -215,24 +215,6 @@ impl SessionTable {
     }
 }
 
-/// Ends an HTTP+SSE session with its stream.
-pub(super) struct SessionEnd {
-    sessions: Arc<SessionTable>,
-    id: String,
-}
-
-impl SessionEnd {
-    pub(super) fn new(sessions: Arc<SessionTable>, id: String) -> Self {
-        Self { sessions, id }
-    }
-}
-
-impl Drop for SessionEnd {
-    fn drop(&mut self) {
-        self.sessions.remove(&self.id).iter().for_each(HttpSession::end);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
