@@ -1,7 +1,7 @@
 //! Limits how many bodies are read concurrently. Their bytes count at the gate, but a stalled body
 //! has few bytes and must not keep others out.
 
-use crate::sync::Mutex;
+use crate::{on_drop::OnDrop, race, sync::Mutex};
 use std::{collections::BTreeMap, sync::Arc};
 use tokio::sync::Notify;
 
@@ -17,21 +17,21 @@ struct ReaderTable {
     next: u64,
 }
 
-/// A body that is being read, until it is dropped.
-pub(super) struct IncomingBody {
-    readers: Arc<BodyReaders>,
-    number: u64,
-    gives_way: Arc<Notify>,
-}
-
 impl BodyReaders {
-    pub(super) fn new(max: usize) -> Arc<Self> {
-        Arc::new(Self { table: Mutex::default(), max: max.max(1) })
+    pub(super) fn new(max: usize) -> Self {
+        Self { table: Mutex::default(), max: max.max(1) }
+    }
+
+    /// Reads a body. Returns `None` if it is abandoned in favor of another.
+    pub(super) async fn read<T>(&self, body: impl Future<Output = T>) -> Option<T> {
+        let (number, gives_way) = self.enter();
+        let _leave = OnDrop::new(|| drop(self.table.lock().reading.remove(&number)));
+        race::unless(gives_way.notified(), body).await
     }
 
     /// Registers a body. Beyond the limit, the oldest is abandoned, because most arrive within
     /// milliseconds.
-    pub(super) fn enter(self: &Arc<Self>) -> IncomingBody {
+    fn enter(&self) -> (u64, Arc<Notify>) {
         let gives_way = Arc::<Notify>::default();
         let mut table = self.table.lock();
         if table.reading.len() >= self.max
@@ -42,19 +42,6 @@ impl BodyReaders {
         table.next += 1;
         let number = table.next;
         table.reading.insert(number, Arc::clone(&gives_way));
-        IncomingBody { readers: Arc::clone(self), number, gives_way }
-    }
-}
-
-impl IncomingBody {
-    /// Completes when the body is abandoned in favor of another.
-    pub(super) async fn gives_way(&self) {
-        self.gives_way.notified().await;
-    }
-}
-
-impl Drop for IncomingBody {
-    fn drop(&mut self) {
-        self.readers.table.lock().reading.remove(&self.number);
+        (number, gives_way)
     }
 }

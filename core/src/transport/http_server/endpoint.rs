@@ -33,7 +33,7 @@ use crate::{
 };
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use http_body::Body;
-use std::{sync::Arc, time::Duration};
+use std::{pin::pin, sync::Arc, time::Duration};
 
 /// The values of a body up to this size are not counted.
 const UNCOUNTED: usize = 4 << 10;
@@ -138,13 +138,10 @@ impl EndpointState {
 
     async fn read<B: Body>(&self, body: B, permit: &mut Permit) -> Result<Frame, Rejection> {
         let limits = &self.server.options().limits;
-        let reader = self.readers.enter();
-        let body = tokio::select! {
-            biased;
-            body = post_body::read(body, limits.max_message_bytes, permit) => body?,
-            () = reader.gives_way() => return Err(busy("too many bodies are being sent")),
+        let body = {
+            let reading = pin!(post_body::read(body, limits.max_message_bytes, permit));
+            self.readers.read(reading).await.ok_or_else(|| busy("too many bodies are being sent"))??
         };
-        drop(reader);
         let is_large = permit.is_large();
         if body.len() > UNCOUNTED {
             let counted = body.clone();

@@ -50,7 +50,7 @@ pub(super) struct EndpointState {
     pub(super) origin: u64,
     /// Admission of requests without a session.
     pub(super) gate: Arc<Gate>,
-    pub(super) readers: Arc<BodyReaders>,
+    pub(super) readers: BodyReaders,
     pub(super) large: LargeMessages,
     pub(super) rate: Option<RateLimit>,
     /// Released when everything has ended.
