@@ -8,7 +8,7 @@ use super::{
     connection_limits::{Active, Activity},
     response_body::HttpBody,
 };
-use crate::sync::Mutex;
+use crate::{on_drop::OnDrop, sync::Mutex};
 use bytes::Bytes;
 use http::Response;
 use http_body::{Body, Frame, SizeHint};
@@ -95,7 +95,8 @@ impl UnreadResponses {
         response.map(|body| UnreadBody { body, rest: Bytes::new(), left, passed: None, unread, request: None })
     }
 
-    async fn enter(self: &Arc<Self>) -> YoungRequest {
+    /// Waits for capacity. The request counts until the guard is dropped.
+    async fn enter(&self) -> OnDrop<impl FnOnce()> {
         let _turn = self.turn.lock().await;
         loop {
             let freed = self.freed.notified();
@@ -103,7 +104,7 @@ impl UnreadResponses {
                 let mut state = self.state.lock();
                 if state.has_room() {
                     state.young += 1;
-                    return YoungRequest(Arc::clone(self));
+                    return OnDrop::new(move || self.change(|state| state.young -= 1));
                 }
             }
             freed.await;
@@ -121,14 +122,6 @@ impl UnreadResponses {
     fn change(&self, change: impl FnOnce(&mut UnreadState)) {
         change(&mut self.state.lock());
         self.freed.notify_one();
-    }
-}
-
-struct YoungRequest(Arc<UnreadResponses>);
-
-impl Drop for YoungRequest {
-    fn drop(&mut self) {
-        self.0.change(|state| state.young -= 1);
     }
 }
 
