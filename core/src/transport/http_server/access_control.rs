@@ -5,7 +5,7 @@ use super::{
     access_log::RefusalLog,
     forwarded::{TrustedProxy, address_of_client},
     http_options::HttpOptions,
-    pending_tokens::PendingTokens,
+    pending_tokens::{self, PendingTokens},
     reply,
     response_body::HttpBody,
     shared_proofs::SharedProofs,
@@ -46,7 +46,7 @@ impl AccessControl {
     pub(super) fn of(options: &HttpOptions, mounted: bool, server: &Server, runtime: &Arc<dyn Runtime>) -> Self {
         Self {
             authorization: options.auth.clone(),
-            pending: PendingTokens::default(),
+            pending: PendingTokens::new(pending_tokens::MAX),
             proxies: options.trusted_proxies.clone(),
             mounted,
             refusals: RefusalLog::default(),
