@@ -99,7 +99,7 @@ impl History {
     /// Stores a message that was delivered, or is waiting for a client. Returns its position.
     pub(super) fn keep(self: &Arc<Self>, stream: u64, outgoing: &OutgoingMessage) -> Option<EventId> {
         let message = outgoing.message()?;
-        self.last_kept.store(self.budget.next_event(), Ordering::Relaxed);
+        self.last_kept.store(self.budget.next_number(), Ordering::Relaxed);
         let ((id, forgotten), kept, before, now) = {
             let replay = &mut self.log().replay;
             let before = replay.bytes();
@@ -179,39 +179,31 @@ pub(super) struct ReplayBudget {
     each: (usize, usize),
     retry: Duration,
     bytes: AtomicUsize,
-    events: AtomicU64,
-    histories: Mutex<Histories>,
-}
-
-#[derive(Default)]
-struct Histories {
-    by_number: HashMap<u64, Weak<History>>,
-    next: u64,
+    numbers: AtomicU64,
+    histories: Mutex<HashMap<u64, Weak<History>>>,
 }
 
 impl ReplayBudget {
     pub(super) fn new(max: usize, each: (usize, usize), retry: Duration) -> Arc<Self> {
-        let (bytes, events) = (AtomicUsize::new(0), AtomicU64::new(0));
-        Arc::new(Self { max, each, retry, bytes, events, histories: Mutex::default() })
+        let (bytes, numbers) = (AtomicUsize::new(0), AtomicU64::new(0));
+        Arc::new(Self { max, each, retry, bytes, numbers, histories: Mutex::default() })
     }
 
     /// Registers a history and returns its number.
     pub(super) fn enter(&self, history: Weak<History>) -> u64 {
-        let mut histories = self.histories.lock();
-        histories.next += 1;
-        let number = histories.next;
-        histories.by_number.insert(number, history);
+        let number = self.next_number();
+        self.histories.lock().insert(number, history);
         number
     }
 
     pub(super) fn leave(&self, number: u64, bytes: usize) {
-        self.histories.lock().by_number.remove(&number);
+        self.histories.lock().remove(&number);
         self.bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// The position of the next event among those of all sessions, starting at 1.
-    pub(super) fn next_event(&self) -> u64 {
-        self.events.fetch_add(1, Ordering::Relaxed) + 1
+    /// The next number, starting at 1: of a history, or of an event among those of all sessions.
+    pub(super) fn next_number(&self) -> u64 {
+        self.numbers.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// Updates the size of a history. If the budget is exhausted, the longest-idle histories lose
@@ -236,12 +228,12 @@ impl ReplayBudget {
     /// Number of sessions with a history.
     #[cfg(test)]
     pub(super) fn sessions(&self) -> usize {
-        self.histories.lock().by_number.len()
+        self.histories.lock().len()
     }
 
     fn make_room(&self) {
         // Upgrade and drop them without the lock, because dropping the last reference acquires it.
-        let mut histories: Vec<_> = self.histories.lock().by_number.values().filter_map(Weak::upgrade).collect();
+        let mut histories: Vec<_> = self.histories.lock().values().filter_map(Weak::upgrade).collect();
         histories.sort_by_cached_key(|history| history.last_kept.load(Ordering::Relaxed));
         for history in histories {
             if self.bytes.load(Ordering::Relaxed) <= self.max - self.max / 8 {
