@@ -162,7 +162,7 @@ impl EndpointState {
         caller: &Caller,
     ) -> Option<Result<HttpSession, Rejection>> {
         let id = session_id(headers).filter(|_| !self.stateless)?;
-        match self.sessions.touch(&self.runtime, id, caller.principal()) {
+        match self.sessions.touch(id, caller.principal()) {
             Some(session) => {
                 session.shared.iter().for_each(SharedSession::renew);
                 Some(Ok(session))
@@ -185,7 +185,7 @@ impl EndpointState {
         let (stream, history) = self.session_streams(id);
         let session = HttpSession { owner, connection, stream, history, shared };
         // The process that opened it has charged it to the client's address.
-        let entered = self.sessions.enter(&self.runtime, id, session.owner.clone(), session);
+        let entered = self.sessions.enter(id, session.owner.clone(), session);
         let EnteredSession { session, displaced } =
             entered.ok_or_else(|| Rejection::busy(None, "too many sessions are open"))?;
         // Its client may use it at other processes.
@@ -378,7 +378,7 @@ impl EndpointState {
             let stored = workers.enter(&id, session.owner.as_deref(), &session.connection).await;
             session.shared = stored.inspect_err(|_| session.connection.close())?;
         }
-        let Some(entered) = self.sessions.enter(&self.runtime, &id, rate_limit_key, session.clone()) else {
+        let Some(entered) = self.sessions.enter(&id, rate_limit_key, session.clone()) else {
             session.end_everywhere().await;
             return Ok(false);
         };

@@ -43,7 +43,7 @@ impl EndpointState {
         let reader = stream.attach();
         let connection = self.connect(Arc::clone(&stream) as Arc<dyn Outbound>, ConversationStart::Session);
         let session = HttpSession { owner, connection, stream, history: None, shared: None };
-        let Some(id) = self.sse_sessions.open(&self.runtime, rate_limit_key, session.clone()) else {
+        let Some(id) = self.sse_sessions.open(rate_limit_key, session.clone()) else {
             session.end();
             return Err(Rejection::busy(None, "too many sessions are open"));
         };
@@ -66,7 +66,7 @@ impl EndpointState {
         }
         check_type(&parts.headers)?;
         let id = routes::session_of(parts.uri.query()).unwrap_or_default();
-        let session = self.sse_sessions.touch(&self.runtime, id, caller.principal()).ok_or_else(unknown_session)?;
+        let session = self.sse_sessions.touch(id, caller.principal()).ok_or_else(unknown_session)?;
         let rate_limit_key = self.rate_limit_key(&request, caller);
         let (frame, permit) = self.admit(&request, body, rate_limit_key.as_deref(), Some(id)).await?;
         // Responses and cancellations from the client are always accepted, however little it has

@@ -118,7 +118,7 @@ impl HttpService {
             body: limits.max_message_bytes,
             values: limits.max_values,
         };
-        let sessions = Arc::new(SessionTable::new(of_sessions));
+        let sessions = SessionTable::new(of_sessions, &runtime);
         let nowhere: Arc<dyn Outbound> = Arc::new(Nowhere);
         let workers = (!options.stateless)
             .then(|| Workers::of(&server, &runtime, &sessions, &nowhere, (events.max(1), bytes)))
@@ -137,7 +137,7 @@ impl HttpService {
                 replay_budget: (events > 0 && bytes > 0)
                     .then(|| ReplayBudget::new(options.max_replay_bytes, (events, bytes), options.retry)),
                 sessions,
-                sse_sessions: Arc::new(SessionTable::new(of_sessions)),
+                sse_sessions: SessionTable::new(of_sessions, &runtime),
                 nowhere,
                 workers,
                 origin: server.new_origin(),

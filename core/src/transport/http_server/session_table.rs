@@ -96,25 +96,22 @@ pub(super) struct EnteredSession {
 /// All sessions.
 pub(super) struct SessionTable {
     sessions: Mutex<Sessions<HttpSession>>,
+    runtime: Arc<dyn Runtime>,
     idle: Duration,
     swept: AtomicBool,
 }
 
 impl SessionTable {
-    pub(super) fn new(bounds: SessionBounds) -> Self {
-        Self { sessions: Mutex::new(Sessions::new(bounds)), idle: bounds.idle, swept: AtomicBool::new(false) }
+    pub(super) fn new(bounds: SessionBounds, runtime: &Arc<dyn Runtime>) -> Arc<Self> {
+        let (sessions, runtime) = (Mutex::new(Sessions::new(bounds)), Arc::clone(runtime));
+        Arc::new(Self { sessions, runtime, idle: bounds.idle, swept: AtomicBool::new(false) })
     }
 
     /// Opens a session. Returns its id, or `None` if the limit is reached or there is no
     /// randomness.
-    pub(super) fn open(
-        self: &Arc<Self>,
-        runtime: &Arc<dyn Runtime>,
-        rate_limit_key: Option<Arc<str>>,
-        session: HttpSession,
-    ) -> Option<String> {
+    pub(super) fn open(self: &Arc<Self>, rate_limit_key: Option<Arc<str>>, session: HttpSession) -> Option<String> {
         let id = Self::new_id()?;
-        let entered = self.enter(runtime, &id, rate_limit_key, session)?;
+        let entered = self.enter(&id, rate_limit_key, session)?;
         entered.displaced.iter().for_each(HttpSession::end);
         Some(id)
     }
@@ -129,20 +126,19 @@ impl SessionTable {
     /// of the client.
     pub(super) fn enter(
         self: &Arc<Self>,
-        runtime: &Arc<dyn Runtime>,
         id: &str,
         rate_limit_key: Option<Arc<str>>,
         session: HttpSession,
     ) -> Option<EnteredSession> {
-        self.sweep_from_now_on(runtime, session.shared.as_deref());
+        self.sweep_from_now_on(session.shared.as_deref());
         let (evicted, is_of_owner) = {
-            let mut sessions = self.sessions.lock();
-            if let Some(session) = sessions.touch(runtime.now(), id) {
+            let (mut sessions, now) = (self.sessions.lock(), self.runtime.now());
+            if let Some(session) = sessions.touch(now, id) {
                 return Some(EnteredSession { session, displaced: None });
             }
             let is_of_owner = sessions.has_all_of_its_own(rate_limit_key.as_ref());
-            let evicted = sessions.make_room(runtime.now(), rate_limit_key.as_ref(), HttpSession::is_busy).ok()?;
-            sessions.insert(runtime.now(), id, rate_limit_key, session.clone());
+            let evicted = sessions.make_room(now, rate_limit_key.as_ref(), HttpSession::is_busy).ok()?;
+            sessions.insert(now, id, rate_limit_key, session.clone());
             (evicted, is_of_owner)
         };
         let (displaced, of_others) = if is_of_owner { (evicted, None) } else { (None, evicted) };
@@ -152,10 +148,10 @@ impl SessionTable {
 
     /// The session with this id, if it belongs to the principal; otherwise it looks nonexistent
     /// (SEC-02, SEC-04).
-    pub(super) fn touch(&self, runtime: &Arc<dyn Runtime>, id: &str, principal: Option<&str>) -> Option<HttpSession> {
+    pub(super) fn touch(&self, id: &str, principal: Option<&str>) -> Option<HttpSession> {
         let mut sessions = self.sessions.lock();
         sessions.get(id).filter(|session| session.owner.as_deref() == principal)?;
-        sessions.touch(runtime.now(), id)
+        sessions.touch(self.runtime.now(), id)
     }
 
     /// A session, without marking it as used.
@@ -182,31 +178,31 @@ impl SessionTable {
         self.sessions.lock().all()
     }
 
-    fn sweep(&self, runtime: &Arc<dyn Runtime>) {
+    fn sweep(&self) {
         let is_busy = |session: &HttpSession| {
             let is_busy = session.is_busy();
             // Its record lives as long as it does.
             session.shared.iter().filter(|_| is_busy).for_each(SharedSession::renew);
             is_busy
         };
-        let expired = self.sessions.lock().expire(runtime.now(), is_busy);
+        let expired = self.sessions.lock().expire(self.runtime.now(), is_busy);
         expired.iter().for_each(HttpSession::leave);
     }
 
     /// Periodically removes idle sessions, while the table exists, and ends the tasks of those that
     /// ended after they had left.
-    fn sweep_from_now_on(self: &Arc<Self>, runtime: &Arc<dyn Runtime>, shared: Option<&SharedSession>) {
+    fn sweep_from_now_on(self: &Arc<Self>, shared: Option<&SharedSession>) {
         if self.swept.swap(true, Ordering::Relaxed) {
             return;
         }
         let period = (self.idle / 8).clamp(Duration::from_millis(10), Duration::from_secs(60));
-        let (table, clock): (Weak<Self>, _) = (Arc::downgrade(self), Arc::clone(runtime));
+        let (table, clock): (Weak<Self>, _) = (Arc::downgrade(self), Arc::clone(&self.runtime));
         let workers = shared.map(|shared| Arc::downgrade(&shared.workers));
-        runtime.spawn(Box::pin(async move {
+        self.runtime.spawn(Box::pin(async move {
             loop {
                 clock.sleep_until(clock.now() + period).await;
                 let Some(table) = table.upgrade() else { return };
-                table.sweep(&clock);
+                table.sweep();
                 if let Some(workers) = workers.as_ref().and_then(Weak::upgrade) {
                     workers.end_lost_tasks();
                 }
