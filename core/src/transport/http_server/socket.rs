@@ -60,8 +60,7 @@ impl Socket {
                 BoundAddress { url: Some(url), host: Some(host), port: Some(port), unix: None }
             }
             #[cfg(unix)]
-            Self::Unix(socket) => {
-                let path = socket.path();
+            Self::Unix(UnixSocket { path, .. }) => {
                 let (url, unix) = (format!("unix:{}:{endpoint}", path.display()), path.to_string_lossy().into_owned());
                 BoundAddress { url: Some(url), unix: Some(unix), ..BoundAddress::default() }
             }
@@ -84,7 +83,7 @@ impl Socket {
                 Ok((Box::new(stream), Some(peer.ip())))
             }
             #[cfg(unix)]
-            Self::Unix(socket) => Ok((Box::new(socket.accept().await?), None)),
+            Self::Unix(socket) => Ok((Box::new(socket.listener.accept().await?.0), None)),
         }
     }
 }

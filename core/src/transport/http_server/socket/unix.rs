@@ -10,15 +10,15 @@ use std::{
     os::unix::fs::{FileTypeExt, MetadataExt},
     path::{Path, PathBuf},
 };
-use tokio::net::{UnixListener, UnixStream};
+use tokio::net::UnixListener;
 
 /// Maximum number of connections waiting to be accepted.
 const BACKLOG: i32 = 1024;
 
 /// A listening socket and its file, which is removed on drop.
 pub(crate) struct UnixSocket {
-    listener: UnixListener,
-    path: PathBuf,
+    pub(super) listener: UnixListener,
+    pub(super) path: PathBuf,
     /// Device and inode, because another server may have replaced the file.
     file: (u64, u64),
 }
@@ -45,14 +45,6 @@ impl UnixSocket {
                 Err(error)
             }
         }
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    pub(crate) async fn accept(&self) -> io::Result<UnixStream> {
-        Ok(self.listener.accept().await?.0)
     }
 }
 
