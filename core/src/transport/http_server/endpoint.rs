@@ -406,7 +406,7 @@ impl EndpointState {
         // Kept until the response is here, so that the thread that allocated it frees it: if a host
         // responds on another thread, both would contend for the allocator's lock.
         let _head = arrival.http.as_ref().map(|request| Arc::clone(request.parts()));
-        let (answers, reader) = response_stream::exchange(kind, cancels, Some(permit), arrival);
+        let (answers, reader) = response_stream::exchange(kind, cancels, permit, arrival);
         caller.admit(&self.server, &frame)?;
         let accepted = classify::check_response(&frame);
         let receiver = Arc::clone(&connection);

@@ -88,7 +88,7 @@ impl EndpointState {
         }
         let request = request.in_session(SessionSource::Query);
         let (is_large, arrival) = (permit.is_large(), caller.arrival(request).of(rate_limit_key));
-        let reply = Answers::channel(session.stream, Some(permit), arrival);
+        let reply = Answers::channel(session.stream, permit, arrival);
         caller.admit(&self.server, &frame)?;
         let (connection, accepted) = (session.connection, classify::check_response(&frame));
         let receiver = Arc::clone(&connection);

@@ -271,13 +271,13 @@ impl Drop for Stream {
 pub(super) struct Answers {
     stream: Arc<Stream>,
     /// The resources that the call uses at the endpoint.
-    permit: Option<Mutex<Permit>>,
+    permit: Mutex<Permit>,
     arrival: Arrival,
 }
 
 impl Answers {
-    pub(super) fn channel(stream: Arc<Stream>, permit: Option<Permit>, arrival: Arrival) -> Arc<dyn Outbound> {
-        Arc::new(Self { stream, permit: permit.map(Mutex::new), arrival })
+    pub(super) fn channel(stream: Arc<Stream>, permit: Permit, arrival: Arrival) -> Arc<dyn Outbound> {
+        Arc::new(Self { stream, permit: Mutex::new(permit), arrival })
     }
 }
 
@@ -299,9 +299,7 @@ impl Outbound for Answers {
     }
 
     fn release_slot(&self) {
-        if let Some(permit) = &self.permit {
-            permit.lock().release_slot();
-        }
+        self.permit.lock().release_slot();
     }
 
     fn arrival(&self) -> Option<&Arrival> {
@@ -320,7 +318,7 @@ impl Drop for Answers {
 pub(super) fn exchange(
     kind: StreamKind,
     cancels: Option<Arc<Connection>>,
-    permit: Option<Permit>,
+    permit: Permit,
     arrival: Arrival,
 ) -> (Arc<dyn Outbound>, StreamReader) {
     let stream = Stream::new(kind);

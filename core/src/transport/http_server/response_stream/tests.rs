@@ -1,5 +1,9 @@
 use super::{
-    super::{history::ReplayBudget, session_table::HttpSession},
+    super::{
+        gate::{Gate, GateBounds},
+        history::ReplayBudget,
+        session_table::HttpSession,
+    },
     *,
 };
 
@@ -32,13 +36,15 @@ fn history() -> Arc<History> {
     History::new(&ReplayBudget::new(10_000, (100, 1000), Duration::from_millis(5)), None)
 }
 
+/// Both ends of a stream of that kind.
+fn ends(kind: StreamKind) -> (Arc<dyn Outbound>, StreamReader) {
+    let bounds = GateBounds { requests: 1, streams: 1, of_principal: 1, bytes: 1, body: 1, values: 1 };
+    exchange(kind, None, Gate::new(bounds).permit(None), Arrival::default())
+}
+
 fn resumable(history: &Arc<History>) -> (Arc<dyn Outbound>, StreamReader) {
-    let (answers, reader) = exchange(
-        StreamKind::Resumable { history: Arc::clone(history), requests: Vec::new(), polls: true },
-        None,
-        None,
-        Arrival::default(),
-    );
+    let kind = StreamKind::Resumable { history: Arc::clone(history), requests: Vec::new(), polls: true };
+    let (answers, reader) = ends(kind);
     reader.expect(1);
     (answers, reader)
 }
@@ -151,7 +157,7 @@ fn http_27_a_stream_is_closed_early_and_polled() {
     assert_eq!([read(&mut again), read(&mut again)], ["0-2 done", "end"]);
 
     let kind = StreamKind::Resumable { history: Arc::clone(&history), requests: Vec::new(), polls: false };
-    let (answers, mut reader) = exchange(kind, None, None, Arrival::default());
+    let (answers, mut reader) = ends(kind);
     reader.expect(1);
     answers.close_stream();
     assert_eq!(read(&mut reader), "pending");
@@ -159,8 +165,7 @@ fn http_27_a_stream_is_closed_early_and_polled() {
 
 #[test]
 fn without_an_answer_the_stream_ends_when_nobody_can_give_one() {
-    let (answers, mut reader) =
-        exchange(StreamKind::Answer { streams: false, in_session: true }, None, None, Arrival::default());
+    let (answers, mut reader) = ends(StreamKind::Answer { streams: false, in_session: true });
     reader.expect(1);
     answers.send(note("dropped"));
     assert!(!answers.can_ask());
