@@ -17,7 +17,7 @@ use crate::{
     runtime::Runtime,
     server::{Arrival, HttpRequest, Server, VerifiedSender},
 };
-use http::{HeaderName, HeaderValue, Method, Response, header, request::Parts};
+use http::{HeaderName, HeaderValue, Method, Response, StatusCode, header, request::Parts};
 use serde_json::json;
 use std::{
     sync::Arc,
@@ -107,7 +107,7 @@ impl AccessControl {
         if !matches!(parts.method, Method::GET | Method::HEAD) {
             return Some(reply::not_allowed("Use GET to read this document", "GET, HEAD, OPTIONS"));
         }
-        let mut response = reply::json(document);
+        let mut response = reply::message(StatusCode::OK, document);
         let headers = response.headers_mut();
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=300"));
         // A cache must not serve a web page with a response to a request without an origin.

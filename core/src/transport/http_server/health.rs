@@ -68,8 +68,7 @@ impl Readiness {
             true => (StatusCode::OK, "ok\n"),
             false => (StatusCode::SERVICE_UNAVAILABLE, "unavailable\n"),
         };
-        let mut response = Response::new(HttpBody::full(Bytes::from_static(text.as_bytes())));
-        *response.status_mut() = status;
+        let mut response = reply::message(status, Bytes::from_static(text.as_bytes()));
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain"));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));

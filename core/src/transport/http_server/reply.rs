@@ -53,11 +53,7 @@ pub(super) fn empty(status: StatusCode) -> Response<HttpBody> {
 }
 
 /// A JSON response without additional headers.
-pub(super) fn json(text: Bytes) -> Response<HttpBody> {
-    message(StatusCode::OK, text)
-}
-
-fn message(status: StatusCode, message: Bytes) -> Response<HttpBody> {
+pub(super) fn message(status: StatusCode, message: Bytes) -> Response<HttpBody> {
     let mut response = Response::new(HttpBody::full(message));
     *response.status_mut() = status;
     response.headers_mut().insert(header::CONTENT_TYPE, JSON);
