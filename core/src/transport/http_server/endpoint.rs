@@ -33,7 +33,7 @@ use crate::{
 };
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use http_body::Body;
-use std::{pin::pin, sync::Arc, time::Duration};
+use std::{pin::pin, sync::Arc};
 
 /// The values of a body up to this size are not counted.
 const UNCOUNTED: usize = 4 << 10;
@@ -47,8 +47,6 @@ struct PostedMessage<'a> {
     accepts: Accepts,
     frame: Frame,
     permit: Permit,
-    /// How long its response may be read; `None` for no limit.
-    lifetime: Option<Duration>,
     /// The session that it named before its body was read.
     session: Option<HttpSession>,
 }
@@ -76,16 +74,7 @@ impl EndpointState {
         let named = session.as_ref().and(session_id(headers));
         let (frame, permit) = self.admit(&request, body, rate_limit_key.as_deref(), named).await?;
         let posted = classify::classify(&frame, version.as_deref())?;
-        let post = Box::new(PostedMessage {
-            request,
-            caller,
-            rate_limit_key,
-            accepts,
-            frame,
-            permit,
-            lifetime: None,
-            session,
-        });
+        let post = Box::new(PostedMessage { request, caller, rate_limit_key, accepts, frame, permit, session });
         match posted {
             Posted::ModernNotification => Ok(empty(StatusCode::ACCEPTED)),
             Posted::Modern { streams } => self.modern(streams, version, post).await,
@@ -229,7 +218,6 @@ impl EndpointState {
         let slot = if streams { slot.and_then(|()| post.permit.becomes_stream()) } else { slot };
         slot.map_err(|full| Rejection::busy(id, full))?;
         post.accepts.events &= streams || !self.json;
-        post.lifetime = post.caller.lifetime().filter(|_| streams);
         let connection = self.connect(Arc::clone(&self.nowhere), ConversationStart::Session);
         let kind = StreamKind::Answer { streams: post.accepts.events, in_session: true };
         let mirror = mirror::read(post.request.headers(), version);
@@ -398,8 +386,9 @@ impl EndpointState {
         mirror: Option<Mirror>,
         post: Box<PostedMessage<'_>>,
     ) -> Result<Response<HttpBody>, Rejection> {
-        let PostedMessage { request, caller, rate_limit_key, accepts, frame, permit, lifetime, .. } = *post;
+        let PostedMessage { request, caller, rate_limit_key, accepts, frame, permit, .. } = *post;
         let is_large = permit.is_large();
+        let lifetime = permit.is_stream().then(|| caller.lifetime()).flatten();
         permit.served_by(&connection).map_err(|full| Rejection::busy(classify::id_of(&frame), full))?;
         let cancels = mirror.as_ref().map(|_| Arc::clone(&connection));
         let arrival = caller.arrival(request).of(rate_limit_key);

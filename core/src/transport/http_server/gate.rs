@@ -221,6 +221,11 @@ impl Permit {
         Ok(())
     }
 
+    /// Returns whether it has a stream slot.
+    pub(super) fn is_stream(&self) -> bool {
+        self.slot.as_ref().is_some_and(|slot| slot.counted == Counted::Stream)
+    }
+
     /// Releases its slot. The conversation still ends with the endpoint, and the bytes are held
     /// until the task has ended.
     pub(super) fn release_slot(&mut self) {
