@@ -433,14 +433,13 @@ impl EndpointState {
             }
             Events::new(reader.bounded(caller.lifetime()), self.server.options().keep_alive, None)
         };
-        let last = headers.get(headers::LAST_EVENT_ID);
-        let last_event = last.and_then(|last| last.to_str().ok()).and_then(EventId::parse);
+        let last = headers.get(headers::LAST_EVENT_ID).map(|last| last.to_str().ok().and_then(EventId::parse));
+        let last = last.map(|last| last.ok_or_else(classify::unknown_event)).transpose()?;
         if let Some(shared) = &session.shared
-            && last_event.is_none_or(StreamPosition::is_named_by)
+            && last.is_none_or(StreamPosition::is_named_by)
         {
-            let cursor = match last_event {
+            let cursor = match last {
                 Some(last) => StreamPosition::of(last).ok_or_else(classify::unknown_event)?,
-                None if last.is_some() => return Err(classify::unknown_event()),
                 None => shared.start().await.map_err(unavailable)?,
             };
             if last.is_some() && !shared.can_resume_from(cursor).await.map_err(unavailable)? {
@@ -452,16 +451,15 @@ impl EndpointState {
             let position = Some(cursor.id()).filter(|_| primes(session.connection.revision()));
             return Ok(reply::stream(events(reader).primed(position)));
         }
-        if last.is_none() {
+        let Some(last) = last else {
             let reader = session.stream.attach();
             let position = reader.open(None).0.filter(|_| primes(session.connection.revision()));
             return Ok(reply::stream(events(reader).primed(position)));
-        }
-        let resumed = last_event.zip(session.history).and_then(|(last, history)| history.resume(last));
-        if let Some(resumed) = resumed {
+        };
+        if let Some(resumed) = session.history.and_then(|history| history.resume(last)) {
             return Ok(reply::stream(events(resumed)));
         }
-        let Some((last, shared)) = last_event.zip(session.shared) else { return Err(classify::unknown_event()) };
+        let shared = session.shared.ok_or_else(classify::unknown_event)?;
         let remembered = shared.remembered(last).await.map_err(unavailable)?.ok_or_else(classify::unknown_event)?;
         let stream = Stream::new(StreamKind::Unrelated(None));
         let reader = stream.attach();
