@@ -17,7 +17,7 @@ use crate::{
     runtime::Runtime,
     server::{Arrival, HttpRequest, Server, VerifiedSender},
 };
-use http::{HeaderName, HeaderValue, Method, Response, StatusCode, header, request::Parts};
+use http::{HeaderName, HeaderValue, Method, Response, StatusCode, header};
 use serde_json::json;
 use std::{
     sync::Arc,
@@ -96,15 +96,10 @@ impl AccessControl {
         Ok(caller)
     }
 
-    /// Returns whether the metadata document is served at this path.
-    pub(super) fn has_metadata(&self, path: &str, endpoint: Option<&str>) -> bool {
-        self.authorization.as_ref().is_some_and(|authorization| authorization.metadata(path, endpoint).is_some())
-    }
-
     /// Serves the metadata document (RFC 9728), which needs no token, if the request is for it.
-    pub(super) fn metadata(&self, parts: &Parts, endpoint: Option<&str>) -> Option<Response<HttpBody>> {
-        let document = self.authorization.as_ref()?.metadata(parts.uri.path(), endpoint)?;
-        if !matches!(parts.method, Method::GET | Method::HEAD) {
+    pub(super) fn metadata(&self, method: &Method, path: &str, endpoint: Option<&str>) -> Option<Response<HttpBody>> {
+        let document = self.authorization.as_ref()?.metadata(path, endpoint)?;
+        if !matches!(*method, Method::GET | Method::HEAD) {
             return Some(reply::not_allowed("Use GET to read this document", "GET, HEAD, OPTIONS"));
         }
         let mut response = reply::message(StatusCode::OK, document);

@@ -7,7 +7,7 @@ use crate::{
     runtime::Runtime,
     server::{Arrival, HttpRequest, Server},
 };
-use http::{Response, request::Parts};
+use http::{Method, Response};
 use std::{sync::Arc, time::Duration};
 
 /// The authorization of an endpoint: none.
@@ -23,13 +23,8 @@ impl AccessControl {
         Ok(Caller)
     }
 
-    /// Returns false: there is no metadata document.
-    pub(super) fn has_metadata(&self, _: &str, _: Option<&str>) -> bool {
-        false
-    }
-
     /// Returns `None`: there is no metadata document.
-    pub(super) fn metadata(&self, _: &Parts, _: Option<&str>) -> Option<Response<HttpBody>> {
+    pub(super) fn metadata(&self, _: &Method, _: &str, _: Option<&str>) -> Option<Response<HttpBody>> {
         None
     }
 

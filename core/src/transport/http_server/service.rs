@@ -253,7 +253,7 @@ impl HttpService {
         let shared = &self.shared;
         let path = request.uri().path();
         shared.routes.probe(path).is_some()
-            || shared.access.has_metadata(path, shared.routes.endpoint())
+            || shared.access.metadata(request.method(), path, shared.routes.endpoint()).is_some()
             || shared.purpose(request.method(), request.uri(), request.headers()) != Purpose::Nowhere
     }
 
@@ -319,7 +319,7 @@ impl EndpointState {
             // A preflight request; the guard has already decided.
             return Ok(empty(StatusCode::NO_CONTENT));
         }
-        if let Some(response) = self.access.metadata(parts, self.routes.endpoint()) {
+        if let Some(response) = self.access.metadata(&parts.method, parts.uri.path(), self.routes.endpoint()) {
             return Ok(response);
         }
         // Before authorization, which only applies to the endpoint.
