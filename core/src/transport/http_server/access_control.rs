@@ -8,7 +8,6 @@ use super::{
     pending_tokens::{self, PendingTokens},
     reply,
     response_body::HttpBody,
-    shared_proofs::SharedProofs,
 };
 use crate::{
     auth::{self, Authorization, AuthorizationRefused, Identity, PresentingRequest, Refusal, Scheme},
@@ -16,6 +15,7 @@ use crate::{
     protocol::{RawJson, RequestId, RpcError, envelope::Frame},
     runtime::Runtime,
     server::{Arrival, HttpRequest, Server, VerifiedSender},
+    store::{Store, StoreError, StoreGuard},
 };
 use http::{HeaderName, HeaderValue, Method, Response, StatusCode, header};
 use serde_json::json;
@@ -39,7 +39,9 @@ pub(super) struct AccessControl {
     /// Whether the endpoint is mounted in a web framework.
     mounted: bool,
     refusals: RefusalLog,
-    proofs: SharedProofs,
+    /// Where the DPoP proofs used with any worker are kept. Without a store, each process remembers
+    /// only its own.
+    store: Result<Option<StoreGuard>, StoreError>,
 }
 
 impl AccessControl {
@@ -50,7 +52,7 @@ impl AccessControl {
             proxies: options.trusted_proxies.clone(),
             mounted,
             refusals: RefusalLog::default(),
-            proofs: SharedProofs::of(server, runtime),
+            store: server.store(runtime),
         }
     }
 
@@ -85,7 +87,7 @@ impl AccessControl {
         let identity = authorization.judge(&candidate, now, answer).map_err(refuse)?;
         if let Some((digest, keep_for)) = candidate.replay_entry(now) {
             let scheme = Some(candidate.scheme());
-            let noted = self.proofs.note(&digest, keep_for).await;
+            let noted = self.note_proof(&digest, keep_for).await;
             noted.map_err(|refusal| refuse(AuthorizationRefused { refusal, scheme }))?;
         }
         let (authorization, scheme, json) = (authorization.clone(), candidate.scheme(), identity.to_json());
@@ -94,6 +96,23 @@ impl AccessControl {
             caller.permit(None, &[])?;
         }
         Ok(caller)
+    }
+
+    /// Records the first use of a proof until the proof expires: each is accepted once (XAU-70).
+    ///
+    /// # Errors
+    /// If it was used before, or the store is unavailable.
+    async fn note_proof(&self, digest: &str, keep_for: Duration) -> Result<(), Refusal> {
+        let noted = match &self.store {
+            Ok(None) => return Ok(()),
+            Ok(Some(store)) => store.put_if(&format!("dpop/{digest}"), None, "", keep_for).await,
+            Err(error) => Err(error.clone()),
+        };
+        match noted {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(Refusal::InvalidProof("The DPoP proof was used before".into())),
+            Err(error) => Err(Refusal::Unavailable(error.to_string())),
+        }
     }
 
     /// Serves the metadata document (RFC 9728), which needs no token, if the request is for it.
@@ -245,7 +264,7 @@ mod tests {
             proxies: Vec::new(),
             mounted: false,
             refusals: RefusalLog::default(),
-            proofs: SharedProofs::of_process(),
+            store: Ok(None),
         };
         (access, kept)
     }

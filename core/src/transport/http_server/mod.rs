@@ -30,8 +30,6 @@ mod response_body;
 mod response_stream;
 mod service;
 mod session_table;
-#[cfg(feature = "auth")]
-mod shared_proofs;
 mod socket;
 mod stream_queue;
 #[cfg(not(feature = "auth"))]
