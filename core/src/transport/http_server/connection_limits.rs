@@ -147,7 +147,7 @@ impl ConnectionEntry {
         let activity = &self.activity;
         let is_late = || self.since.elapsed() >= FIRST_REQUEST;
         match activity.is_idle() && !activity.closing.load(Ordering::Relaxed) {
-            true if activity.has_begun() => Some(Evictable::Idle),
+            true if activity.begun.load(Ordering::Relaxed) > 0 => Some(Evictable::Idle),
             true => is_late().then_some(Evictable::Silent),
             false => activity.is_stalled().then_some(Evictable::Stalled),
         }
@@ -171,11 +171,6 @@ impl Activity {
     pub(super) fn begin_write(self: &Arc<Self>) -> Writing {
         *self.unwritten_since.lock() = Some(Instant::now());
         Writing(self.begin())
-    }
-
-    /// Returns whether there has been a request.
-    pub(super) fn has_begun(&self) -> bool {
-        self.begun.load(Ordering::Relaxed) > 0
     }
 
     /// Returns whether there is currently no request, and no response that waits to be read.

@@ -349,21 +349,11 @@ impl EndpointState {
     }
 
     fn log(&self, rejection: &Rejection) {
-        if let Some(log) = self.runtime.wire_log() {
-            let (side, direction, transport) = (Side::Server, Direction::Sent, Transport::Http);
-            log.text(
-                &MessageInfo {
-                    side,
-                    direction,
-                    transport,
-                    revision: None,
-                    client_capabilities: None,
-                    method: None,
-                    refused: true,
-                },
-                &rejection.body,
-            );
-        }
+        let Some(log) = self.runtime.wire_log() else { return };
+        let (side, direction, transport) = (Side::Server, Direction::Sent, Transport::Http);
+        let (revision, client_capabilities, method) = (None, None, None);
+        let info = MessageInfo { side, direction, transport, revision, client_capabilities, method, refused: true };
+        log.text(&info, &rejection.body);
     }
 }
 
