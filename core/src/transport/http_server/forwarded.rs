@@ -109,34 +109,27 @@ pub(super) fn client_of(proxies: &[TrustedProxy], request: &HttpRequest) -> Opti
 
 /// The address of the client of a request, or the network that a single client usually has. Without
 /// trusted proxies, that of the peer.
+///
+/// Each proxy appends the address of its peer, so the last address that is not a trusted proxy is
+/// the client. Earlier ones can be forged.
 pub(super) fn address_of_client(proxies: &[TrustedProxy], request: &HttpRequest) -> Option<IpAddr> {
-    let peer = request.remote_address().map(|address| address.to_canonical());
-    forwarded(proxies, peer, request).map(network_of)
+    let lines = (!proxies.is_empty()).then(|| request.headers().get_all(FORWARDED_FOR)).into_iter().flatten();
+    let names = lines.filter_map(|line| line.to_str().ok()).flat_map(|line| line.split(','));
+    let mut client = request.remote_address().map(|address| address.to_canonical());
+    for name in names.rev() {
+        if !proxies.iter().any(|proxy| proxy.has(client)) {
+            break;
+        }
+        let Some(address) = address_of(name.trim()) else { break };
+        client = Some(address);
+    }
+    client.map(network_of)
 }
 
 /// An address, or the network that a single client usually has.
 pub(super) fn network_of(address: IpAddr) -> IpAddr {
     let address = address.to_canonical();
     first_bits(address, if address.is_ipv4() { 32 } else { 64 })
-}
-
-/// Each proxy appends the address of its peer, so the last address that is not a trusted proxy is
-/// the client. Earlier ones can be forged.
-fn forwarded(proxies: &[TrustedProxy], peer: Option<IpAddr>, request: &HttpRequest) -> Option<IpAddr> {
-    if proxies.is_empty() {
-        return peer;
-    }
-    let lines = request.headers().get_all(FORWARDED_FOR).into_iter().filter_map(|line| line.to_str().ok());
-    let names: Vec<_> = lines.flat_map(|line| line.split(',')).map(str::trim).collect();
-    let mut client = peer;
-    for name in names.into_iter().rev() {
-        if !proxies.iter().any(|proxy| proxy.has(client)) {
-            break;
-        }
-        let Some(address) = address_of(name) else { break };
-        client = Some(address);
-    }
-    client
 }
 
 /// An address, with or without a port.
