@@ -1,6 +1,6 @@
 //! Routes clients' messages to the process that serves the request they concern.
 
-use super::{process::Workers, session_records::SharedSession, store_keys, worker_notification::NotificationContent};
+use super::{session_records::SharedSession, store_keys, worker_notification::NotificationContent};
 use crate::{
     protocol::{
         RequestId,
@@ -43,22 +43,18 @@ impl SharedSession {
             let Some(text) = encoded(message) else { continue };
             let text = String::from_utf8_lossy(&text).into_owned();
             let content = NotificationContent::FromClient { session: self.id.to_string(), message: text };
-            match concerned {
+            let log = match concerned {
                 // Clients may invent numbers, and nobody reads the log of a process that is gone.
-                Concerned::Worker(number) if self.workers.lives(number).await => {
-                    self.workers.send_to(number, content).await?;
+                Concerned::Worker(number) if self.workers.lives(number).await => store_keys::messages(number),
+                Concerned::Worker(_) => {
+                    is_forwarded &= !matches!(message, Message::Response(_));
+                    continue;
                 }
-                Concerned::Worker(_) => is_forwarded &= !matches!(message, Message::Response(_)),
-                _ => drop(self.workers.publish_and_wait(store_keys::MESSAGES, content).await?),
-            }
+                _ => store_keys::MESSAGES.to_owned(),
+            };
+            self.workers.publish_and_wait(&log, content).await?;
         }
         Ok(is_forwarded)
-    }
-}
-
-impl Workers {
-    pub(super) async fn send_to(&self, worker: u64, content: NotificationContent) -> Result<(), StoreError> {
-        self.publish_and_wait(&store_keys::messages(worker), content).await.map(drop)
     }
 }
 

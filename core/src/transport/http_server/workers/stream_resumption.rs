@@ -55,8 +55,8 @@ impl SharedSession {
             _ => return Ok(None),
         };
         // The process that served the stream so far does not notice that its client has left.
-        let (session, stream) = (self.id.to_string(), last.stream);
-        self.workers.send_to(server, NotificationContent::CallStreamTaken { session, stream }).await?;
+        let taken = NotificationContent::CallStreamTaken { session: self.id.to_string(), stream: last.stream };
+        self.workers.publish_and_wait(&store_keys::messages(server), taken).await?;
         let (shared, number, last) = (Arc::clone(self), last.stream, last.event);
         Ok(Some(RememberedStream { shared, number, last, requests, is_answered: false, entries }))
     }
