@@ -60,10 +60,7 @@ impl Readiness {
         if !matches!(*method, Method::GET | Method::HEAD) {
             return reply::not_allowed("Send probes with GET", "GET, HEAD");
         }
-        let passes = match probe {
-            HealthProbe::Liveness => true,
-            HealthProbe::Readiness => !is_closing && self.is_ready().await,
-        };
+        let passes = probe == HealthProbe::Liveness || (!is_closing && self.is_ready().await);
         let (status, text) = match passes {
             true => (StatusCode::OK, "ok\n"),
             false => (StatusCode::SERVICE_UNAVAILABLE, "unavailable\n"),

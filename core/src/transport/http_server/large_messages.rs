@@ -36,13 +36,10 @@ impl LargeMessages {
             drop(turn);
             done
         });
-        match done.await {
-            Ok(done) => Ok(done),
-            Err(failed) => match failed.try_into_panic() {
-                Ok(panicked) => panic::resume_unwind(panicked),
-                Err(_) => Err(Rejection::busy(None, "the server is closing")),
-            },
-        }
+        done.await.map_err(|failed| match failed.try_into_panic() {
+            Ok(panicked) => panic::resume_unwind(panicked),
+            Err(_) => Rejection::busy(None, "the server is closing"),
+        })
     }
 }
 
