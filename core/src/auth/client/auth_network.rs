@@ -52,6 +52,12 @@ pub(super) struct NetworkContext {
 }
 
 impl NetworkContext {
+    /// The current Unix timestamp in seconds. A user or the program may take minutes between two
+    /// steps of a grant.
+    pub(super) fn now(&self) -> u64 {
+        self.runtime.unix_time().as_secs()
+    }
+
     /// Fetches a JSON document. Returns `None` if there is none: some servers answer unknown paths
     /// with a page. A server that is only overloaded must not be mistaken for one without it.
     pub(super) async fn document<T: DeserializeOwned>(&self, url: &str) -> Result<Option<T>, AuthError> {

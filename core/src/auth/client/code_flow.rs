@@ -5,12 +5,11 @@ use super::{
     auth_network::check,
     client_identity::ClientRegistration,
     discovery::{Discovered, ServerMetadata},
-    exchange::{Obtained, Parts, token_endpoint},
+    exchange::{Obtained, Parts, ask},
     pkce,
     proofs::Proofs,
     registration, sanitized,
-    token_endpoint::{ClientAuthentication, TokenError},
-    tokens::TokenContext,
+    token_endpoint::TokenError,
 };
 use crate::{client_auth::AuthError, race::within};
 use std::borrow::Cow;
@@ -51,7 +50,7 @@ pub(super) async fn obtain(
     };
     let login_timeout = parts.settings.options.login_timeout;
     let page = with_query(endpoint, &login.query(parts, found, scopes));
-    let redirected = within(&**parts.runtime, login_timeout, authorizing.visit(page)).await;
+    let redirected = within(&*parts.network.runtime, login_timeout, authorizing.visit(page)).await;
     let redirected = redirected
         .ok_or_else(|| AuthError(format!("Nobody logged in within {login_timeout:?}, the login timeout")))??;
     let code = expected.code(&redirected)?;
@@ -101,17 +100,13 @@ impl Login {
             ("code_verifier", &verifier),
             ("resource", &found.resource),
         ];
-        let issuer = &found.server.issuer;
-        let url = token_endpoint(&found.server)?;
-        let endpoint = TokenContext { network: parts.network, url, issuer, now: parts.now() };
-        let credentials = ClientAuthentication { client: &client, key: parts.settings.key.as_ref() };
-        match endpoint.ask(&form, Some(credentials), parts.proofs).await {
+        match ask(parts, found, &form, Some(&client)).await {
             Ok(answer) => Ok(Obtained { answer, client: Some(client) }),
             Err(refused) => {
                 if refused.code.as_deref() == Some("invalid_client") && client.is_dynamic() {
                     // The server no longer knows the registration. The next attempt registers
                     // again.
-                    registration::forget(parts.settings, issuer, &client).await?;
+                    registration::forget(parts.settings, &found.server.issuer, &client).await?;
                 }
                 Err(refused)
             }

@@ -344,7 +344,7 @@ impl CredentialSession {
         self.check_issuer(request, &found).await?;
         let earlier = tokens.map(|tokens| tokens.requested).unwrap_or_default();
         let proofs = self.state.lock().proofs.clone().filter(|_| settings.options.dpop);
-        let parts = Parts { settings, network: &network, runtime: &request.runtime, proofs: proofs.as_deref() };
+        let parts = Parts { settings, network: &network, proofs: proofs.as_deref() };
         let tokens = self.granted(&parts, &found, demand, &earlier).await?;
         let last = LastIssuer { issuer: tokens.issuer.clone(), resource: tokens.resource.clone() };
         // If the store fails, the user need not log in again for the next request.

@@ -2,16 +2,15 @@
 
 use super::{
     auth_network::NetworkContext,
-    client_identity::{AuthMethod, ClientRegistration},
+    client_identity::ClientRegistration,
     discovery::{Discovered, ServerMetadata},
     proofs::Proofs,
     sanitized,
     settings::Settings,
-    token_endpoint::ClientAuthentication,
-    tokens::{TokenAnswer, TokenContext},
+    token_endpoint::{TokenContext, TokenError},
+    tokens::TokenAnswer,
 };
-use crate::{client_auth::AuthError, runtime::Runtime};
-use std::sync::Arc;
+use crate::client_auth::AuthError;
 
 const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 
@@ -19,16 +18,7 @@ const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 pub(super) struct Parts<'a> {
     pub(super) settings: &'a Settings,
     pub(super) network: &'a NetworkContext,
-    pub(super) runtime: &'a Arc<dyn Runtime>,
     pub(super) proofs: Option<&'a Proofs>,
-}
-
-impl Parts<'_> {
-    /// The current Unix timestamp in seconds. A user or the program may take minutes between two
-    /// steps of a grant.
-    pub(super) fn now(&self) -> u64 {
-        self.runtime.unix_time().as_secs()
-    }
 }
 
 /// A token and the client that obtained it.
@@ -57,7 +47,8 @@ pub(super) async fn jwt_bearer(
     let scope = scopes.join(" ");
     let resource = found.resource.as_str();
     let form = [("grant_type", JWT_BEARER), ("assertion", assertion), ("resource", resource), ("scope", &scope)];
-    ask(parts, found, &form, client).await
+    let answer = ask(parts, found, &form, client.as_ref()).await?;
+    Ok(Obtained { answer, client })
 }
 
 /// Requests a token, authenticated as this client.
@@ -65,27 +56,9 @@ pub(super) async fn ask(
     parts: &Parts<'_>,
     found: &Discovered,
     form: &[(&str, &str)],
-    client: Option<ClientRegistration>,
-) -> Result<Obtained, AuthError> {
-    let url = token_endpoint(&found.server)?;
-    let endpoint = TokenContext { network: parts.network, url, issuer: &found.server.issuer, now: parts.now() };
-    let credentials = client.as_ref().map(|client| ClientAuthentication { client, key: parts.settings.key.as_ref() });
-    if client.as_ref().is_some_and(|client| client.method == AuthMethod::PrivateKeyJwt) {
-        check_algorithm(parts.settings, &found.server)?;
-    }
-    let answer = endpoint.ask(form, credentials, parts.proofs).await?;
-    Ok(Obtained { answer, client })
-}
-
-/// XAU-11: the server must support the algorithm of the key, if it lists algorithms.
-pub(super) fn check_algorithm(settings: &Settings, server: &ServerMetadata) -> Result<(), AuthError> {
-    let (Some(key), Some(listed)) = (&settings.key, &server.token_endpoint_auth_signing_alg_values_supported) else {
-        return Ok(());
-    };
-    let algorithm = key.algorithm().as_str();
-    if listed.iter().any(|name| name == algorithm) {
-        return Ok(());
-    }
-    let (issuer, listed) = (sanitized(&server.issuer), sanitized(&listed.join(", ")));
-    Err(AuthError(format!("{issuer} accepts assertions signed with {listed}, but the key uses {algorithm}")))
+    client: Option<&ClientRegistration>,
+) -> Result<TokenAnswer, TokenError> {
+    let (url, issuer) = (token_endpoint(&found.server)?, &*found.server.issuer);
+    let (network, key, proofs) = (parts.network, parts.settings.key.as_ref(), parts.proofs);
+    TokenContext { network, url, issuer, client, key, proofs }.ask(form).await
 }

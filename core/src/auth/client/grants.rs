@@ -53,7 +53,7 @@ pub(super) async fn obtain(parts: &Parts<'_>, found: &Discovered, scopes: Vec<St
         registration: client.clone().filter(ClientRegistration::is_dynamic),
         client_id: client.map(|client| client.client_id),
         token_endpoint: url.to_owned(),
-        expires_at: answer.expires_at(parts.now()),
+        expires_at: answer.expires_at(parts.network.now()),
         access_token: answer.access_token,
         // XAU-13: a grant without a user is repeated instead.
         refresh_token: answer.refresh_token.filter(|_| matches!(parts.settings.grant, Grant::AuthorizationCode(_))),
@@ -71,5 +71,6 @@ async fn client_credentials(parts: &Parts<'_>, found: &Discovered, scopes: &[Str
     let client = given_or_document(parts, &found.server)?;
     let scope = scopes.join(" ");
     let form = [("grant_type", "client_credentials"), ("resource", found.resource.as_str()), ("scope", &scope)];
-    ask(parts, found, &form, Some(client)).await
+    let answer = ask(parts, found, &form, Some(&client)).await?;
+    Ok(Obtained { answer, client: Some(client) })
 }

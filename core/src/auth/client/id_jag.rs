@@ -9,8 +9,7 @@ use super::{
     exchange::{Obtained, Parts, jwt_bearer},
     registration::given_or_document,
     sanitized,
-    token_endpoint::ClientAuthentication,
-    tokens::TokenContext,
+    token_endpoint::TokenContext,
 };
 use crate::client_auth::AuthError;
 
@@ -40,10 +39,9 @@ pub(super) async fn obtain(
     // The program supplied the identity provider, which may well be in its own network.
     let mut network = parts.network.clone();
     network.access = NetworkAccess::Anywhere;
-    let url = provider.token_endpoint.as_str();
-    let endpoint = TokenContext { network: &network, url, issuer: url, now: parts.now() };
-    let credentials = ClientAuthentication { client: &provider.client, key: None };
-    let exchanged = endpoint.ask(&form, Some(credentials), None).await.map_err(|refused| {
+    let (url, client) = (provider.token_endpoint.as_str(), Some(&provider.client));
+    let endpoint = TokenContext { network: &network, url, issuer: url, client, key: None, proofs: None };
+    let exchanged = endpoint.ask(&form).await.map_err(|refused| {
         // XAU-31
         let sign_on = matches!(refused.code.as_deref(), Some("invalid_grant" | "invalid_request"));
         let advice = if sign_on { ". The user may need to sign in to the identity provider again" } else { "" };

@@ -81,7 +81,7 @@ pub(super) async fn kept(parts: &Parts<'_>, server: &ServerMetadata) -> Result<O
         return Ok(None);
     }
     let kept: Option<ClientRegistration> = token_store::read(&*parts.settings.store, &key(&server.issuer)).await?;
-    Ok(kept.filter(|kept| kept.is_usable(parts.now())))
+    Ok(kept.filter(|kept| kept.is_usable(parts.network.now())))
 }
 
 /// Removes a dynamic registration that the server no longer knows, unless a new one has replaced
@@ -115,8 +115,25 @@ fn document_client(settings: &Settings, url: &str) -> ClientRegistration {
 /// The preregistered client, or its metadata document. Grants without a user never register a
 /// client (XAU-08, XAU-23).
 pub(super) fn given_or_document(parts: &Parts<'_>, server: &ServerMetadata) -> Result<ClientRegistration, AuthError> {
-    unregistered(parts.settings, server)?
-        .ok_or_else(|| AuthError(format!("{} requires a pre-registered client id", sanitized(&server.issuer))))
+    let missing = || AuthError(format!("{} requires a pre-registered client id", sanitized(&server.issuer)));
+    let client = unregistered(parts.settings, server)?.ok_or_else(missing)?;
+    if client.method == AuthMethod::PrivateKeyJwt {
+        check_algorithm(parts.settings, server)?;
+    }
+    Ok(client)
+}
+
+/// XAU-11: the server must support the algorithm of the key, if it lists algorithms.
+fn check_algorithm(settings: &Settings, server: &ServerMetadata) -> Result<(), AuthError> {
+    let (Some(key), Some(listed)) = (&settings.key, &server.token_endpoint_auth_signing_alg_values_supported) else {
+        return Ok(());
+    };
+    let algorithm = key.algorithm().as_str();
+    if listed.iter().any(|name| name == algorithm) {
+        return Ok(());
+    }
+    let (issuer, listed) = (sanitized(&server.issuer), sanitized(&listed.join(", ")));
+    Err(AuthError(format!("{issuer} accepts assertions signed with {listed}, but the key uses {algorithm}")))
 }
 
 /// Registers the client (RFC 7591 section 3).

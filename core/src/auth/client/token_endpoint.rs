@@ -1,12 +1,13 @@
 //! Token requests (RFC 6749 section 3.2), including client authentication.
 
 use super::{
+    auth_network::NetworkContext,
     client_identity::{AuthMethod, ClientRegistration},
     pkce,
     proofs::Proofs,
     sanitized,
     signing::SigningKey,
-    tokens::{TokenAnswer, TokenContext},
+    tokens::TokenAnswer,
 };
 use crate::client_auth::AuthError;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -19,11 +20,16 @@ use url::form_urlencoded;
 /// Lifetime of an assertion in seconds; each is used only once.
 const ASSERTION_LIFE: u64 = 60;
 
-/// How the client authenticates at the token endpoint.
-#[derive(Clone, Copy)]
-pub(super) struct ClientAuthentication<'a> {
-    pub(super) client: &'a ClientRegistration,
+/// What all token requests to one server have in common.
+pub(super) struct TokenContext<'a> {
+    pub(super) network: &'a NetworkContext,
+    pub(super) url: &'a str,
+    /// The issuer of the authorization server, which is the audience of assertions.
+    pub(super) issuer: &'a str,
+    /// The client that authenticates, if one does, and its key.
+    pub(super) client: Option<&'a ClientRegistration>,
     pub(super) key: Option<&'a SigningKey>,
+    pub(super) proofs: Option<&'a Proofs>,
 }
 
 /// Why an authorization server issued no token.
@@ -60,18 +66,13 @@ impl From<TokenError> for AuthError {
 impl TokenContext<'_> {
     /// Requests a token with the grant in `form`. Retries once if the server requires a nonce in
     /// the proof (XAU-50), and never for any other reason.
-    pub(super) async fn ask(
-        &self,
-        form: &[(&str, &str)],
-        credentials: Option<ClientAuthentication<'_>>,
-        proofs: Option<&Proofs>,
-    ) -> Result<TokenAnswer, TokenError> {
-        let mut response = self.send(form, credentials, proofs).await?;
-        if let Some(proofs) = proofs
+    pub(super) async fn ask(&self, form: &[(&str, &str)]) -> Result<TokenAnswer, TokenError> {
+        let mut response = self.network.send(self.request(form)?).await?;
+        if let Some(proofs) = self.proofs
             && self.keep_nonce(proofs, &response)
             && refusal(&response).error.as_deref() == Some("use_dpop_nonce")
         {
-            response = self.send(form, credentials, Some(proofs)).await?;
+            response = self.network.send(self.request(form)?).await?;
             self.keep_nonce(proofs, &response);
         }
         if !response.status().is_success() {
@@ -93,33 +94,17 @@ impl TokenContext<'_> {
         nonce.is_some()
     }
 
-    async fn send(
-        &self,
-        form: &[(&str, &str)],
-        credentials: Option<ClientAuthentication<'_>>,
-        proofs: Option<&Proofs>,
-    ) -> Result<Response<Bytes>, AuthError> {
-        let request = self.request(form, credentials, proofs)?;
-        self.network.send(request).await
-    }
-
-    fn request(
-        &self,
-        form: &[(&str, &str)],
-        credentials: Option<ClientAuthentication<'_>>,
-        proofs: Option<&Proofs>,
-    ) -> Result<Request<Bytes>, AuthError> {
+    fn request(&self, form: &[(&str, &str)]) -> Result<Request<Bytes>, AuthError> {
         let mut body = form_urlencoded::Serializer::new(String::new());
         // A parameter without a value counts as omitted (RFC 6749 section 3.2).
         body.extend_pairs(form.iter().filter(|(_, value)| !value.is_empty()));
         let mut request = Request::post(self.url)
             .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
             .header(header::ACCEPT, "application/json");
-        if let Some(proofs) = proofs {
-            request = request.header("dpop", proofs.proof("POST", self.url, None, self.now)?);
+        if let Some(proofs) = self.proofs {
+            request = request.header("dpop", proofs.proof("POST", self.url, None, self.network.now())?);
         }
-        if let Some(credentials) = credentials {
-            let ClientRegistration { client_id, client_secret, method, .. } = credentials.client;
+        if let Some(ClientRegistration { client_id, client_secret, method, .. }) = self.client {
             let secret = client_secret.as_deref().unwrap_or_default();
             match method {
                 AuthMethod::None => drop(body.append_pair("client_id", client_id)),
@@ -129,7 +114,7 @@ impl TokenContext<'_> {
                 AuthMethod::Basic => request = request.header(header::AUTHORIZATION, basic(client_id, secret)),
                 AuthMethod::PrivateKeyJwt => {
                     body.append_pair("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer");
-                    body.append_pair("client_assertion", &self.assertion(client_id, credentials.key)?);
+                    body.append_pair("client_assertion", &self.assertion(client_id)?);
                 }
             }
         }
@@ -139,14 +124,15 @@ impl TokenContext<'_> {
     }
 
     /// XAU-09, XAU-10: the audience is the issuer of the authorization server.
-    fn assertion(&self, client_id: &str, key: Option<&SigningKey>) -> Result<String, AuthError> {
-        let key = key.ok_or_else(|| AuthError("private_key_jwt needs a signing key".to_owned()))?;
+    fn assertion(&self, client_id: &str) -> Result<String, AuthError> {
+        let now = self.network.now();
+        let key = self.key.ok_or_else(|| AuthError("private_key_jwt needs a signing key".to_owned()))?;
         let claims = json!({
             "iss": client_id,
             "sub": client_id,
             "aud": self.issuer,
-            "iat": self.now,
-            "exp": self.now + ASSERTION_LIFE,
+            "iat": now,
+            "exp": now + ASSERTION_LIFE,
             "jti": pkce::random()?,
         });
         key.sign(json!({"typ": "JWT"}), &claims)

@@ -7,8 +7,8 @@ use super::{
     registration,
     settings::Settings,
     stored_tokens,
-    token_endpoint::ClientAuthentication,
-    tokens::{TokenContext, Tokens},
+    token_endpoint::TokenContext,
+    tokens::Tokens,
     turn,
 };
 use crate::client_auth::AuthError;
@@ -31,7 +31,7 @@ impl Renewal {
             let _lock = settings.store.lock(&stored_tokens::key(settings, &tokens.issuer, &tokens.resource)).await?;
             let stored = stored_tokens::read(settings, &tokens.issuer, &tokens.resource).await?;
             match stored.filter(|stored| stored.access_token != tokens.access_token && !tokens.have_replaced(stored)) {
-                Some(newer) if !newer.ends_soon(self.now()) => return Ok(Some(newer)),
+                Some(newer) if !newer.ends_soon(self.network.now()) => return Ok(Some(newer)),
                 Some(newer) if newer.refresh_token.is_none() => return self.refresh(tokens).await,
                 Some(newer) if newer.refresh_token == tokens.refresh_token => return self.refresh(newer).await,
                 // Their refresh token has replaced ours; using the old one would revoke both (OAuth
@@ -44,24 +44,29 @@ impl Renewal {
 
     async fn refresh(&self, tokens: Tokens) -> Result<Option<Tokens>, AuthError> {
         // Others may have held the locks for a while.
-        let (settings, now) = (&*self.settings, self.now());
+        let (settings, now) = (&*self.settings, self.network.now());
         let client = registration::of_tokens(settings, &tokens, now).await?;
         let (Some(client), Some(refresh_token)) = (client, tokens.refresh_token.as_deref()) else {
             return stored_tokens::remove(settings, &tokens).await;
         };
         let proofs = self.proofs_of(&tokens)?;
-        let endpoint =
-            TokenContext { network: &self.network, url: &tokens.token_endpoint, issuer: &tokens.issuer, now };
+        let endpoint = TokenContext {
+            network: &self.network,
+            url: &tokens.token_endpoint,
+            issuer: &tokens.issuer,
+            client: Some(&client),
+            key: settings.key.as_ref(),
+            proofs: proofs.as_deref(),
+        };
         let form =
             [("grant_type", "refresh_token"), ("refresh_token", refresh_token), ("resource", tokens.resource.as_str())];
-        let credentials = ClientAuthentication { client: &client, key: settings.key.as_ref() };
-        let mut answer = endpoint.ask(&form, Some(credentials), proofs.as_deref()).await;
+        let mut answer = endpoint.ask(&form).await;
         let moved = match &answer {
             Err(refused) if refused.code.is_none() => self.moved_endpoint(&tokens).await,
             _ => None,
         };
         if let Some(url) = &moved {
-            answer = TokenContext { url, ..endpoint }.ask(&form, Some(credentials), proofs.as_deref()).await;
+            answer = TokenContext { url, ..endpoint }.ask(&form).await;
         }
         let answer = match answer {
             Ok(answer) => answer.checked(proofs.is_some(), &tokens.token_endpoint)?,
@@ -106,11 +111,6 @@ impl Renewal {
     async fn moved_endpoint(&self, tokens: &Tokens) -> Option<String> {
         let server = discovery::server_metadata(&self.network, &tokens.issuer).await.ok()?;
         server.token_endpoint.filter(|url| *url != tokens.token_endpoint)
-    }
-
-    /// The current Unix timestamp in seconds.
-    fn now(&self) -> u64 {
-        self.network.runtime.unix_time().as_secs()
     }
 
     fn proofs_of(&self, tokens: &Tokens) -> Result<Option<Arc<Proofs>>, AuthError> {

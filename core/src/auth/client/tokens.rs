@@ -1,9 +1,6 @@
 //! The tokens of one server.
 
-use super::{
-    auth_network::NetworkContext,
-    client_identity::{AuthMethod, ClientRegistration},
-};
+use super::client_identity::{AuthMethod, ClientRegistration};
 use crate::client_auth::AuthError;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -82,13 +79,10 @@ impl Tokens {
         self.replaced.as_ref() == Some(&stored.access_token)
     }
 
-    pub(super) fn scheme(&self) -> &'static str {
-        if self.dpop_key.is_some() { "DPoP" } else { "Bearer" }
-    }
-
     /// The value of the `Authorization` header.
     pub(super) fn authorization(&self) -> String {
-        format!("{} {}", self.scheme(), self.access_token)
+        let scheme = if self.dpop_key.is_some() { "DPoP" } else { "Bearer" };
+        format!("{scheme} {}", self.access_token)
     }
 }
 
@@ -139,16 +133,6 @@ impl TokenAnswer {
         }
         Ok(self)
     }
-}
-
-/// What all token requests to one server have in common.
-pub(super) struct TokenContext<'a> {
-    pub(super) network: &'a NetworkContext,
-    pub(super) url: &'a str,
-    /// The issuer of the authorization server, which is the audience of assertions.
-    pub(super) issuer: &'a str,
-    /// Unix timestamp in seconds.
-    pub(super) now: u64,
 }
 
 #[cfg(test)]
