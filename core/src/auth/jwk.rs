@@ -25,15 +25,9 @@ pub(super) struct PublicKey {
 #[derive(Debug, Clone)]
 enum KeyMaterial {
     Rsa { n: Vec<u8>, e: Vec<u8> },
-    Ec { curve: Curve, point: Vec<u8> },
+    /// Each curve has one algorithm.
+    Ec { algorithm: Algorithm, verification: &'static EcdsaVerificationAlgorithm, point: Vec<u8> },
     Ed25519(Vec<u8>),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Curve {
-    P256,
-    P384,
-    P521,
 }
 
 impl PublicKey {
@@ -46,15 +40,15 @@ impl PublicKey {
         let material = match (text("kty"), text("crv")) {
             (Some("RSA"), _) => KeyMaterial::Rsa { n: bytes("n").ok_or(missing)?, e: bytes("e").ok_or(missing)? },
             (Some("EC"), Some(curve)) => {
-                let (curve, size) = match curve {
-                    "P-256" => (Curve::P256, 32),
-                    "P-384" => (Curve::P384, 48),
-                    "P-521" => (Curve::P521, 66),
+                let (algorithm, verification, size) = match curve {
+                    "P-256" => (Algorithm::Es256, &signature::ECDSA_P256_SHA256_FIXED, 32),
+                    "P-384" => (Algorithm::Es384, &signature::ECDSA_P384_SHA384_FIXED, 48),
+                    "P-521" => (Algorithm::Es512, &signature::ECDSA_P521_SHA512_FIXED, 66),
                     _ => return Err("uses an unsupported curve"),
                 };
                 let coordinate = |name| bytes(name).filter(|bytes| bytes.len() == size).ok_or(missing);
                 let point = [vec![0x04], coordinate("x")?, coordinate("y")?].concat();
-                KeyMaterial::Ec { curve, point }
+                KeyMaterial::Ec { algorithm, verification, point }
             }
             (Some("OKP"), Some("Ed25519")) => {
                 KeyMaterial::Ed25519(bytes("x").filter(|bytes| bytes.len() == 32).ok_or(missing)?)
@@ -66,14 +60,10 @@ impl PublicKey {
 
     /// Returns whether the key can verify this algorithm.
     fn suits(&self, algorithm: Algorithm) -> bool {
-        use Algorithm::{EdDsa, Es256, Es384, Es512, Ps256, Ps384, Ps512, Rs256, Rs384, Rs512};
-        let fits = match (&self.material, algorithm) {
-            (KeyMaterial::Rsa { .. }, Rs256 | Rs384 | Rs512 | Ps256 | Ps384 | Ps512) => true,
-            (KeyMaterial::Ec { curve, .. }, Es256) => *curve == Curve::P256,
-            (KeyMaterial::Ec { curve, .. }, Es384) => *curve == Curve::P384,
-            (KeyMaterial::Ec { curve, .. }, Es512) => *curve == Curve::P521,
-            (KeyMaterial::Ed25519(_), EdDsa) => true,
-            _ => false,
+        let fits = match &self.material {
+            KeyMaterial::Rsa { .. } => rsa(algorithm).is_some(),
+            KeyMaterial::Ec { algorithm: own, .. } => *own == algorithm,
+            KeyMaterial::Ed25519(_) => algorithm == Algorithm::EdDsa,
         };
         fits && self.only.as_deref().is_none_or(|only| Algorithm::parse(only) == Some(algorithm))
     }
@@ -88,7 +78,9 @@ impl PublicKey {
                 Some(parameters) => RsaPublicKeyComponents { n, e }.verify(parameters, message, signature),
                 None => return false,
             },
-            KeyMaterial::Ec { curve, point } => UnparsedPublicKey::new(ecdsa(*curve), point).verify(message, signature),
+            KeyMaterial::Ec { verification, point, .. } => {
+                UnparsedPublicKey::new(*verification, point).verify(message, signature)
+            }
             KeyMaterial::Ed25519(key) => UnparsedPublicKey::new(&signature::ED25519, key).verify(message, signature),
         };
         verified.is_ok()
@@ -105,14 +97,6 @@ fn rsa(algorithm: Algorithm) -> Option<&'static RsaParameters> {
         Algorithm::Ps512 => &signature::RSA_PSS_2048_8192_SHA512,
         _ => return None,
     })
-}
-
-fn ecdsa(curve: Curve) -> &'static EcdsaVerificationAlgorithm {
-    match curve {
-        Curve::P256 => &signature::ECDSA_P256_SHA256_FIXED,
-        Curve::P384 => &signature::ECDSA_P384_SHA384_FIXED,
-        Curve::P521 => &signature::ECDSA_P521_SHA512_FIXED,
-    }
 }
 
 /// Returns whether a JWK contains private or symmetric key material.
