@@ -123,7 +123,7 @@ pub(super) fn sha256(bytes: &[u8]) -> String {
 }
 
 /// The keys of one issuer.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct KeySet(Vec<PublicKey>);
 
 impl KeySet {

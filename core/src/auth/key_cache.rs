@@ -13,7 +13,7 @@ const PAUSE: Duration = Duration::from_secs(10);
 const LOST: Duration = Duration::from_secs(30);
 
 /// Caches the keys `K` of one issuer.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct KeyCache<K> {
     keys: Option<(K, Instant)>,
     last_fetch: Option<Instant>,
@@ -35,12 +35,6 @@ pub(super) enum KeyLookup<K> {
     Unavailable,
 }
 
-impl<K> Default for KeyCache<K> {
-    fn default() -> Self {
-        Self { keys: None, last_fetch: None, fetching: false }
-    }
-}
-
 impl<K: Clone> KeyCache<K> {
     /// Looks up keys. `suits` tells whether they include the key that the token names. On
     /// [`KeyLookup::Fetch`] and [`KeyLookup::UseAndFetch`], the caller must fetch and then call
@@ -52,14 +46,13 @@ impl<K: Clone> KeyCache<K> {
         let known = self.keys.as_ref().filter(|(_, at)| since(*at) < STALE);
         if let Some((keys, at)) = known {
             let keys = keys.clone();
-            match (suits(&keys), since(*at) < FRESH) {
-                (true, true) => return KeyLookup::Use(keys),
-                (true, false) if may_fetch => {
+            match (suits(&keys), may_fetch) {
+                (true, true) if since(*at) >= FRESH => {
                     self.begin(now);
                     return KeyLookup::UseAndFetch(keys);
                 }
-                (true, false) => return KeyLookup::Use(keys),
-                (false, _) if !may_fetch && !running => return KeyLookup::Use(keys),
+                (true, _) => return KeyLookup::Use(keys),
+                (false, false) if !running => return KeyLookup::Use(keys),
                 (false, _) => {}
             }
         }
