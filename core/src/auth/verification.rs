@@ -177,25 +177,31 @@ struct PendingVerification {
     state: Mutex<VerificationState>,
 }
 
+type CancelHook = Box<dyn FnOnce() + Send>;
+
 enum VerificationState {
-    Pending { waker: Option<Waker>, hook: Option<Box<dyn FnOnce() + Send>> },
+    Pending { waker: Option<Waker>, hook: Option<CancelHook> },
     Completed(Option<Result<Identity, Refusal>>),
     Abandoned,
 }
 
 impl PendingVerification {
     fn complete(&self, outcome: Result<Identity, Refusal>) -> bool {
-        let before = {
-            let mut state = self.state.lock();
-            if !matches!(*state, VerificationState::Pending { .. }) {
-                return false;
-            }
-            std::mem::replace(&mut *state, VerificationState::Completed(Some(outcome)))
-        };
-        if let VerificationState::Pending { waker: Some(waker), .. } = before {
+        let Some((waker, _)) = self.end(VerificationState::Completed(Some(outcome))) else { return false };
+        if let Some(waker) = waker {
             waker.wake();
         }
         true
+    }
+
+    /// Ends a pending verification. Returns what must be called without the lock; `None` if it has
+    /// already ended.
+    fn end(&self, end: VerificationState) -> Option<(Option<Waker>, Option<CancelHook>)> {
+        let mut state = self.state.lock();
+        let VerificationState::Pending { waker, hook } = &mut *state else { return None };
+        let pending = (waker.take(), hook.take());
+        *state = end;
+        Some(pending)
     }
 }
 
@@ -234,14 +240,7 @@ impl Future for VerifierAnswer {
 
 impl Drop for VerifierAnswer {
     fn drop(&mut self) {
-        let before = {
-            let mut state = self.0.state.lock();
-            if !matches!(*state, VerificationState::Pending { .. }) {
-                return;
-            }
-            std::mem::replace(&mut *state, VerificationState::Abandoned)
-        };
-        if let VerificationState::Pending { hook: Some(hook), .. } = before {
+        if let Some((_, Some(hook))) = self.0.end(VerificationState::Abandoned) {
             hook();
         }
     }
