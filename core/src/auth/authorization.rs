@@ -6,7 +6,7 @@ use super::{
     claims::LEEWAY,
     dpop::{self, Nonces, Proof, ProofUse, Replays},
     metadata::Metadata,
-    presented::{self, Presented},
+    presented,
     resource_url::bare,
     scopes::{Hierarchy, union},
     verification::{PresentingRequest, ProtectedRequest},
@@ -39,7 +39,7 @@ use url::Url;
 /// ```
 #[derive(Clone)]
 pub struct Authorization {
-    terms: Arc<Terms>,
+    pub(super) terms: Arc<Terms>,
 }
 
 pub(super) struct Terms {
@@ -66,10 +66,6 @@ pub(crate) struct AuthorizationRefused {
 }
 
 impl Authorization {
-    pub(super) fn of(terms: Terms) -> Self {
-        Self { terms: Arc::new(terms) }
-    }
-
     /// The resource that access tokens must be issued for, as configured.
     pub(crate) fn resource(&self) -> &str {
         &self.terms.name
@@ -94,7 +90,7 @@ impl Authorization {
     ) -> Result<(ProtectedRequest, Candidate), AuthorizationRefused> {
         let parts = &*head.parts;
         let refused = |refusal, scheme| AuthorizationRefused { refusal, scheme };
-        let Presented { scheme, token } =
+        let (scheme, token) =
             presented::read(&parts.headers, parts.uri.query()).map_err(|refusal| refused(refusal, None))?;
         if !self.terms.schemes.contains(&scheme) {
             return Err(match scheme {
@@ -114,7 +110,6 @@ impl Authorization {
         let request = ProtectedRequest {
             token: token.to_owned(),
             scheme,
-            method: parts.method.as_str().to_owned(),
             url: url.into(),
             resource: Arc::clone(&self.terms.name),
             head: head.clone(),

@@ -197,7 +197,7 @@ impl Authorization {
             return Err(AuthOptionError::new("metadata", format!("has {name}, which other options set")));
         }
         check_servers(&options.authorization_servers)?;
-        let hierarchy = Hierarchy::new(options.implies);
+        let hierarchy = Hierarchy(options.implies);
         check_scopes("scopes", &options.scopes)?;
         check_scopes("requiredScopes", &options.required_scopes)?;
         check_scopes("implies", hierarchy.names())?;
@@ -224,7 +224,7 @@ impl Authorization {
             more: &options.metadata,
         };
         let metadata = Metadata::new(&resource, &contents);
-        Ok(Self::of(Terms {
+        let terms = Terms {
             name: options.resource.into(),
             resource,
             public_url,
@@ -236,7 +236,8 @@ impl Authorization {
             nonces,
             replays: Mutex::new(Replays::new(options.dpop_proofs)),
             verifier,
-        }))
+        };
+        Ok(Self { terms: Arc::new(terms) })
     }
 }
 

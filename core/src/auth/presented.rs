@@ -26,16 +26,9 @@ impl Scheme {
     }
 }
 
-/// The credentials of a request. Never logged.
-#[derive(Clone, Copy)]
-pub(super) struct Presented<'a> {
-    pub(super) scheme: Scheme,
-    pub(super) token: &'a str,
-}
-
-/// Reads the credentials. Only the `Authorization` header is accepted; proxies and logs have seen a
-/// token in the URL.
-pub(super) fn read<'a>(headers: &'a HeaderMap, query: Option<&str>) -> Result<Presented<'a>, Refusal> {
+/// Reads the scheme and the token, which is never logged. Only the `Authorization` header is
+/// accepted; proxies and logs have seen a token in the URL.
+pub(super) fn read<'a>(headers: &'a HeaderMap, query: Option<&str>) -> Result<(Scheme, &'a str), Refusal> {
     let malformed = |text: &str| Refusal::Malformed(text.into());
     if query.is_some_and(has_token) {
         return Err(malformed("A token must not be part of the URL: send it in the Authorization header"));
@@ -59,7 +52,7 @@ pub(super) fn read<'a>(headers: &'a HeaderMap, query: Option<&str>) -> Result<Pr
     if !is_token(token) {
         return Err(malformed("The Authorization header contains no token in the syntax of RFC 6750"));
     }
-    Ok(Presented { scheme, token })
+    Ok((scheme, token))
 }
 
 fn has_token(query: &str) -> bool {
@@ -82,7 +75,7 @@ mod tests {
         for value in values {
             headers.append(header::AUTHORIZATION, HeaderValue::from_static(value));
         }
-        read(&headers, query).map(|presented| (presented.scheme, presented.token.to_owned()))
+        read(&headers, query).map(|(scheme, token)| (scheme, token.to_owned()))
     }
 
     #[test]

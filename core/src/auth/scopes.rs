@@ -4,13 +4,9 @@ use std::collections::{BTreeMap, HashSet};
 
 /// Scopes that imply others (AUS-12).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Hierarchy(BTreeMap<String, Vec<String>>);
+pub(super) struct Hierarchy(pub(super) BTreeMap<String, Vec<String>>);
 
 impl Hierarchy {
-    pub(super) fn new(implied: BTreeMap<String, Vec<String>>) -> Self {
-        Self(implied)
-    }
-
     /// All scopes that it mentions.
     pub(super) fn names(&self) -> impl Iterator<Item = &String> {
         self.0.iter().flat_map(|(broad, narrow)| std::iter::once(broad).chain(narrow))
@@ -47,7 +43,7 @@ mod tests {
 
     #[test]
     fn aus_12_broad_scopes_imply_narrow_ones_transitively_and_cycles_end() {
-        let hierarchy = Hierarchy::new(BTreeMap::from([
+        let hierarchy = Hierarchy(BTreeMap::from([
             ("admin".to_owned(), list(&["write"])),
             ("write".to_owned(), list(&["read", "admin-no-more"])),
             ("read".to_owned(), list(&["write"])),

@@ -93,7 +93,6 @@ pub(super) fn request(token: &str, resource: &str, now: u64) -> ProtectedRequest
     ProtectedRequest {
         token: token.into(),
         scheme: Scheme::Bearer,
-        method: "POST".into(),
         url: resource.into(),
         resource: resource.into(),
         head: PresentingRequest { parts: Arc::new(http::Request::new(()).into_parts().0), remote_address: None },

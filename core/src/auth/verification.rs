@@ -64,7 +64,6 @@ pub(crate) struct PresentingRequest {
 pub(crate) struct ProtectedRequest {
     pub(crate) token: String,
     pub(crate) scheme: Scheme,
-    pub(crate) method: String,
     pub(crate) url: String,
     pub(crate) resource: Arc<str>,
     pub(crate) head: PresentingRequest,
@@ -85,7 +84,7 @@ impl Verification {
 
     /// The method of the HTTP request.
     pub fn method(&self) -> &str {
-        &self.request.method
+        self.request.head.parts.method.as_str()
     }
 
     /// The public URL of the HTTP request, without its query.
