@@ -23,11 +23,9 @@ use std::{
 ///     Ok(format!("a JWT for {}", request.issuer))
 /// });
 /// ```
-pub struct TokenSource<R>(Source<R>);
-
-enum Source<R> {
-    Fixed(String),
-    Function(Arc<TokenFunction<R>>),
+pub struct TokenSource<R> {
+    ask: Arc<TokenFunction<R>>,
+    is_fixed: bool,
 }
 
 type TokenFunction<R> = dyn Fn(R) -> BoxedTask<Result<String, AuthError>> + Send + Sync;
@@ -38,25 +36,22 @@ impl<R> TokenSource<R> {
     where
         F: Future<Output = Result<String, AuthError>> + Send + 'static,
     {
-        Self(Source::Function(Arc::new(move |request| Box::pin(ask(request)))))
+        Self { ask: Arc::new(move |request| Box::pin(ask(request))), is_fixed: false }
     }
 
     /// The token for a request.
     pub(super) fn token(&self, request: R) -> BoxedTask<Result<String, AuthError>> {
-        match &self.0 {
-            Source::Fixed(token) => Box::pin(ready(Ok(token.clone()))),
-            Source::Function(ask) => ask(request),
-        }
+        (self.ask)(request)
     }
 
     pub(super) fn is_fixed(&self) -> bool {
-        matches!(self.0, Source::Fixed(_))
+        self.is_fixed
     }
 }
 
 impl<R> From<String> for TokenSource<R> {
     fn from(token: String) -> Self {
-        Self(Source::Fixed(token))
+        Self { is_fixed: true, ..Self::from_fn(move |_| ready(Ok(token.clone()))) }
     }
 }
 
@@ -68,10 +63,7 @@ impl<R> From<&str> for TokenSource<R> {
 
 impl<R> Clone for TokenSource<R> {
     fn clone(&self) -> Self {
-        Self(match &self.0 {
-            Source::Fixed(token) => Source::Fixed(token.clone()),
-            Source::Function(ask) => Source::Function(Arc::clone(ask)),
-        })
+        Self { ask: Arc::clone(&self.ask), is_fixed: self.is_fixed }
     }
 }
 
