@@ -5,10 +5,10 @@ use super::{
     IdentityTokenRequest,
     auth_network::NetworkAccess,
     discovery::Discovered,
-    enterprise::IdentityProvider,
     exchange::{Obtained, Parts, jwt_bearer},
     registration::given_or_document,
     sanitized,
+    settings::IdentityProvider,
     token_endpoint::TokenContext,
 };
 use crate::client_auth::AuthError;

@@ -13,7 +13,6 @@ mod client_identity;
 mod code_flow;
 mod credential_session;
 mod discovery;
-mod enterprise;
 mod exchange;
 mod grants;
 mod id_jag;

@@ -1,9 +1,9 @@
 //! Validated options of a client's authorization.
 
 use super::{
-    AssertionRequest, AuthNetwork, AuthorizationHandler, LoginHandler, OAuthGrant, OAuthOptions, TokenStore,
+    AssertionRequest, AuthNetwork, AuthorizationHandler, IdentityTokenRequest, LoginHandler, OAuthGrant, OAuthOptions,
+    TokenStore,
     client_identity::{AuthMethod, ClientRegistration, GivenClient},
-    enterprise::IdentityProvider,
     signing::SigningKey,
     token_source::TokenSource,
 };
@@ -24,6 +24,15 @@ pub(super) enum Grant {
     Workload(TokenSource<AssertionRequest>),
 }
 
+/// The identity provider of an organization, and the user's assertion from it.
+#[derive(Clone)]
+pub(super) struct IdentityProvider {
+    pub(super) token_endpoint: String,
+    pub(super) client: ClientRegistration,
+    pub(super) assertion: TokenSource<IdentityTokenRequest>,
+    pub(super) subject_token_type: String,
+}
+
 /// The options, and what is derived from them.
 pub(super) struct Settings {
     pub(super) options: OAuthOptions,
@@ -41,12 +50,9 @@ impl Settings {
             AuthOptionError::new("store", "needs the file system: use OAuth::new, or set a store of your own")
         })?;
         let grant = Grant::of(&options)?;
-        let key = options.private_key.as_deref().map(|pem| SigningKey::from_pem(pem, options.algorithm)).transpose();
+        let read = |pem| SigningKey::from_pem(pem, options.algorithm, options.key_id.clone());
+        let key = options.private_key.as_deref().map(read).transpose();
         let key = key.map_err(|error| AuthOptionError::new("privateKey", format!("cannot be used: {error}")))?;
-        let key = match &options.key_id {
-            Some(id) => key.map(|key| key.with_id(id)),
-            None => key,
-        };
         let client = options.client_id.clone().map(|id| GivenClient {
             id,
             secret: options.client_secret.clone(),

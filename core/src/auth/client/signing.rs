@@ -36,11 +36,12 @@ impl fmt::Debug for SigningKey {
 }
 
 impl SigningKey {
-    /// Reads a private key in PKCS #8, as PEM (`-----BEGIN PRIVATE KEY-----`).
+    /// Reads a private key in PKCS #8, as PEM (`-----BEGIN PRIVATE KEY-----`). Its id is for
+    /// authorization servers that know several keys.
     ///
     /// # Errors
     /// If the PEM is invalid, or the key is not for that algorithm.
-    pub fn from_pem(pem: &str, algorithm: Algorithm) -> Result<Self, AuthError> {
+    pub fn from_pem(pem: &str, algorithm: Algorithm, id: Option<String>) -> Result<Self, AuthError> {
         const BEGIN: &str = "-----BEGIN PRIVATE KEY-----";
         const END: &str = "-----END PRIVATE KEY-----";
         let body = pem.split_once(BEGIN).and_then(|(_, rest)| rest.split_once(END)).map(|(body, _)| body);
@@ -50,13 +51,7 @@ impl SigningKey {
                 "The private key is not PKCS #8 in PEM: it must begin with -----BEGIN PRIVATE KEY-----".to_owned(),
             )
         })?;
-        Self::from_pkcs8(&der, algorithm)
-    }
-
-    /// Sets the key id, for authorization servers that know several keys.
-    #[must_use]
-    pub fn with_id(self, id: impl Into<String>) -> Self {
-        Self { id: Some(id.into()), ..self }
+        Ok(Self { id, ..Self::from_pkcs8(&der, algorithm)? })
     }
 
     /// Generates a key for ES256.
@@ -150,7 +145,7 @@ mod tests {
         let key = SigningKey::generate().unwrap();
         let der = key.to_pkcs8().unwrap();
         let pem = format!("-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n", STANDARD.encode(&der));
-        let again = SigningKey::from_pem(&pem, Algorithm::Es256).unwrap().with_id("k");
+        let again = SigningKey::from_pem(&pem, Algorithm::Es256, Some("k".to_owned())).unwrap();
         let token = again.sign(json!({"typ": "JWT"}), &json!({"a": 1})).unwrap();
         let jws = Jws::parse(&token).unwrap();
         assert_eq!(jws.header.kid.as_deref(), Some("k"));
@@ -162,7 +157,7 @@ mod tests {
             (&pem, Algorithm::EdDsa),
             ("x", Algorithm::Es256),
         ] {
-            let error = SigningKey::from_pem(pem, algorithm).unwrap_err();
+            let error = SigningKey::from_pem(pem, algorithm, None).unwrap_err();
             assert!(error.0.starts_with("The private key is not "), "{error}");
         }
     }
