@@ -56,4 +56,5 @@ pub use verification::{TokenVerifier, Verification};
 pub(crate) use authorization::AuthorizationRefused;
 pub(crate) use claims::LEEWAY;
 pub(crate) use client::demanded;
+pub(crate) use resource_url::is_safe;
 pub(crate) use verification::{PresentingRequest, ask};

@@ -5,7 +5,7 @@ use url::Url;
 
 /// Returns whether a URL is safe to fetch and to send clients to: https, or on this machine
 /// (SEC-12).
-pub(super) fn is_safe(url: &Url) -> bool {
+pub(crate) fn is_safe(url: &Url) -> bool {
     match url.scheme() {
         "https" => url.has_host(),
         "http" => url.host_str().is_some_and(is_loopback),

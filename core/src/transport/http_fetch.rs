@@ -2,7 +2,7 @@
 
 use super::{environment_certificates::trusting, user_agent::AGENT};
 use crate::{
-    auth::{AuthOptionError, Authorization, AuthorizationOptions, Fetch, FetchError, JwtOptions, JwtVerifier},
+    auth::{AuthOptionError, Authorization, AuthorizationOptions, Fetch, FetchError, JwtOptions, JwtVerifier, is_safe},
     http::guard::is_loopback,
     runtime::BoxedTask,
 };
@@ -27,7 +27,7 @@ pub struct HttpFetch {
 }
 
 #[derive(Default)]
-struct FetchClients {
+pub(super) struct FetchClients {
     far: FetchClient,
     /// For this machine, which is never behind a proxy.
     near: FetchClient,
@@ -50,7 +50,7 @@ impl FetchClient {
 }
 
 impl FetchClients {
-    fn of(&self, is_near: bool) -> Result<Client, FetchError> {
+    pub(super) fn of(&self, is_near: bool) -> Result<Client, FetchError> {
         if is_near { self.near.with(ClientBuilder::no_proxy) } else { self.far.with(|builder| builder) }
     }
 }
@@ -61,14 +61,10 @@ impl Fetch for HttpFetch {
         Box::pin(async move {
             let uri = request.uri().to_string();
             let failed = |text: &str| FetchError(format!("{uri} {text}"));
-            let url = Url::parse(&uri).ok();
-            let is_near = url.as_ref().and_then(Url::host_str).is_some_and(is_loopback);
-            let safe = url.is_some_and(|url| url.scheme() == "https" || (url.scheme() == "http" && is_near));
-            if !safe {
-                return Err(failed("is not https"));
-            }
+            let url = Url::parse(&uri).ok().filter(is_safe).ok_or_else(|| failed("is not https"))?;
             let request = request.try_into().map_err(|_| failed("is not a valid request URL"))?;
-            let fetched = tokio::time::timeout(DEADLINE, bounded(fetch.clients.of(is_near)?, request, &uri)).await;
+            let client = fetch.clients.of(url.host_str().is_some_and(is_loopback))?;
+            let fetched = tokio::time::timeout(DEADLINE, bounded(client, request, &uri)).await;
             fetched.unwrap_or_else(|_| Err(FetchError::timed_out(&uri, DEADLINE)))
         })
     }

@@ -1,7 +1,7 @@
 //! The network access of a client's authorization. It protects private networks from requests that
 //! a server provokes.
 
-use super::super::http_fetch::{FetchClient, bounded};
+use super::super::http_fetch::{FetchClient, FetchClients, bounded};
 use crate::{
     auth::{AuthNetwork, FetchError, NetworkAccess},
     runtime::BoxedTask,
@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http::{Request, Response, Uri};
 use hyper_util::client::proxy::matcher::Matcher;
 use reqwest::{
-    Client, ClientBuilder, Url,
+    Client, Url,
     dns::{Addrs, Name, Resolve, Resolving},
 };
 use std::{
@@ -30,19 +30,16 @@ pub struct HttpNetwork {
 struct NetworkClients {
     /// For public addresses, without a proxy.
     public: FetchClient,
-    anywhere: FetchClient,
-    /// For this machine; never uses a proxy.
-    here: FetchClient,
+    anywhere: FetchClients,
 }
 
 impl NetworkClients {
     fn of(&self, access: NetworkAccess, host: HostNetwork, is_proxied: bool) -> Result<Client, FetchError> {
-        match (access, host) {
-            (NetworkAccess::Public, _) if !is_proxied => {
+        match access {
+            NetworkAccess::Public if !is_proxied => {
                 self.public.with(|builder| builder.no_proxy().dns_resolver(Arc::new(PublicOnly)))
             }
-            (_, HostNetwork::Here) => self.here.with(ClientBuilder::no_proxy),
-            _ => self.anywhere.with(|builder| builder),
+            _ => self.anywhere.of(host == HostNetwork::Here),
         }
     }
 }
