@@ -91,10 +91,15 @@ pub trait Link: Send + Sync + 'static {
     fn send(&self, message: LinkMessage);
     /// Ends the exchange of a cancelled request. Returns `true` if that alone notifies the server
     /// (modern HTTP); otherwise a cancellation is sent.
-    fn abandon(&self, id: &RequestId) -> bool;
+    fn abandon(&self, id: &RequestId) -> bool {
+        let _ = id;
+        false
+    }
     /// Called when the revision is negotiated, so that what depends on it (headers, the GET stream
     /// of a session) can start.
-    fn negotiated(&self, revision: Revision);
+    fn negotiated(&self, revision: Revision) {
+        let _ = revision;
+    }
     /// The id of the session, for telemetry.
     fn session_id(&self) -> Option<String> {
         None

@@ -3,7 +3,6 @@
 use super::{closing::Closing, queued::MAX_QUEUED};
 use crate::{
     client::{Connector, Inbox, Link, LinkFailure, LinkMessage, ProcessExit},
-    protocol::{RequestId, Revision},
     runtime::BoxedTask,
     sync::Mutex,
     wire_log::Transport,
@@ -173,12 +172,6 @@ impl<C: Channel> Link for ChannelLink<C> {
         // An error means that the end has been reported, which fails the requests.
         let _ = outbox.send(message.bytes);
     }
-
-    fn abandon(&self, _: &RequestId) -> bool {
-        false
-    }
-
-    fn negotiated(&self, _: Revision) {}
 
     fn close(&self, timeout: Duration) -> BoxedTask {
         self.shared.is_over.store(true, Ordering::Release);

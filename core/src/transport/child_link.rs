@@ -9,7 +9,7 @@ use crate::sync::Mutex;
 use crate::{
     client::{Connector, Inbox, Link, LinkFailure, LinkMessage},
     engine::Limits,
-    protocol::{RequestId, Revision, envelope::Beginning},
+    protocol::envelope::Beginning,
     runtime::BoxedTask,
 };
 #[cfg(unix)]
@@ -150,12 +150,6 @@ impl Link for ChildLink {
             pipes.changed.notify_one();
         }
     }
-
-    fn abandon(&self, _: &RequestId) -> bool {
-        false
-    }
-
-    fn negotiated(&self, _: Revision) {}
 
     fn peer(&self) -> String {
         format!("The server process \"{}\"", self.pipes.process.command())

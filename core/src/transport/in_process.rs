@@ -3,7 +3,7 @@
 
 use crate::{
     client::{Connector, Inbox, Link, LinkFailure, LinkMessage},
-    protocol::{RequestId, Revision, envelope::Frame},
+    protocol::envelope::Frame,
     runtime::{BoxedTask, Runtime},
     server::{
         Arrival, ArrivalReply, Connection, ConversationSetup, ConversationStart, LifespanUse, Origin, Outbound,
@@ -113,12 +113,6 @@ impl Link for MemoryLink {
         // client has ended its requests.
         let _ = self.to_server.send(message);
     }
-
-    fn abandon(&self, _: &RequestId) -> bool {
-        false
-    }
-
-    fn negotiated(&self, _: Revision) {}
 
     fn close(&self, _: Duration) -> BoxedTask {
         self.connection.close();

@@ -258,12 +258,6 @@ impl Link for FakeLink {
         tokio::spawn(async move { (script.lock().unwrap())(&peer, &message) });
     }
 
-    fn abandon(&self, _: &RequestId) -> bool {
-        false
-    }
-
-    fn negotiated(&self, _: Revision) {}
-
     fn close(&self, _: Duration) -> BoxedTask {
         Box::pin(std::future::ready(()))
     }

@@ -88,8 +88,6 @@ impl Link for GroupLink {
         true
     }
 
-    fn negotiated(&self, _: Revision) {}
-
     fn peer(&self) -> String {
         "The group of servers".to_owned()
     }
