@@ -1,29 +1,17 @@
-//! The entry points that need a driver: serve, listen, connect.
+//! The entry points of servers that need a driver: serve and listen.
 
-#[cfg(any(feature = "stdio", feature = "http-server"))]
-use super::Listener;
-#[cfg(feature = "client")]
-use super::Target;
-#[cfg(any(feature = "client", feature = "stdio", feature = "http-server"))]
-use super::TokioRuntime;
 #[cfg(feature = "http-server")]
 use super::{HttpOptions, HttpService, ListenAddress};
+use super::{Listener, TokioRuntime};
 #[cfg(feature = "stdio")]
 use super::{signals::SignalWatch, stdio::hold_stdio};
-#[cfg(feature = "client")]
-use crate::client::{Client, ClientBuilder, ClientError, ClientEvents, ClientOptions};
-#[cfg(feature = "server")]
 use crate::server::Server;
-#[cfg(any(feature = "stdio", feature = "http-server"))]
 use std::io;
 #[cfg(all(unix, feature = "stdio"))]
 use std::os::fd::OwnedFd;
 #[cfg(feature = "http-server")]
 use std::path::PathBuf;
-#[cfg(feature = "client")]
-use std::sync::Arc;
 
-#[cfg(any(feature = "stdio", feature = "http-server"))]
 impl Server {
     /// Serves standard input and output in the foreground, until the input ends or a signal
     /// arrives; see [`Listener::run`].
@@ -154,49 +142,3 @@ impl Server {
         HttpService::new(self, &options, TokioRuntime::current())
     }
 }
-
-#[cfg(feature = "client")]
-impl Client {
-    /// Connects to a server. A [`Target`] is a URL, a command, a [`Server`] in this process, an
-    /// entry of `mcpServers`, or a configuration file. Requires a tokio runtime.
-    ///
-    /// # Errors
-    /// If the server cannot be reached, does not respond in time, or has no revision in common with
-    /// us.
-    pub async fn connect(target: impl Into<Target>) -> Result<Self, ClientError> {
-        Self::connect_with(target, ClientOptions::default(), ()).await
-    }
-
-    /// Connects with options, and with a receiver of notifications; `()` for none.
-    ///
-    /// # Errors
-    /// As for [`Client::connect`].
-    pub async fn connect_with(
-        target: impl Into<Target>,
-        options: ClientOptions,
-        events: impl ClientEvents,
-    ) -> Result<Self, ClientError> {
-        let options = options.with_telemetry_of_program();
-        let runtime = TokioRuntime::current();
-        let connector = target.into().connector(&options, &runtime)?;
-        if options.auth.is_some() && connector.transport() != crate::wire_log::Transport::Http {
-            return Err(ClientError::Invalid("auth is for servers over HTTP, but this one is not".to_owned()));
-        }
-        Self::open(runtime, connector, options, Arc::new(events)).await
-    }
-}
-
-#[cfg(feature = "client")]
-impl ClientBuilder {
-    /// Connects to a server; see [`Client::connect`].
-    ///
-    /// # Errors
-    /// As for [`Client::connect`]; [`ClientError::Invalid`] if a root is not a `file://` URI.
-    pub async fn connect(self, target: impl Into<Target>) -> Result<Client, ClientError> {
-        Client::connect_with(target, self.into_options(), ()).await
-    }
-}
-
-/// Ignores all events.
-#[cfg(feature = "client")]
-impl ClientEvents for () {}

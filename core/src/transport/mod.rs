@@ -18,14 +18,14 @@ pub(crate) mod child_link;
 pub(crate) mod closing;
 #[cfg(feature = "client")]
 mod config_file;
-#[cfg(any(feature = "server", feature = "client"))]
+#[cfg(feature = "client")]
+mod connect;
+#[cfg(any(feature = "stdio", feature = "http-server"))]
 mod entry_points;
 #[cfg(any(feature = "auth", feature = "http-client"))]
 mod environment_certificates;
 #[cfg(any(feature = "stdio", feature = "http-server"))]
 mod foreground;
-#[cfg(feature = "client")]
-mod group_targets;
 #[cfg(feature = "http-client")]
 mod http_client;
 #[cfg(feature = "auth")]
