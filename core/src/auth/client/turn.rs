@@ -9,7 +9,7 @@ use std::{
 };
 
 #[derive(Default)]
-pub(super) struct RefreshTurns(Arc<Mutex<TurnState>>);
+pub(crate) struct RefreshTurns(Arc<Mutex<TurnState>>);
 
 #[derive(Default)]
 struct TurnState {
@@ -18,10 +18,10 @@ struct TurnState {
 }
 
 /// The turn of a task, released on drop.
-pub(super) struct RefreshTurn(Arc<Mutex<TurnState>>);
+pub(crate) struct RefreshTurn(Arc<Mutex<TurnState>>);
 
 impl RefreshTurns {
-    pub(super) async fn take(&self) -> RefreshTurn {
+    pub(crate) async fn take(&self) -> RefreshTurn {
         let take = |state: &mut TurnState| (!std::mem::replace(&mut state.taken, true)).then_some(());
         wait(&self.0, |state| &mut state.waiting, take).await;
         RefreshTurn(Arc::clone(&self.0))
@@ -39,10 +39,10 @@ pub(super) async fn of_refresh_token(refresh_token: &str) -> RefreshTurn {
 
 /// Turns by key. They exist while somebody takes or awaits one.
 #[derive(Default)]
-pub(super) struct TurnsByKey(Mutex<HashMap<String, Weak<Mutex<TurnState>>>>);
+pub(crate) struct TurnsByKey(Mutex<HashMap<String, Weak<Mutex<TurnState>>>>);
 
 impl TurnsByKey {
-    pub(super) fn of(&self, key: &str) -> RefreshTurns {
+    pub(crate) fn of(&self, key: &str) -> RefreshTurns {
         // Turns that were taken before a fork are never released in the child.
         let key = format!("{} {key}", process::id());
         let mut turns = self.0.lock();

@@ -2,24 +2,20 @@
 
 use super::super::browser;
 use crate::{
-    auth::{AuthError, AuthorizationHandler, Authorizing, LoginStart, UrlOpener},
+    auth::{AuthError, AuthorizationHandler, Authorizing, LoginStart, RefreshTurn, TurnsByKey, UrlOpener},
     http::guard::is_loopback,
     runtime::BoxedTask,
-    sync::Mutex,
 };
 use aws_lc_rs::digest;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use std::{
-    collections::HashMap,
     io::{self, IsTerminal as _},
-    process,
     sync::{Arc, LazyLock},
     time::Duration,
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
-    sync::{Mutex as AsyncMutex, OwnedMutexGuard},
     task::JoinSet,
 };
 use url::Url;
@@ -34,10 +30,8 @@ const MAX_REQUEST: usize = 64 * 1024;
 const ISSUER_HASH: usize = 12;
 const HOST: &str = "127.0.0.1";
 const PATH: &str = "/callback";
-/// Logins that must use the same port take turns. The ports are those of options, so there are few.
-/// By process and port: a turn that was taken before a fork is never released in the child.
-static PORTS: LazyLock<Mutex<HashMap<(u32, u16), PortTurns>>> = LazyLock::new(Mutex::default);
-type PortTurns = Arc<AsyncMutex<()>>;
+/// Logins that must use the same port take turns.
+static PORTS: LazyLock<TurnsByKey> = LazyLock::new(TurnsByKey::default);
 
 const PAGE: &str =
     "<!doctype html><meta charset=utf-8><title>Done</title><p>You can close this page and return to the program.";
@@ -146,10 +140,7 @@ impl AuthorizationHandler for LoopbackHandler {
         Box::pin(async move {
             let turn = match redirect.port {
                 0 => None,
-                port => {
-                    let turns = Arc::clone(PORTS.lock().entry((process::id(), port)).or_default());
-                    Some(turns.lock_owned().await)
-                }
+                port => Some(PORTS.of(&port.to_string()).take().await),
             };
             let uri = redirect.uri();
             let no_port = |error: io::Error| AuthError(format!("Cannot listen for the redirect to {uri}: {error}"));
@@ -167,7 +158,7 @@ struct RedirectReceiver {
     redirect: RedirectParts,
     opener: Option<UrlOpener>,
     /// Dropped after the listener.
-    turn: Option<OwnedMutexGuard<()>>,
+    turn: Option<RefreshTurn>,
 }
 
 impl Authorizing for RedirectReceiver {
