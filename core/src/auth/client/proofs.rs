@@ -2,15 +2,12 @@
 
 use super::{pkce, signing::SigningKey};
 use crate::{
-    auth::{Algorithm, jwk},
+    auth::{Algorithm, jwk, jws::Jws},
     client_auth::AuthError,
     sync::Mutex,
 };
-use base64::{
-    Engine as _,
-    engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
-};
-use serde_json::{Value, json};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde_json::json;
 use std::collections::HashMap;
 
 /// Maximum number of servers whose nonces are stored: one MCP server and its authorization servers.
@@ -78,15 +75,12 @@ fn origin(url: &str) -> &str {
 }
 
 fn nonce_of(proof: &str) -> Option<String> {
-    let claims = URL_SAFE_NO_PAD.decode(proof.split('.').nth(1)?).ok()?;
-    let claims: Value = serde_json::from_slice(&claims).ok()?;
-    claims.get("nonce")?.as_str().map(str::to_owned)
+    Jws::parse(proof).ok()?.claims.get("nonce")?.as_str().map(str::to_owned)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auth::jws::Jws;
 
     #[test]
     fn xau_42_to_47_a_proof_has_its_claims() {
