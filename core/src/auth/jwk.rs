@@ -118,7 +118,7 @@ pub(super) fn thumbprint(jwk: &Value) -> Option<String> {
 }
 
 /// SHA-256, in base64url.
-pub(super) fn sha256(bytes: &[u8]) -> String {
+pub(crate) fn sha256(bytes: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(digest::digest(&digest::SHA256, bytes))
 }
 

@@ -2,10 +2,9 @@
 
 use super::super::private_file::private;
 use crate::{
-    auth::{AuthError, StoreLock, TokenStore},
+    auth::{AuthError, StoreLock, TokenStore, sha256},
     runtime::BoxedTask,
 };
-use aws_lc_rs::digest;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use std::{
     fs::{self, File, TryLockError},
@@ -78,8 +77,7 @@ impl FileStore {
 
     /// Keys are URLs, which are not valid file names.
     fn path(&self, key: &str, ending: &str) -> PathBuf {
-        let name = URL_SAFE_NO_PAD.encode(digest::digest(&digest::SHA256, key.as_bytes()));
-        self.folder.join(name + ending)
+        self.folder.join(sha256(key.as_bytes()) + ending)
     }
 
     /// Runs blocking file operations on a separate thread.

@@ -2,12 +2,10 @@
 
 use super::super::browser;
 use crate::{
-    auth::{AuthError, AuthorizationHandler, Authorizing, LoginStart, RefreshTurn, TurnsByKey, UrlOpener},
+    auth::{AuthError, AuthorizationHandler, Authorizing, LoginStart, RefreshTurn, TurnsByKey, UrlOpener, sha256},
     http::guard::is_loopback,
     runtime::BoxedTask,
 };
-use aws_lc_rs::digest;
-use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use std::{
     io::{self, IsTerminal as _},
     sync::{Arc, LazyLock},
@@ -26,8 +24,8 @@ const REQUEST_WITHIN: Duration = Duration::from_secs(5);
 const MAX_REQUESTS: usize = 64;
 /// Maximum size of a request.
 const MAX_REQUEST: usize = 64 * 1024;
-/// Number of bytes of the issuer's hash in its path.
-const ISSUER_HASH: usize = 12;
+/// Length of the issuer's hash in its path: 12 bytes.
+const ISSUER_HASH: usize = 16;
 const HOST: &str = "127.0.0.1";
 const PATH: &str = "/callback";
 /// Logins that must use the same port take turns.
@@ -134,8 +132,7 @@ impl AuthorizationHandler for LoopbackHandler {
     fn begin(&self, start: LoginStart) -> BoxedTask<Result<Box<dyn Authorizing>, AuthError>> {
         let (opener, mut redirect) = (self.opener.clone(), self.redirect.clone());
         if start.registers && !self.is_fixed {
-            let hash = digest::digest(&digest::SHA256, start.issuer.as_bytes());
-            redirect.path = format!("{PATH}/{}", URL_SAFE_NO_PAD.encode(&hash.as_ref()[..ISSUER_HASH]));
+            redirect.path = format!("{PATH}/{}", &sha256(start.issuer.as_bytes())[..ISSUER_HASH]);
         }
         Box::pin(async move {
             let turn = match redirect.port {

@@ -1,14 +1,12 @@
 //! Credentials in a store given by its URL.
 
 use crate::{
-    auth::{AuthError, StoreLock, TokenStore},
+    auth::{AuthError, StoreLock, TokenStore, sha256},
     random,
     runtime::BoxedTask,
     store::{Store, StoreError, StoreGuard, StoreTask},
     transport::{TokioRuntime, store::open_store},
 };
-use aws_lc_rs::digest;
-use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use std::{
     sync::{Arc, OnceLock},
     time::Duration,
@@ -46,7 +44,7 @@ impl StoredCredentials {
         key: &str,
         work: impl FnOnce(StoreGuard, String) -> StoreTask<T> + Send + 'static,
     ) -> BoxedTask<Result<T, AuthError>> {
-        let key = format!("{kind}/{}", URL_SAFE_NO_PAD.encode(digest::digest(&digest::SHA256, key.as_bytes())));
+        let key = format!("{kind}/{}", sha256(key.as_bytes()));
         let this = self.clone();
         Box::pin(async move {
             let opened = this.opened.get_or_init(|| open_store(&this.url, TokioRuntime::current(), DEADLINE));
