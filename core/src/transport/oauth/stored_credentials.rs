@@ -2,6 +2,7 @@
 
 use crate::{
     auth::{AuthError, StoreLock, TokenStore, sha256},
+    on_drop::OnDrop,
     random,
     runtime::BoxedTask,
     store::{Store, StoreError, StoreGuard, StoreTask},
@@ -83,7 +84,10 @@ impl TokenStore for StoredCredentials {
                 while !store.put_if(&key, None, &owner, locked_for).await? {
                     tokio::time::sleep(LOCK_PAUSE).await;
                 }
-                Ok(HeldLock { store, key, owner, runtime: Handle::current() })
+                let runtime = Handle::current();
+                // Releases the lock, unless it has expired and belongs to another process.
+                let release = move || drop(runtime.spawn(store.put_if(&key, Some(&owner), "", Duration::ZERO)));
+                Ok(OnDrop::new(release))
             })
         });
         Box::pin(async move {
@@ -92,21 +96,6 @@ impl TokenStore for StoredCredentials {
                 waited.map_err(|_| AuthError("Credentials: other processes kept them locked for too long".into()))?;
             Ok(StoreLock::new(held?))
         })
-    }
-}
-
-struct HeldLock {
-    store: StoreGuard,
-    key: String,
-    owner: String,
-    runtime: Handle,
-}
-
-impl Drop for HeldLock {
-    /// Releases the lock, unless it has expired and belongs to another process.
-    fn drop(&mut self) {
-        let ended = self.store.put_if(&self.key, Some(&self.owner), "", Duration::ZERO);
-        drop(self.runtime.spawn(ended));
     }
 }
 
