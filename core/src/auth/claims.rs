@@ -67,13 +67,9 @@ fn is_for(claim: Option<&Value>, audiences: &[String]) -> bool {
 
 /// Reads a NumericDate, which may be fractional.
 fn date(claims: &Map<String, Value>, name: &str) -> Result<Option<f64>, &'static str> {
-    match claims.get(name) {
-        None | Some(Value::Null) => Ok(None),
-        Some(value) => match value.as_f64().filter(|date| date.is_finite()) {
-            Some(date) => Ok(Some(date)),
-            None => Err("The access token has a date that is not a number"),
-        },
-    }
+    let finite = |value: &Value| value.as_f64().filter(|date| date.is_finite());
+    let date = claims.get(name).filter(|value| !value.is_null());
+    date.map(|date| finite(date).ok_or("The access token has a date that is not a number")).transpose()
 }
 
 /// Reads `scope` (RFC 9068 section 2.2.3), or `scp` as some issuers call it: a space-separated
