@@ -9,20 +9,22 @@ use url::Url;
 /// safe URL.
 pub(super) fn metadata_urls(issuer: &str) -> Vec<Url> {
     let Some(url) = Url::parse(issuer).ok().filter(is_safe) else { return Vec::new() };
-    let path = url.path().trim_end_matches('/').to_owned();
     let at = |path: String| {
         let mut url = super::resource_url::bare(url.clone());
         url.set_path(&path);
         url
     };
-    let mut metadata_urls = vec![
-        at(format!("/.well-known/oauth-authorization-server{path}")),
-        at(format!("/.well-known/openid-configuration{path}")),
-    ];
-    if !path.is_empty() {
-        metadata_urls.push(at(format!("{path}/.well-known/openid-configuration")));
-    }
-    metadata_urls
+    metadata_paths(url.path()).map(at).collect()
+}
+
+/// The paths of the metadata of an issuer with this path, in the order to try (AUC-06 to AUC-08).
+pub(super) fn metadata_paths(path: &str) -> impl Iterator<Item = String> {
+    let path = path.trim_end_matches('/');
+    let inside = (!path.is_empty()).then(|| format!("{path}/.well-known/openid-configuration"));
+    ["oauth-authorization-server", "openid-configuration"]
+        .into_iter()
+        .map(move |name| format!("/.well-known/{name}{path}"))
+        .chain(inside)
 }
 
 /// The `jwks_uri` of a metadata document. Its `issuer` must match exactly (RFC 8414 section 3.3).

@@ -5,7 +5,7 @@ use super::{
     auth_network::{NetworkContext, check, split},
     sanitized,
 };
-use crate::client_auth::AuthError;
+use crate::{auth::issuer_discovery::metadata_paths, client_auth::AuthError};
 use serde::{Deserialize, Deserializer};
 
 /// The parts of the resource metadata that a client needs (RFC 9728 section 2).
@@ -144,15 +144,7 @@ fn server_metadata_urls(issuer: &str) -> Result<Vec<String>, AuthError> {
     let bad =
         || AuthError(format!("{} is not an issuer: it must be a URL without query and fragment", sanitized(issuer)));
     let (origin, path) = split(issuer).filter(|_| !issuer.contains(['?', '#'])).ok_or_else(bad)?;
-    let path = path.trim_end_matches('/');
-    let mut candidates = vec![
-        format!("{origin}/.well-known/oauth-authorization-server{path}"),
-        format!("{origin}/.well-known/openid-configuration{path}"),
-    ];
-    if !path.is_empty() {
-        candidates.push(format!("{origin}{path}/.well-known/openid-configuration"));
-    }
-    Ok(candidates)
+    Ok(metadata_paths(path).map(|path| format!("{origin}{path}")).collect())
 }
 
 /// AUC-05, AUC-11, AUC-12: servers of 2025-03-26 are their own authorization servers, with metadata
