@@ -150,10 +150,9 @@ impl LinkContext {
             return Ok(self.events(response, message.request.as_ref(), session).await?);
         }
         if !content::is_type(response.headers(), &JSON) {
-            let answer = AnswerHead::of(&response);
-            let body = http_failure::read_unwanted(response, self.route.limits.max_message_bytes).await;
+            let refusal = self.refusal(response).await;
             return match message.request {
-                Some(_) => Err(http_failure::of_answer(&self.route.target, answer, &body).into()),
+                Some(_) => Err(refusal.into_failure(&self.route.target).into()),
                 None => Ok(()),
             };
         }
@@ -210,26 +209,21 @@ impl LinkContext {
         mut response: Response,
         request: Option<&RequestHead>,
     ) -> Result<PostEnd, LinkFailure> {
-        let mut until = None;
-        loop {
-            let chunk = match until {
-                None => response.chunk().await,
-                Some(until) => match timeout_at(until, response.chunk()).await {
-                    Ok(chunk) => chunk,
-                    Err(_) => return Ok(PostEnd::Answered),
-                },
-            };
-            match chunk {
-                _ if until.is_some_and(|until| Instant::now() >= until) => return Ok(PostEnd::Answered),
-                Ok(Some(chunk)) => {
-                    let answered = self.take_events(stream, &chunk, request)?;
-                    until = until.or(answered.then(|| Instant::now() + LINGER));
-                }
-                _ if until.is_some() => return Ok(PostEnd::Answered),
+        let mut answered = false;
+        while !answered {
+            match response.chunk().await {
+                Ok(Some(chunk)) => answered = self.take_events(stream, &chunk, request)?,
                 Ok(None) => return Ok(PostEnd::Early(None)),
                 Err(error) => return Ok(PostEnd::Early(Some(http_failure::of_reqwest(&self.route.target, error)))),
             }
         }
+        let until = Instant::now() + LINGER;
+        while let Ok(Ok(Some(chunk))) = timeout_at(until, response.chunk()).await
+            && Instant::now() < until
+        {
+            self.take_events(stream, &chunk, request)?;
+        }
+        Ok(PostEnd::Answered)
     }
 
     /// Resumes a legacy stream. Returns `None` if that is impossible, or unnecessary because the
