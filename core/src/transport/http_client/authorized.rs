@@ -78,7 +78,7 @@ impl LinkContext {
         loop {
             let credentials = self.paused(&outgoing, async { auth.headers(&request).await }).await?;
             let response = self.send_once(&outgoing, with_credentials(&outgoing.headers, &credentials)?).await?;
-            if let Some(nonce) = text(response.headers(), &DPOP_NONCE) {
+            if let Some(nonce) = response.headers().get(&DPOP_NONCE).and_then(|nonce| nonce.to_str().ok()) {
                 auth.nonce(&request, nonce);
             }
             let refused = matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
@@ -165,8 +165,4 @@ fn with_credentials(headers: &HeaderMap, credentials: &[(String, String)]) -> Re
         all.insert(name, value);
     }
     Ok(all)
-}
-
-fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
-    headers.get(name)?.to_str().ok()
 }
