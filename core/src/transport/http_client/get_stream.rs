@@ -6,7 +6,7 @@ use crate::http::{
     event_stream::{EventStream, LONGEST_PAUSE},
     headers,
 };
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use std::{
     sync::Arc,
     time::{Duration, Instant},
@@ -31,7 +31,6 @@ enum StreamEnd {
 impl LinkContext {
     /// Keeps the stream open while the link exists. Does nothing if the server has no such stream.
     pub(super) async fn stream(self: Arc<Self>, mut headers: HeaderMap) {
-        headers.insert(header::ACCEPT, EVENT_STREAM);
         let (mut pause, mut pauses, mut was_open) = (FIRST_PAUSE, StreamPauses::default(), false);
         loop {
             let opened = Instant::now();

@@ -56,19 +56,18 @@ pub(super) fn of_message(
     Ok(found)
 }
 
-/// The headers of the GET that opens a stream of HTTP+SSE.
-pub(super) fn of_http_sse(base: &HeaderMap) -> HeaderMap {
-    let mut found = base.clone();
-    found.remove(header::CONTENT_TYPE);
+/// The headers of the GET that opens a stream. HTTP+SSE has no session.
+pub(super) fn of_stream(base: &HeaderMap, revision: Option<Revision>, session: Option<&HeaderValue>) -> HeaderMap {
+    let mut found = of_session(base, revision, session);
     found.insert(header::ACCEPT, content::EVENT_STREAM);
     found
 }
 
-/// The headers of GET and DELETE.
-pub(super) fn of_session(base: &HeaderMap, revision: Option<Revision>, session: &HeaderValue) -> HeaderMap {
+/// The headers of a request without a body.
+pub(super) fn of_session(base: &HeaderMap, revision: Option<Revision>, session: Option<&HeaderValue>) -> HeaderMap {
     let mut found = base.clone();
     found.remove(header::CONTENT_TYPE);
-    put_session(&mut found, revision, Some(session));
+    put_session(&mut found, revision, session);
     found
 }
 

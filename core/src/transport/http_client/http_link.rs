@@ -221,7 +221,7 @@ impl LinkContext {
             (state.session.take(), state.revision)
         };
         let Some(session) = session.filter(|_| !deadline.left().is_zero()) else { return };
-        let headers = heads::of_session(&self.route.headers, revision, &session);
+        let headers = heads::of_session(&self.route.headers, revision, Some(&session));
         let ended = self.send(EndpointRequest::delete(headers));
         let sent = async {
             if let Err(error) = ended.await {
@@ -282,7 +282,7 @@ impl LinkContext {
             return;
         }
         if let Some(session) = &state.session {
-            let headers = heads::of_session(&self.route.headers, state.revision, session);
+            let headers = heads::of_stream(&self.route.headers, state.revision, Some(session));
             let shared = Arc::clone(self);
             state.has_stream = true;
             state.tasks.spawn_on(async move { shared.stream(headers).await }, &self.runtime);

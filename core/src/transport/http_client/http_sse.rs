@@ -125,7 +125,7 @@ impl LinkContext {
     }
 
     async fn open_http_sse(self: &Arc<Self>, id: &RequestId) -> Result<&HttpSse, NotOpened> {
-        let opening = EndpointRequest::get(heads::of_http_sse(&self.route.headers)).for_request(id);
+        let opening = EndpointRequest::get(heads::of_stream(&self.route.headers, None, None)).for_request(id);
         let mut response = self.send(opening).await.map_err(NotOpened::Absent)?;
         if let Some(redirected) = not_followed(&response) {
             return Err(NotOpened::Absent(redirected));

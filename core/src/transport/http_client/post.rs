@@ -20,7 +20,7 @@ use crate::{
     protocol::{RevisionFeature, RpcError, envelope, method},
 };
 use bytes::Bytes;
-use http::{HeaderValue, StatusCode, header};
+use http::{HeaderValue, StatusCode};
 use reqwest::Response;
 use serde::Deserialize;
 use std::{
@@ -237,8 +237,7 @@ impl LinkContext {
     ) -> Option<Response> {
         let (request, session) = (request?, session?);
         let id = HeaderValue::from_str(stream.last_id().filter(|id| !id.is_empty())?).ok()?;
-        let mut headers = heads::of_session(&self.route.headers, request.revision, session);
-        headers.insert(header::ACCEPT, EVENT_STREAM);
+        let mut headers = heads::of_stream(&self.route.headers, request.revision, Some(session));
         headers.insert(headers::LAST_EVENT_ID, id);
         for _ in 0..RESUME_ATTEMPTS {
             tokio::time::sleep(pause).await;
