@@ -1,7 +1,7 @@
 //! HTTP+SSE (2024-11-05), for servers with nothing newer: one stream for everything that the server
 //! sends, whose first event is the URI to post messages to.
 
-use super::{authorized::EndpointRequest, heads, http_failure, http_link::LinkContext, redirects::not_followed};
+use super::{authorized::EndpointRequest, heads, http_failure, http_link::LinkContext, redirects::check_followed};
 use crate::{
     client::{LinkFailure, LinkMessage},
     http::{
@@ -102,9 +102,7 @@ impl LinkContext {
     pub(super) async fn post_http_sse(&self, http_sse: &HttpSse, message: &LinkMessage) -> Result<(), LinkFailure> {
         let (headers, _) = self.headers_of(message)?;
         let response = self.send(EndpointRequest::post(headers, message).to(http_sse.endpoint.clone())).await?;
-        if let Some(redirected) = not_followed(&response) {
-            return Err(redirected);
-        }
+        check_followed(&response)?;
         let status = response.status();
         if status.is_success() {
             let body = http_failure::read(&self.route.target, response, MAX_ACCEPTED_BYTES);
@@ -127,9 +125,7 @@ impl LinkContext {
     async fn open_http_sse(self: &Arc<Self>, id: &RequestId) -> Result<&HttpSse, NotOpened> {
         let opening = EndpointRequest::get(heads::of_stream(&self.route.headers, None, None)).for_request(id);
         let mut response = self.send(opening).await.map_err(NotOpened::Absent)?;
-        if let Some(redirected) = not_followed(&response) {
-            return Err(NotOpened::Absent(redirected));
-        }
+        check_followed(&response).map_err(NotOpened::Absent)?;
         if !response.status().is_success() {
             return Err(NotOpened::Absent(self.refusal(response).await.into_failure(&self.route.target)));
         }

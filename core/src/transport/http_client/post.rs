@@ -7,7 +7,7 @@ use super::{
     http_failure::{self, AnswerHead, HttpTarget},
     http_link::LinkContext,
     http_sse::PostTurn,
-    redirects::not_followed,
+    redirects::check_followed,
     stream_pauses::StreamPauses,
 };
 use crate::{
@@ -125,9 +125,7 @@ impl LinkContext {
         let (headers, session) = self.headers_of(message)?;
         let response = self.send(EndpointRequest::post(headers, message)).await?;
         let status = response.status();
-        if let Some(redirected) = not_followed(&response) {
-            return Err(redirected.into());
-        }
+        check_followed(&response)?;
         if !status.is_success() {
             let refusal = self.refusal(response).await;
             if let Some(session) = session.filter(|_| refusal.is_of_session()) {

@@ -18,10 +18,11 @@ pub(super) fn follow(attempt: redirect::Attempt<'_>) -> redirect::Action {
     }
 }
 
-/// The error for a redirect that was not followed.
-pub(super) fn not_followed(response: &Response) -> Option<LinkFailure> {
+/// Refuses a redirect, which was not followed.
+pub(super) fn check_followed(response: &Response) -> Result<(), LinkFailure> {
     let status = response.status();
-    let location = response.headers().get(header::LOCATION).filter(|_| status.is_redirection())?;
+    let location = response.headers().get(header::LOCATION).filter(|_| status.is_redirection());
+    let Some(location) = location else { return Ok(()) };
     let location = String::from_utf8_lossy(location.as_bytes()).into_owned();
     let from = response.url();
     let target = from.join(&location);
@@ -39,7 +40,7 @@ pub(super) fn not_followed(response: &Response) -> Option<LinkFailure> {
     let text = format!(
         "{from} redirects to {target} (HTTP {status}), which is not followed: {why}. If the server is there, connect to that URL"
     );
-    Some(LinkFailure::Redirected { status, text: printable(&text) })
+    Err(LinkFailure::Redirected { status, text: printable(&text) })
 }
 
 fn keeps_body(status: StatusCode) -> bool {
