@@ -206,14 +206,11 @@ impl CredentialSession {
         let key = tokens.as_ref().and_then(|tokens| tokens.dpop_key.as_deref());
         let mut state = self.state.lock();
         match key {
-            // Keep the nonces if the key is unchanged.
-            Some(key) if state.proofs.as_ref().and_then(|proofs| proofs.kept()).as_deref() != Some(key) => {
-                state.proofs = Some(Arc::new(Proofs::of_kept(key)?));
-            }
+            Some(key) => state.proofs = Some(Proofs::of_key(key, state.proofs.as_ref())?),
             None if self.settings.options.dpop && state.proofs.is_none() => {
                 state.proofs = Some(Arc::new(Proofs::new()?))
             }
-            _ => {}
+            None => {}
         }
         state.tokens = tokens;
         state.changes += 1;

@@ -8,7 +8,7 @@ use crate::{
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::json;
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 /// Maximum number of servers whose nonces are stored: one MCP server and its authorization servers.
 const MAX_NONCES: usize = 16;
@@ -26,8 +26,17 @@ impl Proofs {
         Ok(Self { key: SigningKey::generate()?, nonces: Mutex::default() })
     }
 
+    /// The proofs in use, with their nonces, if they have this key from [`Self::kept`]; otherwise
+    /// new ones with it.
+    pub(super) fn of_key(key: &str, in_use: Option<&Arc<Self>>) -> Result<Arc<Self>, AuthError> {
+        match in_use {
+            Some(proofs) if proofs.kept().as_deref() == Some(key) => Ok(Arc::clone(proofs)),
+            _ => Self::of_kept(key).map(Arc::new),
+        }
+    }
+
     /// Restores the key from [`Self::kept`].
-    pub(super) fn of_kept(key: &str) -> Result<Self, AuthError> {
+    fn of_kept(key: &str) -> Result<Self, AuthError> {
         let der = STANDARD.decode(key).map_err(|_| AuthError("The key in the token store is malformed".to_owned()))?;
         Ok(Self { key: SigningKey::from_pkcs8(&der, Algorithm::Es256)?, nonces: Mutex::default() })
     }

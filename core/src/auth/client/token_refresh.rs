@@ -49,7 +49,8 @@ impl Renewal {
         let (Some(client), Some(refresh_token)) = (client, tokens.refresh_token.as_deref()) else {
             return stored_tokens::remove(settings, &tokens).await;
         };
-        let proofs = self.proofs_of(&tokens)?;
+        let key = tokens.dpop_key.as_deref();
+        let proofs = key.map(|key| Proofs::of_key(key, self.proofs.as_ref())).transpose()?;
         let endpoint = TokenContext {
             network: &self.network,
             url: &tokens.token_endpoint,
@@ -111,13 +112,5 @@ impl Renewal {
     async fn moved_endpoint(&self, tokens: &Tokens) -> Option<String> {
         let server = discovery::server_metadata(&self.network, &tokens.issuer).await.ok()?;
         server.token_endpoint.filter(|url| *url != tokens.token_endpoint)
-    }
-
-    fn proofs_of(&self, tokens: &Tokens) -> Result<Option<Arc<Proofs>>, AuthError> {
-        let Some(key) = tokens.dpop_key.as_deref() else { return Ok(None) };
-        match &self.proofs {
-            Some(proofs) if proofs.kept().as_deref() == Some(key) => Ok(Some(Arc::clone(proofs))),
-            _ => Ok(Some(Arc::new(Proofs::of_kept(key)?))),
-        }
     }
 }
