@@ -22,20 +22,12 @@ use trunkline::{
     transport::{HttpOptions, Listener},
 };
 
-/// The behavior of a listener, apart from serving.
-#[derive(Default)]
-struct Behavior {
-    host_driven_reads: bool,
-    /// The program ends with the listener.
-    foreground: bool,
-    signals: bool,
-}
-
-pub(super) fn open(state: &Arc<PortState>, server: u64, given: OpenMessage) -> Result<u64, BridgeError> {
-    let OpenMessage { wait, open_lifespan, host_driven_reads, foreground, signals, .. } = given;
-    match endpoint(state, given.transport)? {
-        Endpoint::Mounted(path, options) if !open_lifespan => mount(state, server, path.as_deref(), &options, wait),
-        endpoint => start(state, server, endpoint, Behavior { host_driven_reads, foreground, signals }, wait),
+pub(super) fn open(state: &Arc<PortState>, server: u64, mut given: OpenMessage) -> Result<u64, BridgeError> {
+    match endpoint(state, std::mem::take(&mut given.transport))? {
+        Endpoint::Mounted(path, options) if !given.open_lifespan => {
+            mount(state, server, path.as_deref(), &options, given.wait)
+        }
+        endpoint => start(state, server, endpoint, given),
     }
 }
 
@@ -47,7 +39,7 @@ pub(crate) fn open_pipe(
     (reader, writer): (OwnedFd, OwnedFd),
     wait: bool,
 ) -> Result<u64, BridgeError> {
-    start(state, server, Endpoint::Pipe(reader, writer), Behavior::default(), wait)
+    start(state, server, Endpoint::Pipe(reader, writer), OpenMessage { wait, ..OpenMessage::default() })
 }
 
 /// Opens a listener without a socket. Requests may arrive immediately.
@@ -69,36 +61,30 @@ fn mount(
 }
 
 /// Starts the task of a listener.
-fn start(
-    state: &Arc<PortState>,
-    server: u64,
-    endpoint: Endpoint,
-    behavior: Behavior,
-    wait: bool,
-) -> Result<u64, BridgeError> {
+fn start(state: &Arc<PortState>, server: u64, endpoint: Endpoint, given: OpenMessage) -> Result<u64, BridgeError> {
     let (process, server, runtime) = (state.process()?, state.server(server)?, state.runtime()?);
     if matches!(endpoint, Endpoint::Stdio) {
         // What the program prints from now on, as its lifespan may, must not reach the client.
         hold_stdio().map_err(|error| not_opened(&error))?;
     }
-    let opening = PendingOpen::enter(state, wait)?;
+    let opening = PendingOpen::enter(state, given.wait)?;
     let handle = opening.handle;
     // If it is not enabled, the thread always reads: it passes calls to the host with fewer hops
     // than the runtime would.
     let handoff = Arc::<ReadHandoff>::default();
-    if behavior.host_driven_reads {
+    if given.host_driven_reads {
         host_reads::enable(&state.handoffs, &state.queue, handle, &handoff);
     }
     let listening = state.spawn(&process, listener(server, runtime, endpoint, handoff));
     ends_with::<Arc<Listener>>(state, handle, (listening.abort_handle(), Arc::default()));
-    state.spawn(&process, listen(opening, listening, behavior));
+    state.spawn(&process, listen(opening, listening, given));
     Ok(handle)
 }
 
 async fn listen(
     opening: PendingOpen<Arc<Listener>>,
     listening: JoinHandle<Result<(Listener, Value), BridgeError>>,
-    behavior: Behavior,
+    given: OpenMessage,
 ) {
     let (state, handle) = (&opening.state, opening.handle);
     let (listener, described) = match listening.await {
@@ -110,7 +96,7 @@ async fn listen(
     if become_open(state, handle, Arc::clone(&listener)).is_none() {
         return listener.close(Duration::ZERO).await;
     }
-    if behavior.signals
+    if given.signals
         && let Err(error) = process_exit::end_by_signals(state, handle)
     {
         // The host still handles them, so a blocking handler keeps the process alive until it
@@ -119,7 +105,7 @@ async fn listen(
     }
     opening.opened(described);
     listener.served().await;
-    if behavior.foreground {
+    if given.foreground {
         tokio::spawn(process_exit::exit_if_blocked(Arc::downgrade(state), handle, BLOCKED_TIMEOUT));
     }
     listener.closed().await;
