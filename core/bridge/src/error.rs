@@ -157,11 +157,6 @@ impl BridgeError {
         Self::invalid(format!("{handle} is not a valid handle of {what}"))
     }
 
-    /// A feature that is no longer registered, or never was at this server.
-    pub(crate) fn removed() -> Self {
-        Self::invalid("the feature was removed from its server: register it again".to_owned())
-    }
-
     /// The error object as JSON.
     pub fn to_json(&self) -> Vec<u8> {
         serde_json::to_vec(self).unwrap_or_else(|_| br#"{"kind":"internal","message":""}"#.to_vec())

@@ -231,7 +231,8 @@ pub(crate) fn hook(
 fn registered_id(state: &PortState, server: &Server, handle: u64) -> Result<u64, BridgeError> {
     let tables = state.tables.lock();
     let feature = tables.features.get(handle).filter(|feature| feature.server.is(server));
-    feature.and_then(|feature| feature.id).ok_or_else(BridgeError::removed)
+    let removed = || BridgeError::invalid("the feature was removed from its server: register it again");
+    feature.and_then(|feature| feature.id).ok_or_else(removed)
 }
 
 /// Removes a registered feature.

@@ -335,8 +335,7 @@ impl EventQueue {
                 handle: progress.handle,
                 name: method::PROGRESS.into(),
                 body: progress.latest.lock().take().unwrap_or_default().into(),
-                cause: 0,
-                cause_port: 0,
+                ..Event::default()
             },
             QueuedEvent::Log => {
                 let (mut records, dropped) = {

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use trunkline::{
     bridge_support::described,
     protocol::{
-        describe::Described,
+        describe::{Described, FieldDescription},
         method::Sender,
         model::{ResourceContents, SkillEntry},
         operation::{Operation, OperationParams},
@@ -37,35 +37,31 @@ described! {
 
 /// The operations, for the declaration of the surface.
 pub(crate) static OPERATIONS: &[Operation] = &[
-    Operation {
-        name: LOAD,
-        doc: &[
+    row(
+        LOAD,
+        &[
             " Loads a skill: reads its `SKILL.md`, and checks size, digest and frontmatter against the entry. A skill",
             " contains instructions from a third party: let the user approve it before the model sees it.",
         ],
-        params: OperationParams::Each(LoadSkill::OBJECT.fields),
-        result: Some(ResourceContents::TYPE),
-        ..several_requests(LOAD)
-    },
-    Operation {
-        name: READ_FILE,
-        doc: &[" Reads a file that a skill lists, and checks size and digest against the entry."],
-        params: OperationParams::Each(ReadSkillFile::OBJECT.fields),
-        result: Some(ResourceContents::TYPE),
-        ..several_requests(READ_FILE)
-    },
+        LoadSkill::OBJECT.fields,
+    ),
+    row(
+        READ_FILE,
+        &[" Reads a file that a skill lists, and checks size and digest against the entry."],
+        ReadSkillFile::OBJECT.fields,
+    ),
 ];
 
-const fn several_requests(method: &'static str) -> Operation {
+const fn row(name: &'static str, doc: &'static [&'static str], params: &'static [FieldDescription]) -> Operation {
     Operation {
-        name: method,
-        doc: &[],
+        name,
+        doc,
         caller: Sender::Client,
-        method,
+        method: name,
         instead: None,
-        params: OperationParams::Each(&[]),
+        params: OperationParams::Each(params),
         fixed: &[],
-        result: None,
+        result: Some(ResourceContents::TYPE),
         item: None,
         progress: false,
     }
