@@ -39,7 +39,7 @@ impl Handler for HostHandler {
         let info = call.info().clone();
         let event = Event { handle, name: self.name.to_owned(), body, ..Event::default() };
         let event = event.coming_of(info.cause(), state.number);
-        let call = HandlerCall { call, info: info.clone(), _target: Arc::clone(&self.target) };
+        let call = HandlerCall { call, _target: Arc::clone(&self.target) };
         if let Some(queued) = QueuedCall::push(&state, self.target.lane, call, event) {
             info.on_cancel(move |reason| queued.call_off::<HandlerCall>(Bytes::copy_from_slice(reason.as_bytes())));
         }

@@ -19,7 +19,7 @@ use trunkline::{
 pub(super) fn request(state: &Arc<PortState>, handle: u64, mut given: Request) -> Result<u64, BridgeError> {
     let (info, ticket) = {
         let mut tables = state.tables.lock();
-        let info = tables.calls.get(handle).ok_or_else(no_receiver)?.info.clone();
+        let info = tables.calls.get(handle).ok_or_else(no_receiver)?.call.info().clone();
         (info, tables.insert_request(&given, handle)?)
     };
     set_cause(state, ticket, &mut given);

@@ -53,7 +53,6 @@ impl Drop for HostTarget {
 /// A call of a handler.
 pub(crate) struct HandlerCall {
     pub(crate) call: Call,
-    pub(crate) info: CallInfo,
     /// Kept alive as long as the host may look up what is called.
     pub(crate) _target: Arc<HostTarget>,
 }

@@ -147,6 +147,6 @@ impl PortState {
     /// The handler's side of a call that is not completed.
     pub(crate) fn call_info(&self, ticket: u64) -> Option<CallInfo> {
         let tables = self.tables.lock();
-        Some(tables.calls.get(ticket)?.info.clone())
+        Some(tables.calls.get(ticket)?.call.info().clone())
     }
 }
