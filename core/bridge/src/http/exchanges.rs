@@ -74,12 +74,11 @@ struct ResponseEvents {
 
 impl ResponseEvents {
     async fn run(mut self, request: Result<Request<FedBody>, String>) {
-        let answered = tokio::select! {
+        self.complete = tokio::select! {
             biased;
             () = self.served.cut() => false,
             () = self.answer(request) => true,
         };
-        self.complete = answered;
     }
 
     async fn answer(&self, request: Result<Request<FedBody>, String>) {

@@ -70,12 +70,9 @@ impl ProcessRuntime {
 impl Drop for ProcessRuntime {
     fn drop(&mut self) {
         // In a forked child, leave the parent's runtime alone: its thread does not exist here.
-        let stop = self.stop.take();
-        if self.pid == std::process::id() {
-            // Dropping the sender stops the runtime's thread.
-            drop(stop);
-        } else {
-            std::mem::forget((stop, self.handle.clone()));
+        // Otherwise, dropping the sender stops that thread.
+        if self.pid != std::process::id() {
+            std::mem::forget((self.stop.take(), self.handle.clone()));
         }
     }
 }

@@ -100,14 +100,9 @@ impl PortState {
         if self.is_closing() {
             return Err(BridgeError::closed());
         }
-        match &*process {
-            Some(running) => Ok(Arc::clone(running)),
-            None => {
-                let started = ProcessRuntime::acquire()?;
-                *process = Some(Arc::clone(&started));
-                Ok(started)
-            }
-        }
+        let running = process.take().map_or_else(ProcessRuntime::acquire, Ok)?;
+        *process = Some(Arc::clone(&running));
+        Ok(running)
     }
 
     /// The runtime, if the port uses it.

@@ -32,15 +32,7 @@ fn is_example_heading(line: &str) -> bool {
 
 /// Removes parentheses that contain only requirement ids, such as `(TOOL-09)`.
 fn without_ids(text: &str) -> String {
-    let (mut kept, mut rest) = (String::new(), text);
-    while let Some(start) = rest.find(" (") {
-        let Some(length) = rest[start..].find(')') else { break };
-        let inside = &rest[start + 2..start + length];
-        let end = if inside.split(", ").all(is_id) { start } else { start + length + 1 };
-        kept.push_str(&rest[..end]);
-        rest = &rest[start + length + 1..];
-    }
-    kept + rest
+    replaced(text, " (", ")", |inside| inside.split(", ").all(is_id).then(String::new))
 }
 
 fn is_id(word: &str) -> bool {
@@ -54,15 +46,17 @@ fn is_id(word: &str) -> bool {
 
 /// Turns links into plain code, keeping only the last segment of a path.
 fn without_links(text: &str) -> String {
+    replaced(text, "[`", "`]", |path| Some(format!("`{}`", path.rsplit("::").next().unwrap_or(path))))
+}
+
+/// Replaces each part from `open` to `close` for whose inside there is a replacement.
+fn replaced(text: &str, open: &str, close: &str, replacement: impl Fn(&str) -> Option<String>) -> String {
     let (mut kept, mut rest) = (String::new(), text);
-    while let Some(start) = rest.find("[`") {
-        let Some(length) = rest[start..].find("`]") else { break };
-        let path = &rest[start + 2..start + length];
-        kept.push_str(&rest[..start]);
-        kept.push('`');
-        kept.push_str(path.rsplit("::").next().unwrap_or(path));
-        kept.push('`');
-        rest = &rest[start + length + 2..];
+    while let Some((before, after)) = rest.split_once(open) {
+        let Some((inside, after)) = after.split_once(close) else { break };
+        let part = replacement(inside).unwrap_or_else(|| format!("{open}{inside}{close}"));
+        kept.extend([before, &part]);
+        rest = after;
     }
     kept + rest
 }
