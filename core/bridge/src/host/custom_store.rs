@@ -181,11 +181,13 @@ impl HostedStore {
         self.target.set_handle(handle);
     }
 
-    fn ask<T: DeserializeOwned + Send + 'static>(
+    /// Calls a function, and takes what is needed of its result.
+    fn ask<T: DeserializeOwned + Send + 'static, R: 'static>(
         &self,
         function: &str,
         params: &impl Serialize,
-    ) -> BoxedTask<Result<T, StoreError>> {
+        take: impl FnOnce(T) -> Result<R, StoreError> + Send + 'static,
+    ) -> BoxedTask<Result<R, StoreError>> {
         let permit = Arc::clone(&self.calls).acquire_owned();
         // The host knows the functions for as long as this lives.
         let (target, answer) = (Arc::clone(&self.target), self.functions.call(function, params));
@@ -194,14 +196,8 @@ impl HostedStore {
             let _permit = permit.await;
             let answer = answer.await.map_err(failure);
             drop(target);
-            answer
+            answer.and_then(take)
         })
-    }
-
-    /// Calls a function without a result.
-    fn tell(&self, function: &str, params: &impl Serialize) -> BoxedTask<Result<(), StoreError>> {
-        let answer = self.ask::<IgnoredAny>(function, params);
-        Box::pin(async move { answer.await.map(drop) })
     }
 }
 
@@ -241,13 +237,12 @@ fn count(number: usize) -> u64 {
 
 impl Store for HostedStore {
     fn get(&self, key: &str) -> BoxedTask<Result<Option<String>, StoreError>> {
-        let found = self.ask::<FoundText>(GET, &StoreKey { key: key.to_owned() });
-        Box::pin(async move { Ok(found.await?.text) })
+        self.ask(GET, &StoreKey { key: key.to_owned() }, |found: FoundText| Ok(found.text))
     }
 
     fn put(&self, key: &str, text: &str, keep_for: Duration) -> BoxedTask<Result<(), StoreError>> {
-        let keep_for_ms = milliseconds(keep_for);
-        self.tell(PUT, &PutText { key: key.to_owned(), text: text.to_owned(), keep_for_ms })
+        let put = PutText { key: key.to_owned(), text: text.to_owned(), keep_for_ms: milliseconds(keep_for) };
+        self.ask(PUT, &put, |_: IgnoredAny| Ok(()))
     }
 
     fn put_if(
@@ -259,12 +254,11 @@ impl Store for HostedStore {
     ) -> BoxedTask<Result<bool, StoreError>> {
         let (key, text, expected) = (key.to_owned(), text.to_owned(), expected.map(str::to_owned));
         let put = PutTextIf { key, expected, text, keep_for_ms: milliseconds(keep_for) };
-        let outcome = self.ask::<PutOutcome>(PUT_IF, &put);
-        Box::pin(async move { Ok(outcome.await?.done) })
+        self.ask(PUT_IF, &put, |outcome: PutOutcome| Ok(outcome.done))
     }
 
     fn remove(&self, key: &str) -> BoxedTask<Result<(), StoreError>> {
-        self.tell(REMOVE, &StoreKey { key: key.to_owned() })
+        self.ask(REMOVE, &StoreKey { key: key.to_owned() }, |_: IgnoredAny| Ok(()))
     }
 
     fn append(
@@ -276,9 +270,7 @@ impl Store for HostedStore {
     ) -> BoxedTask<Result<u64, StoreError>> {
         let (log, entry) = (log.to_owned(), entry.to_owned());
         let entry = AppendEntry { log, entry, max_entries: count(max_entries), keep_for_ms: milliseconds(keep_for) };
-        let appended = self.ask::<EntryPosition>(APPEND, &entry);
-        Box::pin(async move {
-            let EntryPosition { position } = appended.await?;
+        self.ask(APPEND, &entry, |EntryPosition { position }| {
             if (1..POSITIONS).contains(&position) {
                 Ok(position)
             } else {
@@ -295,9 +287,7 @@ impl Store for HostedStore {
         wait: Duration,
     ) -> BoxedTask<Result<Vec<LogEntry>, StoreError>> {
         let wanted = ReadLog { log: log.to_owned(), after, limit: count(limit), wait_ms: milliseconds(wait) };
-        let found = self.ask::<FoundEntries>(READ, &wanted);
-        Box::pin(async move {
-            let entries = found.await?.entries;
+        self.ask(READ, &wanted, move |FoundEntries { entries }| {
             let mut last = after;
             for StoredEntry { position, .. } in &entries {
                 if *position <= last {
