@@ -13,7 +13,7 @@ use std::sync::{OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use trunkline_bridge::message::{Fail, FailKind, Notification, NotifyPort};
+use trunkline_bridge::message::{Fail, FailKind, HostSpan, Notification, NotifyPort, Request};
 use trunkline_bridge::{self as bridge, Body, BridgeError, ErrorKind, Event, EventKind, Fetched, OptionNames};
 
 use crate::edge::prelude::*;
@@ -21,7 +21,8 @@ use crate::edge::signal_actions;
 use crate::log::{self, trunkline_log_callback};
 use crate::scope::CallScope;
 use crate::telemetry::{
-    PortTelemetry, trunkline_span_begin_callback, trunkline_span_end_callback, trunkline_span_scope_callback,
+    PortTelemetry, Span, number_of, trunkline_span_begin_callback, trunkline_span_end_callback,
+    trunkline_span_scope_callback,
 };
 use crate::waiting::WaitingThreads;
 
@@ -458,6 +459,45 @@ impl Port {
         INSIDE.with_borrow_mut(|inside| inside.push(self));
         let _leave = Leave;
         callback()
+    }
+}
+
+/// The spans of its telemetry. There are none until the program has set the callbacks.
+impl Port {
+    /// Runs a callback that serves a call, within its request's span.
+    pub(crate) fn serve_in_span(&self, ticket: u64, serve: impl FnOnce()) {
+        let telemetry = self.telemetry.get();
+        let known = telemetry.and_then(|telemetry| Some((telemetry, telemetry.served(&self.core, ticket)?)));
+        let Some((PortTelemetry { scope: Some(scope), data, .. }, span)) = known else { return serve() };
+        // SAFETY: the host's function with the host's data.
+        unsafe { scope(span.0, true, data.pointer()) }
+        serve();
+        // SAFETY: as above.
+        unsafe { scope(span.0, false, data.pointer()) }
+    }
+
+    /// Begins the span of a request, and adds its trace context to the request.
+    pub(crate) fn begin_span(&self, target: u64, request: Request) -> (Request, Option<Span>) {
+        let Some(telemetry) = self.telemetry.get() else { return (request, None) };
+        let Ok(Some(record)) = self.core.telemetry_message(target, Some(&request)) else { return (request, None) };
+        let (span, trace) = telemetry.begin_sent(&record);
+        (request.with_trace(trace), Some(span))
+    }
+
+    /// Ends the span of a request. The ticket is `None` if it could not be sent.
+    pub(crate) fn end_span(&self, ticket: Option<u64>, span: Option<Span>) {
+        let Some((telemetry, span)) = self.telemetry.get().zip(span) else { return };
+        let record = ticket.and_then(|ticket| self.core.telemetry(ticket, &[]).ok().flatten());
+        telemetry.end(Some(span), record.as_deref().unwrap_or(b"{}"));
+    }
+
+    /// Begins the span of an opening connection, or of a notification (`target` is its connection).
+    pub(crate) fn begin_numbered(&self, target: u64, message: impl FnOnce() -> Request) -> Option<HostSpan> {
+        let telemetry = self.telemetry.get()?;
+        let record = self.core.telemetry_message(target, Some(&message())).ok()??;
+        let (number, (span, trace)) = (number_of(&record), telemetry.begin_sent(&record));
+        telemetry.spans.lock().insert(number, span);
+        Some(HostSpan { number, trace })
     }
 }
 

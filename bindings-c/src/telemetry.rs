@@ -4,12 +4,10 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 use trunkline::protocol::TraceContext;
-use trunkline_bridge::message::{HostSpan, Request};
 
 use crate::edge::prelude::*;
 use crate::edge::user_data::Nullable;
 use crate::json::typed;
-use crate::port::Port;
 
 /// Begins the span of a request, a connection attempt or a notification, and returns it for the
 /// other callbacks; NULL if there is none. `record` is a `TelemetryRecord` as JSON: `kind`
@@ -63,55 +61,16 @@ pub(crate) struct PortTelemetry {
 
 /// A span of the program.
 #[derive(Clone, Copy)]
-pub(crate) struct Span(*mut c_void);
+pub(crate) struct Span(pub(crate) *mut c_void);
 
 // SAFETY: the library only passes the pointer on, to the callbacks that it belongs to.
 unsafe impl Send for Span {}
 // SAFETY: as above: nothing is read through the pointer here.
 unsafe impl Sync for Span {}
 
-/// The spans of a port. There are none until the program has set its callbacks.
-impl Port {
-    /// Runs a callback that serves a call, within its request's span.
-    pub(crate) fn serve_in_span(&self, ticket: u64, serve: impl FnOnce()) {
-        let telemetry = self.telemetry.get();
-        let known = telemetry.and_then(|telemetry| Some((telemetry, telemetry.served(&self.core, ticket)?)));
-        let Some((PortTelemetry { scope: Some(scope), data, .. }, span)) = known else { return serve() };
-        // SAFETY: the host's function with the host's data.
-        unsafe { scope(span.0, true, data.pointer()) }
-        serve();
-        // SAFETY: as above.
-        unsafe { scope(span.0, false, data.pointer()) }
-    }
-
-    /// Begins the span of a request, and adds its trace context to the request.
-    pub(crate) fn begin_span(&self, target: u64, request: Request) -> (Request, Option<Span>) {
-        let Some(telemetry) = self.telemetry.get() else { return (request, None) };
-        let Ok(Some(record)) = self.core.telemetry_message(target, Some(&request)) else { return (request, None) };
-        let (span, trace) = telemetry.begin_sent(&record);
-        (request.with_trace(trace), Some(span))
-    }
-
-    /// Ends the span of a request. The ticket is `None` if it could not be sent.
-    pub(crate) fn end_span(&self, ticket: Option<u64>, span: Option<Span>) {
-        let Some((telemetry, span)) = self.telemetry.get().zip(span) else { return };
-        let record = ticket.and_then(|ticket| self.core.telemetry(ticket, &[]).ok().flatten());
-        telemetry.end(Some(span), record.as_deref().unwrap_or(b"{}"));
-    }
-
-    /// Begins the span of an opening connection, or of a notification (`target` is its connection).
-    pub(crate) fn begin_numbered(&self, target: u64, message: impl FnOnce() -> Request) -> Option<HostSpan> {
-        let telemetry = self.telemetry.get()?;
-        let record = self.core.telemetry_message(target, Some(&message())).ok()??;
-        let (number, (span, trace)) = (number_of(&record), telemetry.begin_sent(&record));
-        telemetry.spans.lock().insert(number, span);
-        Some(HostSpan { number, trace })
-    }
-}
-
 impl PortTelemetry {
     /// The span of a call's request.
-    fn served(&self, core: &trunkline_bridge::Port, ticket: u64) -> Option<Span> {
+    pub(crate) fn served(&self, core: &trunkline_bridge::Port, ticket: u64) -> Option<Span> {
         let record = core.telemetry(ticket, &[]).ok()??;
         let number = number_of(&record);
         let known = self.spans.lock().get(&number).copied();
@@ -121,7 +80,7 @@ impl PortTelemetry {
     }
 
     /// Begins the span of a message that is about to be sent. Returns it with its trace context.
-    fn begin_sent(&self, record: &[u8]) -> (Span, Option<Value>) {
+    pub(crate) fn begin_sent(&self, record: &[u8]) -> (Span, Option<Value>) {
         let mut context = trunkline_trace_context::default();
         let span = self.begin(record, &raw mut context);
         (span, serde_json::to_value(&*context.context.lock()).ok())
@@ -149,14 +108,14 @@ impl PortTelemetry {
         Span(unsafe { (self.begin)(&record.lend(), context, self.data.pointer()) })
     }
 
-    fn end(&self, span: Option<Span>, record: &[u8]) {
+    pub(crate) fn end(&self, span: Option<Span>, record: &[u8]) {
         let (record, span) = (Text::copy(record), span.map_or(std::ptr::null_mut(), |span| span.0));
         // SAFETY: the host's function with the host's data; the text lives until it returns.
         unsafe { (self.end)(span, &record.lend(), self.data.pointer()) }
     }
 }
 
-fn number_of(record: &[u8]) -> u64 {
+pub(crate) fn number_of(record: &[u8]) -> u64 {
     typed(str::from_utf8(record).unwrap_or_default(), "/number", "a number").unwrap_or(0)
 }
 
