@@ -85,7 +85,8 @@ pub(super) struct Activity {
     unread_since: Mutex<Option<Instant>>,
     /// Whether it closes after its requests anyway.
     closing: AtomicBool,
-    evicted: Notify,
+    /// Notified when the connection is evicted.
+    pub(super) evicted: Notify,
 }
 
 impl Connections {
@@ -206,11 +207,6 @@ impl Activity {
     pub(super) fn set_closing(&self) {
         self.closing.store(true, Ordering::Relaxed);
     }
-
-    /// Completes when the connection is evicted.
-    pub(super) async fn evicted(&self) {
-        self.evicted.notified().await;
-    }
 }
 
 fn lasts(since: &Mutex<Option<Instant>>, time: Duration) -> bool {
@@ -260,7 +256,7 @@ mod tests {
     const BOB: Option<IpAddr> = Some(IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 2)));
 
     async fn evicted(permit: &ConnectionPermit) -> bool {
-        tokio::time::timeout(Duration::from_millis(1), permit.activity.evicted()).await.is_ok()
+        tokio::time::timeout(Duration::from_millis(1), permit.activity.evicted.notified()).await.is_ok()
     }
 
     fn enter(connections: &Arc<Connections>, address: Option<IpAddr>) -> ConnectionPermit {

@@ -27,7 +27,7 @@ pub(crate) struct FeedRoom {
 }
 
 /// The reading end.
-pub struct FedBody(Arc<FedPieces>);
+pub struct FedBody(pub(super) Arc<FedPieces>);
 
 /// The writing end.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ pub struct BodyFeed {
 }
 
 #[derive(Debug)]
-struct FedPieces {
+pub(super) struct FedPieces {
     state: Mutex<BodyState>,
     room: Arc<FeedRoom>,
 }
@@ -76,7 +76,7 @@ impl FeedRoom {
 
 impl BodyFeed {
     /// Creates a body. Chunks beyond `max` are not accepted; the reader will notice and refuse it.
-    /// Nor are chunks that don't fit in `room`; see [`FedBody::crowding`].
+    /// Nor are chunks that don't fit in `room`; see [`FedPieces::is_crowded_out`].
     pub(crate) fn new(max: usize, room: &Arc<FeedRoom>) -> (Self, FedBody) {
         let shared = Arc::new(FedPieces { state: Mutex::default(), room: Arc::clone(room) });
         (Self { shared: Arc::clone(&shared), max }, FedBody(shared))
@@ -111,27 +111,16 @@ impl BodyFeed {
 }
 
 impl FedPieces {
+    /// Returns whether a truncated body was cut off because the budget was exhausted.
+    pub(super) fn is_crowded_out(&self) -> bool {
+        self.state.lock().crowded_out
+    }
+
     /// Stops reading it.
     fn give_up(&self, state: &mut BodyState) {
         state.unwanted = true;
         state.pieces.clear();
         self.room.give_back(std::mem::take(&mut state.waiting));
-    }
-}
-
-/// Tells whether a truncated body was cut off because of the budget.
-pub(super) struct Crowding(Arc<FedPieces>);
-
-impl Crowding {
-    /// Returns whether the budget was exhausted.
-    pub(super) fn happened(&self) -> bool {
-        self.0.state.lock().crowded_out
-    }
-}
-
-impl FedBody {
-    pub(super) fn crowding(&self) -> Crowding {
-        Crowding(Arc::clone(&self.0))
     }
 }
 
@@ -211,9 +200,9 @@ mod tests {
         assert!(waiting.iter().all(|(feed, _)| feed.feed(piece(LARGE), false)));
         let (feed, fed) = new();
         assert!(!feed.feed(piece(LARGE), false), "a quarter is for small ones");
-        assert!(fed.crowding().happened() && fed.is_end_stream() && !waiting[0].1.crowding().happened());
+        assert!(fed.0.is_crowded_out() && fed.is_end_stream() && !waiting[0].1.0.is_crowded_out());
         let (small, read) = new();
-        assert!(small.feed(piece(1000), true) && !read.crowding().happened());
+        assert!(small.feed(piece(1000), true) && !read.0.is_crowded_out());
         assert!(!waiting[0].0.feed(piece(1), false), "what came of it is dropped");
         assert_eq!(room.waiting.load(Ordering::Relaxed), 2 * LARGE + 1000);
         drop((waiting, read));

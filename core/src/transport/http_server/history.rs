@@ -28,7 +28,7 @@ pub(super) struct History {
     /// Allocated with the first stream that a client can resume, because most sessions are idle.
     log: OnceLock<Box<Mutex<Log>>>,
     /// The limits, and the memory budget shared with other sessions.
-    budget: Arc<ReplayBudget>,
+    pub(super) budget: Arc<ReplayBudget>,
     /// The position of its newest event among those of all sessions.
     last_kept: AtomicU64,
     /// Stores the same events for other processes.
@@ -56,11 +56,6 @@ impl History {
             Box::new(Mutex::new(Log { replay, live: FastMap::default(), number }))
         };
         self.log.get_or_init(new).lock()
-    }
-
-    /// How long a client should wait before it reconnects.
-    pub(super) fn retry(&self) -> Duration {
-        self.budget.retry
     }
 
     /// Assigns a number to a stream of requests or of unrelated messages. Clients may learn of it
@@ -177,7 +172,8 @@ pub(super) struct ReplayBudget {
     max: usize,
     /// Maximum number and total size of events per session.
     each: (usize, usize),
-    retry: Duration,
+    /// How long a client should wait before it reconnects.
+    pub(super) retry: Duration,
     bytes: AtomicUsize,
     numbers: AtomicU64,
     histories: Mutex<HashMap<u64, Weak<History>>>,

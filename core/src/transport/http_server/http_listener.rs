@@ -195,7 +195,7 @@ impl ConnectionServer {
                 () = reached(&mut phases, end), if !stopping => {}
                 () = idle.as_mut() => break Err("it was idle for too long".into()),
                 () = stuck.as_mut() => break Err("its client read none of its responses".into()),
-                () = activity.evicted() => {
+                () = activity.evicted.notified() => {
                     if activity.is_stalled() {
                         break Err("its client read nothing, and a new connection needed its place".into());
                     }

@@ -100,10 +100,10 @@ impl Exchange {
         if self.too_many {
             return with_length(reply::rejected(Rejection::busy(None, "too many requests are being answered")));
         }
-        let crowding = request.body().crowding();
+        let body = Arc::clone(&request.body().0);
         let response = self.listener.service.respond(request, None).await;
         // A truncated body was parsed as if it were complete.
-        if crowding.happened() && response.status() == StatusCode::BAD_REQUEST {
+        if body.is_crowded_out() && response.status() == StatusCode::BAD_REQUEST {
             return with_length(reply::rejected(Rejection::busy(None, "too much data is in flight")));
         }
         with_length(response)

@@ -371,7 +371,7 @@ impl StreamReader {
             && let Some(history) = self.stream.history()
         {
             self.hung_up = true;
-            return Poll::Ready(Some(StreamItem::HungUp(history.retry())));
+            return Poll::Ready(Some(StreamItem::HungUp(history.budget.retry)));
         }
         match &mut state.waker {
             Some(waker) => waker.clone_from(context.waker()),
