@@ -40,7 +40,7 @@ const OF_TASKS: &str = "tasks";
 const LEASE: Duration = Duration::from_secs(8);
 
 /// This process as one of several workers of a server.
-pub(in crate::transport::http_server) struct Workers {
+pub(crate) struct Workers {
     pub(super) store: StoreGuard,
     pub(super) runtime: Arc<dyn Runtime>,
     /// The number of this process: 31 random bits.
@@ -73,7 +73,7 @@ pub(in crate::transport::http_server) struct Workers {
 impl Workers {
     /// Announces this server's changes to other processes through its store. Returns `None` without
     /// a store. `max_replay` is the number and bytes of the events kept of a stream.
-    pub(in crate::transport::http_server) fn of(
+    pub(crate) fn of(
         server: &Server,
         runtime: &Arc<dyn Runtime>,
         sessions: &Arc<SessionTable>,
@@ -118,7 +118,7 @@ impl Workers {
 
     /// The prefix of ids of requests to a client. It identifies the process, and makes ids unique
     /// if a process serves a session again.
-    pub(in crate::transport::http_server) fn prefix_of_ids(&self) -> String {
+    pub(crate) fn prefix_of_ids(&self) -> String {
         format!("{}-{}-", self.number, self.next.fetch_add(1, Ordering::Relaxed))
     }
 
@@ -126,7 +126,7 @@ impl Workers {
     ///
     /// # Errors
     /// If the store fails.
-    pub(in crate::transport::http_server) async fn join(self: &Arc<Self>) -> Result<(), StoreError> {
+    pub(crate) async fn join(self: &Arc<Self>) -> Result<(), StoreError> {
         let join = async || {
             let position = self.publish_and_wait(store_keys::NOTIFICATIONS, NotificationContent::Joined).await?;
             self.recent.begin(position);
@@ -241,7 +241,7 @@ impl Workers {
     }
 
     /// Ends the streams of calls that other processes serve.
-    pub(in crate::transport::http_server) fn begin_closing(&self) {
+    pub(crate) fn begin_closing(&self) {
         self.closing.store(true, Ordering::Relaxed);
     }
 
@@ -250,7 +250,7 @@ impl Workers {
     }
 
     /// Completes when everything that other processes need of this one is stored.
-    pub(in crate::transport::http_server) async fn sent(&self) {
+    pub(crate) async fn sent(&self) {
         self.outbox.sent().await;
     }
 

@@ -33,7 +33,7 @@ impl SharedSession {
     ///
     /// # Errors
     /// If the store fails. The client can then send them again.
-    pub(in crate::transport::http_server) async fn route(&self, frame: &Frame) -> Result<bool, StoreError> {
+    pub(crate) async fn route(&self, frame: &Frame) -> Result<bool, StoreError> {
         let mut is_forwarded = true;
         for message in frame.messages().iter().flatten() {
             let concerned = concerned(message);

@@ -36,9 +36,9 @@ struct SessionRecord {
 }
 
 /// A session that other processes can serve, too.
-pub(in crate::transport::http_server) struct SharedSession {
-    pub(in crate::transport::http_server) workers: Arc<Workers>,
-    pub(in crate::transport::http_server) id: Arc<str>,
+pub(crate) struct SharedSession {
+    pub(crate) workers: Arc<Workers>,
+    pub(crate) id: Arc<str>,
     /// The position in the shared log where the stream of the session starts.
     pub(super) opened: u64,
     /// The record as last seen by this process. Locked while it is changed.
@@ -47,7 +47,7 @@ pub(in crate::transport::http_server) struct SharedSession {
 }
 
 /// A session found in the store.
-pub(in crate::transport::http_server) struct FoundSession {
+pub(crate) struct FoundSession {
     text: String,
     record: SessionRecord,
 }
@@ -57,7 +57,7 @@ impl Workers {
     ///
     /// # Errors
     /// If the store fails.
-    pub(in crate::transport::http_server) async fn enter(
+    pub(crate) async fn enter(
         self: &Arc<Self>,
         id: &str,
         owner: Option<&str>,
@@ -84,11 +84,7 @@ impl Workers {
     ///
     /// # Errors
     /// If the store fails.
-    pub(in crate::transport::http_server) async fn find(
-        &self,
-        id: &str,
-        principal: Option<&str>,
-    ) -> Result<Option<FoundSession>, StoreError> {
+    pub(crate) async fn find(&self, id: &str, principal: Option<&str>) -> Result<Option<FoundSession>, StoreError> {
         // Never use an arbitrary string of a client as a key.
         let is_id = id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
         if !is_id {
@@ -106,7 +102,7 @@ impl Workers {
     }
 
     /// Restores a session that was opened elsewhere into a connection.
-    pub(in crate::transport::http_server) fn restore(
+    pub(crate) fn restore(
         self: &Arc<Self>,
         id: &str,
         found: FoundSession,
@@ -121,11 +117,7 @@ impl Workers {
     ///
     /// # Errors
     /// If the store fails.
-    pub(in crate::transport::http_server) async fn end(
-        &self,
-        id: &str,
-        principal: Option<&str>,
-    ) -> Result<bool, StoreError> {
+    pub(crate) async fn end(&self, id: &str, principal: Option<&str>) -> Result<bool, StoreError> {
         if self.find(id, principal).await?.is_none() {
             return Ok(false);
         }
@@ -143,7 +135,7 @@ impl Workers {
 
     /// Ends the tasks here of sessions that this process no longer serves and that have ended
     /// since.
-    pub(in crate::transport::http_server) fn end_lost_tasks(self: &Arc<Self>) {
+    pub(crate) fn end_lost_tasks(self: &Arc<Self>) {
         let left = std::mem::take(&mut *self.left.lock());
         for id in self.server.sessions_with_tasks(&left) {
             let this = Arc::clone(self);
@@ -166,7 +158,7 @@ impl SharedSession {
     /// # Errors
     /// If the store fails. The changes are then stored with the next ones, as they are if the
     /// client of the request disconnects.
-    pub(in crate::transport::http_server) async fn save(&self, connection: &Connection) -> Result<bool, StoreError> {
+    pub(crate) async fn save(&self, connection: &Connection) -> Result<bool, StoreError> {
         let mut text = self.record.lock().await;
         let changes = connection.take_changes();
         if changes.is_empty() {
@@ -208,7 +200,7 @@ impl SharedSession {
     }
 
     /// Extends the record's lifetime from time to time while the session is used.
-    pub(in crate::transport::http_server) fn renew(self: &Arc<Self>) {
+    pub(crate) fn renew(self: &Arc<Self>) {
         {
             let (now, mut renewed) = (self.workers.runtime.now(), self.renewed.lock());
             let pace = (self.workers.idle / 4).min(UNUSED / 4);
@@ -228,7 +220,7 @@ impl SharedSession {
     }
 
     /// Called when this process no longer serves the session, which may live on.
-    pub(in crate::transport::http_server) fn left(&self) {
+    pub(crate) fn left(&self) {
         self.workers.left.lock().insert(Arc::clone(&self.id));
     }
 
@@ -236,10 +228,7 @@ impl SharedSession {
     ///
     /// # Errors
     /// If the store fails.
-    pub(in crate::transport::http_server) async fn catch_up(
-        &self,
-        connection: &Arc<Connection>,
-    ) -> Result<bool, StoreError> {
+    pub(crate) async fn catch_up(&self, connection: &Arc<Connection>) -> Result<bool, StoreError> {
         let mut text = self.record.lock().await;
         let Some(now) = self.workers.store.get(&store_keys::session(&self.id)).await? else { return Ok(false) };
         if now != *text {

@@ -60,7 +60,7 @@ pub(super) fn server_of(stream: u64) -> u64 {
 ///
 /// Streams without a record cannot be resumed after a crash, so clients learn of a stream only when
 /// its record is stored.
-pub(in crate::transport::http_server) struct StreamLog {
+pub(crate) struct StreamLog {
     workers: Weak<Workers>,
     session: Arc<str>,
 }
@@ -87,20 +87,20 @@ impl StreamLog {
     }
 
     /// A stream number that is unique within the session, across all processes.
-    pub(in crate::transport::http_server) fn next_stream(&self) -> u64 {
+    pub(crate) fn next_stream(&self) -> u64 {
         self.workers.upgrade().map_or(0, |workers| workers.next_stream())
     }
 
     /// Registers a stream of requests. Completes when other processes can find it, or the outcome
     /// is unknown.
-    pub(in crate::transport::http_server) fn opened(&self, stream: u64, requests: &[RequestId]) -> BoxedTask<()> {
+    pub(crate) fn opened(&self, stream: u64, requests: &[RequestId]) -> BoxedTask<()> {
         let (watcher, kept) = oneshot::channel();
         self.append(stream, &StreamEntry::Opened(requests.to_vec()), 0, Mutex::new(Some(watcher)));
         Box::pin(async move { drop(tokio::time::timeout(SOON, kept).await) })
     }
 
     /// Stores an event. `kept` is the number of those of its stream in memory, with this one.
-    pub(in crate::transport::http_server) fn kept(&self, id: EventId, outgoing: &OutgoingMessage, kept: usize) {
+    pub(crate) fn kept(&self, id: EventId, outgoing: &OutgoingMessage, kept: usize) {
         let Some(message) = outgoing.message() else { return };
         let message = String::from_utf8_lossy(message).into_owned();
         let answers = matches!(outgoing, OutgoingMessage::Response { .. });
@@ -110,14 +110,14 @@ impl StreamLog {
 
     /// Marks a stream as finished. Its events are dropped if none is left in this process, so that
     /// a session has no more in the store than in memory.
-    pub(in crate::transport::http_server) fn finished(&self, stream: u64, kept: usize) {
+    pub(crate) fn finished(&self, stream: u64, kept: usize) {
         self.append(stream, &StreamEntry::Finished, kept, Watcher::default());
     }
 }
 
 impl Workers {
     /// The logs of the streams that this process serves for a session.
-    pub(in crate::transport::http_server) fn stream_log(self: &Arc<Self>, session: &str) -> StreamLog {
+    pub(crate) fn stream_log(self: &Arc<Self>, session: &str) -> StreamLog {
         StreamLog { workers: Arc::downgrade(self), session: session.into() }
     }
 }

@@ -10,7 +10,7 @@ const END: u64 = 1 << 53;
 
 /// The position of an event. The stream is read from two logs, so it has a position in both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::transport::http_server) struct StreamPosition {
+pub(crate) struct StreamPosition {
     /// The position in the shared log; all notifications up to it have been handled.
     pub(super) notification: u64,
     /// The position in the session's log; 0 is the start.
@@ -19,18 +19,18 @@ pub(in crate::transport::http_server) struct StreamPosition {
 
 impl StreamPosition {
     /// The position of an event id, or `None` if it belongs to another stream.
-    pub(in crate::transport::http_server) fn of(id: EventId) -> Option<Self> {
+    pub(crate) fn of(id: EventId) -> Option<Self> {
         let position = Self { notification: id.event, own: id.stream ^ UNRELATED };
         (position.notification < END && position.own < END).then_some(position)
     }
 
     /// Returns whether an id belongs to this stream.
-    pub(in crate::transport::http_server) fn is_named_by(id: EventId) -> bool {
+    pub(crate) fn is_named_by(id: EventId) -> bool {
         id.stream & UNRELATED != 0
     }
 
     /// The id of the event at this position.
-    pub(in crate::transport::http_server) fn id(self) -> EventId {
+    pub(crate) fn id(self) -> EventId {
         EventId { stream: UNRELATED | self.own, event: self.notification }
     }
 }

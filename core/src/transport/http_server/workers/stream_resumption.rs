@@ -21,7 +21,7 @@ use std::{sync::Arc, time::Duration};
 const LOOK: Duration = Duration::from_secs(2);
 
 /// A stream served by another process, now or earlier, with its entries so far.
-pub(in crate::transport::http_server) struct RememberedStream {
+pub(crate) struct RememberedStream {
     shared: Arc<SharedSession>,
     number: u64,
     /// The number of the last event that the client has received.
@@ -37,10 +37,7 @@ impl SharedSession {
     ///
     /// # Errors
     /// If the store fails.
-    pub(in crate::transport::http_server) async fn remembered(
-        self: &Arc<Self>,
-        last: EventId,
-    ) -> Result<Option<RememberedStream>, StoreError> {
+    pub(crate) async fn remembered(self: &Arc<Self>, last: EventId) -> Result<Option<RememberedStream>, StoreError> {
         let server = server_of(last.stream);
         if server == 0 {
             return Ok(None);
@@ -78,7 +75,7 @@ impl SharedSession {
 
 impl RememberedStream {
     /// Feeds a reader of `stream` until the stream ends.
-    pub(in crate::transport::http_server) fn follow(self, stream: &Arc<Stream>, reader: u64) {
+    pub(crate) fn follow(self, stream: &Arc<Stream>, reader: u64) {
         let runtime = Arc::clone(&self.shared.workers.runtime);
         runtime.spawn(Box::pin(self.run(Arc::clone(stream), reader)));
     }

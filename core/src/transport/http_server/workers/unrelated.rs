@@ -59,7 +59,7 @@ impl Outbound for UnrelatedMessages {
 
 impl Workers {
     /// Where a session's messages unrelated to a request are sent.
-    pub(in crate::transport::http_server) fn to_client(self: &Arc<Self>, session: &str) -> Arc<dyn Outbound> {
+    pub(crate) fn to_client(self: &Arc<Self>, session: &str) -> Arc<dyn Outbound> {
         Arc::new(UnrelatedMessages { workers: Arc::downgrade(self), session: session.into() })
     }
 
@@ -85,7 +85,7 @@ impl Workers {
 
 impl SharedSession {
     /// Feeds the session's stream from the logs, from a position on, until its reader disconnects.
-    pub(in crate::transport::http_server) fn follow(
+    pub(crate) fn follow(
         self: &Arc<Self>,
         stream: &Arc<Stream>,
         connection: &Arc<Connection>,
@@ -102,7 +102,7 @@ impl SharedSession {
     }
 
     /// The position for a client that does not give one: where it stopped reading.
-    pub(in crate::transport::http_server) async fn start(&self) -> Result<StreamPosition, StoreError> {
+    pub(crate) async fn start(&self) -> Result<StreamPosition, StoreError> {
         let kept = self.workers.store.get(&store_keys::read_up_to(&self.id)).await?;
         let kept = kept.and_then(|id| EventId::parse(&id)).and_then(StreamPosition::of);
         Ok(kept
@@ -112,10 +112,7 @@ impl SharedSession {
 
     /// Returns whether the stream can be resumed at a client's position: later events are either
     /// stored or can be replaced.
-    pub(in crate::transport::http_server) async fn can_resume_from(
-        &self,
-        cursor: StreamPosition,
-    ) -> Result<bool, StoreError> {
+    pub(crate) async fn can_resume_from(&self, cursor: StreamPosition) -> Result<bool, StoreError> {
         let Workers { store, recent, max_replay: (max_events, _), .. } = &*self.workers;
         if cursor.notification < self.opened {
             return Ok(false);
@@ -139,7 +136,7 @@ impl SharedSession {
 
     /// Ends the streams of this session in other processes, because its client has connected to
     /// this one.
-    pub(in crate::transport::http_server) fn take_stream(&self) {
+    pub(crate) fn take_stream(&self) {
         let content = NotificationContent::StreamTaken { session: self.id.to_string() };
         self.workers.publish(store_keys::MESSAGES, Some(Arc::clone(&self.id)), content);
     }
