@@ -58,16 +58,6 @@ impl GateBounds {
         CountLimits { all: self.streams, each: self.of_principal }
     }
 
-    /// JSON values of messages with large bodies.
-    fn values_of_large(&self) -> CountLimits {
-        CountLimits { all: self.values.saturating_mul(2), each: self.values }
-    }
-
-    /// JSON values of messages with small bodies.
-    fn values_of_small(&self) -> CountLimits {
-        CountLimits { all: self.values, each: (self.values / 4).max(self.values.min(SMALL_BODY)) }
-    }
-
     /// Bytes of large bodies, whose total is limited with that of all bodies.
     fn large_bytes(&self) -> CountLimits {
         CountLimits { all: usize::MAX, each: (self.bytes / 4).max(self.body) }
@@ -80,15 +70,10 @@ pub(super) struct Gate {
     bounds: GateBounds,
     bytes: AtomicUsize,
     large: Mutex<PrincipalCounts>,
-    values: Mutex<HeldValues>,
+    /// JSON values in use. Large messages are counted separately from small ones.
+    values_of_large: Mutex<PrincipalCounts>,
+    values_of_small: Mutex<PrincipalCounts>,
     slots: Mutex<Slots>,
-}
-
-/// JSON values in use. Large messages are counted separately from small ones.
-#[derive(Default)]
-struct HeldValues {
-    of_large: PrincipalCounts,
-    of_small: PrincipalCounts,
 }
 
 #[derive(Default)]
@@ -147,7 +132,8 @@ impl Gate {
             bounds,
             bytes: AtomicUsize::new(0),
             large: Mutex::default(),
-            values: Mutex::default(),
+            values_of_large: Mutex::default(),
+            values_of_small: Mutex::default(),
             slots: Mutex::default(),
         })
     }
@@ -289,17 +275,24 @@ impl Permit {
         if values <= FEW_VALUES {
             return Ok(());
         }
-        let bounds = &self.gate.bounds;
-        let mut held = self.gate.values.lock();
-        let (count, limits) = match self.is_large() {
-            true => (&mut held.of_large, bounds.values_of_large()),
-            false => (&mut held.of_small, bounds.values_of_small()),
-        };
-        if !count.take(self.principal.as_ref(), values, limits) {
+        let (held, limits) = self.held_values();
+        if !held.lock().take(self.principal.as_ref(), values, limits) {
             return Err("too many JSON values are being served");
         }
         self.values += values;
         Ok(())
+    }
+
+    /// The count of JSON values that its message belongs to, and the limits of that count.
+    fn held_values(&self) -> (&Mutex<PrincipalCounts>, CountLimits) {
+        let (gate, values) = (&self.gate, self.gate.bounds.values);
+        match self.is_large() {
+            true => (&gate.values_of_large, CountLimits { all: values.saturating_mul(2), each: values }),
+            false => {
+                let each = (values / 4).max(values.min(SMALL_BODY));
+                (&gate.values_of_small, CountLimits { all: values, each })
+            }
+        }
     }
 
     /// Returns whether its body is large.
@@ -324,9 +317,7 @@ impl Drop for Permit {
             self.gate.large.lock().give_back(self.principal.as_ref(), self.large);
         }
         if self.values > 0 {
-            let mut held = self.gate.values.lock();
-            let count = if self.is_large() { &mut held.of_large } else { &mut held.of_small };
-            count.give_back(self.principal.as_ref(), self.values);
+            self.held_values().0.lock().give_back(self.principal.as_ref(), self.values);
         }
         if let Some(RequestSlot { number, counted }) = self.slot.take() {
             let mut slots = self.gate.slots.lock();
@@ -421,8 +412,8 @@ mod tests {
         drop((ada, bob, nobody));
         again.hold_values(100_000).unwrap();
         drop(again);
-        let values = gate.values.lock();
-        assert_eq!((values.of_large.all, values.of_large.of(Some(&"ada".into()))), (0, 0));
+        let values = gate.values_of_large.lock();
+        assert_eq!((values.all, values.of(Some(&"ada".into()))), (0, 0));
     }
 
     #[test]
@@ -439,8 +430,7 @@ mod tests {
         assert!(permit(None, SMALL_BODY).hold_values(30_000).is_err(), "one message's worth in all");
         permit(Some("ada"), 2 * SMALL_BODY).hold_values(FEW_VALUES).unwrap();
         drop((large, ada, nobody));
-        let values = gate.values.lock();
-        assert_eq!((values.of_large.all, values.of_small.all), (0, 0));
+        assert_eq!((gate.values_of_large.lock().all, gate.values_of_small.lock().all), (0, 0));
     }
 
     #[test]
