@@ -1,10 +1,6 @@
 //! The options of an HTTP endpoint.
 
-use super::forwarded::TrustedProxy;
-#[cfg(not(feature = "auth"))]
-use super::uninhabited::Authorization;
-#[cfg(feature = "auth")]
-use crate::auth::Authorization;
+use super::{access_control::Authorization, forwarded::TrustedProxy};
 use crate::protocol::options::{Bytes, Millis, OrFalse, Permissions, PortNumber};
 use std::{path::PathBuf, time::Duration};
 
