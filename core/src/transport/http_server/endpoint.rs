@@ -9,7 +9,7 @@ use super::{
     rate,
     reply::{self, empty, method_not_allowed},
     response_body::{Events, HttpBody},
-    response_stream::{self, Stream, StreamKind, StreamReader},
+    response_stream::{Answers, Stream, StreamKind, StreamReader},
     session_table::{EnteredSession, HttpSession, SessionTable},
     workers::{SharedSession, StreamPosition},
 };
@@ -388,14 +388,16 @@ impl EndpointState {
     ) -> Result<Response<HttpBody>, Rejection> {
         let PostedMessage { request, caller, rate_limit_key, accepts, frame, permit, .. } = *post;
         let is_large = permit.is_large();
-        let lifetime = permit.is_stream().then(|| caller.lifetime()).flatten();
         permit.served_by(&connection).map_err(|full| Rejection::busy(classify::id_of(&frame), full))?;
-        let cancels = mirror.as_ref().map(|_| Arc::clone(&connection));
+        let stream = Stream::new(kind);
+        let mut reader = stream.attach();
+        reader.cancels = mirror.as_ref().map(|_| Arc::clone(&connection));
+        reader.lifetime = permit.is_stream().then(|| caller.lifetime()).flatten();
         let arrival = caller.arrival(request).of(rate_limit_key);
         // Kept until the response is here, so that the thread that allocated it frees it: if a host
         // responds on another thread, both would contend for the allocator's lock.
         let _head = arrival.http.as_ref().map(|request| Arc::clone(request.parts()));
-        let (answers, reader) = response_stream::exchange(kind, cancels, permit, arrival);
+        let answers = Answers::channel(stream, permit, arrival);
         caller.admit(&self.server, &frame)?;
         let accepted = classify::check_response(&frame);
         let receiver = Arc::clone(&connection);
@@ -406,7 +408,6 @@ impl EndpointState {
         accepted?;
         reader.expect(expected);
         if expected > 0 {
-            let reader = reader.bounded(lifetime);
             return Ok(reply::answer(self.server.options().keep_alive, reader, accepts).await);
         }
         // It may just have ended, in which case nothing was received.
@@ -426,12 +427,13 @@ impl EndpointState {
         classify::legacy_revision(None, mirror::version(headers).as_deref())?;
         check_accepts_events(headers)?;
         let session = session?;
-        let events = |reader: StreamReader| {
+        let events = |mut reader: StreamReader| {
             // The endpoint may have ended its streams just before this one was opened.
             if self.is_closing() {
                 reader.expect(0);
             }
-            Events::new(reader.bounded(caller.lifetime()), self.server.options().keep_alive, None)
+            reader.lifetime = caller.lifetime();
+            Events::new(reader, self.server.options().keep_alive, None)
         };
         let last = headers.get(headers::LAST_EVENT_ID).map(|last| last.to_str().ok().and_then(EventId::parse));
         let last = last.map(|last| last.ok_or_else(classify::unknown_event)).transpose()?;

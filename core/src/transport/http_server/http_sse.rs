@@ -40,7 +40,8 @@ impl EndpointState {
         let (owner, rate_limit_key) = (caller.principal().map(Into::into), self.rate_limit_key(request, caller));
         self.check_rate(rate_limit_key.as_deref(), None, 1)?;
         let stream = Stream::new(StreamKind::Everything);
-        let reader = stream.attach();
+        let mut reader = stream.attach();
+        reader.lifetime = caller.lifetime();
         let connection = self.connect(Arc::clone(&stream) as Arc<dyn Outbound>, ConversationStart::Session);
         let session = HttpSession { owner, connection, stream, history: None, shared: None };
         let Some(id) = self.sse_sessions.open(rate_limit_key, session.clone()) else {
@@ -49,7 +50,7 @@ impl EndpointState {
         };
         let (uri, sessions) = (self.routes.messages_uri(&id), Arc::clone(&self.sse_sessions));
         let end = SessionEnd::new(Box::new(move || sessions.remove(&id).iter().for_each(HttpSession::end)));
-        let events = Events::new(reader.bounded(caller.lifetime()), self.server.options().keep_alive, Some(end));
+        let events = Events::new(reader, self.server.options().keep_alive, Some(end));
         Ok(reply::stream(events.with_endpoint(&uri)))
     }
 

@@ -270,7 +270,7 @@ impl Drop for Stream {
 /// will be none.
 pub(super) struct Answers {
     stream: Arc<Stream>,
-    /// The resources that the call uses at the endpoint.
+    /// The resources that the call uses at the endpoint, until it has ended.
     permit: Mutex<Permit>,
     arrival: Arrival,
 }
@@ -313,20 +313,6 @@ impl Drop for Answers {
     }
 }
 
-/// Creates both ends of a stream for the response to a POST. `cancels` is whose calls a disconnect
-/// cancels; `permit` is kept until the call has ended.
-pub(super) fn exchange(
-    kind: StreamKind,
-    cancels: Option<Arc<Connection>>,
-    permit: Permit,
-    arrival: Arrival,
-) -> (Arc<dyn Outbound>, StreamReader) {
-    let stream = Stream::new(kind);
-    let mut reader = stream.attach();
-    reader.cancels = cancels;
-    (Answers::channel(stream, permit, arrival), reader)
-}
-
 impl StreamReader {
     /// A reader of past events of a stream that has ended.
     pub(super) fn of_the_past(missed: VecDeque<(EventId, Bytes)>) -> Self {
@@ -335,12 +321,6 @@ impl StreamReader {
             state.expected = Some(0);
             stream.attach_with(state, missed)
         })
-    }
-
-    /// Sets the maximum lifetime.
-    pub(super) fn bounded(mut self, lifetime: Option<Duration>) -> Self {
-        self.lifetime = lifetime;
-        self
     }
 
     /// Sets the number of expected responses.

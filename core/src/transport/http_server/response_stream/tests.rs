@@ -39,7 +39,9 @@ fn history() -> Arc<History> {
 /// Both ends of a stream of that kind.
 fn ends(kind: StreamKind) -> (Arc<dyn Outbound>, StreamReader) {
     let bounds = GateBounds { requests: 1, streams: 1, of_principal: 1, bytes: 1, body: 1, values: 1 };
-    exchange(kind, None, Gate::new(bounds).permit(None), Arrival::default())
+    let stream = Stream::new(kind);
+    let reader = stream.attach();
+    (Answers::channel(stream, Gate::new(bounds).permit(None), Arrival::default()), reader)
 }
 
 fn resumable(history: &Arc<History>) -> (Arc<dyn Outbound>, StreamReader) {
