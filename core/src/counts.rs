@@ -16,10 +16,6 @@ pub(crate) struct CountLimits {
     pub(crate) each: usize,
 }
 
-impl CountLimits {
-    pub(crate) const NONE: Self = Self { all: usize::MAX, each: usize::MAX };
-}
-
 impl<K> Default for Counts<K> {
     fn default() -> Self {
         Self { all: 0, of: HashMap::new() }
@@ -42,12 +38,22 @@ impl<K: Clone + Eq + Hash> Counts<K> {
     pub(crate) fn take(&mut self, key: Option<&K>, amount: usize, limits: CountLimits) -> bool {
         let has_room = self.has_room(key, amount, limits);
         if has_room {
-            self.all += amount;
-            if let Some(key) = key {
-                *self.of.entry(key.clone()).or_default() += amount;
-            }
+            self.add(key, amount);
         }
         has_room
+    }
+
+    /// Counts more of a holder, whatever the limits.
+    pub(crate) fn add(&mut self, key: Option<&K>, amount: usize) {
+        self.all += amount;
+        if let Some(key) = key {
+            *self.of.entry(key.clone()).or_default() += amount;
+        }
+    }
+
+    /// The holder that has the most.
+    pub(crate) fn greatest(&self) -> Option<&K> {
+        self.of.iter().max_by_key(|(_, amount)| **amount).map(|(key, _)| key)
     }
 
     pub(crate) fn give_back(&mut self, key: Option<&K>, amount: usize) {

@@ -5,7 +5,7 @@ use super::shares::has_share;
 use crate::{
     client::{Client, Subscription},
     composition::names,
-    counts::{CountLimits, Counts},
+    counts::Counts,
     engine::later,
     on_drop::OnDrop,
     protocol::{RpcError, model::ChangeKind},
@@ -231,7 +231,7 @@ impl WatchShares {
                 "this client subscribes to {own} of the {MAX_RESOURCES} resources of a proxy, and the rest is reserved for others"
             )));
         }
-        counts.take(client.as_ref(), 1, CountLimits::NONE);
+        counts.add(client.as_ref(), 1);
         let shares = Arc::clone(self);
         Ok(OnDrop::new(Box::new(move || shares.0.lock().give_back(client.as_ref(), 1))))
     }

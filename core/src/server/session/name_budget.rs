@@ -36,7 +36,7 @@ impl NameBudget {
 
     /// Adds memory that another process has already admitted.
     pub(super) fn add(&self, client: Option<&Arc<str>>, bytes: usize) {
-        self.kept.lock().take(client, bytes, CountLimits::NONE);
+        self.kept.lock().add(client, bytes);
     }
 
     pub(super) fn give_back(&self, client: Option<&Arc<str>>, bytes: usize) {

@@ -2,13 +2,14 @@
 
 use super::store_keys;
 use crate::{
+    counts::Counts,
     engine::later,
     runtime::Runtime,
     store::{Store, StoreErrorKind, StoreGuard},
     sync::Mutex,
 };
 use std::{
-    collections::{HashMap, HashSet, VecDeque},
+    collections::{HashSet, VecDeque},
     convert::Infallible,
     sync::Arc,
     time::{Duration, Instant},
@@ -37,9 +38,8 @@ pub(super) struct Outbox {
 #[derive(Default)]
 struct WaitingEntries {
     entries: VecDeque<Arc<OutboxEntry>>,
-    bytes: usize,
     /// The bytes of each session; `None` stands for the server.
-    by_session: HashMap<Option<Arc<str>>, usize>,
+    bytes: Counts<Option<Arc<str>>>,
     is_sending: bool,
     /// Sessions whose next entry did not fit, and when they are tried again.
     full: HashSet<Option<Arc<str>>>,
@@ -94,7 +94,7 @@ impl Outbox {
     fn enter(&self, entry: OutboxEntry) -> bool {
         let mut waiting = self.waiting.lock();
         waiting.push(entry);
-        while waiting.entries.len() > 1 && (waiting.entries.len() > MAX_WAITING || waiting.bytes > MAX_BYTES) {
+        while waiting.entries.len() > 1 && (waiting.entries.len() > MAX_WAITING || waiting.bytes.all > MAX_BYTES) {
             waiting.give_way();
             if waiting.lost == 0 {
                 tracing::error!(target: "trunkline::store", "the store {} is too slow or full: dropping messages for other processes", self.store.name());
@@ -162,8 +162,7 @@ impl WaitingEntries {
         if self.is_away {
             entry.watcher.lock().take();
         }
-        self.bytes += entry.text.len();
-        *self.by_session.entry(entry.of.clone()).or_default() += entry.text.len();
+        self.bytes.add(Some(&entry.of), entry.text.len());
         self.entries.push_back(Arc::new(entry));
     }
 
@@ -195,20 +194,14 @@ impl WaitingEntries {
     /// Drops the oldest entry of the session with the most bytes, so that it does not use up the
     /// capacity of others.
     fn give_way(&mut self) {
-        let most = self.by_session.iter().max_by_key(|(_, bytes)| **bytes).map(|(session, _)| session.clone());
-        let oldest = self.entries.iter().position(|entry| Some(&entry.of) == most.as_ref());
+        let most = self.bytes.greatest();
+        let oldest = self.entries.iter().position(|entry| Some(&entry.of) == most);
         self.take(oldest.unwrap_or_default());
     }
 
     fn take(&mut self, index: usize) {
         let Some(entry) = self.entries.remove(index) else { return };
-        self.bytes -= entry.text.len();
-        if let Some(bytes) = self.by_session.get_mut(&entry.of) {
-            *bytes -= entry.text.len();
-            if *bytes == 0 {
-                self.by_session.remove(&entry.of);
-            }
-        }
+        self.bytes.give_back(Some(&entry.of), entry.text.len());
     }
 }
 
@@ -252,9 +245,11 @@ mod tests {
         }
         let left: Vec<_> = waiting.entries.iter().map(|entry| entry.text.as_str()).collect();
         assert_eq!(left, ["b1", "a1", "b2", "g99"]);
-        assert_eq!((waiting.bytes, waiting.by_session.len()), (9, 3));
+        let bytes = |of: Option<&str>| waiting.bytes.of(Some(&of.map(Into::into)));
+        assert_eq!([bytes(None), bytes(Some("bystander")), bytes(Some("greedy"))], [2, 4, 3]);
+        assert_eq!(waiting.bytes.all, 9);
         (0..4).for_each(|_| waiting.take(0));
-        assert!(waiting.bytes == 0 && waiting.by_session.is_empty());
+        assert!(waiting.bytes.all == 0 && waiting.bytes.greatest().is_none());
     }
 
     /// A store without room for long entries, until it gets some.
@@ -310,7 +305,7 @@ mod tests {
         tokio::time::sleep(2 * PAUSE_IF_FULL).await;
         assert_eq!(texts("greedy").await, ["too long", "next"]);
         let waiting = outbox.waiting.lock();
-        assert!(waiting.entries.is_empty() && waiting.bytes == 0 && !waiting.is_sending);
+        assert!(waiting.entries.is_empty() && waiting.bytes.all == 0 && !waiting.is_sending);
     }
 
     /// Even if the one behind it has no room.
