@@ -4,7 +4,6 @@ use super::{super::bound_address::BoundAddress, http_options::HttpOptions};
 use std::{
     io,
     net::{IpAddr, Ipv6Addr, SocketAddr},
-    path::Path,
     time::Duration,
 };
 use tokio::{
@@ -34,7 +33,13 @@ impl Socket {
     /// If the address is unavailable; the error names it.
     pub(super) async fn bind(options: &HttpOptions) -> io::Result<Self> {
         if let Some(path) = &options.unix {
-            return bind_unix(path, options.unix_mode);
+            #[cfg(unix)]
+            let bound = std::path::absolute(path).and_then(|path| UnixSocket::bind(path, options.unix_mode));
+            #[cfg(unix)]
+            let bound = bound.map(Self::Unix);
+            #[cfg(not(unix))]
+            let bound = Err(io::Error::new(io::ErrorKind::Unsupported, "this system has no Unix sockets"));
+            return bound.map_err(|error| named(path.display().to_string(), error.kind(), &error));
         }
         let HttpOptions { host, port, .. } = options;
         let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
@@ -108,18 +113,6 @@ fn prepare(stream: &TcpStream, write_timeout: Duration) {
 
 fn named(address: String, kind: io::ErrorKind, error: &io::Error) -> io::Error {
     io::Error::new(kind, format!("Cannot listen on {address}: {error}"))
-}
-
-#[cfg(unix)]
-fn bind_unix(path: &Path, mode: u32) -> io::Result<Socket> {
-    let bound = std::path::absolute(path).and_then(|path| UnixSocket::bind(path, mode));
-    bound.map(Socket::Unix).map_err(|error| named(path.display().to_string(), error.kind(), &error))
-}
-
-#[cfg(not(unix))]
-fn bind_unix(path: &Path, _: u32) -> io::Result<Socket> {
-    let error = io::Error::new(io::ErrorKind::Unsupported, "this system has no Unix sockets");
-    Err(named(path.display().to_string(), error.kind(), &error))
 }
 
 #[cfg(unix)]
