@@ -232,14 +232,11 @@ impl Drop for Active {
 }
 
 /// Limits the number to the available file descriptors.
-#[cfg(unix)]
 fn within_descriptors(max: usize) -> usize {
-    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
-    limit.map_or(max, |limit| max.min(usize::try_from(spared(limit)).unwrap_or(usize::MAX)))
-}
-
-#[cfg(not(unix))]
-fn within_descriptors(max: usize) -> usize {
+    #[cfg(unix)]
+    if let Some(limit) = rustix::process::getrlimit(rustix::process::Resource::Nofile).current {
+        return max.min(usize::try_from(spared(limit)).unwrap_or(usize::MAX));
+    }
     max
 }
 
