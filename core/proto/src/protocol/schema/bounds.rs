@@ -149,15 +149,6 @@ impl ValidationCost {
     }
 }
 
-/// A schema whose subschemas are being followed.
-struct FollowedSchema<'a, R> {
-    schema: &'a Value,
-    inner: Vec<(Scope, &'a Value, R)>,
-    /// The scope of the subschema that is being followed.
-    scope: Scope,
-    reach: AppliedWork,
-}
-
 /// The work caused by applying one schema to one value.
 #[derive(Debug, Clone, Copy)]
 struct AppliedWork {
@@ -183,7 +174,7 @@ impl AppliedWork {
 }
 
 /// Follows a schema into its subschemas and what they refer to.
-struct SchemaWalk<'a, R> {
+struct SchemaWalk<'a> {
     limits: &'a Limits,
     cost: ValidationCost,
     /// Number of references whose target is only known during validation.
@@ -191,13 +182,14 @@ struct SchemaWalk<'a, R> {
     /// By address: a schema in the document counts once, however many references lead to it. `None`
     /// while it is being followed.
     seen: HashMap<*const Value, Option<AppliedWork>>,
-    frames: Vec<FollowedSchema<'a, R>>,
 }
+
+/// What is directly inside a schema, each with the resolver of its references.
+type InnerSchemas<'s, R> = Result<Vec<(Scope, &'s Value, R)>, SchemaError>;
 
 fn follow(limits: &Limits, schema: &Value) -> Result<ValidationCost, SchemaError> {
     let draft = dialect(schema)?;
-    let mut walk =
-        SchemaWalk { limits, cost: ValidationCost::default(), dynamic: 0, seen: HashMap::new(), frames: Vec::new() };
+    let mut walk = SchemaWalk { limits, cost: ValidationCost::default(), dynamic: 0, seen: HashMap::new() };
     // A schema that cannot be registered cannot be compiled either, and compiling reports the
     // reason.
     let Ok(builder) = Registry::new().draft(draft).retriever(NeverFetch).add(ROOT, schema) else {
@@ -206,12 +198,7 @@ fn follow(limits: &Limits, schema: &Value) -> Result<ValidationCost, SchemaError
     let Ok(registry) = builder.prepare() else { return Ok(walk.cost) };
     let Ok(root) = jsonschema::uri::from_str(ROOT) else { return Ok(walk.cost) };
 
-    let mut next = Some((schema, registry.resolver(root)));
-    while let Some((schema, resolver)) = next {
-        if walk.frames.len() == MAX_CHAIN {
-            return Err(SchemaError::TooComplex("its subschemas nest more than 128 levels deep"));
-        }
-        dialect(schema)?;
+    walk.reach(schema, registry.resolver(root), MAX_CHAIN, &|walk, schema, resolver| {
         let resolver = resolver.in_subresource(draft.create_resource_ref(schema)).unwrap_or(resolver);
         let mut inner = Vec::new();
         for found in subschemas(schema) {
@@ -227,15 +214,14 @@ fn follow(limits: &Limits, schema: &Value) -> Result<ValidationCost, SchemaError
                 inner.push((Scope::Same, target, resolver));
             }
         }
-        walk.enter(schema, inner);
-        next = walk.next()?;
-    }
+        Ok(inner)
+    })?;
     Ok(walk.cost)
 }
 
-impl<'a, R> SchemaWalk<'a, R> {
+impl SchemaWalk<'_> {
     /// The references of a schema.
-    fn references(&mut self, schema: &'a Value) -> Result<Vec<&'a str>, SchemaError> {
+    fn references<'s>(&mut self, schema: &'s Value) -> Result<Vec<&'s str>, SchemaError> {
         let reference = |keyword| schema.get(keyword).and_then(Value::as_str);
         let dynamic: Vec<_> = ["$dynamicRef", "$recursiveRef"].into_iter().filter_map(reference).collect();
         self.cost.recursive += dynamic.len() as u64;
@@ -246,36 +232,33 @@ impl<'a, R> SchemaWalk<'a, R> {
         Ok(reference("$ref").into_iter().chain(dynamic).collect())
     }
 
-    fn enter(&mut self, schema: &'a Value, inner: Vec<(Scope, &'a Value, R)>) {
+    /// Follows a schema, below which so many levels may nest. `inner` finds what it contains.
+    fn reach<'s, R>(
+        &mut self,
+        schema: &'s Value,
+        resolver: R,
+        levels: usize,
+        inner: &impl Fn(&mut Self, &'s Value, R) -> InnerSchemas<'s, R>,
+    ) -> Result<AppliedWork, SchemaError> {
+        let Some(levels) = levels.checked_sub(1) else {
+            return Err(SchemaError::TooComplex("its subschemas nest more than 128 levels deep"));
+        };
+        dialect(schema)?;
+        let schemas = inner(self, schema, resolver)?;
         self.seen.insert(std::ptr::from_ref(schema), None);
-        self.frames.push(FollowedSchema { schema, inner, scope: Scope::Same, reach: AppliedWork::ONE });
-    }
-
-    /// The next schema to enter, after leaving those that have no more subschemas.
-    fn next(&mut self) -> Result<Option<(&'a Value, R)>, SchemaError> {
-        while let Some(frame) = self.frames.last_mut() {
-            let Some((scope, schema, resolver)) = frame.inner.pop() else {
-                self.leave()?;
-                continue;
-            };
-            match self.seen.get(&std::ptr::from_ref(schema)) {
-                Some(Some(reach)) => frame.reach.add(*reach, scope),
+        let mut reach = AppliedWork::ONE;
+        for (scope, schema, resolver) in schemas.into_iter().rev() {
+            let work = match self.seen.get(&std::ptr::from_ref(schema)).copied() {
+                Some(Some(known)) => known,
                 // A cycle: the validator caches what it has checked there, so it costs one step.
                 Some(None) => {
                     self.cost.recursive += 1;
-                    frame.reach.add(AppliedWork::ONE, scope);
+                    AppliedWork::ONE
                 }
-                None => {
-                    frame.scope = scope;
-                    return Ok(Some((schema, resolver)));
-                }
-            }
+                None => self.reach(schema, resolver, levels, inner)?,
+            };
+            reach.add(work, scope);
         }
-        Ok(None)
-    }
-
-    fn leave(&mut self) -> Result<(), SchemaError> {
-        let Some(FollowedSchema { schema, reach, .. }) = self.frames.pop() else { return Ok(()) };
         if reach.count > self.limits.reached {
             return Err(SchemaError::TooComplex(self.limits.too_many_reached));
         }
@@ -283,10 +266,7 @@ impl<'a, R> SchemaWalk<'a, R> {
         // The last one is the whole schema. If it refers to itself, it may apply to every part.
         self.cost.repeated = if self.cost.recursive > 0 { reach.count } else { reach.repeated };
         self.seen.insert(std::ptr::from_ref(schema), Some(reach));
-        if let Some(outer) = self.frames.last_mut() {
-            outer.reach.add(reach, outer.scope);
-        }
-        Ok(())
+        Ok(reach)
     }
 }
 
