@@ -59,7 +59,7 @@ impl ClientIdentity {
 
     /// The parameters of `initialize` (LIFE-01).
     pub(super) fn initialize_params(&self, revision: Revision) -> String {
-        let (info, capabilities) = (text_of(&self.info), text_of(&self.capabilities));
+        let Self { info, capabilities } = self;
         format!(r#"{{"protocolVersion":"{revision}","capabilities":{capabilities},"clientInfo":{info}}}"#)
     }
 
@@ -75,16 +75,12 @@ impl ClientIdentity {
         if revision.era() == Era::Legacy {
             return token;
         }
-        let (info, capabilities) = (text_of(&self.info), text_of(&self.capabilities));
+        let Self { info, capabilities } = self;
         let (version, client, can) = (meta::PROTOCOL_VERSION, meta::CLIENT_INFO, meta::CLIENT_CAPABILITIES);
         let token = token.map(|token| format!(",{token}")).unwrap_or_default();
         let level = level.map(|level| format!(r#","{}":"{level}""#, meta::LOG_LEVEL)).unwrap_or_default();
         Some(format!(r#""{version}":"{revision}","{client}":{info},"{can}":{capabilities}{level}{token}"#))
     }
-}
-
-fn text_of(json: &RawJson) -> Cow<'_, str> {
-    String::from_utf8_lossy(json.as_bytes())
 }
 
 fn projected(json: &RawJson, revision: Revision, project: fn(&mut Value, Revision)) -> RawJson {
