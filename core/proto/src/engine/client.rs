@@ -4,13 +4,14 @@ use super::{
     ClientIdentity,
     host_tasks::{self, TaskMetadata},
     outgoing::{MethodCall, OutgoingRequests, RequestTimeout, one_line},
-    params::{self, is_object, progress_token},
+    params::{self, id_in, is_object},
 };
 use crate::protocol::{
     Era, RawJson, RequestId, Revision, RevisionFeature, RpcError, SentTrace,
     envelope::{self, Message, NoResult, Notification, Request, Response},
     extension,
     input::check_received,
+    members::members_of_member,
     meta,
     method::{self, MessageKind, Method, Sender},
     model::LoggingLevel,
@@ -20,7 +21,7 @@ use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 use std::{
     borrow::Cow,
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{HashMap, HashSet},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -365,7 +366,7 @@ impl<T: Clone> ClientConversation<T> {
                 let Some(params) = notification.params else {
                     return ClientReceived::Nothing("progress without params");
                 };
-                let Some(token) = progress_token(&params) else {
+                let Some(token) = id_in(&params, meta::PROGRESS_TOKEN) else {
                     return ClientReceived::Nothing("progress without a token");
                 };
                 let of_request = self.outgoing.progress(now, &token).map(|sent| sent.item.clone());
@@ -375,8 +376,7 @@ impl<T: Clone> ClientConversation<T> {
                 }
             }
             Message::Notification(notification) if &*notification.method == method::CANCELLED => {
-                let of = notification.params.as_ref().and_then(|params| params.parse::<CancelledOf<'_>>().ok());
-                match of.and_then(|of| RequestId::from_json(of.request_id.get())) {
+                match notification.params.as_ref().and_then(|params| id_in(params, "requestId")) {
                     Some(id) if self.incoming.remove(&id) => ClientReceived::Withdrawn(id),
                     // CAN-11: the subscription has ended, unless its response came first.
                     Some(id) if self.subscription(&id).is_some() => {
@@ -614,18 +614,9 @@ fn check_result<T>(sent: &Sent<T>, result: RawJson) -> Result<Checked, NoResult>
 
 /// The subscription that a notification names.
 fn subscription_of(params: &RawJson) -> Option<RequestId> {
-    #[derive(Deserialize)]
-    struct Tagged<'a> {
-        #[serde(borrow, rename = "_meta")]
-        meta: Option<BTreeMap<Cow<'a, str>, &'a RawValue>>,
-    }
-    RequestId::from_json(params.parse::<Tagged<'_>>().ok()?.meta?.get(meta::SUBSCRIPTION_ID)?.get())
-}
-
-#[derive(Deserialize)]
-struct CancelledOf<'a> {
-    #[serde(borrow, rename = "requestId")]
-    request_id: &'a RawValue,
+    let (_, found) = members_of_member(params.as_bytes(), "_meta", [meta::SUBSCRIPTION_ID]).ok()??;
+    let [id] = found.ok()?;
+    id?.id()
 }
 
 #[cfg(test)]

@@ -5,8 +5,7 @@ use crate::protocol::{
     Era, RawJson, RequestId, Revision, RpcError,
     extension::Extension,
     members::members,
-    meta::{self, ProgressToken},
-    method,
+    meta, method,
     model::LoggingLevel,
     project,
 };
@@ -14,10 +13,10 @@ use indexmap::IndexMap;
 use serde_json::{Value, json, value::RawValue};
 use std::borrow::Cow;
 
-/// The token of a `notifications/progress`.
-pub(super) fn progress_token(params: &RawJson) -> Option<ProgressToken> {
-    let [token] = members(params.as_bytes(), [meta::PROGRESS_TOKEN]).ok()?;
-    token?.id()
+/// The id or token that is a member of parameters.
+pub(super) fn id_in(params: &RawJson, member: &str) -> Option<RequestId> {
+    let [id] = members(params.as_bytes(), [member]).ok()?;
+    id?.id()
 }
 
 /// The identity of the client, as configured.

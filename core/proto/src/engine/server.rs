@@ -7,13 +7,13 @@ use super::{
     legacy::{self, LegacyTerms},
     modern,
     outgoing::{MethodCall, OutgoingRequests, one_line},
-    params::progress_token,
+    params::id_in,
 };
 use crate::protocol::{
     RawJson, RequestId, Revision, RpcError,
     envelope::{self, NoResult, Notification, Request, Response, cancellation},
     members::MemberValue,
-    meta::RequestMeta,
+    meta::{self, RequestMeta},
     method::{self, MessageKind, Method, Sender},
 };
 use bytes::Bytes;
@@ -224,7 +224,7 @@ impl<T, U> ServerConversation<T, U> {
                 Received::Cancelled { key, reason, waiting, next }
             }
             method::PROGRESS => {
-                let token = notification.params.as_ref().and_then(progress_token);
+                let token = notification.params.as_ref().and_then(|params| id_in(params, meta::PROGRESS_TOKEN));
                 if let Some((outgoing, token)) = self.outgoing.as_mut().zip(token) {
                     outgoing.progress(now, &token);
                 }
