@@ -6,17 +6,23 @@ use serde::Serialize;
 
 /// Serializes a request.
 pub fn encode_request(id: &RequestId, method: &str, params: Option<&[u8]>) -> Bytes {
-    let mut text = begin(params.map_or(0, <[u8]>::len) + method.len());
-    text.put_slice(b",\"id\":");
-    put_json(&mut text, id);
-    put_method(&mut text, method, params);
-    text.freeze()
+    encode_call(Some(id), method, params)
 }
 
 /// Serializes a notification.
 pub fn encode_notification(method: &str, params: Option<&[u8]>) -> Bytes {
-    let mut text = begin(params.map_or(0, <[u8]>::len) + method.len());
-    put_method(&mut text, method, params);
+    encode_call(None, method, params)
+}
+
+fn encode_call(id: Option<&RequestId>, method: &str, params: Option<&[u8]>) -> Bytes {
+    let mut text = begin(id, params.map_or(0, <[u8]>::len) + method.len());
+    text.put_slice(b",\"method\":");
+    put_json(&mut text, method);
+    if let Some(params) = params {
+        text.put_slice(b",\"params\":");
+        text.put_slice(params);
+    }
+    text.put_u8(b'}');
     text.freeze()
 }
 
@@ -28,9 +34,7 @@ pub fn cancellation(id: &RequestId, reason: &str) -> Bytes {
 
 /// Serializes a response with a result.
 pub fn encode_result(id: &RequestId, result: &[u8]) -> Bytes {
-    let mut text = begin(result.len());
-    text.put_slice(b",\"id\":");
-    put_json(&mut text, id);
+    let mut text = begin(Some(id), result.len());
     text.put_slice(b",\"result\":");
     text.put_slice(result);
     text.put_u8(b'}');
@@ -40,32 +44,22 @@ pub fn encode_result(id: &RequestId, result: &[u8]) -> Bytes {
 /// Serializes a response with an error; without an id if none could be read (ambiguity 15 of the
 /// requirements).
 pub fn encode_error(id: Option<&RequestId>, error: &RpcError) -> Bytes {
-    let mut text = begin(error.message.len());
-    if let Some(id) = id {
-        text.put_slice(b",\"id\":");
-        put_json(&mut text, id);
-    }
+    let mut text = begin(id, error.message.len());
     text.put_slice(b",\"error\":");
     put_json(&mut text, error);
     text.put_u8(b'}');
     text.freeze()
 }
 
-fn begin(payload: usize) -> BytesMut {
+fn begin(id: Option<&RequestId>, payload: usize) -> BytesMut {
     prepare_for(payload);
     let mut text = BytesMut::with_capacity(payload + 96);
     text.put_slice(b"{\"jsonrpc\":\"2.0\"");
-    text
-}
-
-fn put_method(text: &mut BytesMut, method: &str, params: Option<&[u8]>) {
-    text.put_slice(b",\"method\":");
-    put_json(text, method);
-    if let Some(params) = params {
-        text.put_slice(b",\"params\":");
-        text.put_slice(params);
+    if let Some(id) = id {
+        text.put_slice(b",\"id\":");
+        put_json(&mut text, id);
     }
-    text.put_u8(b'}');
+    text
 }
 
 /// Ids, methods and errors are strings, integers and `Value`s, so serializing them to memory never
