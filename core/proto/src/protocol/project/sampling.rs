@@ -40,7 +40,6 @@ fn project_message(mut message: Value, revision: Revision, out: &mut Vec<Value>)
     match fields.get_mut("content") {
         Some(Value::Array(blocks)) if revision.supports(RevisionFeature::SamplingTools) => {
             blocks.iter_mut().try_for_each(|block| project_sampling_block(block, revision))?;
-            out.push(message);
         }
         Some(Value::Array(blocks)) => {
             for mut block in std::mem::take(blocks) {
@@ -49,37 +48,34 @@ fn project_message(mut message: Value, revision: Revision, out: &mut Vec<Value>)
                 one.insert("content".to_owned(), block);
                 out.push(Value::Object(one));
             }
+            return Ok(());
         }
-        Some(block) => {
-            project_sampling_block(block, revision)?;
-            out.push(message);
-        }
-        None => out.push(message),
+        Some(block) => project_sampling_block(block, revision)?,
+        None => {}
     }
+    out.push(message);
     Ok(())
 }
 
 fn project_sampling_block(block: &mut Value, revision: Revision) -> Result<(), Unsupported> {
     match block.get("type").and_then(Value::as_str) {
         Some("tool_use" | "tool_result") if !revision.supports(RevisionFeature::SamplingTools) => {
-            Err(no_tools(revision))
+            return Err(no_tools(revision));
         }
         // There is no replacement: a message cannot contain resources.
         Some("audio") if !revision.supports(RevisionFeature::AudioContent) => {
-            Err(Unsupported::new(format!("{revision} does not support audio in sampling"), json!({"sampling": {}})))
+            let why = format!("{revision} does not support audio in sampling");
+            return Err(Unsupported::new(why, json!({"sampling": {}})));
         }
         Some("tool_result") => {
             if let Some(result) = block.as_object_mut() {
                 project_tool_content(result, revision);
             }
-            Ok(())
         }
-        Some("tool_use") => Ok(()),
-        _ => {
-            project_block(block, 0, revision);
-            Ok(())
-        }
+        Some("tool_use") => {}
+        _ => project_block(block, 0, revision),
     }
+    Ok(())
 }
 
 fn no_tools(revision: Revision) -> Unsupported {
