@@ -7,12 +7,13 @@ use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use jsonschema::{JsonType, ReferencingError, ValidationError};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::fmt::Write;
 
 /// Maximum number of reported failures: enough to correct a call, few enough to read.
 const MAX_FAILURES: usize = 3;
 /// Maximum number of characters per failure.
 const MAX_TEXT: usize = 300;
+/// Maximum number of listed names or types.
+const MAX_LISTED: usize = 8;
 /// Maximum number of characters of a pattern; longer ones do not help a reader.
 const MAX_PATTERN: usize = 60;
 
@@ -169,18 +170,10 @@ fn types_of(error: &ValidationError<'_>, branches: &[Vec<ValidationError<'static
 }
 
 fn listed(items: impl IntoIterator<Item = String>, separator: &str) -> String {
-    let mut text = String::new();
-    for (index, item) in items.into_iter().enumerate() {
-        match index {
-            0 => text.push_str(&item),
-            1..8 => drop(write!(text, "{separator}{item}")),
-            _ => {
-                text.push_str(" and more");
-                break;
-            }
-        }
-    }
-    text
+    let mut items: Vec<_> = items.into_iter().take(MAX_LISTED + 1).collect();
+    let more = if items.len() > MAX_LISTED { " and more" } else { "" };
+    items.truncate(MAX_LISTED);
+    items.join(separator) + more
 }
 
 fn shortened(mut text: String, most: usize) -> String {

@@ -33,13 +33,8 @@ impl Invalid {
 
 impl fmt::Display for Invalid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, failure) in self.failures.iter().enumerate() {
-            if index > 0 {
-                f.write_str("; ")?;
-            }
-            failure.fmt(f)?;
-        }
-        f.write_str(if self.more { "; and more" } else { "" })
+        let failures: Vec<_> = self.failures.iter().map(ToString::to_string).collect();
+        write!(f, "{}{}", failures.join("; "), if self.more { "; and more" } else { "" })
     }
 }
 
