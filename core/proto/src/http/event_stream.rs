@@ -87,9 +87,7 @@ impl EventStream {
             if line.is_empty() {
                 let data = std::mem::take(&mut self.data).freeze();
                 self.has_data = false;
-                if let Some(id) = self.next_id.take() {
-                    self.last_id = Some(id);
-                }
+                self.last_id = self.next_id.take().or(self.last_id.take());
                 match std::mem::take(&mut self.kind) {
                     Kind::Message if !data.is_empty() => {
                         self.has_brought = true;
@@ -180,12 +178,9 @@ impl EventStream {
                 };
             }
             b"id" if !value.contains(&0) => self.next_id = std::str::from_utf8(value).ok().map(str::to_owned),
-            b"retry" => {
-                let digits =
-                    std::str::from_utf8(value).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
-                if let Some(milliseconds) = digits.and_then(|text| text.parse().ok()) {
-                    self.retry = Some(Duration::from_millis(milliseconds));
-                }
+            b"retry" if value.iter().all(u8::is_ascii_digit) => {
+                let milliseconds = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
+                self.retry = milliseconds.map(Duration::from_millis).or(self.retry);
             }
             // Comments have an empty name (H26-17); unknown fields are ignored.
             _ => {}

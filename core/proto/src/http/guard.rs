@@ -7,17 +7,12 @@ use http::{HeaderMap, HeaderName, StatusCode, Uri, header};
 /// Checks `Host` and `Origin` of every request, before anything else.
 #[derive(Debug, Clone)]
 pub struct Guard {
-    hosts: Allowed,
-    origins: Allowed,
+    /// The allowed hosts besides this machine; `None` allows all.
+    hosts: Option<Vec<String>>,
+    /// The allowed origins; `None` allows all.
+    origins: Option<Vec<String>>,
     /// Whether pages of this machine are allowed.
     local_pages: bool,
-}
-
-#[derive(Debug, Clone)]
-enum Allowed {
-    Any,
-    /// This machine, and the listed hosts.
-    Listed(Vec<String>),
 }
 
 impl Guard {
@@ -30,10 +25,10 @@ impl Guard {
     /// only: elsewhere, "this machine" is the visitor's, with whatever runs there.
     pub fn new(bound: &str, hosts: &[String], origins: &[String]) -> Self {
         let listed = |entries: &[String]| match entries.iter().any(|entry| entry == "*") {
-            true => Allowed::Any,
-            false => Allowed::Listed(entries.iter().map(|entry| entry.trim_end_matches('/').to_owned()).collect()),
+            true => None,
+            false => Some(entries.iter().map(|entry| entry.trim_end_matches('/').to_owned()).collect::<Vec<_>>()),
         };
-        let hosts = if hosts.is_empty() && !is_loopback(bound) { Allowed::Any } else { listed(hosts) };
+        let hosts = if hosts.is_empty() && !is_loopback(bound) { None } else { listed(hosts) };
         Self { hosts, origins: listed(origins), local_pages: is_loopback(bound) }
     }
 
@@ -48,7 +43,7 @@ impl Guard {
                 return Err(refused("Host", host, "hosts"));
             }
         }
-        if let (Allowed::Listed(listed), Some(origin)) = (&self.origins, origin) {
+        if let (Some(listed), Some(origin)) = (&self.origins, origin) {
             let local = self.local_pages && is_loopback_origin(origin);
             if !local && !listed.iter().any(|entry| entry.eq_ignore_ascii_case(origin)) {
                 return Err(refused("Origin", origin, "origins"));
@@ -58,7 +53,7 @@ impl Guard {
     }
 
     fn allows_host(&self, host: &str) -> bool {
-        let Allowed::Listed(listed) = &self.hosts else { return true };
+        let Some(listed) = &self.hosts else { return true };
         let name = without_port(host);
         is_loopback(name)
             || listed.iter().any(|entry| entry.eq_ignore_ascii_case(host) || entry.eq_ignore_ascii_case(name))
