@@ -151,8 +151,7 @@ fn fits(ty: Type, value: &Value, is_strict: bool) -> bool {
         Type::Json => true,
         Type::Object | Type::Map(_) | Type::Model(_) | Type::Union(_) => value.is_object(),
         Type::List(_) => value.is_array(),
-        Type::OneOrList(of) => fits(*of, value, is_strict),
-        Type::OrFalse(of) => fits(*of, value, is_strict),
+        Type::OneOrList(of) | Type::OrFalse(of) => fits(*of, value, is_strict),
     }
 }
 

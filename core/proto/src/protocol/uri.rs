@@ -38,8 +38,7 @@ pub fn check_url(url: &str) -> Result<(), UriError> {
     if !scheme.eq_ignore_ascii_case("https") && !scheme.eq_ignore_ascii_case("http") {
         return Err(UriError::new(url, "must be an https URL"));
     }
-    match parsed.authority() {
-        Some(authority) if authority.host().is_empty() => Err(UriError::new(url, "has no host")),
+    match parsed.authority().filter(|authority| !authority.host().is_empty()) {
         // User information can make one host look like another, and a password is a secret
         // (ELI-16).
         Some(authority) if authority.has_userinfo() => {

@@ -120,12 +120,8 @@ impl<'a> Scan<'a> {
     /// Reads a key and its colon, up to its value.
     fn key(&mut self) -> Option<&'a str> {
         let start = self.position + 1;
-        let is_escaped = self.skip_string()?;
-        let key = &self.text[start..self.position - 1];
-        self.skip_whitespace();
-        self.expect(b':')?;
-        self.skip_whitespace();
-        (!is_escaped).then_some(key)
+        let (end, is_escaped) = self.skip_key()?;
+        (!is_escaped).then_some(&self.text[start..end])
     }
 
     /// Reads a value whose first byte is next.
@@ -137,7 +133,7 @@ impl<'a> Scan<'a> {
                 b'{' => {
                     self.open(&mut open, true)?;
                     if !self.take(b'}') {
-                        self.inner_key()?;
+                        self.skip_key()?;
                         continue;
                     }
                     open.close();
@@ -160,7 +156,7 @@ impl<'a> Scan<'a> {
                 if !self.take(if is_object { b'}' } else { b']' }) {
                     self.next_item()?;
                     if is_object {
-                        self.inner_key()?;
+                        self.skip_key()?;
                     }
                     break;
                 }
@@ -181,13 +177,14 @@ impl<'a> Scan<'a> {
         Some(())
     }
 
-    /// As [`Self::key`], for an object whose members nobody looks at.
-    fn inner_key(&mut self) -> Option<()> {
-        self.skip_string()?;
+    /// As [`Self::key`], for any key. Returns where it ends, and whether it has escapes.
+    fn skip_key(&mut self) -> Option<(usize, bool)> {
+        let is_escaped = self.skip_string()?;
+        let end = self.position - 1;
         self.skip_whitespace();
         self.expect(b':')?;
         self.skip_whitespace();
-        Some(())
+        Some((end, is_escaped))
     }
 
     fn literal(&mut self, literal: &str) -> Option<()> {

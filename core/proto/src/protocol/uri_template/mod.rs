@@ -179,10 +179,8 @@ impl Operator {
     fn separator(self) -> &'static str {
         match self {
             Self::Simple | Self::Reserved | Self::Fragment => ",",
-            Self::Label => ".",
-            Self::Path => "/",
-            Self::PathParameters => ";",
             Self::Query | Self::QueryContinuation => "&",
+            Self::Label | Self::Path | Self::PathParameters => self.first(),
         }
     }
 
