@@ -414,24 +414,14 @@ impl<T: Clone> ClientConversation<T> {
                 _ => ClientReceived::Nothing("a response to an unknown request"),
             };
         };
-        let takes_input = |revision| {
-            Method::find(&sent.method, MessageKind::Request, Sender::Client, revision)
-                .is_some_and(|method| method.takes_input)
-        };
-        let outcome = match response.outcome.and_then(|result| check_result(&sent, result)) {
-            Ok(Checked::Complete(result)) => Ok(result),
-            Ok(Checked::InputRequired(result)) if sent.revision.is_some_and(takes_input) => {
-                return ClientReceived::InputRequired { item: sent.item, method: sent.method, result };
-            }
-            Ok(Checked::Task(result)) => {
-                return ClientReceived::TaskCreated { item: sent.item, method: sent.method, result };
-            }
-            Ok(Checked::InputRequired(_)) => {
-                Err(NoResult::InvalidResponse(format!("{} cannot ask for input", sent.method)))
-            }
-            Err(error) => Err(error),
-        };
-        ClientReceived::Answered { id, item: sent.item, method: sent.method, outcome }
+        let checked = response.outcome.and_then(|result| Ok((result_type(&sent, &result)?, result)));
+        let Sent { item, method, .. } = sent;
+        match checked {
+            Ok((ResultType::InputRequired, result)) => ClientReceived::InputRequired { item, method, result },
+            Ok((ResultType::Task, result)) => ClientReceived::TaskCreated { item, method, result },
+            Ok((ResultType::Complete, result)) => ClientReceived::Answered { id, item, method, outcome: Ok(result) },
+            Err(error) => ClientReceived::Answered { id, item, method, outcome: Err(error) },
+        }
     }
 
     /// Servers of the modern era send no requests (RPC-31), and requests for undeclared
@@ -576,16 +566,15 @@ impl<T: Clone> ClientConversation<T> {
     }
 }
 
-/// A result, classified by its type.
-enum Checked {
-    Complete(RawJson),
-    InputRequired(RawJson),
-    Task(RawJson),
+enum ResultType {
+    Complete,
+    InputRequired,
+    Task,
 }
 
 /// RPC-21: a result type that was not negotiated is an invalid result. RPC-20: without a type, the
 /// result is complete.
-fn check_result<T>(sent: &Sent<T>, result: RawJson) -> Result<Checked, NoResult> {
+fn result_type<T>(sent: &Sent<T>, result: &RawJson) -> Result<ResultType, NoResult> {
     #[derive(Deserialize)]
     struct Typed<'a> {
         #[serde(borrow, default, rename = "resultType")]
@@ -593,22 +582,24 @@ fn check_result<T>(sent: &Sent<T>, result: RawJson) -> Result<Checked, NoResult>
     }
     let typed: Typed<'_> = match result.parse() {
         // Serde would read an array as the members in order.
-        Ok(typed) if is_object(&result) => typed,
+        Ok(typed) if is_object(result) => typed,
         _ => return Err(NoResult::InvalidResponse("the result is not an object".into())),
     };
-    match typed.result_type.map(RawValue::get) {
-        Some(kind) if sent.revision.is_some_and(|revision| revision.supports(RevisionFeature::ResultType)) => {
-            match kind {
-                "\"complete\"" => Ok(Checked::Complete(result)),
-                "\"input_required\"" => Ok(Checked::InputRequired(result)),
-                // TKX-04
-                "\"task\"" if sent.as_task && &*sent.method == method::TOOLS_CALL => Ok(Checked::Task(result)),
-                // Some examples of the extension have it here, too.
-                "\"task\"" if &*sent.method == method::TASKS_GET => Ok(Checked::Complete(result)),
-                _ => Err(NoResult::InvalidResponse(format!("the result has the unexpected type {kind}"))),
-            }
-        }
-        _ => Ok(Checked::Complete(result)),
+    let revision = sent.revision.filter(|revision| revision.supports(RevisionFeature::ResultType));
+    let Some((revision, kind)) = revision.zip(typed.result_type) else { return Ok(ResultType::Complete) };
+    let takes_input = || {
+        Method::find(&sent.method, MessageKind::Request, Sender::Client, revision)
+            .is_some_and(|method| method.takes_input)
+    };
+    match kind.get() {
+        "\"complete\"" => Ok(ResultType::Complete),
+        "\"input_required\"" if takes_input() => Ok(ResultType::InputRequired),
+        "\"input_required\"" => Err(NoResult::InvalidResponse(format!("{} cannot ask for input", sent.method))),
+        // TKX-04
+        "\"task\"" if sent.as_task && &*sent.method == method::TOOLS_CALL => Ok(ResultType::Task),
+        // Some examples of the extension have it here, too.
+        "\"task\"" if &*sent.method == method::TASKS_GET => Ok(ResultType::Complete),
+        _ => Err(NoResult::InvalidResponse(format!("the result has the unexpected type {kind}"))),
     }
 }
 
