@@ -78,13 +78,12 @@ fn read_level(raw: MemberValue<'_>) -> Result<LoggingLevel, RpcError> {
 }
 
 fn compare(header: &str, value: Option<&str>, body: &str) -> Result<(), RpcError> {
-    match value {
-        Some(value) if value == body => Ok(()),
-        Some(value) => {
-            Err(RpcError::header_mismatch(format!("The header {header} is {value:?}, but the body says {body:?}")))
-        }
-        None => Err(RpcError::header_mismatch(format!("The header {header} is missing; the body says {body:?}"))),
-    }
+    let problem = match value {
+        Some(value) if value == body => return Ok(()),
+        Some(value) => format!("is {value:?}, but the body says {body:?}"),
+        None => format!("is missing; the body says {body:?}"),
+    };
+    Err(RpcError::header_mismatch(format!("The header {header} {problem}")))
 }
 
 fn compare_name(mirror: &Mirror, request: &Request, name: MembersFound<'_, 1>) -> Result<(), RpcError> {
@@ -97,11 +96,9 @@ fn compare_name(mirror: &Mirror, request: &Request, name: MembersFound<'_, 1>) -
         // The method's own validation names the missing parameter, which is more helpful.
         return Ok(());
     };
-    match &mirror.name {
-        Some(Err(problem)) => Err(RpcError::header_mismatch(format!("The header Mcp-Name {problem}"))),
-        Some(Ok(value)) => compare("Mcp-Name", Some(value), &name),
-        None => compare("Mcp-Name", None, &name),
-    }
+    let value = mirror.name.as_ref().map(|value| value.as_deref()).transpose();
+    let value = value.map_err(|problem| RpcError::header_mismatch(format!("The header Mcp-Name {problem}")))?;
+    compare("Mcp-Name", value, &name)
 }
 
 #[cfg(test)]

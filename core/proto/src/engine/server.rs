@@ -130,7 +130,7 @@ impl<T, U> ServerConversation<T, U> {
         let refuse = |error| Received::Refuse(RefusedRequest { id: Some(request.id.clone()), error });
         let header = mirror.and_then(|mirror| mirror.version.as_deref());
         let checked = match Claim::of(&request, || meta, header) {
-            Claim::Handshake => return self.initialize(&request),
+            Claim::Handshake => return self.initialize(&request).unwrap_or_else(refuse),
             Claim::Modern => modern::check(&request, name, raw_meta, &meta, mirror),
             Claim::Legacy => self.check_legacy(&request, raw_meta, &meta),
         };
@@ -166,19 +166,14 @@ impl<T, U> ServerConversation<T, U> {
         Received::Waits(id)
     }
 
-    fn initialize(&mut self, request: &Request) -> Received<T, U> {
-        let refuse = |error| Received::Refuse(RefusedRequest { id: Some(request.id.clone()), error });
+    fn initialize(&mut self, request: &Request) -> Result<Received<T, U>, RpcError> {
         if self.session.is_some() && !self.stateless {
-            return refuse(RpcError::invalid_request("The session is already initialized"));
+            return Err(RpcError::invalid_request("The session is already initialized"));
         }
-        match LegacyTerms::open(request.params.as_ref()) {
-            Ok(session) => {
-                let revision = session.revision;
-                self.session = Some(session);
-                Received::Initialize(request.id.clone(), revision)
-            }
-            Err(error) => refuse(error),
-        }
+        let session = LegacyTerms::open(request.params.as_ref())?;
+        let revision = session.revision;
+        self.session = Some(session);
+        Ok(Received::Initialize(request.id.clone(), revision))
     }
 
     fn check_legacy(
