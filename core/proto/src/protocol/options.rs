@@ -186,11 +186,15 @@ pub trait JsonForm<T> {
     fn write(value: &T) -> Value;
 }
 
-/// The type's own form.
-pub struct Plain;
+/// The type's own form. The default of a required member is meaningless and rejected.
+pub struct Plain<const IS_REQUIRED: bool = false>;
 
-impl<T: Described + DeserializeOwned + Serialize> JsonForm<T> for Plain {
+/// The type's own form, for a required member.
+pub type Required = Plain<true>;
+
+impl<T: Described + DeserializeOwned + Serialize, const IS_REQUIRED: bool> JsonForm<T> for Plain<IS_REQUIRED> {
     const TYPE: Type = T::TYPE;
+    const PRESENCE: Presence = if IS_REQUIRED { Presence::Required } else { Presence::Optional };
 
     fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
         T::deserialize(deserializer)
@@ -198,22 +202,6 @@ impl<T: Described + DeserializeOwned + Serialize> JsonForm<T> for Plain {
 
     fn write(value: &T) -> Value {
         serde_json::to_value(value).unwrap_or_default()
-    }
-}
-
-/// The type's own form, for a required member: its default is meaningless and rejected.
-pub struct Required;
-
-impl<T: Described + DeserializeOwned + Serialize> JsonForm<T> for Required {
-    const TYPE: Type = T::TYPE;
-    const PRESENCE: Presence = Presence::Required;
-
-    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
-        T::deserialize(deserializer)
-    }
-
-    fn write(value: &T) -> Value {
-        <Plain as JsonForm<T>>::write(value)
     }
 }
 
