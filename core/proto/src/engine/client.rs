@@ -439,7 +439,7 @@ impl<T: Clone> ClientConversation<T> {
             Method::find(&request.method, MessageKind::Request, Sender::Server, revision).map(|method| method.name);
         let checked = match found {
             Some(method::PING) => return ClientReceived::Replied(envelope::encode_result(&request.id, b"{}")),
-            Some(name) if self.revision.is_some() => self.admit(name, &request, revision),
+            Some(name) if self.revision.is_some() => self.admit(name, &request, revision).map(|task| (name, task)),
             _ => Err(RpcError::method_not_found(&request.method)),
         };
         match checked {
@@ -451,12 +451,7 @@ impl<T: Clone> ClientConversation<T> {
         }
     }
 
-    fn admit(
-        &mut self,
-        name: &'static str,
-        request: &Request,
-        revision: Revision,
-    ) -> Result<(&'static str, Option<TaskMetadata>), RpcError> {
+    fn admit(&mut self, name: &str, request: &Request, revision: Revision) -> Result<Option<TaskMetadata>, RpcError> {
         let read = |json: &RawJson| json.parse::<Value>().map_err(|error| RpcError::invalid_params(error.to_string()));
         let params = request.params.as_ref().map_or(Ok(Value::Null), read)?;
         let capabilities = read(&self.spoken.capabilities)?;
@@ -475,7 +470,7 @@ impl<T: Clone> ClientConversation<T> {
         if !self.incoming.insert(request.id.clone()) {
             return Err(RpcError::invalid_request("A request with this id is already pending"));
         }
-        Ok((name, task))
+        Ok(task)
     }
 
     /// Creates the host's response to a request from the server. Returns `None` if the server has

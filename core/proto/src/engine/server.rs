@@ -10,7 +10,7 @@ use super::{
     params::id_in,
 };
 use crate::protocol::{
-    RawJson, RequestId, Revision, RpcError,
+    RawJson, RequestId, Revision, RevisionFeature, RpcError,
     envelope::{self, NoResult, Notification, Request, Response, cancellation},
     members::MemberValue,
     meta::{self, RequestMeta},
@@ -262,8 +262,7 @@ impl<T, U> ServerConversation<T, U> {
         if !self.incoming.advance(key, progress.progress) {
             return None;
         }
-        let message =
-            progress.message.filter(|_| info.revision.supports(crate::protocol::RevisionFeature::ProgressMessage));
+        let message = progress.message.filter(|_| info.revision.supports(RevisionFeature::ProgressMessage));
         // JSON has no infinity.
         let total = progress.total.filter(|total| total.is_finite());
         let progress = CallProgress { message, total, ..*progress };
