@@ -26,6 +26,8 @@ pub(super) struct Patterns {
     /// The schema, if it has patterns.
     schema: Option<Value>,
     compiled: Arc<HashMap<String, Arc<Pattern>>>,
+    /// The size that further patterns may have.
+    room: usize,
     /// Their total number of steps per byte, at most, or `None` if unknown.
     weight: Option<u64>,
     /// The part of it for names of members.
@@ -44,54 +46,43 @@ impl Patterns {
     /// If they are too large.
     pub(super) fn of(limits: &Limits, schema: &Value) -> Result<Self, SchemaError> {
         let (compiled, beyond) = (Arc::default(), Vec::new());
-        let mut found = Self { schema: None, compiled, weight: Some(0), of_names: 0, steps: limits.steps, beyond };
-        let (mut compiled, mut room) = (HashMap::new(), limits.patterns);
-        found.collect(schema, &mut compiled, &mut room)?;
-        found.schema = (!compiled.is_empty()).then(|| schema.clone());
-        found.compiled = Arc::new(compiled);
+        let (steps, room) = (limits.steps, limits.patterns);
+        let mut found = Self { schema: None, compiled, room, weight: Some(0), of_names: 0, steps, beyond };
+        found.collect(schema)?;
+        found.schema = (!found.compiled.is_empty()).then(|| schema.clone());
         Ok(found)
     }
 
     /// Finds all possible patterns. One that does not compile is left to the validator to report,
     /// because it may be a value that only looks like a schema.
-    fn collect(
-        &mut self,
-        part: &Value,
-        compiled: &mut HashMap<String, Arc<Pattern>>,
-        room: &mut usize,
-    ) -> Result<(), SchemaError> {
+    fn collect(&mut self, part: &Value) -> Result<(), SchemaError> {
         if let Some(Value::String(pattern)) = part.get("pattern") {
-            self.add(pattern, compiled, room)?;
+            self.add(pattern)?;
         }
         if let Some(Value::Object(named)) = part.get("patternProperties") {
             for pattern in named.keys() {
-                match self.add(pattern, compiled, room)? {
+                match self.add(pattern)? {
                     Some((weight, true)) => self.of_names = self.of_names.saturating_add(weight),
                     Some((_, false)) => self.beyond.push(pattern.clone()),
                     None => {}
                 }
             }
         }
-        parts(part).try_for_each(|inner| self.collect(inner, compiled, room))
+        parts(part).try_for_each(|inner| self.collect(inner))
     }
 
     /// Adds a pattern: its weight, and whether the linear engine supports it.
-    fn add(
-        &mut self,
-        pattern: &String,
-        compiled: &mut HashMap<String, Arc<Pattern>>,
-        room: &mut usize,
-    ) -> Result<Option<(u64, bool)>, SchemaError> {
-        if !compiled.contains_key(pattern) {
-            match Pattern::compile(pattern, room) {
-                Ok(new) => drop(compiled.insert(pattern.clone(), Arc::new(new))),
+    fn add(&mut self, pattern: &String) -> Result<Option<(u64, bool)>, SchemaError> {
+        if !self.compiled.contains_key(pattern) {
+            match Pattern::compile(pattern, &mut self.room) {
+                Ok(new) => drop(Arc::make_mut(&mut self.compiled).insert(pattern.clone(), Arc::new(new))),
                 Err(problem) if problem == NO_ROOM => return Err(SchemaError::TooComplex(NO_ROOM)),
                 Err(_) => return Ok(None),
             }
         }
-        let weight = compiled[pattern].weight();
+        let weight = self.compiled[pattern].weight();
         self.weight = self.weight.zip(weight).map(|(all, weight)| all.saturating_add(weight));
-        Ok(Some((weight.unwrap_or(u64::MAX), compiled[pattern].is_linear())))
+        Ok(Some((weight.unwrap_or(u64::MAX), self.compiled[pattern].is_linear())))
     }
 
     /// The schema, if it has patterns.
