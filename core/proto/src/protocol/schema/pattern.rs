@@ -348,7 +348,7 @@ impl<'a> Parser<'a> {
                 Ok(Node::BackReference(Ok(number)))
             }
             Some('k') if self.eat("<") => Ok(Node::BackReference(Err(self.until('>')?.to_owned()))),
-            Some('d' | 'D' | 'w' | 'W' | 's' | 'S') => class(self),
+            Some('d' | 'D' | 'w' | 'W' | 's' | 'S' | 't' | 'n' | 'r' | 'f' | 'v') => class(self),
             Some('p' | 'P' | 'u' | 'x') if self.eat("{") => {
                 self.until('}')?;
                 class(self)
@@ -366,11 +366,6 @@ impl<'a> Parser<'a> {
                 Some(letter) if letter.is_ascii_alphabetic() => self.literal((letter as u8 % 32) as char),
                 _ => Err("a control escape without its letter"),
             },
-            Some('t') => self.literal('\t'),
-            Some('n') => self.literal('\n'),
-            Some('r') => self.literal('\r'),
-            Some('f') => self.literal('\u{c}'),
-            Some('v') => self.literal('\u{b}'),
             Some('0') => self.literal('\0'),
             Some(char) if !char.is_ascii_alphanumeric() => self.literal(char),
             _ => Err("an escape that JSON Schema does not support"),
