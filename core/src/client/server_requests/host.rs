@@ -35,7 +35,6 @@ pub(in crate::client) struct Host {
     runs: AtomicU64,
     /// The server's requests that have become tasks.
     pub(in crate::client) tasks: HostTasks,
-    takes_tasks: bool,
     pub(in crate::client) observers: Observers,
 }
 
@@ -61,8 +60,7 @@ impl Host {
             roots: Mutex::new(roots.clone()),
             running: Mutex::default(),
             runs: AtomicU64::new(0),
-            tasks: HostTasks::default(),
-            takes_tasks: options.max_host_tasks > 0,
+            tasks: HostTasks::new(options),
             observers: Observers::default(),
         }
     }
@@ -91,7 +89,7 @@ impl Host {
 
     /// The configured capabilities plus those of these handlers and roots.
     pub(in crate::client) fn needed(&self, handlers: &ClientHandlers, has_roots: bool) -> Value {
-        handlers.clone().or(&self.defaults).capabilities(&self.capabilities, has_roots, self.takes_tasks)
+        handlers.clone().or(&self.defaults).capabilities(&self.capabilities, has_roots, self.tasks.are_enabled())
     }
 
     /// Registers running handlers; they stop when the promise is completed.

@@ -1,6 +1,7 @@
 //! The host tasks of a connection, by id.
 
 use crate::{
+    client::client_options::ClientOptions,
     protocol::{
         RawJson, RequestId, Revision, RpcError,
         model::{Task, TaskStatus},
@@ -29,8 +30,12 @@ const PAGE_SIZE: usize = 50;
 
 /// The tasks of a host. Only the server of the connection knows their ids, which cannot be guessed
 /// (TSK-32, TSK-33).
-#[derive(Default)]
-pub(in crate::client) struct HostTasks(Mutex<HostTaskTable>);
+pub(in crate::client) struct HostTasks {
+    /// The limit on the tasks, and on the total size of their results (TSK-35).
+    max: usize,
+    max_bytes: usize,
+    table: Mutex<HostTaskTable>,
+}
 
 /// A task that has started.
 pub(in crate::client) struct BegunTask {
@@ -49,14 +54,6 @@ pub(in crate::client) struct EndedTask {
     pub(in crate::client) outcome: Result<RawJson, RpcError>,
     /// The requests waiting for the outcome.
     pub(in crate::client) waiting: Vec<RequestId>,
-}
-
-/// Limits on the tasks (TSK-35).
-#[derive(Debug, Clone, Copy)]
-pub(in crate::client) struct TaskBounds {
-    pub(in crate::client) tasks: usize,
-    /// Total size of their results.
-    pub(in crate::client) bytes: usize,
 }
 
 #[derive(Default)]
@@ -85,17 +82,22 @@ struct HostTask {
 }
 
 impl HostTasks {
+    pub(in crate::client) fn new(options: &ClientOptions) -> Self {
+        let ClientOptions { max_host_tasks, max_host_task_bytes, .. } = *options;
+        Self { max: max_host_tasks, max_bytes: max_host_task_bytes, table: Mutex::default() }
+    }
+
+    /// Returns whether requests may become tasks.
+    pub(in crate::client) fn are_enabled(&self) -> bool {
+        self.max > 0
+    }
+
     /// Adds a task, unless there are too many.
-    pub(in crate::client) fn begin(
-        &self,
-        ttl: Duration,
-        now: Duration,
-        bounds: TaskBounds,
-    ) -> Result<BegunTask, RpcError> {
+    pub(in crate::client) fn begin(&self, ttl: Duration, now: Duration) -> Result<BegunTask, RpcError> {
         let id = unguessable().ok_or_else(RpcError::internal)?;
-        let mut table = self.0.lock();
-        if table.tasks.len() >= bounds.tasks {
-            return Err(RpcError::busy(&format!("{} tasks are already kept", bounds.tasks)));
+        let mut table = self.table.lock();
+        if table.tasks.len() >= self.max {
+            return Err(RpcError::busy(&format!("{} tasks are already kept", self.max)));
         }
         if table.running >= MAX_RUNNING {
             return Err(RpcError::busy(&format!("{MAX_RUNNING} tasks are already waiting for the host")));
@@ -127,11 +129,10 @@ impl HostTasks {
         id: &str,
         outcome: Result<RawJson, RpcError>,
         now: Duration,
-        bounds: TaskBounds,
     ) -> Option<EndedTask> {
-        let mut table = self.0.lock();
+        let mut table = self.table.lock();
         let size = outcome.as_ref().map_or(0, |result| result.as_bytes().len());
-        let outcome = if table.bytes.saturating_add(size) > bounds.bytes {
+        let outcome = if table.bytes.saturating_add(size) > self.max_bytes {
             Err(RpcError::busy(&format!(
                 "the result of {size} bytes cannot be kept: the results of tasks take up too much memory"
             )))
@@ -147,7 +148,7 @@ impl HostTasks {
     /// # Errors
     /// If the task is unknown (TSK-31) or over (TSK-29).
     pub(in crate::client) fn cancel(&self, id: &str, now: Duration) -> Result<EndedTask, RpcError> {
-        let mut table = self.0.lock();
+        let mut table = self.table.lock();
         let stop = Arc::clone(&table.get(id)?.stop);
         let outcome = Err(RpcError::invalid_request("The task was cancelled"));
         let ended = table
@@ -160,7 +161,7 @@ impl HostTasks {
 
     /// The task as the server sees it.
     pub(in crate::client) fn show(&self, id: &str) -> Result<Value, RpcError> {
-        self.0.lock().get(id).map(HostTask::view)
+        self.table.lock().get(id).map(HostTask::view)
     }
 
     /// One page of a list, oldest first (TSK-27, TSK-28).
@@ -169,7 +170,7 @@ impl HostTasks {
             None => 0,
             Some(cursor) => cursor.parse::<u64>().map_err(|_| RpcError::invalid_cursor())?,
         };
-        let table = self.0.lock();
+        let table = self.table.lock();
         let mut following = table.tasks.values().skip(table.tasks.partition_point(|_, task| task.number <= after));
         let (mut tasks, mut last) = (Vec::new(), after);
         for task in following.by_ref().take(PAGE_SIZE) {
@@ -189,7 +190,7 @@ impl HostTasks {
         id: &str,
         request: &RequestId,
     ) -> Result<Option<Result<RawJson, RpcError>>, RpcError> {
-        let mut table = self.0.lock();
+        let mut table = self.table.lock();
         let task = table.tasks.get_mut(id).ok_or_else(|| RpcError::unknown_task(id))?;
         if task.outcome.is_none() {
             if task.waiting.len() >= MAX_WAITING {
@@ -204,14 +205,14 @@ impl HostTasks {
 
     /// Removes a request that no longer waits.
     pub(in crate::client) fn forget(&self, request: &RequestId) {
-        for task in self.0.lock().tasks.values_mut() {
+        for task in self.table.lock().tasks.values_mut() {
             task.waiting.retain(|waiting| waiting != request);
         }
     }
 
     /// Removes an expired task. Returns the requests waiting for its outcome.
     pub(in crate::client) fn expire(&self, id: &str) -> Vec<RequestId> {
-        let mut table = self.0.lock();
+        let mut table = self.table.lock();
         let Some(task) = table.tasks.shift_remove(id) else { return Vec::new() };
         if !task.status.is_final() {
             table.running -= 1;
@@ -225,7 +226,7 @@ impl HostTasks {
     /// Stops all tasks when the connection has ended, because only its server knows them.
     pub(in crate::client) fn stop_all(&self) {
         let table = {
-            let mut table = self.0.lock();
+            let mut table = self.table.lock();
             let last = table.last;
             std::mem::replace(&mut *table, HostTaskTable { last, ..HostTaskTable::default() })
         };
@@ -293,15 +294,14 @@ mod tests {
 
     #[test]
     fn requests_that_wait_for_one_task_are_bounded() {
-        let tasks = HostTasks::default();
-        let bounds = TaskBounds { tasks: 1, bytes: 1000 };
-        let task = tasks.begin(Duration::from_secs(9), Duration::ZERO, bounds).unwrap().id;
+        let tasks = HostTasks::new(&ClientOptions::default());
+        let task = tasks.begin(Duration::from_secs(9), Duration::ZERO).unwrap().id;
         let fetch = |number| tasks.fetch(&task, &RequestId::Integer(number));
         for number in 0..MAX_WAITING as i64 {
             assert!(fetch(number).unwrap().is_none());
         }
         assert!(fetch(99).unwrap_err().message.contains("waiting for the result"));
-        let ended = tasks.finish(&task, Ok(RawJson::empty_object()), Duration::ZERO, bounds).unwrap();
+        let ended = tasks.finish(&task, Ok(RawJson::empty_object()), Duration::ZERO).unwrap();
         assert_eq!(ended.waiting.len(), MAX_WAITING);
         assert!(fetch(100).unwrap().is_some());
     }

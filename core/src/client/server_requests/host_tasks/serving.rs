@@ -1,6 +1,6 @@
 //! Handles server requests that create host tasks, or are about them.
 
-use super::host_task_table::{BegunTask, EndedTask, TaskBounds};
+use super::host_task_table::{BegunTask, EndedTask};
 use crate::{
     client::{
         inner::ClientInner,
@@ -19,8 +19,7 @@ impl ClientInner {
     pub(in crate::client) fn begin_host_task(self: &Arc<Self>, request: IncomingRequest, wanted: TaskMetadata) {
         let IncomingRequest { id, method, params, .. } = request;
         let ttl = wanted.ttl.unwrap_or(self.options.host_task_ttl).min(self.options.host_task_ttl);
-        let begun = self.host.tasks.begin(ttl, self.runtime.unix_time(), self.task_bounds());
-        let BegunTask { id: task, created, stop } = match begun {
+        let BegunTask { id: task, created, stop } = match self.host.tasks.begin(ttl, self.runtime.unix_time()) {
             Ok(begun) => begun,
             Err(error) => return self.answer(&id, Err(error)),
         };
@@ -34,7 +33,7 @@ impl ClientInner {
             client.resume_requests(&paused);
             let Some(outcome) = outcome else { return };
             let outcome = outcome.map_err(Unanswered::into_rpc);
-            let ended = client.host.tasks.finish(&task, outcome, client.runtime.unix_time(), client.task_bounds());
+            let ended = client.host.tasks.finish(&task, outcome, client.runtime.unix_time());
             if let Some(ended) = ended {
                 client.host_task_ended(&task, ended);
             }
@@ -94,10 +93,6 @@ impl ClientInner {
                 client.answer(&request, Err(RpcError::unknown_task(&task)));
             }
         }));
-    }
-
-    fn task_bounds(&self) -> TaskBounds {
-        TaskBounds { tasks: self.options.max_host_tasks, bytes: self.options.max_host_task_bytes }
     }
 }
 
