@@ -6,7 +6,6 @@ use crate::{holder::Holder, on_drop::OnDrop, runtime::Runtime, sync::Mutex};
 use std::{
     cell::Cell,
     collections::{HashMap, VecDeque},
-    fmt,
     sync::{Arc, LazyLock},
     thread,
 };
@@ -21,14 +20,9 @@ static TURNS: LazyLock<Turns> = LazyLock::new(|| {
 });
 
 /// The error if too much work of the caller is queued.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{} costly checks of this caller are waiting", MAX_WAITING)]
 pub(crate) struct Crowded;
-
-impl fmt::Display for Crowded {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{MAX_WAITING} costly checks of this caller are waiting")
-    }
-}
 
 /// Runs work when it is the caller's turn. If too much of its work is queued, `work` is called
 /// immediately, with the error.
