@@ -57,10 +57,8 @@ impl ServersConfig {
     pub fn read(config: &Value, source: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
         let root = ConfigLocation::root(source);
         let config = root.object(config)?;
-        let (name, servers) = SERVERS
-            .iter()
-            .find_map(|name| config.get(*name).map(|servers| (*name, servers)))
-            .ok_or_else(|| root.error("has no object \"mcpServers\""))?;
+        let found = SERVERS.iter().find_map(|name| config.get_key_value(*name));
+        let (name, servers) = found.ok_or_else(|| root.error("has no object \"mcpServers\""))?;
         let location = root.member(name);
         let servers = location.object(servers)?;
         let servers = servers.iter().filter(|(_, entry)| entry[DISABLED] != true);
