@@ -32,7 +32,7 @@ pub(super) struct Lines {
     pub(super) forms: VecDeque<ElicitResult>,
     pub(super) pages: VecDeque<ElicitResult>,
     pub(super) samples: VecDeque<CreateMessageResult>,
-    answered: Vec<AnsweredRequest>,
+    pub(super) answered: Vec<AnsweredRequest>,
     /// Requests for which no answer was left.
     unanswered: Vec<String>,
 }
@@ -89,10 +89,6 @@ impl Lines {
             });
         }
         handlers
-    }
-
-    pub(super) fn answered(&self) -> &[AnsweredRequest] {
-        &self.answered
     }
 
     /// What went wrong in a finished test.

@@ -23,7 +23,7 @@ pub struct UnfinishedTest(Vec<String>);
 impl TestClient {
     /// The server requests answered so far, in order.
     pub fn answered_requests(&self) -> Vec<AnsweredRequest> {
-        self.lines.lock().answered().to_vec()
+        self.lines.lock().answered.clone()
     }
 
     /// Takes the failures of handlers that are not reported to clients: internal errors and panics.
