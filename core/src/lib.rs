@@ -150,6 +150,10 @@
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+// For what unit tests share with the other tests.
+#[cfg(test)]
+extern crate self as trunkline;
+
 #[cfg(feature = "auth")]
 pub mod auth;
 mod boxed_task;
@@ -162,6 +166,9 @@ pub mod client;
 pub mod client_auth;
 mod composition;
 mod counts;
+#[cfg(test)]
+#[path = "../tests/http/faulty_store.rs"]
+mod faulty_store;
 mod holder;
 #[cfg(all(test, feature = "full"))]
 mod kept_log;

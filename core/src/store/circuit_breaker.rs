@@ -218,8 +218,8 @@ impl Store for StoreGuard {
 mod tests {
     use super::*;
     use crate::{
+        faulty_store::{FaultyStore, StoreFault},
         store::{ProcessStore, contract},
-        testing::{FaultyStore, StoreFault},
         transport::TokioRuntime,
     };
 

@@ -30,15 +30,12 @@
 //! ```
 
 mod answers;
-mod faulty_store;
 mod script;
 mod store_check;
 mod test_client;
 
 pub use crate::server::HandlerFailure;
 pub use answers::AnsweredRequest;
-#[doc(hidden)]
-pub use faulty_store::{FaultyStore, StoreFault};
 pub use script::Script;
 pub use store_check::check_store;
 #[doc(hidden)]

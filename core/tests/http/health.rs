@@ -1,13 +1,12 @@
 //! Probes of orchestrators and load balancers.
 
-use crate::support::*;
+use crate::{faulty_store::FaultyStore, support::*};
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Instant};
 use trunkline::{
     protocol::model::{ElicitParams, Field, FormSchema},
     server::{Context, ServerOptions, Tool, ToolError},
     store::{ProcessStore, Store, StoreChoice},
-    testing::FaultyStore,
     transport::{HttpOptions, TokioRuntime},
 };
 

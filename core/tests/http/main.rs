@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_types)]
 
 mod admission;
+mod faulty_store;
 mod health;
 mod resumption;
 mod sse;

@@ -1,6 +1,9 @@
 //! Several servers with one store, as processes behind a load balancer without stickiness.
 
-use crate::support::*;
+use crate::{
+    faulty_store::{FaultyStore, StoreFault},
+    support::*,
+};
 use serde_json::{Value, json};
 use std::{
     cell::Cell,
@@ -16,7 +19,6 @@ use trunkline::{
     runtime::BoxedTask,
     server::{Context, Resource, Server, ServerOptions, TaskSupport, Tool, ToolError},
     store::{LogEntry, ProcessStore, Store, StoreChoice, StoreError},
-    testing::{FaultyStore, StoreFault},
     transport::{HttpOptions, TokioRuntime, TrustedProxy},
 };
 

@@ -274,6 +274,7 @@ impl ResumptionRecord {
 mod tests {
     use super::*;
     use crate::{
+        faulty_store::{FaultyStore, StoreFault},
         protocol::{
             extension::TASKS,
             model::{ElicitParams, Field, FormSchema},
@@ -284,7 +285,6 @@ mod tests {
             tests::{Peer, TestRuntime, accept, modern, server, text_of},
         },
         store::StoreChoice,
-        testing::{FaultyStore, StoreFault},
         wire_log::Transport,
     };
     use serde_json::json;

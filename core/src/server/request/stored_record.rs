@@ -74,7 +74,7 @@ impl StoredRecord {
 #[cfg(all(test, feature = "tokio"))]
 mod tests {
     use super::*;
-    use crate::{server::tests::TestRuntime, store::ProcessStore, testing::FaultyStore};
+    use crate::{faulty_store::FaultyStore, server::tests::TestRuntime, store::ProcessStore};
 
     const MINUTE: Duration = Duration::from_secs(60);
 

@@ -77,8 +77,8 @@ impl Readiness {
 mod tests {
     use super::*;
     use crate::{
+        faulty_store::{FaultyStore, StoreFault},
         store::{ProcessStore, StoreChoice},
-        testing::{FaultyStore, StoreFault},
         transport::TokioRuntime,
     };
 

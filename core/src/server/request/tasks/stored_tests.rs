@@ -2,6 +2,7 @@
 
 use super::tests::{EXACT, exact};
 use crate::{
+    faulty_store::{FaultyStore, StoreFault},
     protocol::{
         RawJson, Revision,
         extension::TASKS,
@@ -15,7 +16,6 @@ use crate::{
         tests::{LISTENER, Peer, TestRuntime, accept, modern, server, text_of},
     },
     store::{LogEntry, ProcessStore, Store, StoreChoice, StoreTask},
-    testing::{FaultyStore, StoreFault},
     wire_log::Transport,
 };
 use serde_json::{Value, json};

@@ -1,17 +1,14 @@
-//! A store that fails on demand.
+//! A store that fails on demand. The unit tests of the library include this file as well.
 
-use crate::{
-    store::{LogEntry, Store, StoreError, StoreErrorKind, StoreTask},
-    sync::Mutex,
-};
 use std::{
     future::{pending, ready},
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
 };
+use trunkline::store::{LogEntry, Store, StoreError, StoreErrorKind, StoreTask};
 
 /// A store for tests, which forwards to another one unless a fault is set.
 pub struct FaultyStore {
@@ -37,7 +34,7 @@ impl FaultyStore {
 
     /// Sets or clears the fault for subsequent calls.
     pub fn set(&self, fault: Option<StoreFault>) {
-        *self.fault.lock() = fault;
+        *self.fault.lock().unwrap() = fault;
     }
 
     /// Makes subsequent calls fail as if the store were unreachable, or work again.
@@ -52,7 +49,7 @@ impl FaultyStore {
 
     fn unless_faulty<T: Send + 'static>(&self, call: impl FnOnce(&dyn Store) -> StoreTask<T>) -> StoreTask<T> {
         self.calls.fetch_add(1, Ordering::Relaxed);
-        let fault = *self.fault.lock();
+        let fault = *self.fault.lock().unwrap();
         match fault {
             None => call(&*self.store),
             Some(StoreFault::Silent) => Box::pin(pending()),
