@@ -166,6 +166,7 @@ pub mod client;
 pub mod client_auth;
 mod composition;
 mod counts;
+mod error_text;
 #[cfg(test)]
 #[path = "../tests/http/faulty_store.rs"]
 mod faulty_store;

@@ -1,6 +1,6 @@
 //! Errors of client handlers.
 
-use crate::protocol::RpcError;
+use crate::{error_text::with_causes, protocol::RpcError};
 use std::{error::Error, fmt};
 
 /// Why a handler failed. Every error type converts into it with `?`; the server then gets a generic
@@ -47,12 +47,7 @@ impl fmt::Display for HandlerError {
 
 impl<E: Error> From<E> for HandlerError {
     fn from(error: E) -> Self {
-        let mut text = error.to_string();
-        let mut cause = error.source();
-        while let Some(error) = cause {
-            text = format!("{text}: {error}");
-            cause = error.source();
-        }
+        let text = with_causes(&error);
         tracing::error!(target: "trunkline::client::handlers", error = text, "a handler of the client failed");
         Self(RpcError::internal())
     }

@@ -1,7 +1,7 @@
 //! Errors of handlers: what the client sees, and what is only logged.
 
 use super::{client_request::ClientRequestError, input::InputRequired};
-use crate::protocol::RpcError;
+use crate::{error_text::with_causes, protocol::RpcError};
 use std::{convert::Infallible, error::Error, fmt, iter};
 
 type AnyError = Box<dyn Error + Send + Sync>;
@@ -148,28 +148,9 @@ impl Error for ToolError {
     }
 }
 
-/// An error and its causes.
-fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
-    iter::successors(Some(error), |error| (*error).source())
-}
-
-/// An error with its causes: `cannot load the note: permission denied`.
-fn with_causes(error: &(dyn Error + 'static)) -> String {
-    let mut text = error.to_string();
-    for cause in chain(error).skip(1) {
-        let cause = cause.to_string();
-        // Some errors repeat their cause in their own message.
-        if !text.ends_with(&cause) {
-            text.push_str(": ");
-            text.push_str(&cause);
-        }
-    }
-    text
-}
-
 /// The client-visible error in the chain of sources.
 fn answer_in(error: &(dyn Error + 'static)) -> Option<VisibleError> {
-    chain(error).find_map(|error| {
+    iter::successors(Some(error), |error| (*error).source()).find_map(|error| {
         if let Some(answer) = error.downcast_ref::<VisibleError>() {
             Some(answer.clone())
         } else if let Some(required) = error.downcast_ref::<InputRequired>() {

@@ -2,7 +2,7 @@
 
 #[cfg(feature = "auth")]
 use crate::auth::demanded;
-use crate::{client::LinkFailure, printable::printable, protocol::model::AuthorizationDemand};
+use crate::{client::LinkFailure, error_text::with_causes, printable::printable, protocol::model::AuthorizationDemand};
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderName, StatusCode, header};
 use reqwest::Response;
@@ -33,7 +33,10 @@ impl fmt::Display for HttpTarget {
 pub(super) fn of_reqwest(target: &HttpTarget, error: reqwest::Error) -> LinkFailure {
     // reqwest's own message contains the full URL.
     let error = error.without_url();
-    let cause = causes(&error);
+    let cause = match error.source() {
+        Some(cause) => with_causes(cause),
+        None => error.to_string(),
+    };
     if !error.is_connect() {
         return LinkFailure::Broken(format!("The connection to {target} was lost: {cause}"));
     }
@@ -103,23 +106,6 @@ pub(super) fn redacted(url: &str) -> String {
     let colon = if scheme.is_empty() { "" } else { "://" };
     let (mark, socket) = if fragment.starts_with("unix:") { ("#", fragment) } else { ("", "") };
     [scheme, colon, host, path, query, mark, socket].concat()
-}
-
-/// The causes of a reqwest error, whose own message only repeats the URL.
-fn causes(error: &reqwest::Error) -> String {
-    let mut text = String::new();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let words = error.to_string();
-        if !text.ends_with(&words) {
-            if !text.is_empty() {
-                text += ": ";
-            }
-            text += &words;
-        }
-        cause = error.source();
-    }
-    if text.is_empty() { error.to_string() } else { text }
 }
 
 /// A response without a valid message: its status, the start of its body, and advice.
