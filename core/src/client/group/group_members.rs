@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     client::{
-        Client, ClientError, RequestOptions,
+        ClientError, RequestOptions,
         calls::whole_lists::{MAX_BYTES, MAX_ITEMS},
     },
     composition::{
@@ -260,14 +260,21 @@ async fn list_of(
     method: &str,
     options: &RequestOptions,
 ) -> Result<Vec<ObjectMembers>, ClientError> {
-    let Some(client) = member.connected().filter(|client| offers(client, method)) else { return Ok(Vec::new()) };
+    let Some(client) = member.connected() else { return Ok(Vec::new()) };
+    let capabilities: Value = client.server().capabilities.parse().unwrap_or_default();
+    let is_declared = capabilities.get(method.split('/').next().unwrap_or_default()).is_some();
+    // A server that has not declared its capabilities may have any list.
+    let has_declared = capabilities.as_object().is_some_and(|all| !all.is_empty()) || client.server().info.is_some();
+    if has_declared && !is_declared {
+        return Ok(Vec::new());
+    }
     let list = client.list_all(method, None, options).await?;
     let mut list: IndexMap<String, &RawValue> = list.parse().map_err(ClientError::unreadable)?;
     let items = Method::list_member(method).and_then(|member| list.shift_remove(member));
     let items: Vec<ObjectMembers> =
         serde_json::from_str(items.map_or("[]", RawValue::get)).map_err(ClientError::unreadable)?;
     let mut aliases = HashMap::new();
-    let decides_tasks = method == method::TOOLS_LIST && extension::TASKS.is_in(&capabilities_of(&client));
+    let decides_tasks = method == method::TOOLS_LIST && extension::TASKS.is_in(&capabilities);
     let renamed = items.into_iter().map(|mut item| {
         if decides_tasks {
             rewriting::may_be_task(&mut item);
@@ -286,17 +293,4 @@ async fn list_of(
 fn size_of(items: &[ObjectMembers]) -> [usize; 3] {
     let text = RawJson::from_value(&items);
     text.map_or([0; 3], |text| [items.len(), text.as_bytes().len(), count_values(text.as_bytes())])
-}
-
-fn capabilities_of(client: &Client) -> Value {
-    client.server().capabilities.parse().unwrap_or_default()
-}
-
-/// Returns whether a server may have a list. A server that has not declared its capabilities may
-/// have any.
-fn offers(client: &Client, method: &str) -> bool {
-    let server = client.server();
-    let feature = method.split('/').next().unwrap_or_default();
-    let capabilities: IndexMap<String, &RawValue> = server.capabilities.parse().unwrap_or_default();
-    capabilities.contains_key(feature) || (capabilities.is_empty() && server.info.is_none())
 }
