@@ -1,6 +1,6 @@
 //! The host of a client: its registered handlers and the running ones.
 
-use super::{client_handlers::ClientHandlers, host_tasks::host_task_table::HostTasks, observers::Observers};
+use super::{client_handlers::ClientHandlers, host_tasks::host_task_table::HostTasks};
 use crate::{
     client::{
         client_error::ClientError,
@@ -35,7 +35,8 @@ pub(in crate::client) struct Host {
     runs: AtomicU64,
     /// The server's requests that have become tasks.
     pub(in crate::client) tasks: HostTasks,
-    pub(in crate::client) observers: Observers,
+    /// Additional observers of the client's events.
+    pub(in crate::client) observers: Mutex<Vec<Arc<dyn ClientEvents>>>,
 }
 
 /// Identifies handlers that run together.
@@ -61,7 +62,7 @@ impl Host {
             running: Mutex::default(),
             runs: AtomicU64::new(0),
             tasks: HostTasks::new(options),
-            observers: Observers::default(),
+            observers: Mutex::default(),
         }
     }
 
@@ -90,6 +91,12 @@ impl Host {
     /// The configured capabilities plus those of these handlers and roots.
     pub(in crate::client) fn needed(&self, handlers: &ClientHandlers, has_roots: bool) -> Value {
         handlers.clone().or(&self.defaults).capabilities(&self.capabilities, has_roots, self.tasks.are_enabled())
+    }
+
+    /// Reports to all observers, without holding the lock.
+    fn report(&self, report: impl Fn(&dyn ClientEvents)) {
+        let all = self.observers.lock().clone();
+        all.iter().for_each(|events| report(&**events));
     }
 
     /// Registers running handlers; they stop when the promise is completed.
@@ -146,17 +153,17 @@ impl ClientEvents for HandledEvents {
     fn notification(&self, method: &str, params: Option<&RawJson>) {
         contained("notification handler", || self.host.handlers().notify(method, params));
         contained("ClientEvents::notification", || self.events.notification(method, params));
-        self.host.observers.report(|events| events.notification(method, params));
+        self.host.report(|events| events.notification(method, params));
     }
 
     fn reconnected(&self) {
         contained("ClientEvents::reconnected", || self.events.reconnected());
-        self.host.observers.report(ClientEvents::reconnected);
+        self.host.report(ClientEvents::reconnected);
     }
 
     fn awaiting_user(&self, begins: bool) {
         contained("ClientEvents::awaiting_user", || self.events.awaiting_user(begins));
-        self.host.observers.report(|events| events.awaiting_user(begins));
+        self.host.report(|events| events.awaiting_user(begins));
     }
 
     fn server_name(&self) -> Option<String> {
@@ -165,7 +172,7 @@ impl ClientEvents for HandledEvents {
 
     fn closed(&self, error: Option<&ClientError>) {
         contained("ClientEvents::closed", || self.events.closed(error));
-        self.host.observers.report(|events| events.closed(error));
+        self.host.report(|events| events.closed(error));
     }
 }
 

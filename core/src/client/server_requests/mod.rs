@@ -6,5 +6,4 @@ pub(super) mod handler_error;
 pub(super) mod host;
 pub(super) mod host_tasks;
 pub(super) mod observation;
-mod observers;
 pub(super) mod roots;

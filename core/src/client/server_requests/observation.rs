@@ -20,7 +20,7 @@ pub(crate) struct Observation {
 impl Client {
     /// Also reports to `events`, until the observation is dropped.
     pub(crate) fn observe(&self, events: Arc<dyn ClientEvents>) -> Observation {
-        self.inner.host.observers.add(Arc::clone(&events));
+        self.inner.host.observers.lock().push(Arc::clone(&events));
         Observation { client: Arc::downgrade(&self.inner), events, lists: None }
     }
 
@@ -48,7 +48,7 @@ impl Client {
 impl Drop for Observation {
     fn drop(&mut self) {
         let Some(inner) = self.client.upgrade() else { return };
-        inner.host.observers.remove(&self.events);
+        inner.host.observers.lock().retain(|other| !Arc::ptr_eq(other, &self.events));
         if let Some(entry) = self.lists.take() {
             inner.end_subscription(&entry);
         }
