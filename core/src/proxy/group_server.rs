@@ -45,7 +45,7 @@ impl ServerOfGroup {
     fn remote(&self, client: Client) -> Arc<Remote> {
         let (remote, _before) = {
             let mut remote = self.remote.lock();
-            if let Some(remote) = remote.as_ref().filter(|remote| remote.is_of(&client)) {
+            if let Some(remote) = remote.as_ref().filter(|remote| remote.client.is(&client)) {
                 return Arc::clone(remote);
             }
             let new = Remote::new(client, self.mount_point.clone(), self.max_connections);

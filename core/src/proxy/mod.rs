@@ -147,7 +147,7 @@ impl Server {
         }
         let mount_point = MountPoint { server: self.downgrade(), prefix: prefix.clone() };
         let remote = Remote::new(client, mount_point, max_connections);
-        remote.watch_lists();
+        remote.watching.begin(&remote.client);
         self.add_mount(&prefix, MountSource::Remote(remote))
     }
 }

@@ -87,11 +87,10 @@ impl ProxiedGroup {
     }
 
     fn mount(&self, member: &Arc<GroupMember>) -> Option<FeatureHandle<Server>> {
-        let server =
-            || ServerOfGroup::new(Arc::clone(member), &self.group, self.server.downgrade(), self.max_connections);
         let added = self.check(member).and_then(|()| {
-            let added = self.server.add_mount(&member.prefix, MountSource::Remote(server()));
-            added.map_err(|error| error.to_string())
+            let server =
+                ServerOfGroup::new(Arc::clone(member), &self.group, self.server.downgrade(), self.max_connections);
+            self.server.add_mount(&member.prefix, MountSource::Remote(server)).map_err(|error| error.to_string())
         });
         added
             .inspect_err(|error| {

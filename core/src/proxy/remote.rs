@@ -33,13 +33,13 @@ const KEPT: &str = "proxied-call";
 /// A remote server.
 pub(super) struct Remote {
     this: Weak<Self>,
-    client: Client,
+    pub(super) client: Client,
     offers: OnceLock<Offers>,
     connections: Arc<CallerConnections>,
     parked: Arc<ParkedCalls>,
     shares: Arc<Shares>,
     _observation: Observation,
-    watching: Arc<Watching>,
+    pub(super) watching: Arc<Watching>,
 }
 
 impl Remote {
@@ -56,16 +56,6 @@ impl Remote {
             shares,
             watching,
         })
-    }
-
-    /// Starts reporting changes of its lists.
-    pub(super) fn watch_lists(&self) {
-        self.watching.begin(&self.client);
-    }
-
-    /// Returns whether it uses this connection.
-    pub(super) fn is_of(&self, client: &Client) -> bool {
-        self.client.is(client)
     }
 
     /// Forwards a caller's request and returns its outcome.
