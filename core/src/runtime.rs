@@ -84,13 +84,11 @@ pub trait Console {
 }
 
 /// A value that is set once and awaited elsewhere.
-pub(crate) struct Promise<T> {
-    state: Mutex<(Option<T>, Option<Waker>)>,
-}
+pub(crate) struct Promise<T>(Mutex<(Option<T>, Option<Waker>)>);
 
 impl<T> Default for Promise<T> {
     fn default() -> Self {
-        Self { state: Mutex::new((None, None)) }
+        Self(Mutex::new((None, None)))
     }
 }
 
@@ -98,19 +96,17 @@ impl<T> Promise<T> {
     /// Sets the value. Waiting tasks are woken without holding the lock.
     pub(crate) fn keep(&self, value: T) {
         let waker = {
-            let mut state = self.state.lock();
+            let mut state = self.0.lock();
             state.0 = Some(value);
             state.1.take()
         };
-        if let Some(waker) = waker {
-            waker.wake();
-        }
+        waker.into_iter().for_each(Waker::wake);
     }
 
     /// Waits for the value and takes it; only one task may wait.
     pub(crate) async fn kept(&self) -> T {
         poll_fn(|context| {
-            let mut state = self.state.lock();
+            let mut state = self.0.lock();
             match state.0.take() {
                 Some(value) => Poll::Ready(value),
                 None => {

@@ -274,9 +274,7 @@ impl ProxiedCall {
             let mut state = self.state.lock();
             (change(&mut state), state.waker.take())
         };
-        if let Some(waker) = waker {
-            waker.wake();
-        }
+        waker.into_iter().for_each(Waker::wake);
         changed
     }
 }
