@@ -56,10 +56,11 @@ pub(super) struct CallerConnection {
     log_level: Mutex<Option<LoggingLevel>>,
 }
 
-enum CallerConnectionState {
-    Closed,
-    Opening(Vec<Arc<Promise<Result<Client, ClientError>>>>),
-    Open(Client),
+/// The open client, or the calls that wait for it to open. A closed connection has neither.
+#[derive(Default)]
+struct CallerConnectionState {
+    client: Option<Client>,
+    waiting: Vec<Arc<Promise<Result<Client, ClientError>>>>,
 }
 
 /// A connection while a call is using it.
@@ -132,8 +133,8 @@ impl CallerConnections {
 
     /// Closes a connection without waiting for its end.
     fn close(&self, connection: &CallerConnection) {
-        let state = std::mem::replace(&mut *connection.state.lock(), CallerConnectionState::Closed);
-        if let CallerConnectionState::Open(client) = state {
+        let state = std::mem::take(&mut *connection.state.lock());
+        if let Some(client) = state.client {
             self.client.runtime().spawn(Box::pin(async move { client.close().await }));
         }
     }
@@ -234,7 +235,7 @@ impl CallerConnection {
             caller,
             capabilities,
             calls: ActiveCalls::new(mount_point),
-            state: Mutex::new(CallerConnectionState::Closed),
+            state: Mutex::default(),
             log_level: Mutex::default(),
         })
     }
@@ -244,17 +245,12 @@ impl CallerConnection {
         let promise = Arc::new(Promise::default());
         let begins = {
             let mut state = self.state.lock();
-            match &mut *state {
-                CallerConnectionState::Open(client) if client.failure().is_none() => return Ok(client.clone()),
-                CallerConnectionState::Opening(waiting) => {
-                    waiting.push(Arc::clone(&promise));
-                    false
-                }
-                CallerConnectionState::Open(_) | CallerConnectionState::Closed => {
-                    *state = CallerConnectionState::Opening(vec![Arc::clone(&promise)]);
-                    true
-                }
+            drop(state.client.take_if(|client| client.failure().is_some()));
+            if let Some(client) = &state.client {
+                return Ok(client.clone());
             }
+            state.waiting.push(Arc::clone(&promise));
+            state.waiting.len() == 1
         };
         if begins {
             // In a separate task, so that it continues for other waiters if its caller is
@@ -276,13 +272,11 @@ impl CallerConnection {
     fn opened(&self, opened: Result<Client, ClientError>) -> Option<Client> {
         let waiting = {
             let mut state = self.state.lock();
-            let CallerConnectionState::Opening(waiting) = &mut *state else { return opened.ok() };
-            let waiting = std::mem::take(waiting);
-            *state = match &opened {
-                Ok(client) => CallerConnectionState::Open(client.clone()),
-                Err(_) => CallerConnectionState::Closed,
-            };
-            waiting
+            if state.waiting.is_empty() {
+                return opened.ok();
+            }
+            state.client = opened.as_ref().ok().cloned();
+            std::mem::take(&mut state.waiting)
         };
         waiting.iter().for_each(|promise| promise.keep(opened.clone()));
         None
