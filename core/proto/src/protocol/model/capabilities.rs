@@ -47,17 +47,13 @@ json_object! {
         /// Capabilities outside the specification.
         optional experimental: JsonObject = "experimental",
     }
-}
 
-json_object! {
     /// A capability whose list can change.
     pub struct ListChangedCapability {
         /// True if the server sends notifications of changes.
         flag list_changed = "listChanged",
     }
-}
 
-json_object! {
     /// The capability to serve resources.
     pub struct ResourcesCapability {
         /// True if the server sends notifications of changes to the list.
@@ -65,9 +61,7 @@ json_object! {
         /// True if clients can subscribe to updates of a resource.
         flag subscribe = "subscribe",
     }
-}
 
-json_object! {
     /// The capability to ask the user.
     pub struct ElicitationCapability {
         /// Forms. An empty capability also means forms.
@@ -75,9 +69,7 @@ json_object! {
         /// URLs to open.
         optional url: JsonObject = "url",
     }
-}
 
-json_object! {
     /// The capability to run prompts.
     pub struct SamplingCapability {
         /// True if context of other servers can be included.

@@ -12,9 +12,7 @@ json_object! {
         /// Arguments that already have values (2025-06-18 and later).
         optional context: CompleteContext = "context",
     }
-}
 
-json_object! {
     /// An argument, with the text typed so far.
     pub struct CompleteArgument {
         /// The name.
@@ -22,9 +20,7 @@ json_object! {
         /// The text typed so far.
         required value: String = "value",
     }
-}
 
-json_object! {
     /// Arguments that already have values.
     pub struct CompleteContext {
         /// The other arguments that have a value.
@@ -50,25 +46,19 @@ json_object! {
         /// Display name.
         optional title: String = "title",
     }
-}
 
-json_object! {
     /// A resource template, given by its URI template.
     pub struct ResourceTemplateReference as "ref/resource" {
         /// The URI or URI template.
         required uri: String = "uri",
     }
-}
 
-json_object! {
     /// The result of a completion request.
     pub struct CompleteResult with result {
         /// The suggestions.
         required completion: Completion = "completion",
     }
-}
 
-json_object! {
     /// Suggestions.
     pub struct Completion {
         /// Suggestions, best first; at most [`Completion::MAX_VALUES`].

@@ -41,9 +41,7 @@ json_object! {
         /// Hints for the client: audience, priority, time of the last change.
         optional annotations: Annotations = "annotations",
     }
-}
 
-json_object! {
     /// An image.
     pub struct ImageContent as "image" with meta {
         /// The data, in base64.
@@ -53,9 +51,7 @@ json_object! {
         /// Hints for the client: audience, priority, time of the last change.
         optional annotations: Annotations = "annotations",
     }
-}
 
-json_object! {
     /// Audio.
     pub struct AudioContent as "audio" with meta {
         /// The data, in base64.
@@ -65,9 +61,7 @@ json_object! {
         /// Hints for the client: audience, priority, time of the last change.
         optional annotations: Annotations = "annotations",
     }
-}
 
-json_object! {
     /// A resource with its contents.
     pub struct EmbeddedResource as "resource" with meta {
         /// The contents.
@@ -75,9 +69,7 @@ json_object! {
         /// Hints for the client: audience, priority, time of the last change.
         optional annotations: Annotations = "annotations",
     }
-}
 
-json_object! {
     /// A link to a resource that can be read.
     pub struct ResourceLink as "resource_link" with meta {
         /// The URI of the resource.
@@ -119,9 +111,7 @@ json_object! {
         /// The text.
         required text: String = "text",
     }
-}
 
-json_object! {
     /// A resource with binary contents.
     pub struct BlobResourceContents with meta {
         /// The URI of the resource.
@@ -131,9 +121,7 @@ json_object! {
         /// The data, in base64.
         required blob: String = "blob",
     }
-}
 
-json_object! {
     /// Hints about who the content is for and how important it is.
     pub struct Annotations {
         /// Intended readers.

@@ -31,9 +31,7 @@ json_object! {
         /// Fields of the form: a flat object of strings, numbers, booleans and choices.
         required requested_schema: FormSchema = "requestedSchema",
     }
-}
 
-json_object! {
     /// A URL to open. Data entered there does not pass through the client.
     pub struct ElicitUrlParams with meta {
         /// `url`
@@ -46,9 +44,7 @@ json_object! {
         /// id.
         optional elicitation_id: String = "elicitationId",
     }
-}
 
-json_object! {
     /// The user's response.
     pub struct ElicitResult with meta {
         /// The user's decision.

@@ -78,9 +78,7 @@ json_object! {
         /// Maximum number of choices to select.
         optional max_items: u64 = "maxItems",
     }
-}
 
-json_object! {
     /// A choice with a title.
     pub struct Choice {
         /// Value of the choice.
@@ -88,9 +86,7 @@ json_object! {
         /// Label to show.
         required title: String = "title",
     }
-}
 
-json_object! {
     /// Choices of which several can be selected: without titles (`type` and `enum`), or with titles
     /// (`anyOf`).
     pub struct Choices {

@@ -16,9 +16,7 @@ json_object! {
         /// Icons for a user interface.
         optional icons: Vec<Icon> = "icons",
     }
-}
 
-json_object! {
     /// An icon for user interfaces.
     pub struct Icon {
         /// `https:` or `data:` URI of the icon.

@@ -10,17 +10,13 @@ json_object! {
         /// Description of the progress (2025-03-26 and later).
         optional message: String = "message",
     }
-}
 
-json_object! {
     /// A resource has changed.
     pub struct ResourceUpdated with meta {
         /// URI of the resource; may be below the subscribed one.
         required uri: String = "uri",
     }
-}
 
-json_object! {
     /// A URL elicitation is complete.
     pub struct ElicitationComplete with meta {
         /// Id of the elicitation, as in its request.

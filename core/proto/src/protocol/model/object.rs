@@ -4,7 +4,7 @@
 //! Hand-written instead of `#[serde(flatten)]`, which buffers every value and breaks raw values and
 //! numbers.
 
-/// Defines a struct, its serialization, its deserialization and its description.
+/// Defines structs, each with its serialization, its deserialization and its description.
 ///
 /// Kinds of fields: `required T`; `optional T` (absent and `null` are `None`); `any` (an
 /// `Option<Value>` whose `null` is a value); `nullable T` (always written, `None` as `null`); `list
@@ -14,11 +14,36 @@
 /// `with meta` after the name adds the member `_meta`, `with result` the members of every result,
 /// and `with page` those of a page of a list.
 macro_rules! json_object {
-    (
-        $(#[doc = $doc:literal])*
-        pub struct $name:ident $(as $tag:literal)? {
-            $($(#[doc = $field_doc:literal])* $kind:ident $field:ident $(: $ty:ty)? = $wire:literal $(in [$($value:literal),*])?,)*
-        }
+    ($(
+        $(#[doc = $doc:tt])*
+        pub struct $name:ident $(as $tag:tt)? $(with $common:ident)? { $($fields:tt)* }
+    )*) => {
+        $(json_object!(@struct [$($common)?] [$(#[doc = $doc])* pub struct $name $(as $tag)?] $($fields)*);)*
+    };
+    (@struct [page] $head:tt $($fields:tt)*) => {
+        json_object!(@struct [result] $head $($fields)*
+            /// Cursor of the next page; absent on the last page.
+            optional next_cursor: String = "nextCursor",
+            /// How long the page may be cached, in milliseconds (2026-07-28).
+            optional ttl_ms: u64 = "ttlMs",
+            /// `private` or `public`: which callers may share a cached page (2026-07-28).
+            optional cache_scope: String = "cacheScope",
+        );
+    };
+    (@struct [result] $head:tt $($fields:tt)*) => {
+        json_object!(@struct [meta] $head $($fields)*
+            /// `complete` on 2026-07-28; absent before.
+            optional result_type: String = "resultType",
+        );
+    };
+    (@struct [meta] $head:tt $($fields:tt)*) => {
+        json_object!(@struct [] $head $($fields)*
+            /// Metadata, by reverse-domain name.
+            optional meta: $crate::protocol::model::JsonObject = "_meta",
+        );
+    };
+    (@struct [] [$(#[doc = $doc:literal])* pub struct $name:ident $(as $tag:literal)?]
+        $($(#[doc = $field_doc:literal])* $kind:ident $field:ident $(: $ty:ty)? = $wire:literal $(in [$($value:literal),*])?,)*
     ) => {
         $(#[doc = $doc])*
         #[derive(Debug, Clone, Default, PartialEq)]
@@ -101,37 +126,6 @@ macro_rules! json_object {
         }
     };
 
-    (
-        $(#[doc = $doc:tt])*
-        pub struct $name:ident $(as $tag:tt)? with $common:ident { $($fields:tt)* }
-    ) => {
-        json_object!(@with $common [$(#[doc = $doc])* pub struct $name $(as $tag)?] $($fields)*);
-    };
-    (@with page $head:tt $($fields:tt)*) => {
-        json_object!(@with result $head $($fields)*
-            /// Cursor of the next page; absent on the last page.
-            optional next_cursor: String = "nextCursor",
-            /// How long the page may be cached, in milliseconds (2026-07-28).
-            optional ttl_ms: u64 = "ttlMs",
-            /// `private` or `public`: which callers may share a cached page (2026-07-28).
-            optional cache_scope: String = "cacheScope",
-        );
-    };
-    (@with result $head:tt $($fields:tt)*) => {
-        json_object!(@with meta $head $($fields)*
-            /// `complete` on 2026-07-28; absent before.
-            optional result_type: String = "resultType",
-        );
-    };
-    (@with meta [$($head:tt)*] $($fields:tt)*) => {
-        json_object! {
-            $($head)* {
-                $($fields)*
-                /// Metadata, by reverse-domain name.
-                optional meta: $crate::protocol::model::JsonObject = "_meta",
-            }
-        }
-    };
     (@tag) => { None };
     (@tag $tag:literal) => { Some($tag) };
 

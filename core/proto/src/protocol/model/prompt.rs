@@ -16,9 +16,7 @@ json_object! {
         /// Icons for a user interface.
         optional icons: Vec<Icon> = "icons",
     }
-}
 
-json_object! {
     /// An argument of a prompt. Its value is a string.
     pub struct PromptArgument {
         /// Name, for programs.
@@ -30,9 +28,7 @@ json_object! {
         /// `true` if the prompt requires the argument.
         flag required = "required",
     }
-}
 
-json_object! {
     /// A filled-in prompt.
     pub struct GetPromptResult with result {
         /// Human-readable description of the prompt.
@@ -40,9 +36,7 @@ json_object! {
         /// The messages.
         list messages: PromptMessage = "messages",
     }
-}
 
-json_object! {
     /// A message of a prompt.
     pub struct PromptMessage {
         /// Sender of the message.
@@ -50,9 +44,7 @@ json_object! {
         /// Content of the message.
         required content: ContentBlock = "content",
     }
-}
 
-json_object! {
     /// A page of the prompts that a server offers.
     pub struct ListPromptsResult with page {
         /// The prompts.

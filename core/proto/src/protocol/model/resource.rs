@@ -24,9 +24,7 @@ json_object! {
         /// Hints for the client: audience, priority, time of the last change.
         optional annotations: Annotations = "annotations",
     }
-}
 
-json_object! {
     /// A family of resources: all resources whose URI matches a template.
     pub struct ResourceTemplate with meta {
         /// The template (RFC 6570), such as `file:///{+path}`.
@@ -44,9 +42,7 @@ json_object! {
         /// Hints for the client: audience, priority, time of the last change.
         optional annotations: Annotations = "annotations",
     }
-}
 
-json_object! {
     /// The contents of a resource.
     pub struct ReadResourceResult with result {
         /// Contents; several if the resource is a collection.
@@ -56,17 +52,13 @@ json_object! {
         /// `private` or `public`: which callers may share cached contents (2026-07-28).
         optional cache_scope: String = "cacheScope",
     }
-}
 
-json_object! {
     /// A page of the resources that a server offers.
     pub struct ListResourcesResult with page {
         /// The resources.
         list resources: Resource = "resources",
     }
-}
 
-json_object! {
     /// A page of the resource templates that a server offers.
     pub struct ListResourceTemplatesResult with page {
         /// The templates.

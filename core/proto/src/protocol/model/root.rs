@@ -8,9 +8,7 @@ json_object! {
         /// Display name.
         optional name: String = "name",
     }
-}
 
-json_object! {
     /// The roots of a client.
     pub struct ListRootsResult with meta {
         /// The roots.

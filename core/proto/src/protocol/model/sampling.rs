@@ -29,9 +29,7 @@ json_object! {
         /// How the model may use tools (2025-11-25 and later).
         optional tool_choice: ToolChoice = "toolChoice",
     }
-}
 
-json_object! {
     /// A message of the conversation.
     pub struct SamplingMessage with meta {
         /// Sender of the message.
@@ -39,9 +37,7 @@ json_object! {
         /// Content of the message.
         required content: SamplingContent = "content",
     }
-}
 
-json_object! {
     /// The model's response.
     pub struct CreateMessageResult with meta {
         /// Sender of the message.
@@ -54,9 +50,7 @@ json_object! {
         /// provider-specific reason.
         optional stop_reason: String = "stopReason",
     }
-}
 
-json_object! {
     /// Preferences for the choice of the model.
     pub struct ModelPreferences {
         /// Names of models or parts of names, best first.
@@ -68,17 +62,13 @@ json_object! {
         /// Weight of intelligence, from 0 to 1.
         optional intelligence_priority: f64 = "intelligencePriority",
     }
-}
 
-json_object! {
     /// A hint about the model to choose.
     pub struct ModelHint {
         /// Part of the name of a model.
         optional name: String = "name",
     }
-}
 
-json_object! {
     /// How the model may use tools.
     pub struct ToolChoice {
         /// Mode of tool use; `auto` by default.
@@ -122,9 +112,7 @@ json_object! {
         /// Metadata, by reverse-domain name; kept in later requests.
         optional meta: JsonObject = "_meta",
     }
-}
 
-json_object! {
     /// The result of a tool call, for the model.
     pub struct ToolResultContent as "tool_result" {
         /// Id of the tool use that this result belongs to.

@@ -14,17 +14,13 @@ json_object! {
         /// Its files, each with URI, size in bytes and digest; or the string `dynamic`.
         optional resources: Value = "resources",
     }
-}
 
-json_object! {
     /// A page of the agent skills that a server offers.
     pub struct ListSkillsResult with page {
         /// Skills. The server may have others that it does not list.
         list skills: SkillEntry = "skills",
     }
-}
 
-json_object! {
     /// An agent skill, requested by its URI.
     pub struct GetSkillResult with result {
         /// The skill.

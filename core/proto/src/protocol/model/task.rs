@@ -28,9 +28,7 @@ json_object! {
         /// JSON-RPC error of the request (`failed`).
         optional error: RpcError = "error",
     }
-}
 
-json_object! {
     /// A page of the tasks that a server keeps.
     pub struct ListTasksResult with meta {
         /// The tasks.

@@ -25,9 +25,7 @@ json_object! {
         /// Execution as a task (2025-11-25 only).
         optional execution: ToolExecution = "execution",
     }
-}
 
-json_object! {
     /// Hints about a tool's behavior; don't trust them unless you trust the server.
     pub struct ToolAnnotations {
         /// Display name.
@@ -41,17 +39,13 @@ json_object! {
         /// `true` if the tool interacts with an open world, such as the web.
         optional open_world_hint: bool = "openWorldHint",
     }
-}
 
-json_object! {
     /// Execution of a tool as a task (2025-11-25 only).
     pub struct ToolExecution {
         /// Support for calls as tasks; `forbidden` by default.
         optional task_support: String = "taskSupport" in ["forbidden", "optional", "required"],
     }
-}
 
-json_object! {
     /// The result of a tool call.
     pub struct CallToolResult with result {
         /// Content for the model.
@@ -61,9 +55,7 @@ json_object! {
         /// `true` if the tool failed; the content contains the reason.
         flag is_error = "isError",
     }
-}
 
-json_object! {
     /// A page of the tools that a server offers.
     pub struct ListToolsResult with page {
         /// The tools.
