@@ -104,81 +104,73 @@ impl fmt::Display for Revision {
     }
 }
 
-/// A feature that not every revision has (see the specification's changelogs), unless a row of the
-/// method table or of the projected fields covers it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum RevisionFeature {
-    /// JSON-RPC batch arrays.
-    Batches,
-    /// Audio content blocks.
-    AudioContent,
-    /// `resource_link` content blocks.
-    ResourceLink,
-    /// `outputSchema` and `structuredContent`, limited to objects.
-    StructuredContent,
-    /// `structuredContent` of any JSON type.
-    AnyStructuredContent,
-    /// `message` in progress notifications.
-    ProgressMessage,
-    /// Arguments that fail their schema produce results with `isError` instead of JSON-RPC errors.
-    InputErrorsAsResults,
-    /// `resultType` on every result.
-    ResultType,
-    /// `ttlMs` and `cacheScope` on cacheable results.
-    CacheHints,
-    /// The MCP-Protocol-Version header after initialization.
-    VersionHeader,
-    /// Any 4xx in response to `initialize` makes a client try HTTP+SSE; in later revisions only
-    /// 400, 404 and 405.
-    HttpSseAfterAny4xx,
-    /// An SSE stream begins with a priming event.
-    Priming,
-    /// Responses that request input (MRTR).
-    InputRequired,
-    /// The log level is in the `_meta` of each request.
-    LogLevelPerRequest,
-    /// Elicitation, at least through forms.
-    Elicitation,
-    /// `mode` of elicitations: forms and URLs.
-    ElicitationModes,
-    /// Form fields with titled choices, multiple choices, and defaults of any type.
-    ElicitationChoices,
-    /// `elicitationId` of URL elicitations, the notification of their completion, and error -32042.
-    ElicitationIds,
-    /// Tools in sampling, and messages with several blocks.
-    SamplingTools,
-    /// Tasks in the core protocol.
-    CoreTasks,
-    /// Tasks as an extension.
-    TasksExtension,
-    /// Agent skills as an extension.
-    SkillsExtension,
+/// Declares the features, each with the first and the last revision that has it.
+macro_rules! features {
+    ($($(#[doc = $doc:literal])* $name:ident: $since:ident..=$until:ident,)*) => {
+        /// A feature that not every revision has (see the specification's changelogs), unless a row
+        /// of the method table or of the projected fields covers it.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum RevisionFeature {
+            $($(#[doc = $doc])* $name,)*
+        }
+
+        impl RevisionFeature {
+            fn span(self) -> (Revision, Revision) {
+                match self {
+                    $(Self::$name => (Revision::$since, Revision::$until),)*
+                }
+            }
+        }
+    };
 }
 
-impl RevisionFeature {
-    fn span(self) -> (Revision, Revision) {
-        use Revision::*;
-        match self {
-            Self::Batches => (V2025_03_26, V2025_03_26),
-            Self::HttpSseAfterAny4xx => (V2024_11_05, V2025_06_18),
-            Self::AudioContent | Self::ProgressMessage => (V2025_03_26, Revision::LATEST),
-            Self::ResourceLink | Self::StructuredContent | Self::VersionHeader | Self::Elicitation => {
-                (V2025_06_18, Revision::LATEST)
-            }
-            Self::InputErrorsAsResults | Self::ElicitationModes | Self::ElicitationChoices | Self::SamplingTools => {
-                (V2025_11_25, Revision::LATEST)
-            }
-            Self::Priming | Self::ElicitationIds | Self::CoreTasks => (V2025_11_25, V2025_11_25),
-            Self::AnyStructuredContent
-            | Self::ResultType
-            | Self::CacheHints
-            | Self::InputRequired
-            | Self::LogLevelPerRequest
-            | Self::TasksExtension
-            | Self::SkillsExtension => (V2026_07_28, Revision::LATEST),
-        }
-    }
+features! {
+    /// JSON-RPC batch arrays.
+    Batches: V2025_03_26..=V2025_03_26,
+    /// Audio content blocks.
+    AudioContent: V2025_03_26..=LATEST,
+    /// `resource_link` content blocks.
+    ResourceLink: V2025_06_18..=LATEST,
+    /// `outputSchema` and `structuredContent`, limited to objects.
+    StructuredContent: V2025_06_18..=LATEST,
+    /// `structuredContent` of any JSON type.
+    AnyStructuredContent: V2026_07_28..=LATEST,
+    /// `message` in progress notifications.
+    ProgressMessage: V2025_03_26..=LATEST,
+    /// Arguments that fail their schema produce results with `isError` instead of JSON-RPC errors.
+    InputErrorsAsResults: V2025_11_25..=LATEST,
+    /// `resultType` on every result.
+    ResultType: V2026_07_28..=LATEST,
+    /// `ttlMs` and `cacheScope` on cacheable results.
+    CacheHints: V2026_07_28..=LATEST,
+    /// The MCP-Protocol-Version header after initialization.
+    VersionHeader: V2025_06_18..=LATEST,
+    /// Any 4xx in response to `initialize` makes a client try HTTP+SSE; in later revisions only
+    /// 400, 404 and 405.
+    HttpSseAfterAny4xx: V2024_11_05..=V2025_06_18,
+    /// An SSE stream begins with a priming event.
+    Priming: V2025_11_25..=V2025_11_25,
+    /// Responses that request input (MRTR).
+    InputRequired: V2026_07_28..=LATEST,
+    /// The log level is in the `_meta` of each request.
+    LogLevelPerRequest: V2026_07_28..=LATEST,
+    /// Elicitation, at least through forms.
+    Elicitation: V2025_06_18..=LATEST,
+    /// `mode` of elicitations: forms and URLs.
+    ElicitationModes: V2025_11_25..=LATEST,
+    /// Form fields with titled choices, multiple choices, and defaults of any type.
+    ElicitationChoices: V2025_11_25..=LATEST,
+    /// `elicitationId` of URL elicitations, the notification of their completion, and error -32042.
+    ElicitationIds: V2025_11_25..=V2025_11_25,
+    /// Tools in sampling, and messages with several blocks.
+    SamplingTools: V2025_11_25..=LATEST,
+    /// Tasks in the core protocol.
+    CoreTasks: V2025_11_25..=V2025_11_25,
+    /// Tasks as an extension.
+    TasksExtension: V2026_07_28..=LATEST,
+    /// Agent skills as an extension.
+    SkillsExtension: V2026_07_28..=LATEST,
 }
 
 #[cfg(test)]
