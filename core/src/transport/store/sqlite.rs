@@ -185,7 +185,7 @@ impl SqliteFile {
     }
 
     fn open(&self) -> Result<Connection, SqliteFailure> {
-        create_private(&self.path).map_err(SqliteFailure::File)?;
+        create_private(&self.path).map_err(|error| SqliteFailure(StoreErrorKind::Unavailable, error.to_string()))?;
         let mut connection = Connection::open(&self.path)?;
         connection.busy_timeout(self.deadline)?;
         let until = later(Instant::now(), self.deadline);
@@ -199,7 +199,9 @@ impl SqliteFile {
         }
         let layout: u32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
         if layout > LAYOUT {
-            return Err(SqliteFailure::Layout(layout));
+            let problem =
+                format!("its layout {layout} needs a newer version of this library, which supports up to {LAYOUT}");
+            return Err(SqliteFailure(StoreErrorKind::Corrupt, problem));
         }
         if layout < LAYOUT {
             let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -210,18 +212,8 @@ impl SqliteFile {
         Ok(connection)
     }
 
-    fn error(&self, failure: SqliteFailure) -> StoreError {
-        let kind = match &failure {
-            SqliteFailure::Sqlite(rusqlite::Error::SqliteFailure(error, _)) => match error.code {
-                ErrorCode::DiskFull => StoreErrorKind::Full,
-                ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => StoreErrorKind::Corrupt,
-                _ => StoreErrorKind::Unavailable,
-            },
-            SqliteFailure::Text | SqliteFailure::Layout(_) => StoreErrorKind::Corrupt,
-            SqliteFailure::Kind(_) => StoreErrorKind::Invalid,
-            SqliteFailure::Sqlite(_) | SqliteFailure::File(_) => StoreErrorKind::Unavailable,
-        };
-        StoreError::new(kind, &self.name, failure.to_string())
+    fn error(&self, SqliteFailure(kind, problem): SqliteFailure) -> StoreError {
+        StoreError::new(kind, &self.name, problem)
     }
 
     fn unavailable(&self, problem: &str) -> StoreError {
@@ -229,18 +221,18 @@ impl SqliteFile {
     }
 }
 
-#[derive(Debug, thiserror::Error)]
-enum SqliteFailure {
-    #[error(transparent)]
-    Sqlite(#[from] rusqlite::Error),
-    #[error("{0}")]
-    File(std::io::Error),
-    #[error("its layout {0} needs a newer version of this library, which supports up to {LAYOUT}")]
-    Layout(u32),
-    #[error("a text is not UTF-8")]
-    Text,
-    #[error("the key {0}")]
-    Kind(String),
+/// What went wrong, for the [`StoreError`] of the file.
+struct SqliteFailure(StoreErrorKind, String);
+
+impl From<rusqlite::Error> for SqliteFailure {
+    fn from(error: rusqlite::Error) -> Self {
+        let kind = match error.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => StoreErrorKind::Full,
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StoreErrorKind::Corrupt,
+            _ => StoreErrorKind::Unavailable,
+        };
+        Self(kind, error.to_string())
+    }
 }
 
 /// Runs work in a transaction. `now` returns the time, given the latest in the file.
@@ -298,7 +290,9 @@ impl Items<'_> {
         let mut get = self.transaction.prepare_cached("SELECT text FROM entry WHERE key = ?1 AND ends > ?2")?;
         match get.query_row(params![key, self.now], |row| row.get(0)).optional()? {
             Some(bytes) => text(bytes).map(Some),
-            None if self.has_log(key)? => Err(SqliteFailure::Kind(format!("{key} names a log"))),
+            None if self.has_log(key)? => {
+                Err(SqliteFailure(StoreErrorKind::Invalid, format!("the key {key} names a log")))
+            }
             None => Ok(None),
         }
     }
@@ -355,7 +349,7 @@ impl Items<'_> {
     fn check_log(&self, log: &str) -> Result<(), SqliteFailure> {
         let mut get = self.transaction.prepare_cached("SELECT 1 FROM entry WHERE key = ?1 AND ends > ?2")?;
         if get.exists(params![log, self.now])? {
-            return Err(SqliteFailure::Kind(format!("{log} names an entry, not a log")));
+            return Err(SqliteFailure(StoreErrorKind::Invalid, format!("the key {log} names an entry, not a log")));
         }
         Ok(())
     }
@@ -373,7 +367,7 @@ impl Items<'_> {
 }
 
 fn text(bytes: Vec<u8>) -> Result<String, SqliteFailure> {
-    String::from_utf8(bytes).map_err(|_| SqliteFailure::Text)
+    String::from_utf8(bytes).map_err(|_| SqliteFailure(StoreErrorKind::Corrupt, "a text is not UTF-8".to_owned()))
 }
 
 /// Creates the file with access for its user only, because it holds task results and tokens.
