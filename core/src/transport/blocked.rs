@@ -1,6 +1,6 @@
 //! Lets a program exit even if handlers block their threads.
 
-use crate::server::typed::busy_threads::BusyThreads;
+use crate::server::typed::busy_threads::{BusyThreads, HANDLER_POLLS};
 use std::{process, thread, time::Duration};
 
 /// Time for a blocked handler to return after everything else has ended. Clients wait a few seconds
@@ -11,7 +11,7 @@ pub const CUT_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Exits if the handlers that currently block threads still do so after a timeout.
 pub(super) fn exit_if_blocked() {
-    let busy = BusyThreads::now();
+    let busy = HANDLER_POLLS.watch();
     if !busy.are_held() {
         return;
     }
@@ -25,7 +25,7 @@ pub(super) fn exit_if_blocked() {
 /// Exits if the handlers that currently block threads still do so after the deadline of their
 /// calls.
 pub(super) async fn exit_if_held_after(deadline: Duration) {
-    let busy = BusyThreads::now();
+    let busy = HANDLER_POLLS.watch();
     tokio::time::sleep(deadline + CUT_TIMEOUT).await;
     exit_if_held(&busy);
 }

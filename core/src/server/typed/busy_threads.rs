@@ -2,15 +2,15 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The counters of this process.
-static PROCESS: PollCounters = PollCounters::new();
+/// The polls of handlers in this process.
+pub(crate) static HANDLER_POLLS: PollCounters = PollCounters::new();
 
 /// Generations that can be distinguished; must exceed the number of concurrent watchers.
 const GENERATIONS: usize = 8;
 
 /// Counts the polls of handlers in progress, by generation. A watcher starts a new generation, and
 /// then waits until the earlier ones have no polls left.
-struct PollCounters {
+pub(crate) struct PollCounters {
     generation: AtomicUsize,
     /// The polls of each generation, indexed by its remainder.
     polls: [AtomicUsize; GENERATIONS],
@@ -33,20 +33,14 @@ impl PollCounters {
         Self { generation: AtomicUsize::new(0), polls: [const { AtomicUsize::new(0) }; GENERATIONS] }
     }
 
-    fn enter(&'static self) -> HandlerPoll {
+    pub(super) fn enter(&'static self) -> HandlerPoll {
         let generation = self.generation.load(Ordering::Relaxed) % GENERATIONS;
         self.polls[generation].fetch_add(1, Ordering::Relaxed);
         HandlerPoll { counters: self, generation }
     }
 
-    fn watch(&'static self) -> BusyThreads {
+    pub(crate) fn watch(&'static self) -> BusyThreads {
         BusyThreads { counters: self, generation: self.generation.fetch_add(1, Ordering::Relaxed) }
-    }
-}
-
-impl HandlerPoll {
-    pub(super) fn enter() -> Self {
-        PROCESS.enter()
     }
 }
 
@@ -57,11 +51,6 @@ impl Drop for HandlerPoll {
 }
 
 impl BusyThreads {
-    /// The polls of handlers in this process.
-    pub(crate) fn now() -> Self {
-        PROCESS.watch()
-    }
-
     /// Returns whether any of these polls is still in progress.
     pub(crate) fn are_held(&self) -> bool {
         let later = self.counters.generation.load(Ordering::Relaxed) - self.generation;

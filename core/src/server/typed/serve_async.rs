@@ -1,6 +1,6 @@
 //! Adapts async handlers to the core form.
 
-use super::{HandlerArguments, HandlerOf, IntoResult, busy_threads::HandlerPoll, context::Context};
+use super::{HandlerArguments, HandlerOf, IntoResult, busy_threads::HANDLER_POLLS, context::Context};
 use crate::protocol::RawJson;
 use crate::server::handlers::{Call, Handler, Outcome};
 use crate::telemetry::Ambient;
@@ -53,7 +53,7 @@ pub(super) fn in_background(call: Call, future: Work) {
         let mut future = future;
         let outcome = std::future::poll_fn(|context| {
             let poll = || std::panic::catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
-            let entered = HandlerPoll::enter();
+            let entered = HANDLER_POLLS.enter();
             let step = ambient.run(|| span.in_scope(poll));
             drop(entered);
             match step {
