@@ -280,34 +280,23 @@ results! { Result:
     CompleteResult => CompleteResult, Completion;
 }
 
-/// Values of tools, whose type is their schema.
+/// Values of tools, whose type is their schema. A `Value` that is an object may be the structured
+/// content itself, if the tool sets the output schema.
 macro_rules! values {
-    ($outcome:ident: $($value:ty),+) => {
+    ($($value:ty),+) => {
         $(impl IntoResult<CallToolResult> for $value {
             fn output_schema() -> Option<OutputSchema> {
                 Some(OutputSchema::of::<Self>())
             }
 
             fn into_outcome(self) -> Outcome {
-                raw(&self, Outcome::$outcome)
+                Json(self).into()
             }
         })+
     };
 }
 
-values!(Value: bool, i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize, f32, f64);
-values!(Object: JsonObject);
-
-impl IntoResult<CallToolResult> for Value {
-    fn output_schema() -> Option<OutputSchema> {
-        Some(OutputSchema::of::<Self>())
-    }
-
-    fn into_outcome(self) -> Outcome {
-        // An object may be the structured content itself, if the tool sets the output schema.
-        Json(self).into()
-    }
-}
+values!(bool, i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize, f32, f64, JsonObject, Value);
 
 /// A type whose lists a handler can return; `R` is as in [`IntoResult`].
 #[diagnostic::on_unimplemented(
