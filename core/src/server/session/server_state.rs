@@ -196,27 +196,26 @@ impl ServerState {
         has_session: bool,
     ) -> Value {
         self.warn_of_missing_interfaces(snapshot);
-        let mut result = json!({
+        self.with_instructions(json!({
             "protocolVersion": revision.as_str(),
             "capabilities": capabilities(&self.options, snapshot, revision, has_session),
             "serverInfo": self.results.implementation(revision),
-        });
-        if let Some(instructions) = &self.instructions {
-            result["instructions"] = instructions.as_str().into();
-        }
-        result
+        }))
     }
 
     /// The result of `server/discover` (DISC-01, DISC-21).
     pub(in crate::server) fn discover_result(&self, snapshot: &Snapshot, revision: Revision) -> Value {
         self.warn_of_missing_interfaces(snapshot);
         let versions: Vec<_> = Revision::ALL.iter().rev().map(|revision| revision.as_str()).collect();
-        let mut result = json!({
+        self.with_instructions(json!({
             "supportedVersions": versions,
             "capabilities": capabilities(&self.options, snapshot, revision, false),
             "ttlMs": self.options.cache.ttl_ms(),
             "cacheScope": self.options.cache.scope.as_str(),
-        });
+        }))
+    }
+
+    fn with_instructions(&self, mut result: Value) -> Value {
         if let Some(instructions) = &self.instructions {
             result["instructions"] = instructions.as_str().into();
         }
