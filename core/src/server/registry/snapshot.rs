@@ -267,17 +267,15 @@ impl Snapshot {
         }
         let skill = list(&mut self.skills, id, ListSet::RESOURCES);
         let resource = list(&mut self.resources, id, ListSet::RESOURCES);
-        match (skill, resource) {
-            (Some(skill), resource) => {
-                let removed = erased(Some(Arc::new((skill.removed, resource.and_then(|change| change.removed)))));
-                Some(Change { removed, ..skill })
-            }
-            (None, resource) => resource
-                .or_else(|| list(&mut self.tools, id, ListSet::TOOLS))
-                .or_else(|| list(&mut self.templates, id, ListSet::RESOURCES))
-                .or_else(|| list(&mut self.prompts, id, ListSet::PROMPTS))
-                .or_else(|| self.remove_unlisted(id)),
+        if let Some(skill) = skill {
+            let removed = erased(Some(Arc::new((skill.removed, resource.and_then(|change| change.removed)))));
+            return Some(Change { removed, ..skill });
         }
+        resource
+            .or_else(|| list(&mut self.tools, id, ListSet::TOOLS))
+            .or_else(|| list(&mut self.templates, id, ListSet::RESOURCES))
+            .or_else(|| list(&mut self.prompts, id, ListSet::PROMPTS))
+            .or_else(|| self.remove_unlisted(id))
     }
 
     /// Removes what is in no list: a completion, a request handler, a provider, a middleware or a
