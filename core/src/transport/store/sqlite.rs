@@ -142,20 +142,14 @@ impl SqliteStore {
     /// The thread starts with the first call, and again after a panic.
     fn send(&self, mut job: ThreadWork) -> Result<(), StoreError> {
         let mut jobs = self.jobs.lock();
-        for _ in 0..2 {
-            let sender = match &*jobs {
-                Some(sender) => sender,
-                None => jobs.insert(self.file.start()?),
-            };
+        if let Some(sender) = &*jobs {
             match sender.send(job) {
                 Ok(()) => return Ok(()),
-                Err(SendError(unsent)) => {
-                    job = unsent;
-                    *jobs = None;
-                }
+                Err(SendError(unsent)) => job = unsent,
             }
         }
-        Err(self.file.unavailable("its thread ended"))
+        let sender = jobs.insert(self.file.start()?);
+        sender.send(job).map_err(|_| self.file.unavailable("its thread ended"))
     }
 }
 
