@@ -44,12 +44,6 @@ pub(super) enum Unreadable {
     Failed(io::Error),
 }
 
-/// The contents of a file.
-pub(super) struct FileContents {
-    name: String,
-    bytes: Vec<u8>,
-}
-
 /// Decodes the path of a URI. Returns `None` if it contains a name that no file can have.
 pub(super) fn decoded(path: &str) -> Option<Vec<String>> {
     path.split('/').map(|segment| percent_decode_str(segment).decode_utf8().ok().map(Into::into)).collect()
@@ -64,11 +58,12 @@ impl Folder {
         Ok(Self { root, hidden, max_file_bytes })
     }
 
-    /// Reads a file. Symbolic links are followed if their target is within the folder.
-    pub(super) fn read(&self, path: &[String]) -> Result<FileContents, Unreadable> {
-        if path.is_empty() || !path.iter().all(|name| self.is_offered(name)) {
+    /// Returns the ResourceContents object of a file. Symbolic links are followed if their target is
+    /// within the folder.
+    pub(super) fn read(&self, uri: &str, path: &[String]) -> Result<Value, Unreadable> {
+        let Some(name) = path.last().filter(|_| path.iter().all(|name| self.is_offered(name))) else {
             return Err(Unreadable::NotThere);
-        }
+        };
         let requested = path.iter().fold(self.root.clone(), |folder, name| folder.join(name));
         let file = self.open_inside(&requested).map_err(unreadable)?;
         let mut bytes = Vec::new();
@@ -77,7 +72,7 @@ impl Folder {
         if bytes.len() as u64 > self.max_file_bytes {
             return Err(Unreadable::TooLarge(self.max_file_bytes));
         }
-        Ok(FileContents { name: path.last().cloned().unwrap_or_default(), bytes })
+        Ok(file_contents(uri, name, &bytes, None))
     }
 
     /// Opens the regular file at a path, if it is within this folder and no part of its path is
@@ -193,12 +188,5 @@ impl FolderFile {
         let uri = format!("{base}{}", self.encoded_path());
         // Whether the file is text is only known once it is read.
         json!({"uri": uri, "name": name, "mimeType": media_type(&name, false), "size": self.size})
-    }
-}
-
-impl FileContents {
-    /// The ResourceContents object.
-    pub(super) fn to_json(&self, uri: &str) -> Value {
-        file_contents(uri, &self.name, &self.bytes, None)
     }
 }

@@ -119,8 +119,8 @@ fn list(folder: &Folder, base: &str, cursor: Option<&str>, size: usize) -> Outco
 
 fn read(folder: &Folder, base: &str, uri: &str) -> Outcome {
     let Some(path) = uri.strip_prefix(base).and_then(files::decoded) else { return Outcome::NotFound };
-    match folder.read(&path) {
-        Ok(contents) => Outcome::Content(RawJson::object(&contents.to_json(uri))),
+    match folder.read(uri, &path) {
+        Ok(contents) => Outcome::Content(RawJson::object(&contents)),
         Err(Unreadable::NotThere) => Outcome::NotFound,
         Err(Unreadable::TooLarge(most)) => Outcome::Protocol(
             crate::protocol::RpcError::invalid_params(format!("{uri} is larger than the limit of {most} bytes"))

@@ -205,8 +205,8 @@ fn res_12_what_is_exchanged_between_check_and_opening_is_not_read() {
         let begin = Instant::now();
         while begin.elapsed() < Duration::from_millis(400) {
             for asked in ["rd/a", "file"] {
-                let read = match reader.read(&path(asked)) {
-                    Ok(contents) => contents.to_json("x:")["text"].take(),
+                let read = match reader.read("x:", &path(asked)) {
+                    Ok(mut contents) => contents["text"].take(),
                     Err(Unreadable::NotThere) => Value::Null,
                     Err(_) => "an error".into(),
                 };
