@@ -18,35 +18,29 @@ impl Connection {
     pub(in crate::server) fn watch_deadline(
         self: &Arc<Self>,
         id: RequestId,
-        deadline: Instant,
+        mut deadline: Instant,
         reply: Option<Weak<dyn Outbound>>,
         ended: Arc<Promise<()>>,
     ) {
-        let connection: Weak<Self> = Arc::downgrade(self);
-        let runtime = Arc::clone(self.runtime());
-        let task = {
-            let runtime = Arc::clone(&runtime);
-            async move {
-                let mut deadline = deadline;
-                loop {
-                    if race::unless(ended.kept(), runtime.sleep_until(deadline)).await.is_none() {
-                        return;
-                    }
-                    let Some(connection) = connection.upgrade() else { return };
-                    let moved = connection.conversation().deadline_of(&id);
-                    match moved {
-                        None => return,
-                        Some(later) if later > runtime.now() => deadline = later,
-                        Some(_) => {
-                            let reply = reply.as_ref().and_then(Weak::upgrade);
-                            let error = ClientRequestError::Timeout;
-                            return connection.cancel_client_request(&id, "timed out", reply.as_deref(), error);
-                        }
+        let (connection, runtime) = (Arc::downgrade(self), Arc::clone(self.runtime()));
+        self.runtime().spawn(Box::pin(async move {
+            loop {
+                if race::unless(ended.kept(), runtime.sleep_until(deadline)).await.is_none() {
+                    return;
+                }
+                let Some(connection) = connection.upgrade() else { return };
+                let moved = connection.conversation().deadline_of(&id);
+                match moved {
+                    None => return,
+                    Some(later) if later > runtime.now() => deadline = later,
+                    Some(_) => {
+                        let reply = reply.as_ref().and_then(Weak::upgrade);
+                        let error = ClientRequestError::Timeout;
+                        return connection.cancel_client_request(&id, "timed out", reply.as_deref(), error);
                     }
                 }
             }
-        };
-        runtime.spawn(Box::pin(task));
+        }));
     }
 
     /// Cancels a client request that is no longer needed, and notifies the client.

@@ -85,10 +85,9 @@ impl Connection {
     pub(in crate::server) fn unsubscribe_from_resource(&self, uri: &str) {
         self.session.resources.lock().remove(uri);
         self.session.pending.lock().resources.remove(uri);
-        if !self.can_share(uri) {
-            return;
+        if self.can_share(uri) {
+            self.note_change(|| SessionChange::Unsubscribed(uri.to_owned()));
         }
-        self.note_change(|| SessionChange::Unsubscribed(uri.to_owned()));
     }
 
     /// Remembers a URL elicitation sent to this client, whose completion is announced by id.
