@@ -1,6 +1,6 @@
 //! A conformance check for stores. Every built-in driver passes it; custom stores should too.
 
-use super::{LogEntry, Store, StoreError, StoreGuard};
+use super::{LogEntry, Store, StoreGuard, StoreTask};
 use crate::{
     engine::later,
     race, random,
@@ -105,30 +105,27 @@ impl Subject {
     }
 
     async fn get(&self, key: &str) -> Found<Option<String>> {
-        self.store.get(&self.key(key)).await.map_err(|error| failed("get", key, &error))
+        named("get", key, self.store.get(&self.key(key))).await
     }
 
     async fn put(&self, key: &str, text: &str, keep_for: Duration) -> Found {
-        self.store.put(&self.key(key), text, keep_for).await.map_err(|error| failed("put", key, &error))
+        named("put", key, self.store.put(&self.key(key), text, keep_for)).await
     }
 
     async fn put_if(&self, key: &str, expected: Option<&str>, text: &str, keep_for: Duration) -> Found<bool> {
-        let done = self.store.put_if(&self.key(key), expected, text, keep_for).await;
-        done.map_err(|error| failed("put_if", key, &error))
+        named("put_if", key, self.store.put_if(&self.key(key), expected, text, keep_for)).await
     }
 
     async fn remove(&self, key: &str) -> Found {
-        self.store.remove(&self.key(key)).await.map_err(|error| failed("remove", key, &error))
+        named("remove", key, self.store.remove(&self.key(key))).await
     }
 
     async fn append(&self, log: &str, entry: &str, max_entries: usize, keep_for: Duration) -> Found<u64> {
-        let done = self.store.append(&self.key(log), entry, max_entries, keep_for).await;
-        done.map_err(|error| failed("append", log, &error))
+        named("append", log, self.store.append(&self.key(log), entry, max_entries, keep_for)).await
     }
 
     async fn read(&self, log: &str, after: u64, limit: usize, wait: Duration) -> Found<Vec<LogEntry>> {
-        let entries = self.store.read(&self.key(log), after, limit, wait).await;
-        let entries = entries.map_err(|error| failed("read", log, &error))?;
+        let entries = named("read", log, self.store.read(&self.key(log), after, limit, wait)).await?;
         let count = entries.len();
         holds!(count <= limit, "read of {log:?}: {count} entries, and the limit was {limit}");
         Ok(entries)
@@ -149,8 +146,9 @@ impl Subject {
     }
 }
 
-fn failed(call: &str, key: &str, error: &StoreError) -> String {
-    format!("{call} of {} failed: {error}", excerpt(&key))
+/// Completes a call; its failure names it.
+async fn named<T>(call: &str, key: &str, done: StoreTask<T>) -> Found<T> {
+    done.await.map_err(|error| format!("{call} of {} failed: {error}", excerpt(&key)))
 }
 
 async fn entries(one: Subject, other: Subject) -> Found {
