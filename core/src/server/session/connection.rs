@@ -129,7 +129,7 @@ impl Connection {
         Arc::new(Self {
             number: server.next_number(),
             conversation: Mutex::new(conversation),
-            session: SessionState::new(server.name_budget()),
+            session: SessionState::new(&server.names),
             observer_state: ObserverState::new(&*setup.runtime),
             server,
             dispatch,
@@ -405,7 +405,7 @@ impl Connection {
         self.listen();
         let StartedCall { call: IncomingCall { params, info, .. }, reply, .. } = &started;
         let names = || {
-            let mut names = Names::new(self.server.name_budget());
+            let mut names = Names::new(&self.server.names);
             names.of(client_of(info, reply));
             names
         };

@@ -37,7 +37,8 @@ pub(in crate::server) struct ServerState {
     /// Whether the registry was modified since it was published.
     is_modified: AtomicBool,
     listeners: Listeners,
-    names: Arc<NameBudget>,
+    /// The memory budget for names that clients subscribe to.
+    pub(super) names: Arc<NameBudget>,
     next_number: AtomicU64,
     telemetry: OnceLock<Arc<dyn Telemetry>>,
     load: Arc<ServerLoad>,
@@ -112,11 +113,6 @@ impl ServerState {
 
     pub(in crate::server) fn listeners(&self) -> &Listeners {
         &self.listeners
-    }
-
-    /// The memory budget for names that clients subscribe to.
-    pub(super) fn name_budget(&self) -> &Arc<NameBudget> {
-        &self.names
     }
 
     pub(in crate::server) fn snapshot(&self) -> Arc<Snapshot> {
