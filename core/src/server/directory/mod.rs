@@ -3,7 +3,7 @@
 mod files;
 
 use super::{
-    handlers::{Call, Handler, Outcome},
+    handlers::{Call, Outcome},
     registry::{Category, ProviderDefinition, RegisterError},
 };
 use crate::protocol::{RawJson, options::Bytes, uri};
@@ -68,13 +68,10 @@ impl DirectoryDefinition {
         }
         let folder = Folder::open(&path, hidden, u64::try_from(max_file_bytes).unwrap_or(u64::MAX))
             .map_err(|error| RegisterError(format!("Directory {uri}: path: {}: {error}", path.display())))?;
-        Ok(ProviderDefinition::new(Category::Resources, DirectoryHandler { uri, folder: Arc::new(folder) }))
+        let folder = Arc::new(folder);
+        let serve = move |call: Call| serve(uri.clone(), Arc::clone(&folder), call);
+        Ok(ProviderDefinition::new(Category::Resources, serve))
     }
-}
-
-struct DirectoryHandler {
-    uri: String,
-    folder: Arc<Folder>,
 }
 
 #[derive(Deserialize)]
@@ -84,20 +81,17 @@ enum DirectoryRequest {
     Get { uri: String },
 }
 
-impl Handler for DirectoryHandler {
-    fn call(&self, call: Call) {
-        let (uri, folder) = (self.uri.clone(), Arc::clone(&self.folder));
-        let info = call.info().clone();
-        let page_size = info.page_size();
-        info.runtime().run_blocking(Box::new(move || {
-            let outcome = match call.input().parse::<DirectoryRequest>() {
-                Ok(DirectoryRequest::List { cursor }) => list(&folder, &uri, cursor.as_deref(), page_size),
-                Ok(DirectoryRequest::Get { uri: asked }) => read(&folder, &uri, &asked),
-                Err(error) => Outcome::InvalidArguments(error.to_string()),
-            };
-            call.complete(outcome);
-        }));
-    }
+fn serve(uri: String, folder: Arc<Folder>, call: Call) {
+    let info = call.info().clone();
+    let page_size = info.page_size();
+    info.runtime().run_blocking(Box::new(move || {
+        let outcome = match call.input().parse::<DirectoryRequest>() {
+            Ok(DirectoryRequest::List { cursor }) => list(&folder, &uri, cursor.as_deref(), page_size),
+            Ok(DirectoryRequest::Get { uri: asked }) => read(&folder, &uri, &asked),
+            Err(error) => Outcome::InvalidArguments(error.to_string()),
+        };
+        call.complete(outcome);
+    }));
 }
 
 /// Returns a page of resources. The cursor is the path of the last file of the previous page.
