@@ -58,14 +58,9 @@ impl StoreUrl {
             }
             Some(("redis" | "rediss", rest)) if rest.starts_with("//") => {
                 let (url, query) = text.split_once('?').unwrap_or((text, ""));
-                let mut namespace = NAMESPACE;
-                let mut others = Vec::new();
-                for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-                    match pair.split_once('=') {
-                        Some(("namespace", given)) => namespace = given,
-                        _ => others.push(pair),
-                    }
-                }
+                let pairs = query.split('&').filter(|pair| !pair.is_empty());
+                let (own, others): (Vec<_>, Vec<_>) = pairs.partition(|pair| pair.starts_with("namespace="));
+                let namespace = own.last().and_then(|pair| pair.strip_prefix("namespace=")).unwrap_or(NAMESPACE);
                 if !is_namespace(namespace) {
                     let problem = "namespace must have 1 to 64 letters, digits, '.', '_' or '-'";
                     return Err(invalid(format!("{problem}, not {namespace:?}")));
@@ -93,12 +88,8 @@ fn is_namespace(text: &str) -> bool {
 pub(crate) fn redacted(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
     let rest = rest.split(['?', '#']).next().unwrap_or_default();
-    let (before, after) = rest.split_once('/').map_or((rest, None), |(host, path)| (host, Some(path)));
     // A password may contain an unencoded slash, so it ends at the last `@`.
-    let rest = match rest.rsplit_once('@') {
-        Some((_, rest)) => rest.to_owned(),
-        None => after.map_or(before.to_owned(), |path| format!("{before}/{path}")),
-    };
+    let rest = rest.rsplit_once('@').map_or(rest, |(_, rest)| rest);
     format!("{scheme}://{rest}")
 }
 
