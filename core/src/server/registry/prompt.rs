@@ -106,33 +106,27 @@ impl RegisteredPrompt {
     /// Returns the input of the handler, or why the arguments are invalid (PRM-05).
     pub(in crate::server) fn input(&self, arguments: RawJson) -> Result<RawJson, String> {
         let given: Map<String, Value> = arguments.parse().map_err(|_| "arguments must be an object".to_owned())?;
-        if let Some(problem) = self.problem(&given) {
-            return Err(problem);
-        }
-        match &self.reader {
-            Some(reader) => reader
-                .read(given)
-                .map_err(|problem| problem.to_string())
-                .and_then(|read| RawJson::from_value(&read).map_err(|problem| problem.to_string())),
-            None => Ok(arguments),
-        }
+        self.check(&given)?;
+        let Some(reader) = &self.reader else { return Ok(arguments) };
+        let read = reader.read(given).map_err(|problem| problem.to_string())?;
+        RawJson::from_value(&read).map_err(|problem| problem.to_string())
     }
 
-    fn problem(&self, arguments: &Map<String, Value>) -> Option<String> {
+    fn check(&self, arguments: &Map<String, Value>) -> Result<(), String> {
         let missing =
             self.arguments.iter().find(|argument| argument.required && !arguments.contains_key(&argument.name));
         if let Some(argument) = missing {
-            return Some(format!("the argument {} is missing", argument.name));
+            return Err(format!("the argument {} is missing", argument.name));
         }
         for (name, value) in arguments {
             if !self.has_argument(name) {
-                return Some(unknown_argument(name, &self.argument_names()));
+                return Err(unknown_argument(name, &self.argument_names()));
             }
             if !value.is_string() {
-                return Some(format!("the argument {name} must be a string"));
+                return Err(format!("the argument {name} must be a string"));
             }
         }
-        None
+        Ok(())
     }
 
     pub(in crate::server) fn argument_names(&self) -> Vec<&str> {
