@@ -78,14 +78,8 @@ impl ListedSchema {
 
     /// Returns whether validating this many bytes of arguments may take long.
     pub(in crate::server) fn is_costly(&self, name: &str, bytes: usize) -> bool {
-        match self.compiled.get() {
-            Some(compiled) => compiled.as_ref().is_some_and(|schema| schema.is_costly(bytes)),
-            None => {
-                Schema::is_costly_to_compile(&self.given) || {
-                    self.compiled(name).is_some_and(|schema| schema.is_costly(bytes))
-                }
-            }
-        }
+        self.compiled.get().is_none() && Schema::is_costly_to_compile(&self.given)
+            || self.compiled(name).is_some_and(|schema| schema.is_costly(bytes))
     }
 
     /// Returns why the arguments are invalid; `None` if they are valid or the schema itself is
@@ -96,18 +90,15 @@ impl ListedSchema {
 
     /// Returns `None` if the schema is invalid.
     fn compiled(&self, name: &str) -> Option<&Schema> {
-        let compile = || match compile(&self.given) {
-            Ok(schema) => Some(schema),
-            Err(problem) => {
-                tracing::warn!(
-                    target: "trunkline::server::registry",
-                    tool = name,
-                    error = problem,
-                    "a provider listed an invalid inputSchema; arguments are not validated"
-                );
-                None
-            }
+        let warn = |problem: &String| {
+            tracing::warn!(
+                target: "trunkline::server::registry",
+                tool = name,
+                error = problem,
+                "a provider listed an invalid inputSchema; arguments are not validated"
+            );
         };
+        let compile = || compile(&self.given).inspect_err(warn).ok();
         self.compiled.get_or_init(compile).as_ref()
     }
 }
