@@ -160,10 +160,8 @@ fn mime_type(descriptor: &Value, uri: &str) -> Result<Option<String>, String> {
 }
 
 fn member(descriptor: &Value, what: &str, name: &str) -> Result<String, RegisterError> {
-    match descriptor.get(name).and_then(Value::as_str) {
-        Some(text) => Ok(text.to_owned()),
-        None => Err(RegisterError(format!("{what} needs the string member {name}"))),
-    }
+    let text = descriptor.get(name).and_then(Value::as_str).map(str::to_owned);
+    text.ok_or_else(|| RegisterError(format!("{what} needs the string member {name}")))
 }
 
 /// The part of a resource or template that is needed to read it.

@@ -86,12 +86,10 @@ pub(crate) struct ToolTasks {
 
 impl TaskSupport {
     fn of(descriptor: &Value) -> Result<Self, &'static str> {
-        match descriptor.get("execution").and_then(|execution| execution.get("taskSupport")) {
-            None => Ok(Self::Forbidden),
-            Some(given) => {
-                Self::deserialize(given).map_err(|_| "execution.taskSupport must be forbidden, optional or required")
-            }
-        }
+        let given = descriptor.get("execution").and_then(|execution| execution.get("taskSupport"));
+        given.map_or(Ok(Self::Forbidden), |given| {
+            Self::deserialize(given).map_err(|_| "execution.taskSupport must be forbidden, optional or required")
+        })
     }
 }
 
