@@ -358,10 +358,7 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// # Panics
     /// If a registration is invalid, which is a bug in the program: the message names it.
     pub fn build(self) -> Server {
-        match self.try_build() {
-            Ok(server) => server,
-            Err(error) => panic!("{error}"),
-        }
+        self.try_build().unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// Builds the server.

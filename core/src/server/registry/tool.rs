@@ -163,20 +163,15 @@ impl ToolDefinition {
         schema::check_input_root(input_schema).map_err(|error| wrong("inputSchema", &error))?;
         let input = Schema::compile(input_schema).map_err(|error| wrong("inputSchema", &error))?;
         let mirrored = schema::header_parameters(input_schema).map_err(|error| wrong("inputSchema", &error))?;
-        let output = match members.get_mut("outputSchema") {
-            Some(output) => {
-                let is_of_objects = |schema: &Value| schema.get("type").and_then(Value::as_str) == Some("object");
-                if wrap_output && !is_of_objects(output) {
-                    *output = schema::wrapped(output.take());
-                }
-                Some(CompiledOutputSchema {
-                    takes_objects: is_of_objects(output),
-                    schema: Schema::compile(output).map_err(|error| wrong("outputSchema", &error))?,
-                    wrap: wrap_output,
-                })
+        let compiled = |output: &mut Value| -> Result<_, RegisterError> {
+            let is_of_objects = |schema: &Value| schema.get("type").and_then(Value::as_str) == Some("object");
+            if wrap_output && !is_of_objects(output) {
+                *output = schema::wrapped(output.take());
             }
-            None => None,
+            let schema = Schema::compile(output).map_err(|error| wrong("outputSchema", &error))?;
+            Ok(CompiledOutputSchema { takes_objects: is_of_objects(output), schema, wrap: wrap_output })
         };
+        let output = members.get_mut("outputSchema").map(compiled).transpose()?;
         if options.requires.as_ref().is_some_and(|requires| !requires.is_object()) {
             return Err(wrong("requires", &"must be a ClientCapabilities object"));
         }

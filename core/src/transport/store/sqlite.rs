@@ -158,10 +158,8 @@ impl SqliteFile {
         let (sender, jobs) = channel();
         let file = Arc::clone(self);
         let thread = thread::Builder::new().name("trunkline-sqlite".to_owned());
-        match thread.spawn(move || file.serve(&jobs)) {
-            Ok(_) => Ok(sender),
-            Err(error) => Err(self.unavailable(&format!("no thread for it: {error}"))),
-        }
+        let started = thread.spawn(move || file.serve(&jobs));
+        started.map(|_| sender).map_err(|error| self.unavailable(&format!("no thread for it: {error}")))
     }
 
     /// Runs until the store is dropped. A connection that failed is reopened.
