@@ -140,7 +140,7 @@ impl<'a> ConversationObservers<'a> {
             _ => LogContext::default(),
         };
         let refused = matches!(received, Received::Refuse(_));
-        log.message(&self.info(Direction::Received, context, None, refused), &observed.message);
+        log.message(&self.info(Direction::Received, context, refused), &observed.message);
     }
 
     /// The conversation itself has answered a request.
@@ -212,20 +212,14 @@ impl<'a> ConversationObservers<'a> {
             OutgoingMessage::Notification(message) | OutgoingMessage::Request(message) => (message, false),
             OutgoingMessage::Abandoned => return,
         };
-        log.text(&self.info(Direction::Sent, context, Some(method), refused), text);
+        log.text(&MessageInfo { method: Some(method), ..self.info(Direction::Sent, context, refused) }, text);
     }
 
-    fn info(
-        self,
-        direction: Direction,
-        context: LogContext<'a>,
-        method: Option<&'a str>,
-        refused: bool,
-    ) -> MessageInfo<'a> {
+    fn info(self, direction: Direction, context: LogContext<'a>, refused: bool) -> MessageInfo<'a> {
         let LogContext { revision, client_capabilities } = context;
         let revision = revision.or_else(|| self.0.revision());
         let (side, transport) = (Side::Server, self.0.transport());
-        MessageInfo { side, direction, transport, revision, client_capabilities, method, refused }
+        MessageInfo { side, direction, transport, revision, client_capabilities, method: None, refused }
     }
 
     fn facts(self, revision: Option<Revision>, reply: &Reply) -> NetworkFacts {
