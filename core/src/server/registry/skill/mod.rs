@@ -162,9 +162,7 @@ impl RegisteredSkill {
             inner.root, outer.root
         )))
     }
-}
 
-impl RegisteredSkill {
     /// Warns if both skills have the same name. Names should be unique within a list (SKL-30), but
     /// skills in different folders may share one.
     pub(in crate::server) fn warn_of_same_name(&self, other: &Self) {
