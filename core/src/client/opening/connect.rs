@@ -63,7 +63,10 @@ impl Client {
         inner.end_opening(&opened);
         let error = match opened {
             Ok(()) => {
-                inner.listen().await;
+                // No change after opening the connection is missed.
+                if inner.options.listen {
+                    inner.listen_to_lists(Arc::clone(&inner.events)).await;
+                }
                 // A connection that ends before it is returned counts as never opened.
                 let failure = inner.failure.lock().clone();
                 let Some(failure) = failure else { return Ok(Self { inner }) };

@@ -13,10 +13,11 @@ use crate::{
         error_kinds::ErrorKind,
         events::ClientEvents,
         inner::ClientInner,
+        opening::server_description::ServerDescription,
     },
     engine::{RequestExtras, later},
     protocol::{
-        RawJson,
+        Era, RawJson,
         envelope::Notification,
         method,
         model::{JsonObject, SubscriptionFilter},
@@ -72,20 +73,14 @@ impl ClientInner {
         honoured.inspect_err(|_| client.cancel(&call, "the subscription was not accepted as requested"))
     }
 
-    /// Opens the stream for `ClientOptions::listen`, so that no change after opening the connection
-    /// is missed.
-    pub(in crate::client) async fn listen(self: &Arc<Self>) {
-        if self.options.listen {
-            self.listen_to_lists(Arc::clone(&self.events)).await;
-        }
-    }
-
-    /// Opens a stream for the list changes that the server announces, if any.
+    /// Opens a stream for the list changes that the server announces, if any, unless it sends them
+    /// anyway.
     pub(in crate::client) async fn listen_to_lists(
         self: &Arc<Self>,
         events: Arc<dyn ClientEvents>,
     ) -> Option<Arc<SubscriptionEntry>> {
-        let filter = self.announced_lists();
+        let modern = self.description().filter(|server| server.revision.era() == Era::Modern);
+        let filter = modern.map(ServerDescription::announced_lists).unwrap_or_default();
         if filter.is_empty() {
             return None;
         }

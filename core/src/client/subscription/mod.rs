@@ -6,9 +6,7 @@ pub(super) mod open_subscriptions;
 mod resource_subscriptions;
 
 use crate::{
-    client::{
-        client::Client, client_error::ClientError, inner::ClientInner, opening::server_description::ServerDescription,
-    },
+    client::{client::Client, client_error::ClientError, inner::ClientInner},
     protocol::{
         Era,
         model::{Change, SubscriptionFilter},
@@ -186,13 +184,6 @@ impl ClientInner {
         } else {
             entry.close_stream(&client);
         }
-    }
-
-    /// The lists whose changes `ClientOptions::listen` asks for; none where the server sends them
-    /// anyway.
-    fn announced_lists(&self) -> SubscriptionFilter {
-        let modern = self.description().filter(|server| server.revision.era() == Era::Modern);
-        modern.map(ServerDescription::announced_lists).unwrap_or_default()
     }
 
     /// The part of a filter that the server has declared (PRM-07).
