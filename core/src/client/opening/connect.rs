@@ -298,7 +298,7 @@ impl ClientInner {
             return Err(ClientError::Link(failure));
         }
         if !is_described {
-            self.ask_description();
+            self.ask_description(revision);
         }
         Ok(())
     }

@@ -14,17 +14,18 @@ use crate::{
         inner::ClientInner,
     },
     engine::RequestExtras,
-    protocol::{RawJson, method},
+    protocol::{RawJson, Revision, method},
 };
 use std::sync::{Arc, Weak};
 
 impl ClientInner {
     /// Requests the server's description (`server/discover`). Nothing waits for it, and the
     /// connection works without it.
-    pub(in crate::client) fn ask_description(self: &Arc<Self>) {
+    pub(in crate::client) fn ask_description(self: &Arc<Self>, revision: Revision) {
         let client = Client { inner: Arc::clone(self) };
         let (options, mut extras) = (RequestOptions::default(), RequestExtras::default());
-        let mut call = ClientCall::new(CallReceiver::Reply(Arc::new(DescriptionReply(Arc::downgrade(self)))));
+        let reply = Arc::new(DescriptionReply(Arc::downgrade(self), revision));
+        let mut call = ClientCall::new(CallReceiver::Reply(reply));
         // It is the request of the opening, if there was none before.
         if let Some(opening) = self.opening.lock().take() {
             extras.trace = Some(Arc::clone(&opening.trace));
@@ -38,18 +39,16 @@ impl ClientInner {
 }
 
 /// Receives the description.
-struct DescriptionReply(Weak<ClientInner>);
+struct DescriptionReply(Weak<ClientInner>, Revision);
 
 impl ReplyTo for DescriptionReply {
     fn answered(&self, outcome: Result<RawJson, ClientError>) {
         let Some(inner) = self.0.upgrade() else { return };
-        let revision = inner.conversation.lock().revision();
-        match (outcome, revision) {
-            (Ok(result), Some(revision)) => drop(inner.described.set(ServerDescription::read(revision, &result))),
-            (Err(error), _) => {
+        match outcome {
+            Ok(result) => drop(inner.described.set(ServerDescription::read(self.1, &result))),
+            Err(error) => {
                 tracing::debug!(target: "trunkline::client::connection", %error, "the server returned no description")
             }
-            (Ok(_), None) => {}
         }
     }
 }

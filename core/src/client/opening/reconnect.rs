@@ -36,8 +36,7 @@ impl ClientInner {
             return;
         }
         state.waiting.push(message);
-        if !std::mem::replace(&mut state.running, true) {
-            let pause = state.pause();
+        if let Some(pause) = state.begin() {
             drop(state);
             let client = Arc::clone(self);
             self.runtime.spawn(Box::pin(async move { client.reconnect(pause).await }));
@@ -67,13 +66,8 @@ impl ClientInner {
         if !is_legacy || self.subscriptions.is_empty() {
             return;
         }
-        let pause = {
-            let mut state = self.reconnecting.lock();
-            if std::mem::replace(&mut state.running, true) {
-                return;
-            }
-            state.pause()
-        };
+        let begun = self.reconnecting.lock().begin();
+        let Some(pause) = begun else { return };
         let (client, runtime) = (Arc::downgrade(self), Arc::clone(&self.runtime));
         self.runtime.spawn(Box::pin(async move {
             if !pause.is_zero() {

@@ -42,6 +42,11 @@ impl Reconnecting {
         self.bad = if good { 0 } else { self.bad.saturating_add(1) };
     }
 
+    /// Starts reconnecting, after the returned backoff. `None` if a task is already reconnecting.
+    pub(in crate::client) fn begin(&mut self) -> Option<Duration> {
+        (!std::mem::replace(&mut self.running, true)).then(|| self.pause())
+    }
+
     /// How long there has been no connection.
     pub(in crate::client) fn away(&self, now: Instant) -> Duration {
         self.lost_at.map_or(Duration::ZERO, |at| now.saturating_duration_since(at))
@@ -49,7 +54,7 @@ impl Reconnecting {
 
     /// The backoff before the next attempt: none after the first loss; with jitter, so that many
     /// clients don't reconnect at the same moment.
-    pub(in crate::client) fn pause(&self) -> Duration {
+    fn pause(&self) -> Duration {
         let Some(doublings) = self.bad.checked_sub(2) else { return Duration::ZERO };
         let pause = FIRST_PAUSE.saturating_mul(1 << doublings.min(16)).min(LONGEST_PAUSE);
         // Random enough: each `RandomState` differs.

@@ -93,22 +93,17 @@ impl ClientTaskState {
         let mut subscription = None;
         self.change(|known| {
             subscription = known.subscription.take();
-            let open = known.outcome.is_none();
-            if open {
-                known.outcome = Some(outcome);
-            }
-            open
+            known.outcome.get_or_insert(outcome);
+            true
         });
         drop(subscription);
     }
 
     /// Keeps the subscription while the task is running.
     pub(super) fn hold(&self, subscription: HeldTask) {
-        let mut too_late = Some(subscription);
         let mut known = self.known.lock();
-        if known.outcome.is_none() {
-            known.subscription = too_late.take();
-        }
+        let too_late =
+            if known.outcome.is_none() { known.subscription.replace(subscription) } else { Some(subscription) };
         // Ending a subscription sends a message, so don't hold the lock.
         drop(known);
         drop(too_late);
