@@ -15,7 +15,7 @@ use crate::{
     protocol::{
         RawJson, RequestId, Revision, RevisionFeature,
         envelope::{Beginning, Frame, FrameBounds, Message},
-        method::{self, MessageKind, Method, Sender},
+        method::{self, Method},
     },
     wire_log::{Direction, MessageInfo, Side},
 };
@@ -185,7 +185,7 @@ impl ClientInner {
                 if let Some(task) = self.tasks.notification(&notification) {
                     self.events.notification(method::TASKS_STATUS, task.as_ref());
                 }
-                item.notification(notification);
+                item.call.receiver.notification(notification);
             }
             ClientReceived::Notification(notification) => {
                 self.cache.notification(&notification);
@@ -207,10 +207,8 @@ impl ClientInner {
 
     /// Processes what a result says about tools, and converts it to the form that programs see.
     fn read(&self, method: &str, revision: Option<Revision>, result: RawJson) -> RawJson {
-        let row = revision.filter(|revision| revision.supports(RevisionFeature::CacheHints)).and_then(|revision| {
-            Method::find(method, MessageKind::Request, Sender::Client, revision).filter(|row| row.cacheable)
-        });
-        let result = if row.is_some() { with_valid_time(result) } else { result };
+        let has_hints = revision.is_some_and(|revision| revision.supports(RevisionFeature::CacheHints));
+        let result = if has_hints && Method::is_cacheable(method) { with_valid_time(result) } else { result };
         if method != method::TOOLS_LIST {
             return unified(method, result);
         }

@@ -7,7 +7,7 @@ use crate::{
         tasks::task_wish::TaskWish, telemetry::call_operation::CallOperation,
     },
     engine::RequestExtras,
-    protocol::{RawJson, RequestId, call_params::CallParams, envelope::Notification, method::Method},
+    protocol::{RawJson, RequestId, call_params::CallParams, method::Method},
     runtime::{Promise, Runtime},
     sync::Mutex,
 };
@@ -111,10 +111,6 @@ impl Awaited {
             Some(operation) => operation.run(|| self.call.receiver.progress(params)),
             None => self.call.receiver.progress(params),
         }
-    }
-
-    pub(in crate::client) fn notification(&self, notification: Notification) {
-        self.call.receiver.notification(notification);
     }
 }
 

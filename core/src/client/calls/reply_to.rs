@@ -65,9 +65,8 @@ impl CallReceiver {
     }
 
     pub(in crate::client) fn notification(&self, notification: Notification) {
-        match self {
-            Self::Future { .. } => {}
-            Self::Reply(reply) => reply.notification(notification),
+        if let Self::Reply(reply) = self {
+            reply.notification(notification);
         }
     }
 }

@@ -88,10 +88,9 @@ impl ResultSchema {
     /// Returns the result if it matches.
     pub(super) fn checked(&self, result: RawJson) -> Result<RawJson, ClientError> {
         let (name, schema) = &self.names;
-        match self.check(&result) {
-            Ok(()) => Ok(result),
-            Err(problem) => Err(ClientError::InvalidResponse(format!("{name} does not match {schema}: {problem}"))),
-        }
+        let mismatch = |problem| ClientError::InvalidResponse(format!("{name} does not match {schema}: {problem}"));
+        self.check(&result).map_err(mismatch)?;
+        Ok(result)
     }
 
     fn check(&self, result: &RawJson) -> Result<(), String> {

@@ -76,13 +76,8 @@ impl ServerDescription {
         }
         let Ok(opened) = result.parse::<Opened<'_>>() else { return Self::pinned(revision) };
         let info = opened.info.or_else(|| opened.meta.as_ref().and_then(|meta| meta.get(meta::SERVER_INFO).copied()));
-        Self {
-            revision,
-            info: info.map(|raw| RawJson::slice_of(result.buffer(), raw)),
-            capabilities: opened
-                .capabilities
-                .map_or_else(RawJson::empty_object, |raw| RawJson::slice_of(result.buffer(), raw)),
-            instructions: opened.instructions,
-        }
+        let slice = |raw| RawJson::slice_of(result.buffer(), raw);
+        let capabilities = opened.capabilities.map_or_else(RawJson::empty_object, slice);
+        Self { revision, info: info.map(slice), capabilities, instructions: opened.instructions }
     }
 }

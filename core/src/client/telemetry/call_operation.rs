@@ -2,7 +2,7 @@
 
 use crate::{
     client::client_error::ClientError,
-    protocol::{RawJson, RpcError, SentTrace},
+    protocol::{RawJson, SentTrace},
     telemetry::{NetworkFacts, OperationEnd, RunningOperation},
 };
 use std::sync::Arc;
@@ -14,9 +14,8 @@ pub fn end_of(method: &str, outcome: &Result<RawJson, ClientError>, trace: &Sent
 
 /// Ends an operation with its outcome.
 pub(in crate::client) fn end_with(method: &str, outcome: &Result<RawJson, ClientError>) -> OperationEnd {
-    let answered = |answer: &Result<RawJson, RpcError>| OperationEnd::answered(method, answer);
     match outcome {
-        Ok(result) => answered(&Ok(result.clone())),
+        Ok(result) => OperationEnd::answered(method, &Ok(result.clone())),
         // The caller provides the input and calls again.
         Err(ClientError::InputRequired(_)) => OperationEnd::default(),
         Err(error) => match error.rpc() {
