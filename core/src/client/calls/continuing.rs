@@ -124,7 +124,7 @@ impl ClientCall {
         let mirrors = client.upgrade().is_some_and(|client| self.mirrors(&client));
         loop {
             (answer, check) = match (answer, &mut call) {
-                (ServerAnswer::InputRequired(result), Some(call)) => {
+                (ServerAnswer::InputRequired(result), Some(call)) if !call.request.options.is_manual() => {
                     self.answer_input(client, call, &result).await?;
                     upgraded(client)?.send_again(self, &call.request).await?
                 }

@@ -24,9 +24,6 @@ impl ClientCall {
     ) -> Result<(), ClientError> {
         let inner = upgraded(client)?.inner;
         let required = InputRequired::read(result).map_err(ClientError::InvalidResponse)?;
-        if call.request.options.is_manual() {
-            return Err(ClientError::InputRequired(Box::new(required)));
-        }
         let limit = inner.options.max_input_rounds;
         if call.rounds >= limit {
             return Err(ClientError::TooManyRounds(limit));
