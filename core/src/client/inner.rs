@@ -132,17 +132,15 @@ impl ClientInner {
     }
 
     pub(super) fn check_open(&self) -> Result<(), ClientError> {
-        if self.closed.load(Ordering::Acquire) { Err(self.closed_error()) } else { Ok(()) }
+        if !self.closed.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        Err(self.failure.lock().clone().map_or(ClientError::Closed, ClientError::Link))
     }
 
     /// The description of the server, once a connection has been opened.
     pub(super) fn description(&self) -> Option<&ServerDescription> {
         self.described.get().or_else(|| self.server.get())
-    }
-
-    /// Why the connection is closed.
-    pub(super) fn closed_error(&self) -> ClientError {
-        self.failure.lock().clone().map_or(ClientError::Closed, ClientError::Link)
     }
 
     /// Enforces our own receive limits on outgoing messages: a peer could not report which request
@@ -194,14 +192,9 @@ impl ClientInner {
         if self.ready.load(Ordering::Acquire) { self.link() } else { None }
     }
 
-    /// Closes the link, which was lost, in the background. Closing the client waits for that.
-    pub(super) fn close_lost_link(&self) {
-        let link = self.link.lock().take();
-        self.close_lost(link, ());
-    }
-
-    /// Drops `then` when a lost link is closed.
-    fn close_lost(&self, link: Option<Arc<dyn Link>>, then: impl Send + 'static) {
+    /// Closes a link that was lost in the background, and then drops `then`. Closing the client
+    /// waits for that.
+    pub(super) fn close_lost(&self, link: Option<Arc<dyn Link>>, then: impl Send + 'static) {
         let Some(link) = link else { return };
         let (closing, closed) = (link.close(self.options.close_timeout), Arc::<Promise<()>>::default());
         *self.lost_link.lock() = Some(Arc::clone(&closed));
@@ -319,11 +312,8 @@ impl ClientInner {
 
     /// The last frame that was not a message, as a suffix for error messages.
     pub(super) fn invalid_frame_note(&self) -> String {
-        let invalid_frame = self.invalid_frame.lock();
-        invalid_frame
-            .as_ref()
-            .map(|invalid_frame| format!("; it sent something that is not a message: {invalid_frame:?}"))
-            .unwrap_or_default()
+        let note = |frame: &String| format!("; it sent something that is not a message: {frame:?}");
+        self.invalid_frame.lock().as_ref().map(note).unwrap_or_default()
     }
 
     pub(super) fn time_passed(self: &Arc<Self>) {
@@ -332,13 +322,8 @@ impl ClientInner {
             let expired = self.conversation.lock().expired(now).map(|(id, method, time)| {
                 (id, format!("The server did not answer {method} within {time:?}; the request was cancelled"))
             });
-            match expired {
-                Some((id, text)) => {
-                    let text = text + &self.invalid_frame_note();
-                    self.end_request(&id, "timed out", ClientError::Timeout(text));
-                }
-                None => break,
-            }
+            let Some((id, text)) = expired else { break };
+            self.end_request(&id, "timed out", ClientError::Timeout(text + &self.invalid_frame_note()));
         }
         self.arm_timer_again();
     }

@@ -51,7 +51,8 @@ impl ClientInner {
         // A link may report its end more than once.
         self.generation.fetch_add(1, Ordering::AcqRel);
         self.reconnecting.lock().lost(self.runtime.now());
-        self.close_lost_link();
+        let link = self.link.lock().take();
+        self.close_lost(link, ());
         tracing::warn!(target: "trunkline::client::connection", error = %failure, "the connection was lost; the next call reconnects, unless the option `reconnect` is off");
         self.host.stop_requests();
         self.subscriptions.forget_session();
