@@ -247,20 +247,17 @@ impl ClientInner {
         let now = self.runtime.now();
         let left = deadline.saturating_duration_since(now);
         let trace = self.opening.lock().as_ref().map(|opening| Arc::clone(&opening.trace));
-        let opening = |revision, timeout| {
-            let timeout = RequestTimeout { timeout, max: timeout };
-            OpeningRequest { revision, timeout, trace, item: awaited }
+        let (revision, timeout) = match probe {
+            Probe::Discover(revision) if pipe => (revision, left.min(self.options.probe_timeout)),
+            Probe::Discover(revision) | Probe::Initialize { revision, .. } => (revision, left),
         };
+        let timeout = RequestTimeout { timeout, max: timeout };
+        let opening = OpeningRequest { revision, timeout, trace, item: awaited };
         let (sent, method, revision) = {
             let mut conversation = self.conversation.lock();
             match probe {
-                Probe::Discover(revision) => {
-                    let timeout = if pipe { left.min(self.options.probe_timeout) } else { left };
-                    (conversation.discover(now, opening(revision, timeout)), method::DISCOVER, Some(revision))
-                }
-                Probe::Initialize { revision, .. } => {
-                    (conversation.initialize(now, opening(revision, left)), method::INITIALIZE, None)
-                }
+                Probe::Discover(_) => (conversation.discover(now, opening), method::DISCOVER, Some(revision)),
+                Probe::Initialize { .. } => (conversation.initialize(now, opening), method::INITIALIZE, None),
             }
         };
         self.log(Direction::Sent, revision, method, &sent.message);
