@@ -1,7 +1,6 @@
 //! The shared state of a client, and how its messages reach the link.
 
 use super::{
-    caching::response_cache::ResponseCache,
     calls::{client_call::Awaited, known_tools::KnownTools},
     client_error::ClientError,
     client_options::{ClientOptions, RequestOptions},
@@ -9,6 +8,7 @@ use super::{
     link::{ClientId, Connector, Link, LinkMessage, LocalCaller},
     link_failure::LinkFailure,
     opening::{pauses::Pauses, reconnecting::Reconnecting, server_description::ServerDescription},
+    response_cache::ResponseCache,
     server_requests::host::{HandledEvents, Host},
     subscription::open_subscriptions::Subscriptions,
     tasks::{client_task_table::ClientTaskTable, support::TaskForm},

@@ -1,6 +1,5 @@
 //! The client: opens a conversation, makes requests, and receives notifications.
 
-mod caching;
 pub(crate) mod calls;
 #[expect(clippy::module_inception, reason = "the client itself, next to its parts")]
 mod client;
@@ -17,6 +16,7 @@ mod link;
 mod link_failure;
 mod opening;
 mod resource_uris;
+mod response_cache;
 mod server_requests;
 mod subscription;
 mod tasks;

@@ -3,7 +3,7 @@
 use super::{input_required::InputRequired, reply_to::CallReceiver, result_schema::ResultCheck};
 use crate::{
     client::{
-        caching::response_cache::CacheSlot, client_error::ClientError, client_options::RequestOptions,
+        client_error::ClientError, client_options::RequestOptions, response_cache::CacheSlot,
         tasks::task_wish::TaskWish, telemetry::call_operation::CallOperation,
     },
     engine::RequestExtras,

@@ -5,10 +5,13 @@ use super::{
     reply_to::{CallReceiver, ReplyTo},
 };
 use crate::{
-    client::{client::Client, client_error::ClientError, client_options::RequestOptions},
+    client::{
+        client::Client, client_error::ClientError, client_options::RequestOptions, inner::ClientInner,
+        response_cache::CacheKey,
+    },
     engine::{OnBehalf, RequestExtras},
     on_drop::OnDrop,
-    protocol::{RawJson, RevisionFeature, method, model::LoggingLevel},
+    protocol::{RawJson, RevisionFeature, members::members, method, model::LoggingLevel},
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::sync::Arc;
@@ -194,4 +197,25 @@ impl Client {
     pub async fn ping_with(&self, options: &RequestOptions) -> Result<(), ClientError> {
         self.request(method::PING, None, options).await.map(drop)
     }
+}
+
+impl ClientInner {
+    /// The cache key of a request with a cacheable result.
+    fn cache_key(&self, request: RequestParts<'_>) -> Option<CacheKey> {
+        let row = request.row.filter(|row| self.options.cache && row.cacheable)?;
+        self.revision().filter(|revision| revision.supports(RevisionFeature::CacheHints))?;
+        // CCH-08: the answers of a round are not part of the key.
+        let is_round = row.takes_input && (request.options.input_responses.are_given() || has_round(request.params));
+        (!is_round).then(|| CacheKey::new(request.method, request.params))
+    }
+
+    /// The authorization context of the next request, if known.
+    pub(super) fn auth_context(&self) -> Option<u64> {
+        self.options.auth.as_ref().map_or(Some(0), |auth| auth.context())
+    }
+}
+
+/// Returns whether the parameters belong to a later round.
+fn has_round(params: Option<&RawJson>) -> bool {
+    params.is_some_and(|params| members(params.as_bytes(), ["inputResponses", "requestState"]) != Ok([None, None]))
 }
