@@ -1,10 +1,13 @@
 //! Client calls for prompts and completion.
 
-use super::{client_operations::read, tool_calls::invalid};
+use super::{
+    client_operations::read,
+    tool_calls::{call_params, invalid},
+};
 use crate::{
     client::{client::Client, client_error::ClientError, client_options::RequestOptions},
     protocol::{
-        RawJson, method,
+        method,
         model::{CompleteArgument, Completion, CompletionReference, GetPromptResult},
     },
 };
@@ -32,14 +35,7 @@ impl Client {
         arguments: impl Serialize,
         options: &RequestOptions,
     ) -> Result<GetPromptResult, ClientError> {
-        #[derive(Serialize)]
-        struct GetParams<'a> {
-            name: &'a str,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            arguments: Option<Map<String, Value>>,
-        }
-        let arguments = strings(name, &arguments)?;
-        let params = RawJson::from_value(&GetParams { name, arguments }).map_err(invalid)?;
+        let params = call_params(name, &strings(name, &arguments)?)?;
         read(&self.request(method::PROMPTS_GET, Some(&params), options).await?)
     }
 

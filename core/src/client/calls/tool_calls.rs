@@ -50,7 +50,7 @@ impl RequestOptions {
     }
 }
 
-/// The parameters of a call.
+/// The parameters of `tools/call` and `prompts/get`.
 pub(in crate::client) fn call_params(name: &str, arguments: &impl Serialize) -> Result<RawJson, ClientError> {
     #[derive(Serialize)]
     struct CallParams<'a> {
