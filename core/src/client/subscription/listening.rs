@@ -102,10 +102,8 @@ impl ClientInner {
         self.runtime.spawn(Box::pin(async move {
             loop {
                 runtime.sleep_until(later(runtime.now(), entry.next_pause())).await;
-                let Some(client) = client.upgrade().filter(|client| client.check_open().is_ok()) else { return };
-                if entry.is_closed() {
-                    return;
-                }
+                let is_open = |client: &Arc<Self>| client.check_open().is_ok() && !entry.listening.lock().closed;
+                let Some(client) = client.upgrade().filter(is_open) else { return };
                 match client.open_stream(&entry, client.options.timeout).await {
                     Ok(_) => {
                         client.cache.clear();
@@ -140,10 +138,6 @@ impl SubscriptionEntry {
         if let Some(call) = call {
             client.cancel(&call, "the subscription is closed");
         }
-    }
-
-    fn is_closed(&self) -> bool {
-        self.listening.lock().closed
     }
 
     fn next_pause(&self) -> Duration {
