@@ -127,12 +127,8 @@ impl Client {
             }
             call.slot = Some(Box::new(cache.slot(key, context)));
         }
-        if extras.trace.is_none() {
-            extras.trace.clone_from(&request.options.trace);
-        }
-        if call.operation.is_none() {
-            call.operation = self.inner.begin_operation(request, &mut extras);
-        }
+        extras.trace = extras.trace.or_else(|| request.options.trace.clone());
+        call.operation = call.operation.or_else(|| self.inner.begin_operation(request, &mut extras));
         if tracing::event_enabled!(target: "trunkline::client::request", tracing::Level::DEBUG) {
             call.logged = Some((self.inner.runtime.now(), Arc::clone(&self.inner.runtime)));
         }

@@ -184,10 +184,7 @@ impl ClientInner {
                         self.connect(connector).await?;
                     }
                     let outcome = self.probe(probe, self.connect_deadline(self.began), connector.is_pipe()).await;
-                    failure = match &outcome {
-                        Err(ClientError::Link(failure)) => Some(failure.clone()),
-                        _ => None,
-                    };
+                    failure = if let Err(ClientError::Link(failure)) = &outcome { Some(failure.clone()) } else { None };
                     step = negotiation.next(probe_outcome(outcome)?);
                 }
                 NegotiationStep::Done(negotiated) => return self.settle(negotiated),

@@ -150,10 +150,7 @@ impl ClientCall {
 
     /// The id of the latest request.
     fn last_request(&self) -> Option<RequestId> {
-        match &*self.flight.lock() {
-            Flight::Sent(id) => Some(id.clone()),
-            Flight::Working(_) | Flight::Cancelled => None,
-        }
+        if let Flight::Sent(id) = &*self.flight.lock() { Some(id.clone()) } else { None }
     }
 }
 

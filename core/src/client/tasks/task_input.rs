@@ -62,10 +62,7 @@ impl Answering {
         input: &TaskInput,
         mut required: InputRequired,
     ) -> Result<(), ClientError> {
-        let other = match input {
-            TaskInput::Passed(other) => Some(other),
-            TaskInput::Handlers | TaskInput::Manual => None,
-        };
+        let other = if let TaskInput::Passed(other) = input { Some(other) } else { None };
         if self.running.is_some() {
             return Ok(());
         }
