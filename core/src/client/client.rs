@@ -1,13 +1,8 @@
 //! The client handle.
 
 use super::{
-    client_error::ClientError,
-    client_options::ClientOptions,
-    events::ClientEvents,
-    inner::ClientInner,
-    link::{ClientId, Connector},
-    opening::server_description::ServerDescription,
-    server_requests::{client_handlers::ClientHandlers, roots::check_roots},
+    ClientError, ClientEvents, ClientHandlers, ClientId, ClientOptions, Connector, ServerDescription,
+    inner::ClientInner, server_requests::roots::check_roots,
 };
 use crate::{
     engine::RevisionChoice,

@@ -1,12 +1,8 @@
 //! The builder of a client with handlers.
 
 use super::{
-    client::Client,
-    client_options::ClientOptions,
-    server_requests::{
-        client_handlers::{ClientHandlers, ElicitRequest, ElicitUrlRequest, SampleRequest, answering_handlers},
-        handler_error::HandlerError,
-    },
+    Client, ClientHandlers, ClientOptions, ElicitRequest, ElicitUrlRequest, HandlerError, SampleRequest,
+    server_requests::client_handlers::answering_handlers,
 };
 use crate::protocol::model::{CreateMessageResult, ElicitResult, ElicitationComplete, LogMessage, Root, Task};
 use std::future::Future;

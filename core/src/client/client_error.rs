@@ -1,6 +1,6 @@
 //! Errors of client calls: the same kinds in every language.
 
-use super::{calls::input_required::InputRequired, error_kinds::ErrorKind, link_failure::LinkFailure};
+use super::{ErrorKind, InputRequired, LinkFailure};
 use crate::{
     engine::NegotiationError,
     protocol::{

@@ -1,8 +1,6 @@
 //! The options of a client and of a request, with their defaults.
 
-use super::{
-    calls::input_required::InputResponses, config::ServerDefaults, server_requests::client_handlers::ClientHandlers,
-};
+use super::{ClientHandlers, InputResponses, ServerDefaults};
 use crate::{
     cause::Cause,
     client_auth::ClientAuth,

@@ -1,6 +1,6 @@
 //! The interface of a client to the surrounding program.
 
-use super::client_error::ClientError;
+use super::ClientError;
 use crate::protocol::RawJson;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

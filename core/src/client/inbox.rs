@@ -1,11 +1,9 @@
 //! The receiving side of a client.
 
 use super::{
+    ClientError, Inbox, LinkFailure,
     calls::{client_call::ServerAnswer, known_tools::ToolFacts},
-    client_error::ClientError,
     inner::ClientInner,
-    link::Inbox,
-    link_failure::LinkFailure,
     response_cache::with_valid_time,
     tasks::task_form::unified,
 };

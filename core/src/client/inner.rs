@@ -1,13 +1,10 @@
 //! The shared state of a client, and how its messages reach the link.
 
 use super::{
+    ClientError, ClientEvents, ClientId, ClientOptions, Connector, Link, LinkFailure, LinkMessage, LocalCaller,
+    RequestOptions, ServerDescription,
     calls::{client_call::Awaited, known_tools::KnownTools},
-    client_error::ClientError,
-    client_options::{ClientOptions, RequestOptions},
-    events::ClientEvents,
-    link::{ClientId, Connector, Link, LinkMessage, LocalCaller},
-    link_failure::LinkFailure,
-    opening::{pauses::Pauses, reconnecting::Reconnecting, server_description::ServerDescription},
+    opening::{pauses::Pauses, reconnecting::Reconnecting},
     response_cache::ResponseCache,
     server_requests::host::{HandledEvents, Host},
     subscription::open_subscriptions::Subscriptions,

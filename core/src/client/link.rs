@@ -1,6 +1,6 @@
 //! The interface between a client and its transport.
 
-use super::link_failure::LinkFailure;
+use super::LinkFailure;
 use crate::{
     cause::Cause,
     client_auth::ClientAuth,

@@ -1,7 +1,7 @@
 //! The response cache (2026-07-28, page "Caching").
 
 use crate::{
-    client::{client_error::ClientError, resource_uris::lies_below},
+    client::{ClientError, resource_uris::lies_below},
     engine::later,
     protocol::{RawJson, envelope::Notification, error::code, members::members, method, model::ResourceUpdated},
     sync::Mutex,

@@ -5,7 +5,7 @@ use super::{
     result_schema::{ResultCheck, ResultSchema},
 };
 use crate::{
-    client::{client::Client, client_error::ClientError, client_options::RequestOptions, link::ClientId},
+    client::{Client, ClientError, ClientId, RequestOptions},
     protocol::{RawJson, envelope::Notification},
     runtime::Runtime,
 };

@@ -3,8 +3,8 @@
 use super::{input_required::InputRequired, reply_to::CallReceiver, result_schema::ResultCheck};
 use crate::{
     client::{
-        client_error::ClientError, client_options::RequestOptions, response_cache::CacheSlot,
-        tasks::task_wish::TaskWish, telemetry::call_operation::CallOperation,
+        ClientError, RequestOptions, response_cache::CacheSlot, tasks::task_wish::TaskWish,
+        telemetry::call_operation::CallOperation,
     },
     engine::RequestExtras,
     protocol::{RawJson, RequestId, call_params::CallParams, method::Method},

@@ -1,7 +1,7 @@
 //! Client operations, generated from the rows of `client_operations!`.
 
 use crate::{
-    client::{client::Client, client_error::ClientError, client_options::RequestOptions},
+    client::{Client, ClientError, RequestOptions},
     protocol::{
         RawJson,
         describe::{Described, Presence, Type},

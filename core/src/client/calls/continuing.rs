@@ -7,9 +7,7 @@ use super::{
 };
 use crate::{
     client::{
-        client::Client,
-        client_error::ClientError,
-        client_options::RequestOptions,
+        Client, ClientError, RequestOptions,
         inner::ClientInner,
         tasks::{support::needs_task, task_wish::TaskWish},
     },

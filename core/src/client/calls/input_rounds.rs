@@ -6,7 +6,7 @@ use super::{
     input_required::{InputRequired, InputResponses},
 };
 use crate::{
-    client::{client_error::ClientError, inner::ClientInner, server_requests::answering::Unanswered},
+    client::{ClientError, inner::ClientInner, server_requests::answering::Unanswered},
     protocol::{RawJson, input::check_received},
     race::{all, unless},
 };

@@ -3,7 +3,7 @@
 
 use super::result_schema::ResultSchema;
 use crate::{
-    client::{client_error::ClientError, tasks::support::Support},
+    client::{ClientError, tasks::support::Support},
     protocol::{
         RawJson,
         call_params::CallParams,

@@ -1,7 +1,7 @@
 //! Loading agent skills. Nothing of a skill is used unless it matches its entry.
 
 use crate::{
-    client::{client::Client, client_error::ClientError},
+    client::{Client, ClientError},
     protocol::model::{ResourceContents, SkillEntry},
     skills::{digest::digest, frontmatter},
 };

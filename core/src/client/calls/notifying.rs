@@ -1,10 +1,7 @@
 //! Sending notifications.
 
 use crate::{
-    client::{
-        client::Client, client_error::ClientError, client_options::RequestOptions, link::LinkMessage,
-        telemetry::call_operation::end_with,
-    },
+    client::{Client, ClientError, LinkMessage, RequestOptions, telemetry::call_operation::end_with},
     protocol::RawJson,
     telemetry::OpenOperation,
     wire_log::Direction,

@@ -5,7 +5,7 @@ use super::{
     tool_calls::{call_params, invalid},
 };
 use crate::{
-    client::{client::Client, client_error::ClientError, client_options::RequestOptions},
+    client::{Client, ClientError, RequestOptions},
     protocol::{
         method,
         model::{CompleteArgument, Completion, CompletionReference, GetPromptResult},

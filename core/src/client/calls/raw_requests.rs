@@ -5,10 +5,7 @@ use super::{
     reply_to::{CallReceiver, ReplyTo},
 };
 use crate::{
-    client::{
-        client::Client, client_error::ClientError, client_options::RequestOptions, inner::ClientInner,
-        response_cache::CacheKey,
-    },
+    client::{Client, ClientError, RequestOptions, inner::ClientInner, response_cache::CacheKey},
     engine::{OnBehalf, RequestExtras},
     on_drop::OnDrop,
     protocol::{RawJson, RevisionFeature, members::members, method, model::LoggingLevel},

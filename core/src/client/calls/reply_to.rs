@@ -1,7 +1,7 @@
 //! Receives the outcome of a call.
 
 use crate::{
-    client::{client_error::ClientError, client_options::ProgressHook, events::contained},
+    client::{ClientError, ProgressHook, events::contained},
     protocol::{RawJson, envelope::Notification},
     runtime::Promise,
 };

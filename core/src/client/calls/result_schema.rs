@@ -2,7 +2,7 @@
 //! expects.
 
 use crate::{
-    client::{client_error::ClientError, link::ClientId},
+    client::{ClientError, ClientId},
     engine::{RequestTimeout, later},
     holder::Holder,
     protocol::{

@@ -6,11 +6,8 @@ use super::{
 };
 use crate::{
     client::{
-        client::Client,
-        client_error::ClientError,
-        client_options::RequestOptions,
+        Client, ClientError, LinkMessage, RequestHead, RequestOptions,
         inner::ClientInner,
-        link::{LinkMessage, RequestHead},
         tasks::{calling::with_task, task_wish::TaskWish},
     },
     engine::{MethodCall, RequestExtras},

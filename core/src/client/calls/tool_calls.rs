@@ -1,11 +1,7 @@
 //! Client calls for tools.
 
 use crate::{
-    client::{
-        client::Client,
-        client_error::ClientError,
-        client_options::{RequestOptions, report_progress},
-    },
+    client::{Client, ClientError, RequestOptions, report_progress},
     protocol::{RawJson, method, model::CallToolResult},
 };
 use serde::Serialize;

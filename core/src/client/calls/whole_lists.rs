@@ -5,11 +5,7 @@ use super::{
     reply_to::{CallReceiver, ReplyTo},
 };
 use crate::{
-    client::{
-        client::Client,
-        client_error::ClientError,
-        client_options::{ProgressHook, RequestOptions},
-    },
+    client::{Client, ClientError, ProgressHook, RequestOptions},
     engine::later,
     protocol::{RawJson, error::code, method::Method},
     race::unless,

@@ -3,19 +3,11 @@
 use super::server_description::ServerDescription;
 use crate::{
     client::{
-        calls::{
-            client_call::{Awaited, ClientCall},
-            reply_to::CallReceiver,
-        },
-        client::Client,
-        client_error::ClientError,
-        client_options::ClientOptions,
-        error_kinds::ErrorKind,
-        events::ClientEvents,
+        Client, ClientCall, ClientError, ClientEvents, ClientOptions, Connector, ErrorKind, LinkFailure, LinkMessage,
+        RequestHead,
+        calls::{client_call::Awaited, reply_to::CallReceiver},
         inbox::ClientInbox,
         inner::ClientInner,
-        link::{Connector, LinkMessage, RequestHead},
-        link_failure::LinkFailure,
         server_requests::roots::check_roots,
     },
     client_auth::ClientAuth,

@@ -4,13 +4,8 @@
 use super::server_description::ServerDescription;
 use crate::{
     client::{
-        calls::{
-            client_call::ClientCall,
-            reply_to::{CallReceiver, ReplyTo},
-        },
-        client::Client,
-        client_error::ClientError,
-        client_options::RequestOptions,
+        Client, ClientCall, ClientError, RequestOptions,
+        calls::reply_to::{CallReceiver, ReplyTo},
         inner::ClientInner,
     },
     engine::RequestExtras,

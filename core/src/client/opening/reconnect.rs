@@ -4,7 +4,7 @@
 //! sent twice.
 
 use crate::{
-    client::{client_error::ClientError, inner::ClientInner, link::LinkMessage, link_failure::LinkFailure},
+    client::{ClientError, LinkFailure, LinkMessage, inner::ClientInner},
     engine::{Negotiation, NegotiationError, NegotiationStep, Probe, ProbeOutcome, RevisionChoice, later},
     protocol::{Era, Revision, method},
 };

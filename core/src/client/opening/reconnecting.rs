@@ -1,6 +1,6 @@
 //! Reconnect state.
 
-use crate::client::link::LinkMessage;
+use crate::client::LinkMessage;
 use std::{
     hash::{BuildHasher, RandomState},
     time::{Duration, Instant},

@@ -1,7 +1,7 @@
 //! A bounded, deduplicated queue of changes.
 
 use crate::{
-    client::client_error::ClientError,
+    client::ClientError,
     protocol::model::{Change, ChangeKind},
     sync::Mutex,
 };

@@ -3,17 +3,9 @@
 use super::open_subscriptions::{ChangeReceiver, SubscriptionEntry};
 use crate::{
     client::{
-        calls::{
-            client_call::ClientCall,
-            reply_to::{CallReceiver, ReplyTo},
-        },
-        client::Client,
-        client_error::ClientError,
-        client_options::RequestOptions,
-        error_kinds::ErrorKind,
-        events::ClientEvents,
+        Client, ClientCall, ClientError, ClientEvents, ErrorKind, RequestOptions, ServerDescription,
+        calls::reply_to::{CallReceiver, ReplyTo},
         inner::ClientInner,
-        opening::server_description::ServerDescription,
     },
     engine::{RequestExtras, later},
     protocol::{

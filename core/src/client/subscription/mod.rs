@@ -6,7 +6,7 @@ pub(super) mod open_subscriptions;
 mod resource_subscriptions;
 
 use crate::{
-    client::{client::Client, client_error::ClientError, inner::ClientInner},
+    client::{Client, ClientError, inner::ClientInner},
     protocol::{
         Era,
         model::{Change, SubscriptionFilter},

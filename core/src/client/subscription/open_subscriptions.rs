@@ -2,10 +2,7 @@
 
 use super::changes::Changes;
 use crate::{
-    client::{
-        calls::client_call::ClientCall, client_error::ClientError, events::ClientEvents, resource_uris::lies_below,
-        tasks::task_form::read_task,
-    },
+    client::{ClientCall, ClientError, ClientEvents, resource_uris::lies_below, tasks::task_form::read_task},
     protocol::{
         envelope::Notification,
         method,

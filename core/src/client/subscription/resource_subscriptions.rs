@@ -6,10 +6,7 @@ use super::{
     open_subscriptions::SubscriptionEntry,
 };
 use crate::{
-    client::{
-        calls::reply_to::ReplyTo, client::Client, client_error::ClientError, client_options::RequestOptions,
-        inner::ClientInner,
-    },
+    client::{Client, ClientError, RequestOptions, calls::reply_to::ReplyTo, inner::ClientInner},
     engine::later,
     protocol::{RawJson, method},
     runtime::Promise,

@@ -11,14 +11,12 @@ use super::{
 };
 use crate::{
     client::{
+        Client, ClientCall, ClientError, RequestOptions,
         calls::{
-            client_call::{Awaited, ClientCall, Flight, RequestParts, ServerAnswer, tool_of},
+            client_call::{Awaited, Flight, RequestParts, ServerAnswer, tool_of},
             continuing::ContinuedCall,
             whole_lists::with_member,
         },
-        client::Client,
-        client_error::ClientError,
-        client_options::RequestOptions,
         inner::ClientInner,
     },
     protocol::{RawJson, RequestId, RpcError, method},

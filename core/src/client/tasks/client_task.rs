@@ -7,12 +7,7 @@ use super::{
     task_state::{Handle, StateCursor},
 };
 use crate::{
-    client::{
-        calls::{input_required::InputResponses, result_schema::ResultSchema},
-        client::Client,
-        client_error::ClientError,
-        client_options::RequestOptions,
-    },
+    client::{Client, ClientError, InputResponses, RequestOptions, calls::result_schema::ResultSchema},
     engine::later,
     protocol::{
         RawJson, RevisionFeature, method,

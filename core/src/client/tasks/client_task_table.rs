@@ -2,7 +2,7 @@
 
 use super::{task_form::read_task, task_state::ClientTaskState};
 use crate::{
-    client::client_error::ClientError,
+    client::ClientError,
     protocol::{RawJson, envelope::Notification, method},
     sync::Mutex,
 };

@@ -7,10 +7,7 @@ use super::{
     task_state::{ClientTaskState, Handle},
 };
 use crate::{
-    client::{
-        calls::input_required::InputRequired, client::Client, client_error::ClientError,
-        client_options::RequestOptions, error_kinds::ErrorKind,
-    },
+    client::{Client, ClientError, ErrorKind, InputRequired, RequestOptions},
     engine::later,
     protocol::{
         RawJson, RequestId, RpcError,

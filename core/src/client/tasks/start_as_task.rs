@@ -8,10 +8,8 @@ use super::{
 };
 use crate::{
     client::{
-        calls::{client_call::ClientCall, reply_to::CallReceiver, tool_calls::call_params},
-        client::Client,
-        client_error::ClientError,
-        client_options::RequestOptions,
+        Client, ClientCall, ClientError, RequestOptions,
+        calls::{reply_to::CallReceiver, tool_calls::call_params},
     },
     engine::RequestExtras,
     protocol::{RawJson, method},

@@ -1,7 +1,7 @@
 //! Which calls may become tasks: the server's capabilities, and the support of each tool.
 
 use crate::{
-    client::opening::server_description::ServerDescription,
+    client::ServerDescription,
     protocol::{RevisionFeature, RpcError, error::code, extension, model::ServerCapabilities},
 };
 use serde_json::Value;

@@ -3,12 +3,8 @@
 use super::task_wish::OtherClient;
 use crate::{
     client::{
-        calls::{
-            input_required::InputRequired,
-            input_rounds::{check, no_input},
-        },
-        client_error::ClientError,
-        client_options::RequestOptions,
+        ClientError, InputRequired, RequestOptions,
+        calls::input_rounds::{check, no_input},
         inner::ClientInner,
     },
     protocol::{RawJson, model::JsonObject},

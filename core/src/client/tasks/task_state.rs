@@ -1,7 +1,7 @@
 //! The client's view of a task's state, and the waiters.
 
 use crate::{
-    client::client_error::ClientError,
+    client::ClientError,
     protocol::{
         RawJson,
         model::{Task, TaskStatus},

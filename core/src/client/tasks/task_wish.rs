@@ -1,7 +1,7 @@
 //! How a call relates to tasks.
 
 use super::{support::TaskForm, task_state::Handle};
-use crate::{client::server_requests::client_handlers::PassingHandler, engine::OnBehalf, sync::Mutex};
+use crate::{client::PassingHandler, engine::OnBehalf, sync::Mutex};
 use std::sync::Arc;
 
 /// The task-related part of a call.

@@ -1,7 +1,7 @@
 //! The telemetry of a call.
 
 use crate::{
-    client::client_error::ClientError,
+    client::ClientError,
     protocol::{RawJson, SentTrace},
     telemetry::{NetworkFacts, OperationEnd, RunningOperation},
 };

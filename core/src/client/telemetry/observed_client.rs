@@ -2,10 +2,7 @@
 
 use super::{call_operation::CallOperation, observed_opening::ObservedOpening};
 use crate::{
-    client::{
-        calls::client_call::RequestParts, client::Client, client_error::ClientError, client_options::RequestOptions,
-        inner::ClientInner,
-    },
+    client::{Client, ClientError, RequestOptions, calls::client_call::RequestParts, inner::ClientInner},
     engine::{IncomingRequest, RequestExtras, RevisionChoice},
     protocol::{Era, RawJson, SentTrace, TraceContext, method},
     telemetry::{NetworkFacts, ObservedSession, OpenOperation, OperationKind, OperationStart, RunningOperation},

@@ -2,7 +2,7 @@
 
 use super::call_operation::{CallOperation, end_with};
 use crate::{
-    client::client_error::ClientError,
+    client::ClientError,
     protocol::{RawJson, SentTrace, method},
     sync::Mutex,
     telemetry::{NetworkFacts, OperationEnd, OperationStart, RunningOperation},
