@@ -4,7 +4,7 @@ use super::{
     Algorithm, Authorization, Scheme, TokenVerifier,
     authorization::Terms,
     dpop::{self, Nonces, Replays},
-    metadata::{Metadata, MetadataValues},
+    metadata::Metadata,
     resource_url::{bare, is_safe},
     scopes::{Hierarchy, union},
 };
@@ -19,7 +19,7 @@ use crate::{
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Deserializer, de::Error};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, fmt, sync::Arc};
 use url::Url;
 
@@ -193,13 +193,16 @@ impl Authorization {
     pub fn new(options: AuthorizationOptions, verifier: Arc<dyn TokenVerifier>) -> Result<Self, AuthOptionError> {
         let resource = options.resource_url()?;
         let public_url = options.public_url.as_deref().map(|url| endpoint_url("publicUrl", url)).transpose()?;
-        if let Some(name) = Metadata::OWN_MEMBERS.iter().find(|name| options.metadata.contains_key(**name)) {
+        if let Some(name) = OWN_MEMBERS.iter().find(|name| options.metadata.contains_key(**name)) {
             return Err(AuthOptionError::new("metadata", format!("has {name}, which other options set")));
         }
         check_servers(&options.authorization_servers)?;
-        let hierarchy = Hierarchy(options.implies);
         check_scopes("scopes", &options.scopes)?;
         check_scopes("requiredScopes", &options.required_scopes)?;
+        let required = union(&options.required_scopes);
+        let supported = if options.scopes.is_empty() { required.clone() } else { union(&options.scopes) };
+        let metadata = Metadata::new(&resource, &document(&options, &supported));
+        let hierarchy = Hierarchy(options.implies);
         check_scopes("implies", hierarchy.names())?;
         let nonces = nonces(options.dpop_nonce, options.dpop)?;
         if options.dpop_proofs == 0 {
@@ -213,17 +216,6 @@ impl Authorization {
             DpopPolicy::Optional => vec![Scheme::Bearer, Scheme::Dpop],
             DpopPolicy::Required => vec![Scheme::Dpop],
         };
-        let required = union(&options.required_scopes);
-        let supported = if options.scopes.is_empty() { required.clone() } else { union(&options.scopes) };
-        let contents = MetadataValues {
-            resource: &options.resource,
-            authorization_servers: &options.authorization_servers,
-            scopes: &supported,
-            dpop: (options.dpop != DpopPolicy::Off)
-                .then_some((&options.dpop_algorithms[..], options.dpop == DpopPolicy::Required)),
-            more: &options.metadata,
-        };
-        let metadata = Metadata::new(&resource, &contents);
         let terms = Terms {
             name: options.resource.into(),
             resource,
@@ -239,6 +231,38 @@ impl Authorization {
         };
         Ok(Self { terms: Arc::new(terms) })
     }
+}
+
+/// Members of the metadata document that are set by other options.
+const OWN_MEMBERS: [&str; 6] = [
+    "resource",
+    "authorization_servers",
+    "bearer_methods_supported",
+    "scopes_supported",
+    "dpop_signing_alg_values_supported",
+    "dpop_bound_access_tokens_required",
+];
+
+/// The metadata document (RFC 9728 section 2).
+fn document(options: &AuthorizationOptions, scopes: &[String]) -> Value {
+    let mut document = json!({
+        "resource": options.resource,
+        "authorization_servers": options.authorization_servers,
+        "bearer_methods_supported": ["header"],
+    });
+    if !scopes.is_empty() {
+        document["scopes_supported"] = scopes.into();
+    }
+    if options.dpop != DpopPolicy::Off {
+        // XAU-71
+        let names: Vec<_> = options.dpop_algorithms.iter().map(|algorithm| algorithm.as_str()).collect();
+        document["dpop_signing_alg_values_supported"] = names.into();
+        document["dpop_bound_access_tokens_required"] = (options.dpop == DpopPolicy::Required).into();
+    }
+    for (name, value) in &options.metadata {
+        document[name.as_str()] = value.clone();
+    }
+    document
 }
 
 fn check_servers(servers: &[String]) -> Result<(), AuthOptionError> {
@@ -311,7 +335,6 @@ fn check_scopes<'a>(option: &'static str, scopes: impl IntoIterator<Item = &'a S
 mod tests {
     use super::*;
     use crate::auth::{Refusal, Verification};
-    use serde_json::json;
 
     fn built(options: AuthorizationOptions) -> Result<Authorization, AuthOptionError> {
         let verifier = |token: Verification| {
@@ -361,6 +384,24 @@ mod tests {
         for options in [good().with_scopes(["offline_access"]), good().with_required_scopes(["offline_access"])] {
             assert!(built(options).unwrap_err().in_json().contains("offline_access"));
         }
+    }
+
+    #[test]
+    fn aus_01_the_document_names_resource_and_authorization_servers() {
+        let members = Map::from_iter([("resource_name".to_owned(), json!("Weather"))]);
+        assert_eq!(
+            document(&good().with_metadata(members), &["read".to_owned()]),
+            json!({"resource": "https://mcp.example/mcp", "authorization_servers": ["https://auth.example"],
+                "bearer_methods_supported": ["header"], "scopes_supported": ["read"], "resource_name": "Weather"})
+        );
+    }
+
+    #[test]
+    fn xau_71_the_document_says_whether_tokens_are_bound() {
+        let options = good().with_dpop(DpopPolicy::Required).with_dpop_algorithms([Algorithm::Es256]);
+        let document = document(&options, &[]);
+        assert_eq!(document["dpop_signing_alg_values_supported"], json!(["ES256"]));
+        assert_eq!(document["dpop_bound_access_tokens_required"], true);
     }
 
     #[test]
