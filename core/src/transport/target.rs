@@ -4,7 +4,7 @@
 use super::MemoryConnector;
 use super::{Channel, ChannelConnector};
 #[cfg(feature = "child-process")]
-use super::{ChildCommand, ChildConnector, ChildStderr};
+use super::{ChildCommand, ChildConnector};
 #[cfg(feature = "http-client")]
 use super::{HttpConnector, HttpEndpoint, config_file::is_file};
 #[cfg(all(feature = "auth", feature = "http-client"))]
@@ -166,7 +166,7 @@ impl Target {
                     (None, None) => (defaults.stderr.clone(), defaults.stderr_file.clone()),
                     own => own,
                 };
-                let stderr = stderr.and_then(|word| ChildStderr::of_word(&word)).unwrap_or(child.stderr);
+                let stderr = stderr.and_then(|word| serde_json::from_value(word.into()).ok()).unwrap_or(child.stderr);
                 Ok(Self::Child(ChildCommand {
                     env: defaults.env.clone().into_iter().chain(env).collect(),
                     cwd: cwd.or_else(|| defaults.cwd.clone()).map(Into::into),
@@ -330,6 +330,7 @@ impl From<Arc<dyn Connector>> for Target {
 #[cfg(all(test, feature = "http-client", feature = "child-process"))]
 mod tests {
     use super::*;
+    use crate::transport::ChildStderr;
     use serde_json::json;
     use std::collections::BTreeMap;
 

@@ -70,13 +70,6 @@ trunkline_proto::json_names! {
     }
 }
 
-impl ChildStderr {
-    /// Parses the destination from its name in the options.
-    pub(in crate::transport) fn of_word(word: &str) -> Option<Self> {
-        serde_json::from_value(word.into()).ok()
-    }
-}
-
 /// A child process that could not be started.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot start the server process {program}: {reason}")]
