@@ -14,12 +14,12 @@ mod channel;
 mod child;
 #[cfg(feature = "child-process")]
 pub(crate) mod child_link;
+#[cfg(feature = "client")]
+mod client_entry_points;
 #[cfg(any(feature = "client", feature = "stdio", feature = "http-server"))]
 pub(crate) mod closing;
 #[cfg(feature = "client")]
 mod config_file;
-#[cfg(feature = "client")]
-mod connect;
 #[cfg(any(feature = "stdio", feature = "http-server"))]
 mod entry_points;
 #[cfg(any(feature = "auth", feature = "http-client"))]
