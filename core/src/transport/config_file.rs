@@ -1,15 +1,13 @@
 //! Configuration files, with the environment of this process.
 
-#[cfg(feature = "config-files")]
-use crate::client::config::json;
-use crate::client::{ConfigError, ServerEntry, ServersConfig, config::HOME};
+use crate::client::{
+    ConfigError, ServerEntry, ServersConfig,
+    config::{HOME, json},
+};
 use serde_json::Value;
-use std::{collections::BTreeMap, env, path::Path};
-#[cfg(feature = "config-files")]
-use std::{fs::File, io::Read};
+use std::{collections::BTreeMap, env, fs::File, io::Read, path::Path};
 
 /// More than any configuration needs, so that a wrong file is detected early.
-#[cfg(feature = "config-files")]
 const MAX_BYTES: u64 = 4 << 20;
 /// The environment variable with the user's directory.
 const HOME_VARIABLE: &str = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
@@ -121,15 +119,12 @@ pub(super) fn is_file(target: &str) -> bool {
     json && !target.contains("://") && !target.starts_with("unix:")
 }
 
-#[cfg(not(feature = "config-files"))]
-fn json_file(path: &Path) -> Result<Value, ConfigError> {
-    let problem = "cannot be read: enable the feature `config-files` of the crate trunkline";
-    Err(ConfigError::new(path.display().to_string(), problem))
-}
-
-#[cfg(feature = "config-files")]
 fn json_file(path: &Path) -> Result<Value, ConfigError> {
     let failed = |problem: String| ConfigError::new(path.display().to_string(), problem);
+    if cfg!(not(feature = "config-files")) {
+        let problem = "cannot be read: enable the feature `config-files` of the crate trunkline";
+        return Err(failed(problem.to_owned()));
+    }
     let mut text = Vec::new();
     let read = File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut text));
     read.map_err(|error| failed(format!("cannot be read: {error}")))?;

@@ -6,11 +6,9 @@ use super::{Listener, TokioRuntime};
 #[cfg(feature = "stdio")]
 use super::{signals::SignalWatch, stdio::hold_stdio};
 use crate::server::Server;
-use std::io;
-#[cfg(all(unix, feature = "stdio"))]
+#[cfg(unix)]
 use std::os::fd::OwnedFd;
-#[cfg(feature = "http-server")]
-use std::path::PathBuf;
+use std::{io, path::PathBuf};
 
 impl Server {
     /// Serves standard input and output in the foreground, until the input ends or a signal

@@ -9,11 +9,9 @@ use super::{
     closing::{Closing, Deadline},
 };
 use crate::{runtime::Runtime, server::Server};
-#[cfg(feature = "stdio")]
-use std::fs::File;
-#[cfg(all(unix, feature = "stdio"))]
+#[cfg(unix)]
 use std::os::fd::OwnedFd;
-use std::{io, sync::Arc, time::Duration};
+use std::{fs::File, io, sync::Arc, time::Duration};
 use tokio::runtime::Handle;
 
 /// A running listener. Dropping it does not close it.

@@ -4,9 +4,7 @@
 
 #[cfg(any(feature = "stdio", feature = "http-server"))]
 pub(crate) mod blocked;
-#[cfg(any(feature = "stdio", feature = "http-server"))]
 pub(crate) mod bound_address;
-#[cfg(any(feature = "terminal", feature = "login"))]
 mod browser;
 #[cfg(feature = "client")]
 mod channel;
@@ -16,7 +14,6 @@ mod child;
 pub(crate) mod child_link;
 #[cfg(feature = "client")]
 mod client_entry_points;
-#[cfg(any(feature = "client", feature = "stdio", feature = "http-server"))]
 pub(crate) mod closing;
 #[cfg(feature = "client")]
 mod config_file;
@@ -41,7 +38,6 @@ mod listener;
 #[cfg(all(feature = "auth", feature = "http-client"))]
 mod oauth;
 mod private_file;
-#[cfg(any(feature = "client", feature = "stdio", feature = "http-server"))]
 mod queued;
 #[cfg(any(feature = "stdio", feature = "http-server"))]
 pub(crate) mod signals;
@@ -55,7 +51,6 @@ mod target;
 #[cfg(feature = "terminal")]
 mod terminal;
 mod tokio_runtime;
-#[cfg(any(feature = "auth", feature = "http-client"))]
 mod user_agent;
 mod wire_file;
 

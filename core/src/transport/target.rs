@@ -18,13 +18,11 @@ use crate::{
     },
     runtime::Runtime,
 };
-#[cfg(all(feature = "auth", feature = "http-client"))]
 use serde::Deserialize as _;
 use serde_json::Value;
-#[cfg(feature = "http-client")]
-use std::collections::BTreeSet;
 use std::{
     borrow::Cow,
+    collections::BTreeSet,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -89,13 +87,6 @@ impl Target {
     /// # Errors
     /// [`ClientError::Invalid`] if the URL, a header, or the configuration is invalid, or if this
     /// build lacks the transport.
-    #[cfg_attr(
-        not(all(feature = "server", feature = "http-client", feature = "child-process")),
-        allow(
-            clippy::only_used_in_recursion,
-            reason = "A build without a transport does not use what that transport takes."
-        )
-    )]
     pub fn connector(
         self,
         options: &ClientOptions,

@@ -3,10 +3,8 @@
 #[cfg(feature = "terminal")]
 use super::terminal;
 use super::{store, wire_file::WireFile};
-#[cfg(feature = "terminal")]
-use crate::runtime::Terminal;
 use crate::{
-    runtime::{BoxedTask, Runtime},
+    runtime::{BoxedTask, Runtime, Terminal},
     store::{Store, StoreError},
     wire_log::WireLog,
 };

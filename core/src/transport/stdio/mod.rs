@@ -2,7 +2,6 @@
 //! shares with the client of a child process.
 
 mod busy_poll;
-#[cfg(feature = "stdio")]
 mod direct;
 #[cfg(unix)]
 mod large_pipe;
@@ -13,7 +12,6 @@ mod pipe_writer;
 mod read_handoff;
 #[cfg(feature = "stdio")]
 mod runtime_reads;
-#[cfg(feature = "stdio")]
 mod standard_streams;
 #[cfg(feature = "stdio")]
 mod stdio_server;
@@ -23,13 +21,10 @@ pub use read_handoff::ReadHandoff;
 pub(super) use busy_poll::RoundTripTracker;
 #[cfg(unix)]
 pub(super) use line_reader::LineReader;
-#[cfg(feature = "child-process")]
 pub(super) use lines::{Line, LineCutter};
 #[cfg(unix)]
 pub(super) use read_handoff::read_to_end;
-#[cfg(feature = "stdio")]
 pub use standard_streams::hold_stdio;
-#[cfg(feature = "stdio")]
 pub(super) use standard_streams::take_stdio;
 #[cfg(feature = "stdio")]
 pub(super) use stdio_server::PipeServer;
