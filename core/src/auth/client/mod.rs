@@ -48,6 +48,5 @@ pub use token_store::{MemoryStore, StoreLock, TokenStore};
 
 use sanitized::sanitized;
 
-#[cfg(feature = "login")]
 pub(crate) use turn::{RefreshTurn, TurnsByKey};
 pub(crate) use www_authenticate::demanded;

@@ -1,17 +1,13 @@
 //! Default implementations for a client's authorization: the network, a store on disk, and the
 //! user's browser.
 
-#[cfg(feature = "login")]
 mod file_store;
 mod http_network;
-#[cfg(feature = "login")]
 mod loopback;
 mod stored_credentials;
 
-#[cfg(feature = "login")]
 pub use file_store::FileStore;
 pub use http_network::HttpNetwork;
-#[cfg(feature = "login")]
 pub use loopback::LoopbackHandler;
 
 use crate::{
@@ -42,14 +38,13 @@ fn prepare(options: OAuthOptions) -> Result<OAuthOptions, AuthOptionError> {
     // Renewing a token takes one request, and a second one for the nonce of a DPoP proof.
     let locked_for = options.request_timeout.saturating_mul(2).saturating_add(LOCK_MARGIN);
     let store = match options.store {
-        #[cfg(feature = "login")]
+        CredentialStore::File | CredentialStore::Folder(_) if cfg!(not(feature = "login")) => {
+            return Err(lacks_login("store"));
+        }
         CredentialStore::File => {
             FileStore::for_current_user().map(|store| store.locked_for(locked_for).into()).map_err(wrong("store"))?
         }
-        #[cfg(feature = "login")]
         CredentialStore::Folder(folder) => FileStore::new(folder).locked_for(locked_for).into(),
-        #[cfg(not(feature = "login"))]
-        CredentialStore::File | CredentialStore::Folder(_) => return Err(lacks_login("store")),
         CredentialStore::Url(url) => {
             StoreUrl::parse(&url).map_err(|error| AuthOptionError::new("store", format!("cannot be used: {error}")))?;
             StoredCredentials::new(&url, locked_for).into()
@@ -64,31 +59,27 @@ fn with_browser(options: OAuthOptions) -> Result<OAuthOptions, AuthOptionError> 
     if !logs_in || matches!(options.handler, LoginHandler::Custom(_)) {
         return Ok(options);
     }
-    #[cfg(not(feature = "login"))]
-    return Err(lacks_login("handler"));
-    #[cfg(feature = "login")]
-    {
-        let handler = match &options.handler {
-            LoginHandler::Opener(opener) => LoopbackHandler::with_opener(opener.clone()),
-            _ => LoopbackHandler::default(),
-        };
-        let handler = match &options.redirect_uri {
-            Some(uri) => handler.with_redirect_uri(uri).map_err(|error| {
-                let advice = "or set a function that receives the redirect";
-                AuthOptionError::new("redirectUri", format!("cannot be used: {error}, {advice}"))
-            })?,
-            None => handler,
-        };
-        Ok(OAuthOptions { redirect_uri: None, ..options }.with_handler(handler))
+    if cfg!(not(feature = "login")) {
+        return Err(lacks_login("handler"));
     }
+    let handler = match &options.handler {
+        LoginHandler::Opener(opener) => LoopbackHandler::with_opener(opener.clone()),
+        _ => LoopbackHandler::default(),
+    };
+    let handler = match &options.redirect_uri {
+        Some(uri) => handler.with_redirect_uri(uri).map_err(|error| {
+            let advice = "or set a function that receives the redirect";
+            AuthOptionError::new("redirectUri", format!("cannot be used: {error}, {advice}"))
+        })?,
+        None => handler,
+    };
+    Ok(OAuthOptions { redirect_uri: None, ..options }.with_handler(handler))
 }
 
-#[cfg(feature = "login")]
 fn wrong(option: &'static str) -> impl Fn(AuthError) -> AuthOptionError {
     move |error| AuthOptionError::new(option, format!("cannot be used: {error}"))
 }
 
-#[cfg(not(feature = "login"))]
 fn lacks_login(option: &'static str) -> AuthOptionError {
     AuthOptionError::new(option, "is missing: enable the feature `login` of the crate trunkline, or set it".to_owned())
 }
