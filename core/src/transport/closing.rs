@@ -1,6 +1,6 @@
 //! Closing something once, on behalf of several callers with different deadlines.
 
-use crate::engine;
+use crate::{engine, on_drop::OnDrop};
 use std::{future::Future, time::Duration};
 use tokio::{runtime::Handle, sync::watch, time::Instant};
 
@@ -39,7 +39,11 @@ impl Closing {
             sooner
         });
         if first {
-            let over = Over(self.ended.clone());
+            let ended = self.ended.clone();
+            // Reports the end even if the task panics or its runtime ends.
+            let over = OnDrop::new(move || {
+                ended.send_replace(true);
+            });
             let end = end(Deadline(self.deadline.subscribe()));
             runtime.spawn(async move {
                 end.await;
@@ -53,15 +57,6 @@ impl Closing {
         let mut ended = self.ended.subscribe();
         // An error means that this was dropped before closing started.
         async move { drop(ended.wait_for(|ended| *ended).await) }
-    }
-}
-
-/// Reports the end, even if the task panics or its runtime ends.
-struct Over(watch::Sender<bool>);
-
-impl Drop for Over {
-    fn drop(&mut self) {
-        self.0.send_replace(true);
     }
 }
 
