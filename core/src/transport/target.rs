@@ -216,32 +216,35 @@ fn with_own_auth<'a>(entry: &ServerEntry, options: &'a ClientOptions) -> Result<
     }
 }
 
-#[cfg(feature = "http-client")]
-impl From<&str> for Target {
-    fn from(target: &str) -> Self {
-        Self::from(target.to_owned())
-    }
+macro_rules! targets {
+    ($($(#[$condition:meta])? $given:ident: $from:ty => $target:expr,)*) => {
+        $($(#[$condition])?
+        impl From<$from> for Target {
+            fn from($given: $from) -> Self {
+                $target
+            }
+        })*
+    };
 }
 
-#[cfg(feature = "http-client")]
-impl From<String> for Target {
-    fn from(target: String) -> Self {
-        if is_file(&target) { Self::File(target.into()) } else { Self::Http(HttpEndpoint::new(target)) }
-    }
-}
-
-#[cfg(feature = "http-client")]
-impl From<HttpEndpoint> for Target {
-    fn from(endpoint: HttpEndpoint) -> Self {
-        Self::Http(endpoint)
-    }
-}
-
-#[cfg(feature = "child-process")]
-impl From<ChildCommand> for Target {
-    fn from(command: ChildCommand) -> Self {
-        Self::Child(command)
-    }
+targets! {
+    #[cfg(feature = "http-client")]
+    target: &str => Self::from(target.to_owned()),
+    #[cfg(feature = "http-client")]
+    target: String => if is_file(&target) { Self::File(target.into()) } else { HttpEndpoint::new(target).into() },
+    #[cfg(feature = "http-client")]
+    endpoint: HttpEndpoint => Self::Http(endpoint),
+    #[cfg(feature = "child-process")]
+    command: ChildCommand => Self::Child(command),
+    #[cfg(feature = "server")]
+    server: &Server => Self::Memory(server.clone()),
+    client: &Client => Self::Client(client.clone()),
+    entry: ServerEntry => Self::Entry(entry),
+    entry: Result<ServerEntry, ConfigError> => entry.map_or_else(Self::Invalid, Self::Entry),
+    target: Value => Self::Json(target),
+    file: &Path => Self::File(file.to_owned()),
+    file: PathBuf => Self::File(file),
+    connector: Arc<dyn Connector> => Self::Custom(connector),
 }
 
 #[cfg(feature = "child-process")]
@@ -258,49 +261,6 @@ impl<S: Into<String>> From<Vec<S>> for Target {
     }
 }
 
-#[cfg(feature = "server")]
-impl From<&Server> for Target {
-    fn from(server: &Server) -> Self {
-        Self::Memory(server.clone())
-    }
-}
-
-impl From<&Client> for Target {
-    fn from(client: &Client) -> Self {
-        Self::Client(client.clone())
-    }
-}
-
-impl From<ServerEntry> for Target {
-    fn from(entry: ServerEntry) -> Self {
-        Self::Entry(entry)
-    }
-}
-
-impl From<Result<ServerEntry, ConfigError>> for Target {
-    fn from(entry: Result<ServerEntry, ConfigError>) -> Self {
-        entry.map_or_else(Self::Invalid, Self::Entry)
-    }
-}
-
-impl From<Value> for Target {
-    fn from(target: Value) -> Self {
-        Self::Json(target)
-    }
-}
-
-impl From<&Path> for Target {
-    fn from(file: &Path) -> Self {
-        Self::File(file.to_owned())
-    }
-}
-
-impl From<PathBuf> for Target {
-    fn from(file: PathBuf) -> Self {
-        Self::File(file)
-    }
-}
-
 impl<F, R, C> From<ChannelConnector<F>> for Target
 where
     F: Fn() -> R + Send + Sync + 'static,
@@ -309,12 +269,6 @@ where
 {
     fn from(connector: ChannelConnector<F>) -> Self {
         Self::Custom(Arc::new(connector))
-    }
-}
-
-impl From<Arc<dyn Connector>> for Target {
-    fn from(connector: Arc<dyn Connector>) -> Self {
-        Self::Custom(connector)
     }
 }
 
