@@ -270,13 +270,11 @@ fn check_servers(servers: &[String]) -> Result<(), AuthOptionError> {
     if servers.is_empty() {
         return Err(AuthOptionError::new(OPTION, "must name at least one: clients get their tokens there"));
     }
-    match servers.iter().find(|server| !Url::parse(server).is_ok_and(|url| is_safe(&url))) {
-        None => Ok(()),
-        Some(server) => {
-            let problem = format!("has {server:?}, which is not an https URL (http is for this machine only)");
-            Err(AuthOptionError::new(OPTION, problem))
-        }
+    if let Some(server) = servers.iter().find(|server| !Url::parse(server).is_ok_and(|url| is_safe(&url))) {
+        let problem = format!("has {server:?}, which is not an https URL (http is for this machine only)");
+        return Err(AuthOptionError::new(OPTION, problem));
     }
+    Ok(())
 }
 
 fn nonces(nonce: DpopNonce, policy: DpopPolicy) -> Result<Option<Nonces>, AuthOptionError> {

@@ -78,13 +78,8 @@ impl SigningKey {
 
     /// The private key of [`SigningKey::generate`], for storing it.
     pub(super) fn to_pkcs8(&self) -> Option<Vec<u8>> {
-        match &self.material {
-            SigningMaterial::Ec(pair) => {
-                let document = pair.to_pkcs8v1().ok()?;
-                Some(document.as_ref().to_vec())
-            }
-            SigningMaterial::Ed25519(_) | SigningMaterial::Rsa(_) => None,
-        }
+        let SigningMaterial::Ec(pair) = &self.material else { return None };
+        Some(pair.to_pkcs8v1().ok()?.as_ref().to_vec())
     }
 
     pub(super) fn algorithm(&self) -> Algorithm {

@@ -329,12 +329,10 @@ fn signal(_: ExitStatus) -> Option<i32> {
 }
 
 fn how(status: ExitStatus) -> String {
-    if let Some(signal) = signal(status) {
-        return format!("was terminated by signal {signal}");
-    }
-    match status.code() {
-        Some(code) => format!("exited with status {code}"),
-        None => "ended".to_owned(),
+    match (signal(status), status.code()) {
+        (Some(signal), _) => format!("was terminated by signal {signal}"),
+        (None, Some(code)) => format!("exited with status {code}"),
+        (None, None) => "ended".to_owned(),
     }
 }
 

@@ -36,14 +36,12 @@ impl Security {
             (None, None) => None,
             _ => return Err("A client certificate and its key must be given together".to_owned()),
         };
-        let proxy = match &endpoint.proxy {
-            Some(url) => Some(Proxy::all(url).map_err(|_| {
-                format!("{:?} is not a URL of a proxy, such as http://proxy.example:3128", redacted(url))
-            })?),
-            None => None,
-        };
+        let proxy = endpoint.proxy.as_ref().map(|url| {
+            let wrong = |_| format!("{:?} is not a URL of a proxy, such as http://proxy.example:3128", redacted(url));
+            Proxy::all(url).map_err(wrong)
+        });
         let proxy_name = endpoint.proxy.as_deref().map(|url| format!("{} (the option `proxy`)", redacted(url)));
-        Ok(Self { trusted, identity, proxy, proxy_name })
+        Ok(Self { trusted, identity, proxy: proxy.transpose()?, proxy_name })
     }
 
     /// The proxy for a URL, as shown in errors: from the option, or from the environment, which has
