@@ -93,11 +93,8 @@ pub(super) async fn bounded(
 }
 
 fn cause(error: &dyn std::error::Error) -> String {
-    let mut innermost = error;
-    while let Some(source) = innermost.source() {
-        innermost = source;
-    }
-    innermost.to_string()
+    let innermost = std::iter::successors(error.source(), |&error| error.source()).last();
+    innermost.map_or_else(|| error.to_string(), ToString::to_string)
 }
 
 impl Authorization {

@@ -75,8 +75,7 @@ enum Below {
 }
 
 fn below(error: &(dyn Error + 'static)) -> Option<Below> {
-    let mut next = Some(error);
-    while let Some(error) = next {
+    for error in std::iter::successors(Some(error), |&error| error.source()) {
         if let Some(error) = error.downcast_ref() {
             return Some(Below::Tls(tls_hint(error)));
         }
@@ -90,7 +89,6 @@ fn below(error: &(dyn Error + 'static)) -> Option<Below> {
                 return Some(found);
             }
         }
-        next = error.source();
     }
     None
 }
