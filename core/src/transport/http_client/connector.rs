@@ -148,7 +148,7 @@ impl HttpConnector {
                 url: self.url.clone(),
                 target: HttpTarget { url: http_failure::redacted(self.url.as_str()), proxy },
                 headers: heads::of_posts(self.headers.clone()),
-                limits: self.limits.clone(),
+                max_message_bytes: self.limits.max_message_bytes,
                 auth: self.auth.clone(),
                 expectation,
             }))

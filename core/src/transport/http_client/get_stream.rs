@@ -85,7 +85,7 @@ impl LinkContext {
         }
         if response.status() == StatusCode::BAD_REQUEST && gap {
             // As for messages. An unknown event id has already been omitted.
-            let body = http_failure::read_unwanted(response, self.route.limits.max_message_bytes).await;
+            let body = http_failure::read_unwanted(response, self.route.max_message_bytes).await;
             return if http_failure::is_about_session(&body) { StreamEnd::SessionLost } else { StreamEnd::Refused };
         }
         if response.status() != StatusCode::OK || !content::is_type(response.headers(), &EVENT_STREAM) {
@@ -94,7 +94,7 @@ impl LinkContext {
         if gap {
             self.inbox.missed();
         }
-        let mut stream = EventStream::new(self.route.limits.max_message_bytes);
+        let mut stream = EventStream::new(self.route.max_message_bytes);
         loop {
             match response.chunk().await {
                 Ok(Some(chunk)) => {

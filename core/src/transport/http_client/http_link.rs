@@ -12,7 +12,6 @@ use crate::sync::Mutex;
 use crate::{
     client::{Inbox, Link, LinkFailure, LinkMessage},
     client_auth::ClientAuth,
-    engine::Limits,
     fast_map::FastMap,
     protocol::{
         Era, RequestId, Revision,
@@ -44,7 +43,7 @@ pub(super) struct HttpRoute {
     pub(super) target: HttpTarget,
     /// Those of every POST.
     pub(super) headers: HeaderMap,
-    pub(super) limits: Limits,
+    pub(super) max_message_bytes: usize,
     pub(super) auth: Option<Arc<dyn ClientAuth>>,
     pub(super) expectation: SseExpectation,
 }

@@ -113,7 +113,7 @@ impl LinkContext {
         let opens = message.request.as_ref().is_some_and(|request| &*request.method == method::INITIALIZE);
         if matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE) && !opens {
             // A stream that is still open is useless without its session.
-            let body = http_failure::read_unwanted(response, self.route.limits.max_message_bytes).await;
+            let body = http_failure::read_unwanted(response, self.route.max_message_bytes).await;
             let lost = http_failure::session_lost(status, &body);
             self.inbox.closed(lost.clone());
             return Err(lost);
@@ -135,7 +135,7 @@ impl LinkContext {
         if !content::is_type(response.headers(), &EVENT_STREAM) {
             return Err(no_endpoint("GET returned no event stream"));
         }
-        let mut stream = EventStream::new(self.route.limits.max_message_bytes);
+        let mut stream = EventStream::new(self.route.max_message_bytes);
         let named = tokio::time::timeout(ENDPOINT_WITHIN, self.read_endpoint(&mut response, &mut stream)).await;
         let uri = match named {
             Ok(uri) => uri?,

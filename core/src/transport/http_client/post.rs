@@ -154,7 +154,7 @@ impl LinkContext {
                 None => Ok(()),
             };
         }
-        let body = http_failure::read(&self.route.target, response, self.route.limits.max_message_bytes).await?;
+        let body = http_failure::read(&self.route.target, response, self.route.max_message_bytes).await?;
         if !body.is_empty() {
             self.inbox.message(body);
         } else if message.request.is_some() {
@@ -184,7 +184,7 @@ impl LinkContext {
         request: Option<&RequestHead>,
         session: Option<HeaderValue>,
     ) -> Result<(), LinkFailure> {
-        let mut stream = EventStream::new(self.route.limits.max_message_bytes);
+        let mut stream = EventStream::new(self.route.max_message_bytes);
         let mut pauses = StreamPauses::default();
         loop {
             let broke = match self.read_events(&mut stream, response, request).await? {
@@ -276,7 +276,7 @@ impl LinkContext {
     /// Reads an HTTP error.
     pub(super) async fn refusal(&self, response: Response) -> PostRefusal {
         let answer = AnswerHead::of(&response);
-        let body = http_failure::read_unwanted(response, self.route.limits.max_message_bytes).await;
+        let body = http_failure::read_unwanted(response, self.route.max_message_bytes).await;
         let error = serde_json::from_slice::<ErrorBody>(&body).ok().map(|body| body.error);
         PostRefusal { answer, body, error }
     }

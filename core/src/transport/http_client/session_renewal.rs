@@ -104,11 +104,10 @@ impl LinkContext {
             return None;
         }
         if !content::is_type(response.headers(), &EVENT_STREAM) {
-            return version_of(
-                &http_failure::read(&self.route.target, response, self.route.limits.max_message_bytes).await.ok()?,
-            );
+            let body = http_failure::read(&self.route.target, response, self.route.max_message_bytes).await.ok()?;
+            return version_of(&body);
         }
-        let mut stream = EventStream::new(self.route.limits.max_message_bytes);
+        let mut stream = EventStream::new(self.route.max_message_bytes);
         while let Ok(Some(chunk)) = response.chunk().await {
             stream.push(&chunk);
             while let Ok(Some(message)) = stream.next_message() {
