@@ -8,7 +8,7 @@ use crate::{
     server::{
         handlers::{Handler, Outcome},
         registry::{AccessOptions, List, ListCandidate, Listed, ListedPage, Reader, Readers},
-        request::{ActiveRequest, Responder, ResultMapper, Routed},
+        request::{ActiveRequest, Responder, ResultMapper, Routed, Target},
         result::error_of,
         session::AllowedResources,
     },
@@ -214,12 +214,8 @@ struct Deciding {
 }
 
 impl ResultMapper for Deciding {
-    fn name(&self) -> Option<&str> {
-        Some(&self.name)
-    }
-
-    fn handler(&self) -> &Arc<dyn Handler> {
-        &self.hook
+    fn target(&self) -> Target<'_> {
+        Target { handler: &self.hook, name: Some(&self.name), timeout: None }
     }
 
     fn may_ask(&self) -> bool {

@@ -6,7 +6,7 @@ use crate::{
     server::{
         handlers::{Handler, Outcome},
         registry::{AccessOptions, Category, CompletionTarget},
-        request::{ActiveRequest, ResultMapper, Routed},
+        request::{ActiveRequest, ResultMapper, Routed, Target},
         result::render_completion,
     },
 };
@@ -155,12 +155,8 @@ struct Completing {
 }
 
 impl ResultMapper for Completing {
-    fn name(&self) -> Option<&str> {
-        Some(&self.argument)
-    }
-
-    fn handler(&self) -> &Arc<dyn Handler> {
-        &self.handler
+    fn target(&self) -> Target<'_> {
+        Target { handler: &self.handler, name: Some(&self.argument), timeout: None }
     }
 
     fn render(&self, context: &ActiveRequest, outcome: Outcome) -> Result<RawJson, RpcError> {

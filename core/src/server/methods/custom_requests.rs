@@ -4,15 +4,15 @@ use super::access;
 use crate::{
     protocol::{RawJson, RpcError},
     server::{
-        handlers::{Handler, Outcome},
+        handlers::Outcome,
         registry::RegisteredRequestHandler,
-        request::{ActiveRequest, ResultMapper, Routed},
+        request::{ActiveRequest, ResultMapper, Routed, Target},
         result::render_object,
     },
 };
 use indexmap::IndexMap;
 use serde_json::{Value, value::RawValue};
-use std::{borrow::Cow, sync::Arc, time::Duration};
+use std::{borrow::Cow, sync::Arc};
 
 pub(super) fn serve(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     let unknown = |context: &ActiveRequest| RpcError::method_not_found(context.method);
@@ -52,12 +52,8 @@ fn without_meta(method: &str, params: Option<&RawJson>) -> Result<RawJson, RpcEr
 }
 
 impl ResultMapper for RegisteredRequestHandler {
-    fn handler(&self) -> &Arc<dyn Handler> {
-        &self.handler
-    }
-
-    fn timeout(&self) -> Option<Duration> {
-        self.access.timeout
+    fn target(&self) -> Target<'_> {
+        Target { handler: &self.handler, name: None, timeout: self.access.timeout }
     }
 
     fn render(&self, context: &ActiveRequest, outcome: Outcome) -> Result<RawJson, RpcError> {

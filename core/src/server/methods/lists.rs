@@ -8,9 +8,9 @@ use super::{
 use crate::{
     protocol::{RawJson, Revision, RpcError, project},
     server::{
-        handlers::{Handler, Outcome},
+        handlers::Outcome,
         registry::{Category, ListedPage, RegisteredMount, RegisteredProvider, Snapshot},
-        request::{ActiveRequest, ResultMapper, Routed},
+        request::{ActiveRequest, ResultMapper, Routed, Target},
         result::error_of,
     },
 };
@@ -99,8 +99,8 @@ struct ProvidedPage {
 }
 
 impl ResultMapper for ProvidedPage {
-    fn handler(&self) -> &Arc<dyn Handler> {
-        &self.provider.handler
+    fn target(&self) -> Target<'_> {
+        Target { handler: &self.provider.handler, name: None, timeout: None }
     }
 
     fn render(&self, context: &ActiveRequest, outcome: Outcome) -> Result<RawJson, RpcError> {

@@ -4,13 +4,13 @@ use super::{access, mount_routes, provided::ProvidedFeature};
 use crate::{
     protocol::{RawJson, RpcError, call_params::CallParams},
     server::{
-        handlers::{Handler, Outcome},
+        handlers::Outcome,
         registry::{Category, ListSet, RegisteredPrompt},
-        request::{ActiveRequest, ResultMapper, Routed},
+        request::{ActiveRequest, ResultMapper, Routed, Target},
         result::render_prompt,
     },
 };
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 pub(super) fn get(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     if !context.snapshot.offered().has(ListSet::PROMPTS) {
@@ -39,16 +39,8 @@ pub(super) fn get(context: &ActiveRequest, params: Option<&RawJson>) -> Result<R
 }
 
 impl ResultMapper for RegisteredPrompt {
-    fn name(&self) -> Option<&str> {
-        Some(&self.name)
-    }
-
-    fn handler(&self) -> &Arc<dyn Handler> {
-        &self.handler
-    }
-
-    fn timeout(&self) -> Option<Duration> {
-        self.options.access.timeout
+    fn target(&self) -> Target<'_> {
+        Target { handler: &self.handler, name: Some(&self.name), timeout: self.options.access.timeout }
     }
 
     fn render(&self, context: &ActiveRequest, outcome: Outcome) -> Result<RawJson, RpcError> {

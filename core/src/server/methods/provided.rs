@@ -3,9 +3,9 @@
 use crate::{
     protocol::{RawJson, Revision, RpcError},
     server::{
-        handlers::{Handler, Outcome},
+        handlers::Outcome,
         registry::{Category, RegisteredProvider, Snapshot},
-        request::{ActiveRequest, NextStep, ResultMapper, Routed},
+        request::{ActiveRequest, NextStep, ResultMapper, Routed, Target},
         result::{CacheHints, ReadOf, ToolRenderer, render_prompt, render_read},
     },
 };
@@ -54,12 +54,8 @@ pub(super) fn unknown(category: Category, name: &str, revision: Revision) -> Rpc
 }
 
 impl ResultMapper for ProvidedFeature {
-    fn name(&self) -> Option<&str> {
-        Some(&self.name)
-    }
-
-    fn handler(&self) -> &Arc<dyn Handler> {
-        &self.provider.handler
+    fn target(&self) -> Target<'_> {
+        Target { handler: &self.provider.handler, name: Some(&self.name), timeout: None }
     }
 
     fn render(&self, context: &ActiveRequest, outcome: Outcome) -> Result<RawJson, RpcError> {

@@ -5,15 +5,15 @@ use crate::{
     protocol::{RawJson, RpcError, uri},
     runtime::BoxedTask,
     server::{
-        handlers::{Handler, Outcome},
+        handlers::Outcome,
         registry::{Category, ListSet, Listed, ReadInfo, Readers, RegisteredTemplate},
-        request::{ActiveRequest, ResultMapper, Routed},
+        request::{ActiveRequest, ResultMapper, Routed, Target},
         result::{ReadOf, render_read},
     },
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::{borrow::Cow, sync::Arc, time::Duration};
+use std::{borrow::Cow, sync::Arc};
 
 /// `resources/read`: tries the registered resource, then the first matching template, then the
 /// mounted servers and providers.
@@ -156,16 +156,9 @@ struct ResourceRead {
 }
 
 impl ResultMapper for ResourceRead {
-    fn name(&self) -> Option<&str> {
-        Some(&self.uri)
-    }
-
-    fn handler(&self) -> &Arc<dyn Handler> {
-        &self.read.handler
-    }
-
-    fn timeout(&self) -> Option<Duration> {
-        self.read.options.access.timeout
+    fn target(&self) -> Target<'_> {
+        let (handler, timeout) = (&self.read.handler, self.read.options.access.timeout);
+        Target { handler, name: Some(&self.uri), timeout }
     }
 
     fn render(&self, context: &ActiveRequest, outcome: Outcome) -> Result<RawJson, RpcError> {

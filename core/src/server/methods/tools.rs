@@ -10,12 +10,12 @@ use crate::{
     server::{
         handlers::{Handler, Outcome, lacking},
         registry::{Category, ListSet, RegisteredTool, ToolTasks},
-        request::{ActiveRequest, Mode, NextStep, ResultMapper, Routed, mode},
+        request::{ActiveRequest, Mode, NextStep, ResultMapper, Routed, Target, mode},
         result::{ToolRenderer, invalid_arguments},
     },
 };
 use serde_json::Value;
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, sync::Arc};
 
 /// `tools/call`
 pub(super) fn call(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
@@ -126,16 +126,8 @@ fn covers(declared: &Value, required: &Value) -> bool {
 }
 
 impl ResultMapper for RegisteredTool {
-    fn name(&self) -> Option<&str> {
-        Some(&self.name)
-    }
-
-    fn handler(&self) -> &Arc<dyn Handler> {
-        &self.handler
-    }
-
-    fn timeout(&self) -> Option<Duration> {
-        self.options.access.timeout
+    fn target(&self) -> Target<'_> {
+        Target { handler: &self.handler, name: Some(&self.name), timeout: self.options.access.timeout }
     }
 
     fn restarts_task(&self) -> bool {
@@ -168,12 +160,8 @@ struct ExplainedTool {
 }
 
 impl ResultMapper for ExplainedTool {
-    fn name(&self) -> Option<&str> {
-        Some(&self.tool.name)
-    }
-
-    fn handler(&self) -> &Arc<dyn Handler> {
-        &self.explainer
+    fn target(&self) -> Target<'_> {
+        Target { handler: &self.explainer, name: Some(&self.tool.name), timeout: None }
     }
 
     fn render(&self, context: &ActiveRequest, outcome: Outcome) -> Result<RawJson, RpcError> {

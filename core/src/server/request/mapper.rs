@@ -5,19 +5,18 @@ use crate::{
     protocol::{RawJson, RpcError},
     server::handlers::{Handler, Outcome},
 };
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 /// A follow-up step.
 pub(in crate::server) type NextStep = Result<Routed, RpcError>;
 
 /// Maps the outcome of one handler to a result.
 pub(in crate::server) trait ResultMapper: Send + Sync + 'static {
-    /// The name or URI of the feature; `None` if the handler serves a method as a whole.
-    fn name(&self) -> Option<&str> {
-        None
-    }
-    /// The handler.
-    fn handler(&self) -> &Arc<dyn Handler>;
+    /// The handler that the request runs.
+    fn target(&self) -> Target<'_>;
     /// Converts an outcome to a result of the request's revision.
     fn render(&self, context: &ActiveRequest, outcome: Outcome) -> Result<RawJson, RpcError>;
     /// Returns whether rendering may take long enough to delay other requests.
@@ -27,10 +26,6 @@ pub(in crate::server) trait ResultMapper: Send + Sync + 'static {
     /// The step that follows this outcome with the same input, if it is not the result: the next
     /// provider, or the tool whose arguments were accepted.
     fn next(&self, _context: &ActiveRequest, _input: &RawJson, _outcome: &Outcome) -> Option<NextStep> {
-        None
-    }
-    /// Maximum time of one run of the handler.
-    fn timeout(&self) -> Option<Duration> {
         None
     }
     /// Returns whether its task restarts when its process dies.
@@ -47,9 +42,20 @@ pub(in crate::server) trait ResultMapper: Send + Sync + 'static {
     }
 }
 
+/// What a request runs.
+pub(in crate::server) struct Target<'a> {
+    pub(in crate::server) handler: &'a Arc<dyn Handler>,
+    /// The name or URI of the feature; `None` if the handler serves a method as a whole.
+    pub(in crate::server) name: Option<&'a str>,
+    /// Maximum time of one run of the handler.
+    pub(in crate::server) timeout: Option<Duration>,
+}
+
 /// The position of a middleware in the chain of one request.
 pub(in crate::server) struct MiddlewareLink {
     pub(super) position: usize,
     /// The parameters that the previous middleware passed on.
     pub(super) params: Option<RawJson>,
+    /// The name of the called tool or prompt, or the URI of the read resource; read on demand.
+    pub(super) name: OnceLock<Option<String>>,
 }

@@ -21,5 +21,5 @@ mod time_limit;
 pub use request_state::StateKey;
 
 pub(super) use active_request::{ActiveRequest, Responder, Route, Routed, Services};
-pub(super) use mapper::{NextStep, ResultMapper};
+pub(super) use mapper::{NextStep, ResultMapper, Target};
 pub(super) use tasks::{Mode, NamedTask, Task, mode, visible_tasks};

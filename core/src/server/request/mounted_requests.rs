@@ -2,7 +2,7 @@
 
 use super::{
     active_request::{ActiveRequest, Responder, Routed},
-    mapper::ResultMapper,
+    mapper::{ResultMapper, Target},
     tasks::{Mode, mode},
 };
 use crate::{
@@ -127,8 +127,8 @@ struct SendingOn {
 }
 
 impl ResultMapper for SendingOn {
-    fn handler(&self) -> &Arc<dyn Handler> {
-        &self.handler
+    fn target(&self) -> Target<'_> {
+        Target { handler: &self.handler, name: None, timeout: None }
     }
 
     fn render(&self, context: &ActiveRequest, outcome: Outcome) -> Result<RawJson, RpcError> {

@@ -9,8 +9,9 @@ use super::{
 };
 use crate::{
     cause::Cause,
+    composition::rewriting,
     engine::{RequestInfo, RequestTimeout},
-    protocol::{RawJson, RequestId, RevisionFeature, RpcError, model::LoggingLevel},
+    protocol::{RawJson, RequestId, RevisionFeature, RpcError, method, model::LoggingLevel},
     runtime::Runtime,
     server::{
         handlers::{
@@ -48,7 +49,7 @@ pub(super) struct PendingCall {
 
 impl PendingCall {
     pub(super) fn begin(context: Arc<ActiveRequest>, mapper: Arc<dyn ResultMapper>, responder: Responder) -> Arc<Self> {
-        let limit = mapper.timeout().map(TimeLimit::new);
+        let limit = mapper.target().timeout.map(TimeLimit::new);
         let scope = responder.scope(&context);
         let responder = Mutex::new(Some(responder));
         let call = Arc::new(Self { context, mapper, scope, responder, keys: RequestKeys::default(), limit });
@@ -150,6 +151,14 @@ impl PendingCall {
     }
 }
 
+/// The name of the called tool or prompt, or the URI of the read resource.
+fn called_name(method: &str, params: Option<&RawJson>) -> Option<String> {
+    if !matches!(method, method::TOOLS_CALL | method::PROMPTS_GET | method::RESOURCES_READ) {
+        return None;
+    }
+    rewriting::text(&params?.parse().ok()?, method::Method::name_parameter(method)?)
+}
+
 impl CallBackend for PendingCall {
     fn info(&self) -> &RequestInfo {
         self.scope.info.as_deref().unwrap_or(&self.context.info)
@@ -192,7 +201,12 @@ impl CallBackend for PendingCall {
     }
 
     fn name(&self) -> &str {
-        self.mapper.name().unwrap_or(self.context.method)
+        let method = self.context.method;
+        let name = match self.mapper.link() {
+            Some(link) => link.name.get_or_init(|| called_name(method, link.params.as_ref())).as_deref(),
+            None => self.mapper.target().name,
+        };
+        name.unwrap_or(method)
     }
 
     fn conversation(&self) -> Option<u64> {

@@ -2,16 +2,15 @@
 
 use super::{
     active_request::{ActiveRequest, Responder, Routed},
-    mapper::{MiddlewareLink, ResultMapper},
+    mapper::{MiddlewareLink, ResultMapper, Target},
     mirrored,
     pending_call::PendingCall,
     resumptions::ResumedState,
 };
 use crate::{
-    composition::rewriting,
     protocol::{RawJson, RequestId, RevisionFeature, RpcError, method},
     server::{
-        handlers::{Call, Handler, Outcome},
+        handlers::{Call, Outcome},
         registry::RegisteredMiddleware,
         result::{ToolRenderer, error_of, pass_result},
         session::{OutgoingMessage, ServedRequest},
@@ -108,8 +107,8 @@ impl ActiveRequest {
         let found = self.snapshot.middlewares.iter().enumerate().skip(from).find(wraps);
         if let Some((position, middleware)) = found {
             let input = json!({"method": self.method, "params": params.clone().unwrap_or_else(RawJson::empty_object)});
-            let (middleware, link) = (Arc::clone(middleware), MiddlewareLink { position, params });
-            let mapper = Arc::new(Wrapping { link, middleware, method: self.method, name: OnceLock::new() });
+            let link = MiddlewareLink { position, params, name: OnceLock::new() };
+            let mapper = Arc::new(Wrapping { link, middleware: Arc::clone(middleware) });
             return self.run(mapper, RawJson::object(&input), responder);
         }
         self.follow(|| (self.route)(self, params.as_ref()), responder);
@@ -178,10 +177,11 @@ impl ActiveRequest {
             self.deliver(responder, Err(RpcError::invalid_request("The request was cancelled")));
             return;
         }
+        let Target { handler, name, .. } = mapper.target();
         if mapper.link().is_none() && mapper.may_ask() {
-            self.observer.named(mapper.name().unwrap_or(self.method));
+            self.observer.named(name.unwrap_or(self.method));
         }
-        let handler = Arc::clone(mapper.handler());
+        let handler = Arc::clone(handler);
         let call = PendingCall::begin(Arc::clone(self), mapper, responder);
         // If the handler panics, its call is dropped, which fails it.
         let called = catch_unwind(AssertUnwindSafe(|| handler.call(Call::new(call, input))));
@@ -195,26 +195,11 @@ impl ActiveRequest {
 struct Wrapping {
     link: MiddlewareLink,
     middleware: Arc<RegisteredMiddleware>,
-    method: &'static str,
-    /// Created on demand.
-    name: OnceLock<Option<String>>,
-}
-
-/// The name of the called tool or prompt, or the URI of the read resource.
-fn called_name(method: &str, params: Option<&RawJson>) -> Option<String> {
-    if !matches!(method, method::TOOLS_CALL | method::PROMPTS_GET | method::RESOURCES_READ) {
-        return None;
-    }
-    rewriting::text(&params?.parse().ok()?, method::Method::name_parameter(method)?)
 }
 
 impl ResultMapper for Wrapping {
-    fn name(&self) -> Option<&str> {
-        self.name.get_or_init(|| called_name(self.method, self.link.params.as_ref())).as_deref()
-    }
-
-    fn handler(&self) -> &Arc<dyn Handler> {
-        &self.middleware.handler
+    fn target(&self) -> Target<'_> {
+        Target { handler: &self.middleware.handler, name: None, timeout: None }
     }
 
     /// The result may come from the middleware itself, so it is projected to the revision. A tool
