@@ -6,6 +6,7 @@ mod input_task;
 mod mapper;
 mod mirrored;
 mod mounted_requests;
+mod passed;
 mod pending_call;
 mod request_keys;
 mod request_log;

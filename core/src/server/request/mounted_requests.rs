@@ -11,7 +11,7 @@ use crate::{
     server::{
         handlers::{Handler, Outcome},
         registry::{MountSource, RegisteredMount, RemoteServer},
-        result::{error_of, render_remote},
+        result::{ToolRenderer, error_of},
     },
     telemetry::Ambient,
 };
@@ -132,11 +132,19 @@ impl ResultMapper for SendingOn {
     }
 
     fn render(&self, context: &ActiveRequest, outcome: Outcome) -> Result<RawJson, RpcError> {
-        let results = context.results();
+        let (results, revision, method) = (context.results(), context.info.revision, context.method);
         match outcome {
             Outcome::Result(result) => {
-                let result = rewriting::result(context.method, &self.prefix, result);
-                render_remote(results, context.method, context.cacheable, context.info.revision, result)
+                let result = rewriting::result(method, &self.prefix, result);
+                if method == method::TOOLS_CALL {
+                    // The remote server is responsible for its output schema. Structured content is
+                    // passed on exactly as written.
+                    return ToolRenderer { results, revision, name: "", output: None }.render(Outcome::Result(result));
+                }
+                context.pass(&result).map_err(|error| {
+                    tracing::error!(target: "trunkline::server::handlers", method, %error, "the result of a remote server cannot be read");
+                    RpcError::internal()
+                })
             }
             other => Err(rewriting::error(&self.prefix, error_of(results, "a proxy", other))),
         }

@@ -12,7 +12,7 @@ use crate::{
     server::{
         handlers::{Call, Outcome},
         registry::RegisteredMiddleware,
-        result::{ToolRenderer, error_of, pass_result},
+        result::{ToolRenderer, error_of},
         session::{OutgoingMessage, ServedRequest},
     },
     telemetry::Ambient,
@@ -207,11 +207,9 @@ impl ResultMapper for Wrapping {
     fn render(&self, context: &ActiveRequest, outcome: Outcome) -> Result<RawJson, RpcError> {
         let (results, revision) = (context.results(), context.info.revision);
         match outcome {
-            Outcome::Result(result) => {
-                let unread =
-                    |error: serde_json::Error| error_of(results, "a middleware", Outcome::Internal(error.to_string()));
-                pass_result(results, context.method, context.cacheable, revision, &result).map_err(unread)
-            }
+            Outcome::Result(result) => context
+                .pass(&result)
+                .map_err(|error| error_of(results, "a middleware", Outcome::Internal(error.to_string()))),
             Outcome::ToolError(message) if context.method == method::TOOLS_CALL => {
                 Ok(ToolRenderer { results, revision, name: "", output: None }.error(&message))
             }
