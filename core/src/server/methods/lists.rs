@@ -3,7 +3,7 @@
 use super::{
     access,
     merging::MergedPage,
-    pages::{Position, cursor, page_result, read_position},
+    pages::{Position, page_result, read_position},
 };
 use crate::{
     protocol::{RawJson, Revision, RpcError, project},
@@ -67,8 +67,7 @@ fn registered(context: &ActiveRequest, category: Category, after: u64, page: Lis
         return Ok(MergedPage::route(category.member(), page.items.into(), page.number, mounts, None));
     }
     let next = page.next.map(Position::Registered).or(provider.map(|number| Position::Source(number, None)));
-    let next = next.map(|position| cursor(category.member(), &position));
-    Ok(Routed::Answer(page_result(context, category.member(), &page.items, next.as_deref())))
+    Ok(Routed::Answer(page_result(context, category.member(), &page.items, next)))
 }
 
 fn ask_provider(
@@ -134,8 +133,7 @@ impl ResultMapper for ProvidedPage {
             Some(theirs) => Some(Position::Source(self.provider.number, Some(theirs))),
             None => self.following.map(|number| Position::Source(number, None)),
         };
-        let next = next.map(|position| cursor(self.category.member(), &position));
-        Ok(page_result(context, self.category.member(), items.join(",").as_bytes(), next.as_deref()))
+        Ok(page_result(context, self.category.member(), items.join(",").as_bytes(), next))
     }
 }
 

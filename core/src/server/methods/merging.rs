@@ -1,7 +1,7 @@
 //! Merges the lists of mounted servers: a page is filled from one server after another until it is
 //! full.
 
-use super::pages::{self, Position, cursor};
+use super::pages::{self, Position};
 use crate::{
     composition::rewriting::{self, ObjectMembers},
     protocol::{RawJson, RpcError, error::code},
@@ -134,11 +134,10 @@ impl MergedPage {
     }
 
     fn finish(self, context: &Arc<ActiveRequest>, responder: Responder, next: Option<Position>) {
-        let next = next.map(|position| cursor(self.member, &position));
         let hints = pages::hints_of(context, self.member);
         // What is missing may be back at any time, and nothing tells clients.
         let hints = if self.is_partial { hints.with_ttl(Duration::ZERO) } else { hints };
-        let result = pages::page_with(context, self.member, &self.items, next.as_deref(), &hints);
+        let result = pages::page_with(context, self.member, &self.items, next, &hints);
         context.deliver(responder, Ok(result));
     }
 }

@@ -64,7 +64,7 @@ fn parse_cursor(member: &str, text: &str) -> Option<Position> {
 }
 
 /// Builds the result for one page of a list.
-pub(super) fn page_result(context: &ActiveRequest, member: &str, items: &[u8], next: Option<&str>) -> RawJson {
+pub(super) fn page_result(context: &ActiveRequest, member: &str, items: &[u8], next: Option<Position>) -> RawJson {
     page_with(context, member, items, next, &hints_of(context, member))
 }
 
@@ -73,11 +73,11 @@ pub(super) fn page_with(
     context: &ActiveRequest,
     member: &str,
     items: &[u8],
-    next: Option<&str>,
+    next: Option<Position>,
     hints: &CacheHints,
 ) -> RawJson {
-    let revision = context.info.revision;
-    context.results().seal(list_members(member, items, next, &hints.members(), revision), revision)
+    let (revision, next) = (context.info.revision, next.map(|next| cursor(member, &next)));
+    context.results().seal(list_members(member, items, next.as_deref(), &hints.members(), revision), revision)
 }
 
 /// The hints of the list in this member.

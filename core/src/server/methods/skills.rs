@@ -38,8 +38,8 @@ pub(super) fn list(context: &ActiveRequest, params: Option<&RawJson>) -> Result<
     if page.next.is_none() && !context.snapshot.mounts.is_empty() {
         return Ok(MergedPage::route(MEMBER, page.items.into(), page.number, mounts.collect(), None));
     }
-    let next = page.next.map(|last| pages::cursor(MEMBER, &Position::Registered(last)));
-    Ok(Routed::Answer(pages::page_result(context, MEMBER, &page.items, next.as_deref())))
+    let next = page.next.map(Position::Registered);
+    Ok(Routed::Answer(pages::page_result(context, MEMBER, &page.items, next)))
 }
 
 /// `skills/get` (SKL-44 to SKL-46).
