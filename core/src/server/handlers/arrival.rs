@@ -18,7 +18,6 @@ pub struct Arrival {
     #[cfg(feature = "http-server")]
     pub(crate) http: Option<HttpRequest>,
     /// The key that limits are charged to; see the transport.
-    #[cfg(feature = "http-server")]
     rate_limit_key: Option<Arc<str>>,
     /// The verified sender; `None` without authorization.
     pub(crate) sender: Option<Arc<dyn VerifiedSender>>,
@@ -78,6 +77,11 @@ impl Arrival {
         Self { restarted: Mutex::new(Some(task)), ..Self::default() }
     }
 
+    /// The key that limits are charged to; only over HTTP.
+    pub(crate) fn rate_limit_key(&self) -> Option<&Arc<str>> {
+        self.rate_limit_key.as_ref()
+    }
+
     /// Takes the task that the message restarts.
     pub(crate) fn take_restarted(&self) -> Option<RestartedTask> {
         self.restarted.lock().take()
@@ -99,11 +103,6 @@ impl Arrival {
 
 #[cfg(feature = "http-server")]
 impl Arrival {
-    /// The key that limits are charged to.
-    pub(crate) fn rate_limit_key(&self) -> Option<&Arc<str>> {
-        self.rate_limit_key.as_ref()
-    }
-
     /// The id of the session, which exists only up to 2025-11-25.
     pub(crate) fn session_id(&self) -> Option<&str> {
         self.http.as_ref()?.session_id()
@@ -129,11 +128,6 @@ impl Arrival {
 
 #[cfg(not(feature = "http-server"))]
 impl Arrival {
-    /// Without HTTP, there is no address.
-    pub(crate) fn rate_limit_key(&self) -> Option<&Arc<str>> {
-        None
-    }
-
     /// Without HTTP, sessions have no id.
     pub(crate) fn session_id(&self) -> Option<&str> {
         None
@@ -155,7 +149,6 @@ impl Default for Arrival {
         Self {
             #[cfg(feature = "http-server")]
             http: None,
-            #[cfg(feature = "http-server")]
             rate_limit_key: None,
             sender: None,
             span: Span::none(),
