@@ -2,7 +2,7 @@
 
 use super::{
     arrival::Arrival,
-    cancellation::{Cancellation, Cancelled},
+    cancellation::Cancellation,
     client_request::{ClientRequest, ClientRequestError, PendingClientRequest, ResponseCallback},
     input::InputKind,
     outcome::Outcome,
@@ -17,7 +17,7 @@ use crate::{
     telemetry::{OperationStart, RunningOperation},
 };
 use serde_json::Value;
-use std::{any::Any, collections::BTreeMap, sync::Arc, time::Duration};
+use std::{any::Any, collections::BTreeMap, future::Future, sync::Arc, time::Duration};
 
 /// A call to complete. Dropping it without completing it fails the call.
 #[must_use = "dropping it unanswered fails the call"]
@@ -384,7 +384,7 @@ impl CallInfo {
         self.backend.options().page_size.max(1)
     }
 
-    pub(crate) fn cancelled(&self) -> Cancelled {
+    pub(crate) fn cancelled(&self) -> impl Future<Output = ()> + use<> {
         self.backend.cancellation().cancelled()
     }
 

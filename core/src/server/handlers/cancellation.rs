@@ -3,11 +3,10 @@
 use crate::sync::Mutex;
 use std::{
     collections::BTreeMap,
-    future::Future,
+    future::{Future, poll_fn},
     panic::{AssertUnwindSafe, catch_unwind},
-    pin::Pin,
     sync::{Arc, OnceLock},
-    task::{Context, Poll, Waker},
+    task::{Poll, Waker},
 };
 
 /// A one-way cancellation flag. Clones share the flag.
@@ -92,28 +91,18 @@ impl Cancellation {
     }
 
     /// Completes when the flag is set.
-    pub(crate) fn cancelled(&self) -> Cancelled {
-        Cancelled { cancellation: self.clone() }
-    }
-}
-
-/// See [`Cancellation::cancelled`].
-pub(crate) struct Cancelled {
-    cancellation: Cancellation,
-}
-
-impl Future for Cancelled {
-    type Output = ();
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let mut state = self.cancellation.state().lock();
-        if state.reason.is_some() {
-            return Poll::Ready(());
-        }
-        if !state.wakers.iter().any(|waker| waker.will_wake(context.waker())) {
-            state.wakers.push(context.waker().clone());
-        }
-        Poll::Pending
+    pub(crate) fn cancelled(&self) -> impl Future<Output = ()> + use<> {
+        let state = Arc::clone(self.state());
+        poll_fn(move |context| {
+            let mut state = state.lock();
+            if state.reason.is_some() {
+                return Poll::Ready(());
+            }
+            if !state.wakers.iter().any(|waker| waker.will_wake(context.waker())) {
+                state.wakers.push(context.waker().clone());
+            }
+            Poll::Pending
+        })
     }
 }
 
