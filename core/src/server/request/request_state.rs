@@ -71,10 +71,10 @@ pub(super) struct StateContents {
 
 /// The contents, with the request that they are bound to.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
-struct SealedState {
+pub(super) struct SealedState {
     /// Unique id of the state.
     #[serde(rename = "n")]
-    id: String,
+    pub(super) id: String,
     #[serde(rename = "p")]
     principal: String,
     /// Digest of the method and its parameters.
@@ -84,16 +84,8 @@ struct SealedState {
     #[serde(rename = "i")]
     issued: u64,
     #[serde(rename = "e")]
-    expires: u64,
+    pub(super) expires: u64,
     #[serde(rename = "c")]
-    contents: StateContents,
-}
-
-/// A verified state, which belongs to the request that carries it.
-pub(super) struct OpenedState {
-    pub(super) id: String,
-    /// Since the Unix epoch.
-    pub(super) expires: Duration,
     pub(super) contents: StateContents,
 }
 
@@ -183,7 +175,7 @@ impl Sealer {
     }
 
     /// Opens a state from an earlier round, if it belongs to this request.
-    pub(super) fn open(&self, text: &str, binding: &Binding<'_>) -> Result<OpenedState, RpcError> {
+    pub(super) fn open(&self, text: &str, binding: &Binding<'_>) -> Result<SealedState, RpcError> {
         let refused = |why: &str| RpcError::invalid_params(format!("{}: requestState {why}", binding.method));
         let sealed = self.open_text(text).ok_or_else(|| refused("was not made by this server, or was changed"))?;
         let now = millis(binding.now);
@@ -194,7 +186,7 @@ impl Sealer {
         if sealed.principal != binding.principal || sealed.digest != digest_of(binding) {
             return Err(refused("belongs to another request"));
         }
-        Ok(OpenedState { id: sealed.id, expires: Duration::from_millis(sealed.expires), contents: sealed.contents })
+        Ok(sealed)
     }
 
     fn open_text(&self, text: &str) -> Option<SealedState> {

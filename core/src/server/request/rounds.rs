@@ -5,7 +5,7 @@
 //! `requestState`. In the legacy era, the client's request stays open, and the state is kept here.
 
 use super::{
-    request_state::{Binding, Sealer, StateContents, digest_of_json},
+    request_state::{Binding, SealedState, Sealer, StateContents, digest_of_json},
     resumptions::{ResumedState, Resumption},
 };
 use crate::{
@@ -20,6 +20,7 @@ use serde_json::{Value, value::RawValue};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{LazyLock, MutexGuard, OnceLock},
+    time::Duration,
 };
 
 /// The rounds of one request so far.
@@ -75,10 +76,11 @@ impl RequestRounds {
         match retry.state {
             None => {}
             Some(Value::String(sealed)) => {
-                let opened = sealer.open(&sealed, &binding)?;
-                state.carried = opened.contents;
+                let SealedState { id, expires, contents, .. } = sealer.open(&sealed, &binding)?;
+                state.carried = contents;
                 requested = Some(std::mem::take(&mut state.carried.requested));
-                resumed = Some(ResumedState { principal: binding.principal, id: opened.id, expires: opened.expires });
+                let expires = Duration::from_millis(expires);
+                resumed = Some(ResumedState { principal: binding.principal, id, expires });
             }
             Some(_) => return Err(wrong("requestState must be a string")),
         }
