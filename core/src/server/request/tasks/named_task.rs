@@ -4,11 +4,10 @@ use super::{
     fetches::Fetch,
     record::TaskRecord,
     server_task::{Task, TaskOwner},
-    stored::{StoredTasks, TAKEN_WITHIN},
+    stored::{StoredTasks, TAKEN_WITHIN, list_of},
     task_view::TaskView,
 };
 use crate::{
-    engine,
     protocol::{RawJson, RpcError},
     race,
     server::request::active_request::{ActiveRequest, Routed},
@@ -62,8 +61,8 @@ impl ActiveRequest {
     /// One page of the client's tasks after a position, and the position of the next page.
     pub(in crate::server) async fn task_page(&self, after: u64) -> Result<(Vec<TaskView>, Option<u64>), RpcError> {
         let (size, owner) = (self.server().options().page_size, self.owner());
-        match self.stored_tasks()? {
-            Some(stored) if owner.is_known_elsewhere() => stored.page(after, size, &owner).await,
+        match (self.stored_tasks()?, list_of(&owner)) {
+            (Some(stored), Some(list)) => stored.page(&list, after, size, &owner).await,
             _ => Ok(self.services.tasks.page(after, size, &owner)),
         }
     }
@@ -120,8 +119,7 @@ impl FoundTask {
                 let cancelled = task.cancel("the client cancelled the task");
                 if cancelled && is_confirmed && !task.is_announced() {
                     let runtime = context.connection.runtime();
-                    let until = engine::later(runtime.now(), TAKEN_WITHIN);
-                    let announced = race::until(&**runtime, until, task.announced()).await;
+                    let announced = race::within(&**runtime, TAKEN_WITHIN, task.announced()).await;
                     announced.ok_or_else(|| RpcError::busy("the store of tasks is not available"))?;
                 }
                 Ok(cancelled)

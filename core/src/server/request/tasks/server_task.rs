@@ -43,14 +43,6 @@ pub(in crate::server) struct TaskOwner {
     pub(in crate::server) session_id: Option<String>,
 }
 
-impl TaskOwner {
-    /// Returns whether other processes can list its tasks: without a principal, they need the id of
-    /// its session.
-    pub(super) fn is_known_elsewhere(&self) -> bool {
-        !self.principal.is_empty() || self.session_id.is_some()
-    }
-}
-
 /// A task. Its handler runs in this process.
 pub(in crate::server) struct Task {
     pub(super) facts: TaskFacts,

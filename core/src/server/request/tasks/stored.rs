@@ -118,7 +118,7 @@ fn list(principal: &str) -> String {
 
 /// The log of the ids of an owner's tasks: its principal's, or else its session's. `None` if no
 /// other process can list them.
-fn list_of(owner: &TaskOwner) -> Option<String> {
+pub(super) fn list_of(owner: &TaskOwner) -> Option<String> {
     match &owner.session_id {
         _ if !owner.principal.is_empty() => Some(list(&owner.principal)),
         Some(id) => Some(format!("tasks-of-session/{}", digest(id))),
@@ -277,8 +277,7 @@ impl StoredTasks {
         owner: &TaskOwner,
     ) -> Result<Option<TaskRecord>, RpcError> {
         self.send(&record.worker, &TaskMessage::Cancel { task: record.id().to_owned() }).await?;
-        let until = later(self.runtime.now(), TAKEN_WITHIN);
-        race::until(&*self.runtime, until, self.ended(record.id(), owner)).await.transpose()
+        race::within(&*self.runtime, TAKEN_WITHIN, self.ended(record.id(), owner)).await.transpose()
     }
 
     /// Passes input responses of the client to the worker of a task.
@@ -291,16 +290,16 @@ impl StoredTasks {
         self.store.send(&inbox(worker), &text, MESSAGE_TIME).await.map(drop).map_err(unavailable)
     }
 
-    /// One page of an owner's tasks after a position, and the position of the next page.
+    /// One page of an owner's tasks in its list after a position, and the position of the next page.
     pub(super) async fn page(
         self: &Arc<Self>,
+        list: &str,
         after: u64,
         size: usize,
         owner: &TaskOwner,
     ) -> Result<(Vec<TaskView>, Option<u64>), RpcError> {
-        let Some(list) = list_of(owner) else { return Ok((Vec::new(), None)) };
         let size = size.max(1);
-        let listed = self.store.read(&list, after, size.saturating_add(1), Duration::ZERO).await;
+        let listed = self.store.read(list, after, size.saturating_add(1), Duration::ZERO).await;
         let listed = listed.map_err(unavailable)?;
         let next = (listed.len() > size).then(|| listed[size - 1].position);
         let look_up = |id: String| -> BoxedTask<Result<Option<TaskRecord>, StoreError>> {
