@@ -35,9 +35,7 @@ struct ReceivedContext {
 
 pub(super) fn complete(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     // CMP-03: without completions, the server does not have the method.
-    if !context.snapshot.offers().completions {
-        return Err(RpcError::method_not_found(context.method));
-    }
+    context.check_offered(context.snapshot.offers().completions)?;
     let wrong = |problem: &dyn std::fmt::Display| RpcError::invalid_params(format!("completion/complete: {problem}"));
     let raw = params.ok_or_else(|| wrong(&"the parameters ref and argument are missing"))?;
     let params: ReceivedParams = raw.read().map_err(|problem| wrong(&problem))?;

@@ -21,9 +21,7 @@ use std::{collections::VecDeque, sync::Arc};
 /// Serves a list method.
 pub(super) fn list(context: &ActiveRequest, category: Category, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     let snapshot = &context.snapshot;
-    if !snapshot.offered().has(category.change()) {
-        return Err(RpcError::method_not_found(context.method));
-    }
+    context.check_offered(snapshot.offered().has(category.change()))?;
     let position = read_position(context.method, category.member(), params)?;
     match position {
         Position::Source(number, cursor) if snapshot.providers(category).any(|provider| provider.number == number) => {

@@ -13,9 +13,7 @@ use crate::{
 use std::sync::Arc;
 
 pub(super) fn get(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
-    if !context.snapshot.offered().has(ListSet::PROMPTS) {
-        return Err(RpcError::method_not_found(context.method));
-    }
+    context.check_offered(context.snapshot.offered().has(ListSet::PROMPTS))?;
     let raw = params.ok_or_else(|| RpcError::invalid_params("prompts/get needs the parameter name"))?;
     let params =
         CallParams::read(raw).map_err(|problem| RpcError::invalid_params(format!("prompts/get: {problem}")))?;

@@ -140,9 +140,7 @@ fn uri_of<'a>(context: &ActiveRequest, params: Option<&'a RawJson>) -> Result<(&
         uri: Cow<'a, str>,
     }
     let method = context.method;
-    if !context.snapshot.offered().has(ListSet::RESOURCES) {
-        return Err(RpcError::method_not_found(method));
-    }
+    context.check_offered(context.snapshot.offered().has(ListSet::RESOURCES))?;
     let raw = params.ok_or_else(|| RpcError::invalid_params(format!("{method} needs the parameter uri")))?;
     let params: UriParams<'_> =
         raw.read().map_err(|problem| RpcError::invalid_params(format!("{method}: {problem}")))?;

@@ -21,7 +21,7 @@ const MEMBER: &str = "skills";
 
 /// `skills/list` (SKL-38, SKL-39).
 pub(super) fn list(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
-    check_offered(context)?;
+    context.check_offered(context.snapshot.offers().skills)?;
     let (server, revision) = (context.server(), context.info.revision);
     let mounts = context.snapshot.mounts.iter().filter(|mount| mount.offers().skills).cloned();
     let after = match pages::read_position(context.method, MEMBER, params)? {
@@ -44,7 +44,7 @@ pub(super) fn list(context: &ActiveRequest, params: Option<&RawJson>) -> Result<
 
 /// `skills/get` (SKL-44 to SKL-46).
 pub(super) fn get(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
-    check_offered(context)?;
+    context.check_offered(context.snapshot.offers().skills)?;
     let uri = parameters::text(context, params, "uri")?;
     let Some(skill) = context.snapshot.skills.get(&uri) else {
         let unknown = RpcError::invalid_params(format!("Unknown skill: {uri}")).with_data(json!({"uri": uri}));
@@ -60,7 +60,7 @@ pub(super) fn get(context: &ActiveRequest, params: Option<&RawJson>) -> Result<R
 
 /// `resources/directory/read` (SKL-59 to SKL-62).
 pub(super) fn read_directory(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
-    check_offered(context)?;
+    context.check_offered(context.snapshot.offers().skills)?;
     let uri = parameters::text(context, params, "uri")?;
     let children = children(context, &uri);
     if children.is_empty() {
@@ -110,8 +110,4 @@ fn children(context: &ActiveRequest, uri: &str) -> BTreeMap<String, Value> {
 fn of_mount(context: &ActiveRequest, uri: &str, params: Option<&RawJson>) -> Option<Result<Routed, RpcError>> {
     let (mount, _) = context.snapshot.mount_of_uri(uri)?;
     if mount.offers().skills { mount_routes::by_uri(&context.snapshot, uri, params?) } else { None }
-}
-
-fn check_offered(context: &ActiveRequest) -> Result<(), RpcError> {
-    if context.snapshot.offers().skills { Ok(()) } else { Err(RpcError::method_not_found(context.method)) }
 }

@@ -98,9 +98,7 @@ fn named(context: &ActiveRequest, params: Option<&RawJson>) -> Result<NamedTask,
 
 /// Checks that this client may use task methods at all (TKX-21, TKX-26, TKX-49).
 fn check_offered(context: &ActiveRequest) -> Result<(), RpcError> {
-    if !context.offers_tasks() {
-        return Err(RpcError::method_not_found(context.method));
-    }
+    context.check_offered(context.offers_tasks())?;
     if context.info.revision.supports(RevisionFeature::TasksExtension)
         && !extension::TASKS.is_in(&context.client_capabilities())
     {

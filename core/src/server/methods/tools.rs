@@ -20,9 +20,7 @@ use std::{fmt, sync::Arc};
 /// `tools/call`
 pub(super) fn call(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     let snapshot = &context.snapshot;
-    if !snapshot.offered().has(ListSet::TOOLS) {
-        return Err(RpcError::method_not_found(context.method));
-    }
+    context.check_offered(snapshot.offered().has(ListSet::TOOLS))?;
     let raw = params.ok_or_else(|| RpcError::invalid_params("tools/call needs the parameter name"))?;
     let params = CallParams::read(raw).map_err(|problem| RpcError::invalid_params(format!("tools/call: {problem}")))?;
     let arguments = params.arguments.map_or_else(RawJson::empty_object, |value| value.in_buffer(raw.buffer()));

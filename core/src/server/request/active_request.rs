@@ -332,7 +332,12 @@ impl ActiveRequest {
     /// Fails if there is no session that a setting could apply to: up to 2025-11-25, on a server
     /// without sessions.
     pub(in crate::server) fn check_session(&self) -> Result<(), RpcError> {
-        if self.connection.is_stateless() { Err(RpcError::method_not_found(self.method)) } else { Ok(()) }
+        self.check_offered(!self.connection.is_stateless())
+    }
+
+    /// Fails like an unknown method if the server does not have what the method is for.
+    pub(in crate::server) fn check_offered(&self, is_offered: bool) -> Result<(), RpcError> {
+        if is_offered { Ok(()) } else { Err(RpcError::method_not_found(self.method)) }
     }
 
     /// Reports progress, if the client asked for it and the value increased (PRG-02).
