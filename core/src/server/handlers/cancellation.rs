@@ -1,12 +1,12 @@
 //! A cancellation flag that supports polling, awaiting and callbacks.
 
-use crate::sync::Mutex;
+use crate::{runtime::wait, sync::Mutex};
 use std::{
     collections::BTreeMap,
-    future::{Future, poll_fn},
+    future::Future,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, OnceLock},
-    task::{Poll, Waker},
+    task::Waker,
 };
 
 /// A one-way cancellation flag. Clones share the flag.
@@ -93,16 +93,7 @@ impl Cancellation {
     /// Completes when the flag is set.
     pub(crate) fn cancelled(&self) -> impl Future<Output = ()> + use<> {
         let state = Arc::clone(self.state());
-        poll_fn(move |context| {
-            let mut state = state.lock();
-            if state.reason.is_some() {
-                return Poll::Ready(());
-            }
-            if !state.wakers.iter().any(|waker| waker.will_wake(context.waker())) {
-                state.wakers.push(context.waker().clone());
-            }
-            Poll::Pending
-        })
+        async move { wait(&state, |state| &mut state.wakers, |state| state.reason.is_some().then_some(())).await }
     }
 }
 

@@ -59,7 +59,7 @@ pub(super) fn in_background(call: Call, future: Work) {
             match step {
                 Err(panic) => Poll::Ready(Some(Outcome::Internal(panic_text(&*panic)))),
                 Ok(Poll::Ready(outcome)) => Poll::Ready(Some(outcome)),
-                Ok(Poll::Pending) => Pin::new(&mut call.info().cancelled()).poll(context).map(|()| None),
+                Ok(Poll::Pending) => std::pin::pin!(call.info().cancelled()).poll(context).map(|()| None),
             }
         })
         .await;
