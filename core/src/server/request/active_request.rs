@@ -40,10 +40,8 @@ pub(in crate::server) struct ActiveRequest {
     pub(super) id: RequestId,
     pub(in crate::server) method: &'static str,
     pub(super) route: Route,
-    /// Whether its result may require input from the client (MRTR-01).
-    pub(super) takes_input: bool,
-    /// Whether its result has caching hints (CCH-01).
-    pub(super) cacheable: bool,
+    /// Its row of the method table.
+    pub(super) row: &'static method::Method,
     /// The original parameters, which the state of later rounds is bound to.
     pub(super) params: Option<RawJson>,
     pub(in crate::server) info: RequestInfo,
@@ -168,8 +166,7 @@ impl ActiveRequest {
             id: call.id,
             method: call.method.name,
             route,
-            takes_input: call.method.takes_input,
-            cacheable: call.method.cacheable,
+            row: call.method,
             params: call.params,
             info: call.info,
             snapshot: connection.server().snapshot(),
@@ -195,8 +192,7 @@ impl ActiveRequest {
             id: self.id.clone(),
             method: self.method,
             route: self.route,
-            takes_input: self.takes_input,
-            cacheable: self.cacheable,
+            row: self.row,
             params: None,
             info: self.info.clone(),
             snapshot,

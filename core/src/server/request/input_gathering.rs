@@ -43,7 +43,7 @@ impl ActiveRequest {
         requests: IndexMap<String, InputRequest>,
         user: &Option<Value>,
     ) -> Result<IndexMap<String, InputRequest>, RpcError> {
-        if !self.takes_input {
+        if !self.row.takes_input {
             tracing::error!(target: "trunkline::server::request", method = self.method, "a handler asked for input, which only tools, prompts and resources can");
             return Err(RpcError::internal());
         }

@@ -16,7 +16,7 @@ impl ActiveRequest {
     pub(super) fn pass(&self, result: &RawJson) -> serde_json::Result<RawJson> {
         let (mut result, revision) = (result.parse()?, self.info.revision);
         project::project_result(self.method, &mut result, revision);
-        if self.cacheable && revision.supports(RevisionFeature::CacheHints) {
+        if self.row.cacheable && revision.supports(RevisionFeature::CacheHints) {
             // The hints of the server are those of its lists. Contents can differ between callers,
             // and a server of the legacy era never said that they may be kept.
             let unknown = CacheHints::default();

@@ -248,7 +248,7 @@ impl CallBackend for PendingCall {
         // Unanswered client requests decide, whatever the handler returned.
         let outcome = match Some(()).filter(|()| mapper.may_ask()).and_then(|()| request.rounds().take_noted()) {
             Some(requests) => Outcome::InputRequired(InputRequired { requests, state: None }),
-            None => project_errors(outcome, request.info.revision, request.takes_input),
+            None => project_errors(outcome, request.info.revision, request.row.takes_input),
         };
         match outcome {
             Outcome::InputRequired(required) if mapper.may_ask() => {
@@ -289,7 +289,7 @@ impl CallBackend for PendingCall {
             let id = context.send_request(timeout, method, params, on_response)?;
             return Ok(PendingClientRequest(RequestState::Sent(id)));
         };
-        if !context.takes_input || !self.mapper.may_ask() {
+        if !context.row.takes_input || !self.mapper.may_ask() {
             let text = format!("The client cannot be asked for input during {}", context.method);
             return Err(ClientRequestError::Refused(RpcError::invalid_request(text)));
         }

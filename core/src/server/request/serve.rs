@@ -93,7 +93,7 @@ impl ActiveRequest {
     /// Resumes the rounds of an earlier request (MRTR-05).
     fn resume_rounds(&self) -> Result<Option<ResumedState>, RpcError> {
         match &self.params {
-            Some(params) if self.takes_input && self.info.revision.supports(RevisionFeature::InputRequired) => {
+            Some(params) if self.row.takes_input && self.info.revision.supports(RevisionFeature::InputRequired) => {
                 self.rounds().resume(params, &self.services.sealer, || self.binding())
             }
             _ => Ok(None),
