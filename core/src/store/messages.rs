@@ -2,7 +2,10 @@
 
 use super::{LogEntry, Store, StoreError, StoreErrorKind, StoreGuard, circuit_breaker::PAUSES};
 use crate::{engine::later, random};
-use std::{sync::Weak, time::Duration};
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
 /// Maximum time that a read of a followed log waits for an entry, and maximum number of entries.
 const WAIT: Duration = Duration::from_secs(20);
@@ -56,7 +59,7 @@ impl StoreGuard {
     }
 
     /// Passes the messages of a log after a position to `take`, for as long as `owner` lives.
-    pub(crate) fn follow<T>(&self, log: FollowedLog, mut after: u64, owner: Weak<T>, take: fn(&T, &LogEntry))
+    pub(crate) fn follow<T>(&self, log: FollowedLog, mut after: u64, owner: Weak<T>, take: fn(&Arc<T>, &LogEntry))
     where
         T: Send + Sync + 'static,
     {
@@ -99,7 +102,6 @@ impl StoreGuard {
 mod tests {
     use super::*;
     use crate::{store::ProcessStore, sync::Mutex, transport::TokioRuntime};
-    use std::sync::Arc;
 
     const MINUTE: Duration = Duration::from_secs(60);
 
@@ -118,7 +120,7 @@ mod tests {
         let key = entries[5].text.strip_prefix(REFERENCE).unwrap().to_owned();
         for (log, is_left) in [(FollowedLog::shared("log"), true), (FollowedLog::own("log".to_owned()), false)] {
             let read = Arc::new(Mutex::new(Vec::new()));
-            let take = |read: &Mutex<Vec<usize>>, entry: &LogEntry| read.lock().push(entry.text.len());
+            let take = |read: &Arc<Mutex<Vec<usize>>>, entry: &LogEntry| read.lock().push(entry.text.len());
             guard.follow(log, 0, Arc::downgrade(&read), take);
             while read.lock().len() < sent.len() {
                 tokio::time::sleep(Duration::from_millis(1)).await;

@@ -54,8 +54,6 @@ pub(in crate::server) struct StoredTasks {
     /// Opens the conversations in which tasks restart.
     pub(super) opener: ConversationOpener,
     pub(super) fetches: Fetches,
-    /// For tasks spawned while a message is handled.
-    itself: Weak<Self>,
 }
 
 /// A message to the worker that runs a task, or from it.
@@ -150,10 +148,7 @@ impl StoredTasks {
     ) -> Option<Arc<Self>> {
         let worker = random::unguessable()?;
         let (local, fetches) = (Arc::downgrade(local), Fetches::default());
-        let stored = Arc::new_cyclic(|itself| {
-            let itself = Weak::clone(itself);
-            Self { store, runtime, worker, local, unrenewed: Mutex::default(), opener, fetches, itself }
-        });
+        let stored = Arc::new(Self { store, runtime, worker, local, unrenewed: Mutex::default(), opener, fetches });
         stored.runtime.spawn(Box::pin(renew(Arc::downgrade(&stored))));
         stored.store.follow(FollowedLog::own(inbox(&stored.worker)), 0, Arc::downgrade(&stored), Self::take);
         stored.runtime.spawn(Box::pin(restart::restart_lost(Arc::downgrade(&stored))));
@@ -327,8 +322,8 @@ impl StoredTasks {
     }
 
     /// Handles a message to this worker.
-    fn take(&self, message: &LogEntry) {
-        let (Some(local), Some(this)) = (self.local.upgrade(), self.itself.upgrade()) else { return };
+    fn take(self: &Arc<Self>, message: &LogEntry) {
+        let Some(local) = self.local.upgrade() else { return };
         let message = match serde_json::from_str(&message.text) {
             Ok(message) => message,
             Err(error) => {
@@ -337,14 +332,14 @@ impl StoredTasks {
             }
         };
         match message {
-            TaskMessage::Send(request) => this.send_here(request),
-            TaskMessage::Withdraw { task, key, reason } => this.withdraw_here(task, key, &reason),
+            TaskMessage::Send(request) => self.send_here(request),
+            TaskMessage::Withdraw { task, key, reason } => self.withdraw_here(task, key, &reason),
             TaskMessage::Cancel { task } => local.with(&task, |task| {
                 task.cancel("the client cancelled the task");
             }),
             TaskMessage::Update { task, responses } => local.with(&task, |task| task.update(responses)),
             TaskMessage::Fetch { task, worker, fetch } => {
-                local.with(&task, |task| this.send_elsewhere(task, worker, fetch));
+                local.with(&task, |task| self.send_elsewhere(task, worker, fetch));
             }
             TaskMessage::Answer { task, key, answer } => local.with(&task, |task| task.take_answer(&key, answer)),
             TaskMessage::NotSent { task, key, worker } => {

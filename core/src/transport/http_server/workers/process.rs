@@ -169,7 +169,7 @@ impl Workers {
     }
 
     /// Handles an entry of the notifications log.
-    fn notification(&self, entry: &LogEntry) {
+    fn notification(self: &Arc<Self>, entry: &LogEntry) {
         let Some(notification) = WorkerNotification::read(entry) else { return };
         if notification.from != self.number {
             self.apply(notification.from, &notification.content);
@@ -208,7 +208,7 @@ impl Workers {
     }
 
     /// Handles a message from another process.
-    fn message(&self, entry: &LogEntry) {
+    fn message(self: &Arc<Self>, entry: &LogEntry) {
         let Some(notification) = WorkerNotification::read(entry) else { return };
         match &notification.content {
             // Also for events of this process: it is stored now.
