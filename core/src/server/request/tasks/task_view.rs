@@ -2,8 +2,9 @@
 //! client unparsed. The process that runs a task and the workers that find it in the store share
 //! this form and its transitions.
 
+use crate::protocol::model::{Task, TaskStatus};
 use crate::{
-    protocol::{RawJson, Revision, RevisionFeature, RpcError, meta, model::TaskStatus, project},
+    protocol::{RawJson, Revision, RevisionFeature, RpcError, meta, project},
     server::result::ResultWriter,
     timestamp::iso_8601,
 };
@@ -66,9 +67,9 @@ pub(super) fn relate(message: &mut Value, task: &str) {
 /// A task in the form of the extension. In the store, it is a single object.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(in crate::server) struct TaskView {
-    /// All members except the result; an object.
+    /// All members except the result.
     #[serde(flatten)]
-    members: Value,
+    task: Task,
     /// The result of a completed task; written as the last member.
     #[serde(skip_serializing_if = "Option::is_none")]
     result: Option<TaskResult>,
@@ -77,43 +78,43 @@ pub(in crate::server) struct TaskView {
 impl TaskView {
     /// A task that starts to run. Times are since the Unix epoch.
     pub(super) fn new(id: &str, created: Duration, ttl: Duration, poll_interval: Duration) -> Self {
-        let members = json!({
-            "taskId": id,
-            "status": TaskStatus::Working.as_str(),
-            "createdAt": iso_8601(created),
-            "lastUpdatedAt": iso_8601(created),
-            "ttlMs": ttl.as_millis() as u64,
-            "pollIntervalMs": poll_interval.as_millis() as u64,
-        });
-        Self { members, result: None }
+        let task = Task {
+            task_id: id.to_owned(),
+            status: TaskStatus::Working,
+            created_at: iso_8601(created),
+            last_updated_at: iso_8601(created),
+            ttl_ms: Some(ttl.as_millis() as u64),
+            poll_interval_ms: Some(poll_interval.as_millis() as u64),
+            ..Task::default()
+        };
+        Self { task, result: None }
     }
 
     pub(in crate::server) fn id(&self) -> &str {
-        self.members["taskId"].as_str().unwrap_or_default()
+        &self.task.task_id
     }
 
     pub(super) fn status(&self) -> TaskStatus {
-        let status = |known: &TaskStatus| self.members["status"] == known.as_str();
-        TaskStatus::ALL.into_iter().find(status).unwrap_or_default()
+        self.task.status
     }
 
     /// How long the task is kept, from its creation.
     pub(super) fn ttl(&self) -> Duration {
-        Duration::from_millis(self.members["ttlMs"].as_u64().unwrap_or_default())
+        Duration::from_millis(self.task.ttl_ms.unwrap_or_default())
     }
 
     /// Sets the time of the last change. It never decreases, whatever the clocks of the workers:
     /// clients ignore states that seem older than one that they have seen.
     pub(super) fn touch(&mut self, now: Duration) {
         let now = iso_8601(now);
-        if self.members["lastUpdatedAt"].as_str().is_none_or(|last| last < &*now) {
-            self.members["lastUpdatedAt"] = now.into();
+        if self.task.last_updated_at < now {
+            self.task.last_updated_at = now;
         }
     }
 
     /// Sets the status message.
     pub(super) fn set_message(&mut self, message: &str) {
-        self.members["statusMessage"] = message.into();
+        self.task.status_message = Some(message.to_owned());
     }
 
     /// Sets the client requests that a running task waits for.
@@ -121,19 +122,19 @@ impl TaskView {
         self.set_status(TaskStatus::Working);
         if !requests.is_empty() {
             self.set_status(TaskStatus::InputRequired);
-            self.members["inputRequests"] = requests.into();
+            self.task.input_requests = Some(requests);
         }
     }
 
     /// The keys of the client requests that it waits for.
     pub(super) fn request_keys(&self) -> Vec<String> {
-        self.members["inputRequests"].as_object().into_iter().flat_map(|requests| requests.keys().cloned()).collect()
+        self.task.input_requests.iter().flat_map(|requests| requests.keys().cloned()).collect()
     }
 
     /// Starts another run.
     pub(super) fn restart(&mut self, now: Duration) {
         self.set_status(TaskStatus::Working);
-        self.remove("statusMessage");
+        self.task.status_message = None;
         self.touch(now);
     }
 
@@ -146,7 +147,7 @@ impl TaskView {
             Err(error) => {
                 self.set_message(&error.message);
                 if status == TaskStatus::Failed {
-                    self.members["error"] = json!(error);
+                    self.task.error = Some(error);
                 }
             }
         }
@@ -154,24 +155,15 @@ impl TaskView {
 
     /// Only a task in the status `input_required` has requests.
     fn set_status(&mut self, status: TaskStatus) {
-        self.remove("inputRequests");
-        self.members["status"] = status.as_str().into();
-    }
-
-    fn remove(&mut self, member: &str) {
-        if let Some(members) = self.members.as_object_mut() {
-            members.shift_remove(member);
-        }
+        self.task.input_requests = None;
+        self.task.status = status;
     }
 
     /// The result or error of the request, related to the task. `None` if there is none yet.
     pub(super) fn outcome(&self) -> Option<Result<RawJson, RpcError>> {
         match self.status() {
             TaskStatus::Completed => self.result.as_ref().map(|result| result.related(self.id())),
-            TaskStatus::Failed => {
-                let error = RpcError::deserialize(&self.members["error"]);
-                Some(Err(error.unwrap_or_else(|_| RpcError::internal())))
-            }
+            TaskStatus::Failed => Some(Err(self.task.error.clone().unwrap_or_else(RpcError::internal))),
             TaskStatus::Cancelled => Some(Err(RpcError::invalid_request("The task was cancelled"))),
             TaskStatus::Working | TaskStatus::InputRequired => None,
         }
@@ -212,7 +204,7 @@ impl TaskView {
 
     /// The task for a revision, and the result if that revision includes it.
     fn parts(&self, revision: Revision) -> (Value, Option<&RawJson>) {
-        let mut task = self.members.clone();
+        let mut task = json!(self.task);
         let result = self.result.as_ref();
         if revision.supports(RevisionFeature::TasksExtension) {
             return (task, result.map(|result| &result.text));
