@@ -120,14 +120,13 @@ impl Sealer {
     /// The first key seals; any key opens. Without keys, uses a random one. If the system cannot
     /// generate it, calls that need to seal a state fail.
     pub(super) fn new(keys: &[StateKey]) -> Self {
-        let random: Vec<_> = if keys.is_empty() { StateKey::random().into_iter().collect() } else { Vec::new() };
-        let warn = AtomicBool::new(keys.is_empty());
-        let keys = if keys.is_empty() { &random } else { keys };
+        let random = if keys.is_empty() { StateKey::random() } else { None };
         let prepared = |key: &StateKey| {
             let sum: [u8; 32] = Sha256::digest(key.0).into();
             Some((Cipher::new(&key.0)?, *sum.first_chunk()?))
         };
-        Self { keys: keys.iter().filter_map(prepared).collect(), warn }
+        let warn = AtomicBool::new(keys.is_empty());
+        Self { keys: keys.iter().chain(&random).filter_map(prepared).collect(), warn }
     }
 
     /// Warns once if the key is random, because only this process can open what it seals.
