@@ -101,16 +101,14 @@ impl ActiveRequest {
         let options = self.server().options();
         let timeout = RequestTimeout { timeout: options.input_timeout, max: options.input_timeout };
         for (key, request) in requests {
-            let gathering = Arc::clone(&gathering);
-            let kept = Arc::clone(&gathering);
-            let name = key.clone();
-            let on_response = Box::new(move |answer| gathering.take(key, answer));
+            let (waiting, name) = (Arc::clone(&gathering), key.clone());
+            let on_response = Box::new(move |answer| waiting.take(key, answer));
             let asked = match self.task() {
                 Some(task) => task.ask(&name, request, timeout, on_response).map(drop),
                 None => self.send_input_request(timeout, &request, on_response).map(drop),
             };
             if let Err(error) = asked {
-                kept.take(name, Err(error));
+                gathering.take(name, Err(error));
             }
         }
         gathering.one_less();
