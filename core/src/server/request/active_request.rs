@@ -24,6 +24,7 @@ use crate::{
 };
 use serde_json::{Value, json};
 use std::{
+    iter,
     sync::{
         Arc, OnceLock,
         atomic::{AtomicBool, Ordering},
@@ -265,11 +266,12 @@ impl ActiveRequest {
 
     /// The request at the outermost server.
     fn outermost(&self) -> &Self {
-        let mut context = self;
-        while let Some(within) = &context.within {
-            context = &within.outer;
-        }
-        context
+        self.outwards().last().unwrap_or(self)
+    }
+
+    /// The request at this server, and then at each server around it.
+    pub(super) fn outwards(&self) -> impl Iterator<Item = &Self> {
+        iter::successors(Some(self), |context| Some(&*context.within.as_ref()?.outer))
     }
 
     /// The parameters as the client sent them.

@@ -110,13 +110,7 @@ impl ActiveRequest {
 
     /// Number of middleware functions in the outer servers.
     pub(super) fn middleware_around(&self) -> usize {
-        let mut number = 0;
-        let mut context = self;
-        while let Some(within) = &context.within {
-            context = &within.outer;
-            number += context.snapshot.middlewares.len();
-        }
-        number
+        self.outwards().skip(1).map(|context| context.snapshot.middlewares.len()).sum()
     }
 }
 
