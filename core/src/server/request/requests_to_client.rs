@@ -86,14 +86,12 @@ impl ActiveRequest {
 
     /// Cancels a client request that is no longer needed, and notifies the client.
     pub(super) fn withdraw(&self, request: &RequestState, reason: &str) {
+        let error = ClientRequestError::Cancelled;
         match request {
-            RequestState::Sent(id) => {
-                let error = ClientRequestError::Cancelled;
-                self.connection.cancel_client_request(id, reason, Some(&*self.reply), error);
-            }
+            RequestState::Sent(id) => self.connection.cancel_client_request(id, reason, Some(&*self.reply), error),
             RequestState::OfTask(key) => {
                 if let Some(task) = self.task() {
-                    task.withdraw(key, reason);
+                    task.give_up(key, error, reason);
                 }
             }
             RequestState::ByTask(cancel) => cancel(reason),

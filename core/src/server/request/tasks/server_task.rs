@@ -544,7 +544,7 @@ impl Task {
     }
 
     /// Completes a client request without an answer, and cancels it at the client.
-    fn give_up(&self, key: &str, error: ClientRequestError, reason: &str) {
+    pub(in crate::server::request) fn give_up(&self, key: &str, error: ClientRequestError, reason: &str) {
         if let Some(open) = self.take_open(key) {
             open.give_up(error, reason);
         }
@@ -577,11 +577,6 @@ impl Task {
             None | Some(Err(ClientRequestError::Suspended)) => {}
             Some(answer) => self.answered(key, answer),
         }
-    }
-
-    /// Withdraws a request that the handler no longer waits for.
-    pub(in crate::server) fn withdraw(&self, key: &str, reason: &str) {
-        self.give_up(key, ClientRequestError::Cancelled, reason);
     }
 
     /// Returns whether the task was created in a legacy session.
