@@ -65,7 +65,7 @@ fn registered(context: &ActiveRequest, category: Category, after: u64, page: Lis
         return Ok(MergedPage::route(category.member(), page.items.into(), page.number, mounts, None));
     }
     let next = page.next.map(Position::Registered).or(provider.map(|number| Position::Source(number, None)));
-    Ok(Routed::Answer(page_result(context, category.member(), &page.items, next)))
+    Ok(Routed::Answer(page_result(context, category.member(), &page.items, next, false)))
 }
 
 fn ask_provider(
@@ -131,7 +131,7 @@ impl ResultMapper for ProvidedPage {
             Some(theirs) => Some(Position::Source(self.provider.number, Some(theirs))),
             None => self.following.map(|number| Position::Source(number, None)),
         };
-        Ok(page_result(context, self.category.member(), items.join(",").as_bytes(), next))
+        Ok(page_result(context, self.category.member(), items.join(",").as_bytes(), next, false))
     }
 }
 

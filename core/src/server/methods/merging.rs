@@ -1,7 +1,7 @@
 //! Merges the lists of mounted servers: a page is filled from one server after another until it is
 //! full.
 
-use super::pages::{self, Position};
+use super::pages::{Position, page_result};
 use crate::{
     composition::rewriting::{self, ObjectMembers},
     protocol::{RawJson, RpcError, error::code},
@@ -11,7 +11,7 @@ use crate::{
     },
 };
 use serde_json::{json, value::RawValue};
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{collections::VecDeque, sync::Arc};
 
 /// A page under construction.
 pub(super) struct MergedPage {
@@ -134,10 +134,7 @@ impl MergedPage {
     }
 
     fn finish(self, context: &Arc<ActiveRequest>, responder: Responder, next: Option<Position>) {
-        let hints = pages::hints_of(context, self.member);
-        // What is missing may be back at any time, and nothing tells clients.
-        let hints = if self.is_partial { hints.with_ttl(Duration::ZERO) } else { hints };
-        let result = pages::page_with(context, self.member, &self.items, next, &hints);
+        let result = page_result(context, self.member, &self.items, next, self.is_partial);
         context.deliver(responder, Ok(result));
     }
 }

@@ -5,10 +5,11 @@ use crate::{
     server::{
         registry::{Category, list_members},
         request::ActiveRequest,
-        result::{CacheHints, CacheScope},
+        result::CacheScope,
     },
 };
 use serde::Deserialize;
+use std::time::Duration;
 
 /// Where a page starts. Cursors are opaque to clients and valid on every instance of the server
 /// (PAG-05).
@@ -63,30 +64,24 @@ fn parse_cursor(member: &str, text: &str) -> Option<Position> {
     (cursor(member, &position) == text).then_some(position)
 }
 
-/// Builds the result for one page of a list.
-pub(super) fn page_result(context: &ActiveRequest, member: &str, items: &[u8], next: Option<Position>) -> RawJson {
-    page_with(context, member, items, next, &hints_of(context, member))
-}
-
-/// Builds the result for one page of a list, with these hints.
-pub(super) fn page_with(
+/// Builds the result for one page of a list. `is_partial` tells whether a server that failed is
+/// missing from it.
+pub(super) fn page_result(
     context: &ActiveRequest,
     member: &str,
     items: &[u8],
     next: Option<Position>,
-    hints: &CacheHints,
+    is_partial: bool,
 ) -> RawJson {
-    let (revision, next) = (context.info.revision, next.map(|next| cursor(member, &next)));
-    context.results().seal(list_members(member, items, next.as_deref(), &hints.members(), revision), revision)
-}
-
-/// The hints of the list in this member.
-pub(super) fn hints_of(context: &ActiveRequest, member: &str) -> CacheHints {
     let hints = *context.results().cache();
     // CCH-13: if callers see different parts of a list, caches must not share any of its pages
     // (CCH-10).
     let is_personal = Category::parse(member).is_some_and(|category| context.snapshot.is_personal(category));
-    if is_personal { hints.with_scope(CacheScope::Private) } else { hints }
+    let hints = if is_personal { hints.with_scope(CacheScope::Private) } else { hints };
+    // What is missing may be back at any time, and nothing tells clients.
+    let hints = if is_partial { hints.with_ttl(Duration::ZERO) } else { hints };
+    let (revision, next) = (context.info.revision, next.map(|next| cursor(member, &next)));
+    context.results().seal(list_members(member, items, next.as_deref(), &hints.members(), revision), revision)
 }
 
 #[cfg(test)]

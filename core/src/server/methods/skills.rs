@@ -39,7 +39,7 @@ pub(super) fn list(context: &ActiveRequest, params: Option<&RawJson>) -> Result<
         return Ok(MergedPage::route(MEMBER, page.items.into(), page.number, mounts.collect(), None));
     }
     let next = page.next.map(Position::Registered);
-    Ok(Routed::Answer(pages::page_result(context, MEMBER, &page.items, next)))
+    Ok(Routed::Answer(pages::page_result(context, MEMBER, &page.items, next, false)))
 }
 
 /// `skills/get` (SKL-44 to SKL-46).
