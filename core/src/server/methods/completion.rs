@@ -2,17 +2,20 @@
 
 use super::{access, mount_routes};
 use crate::{
-    protocol::{RawJson, RpcError},
+    protocol::{RawJson, RpcError, project},
     server::{
         handlers::{Handler, Outcome},
         registry::{AccessOptions, Category, CompletionTarget},
         request::{ActiveRequest, ResultMapper, Routed, Target},
-        result::render_completion,
+        result::error_of,
     },
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
+
+/// More values than this are not sent (CMP-02).
+const MAX_VALUES: usize = 100;
 
 #[derive(Deserialize)]
 struct ReceivedParams {
@@ -157,7 +160,39 @@ impl ResultMapper for Completing {
         Target { handler: &self.handler, name: Some(&self.argument), timeout: None }
     }
 
+    /// The outcome is an array of strings, or an object with `values`.
     fn render(&self, context: &ActiveRequest, outcome: Outcome) -> Result<RawJson, RpcError> {
-        render_completion(context.results(), context.info.revision, outcome)
+        let (results, revision) = (context.results(), context.info.revision);
+        let raw = match outcome {
+            Outcome::Value(raw) | Outcome::Content(raw) | Outcome::Object(raw) | Outcome::Result(raw) => raw,
+            other => return Err(error_of(results, "a completion", other)),
+        };
+        let fault = || {
+            let problem = "it returned neither strings nor an object with values";
+            error_of(results, "a completion", Outcome::Internal(problem.into()))
+        };
+        let given: Value = raw.parse().map_err(|_| RpcError::internal())?;
+        let (given, meta) = match given {
+            Value::Array(values) => (json!({"values": values}), None),
+            Value::Object(mut members) => {
+                let meta = members.shift_remove("_meta");
+                (members.shift_remove("completion").unwrap_or(Value::Object(members)), meta)
+            }
+            _ => return Err(fault()),
+        };
+        let Some(values) = given.get("values").and_then(Value::as_array) else { return Err(fault()) };
+        if !values.iter().all(Value::is_string) {
+            return Err(fault());
+        }
+        let total = given.get("total").and_then(Value::as_u64).unwrap_or(values.len() as u64);
+        let first = &values[..values.len().min(MAX_VALUES)];
+        let more = given.get("hasMore").and_then(Value::as_bool).unwrap_or(total > first.len() as u64);
+        let mut result =
+            json!({"completion": {"values": first, "total": total, "hasMore": more || first.len() < values.len()}});
+        if let Some(meta) = meta {
+            result["_meta"] = meta;
+        }
+        project::project_complete_result(&mut result, revision);
+        Ok(results.seal_object(result, revision))
     }
 }

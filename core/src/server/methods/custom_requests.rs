@@ -7,7 +7,7 @@ use crate::{
         handlers::Outcome,
         registry::RegisteredRequestHandler,
         request::{ActiveRequest, ResultMapper, Routed, Target},
-        result::render_object,
+        result::error_of,
     },
 };
 use indexmap::IndexMap;
@@ -56,8 +56,32 @@ impl ResultMapper for RegisteredRequestHandler {
         Target { handler: &self.handler, name: None, timeout: self.access.timeout }
     }
 
+    /// The result is the object that the handler returned, or an empty one for `null`. Values are
+    /// passed on exactly as written.
     fn render(&self, context: &ActiveRequest, outcome: Outcome) -> Result<RawJson, RpcError> {
-        render_object(context.results(), context.method, context.info.revision, outcome)
+        let (results, revision) = (context.results(), context.info.revision);
+        let fault = |problem: String| error_of(results, context.method, Outcome::Internal(problem));
+        let raw = match outcome {
+            Outcome::Value(raw) | Outcome::Object(raw) | Outcome::Result(raw) => raw,
+            Outcome::Text(_) | Outcome::Content(_) => {
+                return Err(fault("a result must be an object, not content".into()));
+            }
+            other => return Err(error_of(results, context.method, other)),
+        };
+        let text = raw.as_bytes().trim_ascii();
+        if text == b"null" {
+            return Ok(results.seal(b"{".to_vec(), revision));
+        }
+        let Some(open) = text.strip_suffix(b"}").filter(|text| text.starts_with(b"{")) else {
+            let given = String::from_utf8_lossy(text);
+            return Err(fault(format!("a result must be an object, such as {{\"value\": …}}, not {given:.60}")));
+        };
+        let unread = |error: serde_json::Error| fault(format!("its result cannot be read: {error}"));
+        let members: IndexMap<Cow<'_, str>, &RawValue> = raw.parse().map_err(unread)?;
+        if ["_meta", "resultType"].iter().any(|name| members.contains_key(*name)) {
+            return Ok(results.seal_object(raw.parse().map_err(unread)?, revision));
+        }
+        Ok(results.seal(open.trim_ascii_end().to_vec(), revision))
     }
 }
 

@@ -1,8 +1,6 @@
 //! Converts outcomes of handlers to results of a revision, the same for every language.
 
 mod cache_hints;
-mod completion;
-mod custom_request;
 mod error_projection;
 mod prompt;
 mod resource;
@@ -13,8 +11,6 @@ mod writer;
 
 pub use cache_hints::{CacheHints, CacheScope};
 
-pub(super) use completion::render_completion;
-pub(super) use custom_request::render_object;
 pub(super) use error_projection::project_errors;
 pub(super) use prompt::render_prompt;
 pub(super) use resource::{ReadOf, render_read};
