@@ -3,7 +3,6 @@
 use super::{
     active_request::{ActiveRequest, Responder},
     mapper::ResultMapper,
-    request_state::StateContents,
 };
 use crate::{
     engine::RequestTimeout,
@@ -73,16 +72,13 @@ impl ActiveRequest {
             let requests: Map<_, _> = requests.iter().map(|(key, request)| (key.clone(), request.to_json())).collect();
             result["inputRequests"] = requests.into();
         }
-        result["requestState"] = self.seal_state(&self.rounds().contents(requests, user))?.into();
-        Ok(self.results().seal_object(result, self.info.revision))
-    }
-
-    fn seal_state(&self, contents: &StateContents) -> Result<String, RpcError> {
-        let (sealer, options) = (&self.services.sealer, self.server().options());
+        let (sealer, contents) = (&self.services.sealer, self.rounds().contents(requests, user));
         if self.connection.transport() == Transport::Http {
             sealer.warn_of_random_key();
         }
-        sealer.seal(contents, &self.binding(), options.state_lifetime)
+        let state = sealer.seal(&contents, &self.binding(), self.server().options().state_lifetime)?;
+        result["requestState"] = state.into();
+        Ok(self.results().seal_object(result, self.info.revision))
     }
 
     /// In the legacy era: sends real requests on the call's stream, all at once, and calls the
