@@ -173,10 +173,10 @@ impl ToolRenderer<'_> {
         let carried =
             result.as_object_mut().and_then(|members| members.shift_remove("structuredContent")).and(structured);
         let sealed = self.results.seal_object(result, self.revision);
-        Ok(match carried {
-            Some(structured) => with_structured(&sealed, &structured),
-            None => sealed,
-        })
+        let Some(structured) = carried else { return Ok(sealed) };
+        // Added as written. A result always has other members.
+        let members = sealed.as_bytes().strip_suffix(b"}").unwrap_or_default();
+        Ok(RawJson::trusted([members, br#","structuredContent":"#, &structured.text, b"}"].concat().into()))
     }
 }
 
@@ -222,10 +222,4 @@ impl Structured {
 fn may_carry(revision: Revision, structured: &Value) -> bool {
     revision.supports(RevisionFeature::AnyStructuredContent)
         || (structured.is_object() && revision.supports(RevisionFeature::StructuredContent))
-}
-
-/// Adds structured content as written. A result always has other members.
-fn with_structured(sealed: &RawJson, structured: &Structured) -> RawJson {
-    let members = sealed.as_bytes().strip_suffix(b"}").unwrap_or_default();
-    RawJson::trusted([members, br#","structuredContent":"#, &structured.text, b"}"].concat().into())
 }
