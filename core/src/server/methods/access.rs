@@ -199,7 +199,7 @@ fn ask(
     on_decision: impl FnOnce(bool) + Send + 'static,
 ) {
     let input = RawJson::object(&json!({"name": name}));
-    let decided = |decision: Result<RawJson, RpcError>| decision.is_ok_and(|decision| decision.as_bytes() == TRUE);
+    let decided = |decision: Result<RawJson, RpcError>| decision.is_ok_and(|it| it.as_bytes().trim_ascii() == TRUE);
     let scope = Responder::Client.scope(context);
     let responder = Responder::Inside(scope, Box::new(move |decision| on_decision(decided(decision))));
     context.run(Arc::new(Deciding { hook, name }), input, responder);
@@ -226,9 +226,7 @@ impl ResultMapper for Deciding {
         let results = context.results();
         let what = || format!("the visible hook of {}", self.name);
         match outcome {
-            Outcome::Value(decision) if matches!(decision.as_bytes().trim_ascii(), TRUE | b"false") => {
-                RawJson::from_value(&json!(decision.as_bytes().trim_ascii() == TRUE)).map_err(|_| RpcError::internal())
-            }
+            Outcome::Value(decision) if matches!(decision.as_bytes().trim_ascii(), TRUE | b"false") => Ok(decision),
             Outcome::Internal(_) | Outcome::Reported(_) | Outcome::ToolError(_) | Outcome::Protocol(_) => {
                 let error = error_of(results, &what(), outcome);
                 tracing::warn!(target: "trunkline::server::methods", feature = self.name, error = error.message, "the visible hook failed; hiding the feature from the caller");
