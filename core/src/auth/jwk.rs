@@ -24,9 +24,16 @@ pub(super) struct PublicKey {
 
 #[derive(Debug, Clone)]
 enum KeyMaterial {
-    Rsa { n: Vec<u8>, e: Vec<u8> },
+    Rsa {
+        n: Vec<u8>,
+        e: Vec<u8>,
+    },
     /// Each curve has one algorithm.
-    Ec { algorithm: Algorithm, verification: &'static EcdsaVerificationAlgorithm, point: Vec<u8> },
+    Ec {
+        algorithm: Algorithm,
+        verification: &'static EcdsaVerificationAlgorithm,
+        point: Vec<u8>,
+    },
     Ed25519(Vec<u8>),
 }
 

@@ -2,12 +2,8 @@
 
 use super::outgoing::one_line;
 use crate::protocol::{
-    Era, RawJson, RequestId, Revision, RpcError,
-    extension::Extension,
-    members::members,
-    meta, method,
-    model::LoggingLevel,
-    project,
+    Era, RawJson, RequestId, Revision, RpcError, extension::Extension, members::members, meta, method,
+    model::LoggingLevel, project,
 };
 use indexmap::IndexMap;
 use serde_json::{Value, json, value::RawValue};

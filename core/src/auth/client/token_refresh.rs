@@ -1,15 +1,8 @@
 //! Refreshes the tokens of one server (OAuth 2.1 section 4.3).
 
 use super::{
-    auth_network::NetworkContext,
-    discovery,
-    proofs::Proofs,
-    registration,
-    settings::Settings,
-    stored_tokens,
-    token_endpoint::TokenContext,
-    tokens::Tokens,
-    turn,
+    auth_network::NetworkContext, discovery, proofs::Proofs, registration, settings::Settings, stored_tokens,
+    token_endpoint::TokenContext, tokens::Tokens, turn,
 };
 use crate::client_auth::AuthError;
 use std::sync::Arc;

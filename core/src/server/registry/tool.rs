@@ -2,8 +2,7 @@
 
 use super::{
     access_options::{AccessOptions, definition_setters},
-    app,
-    descriptor_members,
+    app, descriptor_members,
     list::{Descriptor, listed},
     register_error::RegisterError,
 };

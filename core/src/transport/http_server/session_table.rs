@@ -1,10 +1,6 @@
 //! The legacy sessions of an endpoint.
 
-use super::{
-    history::History,
-    response_stream::Stream,
-    workers::SharedSession,
-};
+use super::{history::History, response_stream::Stream, workers::SharedSession};
 use crate::sync::Mutex;
 use crate::{
     http::sessions::{ID_BYTES, SessionBounds, Sessions, session_id},
