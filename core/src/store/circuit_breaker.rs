@@ -58,7 +58,6 @@ impl StoreGuard {
     }
 
     /// Counts errors in the given counter.
-    #[cfg(feature = "server")]
     pub(crate) fn counting(self, errors: Arc<AtomicU64>) -> Self {
         Self { errors, ..self }
     }

@@ -66,7 +66,6 @@ impl ProcessStore {
 
     /// Creates a store that evicts entries when it is full: those of the largest group that would
     /// expire first. A group is all keys that are equal up to the last slash.
-    #[cfg(feature = "server")]
     pub(crate) fn evicting(runtime: Arc<dyn Runtime>, max_bytes: usize) -> Self {
         Self::new_with(runtime, max_bytes, Some(HashMap::new()))
     }

@@ -98,7 +98,7 @@ impl StoreGuard {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "tokio"))]
 mod tests {
     use super::*;
     use crate::{store::ProcessStore, sync::Mutex, transport::TokioRuntime};

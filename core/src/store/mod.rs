@@ -7,7 +7,6 @@
 mod circuit_breaker;
 pub(crate) mod contract;
 mod memory;
-#[cfg(feature = "server")]
 mod messages;
 mod operations;
 mod store_choice;
@@ -17,7 +16,6 @@ mod waiting_reads;
 
 pub use circuit_breaker::StoreGuard;
 pub use memory::ProcessStore;
-#[cfg(feature = "server")]
 pub(crate) use messages::FollowedLog;
 #[cfg(any(feature = "store-sqlite", feature = "store-redis"))]
 pub(crate) use operations::MAX_READ;

@@ -37,7 +37,6 @@ impl StoreChoice {
     }
 
     /// Checks the URL, and that the cargo feature of its store is enabled.
-    #[cfg(feature = "server")]
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         match &self.0 {
             Chosen::Url(url) => StoreUrl::read(url).map(drop),
@@ -46,14 +45,12 @@ impl StoreChoice {
     }
 
     /// Opens the store with a deadline for each call.
-    #[cfg(feature = "server")]
     pub(crate) fn open(&self, runtime: &Arc<dyn Runtime>, deadline: Duration) -> Result<StoreGuard, StoreError> {
         let store = self.open_unguarded(runtime, deadline)?;
         Ok(StoreGuard::new(store, &self.redacted(), Arc::clone(runtime), deadline))
     }
 
     /// Opens the store without deadlines.
-    #[cfg(feature = "server")]
     pub(crate) fn open_unguarded(
         &self,
         runtime: &Arc<dyn Runtime>,
