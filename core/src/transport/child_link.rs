@@ -15,7 +15,7 @@ use crate::{
 #[cfg(unix)]
 use std::os::fd::{AsFd, OwnedFd};
 use std::{
-    hash::{DefaultHasher, Hash, Hasher},
+    hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher},
     io,
     pin::Pin,
     sync::{
@@ -84,9 +84,7 @@ impl Connector for ChildConnector {
 
     fn identity(&self) -> Option<u64> {
         let ChildCommand { command, env, inherit_env, cwd, .. } = &self.command;
-        let mut hasher = DefaultHasher::new();
-        (command, env, inherit_env, cwd).hash(&mut hasher);
-        Some(hasher.finish())
+        Some(BuildHasherDefault::<DefaultHasher>::default().hash_one((command, env, inherit_env, cwd)))
     }
 }
 

@@ -20,7 +20,7 @@ use crate::{
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use reqwest::{Client, Url, redirect};
 use std::{
-    hash::{DefaultHasher, Hash, Hasher},
+    hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher},
     path::PathBuf,
     sync::{Arc, OnceLock},
     time::Duration,
@@ -113,9 +113,7 @@ impl HttpConnector {
     }
 
     fn hash(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        self.url.as_str().hash(&mut hasher);
-        hasher.finish()
+        BuildHasherDefault::<DefaultHasher>::default().hash_one(self.url.as_str())
     }
 
     fn route(&self) -> Result<Arc<HttpRoute>, LinkFailure> {
