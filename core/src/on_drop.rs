@@ -3,6 +3,9 @@
 /// Calls a function when dropped.
 pub(crate) struct OnDrop<F: FnOnce()>(Option<F>);
 
+/// One that can be a field.
+pub(crate) type BoxedOnDrop = OnDrop<Box<dyn FnOnce() + Send + Sync>>;
+
 impl<F: FnOnce()> OnDrop<F> {
     pub(crate) fn new(function: F) -> Self {
         Self(Some(function))

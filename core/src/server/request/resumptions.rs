@@ -9,6 +9,7 @@
 use super::{request_state::digest, stored_record::StoredRecord, tasks::StoredTasks};
 use crate::{
     engine::later,
+    on_drop::BoxedOnDrop,
     protocol::RpcError,
     race,
     runtime::Runtime,
@@ -71,7 +72,8 @@ pub(super) struct Resumption(Arc<HeldRecord>);
 
 /// The record of a held state. One task at a time writes it to the store.
 struct HeldRecord {
-    _held: HeldKey,
+    /// Keeps other requests of this process from the state.
+    _held: BoxedOnDrop,
     backend: Backend,
     expires: Duration,
     record: Mutex<ResumptionRecord>,
@@ -85,18 +87,6 @@ struct Backend {
     /// `None` in memory, which is not shared with other workers.
     workers: Option<Arc<StoredTasks>>,
     runtime: Arc<dyn Runtime>,
-}
-
-/// Keeps other requests of this process from a state, until it is dropped.
-struct HeldKey {
-    resumptions: Arc<Resumptions>,
-    key: String,
-}
-
-impl Drop for HeldKey {
-    fn drop(&mut self) {
-        self.resumptions.held.lock().remove(&self.key);
-    }
 }
 
 impl Resumptions {
@@ -153,7 +143,8 @@ impl Resumptions {
         if !self.held.lock().insert(key.to_owned()) {
             return Ok(None);
         }
-        let held = HeldKey { resumptions: Arc::clone(self), key: key.to_owned() };
+        let (resumptions, own) = (Arc::clone(self), key.to_owned());
+        let held = BoxedOnDrop::new(Box::new(move || drop(resumptions.held.lock().take(&own))));
         let found = backend.store.get(key).await?;
         let before: ResumptionRecord = match &found {
             None => ResumptionRecord::default(),

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     engine::{RequestTimeout, later},
+    on_drop::BoxedOnDrop,
     protocol::RpcError,
     server::{
         handlers::{Answer, ClientRequestError, InputKind, InputRequest, RequestState},
@@ -55,26 +56,6 @@ pub(super) struct Fetch {
     offered: Option<(Vec<String>, Instant)>,
 }
 
-/// A look at a task, until it is dropped.
-pub(super) struct Look(Arc<StoredTasks>);
-
-impl Look {
-    fn begin(stored: &Arc<StoredTasks>) -> Option<Self> {
-        let mut table = stored.fetches.0.lock();
-        let has_room = table.looking < MAX_LOOKING;
-        has_room.then(|| {
-            table.looking += 1;
-            Self(Arc::clone(stored))
-        })
-    }
-}
-
-impl Drop for Look {
-    fn drop(&mut self) {
-        self.0.fetches.0.lock().looking -= 1;
-    }
-}
-
 /// A client request of a task, which another worker sends.
 #[derive(Serialize, Deserialize)]
 pub(super) struct ForwardedRequest {
@@ -107,8 +88,8 @@ impl Fetch {
     }
 
     /// Waits before the next look at the task. If it waits for input, first offers to its worker to
-    /// send its client requests.
-    pub(super) async fn wait(&mut self, record: &TaskRecord) -> Result<Look, RpcError> {
+    /// send its client requests. The look lasts until the returned guard is dropped.
+    pub(super) async fn wait(&mut self, record: &TaskRecord) -> Result<BoxedOnDrop, RpcError> {
         let runtime = Arc::clone(&self.stored.runtime);
         let keys = record.task.request_keys();
         let is_offered = |(before, until): &(Vec<String>, Instant)| *before == keys && runtime.now() < *until;
@@ -120,8 +101,11 @@ impl Fetch {
         }
         loop {
             runtime.sleep_until(later(runtime.now(), LOOK)).await;
-            if let Some(look) = Look::begin(&self.stored) {
-                return Ok(look);
+            let stored = Arc::clone(&self.stored);
+            let mut table = self.stored.fetches.0.lock();
+            if table.looking < MAX_LOOKING {
+                table.looking += 1;
+                return Ok(BoxedOnDrop::new(Box::new(move || stored.fetches.0.lock().looking -= 1)));
             }
         }
     }
