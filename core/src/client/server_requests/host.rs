@@ -2,12 +2,7 @@
 
 use super::{client_handlers::ClientHandlers, host_tasks::host_task_table::HostTasks};
 use crate::{
-    client::{
-        client_error::ClientError,
-        client_options::ClientOptions,
-        events::{ClientEvents, contained},
-        terminal,
-    },
+    client::{ClientError, ClientEvents, ClientOptions, events::contained, terminal},
     protocol::{
         RawJson, RequestId,
         model::{ClientCapabilities, Root},

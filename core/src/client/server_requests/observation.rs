@@ -2,8 +2,7 @@
 
 use crate::{
     client::{
-        client::Client, client_error::ClientError, events::ClientEvents, inner::ClientInner,
-        subscription::open_subscriptions::SubscriptionEntry,
+        Client, ClientError, ClientEvents, inner::ClientInner, subscription::open_subscriptions::SubscriptionEntry,
     },
     protocol::Era,
 };

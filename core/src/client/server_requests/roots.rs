@@ -1,7 +1,7 @@
 //! The directories and files that servers may work in.
 
 use crate::{
-    client::client_error::ClientError,
+    client::ClientError,
     protocol::{model::Root, uri},
 };
 

@@ -6,7 +6,7 @@ use super::{
     printed::{paragraph, server},
 };
 use crate::{
-    client::server_requests::client_handlers::ElicitRequest,
+    client::ElicitRequest,
     protocol::model::{ElicitAction, ElicitResult, JsonObject},
     runtime::Console,
 };

@@ -7,10 +7,7 @@ mod page;
 mod printed;
 
 use crate::{
-    client::{
-        HandlerError,
-        server_requests::client_handlers::{ClientHandlers, ServerRequest},
-    },
+    client::{ClientHandlers, HandlerError, ServerRequest},
     on_drop::OnDrop,
     protocol::model::ElicitResult,
     runtime::{BoxedTask, Console, Promise, Terminal},

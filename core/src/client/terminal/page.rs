@@ -5,7 +5,7 @@ use super::{
     printed::{line, paragraph, server},
 };
 use crate::{
-    client::server_requests::client_handlers::ElicitUrlRequest,
+    client::ElicitUrlRequest,
     printable::printable,
     protocol::model::{ElicitAction, ElicitResult},
     runtime::Console,

@@ -1,6 +1,6 @@
 //! Makes strings from servers safe to print in a terminal.
 
-use crate::{client::server_requests::client_handlers::ServerRequest, printable::printable};
+use crate::{client::ServerRequest, printable::printable};
 
 /// Maximum length of a string, in characters.
 const MOST: usize = 4_000;

@@ -1,7 +1,7 @@
 //! The host tasks of a connection, by id.
 
 use crate::{
-    client::client_options::ClientOptions,
+    client::ClientOptions,
     protocol::{
         RawJson, RequestId, Revision, RpcError,
         model::{Task, TaskStatus},
