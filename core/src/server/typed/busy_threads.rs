@@ -1,5 +1,6 @@
 //! Detects handlers that block a thread, by tracking polls in progress.
 
+use crate::on_drop::OnDrop;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The polls of handlers in this process.
@@ -16,12 +17,6 @@ pub(crate) struct PollCounters {
     polls: [AtomicUsize; GENERATIONS],
 }
 
-/// A poll of a handler, until it returns.
-pub(super) struct HandlerPoll {
-    counters: &'static PollCounters,
-    generation: usize,
-}
-
 /// The polls that were in progress when this was created.
 pub(crate) struct BusyThreads {
     counters: &'static PollCounters,
@@ -33,20 +28,17 @@ impl PollCounters {
         Self { generation: AtomicUsize::new(0), polls: [const { AtomicUsize::new(0) }; GENERATIONS] }
     }
 
-    pub(super) fn enter(&'static self) -> HandlerPoll {
-        let generation = self.generation.load(Ordering::Relaxed) % GENERATIONS;
-        self.polls[generation].fetch_add(1, Ordering::Relaxed);
-        HandlerPoll { counters: self, generation }
+    /// Counts a poll of a handler until the guard is dropped.
+    pub(super) fn enter(&'static self) -> OnDrop<impl FnOnce()> {
+        let polls = &self.polls[self.generation.load(Ordering::Relaxed) % GENERATIONS];
+        polls.fetch_add(1, Ordering::Relaxed);
+        OnDrop::new(move || {
+            polls.fetch_sub(1, Ordering::Relaxed);
+        })
     }
 
     pub(crate) fn watch(&'static self) -> BusyThreads {
         BusyThreads { counters: self, generation: self.generation.fetch_add(1, Ordering::Relaxed) }
-    }
-}
-
-impl Drop for HandlerPoll {
-    fn drop(&mut self) {
-        self.counters.polls[self.generation].fetch_sub(1, Ordering::Relaxed);
     }
 }
 
