@@ -171,8 +171,6 @@ mod error_text;
 #[path = "../tests/http/faulty_store.rs"]
 mod faulty_store;
 mod holder;
-#[cfg(all(test, feature = "full"))]
-mod kept_log;
 mod log_text;
 mod negotiation_cache;
 mod on_drop;
@@ -232,6 +230,9 @@ pub use transport::Listener;
 
 #[cfg(test)]
 mod tests {
+    #[cfg(feature = "full")]
+    pub(crate) mod kept_log;
+
     #[test]
     fn each_cargo_feature_is_in_both_tables() {
         let features = include_str!("../Cargo.toml").split("\n[").find(|section| section.starts_with("features]"));

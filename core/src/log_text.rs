@@ -62,7 +62,7 @@ impl fmt::Display for LogText {
 
 #[cfg(all(test, feature = "full"))]
 mod tests {
-    use crate::kept_log::KeptLog;
+    use crate::tests::kept_log::KeptLog;
 
     #[test]
     fn records_are_read_as_a_sentence() {

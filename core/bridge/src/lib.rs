@@ -12,9 +12,9 @@ mod events;
 mod host;
 mod host_json;
 mod http;
-pub mod message;
 #[cfg(all(test, feature = "loom"))]
-mod models;
+mod loom_tests;
+pub mod message;
 mod open;
 mod option_translation;
 mod port;

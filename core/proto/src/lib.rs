@@ -23,11 +23,14 @@ pub mod engine;
 pub mod fast_map;
 #[doc(hidden)]
 pub mod http;
-#[cfg(test)]
-mod processor_time;
 pub mod protocol;
 mod setters;
 
 /// Used by the macro `options!`, wherever it is expanded.
 #[doc(hidden)]
 pub use pastey;
+
+#[cfg(test)]
+mod tests {
+    pub(crate) mod processor_time;
+}

@@ -84,7 +84,7 @@ pub(crate) fn instructions(workspace: &Workspace, _: &Selection) -> Result<Count
 /// The bridge's queue and reply slots under loom, which tries all interleavings of their threads.
 pub(crate) fn models_of_the_waist(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let mut cargo = workspace.cargo();
-    cargo.args(["test", "--package", "trunkline-bridge", "--features", "loom", "--lib", "models"]);
+    cargo.args(["test", "--package", "trunkline-bridge", "--features", "loom", "--lib", "loom_tests"]);
     Ok(of_cargo(&run(cargo, DEADLINE)?))
 }
 

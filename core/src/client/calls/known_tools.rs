@@ -161,7 +161,7 @@ impl ToolTable {
 #[cfg(all(test, feature = "full"))]
 mod tests {
     use super::*;
-    use crate::{client::link::ClientId, kept_log::KeptLog, transport::TokioRuntime};
+    use crate::{client::link::ClientId, tests::kept_log::KeptLog, transport::TokioRuntime};
     use serde_json::json;
     use std::time::{Duration, Instant};
 

@@ -95,7 +95,7 @@ mod tests {
     #[cfg(feature = "full")]
     #[test]
     fn unknown_members_of_descriptors_are_warned_of() {
-        let kept = crate::kept_log::KeptLog::default();
+        let kept = crate::tests::kept_log::KeptLog::default();
         tracing::subscriber::with_default(kept.clone(), || {
             let right = json!({"name": "r", "title": "R", "inputSchema": {"type": "object"}, "_meta": {"x": 1}});
             server()

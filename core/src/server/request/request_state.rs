@@ -253,7 +253,7 @@ mod tests {
     #[cfg(feature = "full")]
     #[test]
     fn a_random_key_is_warned_of_once_and_one_of_the_program_is_not() {
-        let log = crate::kept_log::KeptLog::default();
+        let log = crate::tests::kept_log::KeptLog::default();
         tracing::subscriber::with_default(log.clone(), || {
             let sealers = [Sealer::new(&[]), Sealer::new(&[StateKey::random().unwrap()])];
             for _ in 0..2 {

@@ -47,7 +47,7 @@ impl UnknownMembers {
 #[cfg(all(test, feature = "full"))]
 mod tests {
     use super::*;
-    use crate::{kept_log::KeptLog, protocol::model::CallToolResult};
+    use crate::{protocol::model::CallToolResult, tests::kept_log::KeptLog};
     use serde_json::json;
 
     #[test]

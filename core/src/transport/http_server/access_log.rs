@@ -69,8 +69,8 @@ impl RefusalLog {
 mod tests {
     use crate::{
         auth::{Authorization, AuthorizationOptions, Refusal, Verification},
-        kept_log::KeptLog,
         server::Server,
+        tests::kept_log::KeptLog,
         transport::{HttpOptions, HttpService, TokioRuntime},
     };
     use bytes::Bytes;

@@ -506,7 +506,7 @@ mod tests {
     fn sec_20_a_server_that_other_machines_reach_without_a_token_is_warned_of() {
         use crate::{
             auth::{Authorization, AuthorizationOptions},
-            kept_log::KeptLog,
+            tests::kept_log::KeptLog,
         };
         let authorization = || {
             let verifier = |verification: crate::auth::Verification| drop(verification);

@@ -325,7 +325,7 @@ fn depth_within(value: &Value, limit: usize) -> Option<usize> {
 mod tests {
     use super::super::Schema;
     use super::*;
-    use crate::processor_time::ProcessorTime;
+    use crate::tests::processor_time::ProcessorTime;
     use serde_json::json;
     use std::time::Duration;
 

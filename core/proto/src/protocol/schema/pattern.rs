@@ -798,7 +798,7 @@ impl Execution<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::processor_time::ProcessorTime;
+    use crate::tests::processor_time::ProcessorTime;
     use std::time::Duration;
 
     const STEPS: u64 = 50_000_000;

@@ -1,8 +1,8 @@
 //! Several skills on one server.
 
 use crate::{
-    kept_log::KeptLog,
     server::{SkillDefinition, SkillFile, tests::server},
+    tests::kept_log::KeptLog,
 };
 
 #[test]

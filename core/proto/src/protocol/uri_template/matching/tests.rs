@@ -1,6 +1,6 @@
 use super::super::{UriTemplate, UriValue, UriVariables};
 #[cfg(not(miri))]
-use crate::processor_time::ProcessorTime;
+use crate::tests::processor_time::ProcessorTime;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! Loom models of the waist: loom runs each with every possible interleaving of its threads.
 //!
-//! `cargo test -p trunkline-bridge --features loom --lib models`
+//! `cargo test -p trunkline-bridge --features loom --lib loom_tests`
 
 use crate::{
     Bell, Body, Event, EventKind, Lane, LogRecord,
