@@ -30,7 +30,7 @@ json_object! {
 
 json_union! {
     /// The prompt or resource template that an argument belongs to.
-    pub enum CompletionReference by "type", else "`type` must be \"ref/prompt\" or \"ref/resource\"" {
+    pub enum CompletionReference by "type", by default Prompt, else "`type` must be \"ref/prompt\" or \"ref/resource\"" {
         /// A prompt.
         Prompt(PromptReference) = "ref/prompt",
         /// A resource template.
@@ -100,12 +100,6 @@ impl CompletionReference {
     /// A resource template.
     pub fn resource(uri: impl Into<String>) -> Self {
         Self::Resource(ResourceTemplateReference { uri: uri.into(), ..ResourceTemplateReference::default() })
-    }
-}
-
-impl Default for CompletionReference {
-    fn default() -> Self {
-        Self::Prompt(PromptReference::default())
     }
 }
 

@@ -16,7 +16,7 @@ json_union! {
     /// let block = ContentBlock::text("12 degrees");
     /// assert_eq!(block.as_text(), Some("12 degrees"));
     /// ```
-    pub enum ContentBlock by "type", else "a content block needs a `type` that is a string" {
+    pub enum ContentBlock by "type", by default Text, else "a content block needs a `type` that is a string" {
         /// Text.
         Text(TextContent) = "text",
         /// An image.
@@ -207,12 +207,6 @@ impl ContentBlock {
             Self::Text(block) => Some(&block.text),
             _ => None,
         }
-    }
-}
-
-impl Default for ContentBlock {
-    fn default() -> Self {
-        Self::text("")
     }
 }
 

@@ -13,7 +13,7 @@ json_union! {
     /// let params = ElicitParams::form("Delete all notes?", form);
     /// let page = ElicitParams::url("Please log in", "https://login.example/start");
     /// ```
-    pub enum ElicitParams by "mode", else "`mode` must be \"form\" or \"url\"" {
+    pub enum ElicitParams by "mode", by default Form, else "`mode` must be \"form\" or \"url\"" {
         /// A form to fill in.
         Form(ElicitFormParams) = "form" or absent,
         /// A URL to open.
@@ -97,12 +97,6 @@ impl ElicitResult {
     /// Dismisses the request without a decision.
     pub fn cancel() -> Self {
         Self::default()
-    }
-}
-
-impl Default for ElicitParams {
-    fn default() -> Self {
-        Self::Form(ElicitFormParams::default())
     }
 }
 

@@ -183,11 +183,12 @@ macro_rules! json_object {
 ///
 /// `by "type"` names the member that distinguishes the variants. A variant's `= "text"` is the
 /// value of that member; `= "form" or absent` also selects the variant if the member is absent. A
-/// last variant `Unknown` keeps objects of other kinds unchanged.
+/// last variant `Unknown` keeps objects of other kinds unchanged. The default is the default of the
+/// variant `by default`, if there is one.
 macro_rules! json_union {
     (
         $(#[doc = $doc:literal])*
-        pub enum $name:ident by $member:literal, else $problem:literal {
+        pub enum $name:ident by $member:literal $(, by default $default:ident)?, else $problem:literal {
             $($(#[doc = $variant_doc:literal])* $variant:ident($ty:ty) = $tag:literal $(or $absent:ident)?,)*
             $(; $(#[doc = $unknown_doc:literal])* $unknown:ident,)?
         }
@@ -198,6 +199,12 @@ macro_rules! json_union {
             $($(#[doc = $variant_doc])* $variant($ty),)*
             $($(#[doc = $unknown_doc])* $unknown($crate::protocol::model::JsonObject),)?
         }
+
+        $(impl Default for $name {
+            fn default() -> Self {
+                Self::$default(Default::default())
+            }
+        })?
 
         impl $crate::protocol::describe::Described for $name {
             const TYPE: $crate::protocol::describe::Type = {
