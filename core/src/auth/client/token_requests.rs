@@ -11,18 +11,14 @@ trunkline_proto::described! {
         /// True if the server rejected the last token.
         required refused: bool = "refused",
     }
-}
 
-trunkline_proto::described! {
     /// A request for an ID token of the user. The program implements the sign-on itself.
     #[derive(Serialize)]
     pub struct IdentityTokenRequest {
         /// Token endpoint of the identity provider.
         required token_endpoint: String = "tokenEndpoint",
     }
-}
 
-trunkline_proto::described! {
     /// A request for an assertion of a workload.
     #[derive(Serialize)]
     pub struct AssertionRequest {

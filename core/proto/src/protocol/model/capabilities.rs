@@ -19,15 +19,7 @@ json_object! {
         /// Capabilities outside the specification.
         optional experimental: JsonObject = "experimental",
     }
-}
 
-impl From<ClientCapabilities> for Value {
-    fn from(capabilities: ClientCapabilities) -> Self {
-        serde_json::to_value(capabilities).unwrap_or_default()
-    }
-}
-
-json_object! {
     /// The capabilities of a server.
     pub struct ServerCapabilities {
         /// Tools.
@@ -76,5 +68,11 @@ json_object! {
         optional context: JsonObject = "context",
         /// True if the model may use tools.
         optional tools: JsonObject = "tools",
+    }
+}
+
+impl From<ClientCapabilities> for Value {
+    fn from(capabilities: ClientCapabilities) -> Self {
+        serde_json::to_value(capabilities).unwrap_or_default()
     }
 }

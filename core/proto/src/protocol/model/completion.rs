@@ -2,6 +2,16 @@
 
 use std::collections::BTreeMap;
 
+json_union! {
+    /// The prompt or resource template that an argument belongs to.
+    pub enum CompletionReference by "type", by default Prompt, else "`type` must be \"ref/prompt\" or \"ref/resource\"" {
+        /// A prompt.
+        Prompt(PromptReference) = "ref/prompt",
+        /// A resource template.
+        Resource(ResourceTemplateReference) = "ref/resource",
+    }
+}
+
 json_object! {
     /// An argument to complete.
     pub struct CompleteParams with meta {
@@ -26,19 +36,7 @@ json_object! {
         /// The other arguments that have a value.
         optional arguments: BTreeMap<String, String> = "arguments",
     }
-}
 
-json_union! {
-    /// The prompt or resource template that an argument belongs to.
-    pub enum CompletionReference by "type", by default Prompt, else "`type` must be \"ref/prompt\" or \"ref/resource\"" {
-        /// A prompt.
-        Prompt(PromptReference) = "ref/prompt",
-        /// A resource template.
-        Resource(ResourceTemplateReference) = "ref/resource",
-    }
-}
-
-json_object! {
     /// A prompt, given by its name.
     pub struct PromptReference as "ref/prompt" {
         /// The name.

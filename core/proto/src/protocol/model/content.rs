@@ -89,19 +89,7 @@ json_object! {
         /// Hints for the client: audience, priority, time of the last change.
         optional annotations: Annotations = "annotations",
     }
-}
 
-/// The contents of a resource.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(untagged)]
-pub enum ResourceContents {
-    /// Text.
-    Text(TextResourceContents),
-    /// Binary data.
-    Blob(BlobResourceContents),
-}
-
-json_object! {
     /// A resource with text contents.
     pub struct TextResourceContents with meta {
         /// The URI of the resource.
@@ -131,6 +119,16 @@ json_object! {
         /// Time of the last change (ISO 8601).
         optional last_modified: String = "lastModified",
     }
+}
+
+/// The contents of a resource.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum ResourceContents {
+    /// Text.
+    Text(TextResourceContents),
+    /// Binary data.
+    Blob(BlobResourceContents),
 }
 
 /// A reader of content, or the sender of a message.

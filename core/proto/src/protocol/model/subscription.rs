@@ -16,6 +16,16 @@ json_object! {
         /// Ids of tasks (2025-11-25, and the tasks extension of 2026-07-28).
         optional tasks: Vec<String> = "tasks",
     }
+
+    /// A change at the server, as a subscription reports it.
+    pub struct Change {
+        /// What changed.
+        required kind: ChangeKind = "kind",
+        /// URI of the resource (`resource`); may be below the subscribed one.
+        optional uri: String = "uri",
+        /// Current state of the task (`task`).
+        optional task: Task = "task",
+    }
 }
 
 crate::setters!(SubscriptionFilter {
@@ -61,18 +71,6 @@ impl From<Vec<String>> for SubscriptionFilter {
     /// Subscribes to resources by their URIs.
     fn from(uris: Vec<String>) -> Self {
         Self::default().with_resources(uris)
-    }
-}
-
-json_object! {
-    /// A change at the server, as a subscription reports it.
-    pub struct Change {
-        /// What changed.
-        required kind: ChangeKind = "kind",
-        /// URI of the resource (`resource`); may be below the subscribed one.
-        optional uri: String = "uri",
-        /// Current state of the task (`task`).
-        optional task: Task = "task",
     }
 }
 
