@@ -74,33 +74,7 @@ json_object! {
         /// Mode of tool use; `auto` by default.
         optional mode: String = "mode" in ["auto", "required", "none"],
     }
-}
 
-/// The blocks of a message. In the protocol, a single block stands alone, and several are an array
-/// (2025-11-25 and later).
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct SamplingContent(pub Vec<SamplingBlock>);
-
-json_union! {
-    /// A block of a message.
-    pub enum SamplingBlock by "type", else "a content block needs a `type` that is a string" {
-        /// Text.
-        Text(TextContent) = "text",
-        /// An image.
-        Image(ImageContent) = "image",
-        /// Audio.
-        Audio(AudioContent) = "audio",
-        /// The model wants to call a tool.
-        ToolUse(ToolUseContent) = "tool_use",
-        /// The result of a tool call.
-        ToolResult(ToolResultContent) = "tool_result",
-        ;
-        /// A block of an unknown type, as received.
-        Unknown,
-    }
-}
-
-json_object! {
     /// The model wants to call a tool.
     pub struct ToolUseContent as "tool_use" {
         /// Id of this tool use.
@@ -125,6 +99,30 @@ json_object! {
         flag is_error = "isError",
         /// Metadata, by reverse-domain name; kept in later requests.
         optional meta: JsonObject = "_meta",
+    }
+}
+
+/// The blocks of a message. In the protocol, a single block stands alone, and several are an array
+/// (2025-11-25 and later).
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SamplingContent(pub Vec<SamplingBlock>);
+
+json_union! {
+    /// A block of a message.
+    pub enum SamplingBlock by "type", else "a content block needs a `type` that is a string" {
+        /// Text.
+        Text(TextContent) = "text",
+        /// An image.
+        Image(ImageContent) = "image",
+        /// Audio.
+        Audio(AudioContent) = "audio",
+        /// The model wants to call a tool.
+        ToolUse(ToolUseContent) = "tool_use",
+        /// The result of a tool call.
+        ToolResult(ToolResultContent) = "tool_result",
+        ;
+        /// A block of an unknown type, as received.
+        Unknown,
     }
 }
 
