@@ -537,6 +537,11 @@ impl Registration {
     }
 }
 
+/// The server requests that the host handles, by the name of the operation (`elicit`, `elicit_url`,
+/// `sample`, `sample_with_tools`), with the drainer that receives their calls. The capabilities
+/// that they require are declared.
+pub type Handlers = BTreeMap<String, Lane>;
+
 message! {
     /// Opens a listener or a connection: set either `server` or `client`. The reply is a
     /// BoundAddress object for a listener, and a ConnectionDescription object for a connection.
@@ -572,14 +577,7 @@ message! {
         /// `NotifyListener`, but before the first call can block the host.
         signals: bool = "signals",
     }
-}
 
-/// The server requests that the host handles, by the name of the operation (`elicit`, `elicit_url`,
-/// `sample`, `sample_with_tools`), with the drainer that receives their calls. The capabilities
-/// that they require are declared.
-pub type Handlers = BTreeMap<String, Lane>;
-
-message! {
     /// A span that the host has started, with the record that `telemetry` returned for opening a
     /// connection or for a notification. The event `Telemetry` ends it.
     pub struct HostSpan as Object {
@@ -660,23 +658,6 @@ pub const CANCEL: &str = "cancel";
 /// by key.
 pub const RESPOND: &str = "respond";
 
-message! {
-    /// The params of `startTask`: calls a tool as a task, or resumes a task. The reply is the task,
-    /// or `null` if the server did not create one. Until it is cancelled, the ticket of the request
-    /// then names the task, for `next`, `result`, `respond` and `cancel`.
-    pub struct StartTask {
-        ;
-        /// The name of the tool.
-        name: Option<String> = "name",
-        /// The arguments, matching the input schema.
-        arguments: Option<RawJson> = "arguments",
-        /// Requested lifetime of the task (2025-11-25).
-        ttl: Option<Time> = "ttlMs",
-        /// The id of a task to resume; the other members are not set.
-        task_id: Option<String> = "taskId",
-    }
-}
-
 trunkline::bridge_support::options! {
     /// A request to the server of a connection, to the client of a call, or to a subscription or
     /// task.
@@ -726,6 +707,21 @@ impl Request {
 }
 
 message! {
+    /// The params of `startTask`: calls a tool as a task, or resumes a task. The reply is the task,
+    /// or `null` if the server did not create one. Until it is cancelled, the ticket of the request
+    /// then names the task, for `next`, `result`, `respond` and `cancel`.
+    pub struct StartTask {
+        ;
+        /// The name of the tool.
+        name: Option<String> = "name",
+        /// The arguments, matching the input schema.
+        arguments: Option<RawJson> = "arguments",
+        /// Requested lifetime of the task (2025-11-25).
+        ttl: Option<Time> = "ttlMs",
+        /// The id of a task to resume; the other members are not set.
+        task_id: Option<String> = "taskId",
+    }
+
     /// A notification from a handler to the client of its call, or to the core. The members are
     /// independent of each other.
     pub struct NotifyCall {
@@ -840,6 +836,19 @@ json_names! {
         /// Everything, including each access over HTTP.
         Debug = "debug",
     }
+
+    /// The kind of a failure of a call.
+    pub enum FailKind, by default Tool {
+        /// A tool result that reports the failure; outside of tools, a JSON-RPC error with the
+        /// message.
+        Tool = "tool",
+        /// An error for invalid arguments that match the schema, reported like a schema violation.
+        Invalid = "invalid",
+        /// A generic message for the client; the details are logged.
+        Internal = "internal",
+        /// A JSON-RPC error of the handler's choice.
+        Protocol = "protocol",
+    }
 }
 
 /// A notification.
@@ -876,38 +885,7 @@ message! {
         /// For the kind `internal`: the host has already logged it, so the core does not.
         logged: bool = "logged",
     }
-}
 
-impl Fail {
-    /// The message, after the location in the arguments.
-    pub(crate) fn located_message(self) -> String {
-        match self.path.as_deref() {
-            None | Some("") => self.message,
-            Some(path) => format!("{path}: {}", self.message),
-        }
-    }
-
-    pub(crate) fn into_protocol_error(self) -> RpcError {
-        RpcError { code: self.code.unwrap_or(code::INTERNAL_ERROR), message: self.message, data: self.data }
-    }
-}
-
-json_names! {
-    /// The kind of a failure of a call.
-    pub enum FailKind, by default Tool {
-        /// A tool result that reports the failure; outside of tools, a JSON-RPC error with the
-        /// message.
-        Tool = "tool",
-        /// An error for invalid arguments that match the schema, reported like a schema violation.
-        Invalid = "invalid",
-        /// A generic message for the client; the details are logged.
-        Internal = "internal",
-        /// A JSON-RPC error of the handler's choice.
-        Protocol = "protocol",
-    }
-}
-
-message! {
     /// Input that a handler needs from the client before it has a result: the body of the shape
     /// `input`.
     pub struct InputRequired {
@@ -944,6 +922,20 @@ message! {
         optional: bool = "optional",
         /// The IP address of the peer. Ignored if it is not a valid address.
         remote_address: Option<String> = "remoteAddress",
+    }
+}
+
+impl Fail {
+    /// The message, after the location in the arguments.
+    pub(crate) fn located_message(self) -> String {
+        match self.path.as_deref() {
+            None | Some("") => self.message,
+            Some(path) => format!("{path}: {}", self.message),
+        }
+    }
+
+    pub(crate) fn into_protocol_error(self) -> RpcError {
+        RpcError { code: self.code.unwrap_or(code::INTERNAL_ERROR), message: self.message, data: self.data }
     }
 }
 

@@ -58,18 +58,18 @@ macro_rules! described {
     (@type $ty:ty, $seen:ty) => { $seen };
 }
 
-/// Declares an enum whose variants are names in JSON: the enum, its names, its default, its JSON
-/// form and its description. `non_exhaustive` after the default allows more variants later.
+/// Declares enums whose variants are names in JSON: each with its names, its default, its JSON form
+/// and its description. `non_exhaustive` after the default allows more variants later.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! json_names {
-    (
+    ($(
         $(#[doc = $doc:literal])*
         $(#[derive($($derived:ident),*)])?
         pub enum $name:ident, by default $default:ident $(, $extensible:ident)? {
             $($(#[doc = $variant_doc:literal])* $variant:ident = $json:literal,)*
         }
-    ) => {
+    )*) => {$(
         $(#[doc = $doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, $($($derived),*)?)]
         $(#[$extensible])?
@@ -104,5 +104,5 @@ macro_rules! json_names {
                     open: false,
                 });
         }
-    };
+    )*};
 }
