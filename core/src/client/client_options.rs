@@ -122,6 +122,43 @@ trunkline_proto::options! {
         /// Internal: the span that the host of a binding has started for the opening.
         @into opening: Option<Arc<dyn OpenOperation>> = None,
     }
+
+    /// The options of one request.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use trunkline::RequestOptions;
+    ///
+    /// let options = RequestOptions::default()
+    ///     .with_timeout(Duration::from_secs(10))
+    ///     .with_progress(|progress, total, message| println!("{progress} of {total:?}: {message:?}"));
+    /// ```
+    #[derive(Clone)]
+    pub struct RequestOptions {
+        /// Timeout of the request, or of each page; progress restarts it. By default, the
+        /// connection's option.
+        @into timeout: Option<Duration> => "timeoutMs" as Millis = None,
+        /// Maximum time regardless of progress, or for all pages. By default, the connection's
+        /// option.
+        @into max_timeout: Option<Duration> => "maxTimeoutMs" as Millis = None,
+        /// Requests progress notifications and receives them.
+        on_progress: Option<ProgressHook> = None,
+        /// Let the caller supply the input that the server needs (2026-07-28), instead of the
+        /// client's handlers: the call fails with the error `inputRequired`, which contains the
+        /// requests; call again with the answers.
+        manual_input: bool => "manualInput" = false,
+        /// Requested lifetime of a task (2025-11-25); by default, the server decides.
+        @into task_ttl: Option<Duration> = None,
+        /// Bypass the cache.
+        fresh: bool => "fresh" = false,
+        /// Internal: the request in the host of a binding.
+        cause: Option<Arc<dyn Cause>> = None,
+        /// Internal: the trace context that its messages carry.
+        trace: Option<Arc<SentTrace>> = None,
+        ;
+        /// The answers to the requests of the previous round, if the caller drives the rounds.
+        input_responses: InputResponses,
+    }
 }
 
 impl ClientOptions {
@@ -191,45 +228,6 @@ pub(crate) fn report_progress(
     let Progress { progress, total, message } = params.parse()?;
     report(progress, total, message.as_deref());
     Ok(())
-}
-
-trunkline_proto::options! {
-    /// The options of one request.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use trunkline::RequestOptions;
-    ///
-    /// let options = RequestOptions::default()
-    ///     .with_timeout(Duration::from_secs(10))
-    ///     .with_progress(|progress, total, message| println!("{progress} of {total:?}: {message:?}"));
-    /// ```
-    #[derive(Clone)]
-    pub struct RequestOptions {
-        /// Timeout of the request, or of each page; progress restarts it. By default, the
-        /// connection's option.
-        @into timeout: Option<Duration> => "timeoutMs" as Millis = None,
-        /// Maximum time regardless of progress, or for all pages. By default, the connection's
-        /// option.
-        @into max_timeout: Option<Duration> => "maxTimeoutMs" as Millis = None,
-        /// Requests progress notifications and receives them.
-        on_progress: Option<ProgressHook> = None,
-        /// Let the caller supply the input that the server needs (2026-07-28), instead of the
-        /// client's handlers: the call fails with the error `inputRequired`, which contains the
-        /// requests; call again with the answers.
-        manual_input: bool => "manualInput" = false,
-        /// Requested lifetime of a task (2025-11-25); by default, the server decides.
-        @into task_ttl: Option<Duration> = None,
-        /// Bypass the cache.
-        fresh: bool => "fresh" = false,
-        /// Internal: the request in the host of a binding.
-        cause: Option<Arc<dyn Cause>> = None,
-        /// Internal: the trace context that its messages carry.
-        trace: Option<Arc<SentTrace>> = None,
-        ;
-        /// The answers to the requests of the previous round, if the caller drives the rounds.
-        input_responses: InputResponses,
-    }
 }
 
 impl RequestOptions {

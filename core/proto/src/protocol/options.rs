@@ -337,7 +337,7 @@ impl<'de, T, F: JsonForm<T>> Deserialize<'de> for Formed<T, F> {
     }
 }
 
-/// Declares a struct of options.
+/// Declares structs of options.
 ///
 /// A row is `name: Type => "nameInJson" = default,`. `as Form` after the JSON name gives it a JSON
 /// form other than its own ([`JsonForm`]); a row without `=>` exists in Rust only. Rows `name:
@@ -352,7 +352,7 @@ impl<'de, T, F: JsonForm<T>> Deserialize<'de> for Formed<T, F> {
 /// type that holds the struct gives the type a setter for each row with a JSON name.
 #[macro_export]
 macro_rules! options {
-    (
+    ($(
         $(#[doc = $doc:literal])*
         $(#[derive($($derived:ident),* $(,)?)])?
         pub struct $name:ident {
@@ -360,7 +360,7 @@ macro_rules! options {
             $(; $($(#[doc = $flat_doc:literal])* $flat:ident: $flat_ty:ty,)*)?
         }
         $(setters $setters:ident)?
-    ) => {
+    )*) => {$(
         $(#[doc = $doc])*
         $(#[derive($($derived),*)])?
         #[non_exhaustive]
@@ -436,7 +436,7 @@ macro_rules! options {
         }
 
         $crate::options!(@setters [$($setters)?] [] $([$($into)?] $field [$($field_doc)*] [$crate::options!(@given [$ty] [$($($given)?)?])] [$($json)?];)*);
-    };
+    )*};
 
     (@given [$ty:ty] []) => { $ty };
     (@given [$ty:ty] [$given:ty]) => { $given };

@@ -35,9 +35,7 @@ trunkline_proto::options! {
         /// Access and time limit.
         access: AccessOptions,
     }
-}
 
-trunkline_proto::options! {
     /// Options of a resource template, in addition to its descriptor.
     #[derive(Debug, Clone)]
     pub struct ResourceTemplateOptions {
