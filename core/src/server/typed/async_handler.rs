@@ -61,9 +61,9 @@ pub trait HandlerArguments<S>: Sized + Send + 'static {
     fn from_context(ctx: &Context, state: &S) -> impl Future<Output = Result<Self, ToolError>> + Send;
 }
 
-macro_rules! async_handler {
-    ($($argument:ident)*) => {
-        impl<F, Fut, $($argument),*> AsyncHandler<($($argument,)*)> for F
+macro_rules! async_handlers {
+    ($(($($argument:ident)*))*) => {
+        $(impl<F, Fut, $($argument),*> AsyncHandler<($($argument,)*)> for F
         where
             F: Fn($($argument),*) -> Fut,
         {
@@ -89,16 +89,8 @@ macro_rules! async_handler {
             async fn from_context(ctx: &Context, state: &S) -> Result<Self, ToolError> {
                 Ok(($($argument::from_context(ctx, state).await.map_err(Into::into)?,)*))
             }
-        }
+        })*
     };
 }
 
-async_handler!();
-async_handler!(A);
-async_handler!(A B);
-async_handler!(A B C);
-async_handler!(A B C D);
-async_handler!(A B C D E);
-async_handler!(A B C D E G);
-async_handler!(A B C D E G H);
-async_handler!(A B C D E G H I);
+async_handlers!(() (A) (A B) (A B C) (A B C D) (A B C D E) (A B C D E G) (A B C D E G H) (A B C D E G H I));
