@@ -41,18 +41,22 @@ type AnyError = Box<dyn Error + Send + Sync>;
 ///
 /// let server = trunkline::Server::builder("notes", "1.0.0").tool("note", "Read the note of today.", note).build();
 /// ```
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
 pub struct ToolError(pub(super) Reason);
 
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(super) enum Reason {
-    Answer(VisibleError),
+    #[error("{}", .0.shown())]
+    Answer(#[source] VisibleError),
+    #[error(transparent)]
     Internal(AnyError),
 }
 
 /// The part of an error that clients see. It is the source of a [`ToolError`], so that it is found
 /// even if the error around it is transparent.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("the error is reported to the client")]
 pub(super) enum VisibleError {
     Text(String),
     InvalidArguments(String),
@@ -60,13 +64,16 @@ pub(super) enum VisibleError {
     Input(InputRequired),
 }
 
-impl fmt::Display for VisibleError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the error is reported to the client")
+impl VisibleError {
+    /// What clients see.
+    fn shown(&self) -> &dyn fmt::Display {
+        match self {
+            Self::Text(text) | Self::InvalidArguments(text) => text,
+            Self::Protocol(error) => error,
+            Self::Input(required) => required,
+        }
     }
 }
-
-impl Error for VisibleError {}
 
 impl ToolError {
     /// Creates an error whose message is shown to the client, and usually to its model.
@@ -124,26 +131,6 @@ impl ToolError {
         match &self.0 {
             Reason::Internal(error) => with_causes(&**error),
             Reason::Answer(_) => self.to_string(),
-        }
-    }
-}
-
-impl fmt::Display for ToolError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Reason::Answer(VisibleError::Text(text) | VisibleError::InvalidArguments(text)) => f.write_str(text),
-            Reason::Answer(VisibleError::Protocol(error)) => error.fmt(f),
-            Reason::Answer(VisibleError::Input(required)) => required.fmt(f),
-            Reason::Internal(error) => error.fmt(f),
-        }
-    }
-}
-
-impl Error for ToolError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match &self.0 {
-            Reason::Answer(answer) => Some(answer),
-            Reason::Internal(error) => error.source(),
         }
     }
 }
