@@ -213,7 +213,7 @@ described! {
     Integer: u16, u32, u64, usize, i64;
     Number: f64, Number;
     Json: Value, super::RawJson;
-    Object: Map<String, Value>;
+    Object: Map<String, Value>, super::RpcError;
     Duration: Duration;
 }
 
@@ -241,8 +241,4 @@ impl Described for bool {
 
 impl Described for (String, String) {
     const TYPE: Type = Type::List(&Type::String);
-}
-
-impl Described for super::RpcError {
-    const TYPE: Type = Type::Object;
 }
