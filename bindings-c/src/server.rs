@@ -198,7 +198,7 @@ pub unsafe extern "C" fn trunkline_server_new_with(
         let inner = Arc::new(Server {
             port: port.clone(),
             handle,
-            drain_deadline_ms: u64::try_from(port.core.close_deadline(handle)?.as_millis()).unwrap_or(u64::MAX),
+            drain_deadline_ms: port.core.close_deadline(handle)?,
             stop: Stop::new(port.waiting.clone()),
             running: AtomicUsize::default(),
             listeners: Mutex::default(),

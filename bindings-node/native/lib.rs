@@ -85,8 +85,7 @@ impl Port {
     /// The deadline of `close` from the options of a server or a connection, in milliseconds.
     #[napi(catch_unwind)]
     pub fn close_deadline_ms(&self, handle: i64) -> Result<f64> {
-        let deadline = self.inner.close_deadline(handle as u64).map_err(thrown)?;
-        Ok(number(u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX)))
+        self.inner.close_deadline(handle as u64).map(number).map_err(thrown)
     }
 
     /// Sends a request on a connection or to the client of a call; returns its ticket.

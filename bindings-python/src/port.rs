@@ -92,10 +92,7 @@ impl Port {
     }
 
     fn close_deadline_ms(&self, handle: u64) -> PyResult<u64> {
-        contained(|| {
-            let deadline = self.port.close_deadline(handle).map_err(from_bridge)?;
-            Ok(u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX))
-        })
+        contained(|| self.port.close_deadline(handle).map_err(from_bridge))
     }
 
     fn request(&self, handle: u64, json: &Bound<'_, PyAny>) -> PyResult<u64> {

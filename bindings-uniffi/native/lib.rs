@@ -134,8 +134,7 @@ impl Port {
 
     /// The deadline of `close` from the options of a server or a connection, in milliseconds.
     pub fn close_deadline_ms(&self, handle: u64) -> Result<u64> {
-        let deadline = self.0.close_deadline(handle).map_err(thrown)?;
-        Ok(u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX))
+        self.0.close_deadline(handle).map_err(thrown)
     }
 
     /// Describes a call, a connection, a server or the port, as JSON.

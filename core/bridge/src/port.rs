@@ -380,21 +380,22 @@ impl Port {
         observed::measurements(self.state()?)
     }
 
-    /// The default deadline for [`Port::close`] from the options: for listeners of a server, the
-    /// part of `drainDeadlineMs` in which calls in flight may complete; for a connection,
-    /// `closeTimeoutMs`, or zero if it is not open.
+    /// The default deadline for [`Port::close`] from the options, in milliseconds: for listeners of
+    /// a server, the part of `drainDeadlineMs` in which calls in flight may complete; for a
+    /// connection, `closeTimeoutMs`, or zero if it is not open.
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] if the number is neither that of a connection nor that
     /// of a registered server.
-    pub fn close_deadline(&self, handle: u64) -> Result<Duration, BridgeError> {
+    pub fn close_deadline(&self, handle: u64) -> Result<u64, BridgeError> {
         let state = self.state()?;
-        match HandleKind::of(handle) {
+        let deadline = match HandleKind::of(handle) {
             Some(HandleKind::Connection) => {
-                Ok(state.client(handle).map_or(Duration::ZERO, |client| client.options().close_timeout))
+                state.client(handle).map_or(Duration::ZERO, |client| client.options().close_timeout)
             }
-            _ => Ok(state.server(handle)?.options().drain_time()),
-        }
+            _ => state.server(handle)?.options().drain_time(),
+        };
+        Ok(u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX))
     }
 
     /// Returns whether a call was cancelled; also `true` once it is completed.
