@@ -125,8 +125,7 @@ impl trunkline_call {
 
     /// A member of the call's description, by JSON pointer.
     pub(crate) fn info_at(&self, pointer: &str) -> Result<Text, Failure> {
-        let info = Text::new(self.port.core.describe(self.ticket)?);
-        Ok(Text::copy(json::find(info.as_str()?, pointer)?))
+        Ok(Text::copy(json::find(&self.port.core.describe(self.ticket)?, pointer)?))
     }
 
     pub(crate) fn complete(&self, shape: Shape, body: &[u8]) -> Result<(), Failure> {
@@ -186,7 +185,7 @@ pub unsafe extern "C" fn trunkline_call_text(
 ) -> trunkline_str {
     value_or(otherwise, || {
         let call = handle!(call);
-        let text = Text::new(call.argument::<String>(text!(pointer))?.into_bytes());
+        let text = Text::new(call.argument::<String>(text!(pointer))?);
         // The string stays in place when the list reallocates.
         let lent = text.lend();
         call.lent.lock().push(text);

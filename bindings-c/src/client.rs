@@ -234,7 +234,7 @@ pub unsafe extern "C" fn trunkline_client_as_server(
     guard(error, || {
         let client = &handle!(client).connection;
         let target = json!({"connection": client.handle, "port": client.port.core.number()});
-        out!(json).finish(Text::copy(target.to_string()).give())
+        out!(json).finish(Text::new(target.to_string()).give())
     })
 }
 
@@ -346,7 +346,7 @@ pub unsafe extern "C" fn trunkline_client_pid(client: *const trunkline_client) -
     value_or(0, || {
         let client = &handle!(client).connection;
         // A connection that has ended has no description.
-        typed(Text::new(client.port.core.describe(client.handle)?).as_str()?, "/pid", "a number")
+        typed(&client.port.core.describe(client.handle)?, "/pid", "a number")
     })
 }
 

@@ -228,7 +228,7 @@ pub unsafe extern "C" fn trunkline_json_get_text(
 ) -> trunkline_result {
     guard_result(|| {
         let (value, text) = (out!(value), typed::<String>(text!(json), text!(pointer), "a string")?);
-        value.finish(Text::new(text.into_bytes()).give())
+        value.finish(Text::new(text).give())
     })
 }
 
@@ -313,6 +313,6 @@ pub unsafe extern "C" fn trunkline_json_base64(
 ) -> trunkline_result {
     guard(error, || {
         let data = trunkline_str { data: data.cast(), len };
-        out!(json).finish(Text::new(format!("\"{}\"", STANDARD.encode(bytes!(data))).into_bytes()).give())
+        out!(json).finish(Text::new(format!("\"{}\"", STANDARD.encode(bytes!(data)))).give())
     })
 }

@@ -78,7 +78,7 @@ impl trunkline_json_writer {
                 Err(Failure::invalid(format!("JSON writer: {} objects or arrays are still open", open.len())))
             }
             None if text.is_empty() => Err(Failure::invalid("JSON writer: nothing was written")),
-            None => Ok(Text::new(text.into_bytes())),
+            None => Ok(Text::new(text)),
         }
     }
 }

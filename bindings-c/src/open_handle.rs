@@ -58,7 +58,7 @@ impl EventReceiver for OpenHandle {
     fn receive(self: Arc<Self>, port: &Arc<Port>, event: Event) -> bool {
         match (event.kind, &self.notification) {
             (EventKind::Notification, Some(callback)) => {
-                let (method, params) = (Text::new(event.name.into_bytes()), Text::copy(event.body.into_bytes()));
+                let (method, params) = (Text::new(event.name), Text::copy(event.body.into_bytes()));
                 // SAFETY: the host's function with the host's data; both arguments live until it
                 // returns.
                 unsafe { (callback.function)(&method.lend(), &params.lend(), callback.data.pointer()) }

@@ -488,7 +488,7 @@ impl Port {
     pub(crate) fn end_span(&self, ticket: Option<u64>, span: Option<Span>) {
         let Some((telemetry, span)) = self.telemetry.get().zip(span) else { return };
         let record = ticket.and_then(|ticket| self.core.telemetry(ticket, &[]).ok().flatten());
-        telemetry.end(Some(span), record.as_deref().unwrap_or(b"{}"));
+        telemetry.end(Some(span), record.as_deref().unwrap_or("{}"));
     }
 
     /// Begins the span of an opening connection, or of a notification (`target` is its connection).

@@ -238,7 +238,7 @@ impl EventReceiver for StartedRequest {
 
 fn report_progress(callback: &ProgressCallback, body: &[u8]) {
     if let Ok(Progress { progress, total, message, .. }) = serde_json::from_slice(body) {
-        let message = Text::new(message.unwrap_or_default().into_bytes());
+        let message = Text::new(message.unwrap_or_default());
         let Callback { function, data } = callback;
         // SAFETY: the host's function with the host's data; the text lives until it returns.
         unsafe { function(progress, total.unwrap_or(0.0), &message.lend(), data.pointer()) }

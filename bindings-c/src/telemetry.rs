@@ -80,7 +80,7 @@ impl PortTelemetry {
     }
 
     /// Begins the span of a message that is about to be sent. Returns it with its trace context.
-    pub(crate) fn begin_sent(&self, record: &[u8]) -> (Span, Option<Value>) {
+    pub(crate) fn begin_sent(&self, record: &str) -> (Span, Option<Value>) {
         let mut context = trunkline_trace_context::default();
         let span = self.begin(record, &raw mut context);
         (span, serde_json::to_value(&*context.context.lock()).ok())
@@ -89,34 +89,34 @@ impl PortTelemetry {
     /// Ends the span of a message that was refused.
     pub(crate) fn unsent(&self, number: u64) {
         let span = self.spans.lock().remove(&number);
-        span.inspect(|span| self.end(Some(*span), b"{}"));
+        span.inspect(|span| self.end(Some(*span), "{}"));
     }
 
     /// Passes on the core's reports.
     pub(crate) fn receive(&self, records: &[u8]) {
         let records: Vec<Box<serde_json::value::RawValue>> = serde_json::from_slice(records).unwrap_or_default();
         for record in records {
-            let record = record.get().as_bytes();
+            let record = record.get();
             let span = self.spans.lock().remove(&number_of(record));
             self.end(span, record);
         }
     }
 
-    fn begin(&self, record: &[u8], context: *mut trunkline_trace_context) -> Span {
+    fn begin(&self, record: &str, context: *mut trunkline_trace_context) -> Span {
         let record = Text::copy(record);
         // SAFETY: the host's function with the host's data; the arguments live until it returns.
         Span(unsafe { (self.begin)(&record.lend(), context, self.data.pointer()) })
     }
 
-    pub(crate) fn end(&self, span: Option<Span>, record: &[u8]) {
+    pub(crate) fn end(&self, span: Option<Span>, record: &str) {
         let (record, span) = (Text::copy(record), span.map_or(std::ptr::null_mut(), |span| span.0));
         // SAFETY: the host's function with the host's data; the text lives until it returns.
         unsafe { (self.end)(span, &record.lend(), self.data.pointer()) }
     }
 }
 
-pub(crate) fn number_of(record: &[u8]) -> u64 {
-    typed(str::from_utf8(record).unwrap_or_default(), "/number", "a number").unwrap_or(0)
+pub(crate) fn number_of(record: &str) -> u64 {
+    typed(record, "/number", "a number").unwrap_or(0)
 }
 
 /// Sets a member of the trace context of a request: `key` is "traceparent", "tracestate" or

@@ -14,7 +14,7 @@ use napi_derive::napi;
 use trunkline_bridge::{self as bridge, Lane, OptionNames, Shape};
 
 use crate::bell::{Bell, BellFunction};
-use crate::value::{EventFields, Result, fields, invalid, number, text, thrown};
+use crate::value::{EventFields, Result, fields, invalid, number, thrown};
 
 /// Version of the library. The package rejects any version but its own.
 #[napi]
@@ -148,7 +148,7 @@ impl Port {
     /// Describes a call, a connection, a server or the port, as JSON.
     #[napi(catch_unwind)]
     pub fn describe(&self, target: i64) -> Result<String> {
-        self.inner.describe(target as u64).map(text).map_err(thrown)
+        self.inner.describe(target as u64).map_err(thrown)
     }
 
     /// Telemetry of a request as JSON; empty if it is not observed. Without `request`, that of the
@@ -156,14 +156,14 @@ impl Port {
     #[napi(catch_unwind)]
     pub fn telemetry(&self, target: i64, request: Option<String>) -> Result<String> {
         let request = request.unwrap_or_default();
-        let record = self.inner.telemetry(target as u64, request.as_bytes()).map_err(thrown)?;
-        Ok(record.map(text).unwrap_or_default())
+        let record = self.inner.telemetry(target as u64, request.as_bytes());
+        record.map(Option::unwrap_or_default).map_err(thrown)
     }
 
     /// The load of all servers that report it, as JSON; empty if none does.
     #[napi(catch_unwind)]
     pub fn measurements(&self) -> Result<String> {
-        Ok(self.inner.measurements().map_err(thrown)?.map(text).unwrap_or_default())
+        self.inner.measurements().map(Option::unwrap_or_default).map_err(thrown)
     }
 
     /// Returns whether a call was cancelled or is already answered.

@@ -28,7 +28,7 @@ impl From<Status> for ErrorCode {
 }
 
 pub(crate) fn thrown(error: BridgeError) -> napi::Error<ErrorCode> {
-    napi::Error::new(ErrorCode(error.kind.as_str()), text(error.to_json()))
+    napi::Error::new(ErrorCode(error.kind.as_str()), error.to_json())
 }
 
 pub(crate) fn invalid(message: String) -> napi::Error<ErrorCode> {
@@ -42,10 +42,6 @@ pub(crate) fn internal(message: String) -> napi::Error<ErrorCode> {
 /// Handles and tickets are below 2^53, so a double holds them exactly.
 pub(crate) fn number(id: u64) -> f64 {
     id as f64
-}
-
-pub(crate) fn text(bytes: Vec<u8>) -> String {
-    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 /// An event as `drain` returns it: kind, ticket, handle, ok, name, body and cause.

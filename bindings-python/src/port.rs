@@ -269,8 +269,8 @@ impl Port {
     }
 }
 
-fn decoded<'py>(py: Python<'py>, json: &[u8]) -> PyResult<Bound<'py, PyAny>> {
-    decode(py, json).map_err(|message| raise("internal", message))
+fn decoded<'py>(py: Python<'py>, json: &str) -> PyResult<Bound<'py, PyAny>> {
+    decode(py, json.as_bytes()).map_err(|message| raise("internal", message))
 }
 
 fn body_of<'py>(py: Python<'py>, body: &[u8]) -> Result<Bound<'py, PyAny>, String> {

@@ -14,7 +14,7 @@ use bytes::Bytes;
 use trunkline_bridge::{self as bridge, Lane, Shape};
 
 use crate::bell::Bell;
-use crate::value::{Event, OptionNames, Result, invalid, text, thrown};
+use crate::value::{Event, OptionNames, Result, invalid, thrown};
 
 uniffi::setup_scaffolding!("trunkline");
 
@@ -139,19 +139,19 @@ impl Port {
 
     /// Describes a call, a connection, a server or the port, as JSON.
     pub fn describe(&self, target: u64) -> Result<String> {
-        self.0.describe(target).map(text).map_err(thrown)
+        self.0.describe(target).map_err(thrown)
     }
 
     /// Telemetry of a request as JSON, if it is observed. Without `request`, that of the call or
     /// the request `target`.
     pub fn telemetry(&self, target: u64, request: Option<String>) -> Result<Option<String>> {
         let request = request.unwrap_or_default();
-        Ok(self.0.telemetry(target, request.as_bytes()).map_err(thrown)?.map(text))
+        self.0.telemetry(target, request.as_bytes()).map_err(thrown)
     }
 
     /// The load of all servers that report it, as JSON.
     pub fn measurements(&self) -> Result<Option<String>> {
-        Ok(self.0.measurements().map_err(thrown)?.map(text))
+        self.0.measurements().map_err(thrown)
     }
 
     /// Returns whether a call was cancelled or is already answered.

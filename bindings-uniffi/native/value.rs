@@ -24,15 +24,11 @@ impl std::fmt::Display for PortError {
 }
 
 pub(crate) fn thrown(error: BridgeError) -> PortError {
-    PortError::Failed { kind: error.kind.as_str().to_owned(), json: text(error.to_json()) }
+    PortError::Failed { kind: error.kind.as_str().to_owned(), json: error.to_json() }
 }
 
 pub(crate) fn invalid(message: String) -> PortError {
     thrown(BridgeError { kind: ErrorKind::InvalidArgument, message, code: None, data: None })
-}
-
-pub(crate) fn text(bytes: Vec<u8>) -> String {
-    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 /// How errors write the names of options.

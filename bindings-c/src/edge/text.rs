@@ -54,7 +54,8 @@ impl trunkline_str {
 pub(crate) struct Text(Vec<u8>);
 
 impl Text {
-    pub(crate) fn new(mut bytes: Vec<u8>) -> Self {
+    pub(crate) fn new(text: impl Into<Vec<u8>>) -> Self {
+        let mut bytes = text.into();
         bytes.reserve_exact(1);
         bytes.push(0);
         Self(bytes)

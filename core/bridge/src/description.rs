@@ -24,7 +24,7 @@ use trunkline::{
 const KINDS: [HandleKind; 4] = [HandleKind::Call, HandleKind::Verification, HandleKind::Connection, HandleKind::Server];
 
 /// Describes a call, a token to verify, a connection, a server, or (0) the port.
-pub(crate) fn describe(state: &PortState, target: u64) -> Result<Vec<u8>, BridgeError> {
+pub(crate) fn describe(state: &PortState, target: u64) -> Result<String, BridgeError> {
     let described = match HandleKind::of(target) {
         None if target == 0 => {
             let things = state.tables.lock().len();
@@ -40,7 +40,7 @@ pub(crate) fn describe(state: &PortState, target: u64) -> Result<Vec<u8>, Bridge
         _ => None,
     };
     let described = described.ok_or_else(|| tables::ended(&KINDS, "a call, token, connection or server", target))?;
-    serde_json::to_vec(&described).map_err(|error| BridgeError::new(ErrorKind::Internal, error.to_string()))
+    serde_json::to_string(&described).map_err(|error| BridgeError::new(ErrorKind::Internal, error.to_string()))
 }
 
 described! {

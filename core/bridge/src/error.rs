@@ -158,8 +158,8 @@ impl BridgeError {
     }
 
     /// The error object as JSON.
-    pub fn to_json(&self) -> Vec<u8> {
-        serde_json::to_vec(self).unwrap_or_else(|_| br#"{"kind":"internal","message":""}"#.to_vec())
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_else(|_| r#"{"kind":"internal","message":""}"#.to_owned())
     }
 }
 

@@ -347,7 +347,7 @@ impl Port {
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] if the number is none of these, or is stale.
-    pub fn describe(&self, target: u64) -> Result<Vec<u8>, BridgeError> {
+    pub fn describe(&self, target: u64) -> Result<String, BridgeError> {
         description::describe(self.state()?, target)
     }
 
@@ -358,7 +358,7 @@ impl Port {
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] if the JSON is not a request.
-    pub fn telemetry(&self, target: u64, request: &[u8]) -> Result<Option<Vec<u8>>, BridgeError> {
+    pub fn telemetry(&self, target: u64, request: &[u8]) -> Result<Option<String>, BridgeError> {
         let request = if request.is_empty() { None } else { Some(host_json::read("telemetry", request)?) };
         self.telemetry_message(target, request.as_ref())
     }
@@ -367,7 +367,7 @@ impl Port {
     ///
     /// # Errors
     /// Only if the port belongs to another process.
-    pub fn telemetry_message(&self, target: u64, request: Option<&Request>) -> Result<Option<Vec<u8>>, BridgeError> {
+    pub fn telemetry_message(&self, target: u64, request: Option<&Request>) -> Result<Option<String>, BridgeError> {
         observed::record(self.state()?, target, request)
     }
 
@@ -376,7 +376,7 @@ impl Port {
     ///
     /// # Errors
     /// Only if the port belongs to another process.
-    pub fn measurements(&self) -> Result<Option<Vec<u8>>, BridgeError> {
+    pub fn measurements(&self) -> Result<Option<String>, BridgeError> {
         observed::measurements(self.state()?)
     }
 

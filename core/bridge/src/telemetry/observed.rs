@@ -9,7 +9,7 @@ use crate::{
 use trunkline::{bridge_support::opening_start, protocol::method::Method, telemetry::OperationStart};
 
 /// See [`Port::telemetry`](crate::Port::telemetry).
-pub(crate) fn record(state: &PortState, target: u64, given: Option<&Request>) -> Result<Option<Vec<u8>>, BridgeError> {
+pub(crate) fn record(state: &PortState, target: u64, given: Option<&Request>) -> Result<Option<String>, BridgeError> {
     let record = match (given, HandleKind::of(target)) {
         (Some(given), None) if given.method == OPEN => Some(state.telemetry.begin_of_host(opening_start(since_1970()))),
         (Some(given), Some(HandleKind::Connection)) if given.notification => {
@@ -27,15 +27,15 @@ pub(crate) fn record(state: &PortState, target: u64, given: Option<&Request>) ->
         }
         (None, _) => None,
     };
-    let bytes = record.map(|record| serde_json::to_vec(&record.into_value()));
-    bytes.transpose().map_err(|error| BridgeError::invalid(error.to_string()))
+    let json = record.map(|record| serde_json::to_string(&record.into_value()));
+    json.transpose().map_err(|error| BridgeError::invalid(error.to_string()))
 }
 
 /// See [`Port::measurements`](crate::Port::measurements).
-pub(crate) fn measurements(state: &PortState) -> Result<Option<Vec<u8>>, BridgeError> {
+pub(crate) fn measurements(state: &PortState) -> Result<Option<String>, BridgeError> {
     let measurements = if state.is_closing() { None } else { state.telemetry.measurements() };
-    let bytes = measurements.map(|measurements| serde_json::to_vec(&measurements));
-    bytes.transpose().map_err(|error| BridgeError::invalid(error.to_string()))
+    let json = measurements.map(|measurements| serde_json::to_string(&measurements));
+    json.transpose().map_err(|error| BridgeError::invalid(error.to_string()))
 }
 
 /// The start of a host's request, or `None` if nothing is sent for it.

@@ -216,7 +216,7 @@ impl Host {
     }
 
     fn describe(&self, target: u64) -> Value {
-        serde_json::from_slice(&self.port.describe(target).unwrap()).unwrap()
+        serde_json::from_str(&self.port.describe(target).unwrap()).unwrap()
     }
 
     /// Number of handles and tickets of the port that are in use.

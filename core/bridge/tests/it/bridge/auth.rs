@@ -31,7 +31,7 @@ impl Host {
     /// A tool that returns the caller from `describe`.
     fn who(&self, server: u64) {
         self.tool_with(server, json!({"name": "who"}), |port, event| {
-            let facts: Value = serde_json::from_slice(&port.describe(event.ticket).unwrap()).unwrap();
+            let facts: Value = serde_json::from_str(&port.describe(event.ticket).unwrap()).unwrap();
             port.complete(event.ticket, Shape::Text, facts["auth"].to_string().into()).unwrap();
         });
     }

@@ -121,7 +121,7 @@ fn eli_22_the_host_knows_which_server_of_a_group_asks() {
     let server = host.server();
     let tool = json!({"name": "greet", "inputSchema": {"type": "object"}});
     host.tool_with(server, tool, |port, event| {
-        let call: Value = serde_json::from_slice(&port.describe(event.ticket).unwrap()).unwrap();
+        let call: Value = serde_json::from_str(&port.describe(event.ticket).unwrap()).unwrap();
         let (shape, answer) = match call["inputResponses"]["name"].clone() {
             Value::Null => {
                 let form = json!({"message": "?", "requestedSchema": {"type": "object", "properties": {}}});

@@ -6,7 +6,7 @@ use super::*;
 fn asking(host: &Host, server: u64) {
     let tool = json!({"name": "greet", "inputSchema": {"type": "object"}});
     host.tool_with(server, tool, |port, event| {
-        let call: Value = serde_json::from_slice(&port.describe(event.ticket).unwrap()).unwrap();
+        let call: Value = serde_json::from_str(&port.describe(event.ticket).unwrap()).unwrap();
         match call["inputResponses"]["name"].clone() {
             Value::Null => {
                 let form = json!({"message": "Your name?", "requestedSchema": {
@@ -111,7 +111,7 @@ fn handlers_and_roots_change_while_connected() {
     asking(&host, server);
     let tool = json!({"name": "where", "inputSchema": {"type": "object"}});
     host.tool_with(server, tool, |port, event| {
-        let call: Value = serde_json::from_slice(&port.describe(event.ticket).unwrap()).unwrap();
+        let call: Value = serde_json::from_str(&port.describe(event.ticket).unwrap()).unwrap();
         let (shape, answer) = match &call["inputResponses"]["roots"] {
             Value::Null => (Shape::Input, json!({"inputRequests": {"roots": {"method": "roots/list", "params": {}}}})),
             answer => (Shape::Value, answer["roots"].clone()),
@@ -166,7 +166,7 @@ fn a_caller_drives_the_rounds_of_input_itself() {
     let server = host.server();
     let tool = json!({"name": "book", "inputSchema": {"type": "object"}});
     host.tool_with(server, tool, |port, event| {
-        let call: Value = serde_json::from_slice(&port.describe(event.ticket).unwrap()).unwrap();
+        let call: Value = serde_json::from_str(&port.describe(event.ticket).unwrap()).unwrap();
         let answer = &call["inputResponses"]["who"]["content"]["name"];
         if let Some(name) = answer.as_str() {
             let text = format!("{name} {} {}", call["state"], body(event)["people"]);

@@ -11,7 +11,7 @@ fn the_load_has_its_own_function() {
     host.echo(server);
     let connection = host.connection_of(server, "2025-11-25");
     host.result(connection, "echo", json!({"message": "x"}));
-    let load: Value = serde_json::from_slice(&host.port.measurements().unwrap().unwrap()).unwrap();
+    let load: Value = serde_json::from_str(&host.port.measurements().unwrap().unwrap()).unwrap();
     let measured = load["measurements"].as_array().unwrap();
     let sessions = measured.iter().find(|one| one["name"] == "trunkline.server.sessions");
     assert_eq!(sessions.unwrap()["value"], 1, "{load}");
