@@ -4,11 +4,12 @@ use crate::{
     BridgeError, Event, EventKind, PortState,
     description::server_description,
     host::{self, client_authorization, custom_transport, function::Host, server_requests},
-    message::{Configured, Group, OpenMessage},
+    message::{Configured, Group, Memory, OpenMessage},
     open::{
-        connectors::connector,
+        connectors::{of_entry, of_target},
         groups, host_reads,
         open_connection::Connection,
+        ports,
         read::{Connecting, connecting},
         state::{PendingOpen, become_open, ended, ends_with},
     },
@@ -17,7 +18,11 @@ use crate::{
 use bytes::Bytes;
 use std::sync::{Arc, Weak};
 use trunkline::{
-    client::{Client, ClientError, ClientEvents, ClientGroup, ClientOptions, Connector, NamedServer, ServerDefaults},
+    bridge_support::MemoryConnector,
+    client::{
+        Client, ClientError, ClientEvents, ClientGroup, ClientOptions, Connector, NamedServer, ServerDefaults,
+        ServerEntry,
+    },
     protocol::RawJson,
     wire_log::Transport,
 };
@@ -51,7 +56,15 @@ pub(super) fn open(state: &Arc<PortState>, options: ClientOptions, given: OpenMe
             ConnectionTarget::Group(groups::servers(state, &servers, &options)?)
         }
         Connecting::Channel => ConnectionTarget::Server(custom_transport::connector(&given.handlers, &host)?),
-        transport => ConnectionTarget::Server(connector(state, transport, &options, handoff.clone())?),
+        Connecting::Memory(Memory { server, port }) => {
+            let server = ports::server_of(state, server, port)?;
+            ConnectionTarget::Server(Arc::new(MemoryConnector::new(server, state.runtime()?)))
+        }
+        Connecting::Config(Configured { server, .. }) => {
+            let entry = ServerEntry::from_value_with(&server, &options.variables).map_err(ClientError::from)?;
+            ConnectionTarget::Server(of_entry(state, entry, &options, handoff.clone())?)
+        }
+        Connecting::Server(target) => ConnectionTarget::Server(of_target(target, &options, handoff.clone())?),
     };
     if let ConnectionTarget::Server(connector) = &target
         && options.auth.is_some()

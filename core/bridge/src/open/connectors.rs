@@ -1,48 +1,38 @@
 //! Creates connectors, from host messages and from configuration entries.
 
-use crate::{
-    BridgeError, PortState,
-    message::{Configured, Memory},
-    open::{ports, read::Connecting},
-};
+use crate::{BridgeError, PortState};
 use std::sync::Arc;
 use trunkline::{
-    bridge_support::{MemoryConnector, ReadHandoff},
+    bridge_support::ReadHandoff,
     client::{ClientOptions, Connector, ServerEntry},
     transport::{HttpConnector, Target},
 };
 
-/// Creates a connector for one server.
-pub(crate) fn connector(
-    state: &Arc<PortState>,
-    transport: Connecting,
+/// Creates a connector for a child process or an endpoint. [`Target::connector`] links every
+/// transport, also those that are not among the features of this build.
+#[cfg_attr(
+    not(feature = "child-process"),
+    allow(unused_variables, reason = "Only the pipe of a child process can be handed over.")
+)]
+pub(crate) fn of_target(
+    target: Target,
     options: &ClientOptions,
     handoff: Option<Arc<ReadHandoff>>,
 ) -> Result<Arc<dyn Connector>, BridgeError> {
-    match transport {
-        Connecting::Config(Configured { server, .. }) => {
-            let entry = ServerEntry::from_value_with(&server, &options.variables)
-                .map_err(|error| BridgeError::invalid(error.to_string()))?;
-            of_entry(state, entry, options, handoff)
-        }
-        Connecting::Channel => Err(BridgeError::invalid("open: a channel cannot be a server of a group")),
-        Connecting::Group(_) => Err(BridgeError::invalid("open: a group cannot be a server of another group")),
-        Connecting::Memory(Memory { server, port }) => {
-            Ok(Arc::new(MemoryConnector::new(ports::server_of(state, server, port)?, state.runtime()?)))
+    match target {
+        #[cfg(feature = "child-process")]
+        Target::Child(command) if command.command.is_empty() => {
+            Err(BridgeError::invalid("open: transport.command is empty"))
         }
         #[cfg(feature = "child-process")]
-        Connecting::Child(command) => {
-            if command.command.is_empty() {
-                return Err(BridgeError::invalid("open: transport.command is empty"));
-            }
+        Target::Child(command) => {
             Ok(Arc::new(trunkline::bridge_support::ChildConnector::new(command, options.limits(), handoff)))
         }
-        Connecting::Http(_) if !cfg!(feature = "http-client") => Err(BridgeError::without("http-client")),
-        Connecting::Http(endpoint) => {
-            let connector = HttpConnector::new(&endpoint, options.limits());
-            let connector = connector.map_err(BridgeError::invalid)?;
+        Target::Http(endpoint) if cfg!(feature = "http-client") => {
+            let connector = HttpConnector::new(&endpoint, options.limits()).map_err(BridgeError::invalid)?;
             Ok(Arc::new(connector.with_info(&options.info).with_auth(options.auth.clone())))
         }
+        _ => Err(BridgeError::without("http-client")),
     }
 }
 
@@ -57,13 +47,10 @@ pub(crate) fn of_entry(
         return Err(BridgeError::without("auth"));
     }
     match Target::of_entry(entry.clone(), &options.server_defaults)? {
-        #[cfg(feature = "child-process")]
-        Target::Child(command) => connector(state, Connecting::Child(command), options, handoff),
         // With the credentials of the entry.
-        _ if cfg!(all(feature = "auth", feature = "http-client")) => {
+        Target::Http(_) if cfg!(all(feature = "auth", feature = "http-client")) => {
             Ok(Target::Entry(entry).connector(options, &state.runtime()?)?)
         }
-        Target::Http(endpoint) => connector(state, Connecting::Http(endpoint), options, handoff),
-        _ => Err(BridgeError::without("http-client")),
+        target => of_target(target, options, handoff),
     }
 }

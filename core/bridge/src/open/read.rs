@@ -14,7 +14,7 @@ use std::sync::Arc;
 use trunkline::{
     client::ClientOptions,
     protocol::{describe::Described, options::Options},
-    transport::{HttpEndpoint, HttpOptions},
+    transport::{HttpEndpoint, HttpOptions, Target},
 };
 
 const OPEN: &str = "open";
@@ -41,9 +41,8 @@ pub(super) enum Endpoint {
 
 /// How a client reaches its server.
 pub(crate) enum Connecting {
-    #[cfg(feature = "child-process")]
-    Child(trunkline::ChildCommand),
-    Http(HttpEndpoint),
+    /// A child process or an endpoint.
+    Server(Target),
     /// A server of this process.
     Memory(Memory),
     /// A server from a configuration.
@@ -125,7 +124,7 @@ fn http_endpoint(state: &Arc<PortState>, mut given: Map<String, Value>) -> Resul
 pub(super) fn connecting(mut given: Map<String, Value>) -> Result<Connecting, BridgeError> {
     match type_of(&mut given)?.as_str() {
         #[cfg(feature = "child-process")]
-        "child" => transport(given).map(Connecting::Child),
+        "child" => transport::<trunkline::ChildCommand>(given).map(|command| Connecting::Server(command.into())),
         #[cfg(not(feature = "child-process"))]
         "child" => Err(BridgeError::without("child-process")),
         "group" => transport(given).map(Connecting::Group),
@@ -144,7 +143,7 @@ pub(super) fn connecting(mut given: Map<String, Value>) -> Result<Connecting, Br
             if !given.contains_key("url") {
                 return invalid("a client over http needs transport.url");
             }
-            transport(given).map(Connecting::Http)
+            transport::<HttpEndpoint>(given).map(|endpoint| Connecting::Server(endpoint.into()))
         }
         "channel" => nothing_else("channel", &given).map(|()| Connecting::Channel),
         "stdio" => invalid("a client reaches a server over stdio as a child process: use transport type child"),
