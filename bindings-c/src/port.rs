@@ -13,6 +13,7 @@ use std::sync::{OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use trunkline::bridge_support::OnDrop;
 use trunkline_bridge::message::{Fail, FailKind, HostSpan, Notification, NotifyPort, Request};
 use trunkline_bridge::{self as bridge, Body, BridgeError, ErrorKind, Event, EventKind, Fetched, OptionNames};
 
@@ -450,14 +451,8 @@ impl Port {
 
     /// Runs host code. While it runs, blocking calls of this port on this thread fail.
     fn enter<T>(&self, callback: impl FnOnce() -> T) -> T {
-        struct Leave;
-        impl Drop for Leave {
-            fn drop(&mut self) {
-                INSIDE.with_borrow_mut(Vec::pop);
-            }
-        }
         INSIDE.with_borrow_mut(|inside| inside.push(self));
-        let _leave = Leave;
+        let _leave = OnDrop::new(|| _ = INSIDE.with_borrow_mut(Vec::pop));
         callback()
     }
 }

@@ -4,6 +4,7 @@
 
 pub use crate::cause::Cause;
 pub use crate::log_text::LogText;
+pub use crate::on_drop::OnDrop;
 pub use crate::sync::{Condvar, Mutex};
 pub use trunkline_proto::{described, json_names, options};
 

@@ -1,13 +1,14 @@
 //! Work that must be done however a scope ends, even if its future is dropped or panics.
 
 /// Calls a function when dropped.
-pub(crate) struct OnDrop<F: FnOnce()>(Option<F>);
+pub struct OnDrop<F: FnOnce()>(Option<F>);
 
 /// One that can be a field.
 pub(crate) type BoxedOnDrop = OnDrop<Box<dyn FnOnce() + Send + Sync>>;
 
 impl<F: FnOnce()> OnDrop<F> {
-    pub(crate) fn new(function: F) -> Self {
+    /// Calls `function` when the returned guard is dropped.
+    pub fn new(function: F) -> Self {
         Self(Some(function))
     }
 

@@ -10,7 +10,7 @@ use crate::{
     message::{Fail, HttpHead, Notification, Registration, Request},
     open::{self, ports, shutdown},
     option_translation::translated,
-    process::{log_forwarding, log_scope::LogScope},
+    process::{log_forwarding, log_scope::on_behalf_of},
     register,
     requests::{self, one_way_messages},
     state::tables::HandleKind,
@@ -89,7 +89,7 @@ impl Port {
     /// Runs a function of the port. Log records of this thread go to the port meanwhile.
     fn run<T>(&self, work: impl FnOnce(&Arc<PortState>) -> Result<T, BridgeError>) -> Result<T, BridgeError> {
         let state = self.state()?;
-        let _scope = LogScope::begin(&Arc::downgrade(&state.queue));
+        let _scope = on_behalf_of(Arc::downgrade(&state.queue));
         work(state).map_err(|error| translated(self.names, error))
     }
 

@@ -18,7 +18,7 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
-use trunkline::protocol::method;
+use trunkline::{bridge_support::OnDrop, protocol::method};
 
 /// The event queue. Admission bounds calls and replies; everything else is bounded here.
 pub(crate) struct EventQueue {
@@ -235,13 +235,8 @@ impl EventQueue {
     /// Runs an action without ringing the bell for the events that it adds on this thread, because
     /// the caller drains them next.
     pub(crate) fn without_bell<T>(&self, action: impl FnOnce() -> T) -> T {
-        struct Loud(usize);
-        impl Drop for Loud {
-            fn drop(&mut self) {
-                QUIET.set(self.0);
-            }
-        }
-        let _loud = Loud(QUIET.replace(self.address()));
+        let before = QUIET.replace(self.address());
+        let _loud = OnDrop::new(|| QUIET.set(before));
         action()
     }
 

@@ -15,6 +15,7 @@ use std::{
 };
 use tokio::sync::{Mutex, oneshot};
 use trunkline::{
+    bridge_support::OnDrop,
     protocol::{RawJson, RpcError, describe::Type},
     runtime::BoxedTask,
 };
@@ -104,22 +105,16 @@ impl Host {
             let event = Event { handle, name: name.to_owned(), body: params.into_bytes().into(), ..Event::default() };
             let call = FunctionCall { answer, operation, is_private: host.is_private };
             let queued = host.state.upgrade().and_then(|state| QueuedCall::push(&state, lane, call, event));
-            let _unanswered = UnansweredCall(queued.ok_or_else(RpcError::internal)?);
+            let queued = queued.ok_or_else(RpcError::internal)?;
+            // If nothing waits for the answer anymore, the host is notified.
+            let _unanswered = OnDrop::new(move || {
+                queued.call_off::<FunctionCall>(Bytes::from_static(b"the response is no longer needed"));
+            });
             match answered.await {
                 Ok(answer) => answer.map_err(|failure| rpc_error(failure, host.is_private)),
                 Err(_) => Err(RpcError::internal()),
             }
         })
-    }
-}
-
-/// A call that the host is answering. If nothing waits for the answer anymore, the host is
-/// notified.
-struct UnansweredCall(QueuedCall);
-
-impl Drop for UnansweredCall {
-    fn drop(&mut self) {
-        self.0.call_off::<FunctionCall>(Bytes::from_static(b"the response is no longer needed"));
     }
 }
 

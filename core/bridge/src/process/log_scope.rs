@@ -10,6 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 use trunkline::{
+    bridge_support::OnDrop,
     runtime::{BoxedTask, Runtime, Terminal},
     store::{Store, StoreError},
     wire_log::WireLog,
@@ -37,29 +38,17 @@ impl<T> Scoped<T> {
     }
 }
 
-/// A guard: until it is dropped, its thread runs on behalf of a port.
-pub(crate) struct LogScope {
-    before: Weak<EventQueue>,
-}
-
-impl LogScope {
-    pub(crate) fn begin(queue: &Weak<EventQueue>) -> Self {
-        Self { before: CURRENT_QUEUE.try_with(|current| current.replace(Weak::clone(queue))).unwrap_or_default() }
-    }
-}
-
-impl Drop for LogScope {
-    fn drop(&mut self) {
-        let before = std::mem::take(&mut self.before);
-        let _ = CURRENT_QUEUE.try_with(|current| current.replace(before));
-    }
+/// Until the returned guard is dropped, this thread runs on behalf of the port of a queue.
+pub(crate) fn on_behalf_of(queue: Weak<EventQueue>) -> OnDrop<impl FnOnce()> {
+    let before = CURRENT_QUEUE.try_with(|current| current.replace(queue)).unwrap_or_default();
+    OnDrop::new(move || _ = CURRENT_QUEUE.try_with(|current| current.replace(before)))
 }
 
 impl<T: Future + Unpin> Future for Scoped<T> {
     type Output = T::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T::Output> {
-        let _scope = LogScope::begin(&self.queue);
+        let _scope = on_behalf_of(Weak::clone(&self.queue));
         Pin::new(&mut self.inner).poll(context)
     }
 }
@@ -72,7 +61,7 @@ impl Runtime for Scoped<Arc<dyn Runtime>> {
     fn run_blocking(&self, work: Box<dyn FnOnce() + Send>) {
         let queue = Weak::clone(&self.queue);
         self.inner.run_blocking(Box::new(move || {
-            let _scope = LogScope::begin(&queue);
+            let _scope = on_behalf_of(queue);
             work();
         }));
     }
@@ -98,7 +87,7 @@ impl Runtime for Scoped<Arc<dyn Runtime>> {
     }
 
     fn within(&self, work: &mut dyn FnMut()) {
-        let _scope = LogScope::begin(&self.queue);
+        let _scope = on_behalf_of(Weak::clone(&self.queue));
         work();
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use trunkline::{
-    bridge_support::{Mutex, ReplyTo},
+    bridge_support::{Mutex, OnDrop, ReplyTo},
     protocol::RawJson,
 };
 
@@ -17,12 +17,6 @@ struct Reported {
     receivers: Vec<Arc<dyn ReplyTo>>,
 }
 
-/// A request that receives progress until it is dropped.
-pub(crate) struct Receiving<'a> {
-    progress: &'a TaskProgress,
-    receiver: Arc<dyn ReplyTo>,
-}
-
 impl TaskProgress {
     pub(crate) fn report(&self, params: &RawJson) {
         let receivers = {
@@ -33,7 +27,8 @@ impl TaskProgress {
         receivers.iter().for_each(|receiver| receiver.progress(params.clone()));
     }
 
-    pub(crate) fn receive(&self, receiver: Arc<dyn ReplyTo>) -> Receiving<'_> {
+    /// Passes progress to a request until the returned guard is dropped.
+    pub(crate) fn receive(&self, receiver: Arc<dyn ReplyTo>) -> OnDrop<impl FnOnce()> {
         let latest = {
             let mut reported = self.0.lock();
             reported.receivers.push(Arc::clone(&receiver));
@@ -42,12 +37,6 @@ impl TaskProgress {
         if let Some(latest) = latest {
             receiver.progress(latest);
         }
-        Receiving { progress: self, receiver }
-    }
-}
-
-impl Drop for Receiving<'_> {
-    fn drop(&mut self) {
-        self.progress.0.lock().receivers.retain(|receiver| !Arc::ptr_eq(receiver, &self.receiver));
+        OnDrop::new(move || self.0.lock().receivers.retain(|other| !Arc::ptr_eq(other, &receiver)))
     }
 }
