@@ -286,10 +286,10 @@ module Trunkline
       rebuild = lambda do |replaced, changes, handler|
         defined = options.merge(changes)
         # A resource also has a name, which is an option.
-        named = key == :name ? defined.delete(:name) || name : defined.delete(:uri) || name
+        named = defined.delete(key) || name
         feature = Features.public_send(kind, named, **defined.compact, &handler || block)
         handle = register(feature, replaces: replaced)
-        options, name, block = options.merge(changes).except(key == :name ? :name : :uri), named, handler || block
+        options, name, block = defined, named, handler || block
         handle
       end
       Registration.new(self, rebuild.call(nil, {}, nil), &rebuild)
