@@ -3,11 +3,7 @@
 use crate::{
     BridgeError, Event, PortState,
     calls::{HostAnswer, PendingCall, QueuedCall, outcomes},
-    state::{
-        entries::{HandlerCall, HostTarget},
-        table::HandleTable,
-        tables::Tables,
-    },
+    state::entries::{HandlerCall, HostTarget},
 };
 use bytes::Bytes;
 use std::sync::{Arc, Weak};
@@ -48,10 +44,6 @@ impl Handler for HostHandler {
 
 impl PendingCall for HandlerCall {
     type Answer = Outcome;
-
-    fn table(tables: &mut Tables) -> &mut HandleTable<Self> {
-        &mut tables.calls
-    }
 
     fn read(given: HostAnswer) -> Result<Outcome, BridgeError> {
         outcomes::read(given)

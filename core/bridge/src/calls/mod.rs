@@ -11,8 +11,7 @@ use crate::{
     message::Fail,
     state::{
         entries::{FunctionCall, HandlerCall},
-        table::HandleTable,
-        tables::{HandleKind, Tables},
+        tables::{HandleKind, TableEntry},
     },
 };
 use bytes::Bytes;
@@ -26,10 +25,8 @@ pub(crate) enum HostAnswer {
 }
 
 /// A call that waits for the host's answer.
-pub(crate) trait PendingCall: Sized {
+pub(crate) trait PendingCall: TableEntry {
     type Answer;
-
-    fn table(tables: &mut Tables) -> &mut HandleTable<Self>;
 
     fn read(given: HostAnswer) -> Result<Self::Answer, BridgeError>;
 

@@ -5,7 +5,7 @@ use crate::{
     calls::{HostAnswer, PendingCall, QueuedCall},
     host_json,
     message::{Fail, FailKind},
-    state::{entries::HostTarget, table::HandleTable, tables::Tables},
+    state::entries::HostTarget,
 };
 use bytes::Bytes;
 use serde::Serialize;
@@ -18,10 +18,6 @@ use trunkline::{
 
 impl PendingCall for Verification {
     type Answer = Result<Identity, Refusal>;
-
-    fn table(tables: &mut Tables) -> &mut HandleTable<Self> {
-        &mut tables.verifications
-    }
 
     fn read(given: HostAnswer) -> Result<Self::Answer, BridgeError> {
         match given {

@@ -5,7 +5,7 @@ use crate::{
     BridgeError, Event, Lane, PortState, Shape,
     calls::{HostAnswer, PendingCall, QueuedCall, outcomes},
     message::{Fail, FailKind, Handlers},
-    state::{entries::FunctionCall, table::HandleTable, tables::Tables},
+    state::entries::FunctionCall,
 };
 use bytes::Bytes;
 use serde::{Serialize, de::DeserializeOwned};
@@ -120,10 +120,6 @@ impl Host {
 
 impl PendingCall for FunctionCall {
     type Answer = Result<RawJson, Fail>;
-
-    fn table(tables: &mut Tables) -> &mut HandleTable<Self> {
-        &mut tables.function_calls
-    }
 
     fn read(given: HostAnswer) -> Result<Self::Answer, BridgeError> {
         match given {

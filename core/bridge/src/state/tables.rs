@@ -9,6 +9,11 @@ use std::{
 };
 use trunkline::{auth::Verification, server::Server, transport::Listener};
 
+/// An entry of one of the tables.
+pub(crate) trait TableEntry: Sized {
+    fn table(tables: &mut Tables) -> &mut HandleTable<Self>;
+}
+
 /// Declares the tables of a port, with the kind of their numbers.
 macro_rules! tables {
     ($($table:ident: $kind:ident = $number:literal => $entry:ty,)*) => {
@@ -35,6 +40,12 @@ macro_rules! tables {
             /// Replies to requests and opens with `"wait": true`, until the host has fetched them.
             pub(crate) replies: BTreeMap<u64, Arc<ReplySlot>>,
         }
+
+        $(impl TableEntry for $entry {
+            fn table(tables: &mut Tables) -> &mut HandleTable<Self> {
+                &mut tables.$table
+            }
+        })*
 
         impl Default for Tables {
             fn default() -> Self {
