@@ -7,6 +7,7 @@ use crate::wire_log::WireLog;
 use std::{
     future::poll_fn,
     io,
+    mem,
     sync::{Arc, atomic::AtomicBool},
     task::{Poll, Waker},
     time::{Duration, Instant, SystemTime},
@@ -95,12 +96,7 @@ impl<T> Default for Promise<T> {
 impl<T> Promise<T> {
     /// Sets the value. Waiting tasks are woken without holding the lock.
     pub(crate) fn keep(&self, value: T) {
-        let waker = {
-            let mut state = self.0.lock();
-            state.0 = Some(value);
-            state.1.take()
-        };
-        waker.into_iter().for_each(Waker::wake);
+        change(&self.0, |state| &mut state.1, |state| state.0 = Some(value));
     }
 
     /// Waits for the value and takes it; only one task may wait.
@@ -117,6 +113,20 @@ impl<T> Promise<T> {
         })
         .await
     }
+}
+
+/// Changes a state, and then wakes its wakers without holding the lock.
+pub(crate) fn change<S, T, W: Default + IntoIterator<Item = Waker>>(
+    state: &Mutex<S>,
+    wakers: fn(&mut S) -> &mut W,
+    change: impl FnOnce(&mut S) -> T,
+) -> T {
+    let (changed, wakers) = {
+        let mut state = state.lock();
+        (change(&mut state), mem::take(wakers(&mut state)))
+    };
+    wakers.into_iter().for_each(Waker::wake);
+    changed
 }
 
 /// Completes when `look` returns a value for the state. It looks again after each time that the

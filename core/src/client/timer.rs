@@ -2,7 +2,7 @@
 
 use crate::{
     on_drop::OnDrop,
-    runtime::{BoxedTask, Runtime},
+    runtime::{BoxedTask, Runtime, change},
     sync::Mutex,
 };
 use std::{
@@ -63,12 +63,7 @@ impl Timer {
 
     /// Stops the timer.
     pub(super) fn end(&self) {
-        let waker = {
-            let mut state = self.0.lock();
-            state.ended = true;
-            state.waker.take()
-        };
-        waker.into_iter().for_each(Waker::wake);
+        change(&self.0, |state| &mut state.waker, |state| state.ended = true);
     }
 }
 

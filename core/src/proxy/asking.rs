@@ -10,7 +10,7 @@ use crate::{
     on_drop::OnDrop,
     protocol::{RawJson, RpcError, method, model::ElicitationComplete},
     random::unguessable,
-    runtime::Promise,
+    runtime::{self, Promise},
     server::{CallInfo, ClientRequest, ClientRequestError, PendingClientRequest},
     sync::Mutex,
 };
@@ -270,12 +270,7 @@ impl ProxiedCall {
     }
 
     fn change<T>(&self, change: impl FnOnce(&mut ProxiedCallState) -> T) -> T {
-        let (changed, waker) = {
-            let mut state = self.state.lock();
-            (change(&mut state), state.waker.take())
-        };
-        waker.into_iter().for_each(Waker::wake);
-        changed
+        runtime::change(&self.state, |state| &mut state.waker, change)
     }
 }
 

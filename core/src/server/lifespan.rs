@@ -2,7 +2,7 @@
 
 use crate::{
     race::{unless, until},
-    runtime::{BoxedTask, Runtime, wait},
+    runtime::{BoxedTask, Runtime, change, wait},
     server::handlers::ToolError,
     sync::Mutex,
 };
@@ -242,14 +242,12 @@ impl Drop for PendingOpening {
 
 impl Drop for PhaseTurn {
     fn drop(&mut self) {
-        let waiting = {
-            let mut state = self.0.state.lock();
+        let end = |state: &mut LifespanState| {
             if !matches!(state.phase, Phase::Open(_)) {
                 state.phase = Phase::Closed;
             }
-            mem::take(&mut state.waiting)
         };
-        waiting.into_iter().for_each(Waker::wake);
+        change(&self.0.state, |state| &mut state.waiting, end);
     }
 }
 

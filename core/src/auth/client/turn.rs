@@ -1,6 +1,9 @@
 //! An async lock that needs no runtime.
 
-use crate::{runtime::wait, sync::Mutex};
+use crate::{
+    runtime::{change, wait},
+    sync::Mutex,
+};
 use std::{
     collections::HashMap,
     process,
@@ -58,13 +61,8 @@ impl TurnsByKey {
 
 impl Drop for RefreshTurn {
     fn drop(&mut self) {
-        let waiting = {
-            let mut state = self.0.lock();
-            state.taken = false;
-            std::mem::take(&mut state.waiting)
-        };
-        // Wake all of them, because a single one may have been dropped in the meantime.
-        waiting.into_iter().for_each(Waker::wake);
+        // This wakes all of them, because a single one may have been dropped in the meantime.
+        change(&self.0, |state| &mut state.waiting, |state| state.taken = false);
     }
 }
 

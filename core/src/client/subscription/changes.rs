@@ -3,6 +3,7 @@
 use crate::{
     client::ClientError,
     protocol::model::{Change, ChangeKind},
+    runtime,
     sync::Mutex,
 };
 use std::{
@@ -60,12 +61,7 @@ impl Changes {
 
     /// Wakes the reader without holding the lock.
     fn change(&self, change: impl FnOnce(&mut PendingChanges)) {
-        let waker = {
-            let mut waiting = self.0.lock();
-            change(&mut waiting);
-            waiting.waker.take()
-        };
-        waker.into_iter().for_each(Waker::wake);
+        runtime::change(&self.0, |waiting| &mut waiting.waker, change);
     }
 
     pub(super) fn poll_next(&self, context: &Context<'_>) -> Poll<Option<Result<Change, ClientError>>> {

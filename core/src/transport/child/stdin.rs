@@ -1,6 +1,6 @@
 //! The standard input of a child process, which can be closed during a write.
 
-use crate::sync::Mutex;
+use crate::{runtime::change, sync::Mutex};
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -28,14 +28,7 @@ impl ChildStdin {
 
     /// Closes the pipe for every clone. A pending write fails.
     pub(super) fn close(&self) {
-        let (pipe, writer) = {
-            let mut shared = self.shared.lock();
-            (shared.pipe.take(), shared.writer.take())
-        };
-        drop(pipe);
-        if let Some(writer) = writer {
-            writer.wake();
-        }
+        drop(change(&self.shared, |shared| &mut shared.writer, |shared| shared.pipe.take()));
     }
 
     fn poll<T>(

@@ -1,6 +1,6 @@
 //! Request bodies that a web framework passes in chunks.
 
-use crate::sync::Mutex;
+use crate::{runtime::change, sync::Mutex};
 use bytes::Bytes;
 use http_body::{Body, Frame};
 use std::{
@@ -84,9 +84,8 @@ impl BodyFeed {
 
     /// Passes the next chunk; `end` marks the last. Returns `false` if the rest is not needed.
     pub fn feed(&self, piece: Bytes, end: bool) -> bool {
-        let (reader, wanted) = {
-            let FedPieces { state, room } = &*self.shared;
-            let mut state = state.lock();
+        let FedPieces { state, room } = &*self.shared;
+        let feed = |state: &mut BodyState| {
             if state.unwanted || state.ended {
                 return false;
             }
@@ -96,17 +95,14 @@ impl BodyFeed {
             if !wanted {
                 state.crowded_out = true;
                 state.ended = true;
-                self.shared.give_up(&mut state);
+                self.shared.give_up(state);
             } else if !piece.is_empty() {
                 state.waiting += piece.len();
                 state.pieces.push_back(piece);
             }
-            (state.reader.take(), wanted)
+            wanted
         };
-        if let Some(reader) = reader {
-            reader.wake();
-        }
-        wanted
+        change(state, |state| &mut state.reader, feed)
     }
 }
 

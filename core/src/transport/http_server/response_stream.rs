@@ -4,7 +4,7 @@ use super::{gate::Permit, history::History, stream_queue::StreamQueue};
 use crate::{
     http::replay::EventId,
     protocol::RequestId,
-    runtime::BoxedTask,
+    runtime::{self, BoxedTask},
     server::{Arrival, Connection, Outbound, OutgoingMessage},
     sync::Mutex,
 };
@@ -124,12 +124,7 @@ impl Stream {
 
     /// Changes the state, and then wakes the reader.
     fn change<T>(&self, change: impl FnOnce(&mut StreamState) -> T) -> T {
-        let (changed, waker) = {
-            let mut state = self.state.lock();
-            (change(&mut state), state.waker.take())
-        };
-        waker.into_iter().for_each(Waker::wake);
-        changed
+        runtime::change(&self.state, |state| &mut state.waker, change)
     }
 
     fn attach_with(self: &Arc<Self>, state: &mut StreamState, missed: VecDeque<(EventId, Bytes)>) -> StreamReader {
