@@ -9,7 +9,7 @@ use std::{
     io,
     mem,
     sync::{Arc, atomic::AtomicBool},
-    task::{Poll, Waker},
+    task::{Context, Poll, Waker},
     time::{Duration, Instant, SystemTime},
 };
 
@@ -84,34 +84,47 @@ pub trait Console {
     fn open_browser(&mut self, url: &str) -> io::Result<()>;
 }
 
-/// A value that is set once and awaited elsewhere.
-pub(crate) struct Promise<T>(Mutex<(Option<T>, Option<Waker>)>);
+/// A value that tasks change and one task awaits.
+#[derive(Debug, Default)]
+pub(crate) struct Watched<T>(Mutex<(T, Option<Waker>)>);
 
-impl<T> Default for Promise<T> {
-    fn default() -> Self {
-        Self(Mutex::new((None, None)))
+/// A value that is set once and awaited elsewhere.
+pub(crate) type Promise<T> = Watched<Option<T>>;
+
+impl<T> Watched<T> {
+    /// Reads the value, or changes it in a way that the waiting task need not learn of.
+    pub(crate) fn with<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
+        work(&mut self.0.lock().0)
+    }
+
+    /// Changes the value, and then wakes the waiting task without holding the lock.
+    pub(crate) fn change<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
+        change(&self.0, |state| &mut state.1, |state| work(&mut state.0))
+    }
+
+    /// Looks at the value. If the result is pending, the task is woken at the next change.
+    pub(crate) fn poll<R>(&self, context: &Context<'_>, look: impl FnOnce(&mut T) -> Poll<R>) -> Poll<R> {
+        let (value, waiting) = &mut *self.0.lock();
+        let looked = look(value);
+        if looked.is_pending() {
+            match waiting {
+                Some(waker) => waker.clone_from(context.waker()),
+                none => *none = Some(context.waker().clone()),
+            }
+        }
+        looked
     }
 }
 
 impl<T> Promise<T> {
-    /// Sets the value. Waiting tasks are woken without holding the lock.
+    /// Sets the value.
     pub(crate) fn keep(&self, value: T) {
-        change(&self.0, |state| &mut state.1, |state| state.0 = Some(value));
+        self.change(|kept| *kept = Some(value));
     }
 
     /// Waits for the value and takes it; only one task may wait.
     pub(crate) async fn kept(&self) -> T {
-        poll_fn(|context| {
-            let mut state = self.0.lock();
-            match state.0.take() {
-                Some(value) => Poll::Ready(value),
-                None => {
-                    state.1 = Some(context.waker().clone());
-                    Poll::Pending
-                }
-            }
-        })
-        .await
+        poll_fn(|context| self.poll(context, |kept| kept.take().map_or(Poll::Pending, Poll::Ready))).await
     }
 }
 

@@ -10,7 +10,7 @@ use crate::{
     on_drop::OnDrop,
     protocol::{RawJson, RpcError, method, model::ElicitationComplete},
     random::unguessable,
-    runtime::{self, Promise},
+    runtime::{Promise, Watched},
     server::{CallInfo, ClientRequest, ClientRequestError, PendingClientRequest},
     sync::Mutex,
 };
@@ -21,7 +21,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    task::{Poll, Waker},
+    task::Poll,
 };
 
 /// Maximum pending requests to the caller in one call.
@@ -39,7 +39,7 @@ pub(super) struct ProxiedCall {
     pub(super) id: String,
     /// Completes when the call is cancelled.
     pub(super) stop: Promise<()>,
-    state: Mutex<ProxiedCallState>,
+    state: Watched<ProxiedCallState>,
 }
 
 #[derive(Default)]
@@ -51,7 +51,6 @@ struct ProxiedCallState {
     question_count: u64,
     outcome: Option<Result<RawJson, ClientError>>,
     has_ended: bool,
-    waker: Option<Waker>,
 }
 
 /// A request of the server to the caller.
@@ -103,7 +102,7 @@ impl ClientEvents for ActiveCalls {
         match method {
             method::LOG_MESSAGE => {
                 let newest = self.calls.lock().last().cloned();
-                if let Some(info) = newest.and_then(|call| call.state.lock().current.clone()) {
+                if let Some(info) = newest.and_then(|call| call.state.with(|state| state.current.clone())) {
                     pass_log(&info, params);
                 }
             }
@@ -121,13 +120,13 @@ impl ClientEvents for ActiveCalls {
 impl ProxiedCall {
     /// Returns `None` if the system has no random numbers.
     pub(super) fn new() -> Option<Arc<Self>> {
-        Some(Arc::new(Self { id: unguessable()?, stop: Promise::default(), state: Mutex::default() }))
+        Some(Arc::new(Self { id: unguessable()?, stop: Promise::default(), state: Watched::default() }))
     }
 
     /// Records the outcome of the forwarded request. Unanswered questions are left to other calls,
     /// so this call must already have been removed from the active ones.
     pub(super) fn finish(&self, outcome: Result<RawJson, ClientError>) {
-        let left = self.change(|state| {
+        let left = self.state.change(|state| {
             state.outcome = Some(outcome);
             state.has_ended = true;
             std::mem::take(&mut state.questions)
@@ -137,7 +136,7 @@ impl ProxiedCall {
 
     /// Returns whether the server waits for an answer.
     pub(super) fn is_asking(&self) -> bool {
-        !self.state.lock().questions.is_empty()
+        self.state.with(|state| !state.questions.is_empty())
     }
 
     /// Passes progress from the server to the caller, if it asked for it.
@@ -145,7 +144,7 @@ impl ProxiedCall {
         info.request_info().progress_token.as_ref()?;
         let reporting = Arc::downgrade(self);
         Some(Arc::new(move |params: &RawJson| {
-            let current = reporting.upgrade().and_then(|call| call.state.lock().current.clone());
+            let current = reporting.upgrade().and_then(|call| call.state.with(|state| state.current.clone()));
             if let Some(info) = current {
                 pass_progress(&info, params);
             }
@@ -155,11 +154,10 @@ impl ProxiedCall {
     /// Serves the call with a request of the caller until there is an outcome. Returns `None` if
     /// the caller has to answer first, in another round.
     pub(super) async fn drive(self: &Arc<Self>, info: &CallInfo) -> Option<Result<RawJson, ClientError>> {
-        {
-            let mut state = self.state.lock();
+        self.state.with(|state| {
             state.current = Some(info.clone());
             state.questions.iter().for_each(|question| question.is_put.store(false, Ordering::Release));
-        }
+        });
         loop {
             let questions = match self.step().await {
                 ControlFlow::Break(outcome) => return Some(outcome),
@@ -188,20 +186,15 @@ impl ProxiedCall {
 
     /// Waits for the outcome, or for questions to put to the caller first.
     async fn step(&self) -> ControlFlow<Result<RawJson, ClientError>, Vec<Arc<Question>>> {
-        poll_fn(|context| {
-            let mut state = self.state.lock();
+        let look = |state: &mut ProxiedCallState| {
             if let Some(outcome) = state.outcome.take() {
                 return Poll::Ready(ControlFlow::Break(outcome));
             }
             let fresh = |question: &&Arc<Question>| !question.is_put.swap(true, Ordering::AcqRel);
             let questions: Vec<_> = state.questions.iter().filter(fresh).cloned().collect();
-            if !questions.is_empty() {
-                return Poll::Ready(ControlFlow::Continue(questions));
-            }
-            state.waker = Some(context.waker().clone());
-            Poll::Pending
-        })
-        .await
+            if questions.is_empty() { Poll::Pending } else { Poll::Ready(ControlFlow::Continue(questions)) }
+        };
+        poll_fn(|context| self.state.poll(context, look)).await
     }
 
     /// Asks the caller. Returns `true` if the answer will come in another round.
@@ -227,7 +220,7 @@ impl ProxiedCall {
     }
 
     fn put(&self, method: &str, params: &RawJson) -> Result<Arc<Question>, RpcError> {
-        self.change(|state| {
+        self.state.change(|state| {
             if state.questions.len() >= MAX_QUESTIONS {
                 return Err(RpcError::busy(&format!(
                     "{MAX_QUESTIONS} requests to the client of one call are already pending"
@@ -257,7 +250,7 @@ impl ProxiedCall {
     }
 
     fn forget(&self, question: &Arc<Question>) {
-        self.state.lock().questions.retain(|other| !Arc::ptr_eq(other, question));
+        self.state.with(|state| state.questions.retain(|other| !Arc::ptr_eq(other, question)));
     }
 
     fn withdraw(&self, question: &Arc<Question>) {
@@ -267,10 +260,6 @@ impl ProxiedCall {
             // Has no effect if it was answered.
             info.cancel_client_request(&pending, "the server no longer needs the response");
         }
-    }
-
-    fn change<T>(&self, change: impl FnOnce(&mut ProxiedCallState) -> T) -> T {
-        runtime::change(&self.state, |state| &mut state.waker, change)
     }
 }
 
@@ -289,7 +278,7 @@ mod tests {
         calls.add(&newer);
         let object = || RawJson::from_value(&serde_json::json!({})).unwrap();
         let mut asking = pin!(calls.ask(method::ELICITATION_CREATE.to_owned(), object()));
-        let questions = |call: &ProxiedCall| call.state.lock().questions.clone();
+        let questions = |call: &ProxiedCall| call.state.with(|state| state.questions.clone());
         for (call, other) in [(&newer, &older), (&older, &newer)] {
             tokio::select! {
                 biased;

@@ -3,12 +3,11 @@
 use crate::{
     client::ClientError,
     protocol::model::{Change, ChangeKind},
-    runtime,
-    sync::Mutex,
+    runtime::Watched,
 };
 use std::{
     collections::VecDeque,
-    task::{Context, Poll, Waker},
+    task::{Context, Poll},
 };
 
 /// Maximum queued changes.
@@ -18,7 +17,7 @@ const MAX_BYTES: usize = 4 << 20;
 
 /// The changes of one subscription.
 #[derive(Default)]
-pub(super) struct Changes(Mutex<PendingChanges>);
+pub(super) struct Changes(Watched<PendingChanges>);
 
 #[derive(Default)]
 struct PendingChanges {
@@ -26,14 +25,13 @@ struct PendingChanges {
     bytes: usize,
     /// Set when it has ended: the error, until it is returned to the program.
     end: Option<Option<ClientError>>,
-    waker: Option<Waker>,
 }
 
 impl Changes {
     /// Adds a change. A change that is already queued is not repeated; a task is replaced. Changes
     /// beyond the limit are replaced by one of the kind `missed`.
     pub(super) fn push(&self, change: Change) {
-        self.change(|waiting| {
+        self.0.change(|waiting| {
             if waiting.end.is_none() {
                 waiting.add(change);
             }
@@ -42,7 +40,7 @@ impl Changes {
 
     /// Puts back the change that was just taken.
     pub(super) fn put_back(&self, change: Change) {
-        self.change(|waiting| {
+        self.0.change(|waiting| {
             if !waiting.changes.iter().any(|(waiting, _)| same(waiting, &change)) {
                 let size = size_of(&change);
                 waiting.bytes += size;
@@ -54,27 +52,19 @@ impl Changes {
     /// Stops adding changes; queued ones are still delivered. `error` is the reason, unless the
     /// subscription was closed.
     pub(super) fn end(&self, error: Option<ClientError>) {
-        self.change(|waiting| {
+        self.0.change(|waiting| {
             waiting.end.get_or_insert(error);
         });
     }
 
-    /// Wakes the reader without holding the lock.
-    fn change(&self, change: impl FnOnce(&mut PendingChanges)) {
-        runtime::change(&self.0, |waiting| &mut waiting.waker, change);
-    }
-
     pub(super) fn poll_next(&self, context: &Context<'_>) -> Poll<Option<Result<Change, ClientError>>> {
-        let mut waiting = self.0.lock();
-        if let Some((change, size)) = waiting.changes.pop_front() {
-            waiting.bytes -= size;
-            return Poll::Ready(Some(Ok(change)));
-        }
-        if let Some(error) = &mut waiting.end {
-            return Poll::Ready(error.take().map(Err));
-        }
-        waiting.waker = Some(context.waker().clone());
-        Poll::Pending
+        self.0.poll(context, |waiting| {
+            if let Some((change, size)) = waiting.changes.pop_front() {
+                waiting.bytes -= size;
+                return Poll::Ready(Some(Ok(change)));
+            }
+            waiting.end.as_mut().map_or(Poll::Pending, |error| Poll::Ready(error.take().map(Err)))
+        })
     }
 }
 
@@ -114,6 +104,7 @@ fn size_of(change: &Change) -> usize {
 mod tests {
     use super::*;
     use crate::protocol::model::{Task, TaskStatus};
+    use std::task::Waker;
 
     fn updated(uri: &str) -> Change {
         Change { uri: Some(uri.to_owned()), ..ChangeKind::Resource.into() }

@@ -1,6 +1,6 @@
 //! Request bodies that a web framework passes in chunks.
 
-use crate::{runtime::change, sync::Mutex};
+use crate::runtime::Watched;
 use bytes::Bytes;
 use http_body::{Body, Frame};
 use std::{
@@ -11,7 +11,7 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
-    task::{Context, Poll, Waker},
+    task::{Context, Poll},
 };
 
 /// Bodies up to this size are admitted when larger ones are not.
@@ -38,7 +38,7 @@ pub struct BodyFeed {
 
 #[derive(Debug)]
 pub(super) struct FedPieces {
-    state: Mutex<BodyState>,
+    state: Watched<BodyState>,
     room: Arc<FeedRoom>,
 }
 
@@ -53,7 +53,6 @@ struct BodyState {
     unwanted: bool,
     /// Whether the budget was exhausted.
     crowded_out: bool,
-    reader: Option<Waker>,
 }
 
 impl FeedRoom {
@@ -78,7 +77,7 @@ impl BodyFeed {
     /// Creates a body. Chunks beyond `max` are not accepted; the reader will notice and refuse it.
     /// Nor are chunks that don't fit in `room`; see [`FedPieces::is_crowded_out`].
     pub(crate) fn new(max: usize, room: &Arc<FeedRoom>) -> (Self, FedBody) {
-        let shared = Arc::new(FedPieces { state: Mutex::default(), room: Arc::clone(room) });
+        let shared = Arc::new(FedPieces { state: Watched::default(), room: Arc::clone(room) });
         (Self { shared: Arc::clone(&shared), max }, FedBody(shared))
     }
 
@@ -102,14 +101,14 @@ impl BodyFeed {
             }
             wanted
         };
-        change(state, |state| &mut state.reader, feed)
+        state.change(feed)
     }
 }
 
 impl FedPieces {
     /// Returns whether a truncated body was cut off because the budget was exhausted.
     pub(super) fn is_crowded_out(&self) -> bool {
-        self.state.lock().crowded_out
+        self.state.with(|state| state.crowded_out)
     }
 
     /// Stops reading it.
@@ -125,28 +124,24 @@ impl Body for FedBody {
     type Error = Infallible;
 
     fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let mut state = self.0.state.lock();
-        if let Some(piece) = state.pieces.pop_front() {
+        self.0.state.poll(context, |state| {
+            let Some(piece) = state.pieces.pop_front() else {
+                return if state.ended { Poll::Ready(None) } else { Poll::Pending };
+            };
             state.waiting -= piece.len();
             self.0.room.give_back(piece.len());
-            return Poll::Ready(Some(Ok(Frame::data(piece))));
-        }
-        if state.ended {
-            return Poll::Ready(None);
-        }
-        state.reader = Some(context.waker().clone());
-        Poll::Pending
+            Poll::Ready(Some(Ok(Frame::data(piece))))
+        })
     }
 
     fn is_end_stream(&self) -> bool {
-        let state = self.0.state.lock();
-        state.ended && state.pieces.is_empty()
+        self.0.state.with(|state| state.ended && state.pieces.is_empty())
     }
 }
 
 impl Drop for FedBody {
     fn drop(&mut self) {
-        self.0.give_up(&mut self.0.state.lock());
+        self.0.state.with(|state| self.0.give_up(state));
     }
 }
 
@@ -177,9 +172,9 @@ mod tests {
         let (feed, fed) = body(3);
         assert!(feed.feed(Bytes::from_static(b"abcd"), false));
         assert!(!feed.feed(Bytes::from_static(b"e"), false));
-        assert_eq!(feed.shared.state.lock().pieces.len(), 1);
+        assert_eq!(feed.shared.state.with(|state| state.pieces.len()), 1);
         drop(fed);
-        assert!(feed.shared.state.lock().pieces.is_empty());
+        assert!(feed.shared.state.with(|state| state.pieces.is_empty()));
         assert_eq!(feed.shared.room.waiting.load(Ordering::Relaxed), 0);
         let (feed, fed) = body(3);
         drop(fed);

@@ -4,7 +4,7 @@ use super::{gate::Permit, history::History, stream_queue::StreamQueue};
 use crate::{
     http::replay::EventId,
     protocol::RequestId,
-    runtime::{self, BoxedTask},
+    runtime::{BoxedTask, Watched},
     server::{Arrival, Connection, Outbound, OutgoingMessage},
     sync::Mutex,
 };
@@ -12,14 +12,14 @@ use bytes::Bytes;
 use std::{
     collections::VecDeque,
     sync::Arc,
-    task::{Context, Poll, Waker},
+    task::{Context, Poll},
     time::Duration,
 };
 
 /// The messages of a stream. Only one response reads them at a time; a newer one takes over,
 /// because its client knows that the older one is dead.
 pub(super) struct Stream {
-    state: Mutex<StreamState>,
+    state: Watched<StreamState>,
     kind: StreamKind,
 }
 
@@ -51,7 +51,6 @@ pub(super) enum StreamKind {
 #[derive(Default)]
 struct StreamState {
     queue: StreamQueue,
-    waker: Option<Waker>,
     /// The newest reader.
     reader: u64,
     attached: bool,
@@ -101,7 +100,7 @@ pub(super) struct StreamReader {
 
 impl Stream {
     pub(super) fn new(kind: StreamKind) -> Arc<Self> {
-        Arc::new(Self { state: Mutex::default(), kind })
+        Arc::new(Self { state: Watched::default(), kind })
     }
 
     fn history(&self) -> Option<&Arc<History>> {
@@ -113,18 +112,13 @@ impl Stream {
 
     /// Attaches a reader, which replaces the previous one.
     pub(super) fn attach(self: &Arc<Self>) -> StreamReader {
-        self.change(|state| self.attach_with(state, VecDeque::new()))
+        self.state.change(|state| self.attach_with(state, VecDeque::new()))
     }
 
     /// Attaches a reader after an event. Returns `None` if what followed it has been dropped.
     pub(super) fn attach_after(self: &Arc<Self>, last: EventId) -> Option<StreamReader> {
         // With the stream locked, so that no message is taken in the meantime.
-        self.change(|state| Some(self.attach_with(state, self.history()?.after(last)?)))
-    }
-
-    /// Changes the state, and then wakes the reader.
-    fn change<T>(&self, change: impl FnOnce(&mut StreamState) -> T) -> T {
-        runtime::change(&self.state, |state| &mut state.waker, change)
+        self.state.change(|state| Some(self.attach_with(state, self.history()?.after(last)?)))
     }
 
     fn attach_with(self: &Arc<Self>, state: &mut StreamState, missed: VecDeque<(EventId, Bytes)>) -> StreamReader {
@@ -139,7 +133,7 @@ impl Stream {
     /// Feeds events from a log to a reader, unless another one has replaced it.
     pub(super) fn feed(&self, reader: u64, events: Vec<(Option<EventId>, Bytes)>) {
         if !events.is_empty() {
-            self.change(|state| {
+            self.state.change(|state| {
                 if state.reader == reader {
                     state.fed.extend(events);
                 }
@@ -149,29 +143,27 @@ impl Stream {
 
     /// Number of unread events.
     pub(super) fn ahead(&self) -> usize {
-        self.state.lock().fed.len()
+        self.state.with(|state| state.fed.len())
     }
 
     /// The position of the latest fed event that was read.
     pub(super) fn read_up_to(&self) -> Option<EventId> {
-        self.state.lock().read_up_to
+        self.state.with(|state| state.read_up_to)
     }
 
     /// Returns whether this reader is the newest and has read everything it was fed.
     pub(super) fn has_read_all(&self, reader: u64) -> bool {
-        let state = self.state.lock();
-        state.reader == reader && state.fed.is_empty()
+        self.state.with(|state| state.reader == reader && state.fed.is_empty())
     }
 
     /// Returns whether this reader is still attached.
     pub(super) fn is_read_by(&self, reader: u64) -> bool {
-        let state = self.state.lock();
-        state.attached && state.reader == reader
+        self.state.with(|state| state.attached && state.reader == reader)
     }
 
     /// Detaches the reader, because its client reads elsewhere.
     pub(super) fn give_up(&self) {
-        self.change(|state| {
+        self.state.change(|state| {
             state.reader += 1;
             state.attached = false;
             self.settle(state);
@@ -180,12 +172,12 @@ impl Stream {
 
     /// Returns whether a reader is attached.
     pub(super) fn is_attached(&self) -> bool {
-        self.state.lock().attached
+        self.state.with(|state| state.attached)
     }
 
     /// Marks the stream as finished. Readers end when they have read everything.
     pub(super) fn finish(&self) {
-        self.change(|state| state.expected = Some(0));
+        self.state.change(|state| state.expected = Some(0));
     }
 
     /// When the stream is complete and has no reader, moves unread messages to the history, within
@@ -203,7 +195,7 @@ impl Stream {
 
     /// No more responses will follow.
     fn end(&self) {
-        self.change(|state| {
+        self.state.change(|state| {
             state.answered = usize::MAX;
             self.settle(state);
         });
@@ -216,7 +208,7 @@ impl Outbound for Stream {
         if early && matches!(self.kind, StreamKind::Answer { streams: false, .. }) {
             return;
         }
-        self.change(|state| {
+        self.state.change(|state| {
             if !early {
                 state.answered = state.answered.saturating_add(1);
             }
@@ -233,7 +225,7 @@ impl Outbound for Stream {
     }
 
     fn is_congested(&self) -> bool {
-        matches!(self.kind, StreamKind::Everything) && self.state.lock().queue.is_congested()
+        matches!(self.kind, StreamKind::Everything) && self.state.with(|state| state.queue.is_congested())
     }
 
     /// Client requests need a stream to be sent on, and a session for their response.
@@ -242,19 +234,19 @@ impl Outbound for Stream {
             StreamKind::Answer { streams, in_session } => streams && in_session,
             _ => true,
         };
-        possible && !self.state.lock().closed
+        possible && self.state.with(|state| !state.closed)
     }
 
     fn close_stream(&self) {
         if matches!(self.kind, StreamKind::Resumable { polls: true, .. }) {
-            self.change(|state| state.hang_up = state.attached);
+            self.state.change(|state| state.hang_up = state.attached);
         }
     }
 }
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        let number = self.state.lock().number;
+        let number = self.state.with(|state| state.number);
         if let (Some(history), Some(number)) = (self.history(), number) {
             history.finish(number);
         }
@@ -312,7 +304,7 @@ impl StreamReader {
     /// A reader of past events of a stream that has ended.
     pub(super) fn of_the_past(missed: VecDeque<(EventId, Bytes)>) -> Self {
         let stream = Stream::new(StreamKind::Answer { streams: true, in_session: false });
-        stream.change(|state| {
+        stream.state.change(|state| {
             state.expected = Some(0);
             stream.attach_with(state, missed)
         })
@@ -320,39 +312,36 @@ impl StreamReader {
 
     /// Sets the number of expected responses.
     pub(super) fn expect(&self, answers: usize) {
-        self.stream.state.lock().expected = Some(answers);
+        self.stream.state.with(|state| state.expected = Some(answers));
     }
 
     /// Polls the next message. `None` after the last one, or when another reader has taken over.
     pub(super) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<StreamItem>> {
-        let mut state = self.stream.state.lock();
-        if self.hung_up || state.closed || state.reader != self.number {
-            return Poll::Ready(None);
-        }
-        if let Some((id, message)) = state.fed.pop_front() {
-            state.read_up_to = id.or(state.read_up_to);
-            return Poll::Ready(Some(StreamItem::Message(id, OutgoingMessage::Notification(message))));
-        }
-        if let Some(outgoing) = state.queue.pop() {
-            // Recorded while the stream is locked, so that a new reader either finds it in the
-            // history or reads it.
-            let id = self.stream.history().zip(state.number).and_then(|(history, it)| history.keep(it, &outgoing));
-            return Poll::Ready(Some(StreamItem::Message(id, outgoing)));
-        }
-        if state.has_all() {
-            return Poll::Ready(None);
-        }
-        if state.hang_up
-            && let Some(history) = self.stream.history()
-        {
-            self.hung_up = true;
-            return Poll::Ready(Some(StreamItem::HungUp(history.budget.retry)));
-        }
-        match &mut state.waker {
-            Some(waker) => waker.clone_from(context.waker()),
-            none => *none = Some(context.waker().clone()),
-        }
-        Poll::Pending
+        self.stream.state.poll(context, |state| {
+            if self.hung_up || state.closed || state.reader != self.number {
+                return Poll::Ready(None);
+            }
+            if let Some((id, message)) = state.fed.pop_front() {
+                state.read_up_to = id.or(state.read_up_to);
+                return Poll::Ready(Some(StreamItem::Message(id, OutgoingMessage::Notification(message))));
+            }
+            if let Some(outgoing) = state.queue.pop() {
+                // Recorded while the stream is locked, so that a new reader either finds it in the
+                // history or reads it.
+                let id = self.stream.history().zip(state.number).and_then(|(history, it)| history.keep(it, &outgoing));
+                return Poll::Ready(Some(StreamItem::Message(id, outgoing)));
+            }
+            if state.has_all() {
+                return Poll::Ready(None);
+            }
+            if state.hang_up
+                && let Some(history) = self.stream.history()
+            {
+                self.hung_up = true;
+                return Poll::Ready(Some(StreamItem::HungUp(history.budget.retry)));
+            }
+            Poll::Pending
+        })
     }
 
     /// Turns the response into an event stream that begins with the item that was already read. If
@@ -360,28 +349,28 @@ impl StreamReader {
     /// client may learn both once the future, if any, has completed: other processes can then find
     /// the stream.
     pub(super) fn open(&self, first: Option<&mut StreamItem>) -> (Option<EventId>, Option<BoxedTask<()>>) {
-        let mut state = self.stream.state.lock();
         let Some(history) = self.stream.history() else { return (None, None) };
         let requests: &[RequestId] = match &self.stream.kind {
             StreamKind::Resumable { requests, .. } => requests,
             _ => &[],
         };
-        let (number, kept) = match state.number {
-            Some(number) => (number, None),
-            None => history.open(&self.stream, requests),
-        };
-        state.number = Some(number);
-        let before = history.position(number);
-        if let Some(StreamItem::Message(id, outgoing)) = first {
-            *id = history.keep(number, outgoing);
-        }
-        (Some(before), kept)
+        self.stream.state.with(|state| {
+            let (number, kept) = match state.number {
+                Some(number) => (number, None),
+                None => history.open(&self.stream, requests),
+            };
+            state.number = Some(number);
+            let before = history.position(number);
+            if let Some(StreamItem::Message(id, outgoing)) = first {
+                *id = history.keep(number, outgoing);
+            }
+            (Some(before), kept)
+        })
     }
 
     /// Returns whether every message has been read and no more will come.
     pub(super) fn is_done(&self) -> bool {
-        let state = self.stream.state.lock();
-        state.has_all() && state.fed.is_empty() && state.queue.is_empty()
+        self.stream.state.with(|state| state.has_all() && state.fed.is_empty() && state.queue.is_empty())
     }
 
     /// Returns whether the client can poll this stream.
@@ -392,25 +381,26 @@ impl StreamReader {
 
 impl Drop for StreamReader {
     fn drop(&mut self) {
-        let mut state = self.stream.state.lock();
-        if state.reader != self.number {
-            return;
-        }
-        state.attached = false;
-        state.waker = None;
-        let waits = match self.stream.kind {
-            StreamKind::Answer { .. } => false,
-            StreamKind::Resumable { .. } => state.number.is_some(),
-            StreamKind::Unrelated(_) | StreamKind::Everything => true,
-        };
-        if waits {
-            return self.stream.settle(&mut state);
-        }
-        state.closed = true;
-        state.queue.clear();
-        let answered = state.has_all();
-        drop(state);
-        if let Some(connection) = self.cancels.as_ref().filter(|_| !answered) {
+        // This also lets go of the waker of the response.
+        let cancelled = self.stream.state.change(|state| {
+            if state.reader != self.number {
+                return false;
+            }
+            state.attached = false;
+            let waits = match self.stream.kind {
+                StreamKind::Answer { .. } => false,
+                StreamKind::Resumable { .. } => state.number.is_some(),
+                StreamKind::Unrelated(_) | StreamKind::Everything => true,
+            };
+            if waits {
+                self.stream.settle(state);
+                return false;
+            }
+            state.closed = true;
+            state.queue.clear();
+            !state.has_all()
+        });
+        if let Some(connection) = self.cancels.as_ref().filter(|_| cancelled) {
             connection.close();
         }
     }

@@ -6,6 +6,7 @@ use super::{
     },
     *,
 };
+use std::task::Waker;
 
 fn next(reader: &mut StreamReader) -> Poll<Option<StreamItem>> {
     reader.poll_next(&mut Context::from_waker(Waker::noop()))
