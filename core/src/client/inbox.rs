@@ -2,13 +2,13 @@
 
 use super::{
     ClientError, Inbox, LinkFailure,
-    calls::{client_call::ServerAnswer, known_tools::ToolFacts},
+    calls::known_tools::ToolFacts,
     inner::ClientInner,
     response_cache::with_valid_time,
     tasks::task_form::unified,
 };
 use crate::{
-    engine::ClientReceived,
+    engine::{Answer, ClientReceived},
     printable::printable,
     protocol::{
         RawJson, RequestId, Revision, RevisionFeature,
@@ -152,9 +152,7 @@ impl ClientInner {
         };
         if let (Some(log), Some(copy)) = (self.wire_log(), copy) {
             let method = match &received {
-                ClientReceived::Answered { method, .. }
-                | ClientReceived::InputRequired { method, .. }
-                | ClientReceived::TaskCreated { method, .. } => Some(&**method),
+                ClientReceived::Answered { method, .. } => Some(&**method),
                 _ => None,
             };
             let (side, direction, transport) = (Side::Client, Direction::Received, self.transport);
@@ -165,17 +163,19 @@ impl ClientInner {
             );
         }
         match received {
-            ClientReceived::Answered { id, item, method, outcome } => {
-                let outcome = outcome.map(|result| self.read(&method, revision, result));
-                if let Ok(result) = &outcome {
-                    item.keep_progress(self, id, result);
-                }
-                item.answered(self, ServerAnswer::Outcome(outcome.map_err(ClientError::from)));
+            ClientReceived::Answered { id, item, method, answer } => {
+                let answer = match answer {
+                    Answer::Outcome(Ok(result)) => {
+                        let result = self.read(&method, revision, result);
+                        item.keep_progress(self, id, &result);
+                        Answer::Outcome(Ok(result))
+                    }
+                    Answer::Outcome(Err(error)) => Answer::Outcome(Err(error.into())),
+                    Answer::InputRequired(result) => Answer::InputRequired(result),
+                    Answer::Task(result) => Answer::Task(result),
+                };
+                item.answered(self, answer);
             }
-            ClientReceived::InputRequired { item, result, .. } => {
-                item.answered(self, ServerAnswer::InputRequired(result))
-            }
-            ClientReceived::TaskCreated { item, result, .. } => item.answered(self, ServerAnswer::Task(result)),
             ClientReceived::Abandoned(result) => self.abandoned(&result),
             ClientReceived::Progress { item, params } => item.progress(params),
             ClientReceived::OfSubscription { item, notification } => {

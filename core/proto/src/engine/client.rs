@@ -133,26 +133,8 @@ pub enum ClientReceived<T> {
         item: T,
         /// Its method.
         method: Box<str>,
-        /// The result or error.
-        outcome: Result<RawJson, NoResult>,
-    },
-    /// A request that needs input first (MRTR-01).
-    InputRequired {
-        /// The item kept with the request.
-        item: T,
-        /// Its method.
-        method: Box<str>,
-        /// The result: input requests, state, or both.
-        result: RawJson,
-    },
-    /// A request that became a task of the extension (TKX-03).
-    TaskCreated {
-        /// The item kept with the request.
-        item: T,
-        /// Its method.
-        method: Box<str>,
-        /// The result, with the task.
-        result: RawJson,
+        /// What the server answered.
+        answer: Answer<NoResult>,
     },
     /// The response to a cancelled request for a task. It may name a task to cancel (CAN-04).
     Abandoned(RawJson),
@@ -180,6 +162,17 @@ pub enum ClientReceived<T> {
     Replied(Bytes),
     /// Nothing to do; the reason, to be logged.
     Nothing(&'static str),
+}
+
+/// The server's response to one request. `E` is why there is no result.
+#[derive(Debug)]
+pub enum Answer<E> {
+    /// The result or error.
+    Outcome(Result<RawJson, E>),
+    /// The server needs input first (MRTR-01). The result: input requests, state, or both.
+    InputRequired(RawJson),
+    /// The server created a task of the extension (TKX-03). The result, with the task.
+    Task(RawJson),
 }
 
 /// A valid request from the server for a declared capability.
@@ -416,12 +409,13 @@ impl<T: Clone> ClientConversation<T> {
         };
         let checked = response.outcome.and_then(|result| Ok((result_type(&sent, &result)?, result)));
         let Sent { item, method, .. } = sent;
-        match checked {
-            Ok((ResultType::InputRequired, result)) => ClientReceived::InputRequired { item, method, result },
-            Ok((ResultType::Task, result)) => ClientReceived::TaskCreated { item, method, result },
-            Ok((ResultType::Complete, result)) => ClientReceived::Answered { id, item, method, outcome: Ok(result) },
-            Err(error) => ClientReceived::Answered { id, item, method, outcome: Err(error) },
-        }
+        let answer = match checked {
+            Ok((ResultType::InputRequired, result)) => Answer::InputRequired(result),
+            Ok((ResultType::Task, result)) => Answer::Task(result),
+            Ok((ResultType::Complete, result)) => Answer::Outcome(Ok(result)),
+            Err(error) => Answer::Outcome(Err(error)),
+        };
+        ClientReceived::Answered { id, item, method, answer }
     }
 
     /// Servers of the modern era send no requests (RPC-31), and requests for undeclared
@@ -790,7 +784,8 @@ mod tests {
             let now = Instant::now();
             let sent = conversation.request(now, call("tools/list", None), false, "x").unwrap();
             let answer = message(json!({"jsonrpc": "2.0", "id": sent.id, "result": result}));
-            let ClientReceived::Answered { outcome, .. } = conversation.receive(now, answer.clone()) else { panic!() };
+            let received = conversation.receive(now, answer.clone());
+            let ClientReceived::Answered { answer: Answer::Outcome(outcome), .. } = received else { panic!() };
             assert_eq!(outcome.is_ok(), ok, "{revision} {result}");
             assert!(ok || matches!(outcome, Err(NoResult::InvalidResponse(_))), "not an error of the server");
             // CAN-07: a second response is ignored.
@@ -839,7 +834,8 @@ mod tests {
         };
         assert!(matches!(conversation.receive(now, cancelled(&other.id)), ClientReceived::Nothing(_)), "CAN-12");
         let received = conversation.receive(now, cancelled(&sent.id));
-        assert!(matches!(received, ClientReceived::Answered { item: "subscription", outcome: Ok(_), .. }), "CAN-11");
+        let ClientReceived::Answered { item: "subscription", answer, .. } = received else { panic!("{received:?}") };
+        assert!(matches!(answer, Answer::Outcome(Ok(_))), "CAN-11");
         assert!(matches!(conversation.receive(now, cancelled(&sent.id)), ClientReceived::Nothing(_)));
         assert!(matches!(conversation.receive(now, tagged(json!(sent.id))), ClientReceived::Nothing(_)));
         let plain = message(json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}));
@@ -924,8 +920,8 @@ mod tests {
             let sent = conversation.request(now, call(method, None), false, "x").unwrap();
             let result = json!({"resultType": "input_required", "requestState": "s"});
             match conversation.receive(now, message(json!({"jsonrpc": "2.0", "id": sent.id, "result": result}))) {
-                ClientReceived::InputRequired { .. } => assert!(takes_input, "{method}"),
-                ClientReceived::Answered { outcome: Err(NoResult::InvalidResponse(_)), .. } => {
+                ClientReceived::Answered { answer: Answer::InputRequired(_), .. } => assert!(takes_input, "{method}"),
+                ClientReceived::Answered { answer: Answer::Outcome(Err(NoResult::InvalidResponse(_))), .. } => {
                     assert!(!takes_input, "{method}");
                 }
                 other => panic!("{method}: {other:?}"),

@@ -18,7 +18,7 @@ mod request_info;
 mod server;
 
 pub use client::{
-    ClientConversation, ClientReceived, IncomingRequest, OnBehalf, OpeningRequest, RequestExtras, SentRequest,
+    Answer, ClientConversation, ClientReceived, IncomingRequest, OnBehalf, OpeningRequest, RequestExtras, SentRequest,
 };
 #[doc(hidden)]
 pub use era::Claim;

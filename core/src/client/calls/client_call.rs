@@ -6,7 +6,7 @@ use crate::{
         ClientError, RequestOptions, response_cache::CacheSlot, tasks::task_wish::TaskWish,
         telemetry::call_operation::CallOperation,
     },
-    engine::RequestExtras,
+    engine::{Answer, RequestExtras},
     protocol::{RawJson, RequestId, call_params::CallParams, method::Method},
     runtime::{Promise, Runtime},
     sync::Mutex,
@@ -72,13 +72,7 @@ pub(in crate::client) struct OwnedRequest {
 }
 
 /// The server's response to one request.
-pub(in crate::client) enum ServerAnswer {
-    Outcome(Result<RawJson, ClientError>),
-    /// The server needs input first (MRTR-01).
-    InputRequired(RawJson),
-    /// The server created a task (TKX-03).
-    Task(RawJson),
-}
+pub(in crate::client) type ServerAnswer = Answer<ClientError>;
 
 /// A response, and the validation of its result.
 pub(in crate::client) type CheckableAnswer = (ServerAnswer, Option<ResultCheck>);
