@@ -6,8 +6,7 @@ use crate::sync::Mutex;
 use crate::wire_log::WireLog;
 use std::{
     future::poll_fn,
-    io,
-    mem,
+    io, mem,
     sync::{Arc, atomic::AtomicBool},
     task::{Context, Poll, Waker},
     time::{Duration, Instant, SystemTime},

@@ -1,11 +1,8 @@
 //! The receiving side of a client.
 
 use super::{
-    ClientError, Inbox, LinkFailure,
-    calls::known_tools::ToolFacts,
-    inner::ClientInner,
-    response_cache::with_valid_time,
-    tasks::task_form::unified,
+    ClientError, Inbox, LinkFailure, calls::known_tools::ToolFacts, inner::ClientInner,
+    response_cache::with_valid_time, tasks::task_form::unified,
 };
 use crate::{
     engine::{Answer, ClientReceived},

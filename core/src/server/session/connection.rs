@@ -4,7 +4,6 @@ use super::{
     allowed_resources::AllowedResources,
     batch::BatchReply,
     change_listeners::ChangeListener,
-    client_names::Names,
     client_request_state::ClientRequestState,
     conversation_observers::{LogContext, ObservedMessage, ObservedStream, ObserverState},
     name_budget::client_of,
@@ -129,7 +128,7 @@ impl Connection {
         Arc::new(Self {
             number: server.next_number(),
             conversation: Mutex::new(conversation),
-            session: SessionState::new(&server.names),
+            session: SessionState::default(),
             observer_state: ObserverState::new(&*setup.runtime),
             server,
             dispatch,
@@ -404,12 +403,8 @@ impl Connection {
     fn subscribe(self: &Arc<Self>, started: StartedCall) {
         self.listen();
         let StartedCall { call: IncomingCall { params, info, .. }, reply, .. } = &started;
-        let names = || {
-            let mut names = Names::new(&self.server.names);
-            names.of(client_of(info, reply));
-            names
-        };
-        let filter = ListenFilter::read(params.as_ref(), self.server.snapshot().offered(), &names);
+        let (offered, client) = (self.server.snapshot().offered(), client_of(info, reply));
+        let filter = ListenFilter::read(params.as_ref(), offered, &self.server.names, client.as_ref());
         let filter = match filter.and_then(|filter| filter.with_tasks(|ids| self.dispatch.visible_tasks(info, ids))) {
             Ok(filter) => filter,
             Err(error) => return self.refuse_subscription(started, error),

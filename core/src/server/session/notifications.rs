@@ -77,7 +77,7 @@ impl Connection {
             let text = format!("The URI of a subscription has at most {MAX_URI} bytes");
             return Err(RpcError::invalid_params(text));
         }
-        self.session.resources.lock().of(client).insert(uri)?;
+        self.session.resources.lock().within(&self.server().names).of(client).insert(uri)?;
         self.note_change(|| SessionChange::Subscribed(uri.to_owned()));
         Ok(())
     }
@@ -94,7 +94,7 @@ impl Connection {
     pub(in crate::server) fn remember_elicitation(self: &Arc<Self>, params: &Value, client: Option<Arc<str>>) {
         if let Some(id) = params.get("elicitationId").and_then(Value::as_str) {
             self.listen();
-            if self.session.elicitations.lock().of(client).insert(id).is_err() {
+            if self.session.elicitations.lock().within(&self.server().names).of(client).insert(id).is_err() {
                 tracing::warn!(target: "trunkline::server::session", elicitation = id, "too many elicitations are open: the client will not be notified when this one completes");
             }
         }

@@ -1,13 +1,11 @@
 //! The state of a legacy session.
 
-use super::{
-    client_names::Names, log_level::SessionLevel, name_budget::NameBudget, pending::PendingNotifications,
-    shared_state::OwnChanges,
-};
+use super::{client_names::Names, log_level::SessionLevel, pending::PendingNotifications, shared_state::OwnChanges};
 use crate::{server::registry::ListSet, sync::Mutex, telemetry::LoadShare};
-use std::sync::{Arc, OnceLock, atomic::AtomicBool};
+use std::sync::{OnceLock, atomic::AtomicBool};
 
 /// The state of a legacy session, and its pending notifications.
+#[derive(Default)]
 pub(in crate::server) struct SessionState {
     pub(super) initialized: AtomicBool,
     /// The lists that `initialize` declared.
@@ -26,21 +24,4 @@ pub(in crate::server) struct SessionState {
     pub(super) own_changes: OnceLock<OwnChanges>,
     /// Counts the session while it is open.
     pub(super) counted: Mutex<Option<LoadShare>>,
-}
-
-impl SessionState {
-    pub(super) fn new(budget: &Arc<NameBudget>) -> Self {
-        Self {
-            initialized: AtomicBool::new(false),
-            declared: OnceLock::new(),
-            log_level: SessionLevel::default(),
-            resources: Mutex::new(Names::new(budget)),
-            elicitations: Mutex::new(Names::new(budget)),
-            pending: Mutex::default(),
-            scheduled: AtomicBool::new(false),
-            listening: AtomicBool::new(false),
-            own_changes: OnceLock::new(),
-            counted: Mutex::default(),
-        }
-    }
 }

@@ -53,7 +53,7 @@ impl Connection {
         let mut resources = self.session.resources.lock();
         resources.retain(&state.resources);
         // The process that added them has already checked the limits.
-        state.resources.iter().for_each(|uri| resources.adopt(uri));
+        state.resources.iter().for_each(|uri| resources.within(&self.server().names).adopt(uri));
     }
 
     /// Applies a change made by another process.
@@ -61,7 +61,7 @@ impl Connection {
         match change {
             SessionChange::Initialized => self.session.initialized.store(true, Ordering::Release),
             SessionChange::LogLevel(level) => self.session.log_level.set(*level),
-            SessionChange::Subscribed(uri) => self.session.resources.lock().adopt(uri),
+            SessionChange::Subscribed(uri) => self.session.resources.lock().within(&self.server().names).adopt(uri),
             SessionChange::Unsubscribed(uri) => {
                 self.session.resources.lock().remove(uri);
             }

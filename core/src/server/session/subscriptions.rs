@@ -2,6 +2,7 @@
 
 use super::{
     client_names::Names,
+    name_budget::NameBudget,
     outbound::{Outbound, OutgoingMessage},
     pending::PendingNotifications,
 };
@@ -49,11 +50,12 @@ impl ListenFilter {
         self
     }
 
-    /// Reads the filter of a request. `names` is an empty set charged to the client.
+    /// Reads the filter of a request. Its names are charged to the client.
     pub(super) fn read(
         params: Option<&RawJson>,
         offered: ListSet,
-        names: &impl Fn() -> Names,
+        budget: &Arc<NameBudget>,
+        client: Option<&Arc<str>>,
     ) -> Result<Self, RpcError> {
         #[derive(Deserialize)]
         struct ListenParams {
@@ -73,16 +75,17 @@ impl ListenFilter {
         }
         let texts = |name: &str| -> Result<Names, RpcError> {
             let no_strings = || wrong(format!("notifications.{name} must be an array of strings"));
-            let mut names = names();
+            let mut names = Names::default();
+            let charged = names.within(budget).of(client.cloned());
             for text in
                 filter.get(name).map_or(Ok(&[][..]), |it| it.as_array().map(Vec::as_slice).ok_or_else(no_strings))?
             {
-                names.insert(text.as_str().ok_or_else(no_strings)?)?;
+                charged.insert(text.as_str().ok_or_else(no_strings)?)?;
             }
             Ok(names)
         };
         let resources = texts("resourceSubscriptions")?;
-        let resources = if offered.has(ListSet::RESOURCES) { resources } else { names() };
+        let resources = if offered.has(ListSet::RESOURCES) { resources } else { Names::default() };
         Ok(Self { lists, resources, tasks: texts("taskIds")?, has_tasks: filter.contains_key("taskIds") })
     }
 
