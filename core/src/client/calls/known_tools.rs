@@ -3,10 +3,11 @@
 
 use super::result_schema::ResultSchema;
 use crate::{
-    client::{ClientError, tasks::support::Support},
+    client::ClientError,
     protocol::{
         RawJson,
         call_params::CallParams,
+        model::TaskSupport,
         schema::{HeaderParameter, header_parameters},
     },
     sync::Mutex,
@@ -41,7 +42,7 @@ struct KnownTool {
     /// The mirrored parameters.
     headers: Vec<HeaderParameter>,
     output: Option<Arc<ResultSchema>>,
-    support: Option<Support>,
+    support: Option<TaskSupport>,
 }
 
 /// What to read from a list.
@@ -102,7 +103,7 @@ impl KnownTools {
     }
 
     /// The task support of a tool on 2025-11-25, if it was listed.
-    pub(in crate::client) fn task_support(&self, tool: &str) -> Option<Support> {
+    pub(in crate::client) fn task_support(&self, tool: &str) -> Option<TaskSupport> {
         self.0.lock().by_name.get(tool)?.support
     }
 }
@@ -142,7 +143,10 @@ impl ToolTable {
             }
         };
         let output = tool.output_schema.filter(|_| facts.output).and_then(|text| self.keep_schema(&tool.name, text));
-        let support = facts.support.then(|| Support::of(&tool.execution));
+        let support = facts.support.then(|| {
+            let given = tool.execution.get("taskSupport").and_then(Value::as_str).unwrap_or_default();
+            TaskSupport::ALL.into_iter().find(|support| support.as_str() == given).unwrap_or_default()
+        });
         if !headers.is_empty() || output.is_some() || support.is_some() {
             self.by_name.insert(tool.name.into_owned(), KnownTool { headers, output, support });
         }

@@ -4,7 +4,7 @@
 use super::{
     client_task::ClientTask,
     following::Following,
-    support::{Support, TaskForm},
+    support::TaskForm,
     task_form::{created_task, read_task},
     task_input::TaskInput,
     task_wish::TaskWish,
@@ -19,7 +19,7 @@ use crate::{
         },
         inner::ClientInner,
     },
-    protocol::{RawJson, RequestId, RpcError, method},
+    protocol::{RawJson, RequestId, RpcError, method, model::TaskSupport},
 };
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
@@ -41,24 +41,24 @@ impl Client {
 
     /// Returns whether a tool can only be called as a task.
     fn needs_task(&self, params: Option<&RawJson>) -> bool {
-        tool_of(params).is_some_and(|tool| self.inner.known_tools.task_support(&tool) == Some(Support::Required))
+        tool_of(params).is_some_and(|tool| self.inner.known_tools.task_support(&tool) == Some(TaskSupport::Required))
     }
 
     /// Returns whether calls of a tool may run as tasks, on a server where the client requests them
     /// (2025-11-25).
     pub(crate) async fn may_run_as_task(&self, tool: &str) -> bool {
         self.task_form() == Some(TaskForm::Core)
-            && self.task_support_of(tool).await.is_ok_and(|support| support != Support::Forbidden)
+            && self.task_support_of(tool).await.is_ok_and(|support| support != TaskSupport::Forbidden)
     }
 
     /// The task support of a tool (2025-11-25), from the latest list, or from listing the tools
     /// now.
-    pub(super) async fn task_support_of(&self, tool: &str) -> Result<Support, ClientError> {
+    pub(super) async fn task_support_of(&self, tool: &str) -> Result<TaskSupport, ClientError> {
         if let Some(support) = self.inner.known_tools.task_support(tool) {
             return Ok(support);
         }
         self.list_all(method::TOOLS_LIST, None, &RequestOptions::default()).await?;
-        Ok(self.inner.known_tools.task_support(tool).unwrap_or(Support::Forbidden))
+        Ok(self.inner.known_tools.task_support(tool).unwrap_or(TaskSupport::Forbidden))
     }
 }
 
@@ -90,7 +90,7 @@ impl ClientCall {
         call.request = first.clone();
         if self.task_form() == Some(TaskForm::Core) {
             let Some(tool) = tool_of(first.params.as_ref()) else { return Err(ClientError::Protocol(refused)) };
-            if !matches!(self.unless_cancelled(client.task_support_of(&tool)).await?, Ok(Support::Required)) {
+            if !matches!(self.unless_cancelled(client.task_support_of(&tool)).await?, Ok(TaskSupport::Required)) {
                 return Err(ClientError::Protocol(refused));
             }
             call.request.params = Some(with_task(first.params.as_ref(), first.options.task_ttl)?);

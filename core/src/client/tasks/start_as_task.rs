@@ -2,7 +2,7 @@
 
 use super::{
     client_task::ClientTask,
-    support::{Support, TaskForm},
+    support::TaskForm,
     task_state::{ClientTaskState, Handle},
     task_wish::{OtherClient, TaskTaker, TaskWish},
 };
@@ -12,7 +12,7 @@ use crate::{
         calls::{reply_to::CallReceiver, tool_calls::call_params},
     },
     engine::RequestExtras,
-    protocol::{RawJson, method},
+    protocol::{RawJson, method, model::TaskSupport},
 };
 use serde::Serialize;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ impl Client {
         let params = call_params(name, &arguments)?;
         let mut form = self.task_form();
         // TSK-04
-        if form == Some(TaskForm::Core) && self.task_support_of(name).await? == Support::Forbidden {
+        if form == Some(TaskForm::Core) && self.task_support_of(name).await? == TaskSupport::Forbidden {
             form = None;
         }
         self.started(params, options, form, None).await

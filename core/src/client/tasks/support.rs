@@ -15,14 +15,6 @@ pub(in crate::client) enum TaskForm {
     Extension,
 }
 
-/// The task support of a tool (TSK-04, TSK-06).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::client) enum Support {
-    Forbidden,
-    Optional,
-    Required,
-}
-
 impl TaskForm {
     /// The form of tasks of a server, or `None` if its tool calls cannot be tasks (TSK-03).
     pub(super) fn of(server: &ServerDescription) -> Option<Self> {
@@ -33,17 +25,6 @@ impl TaskForm {
         let call = declared.tasks.as_ref().and_then(|tasks| tasks.pointer("/requests/tools/call"));
         let offered = server.revision.supports(RevisionFeature::CoreTasks) && call.is_some_and(Value::is_object);
         offered.then_some(Self::Core)
-    }
-}
-
-impl Support {
-    /// The support that a tool declares in the member `execution`.
-    pub(in crate::client) fn of(execution: &Value) -> Self {
-        match execution.get("taskSupport").and_then(Value::as_str) {
-            Some("required") => Self::Required,
-            Some("optional") => Self::Optional,
-            _ => Self::Forbidden,
-        }
     }
 }
 

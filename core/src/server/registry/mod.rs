@@ -31,8 +31,9 @@ pub use register_error::RegisterError;
 pub use request_handler::{RequestHandlerDefinition, RequestHandlerOptions};
 pub use resource::{ResourceDefinition, ResourceOptions, ResourceTemplateDefinition, ResourceTemplateOptions};
 pub use skill::{SkillDefinition, SkillFile, SkillOptions};
-pub use tool::{TaskSupport, ToolDefinition, ToolOptions};
+pub use tool::{ToolDefinition, ToolOptions};
 
+pub use crate::protocol::model::TaskSupport;
 pub(super) use access_options::access_setters;
 pub(crate) use category::ListSet;
 pub(super) use hook::{RegisteredMiddleware, RegisteredProvider};

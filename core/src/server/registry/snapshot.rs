@@ -14,9 +14,12 @@ use super::{
     request_handler::RegisteredRequestHandler,
     resource::{RegisteredResource, RegisteredTemplate},
     skill::{RegisteredSkill, StoredFile},
-    tool::{RegisteredTool, TaskSupport},
+    tool::RegisteredTool,
 };
-use crate::server::{handlers::Handler, server_hooks::ServerHooks};
+use crate::{
+    protocol::model::TaskSupport,
+    server::{handlers::Handler, server_hooks::ServerHooks},
+};
 use std::{
     any::Any,
     collections::{BTreeMap, HashMap},

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     protocol::{
-        model::Tool,
+        model::{TaskSupport, Tool},
         project,
         schema::{self, HeaderParameter, Schema},
     },
@@ -57,39 +57,12 @@ pub struct ToolDefinition {
     explainer: Option<Arc<dyn Handler>>,
 }
 
-trunkline_proto::json_names! {
-    /// Support of a tool for calls that run as tasks.
-    ///
-    /// ```
-    /// use trunkline::{Tool, server::TaskSupport};
-    ///
-    /// let tool: Tool = Tool::new("render", "Renders a film.", async || "done".to_owned()).task(TaskSupport::Optional);
-    /// ```
-    pub enum TaskSupport, by default Forbidden, non_exhaustive {
-        /// Tasks are not supported.
-        Forbidden = "forbidden",
-        /// Tasks are optional.
-        Optional = "optional",
-        /// Tasks are required; other clients get an error.
-        Required = "required",
-    }
-}
-
 /// Whether and how a tool can be called as a task.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ToolTasks {
     pub(crate) support: TaskSupport,
     /// On 2026-07-28, a call starts without a task and can become one later.
     pub(crate) defers: bool,
-}
-
-impl TaskSupport {
-    fn of(descriptor: &Value) -> Result<Self, &'static str> {
-        let given = descriptor.get("execution").and_then(|execution| execution.get("taskSupport"));
-        given.map_or(Ok(Self::Forbidden), |given| {
-            Self::deserialize(given).map_err(|_| "execution.taskSupport must be forbidden, optional or required")
-        })
-    }
 }
 
 impl ToolOptions {
@@ -176,7 +149,10 @@ impl ToolDefinition {
         }
         // Refuse a descriptor that peers could not parse. A valid one is kept as given.
         descriptor_members::read::<Tool, ToolOptions>("Tool", &name, &descriptor, &options.access)?;
-        let task_support = TaskSupport::of(&descriptor).map_err(|error| wrong("the descriptor", &error))?;
+        let task_support = descriptor.pointer("/execution/taskSupport").map_or(Ok(TaskSupport::Forbidden), |given| {
+            let problem = "execution.taskSupport must be forbidden, optional or required";
+            TaskSupport::deserialize(given).map_err(|_| wrong("the descriptor", &problem))
+        })?;
         if options.restart_task && (options.defer_task || task_support == TaskSupport::Forbidden) {
             let problem = "needs execution.taskSupport optional or required, and tasks that are not deferred";
             return Err(wrong("restarting tasks", &problem));

@@ -57,7 +57,8 @@ pub use skill::{GetSkillResult, ListSkillsResult, SkillEntry};
 pub use subscription::{Change, ChangeKind, SubscriptionFilter};
 pub use task::{ListTasksResult, Task, TaskStatus};
 pub use tool::{
-    CallToolResult, FailedToolCall, ListToolsResult, Tool, ToolAnnotations, ToolExecution, write_text_result,
+    CallToolResult, FailedToolCall, ListToolsResult, TaskSupport, Tool, ToolAnnotations, ToolExecution,
+    write_text_result,
 };
 
 /// A JSON object.

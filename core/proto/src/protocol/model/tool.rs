@@ -5,6 +5,24 @@ use crate::protocol::integers;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
+crate::json_names! {
+    /// Support of a tool for calls that run as tasks.
+    ///
+    /// ```
+    /// use trunkline::{Tool, server::TaskSupport};
+    ///
+    /// let tool: Tool = Tool::new("render", "Renders a film.", async || "done".to_owned()).task(TaskSupport::Optional);
+    /// ```
+    pub enum TaskSupport, by default Forbidden, non_exhaustive {
+        /// Tasks are not supported.
+        Forbidden = "forbidden",
+        /// Tasks are optional.
+        Optional = "optional",
+        /// Tasks are required; other clients get an error.
+        Required = "required",
+    }
+}
+
 json_object! {
     /// A tool that a client can call.
     pub struct Tool with meta {
