@@ -286,20 +286,20 @@ impl Server {
     /// Notifies subscribers that a resource has changed, with a single notification for updates in
     /// quick succession.
     pub fn resource_updated(&self, uri: &str) {
-        self.state().listeners().notify(&PendingNotifications::of_resource(uri));
+        self.state().listeners.notify(&PendingNotifications::of_resource(uri));
     }
 
     /// Notifies clients that a provider's list has changed.
     pub fn list_changed(&self, category: Category) {
         self.snapshot().providers(category).for_each(|provider| provider.listed.clear());
-        self.state().listeners().notify(&PendingNotifications::of_list(category));
+        self.state().listeners.notify(&PendingNotifications::of_list(category));
     }
 
     /// Notifies the client that received this URL elicitation that it is complete (2025-11-25 only;
     /// other revisions have no such notification). Ids are unique; if several clients received the
     /// same id, each is notified once. Returns `false` if no connected client received it.
     pub fn elicitation_complete(&self, elicitation_id: &str) -> bool {
-        self.state().listeners().elicitation_complete(elicitation_id)
+        self.state().listeners.elicitation_complete(elicitation_id)
     }
 
     /// Returns whether both are the same server.
@@ -320,13 +320,13 @@ impl Server {
 
     /// Removes the resources that any client subscribes to.
     pub(crate) fn retain_unwanted(&self, uris: &mut HashSet<String>) {
-        self.state().listeners().retain_unwanted(uris);
+        self.state().listeners.retain_unwanted(uris);
     }
 
     /// Current load: sessions, running and queued calls, and failures of the store. Counted with or
     /// without telemetry.
     pub fn load(&self) -> Arc<ServerLoad> {
-        Arc::clone(self.state().load())
+        Arc::clone(&self.state().load)
     }
 
     /// Sets the receiver of spans and metrics, unless there is one.
@@ -354,12 +354,12 @@ impl Server {
     /// Notifies other processes of changes in this server, through the worker with that number, for
     /// as long as it exists.
     pub(crate) fn announce_to(&self, others: Weak<dyn Announce>, worker: u64) {
-        self.state().listeners().insert_worker(worker, others);
+        self.state().listeners.insert_worker(worker, others);
     }
 
     /// Notifies the clients of this process of what another worker has announced.
     pub(crate) fn deliver(&self, worker: u64, announcement: &Announcement) {
-        self.state().listeners().deliver(worker, announcement);
+        self.state().listeners.deliver(worker, announcement);
     }
 
     /// Uses the lifespan for a listener, a service or an in-memory connection.

@@ -214,7 +214,7 @@ impl ActiveRequest {
     }
 
     pub(in crate::server) fn results(&self) -> &ResultWriter {
-        self.server().results()
+        &self.server().results
     }
 
     /// The sender of the request, in a binding.
@@ -283,7 +283,7 @@ impl ActiveRequest {
     /// else the session. The modern era has no sessions, even if its requests share a connection
     /// with one.
     pub(in crate::server) fn owner(&self) -> TaskOwner {
-        let session = Task::is_core(self.info.revision).then(|| self.connection.number());
+        let session = Task::is_core(self.info.revision).then_some(self.connection.number);
         let session_id = session.and_then(|_| self.session_id()).map(str::to_owned);
         TaskOwner { principal: self.info.principal(), session, session_id }
     }
@@ -294,7 +294,7 @@ impl ActiveRequest {
             principal if !principal.is_empty() => Holder::Principal(principal),
             _ => match self.reply.arrival().and_then(Arrival::rate_limit_key) {
                 Some(address) => Holder::Address(Arc::clone(address)),
-                None => Holder::Conversation(self.connection.number()),
+                None => Holder::Conversation(self.connection.number),
             },
         }
     }
@@ -324,13 +324,13 @@ impl ActiveRequest {
     /// Returns whether tasks are available to this client.
     pub(in crate::server) fn offers_tasks(&self) -> bool {
         // In the legacy era, tasks cannot be retrieved without a session.
-        self.snapshot.offers().tasks && !self.connection.is_stateless()
+        self.snapshot.offers().tasks && !self.connection.stateless
     }
 
     /// Fails if there is no session that a setting could apply to: up to 2025-11-25, on a server
     /// without sessions.
     pub(in crate::server) fn check_session(&self) -> Result<(), RpcError> {
-        self.check_offered(!self.connection.is_stateless())
+        self.check_offered(!self.connection.stateless)
     }
 
     /// Fails like an unknown method if the server does not have what the method is for.
@@ -372,7 +372,7 @@ impl ActiveRequest {
             return self.info.log_level;
         }
         // LOG-01: logging is not declared without a session.
-        (!self.connection.is_stateless()).then(|| self.connection.session.log_level.get())
+        (!self.connection.stateless).then(|| self.connection.session.log_level.get())
     }
 
     /// Sends a log message on this request's own stream (LOG-05), unless it is below the client's
@@ -395,7 +395,7 @@ impl ActiveRequest {
             None => &self.reply,
             Some(task) if Task::is_core(self.info.revision) => {
                 task.relate(&mut params);
-                self.connection.unrelated()
+                &self.connection.setup.unrelated
             }
             // TKX-22: the extension has no such notification.
             Some(_) => return,

@@ -73,7 +73,7 @@ impl ActiveRequest {
             result["inputRequests"] = requests.into();
         }
         let (sealer, contents) = (&self.services.sealer, self.rounds().contents(requests, user));
-        if self.connection.transport() == Transport::Http {
+        if self.connection.setup.transport == Transport::Http {
             sealer.warn_of_random_key();
         }
         let state = sealer.seal(&contents, &self.binding(), self.server().options().state_lifetime)?;

@@ -126,10 +126,10 @@ impl InputTask {
         let input = Arc::clone(self);
         self.context.connection.runtime().spawn(Box::pin(async move {
             let id = task.id.clone();
-            let change = input.context.connection.client_requests().watch_task(&id);
+            let change = input.context.connection.client_requests.watch_task(&id);
             let stop = input.stop.kept();
             let outcome = unless(stop, input.follow(task, &change)).await;
-            input.context.connection.client_requests().unwatch_task(&id);
+            input.context.connection.client_requests.unwatch_task(&id);
             match outcome {
                 Some(Err(ClientRequestError::Timeout)) => input.give_up(ClientRequestError::Timeout),
                 Some(outcome) => drop(input.finish(outcome)),

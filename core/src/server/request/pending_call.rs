@@ -211,8 +211,8 @@ impl CallBackend for PendingCall {
 
     fn conversation(&self) -> Option<u64> {
         let connection = &self.context.connection;
-        let lasts = connection.transport() != Transport::Http || connection.has_session();
-        lasts.then(|| connection.number())
+        let lasts = connection.setup.transport != Transport::Http || connection.has_session();
+        lasts.then_some(connection.number)
     }
 
     fn client(&self) -> Option<Arc<str>> {

@@ -102,7 +102,7 @@ impl ActiveRequest {
     /// The start of a client request, for telemetry.
     pub(super) fn client_request_start(&self, method: &str, params: Option<&RawJson>) -> OperationStart {
         let facts = NetworkFacts {
-            transport: Some(self.connection.transport()),
+            transport: Some(self.connection.setup.transport),
             revision: Some(self.info.revision),
             session_id: self.session_id().map(str::to_owned),
             ..NetworkFacts::default()
@@ -133,7 +133,7 @@ impl ActiveRequest {
             on_response(answer);
         });
         let id = {
-            let _in_order = connection.client_requests().in_order();
+            let _in_order = connection.client_requests.in_order();
             if cancellable && self.cancellation.is_cancelled() {
                 return Err(ClientRequestError::Cancelled);
             }
@@ -161,7 +161,7 @@ impl ActiveRequest {
             {
                 // A request that is just being sent gets its id afterwards.
                 let id = {
-                    let _in_order = connection.client_requests().in_order();
+                    let _in_order = connection.client_requests.in_order();
                     sent.get().cloned()
                 };
                 if let Some(id) = id {

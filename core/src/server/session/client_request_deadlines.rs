@@ -52,7 +52,7 @@ impl Connection {
         error: ClientRequestError,
     ) {
         let on_response = {
-            let _in_order = self.client_requests().in_order();
+            let _in_order = self.client_requests.in_order();
             let cancelled = self.conversation().cancel_client_request(id, reason);
             cancelled.map(|(on_response, notification)| {
                 if let Some(reply) = reply {

@@ -102,12 +102,13 @@ pub(crate) struct ConversationSetup {
 pub(crate) struct Connection {
     server: Arc<ServerState>,
     pub(super) dispatch: Arc<dyn Dispatch>,
-    number: u64,
-    setup: ConversationSetup,
-    stateless: bool,
+    pub(in crate::server) number: u64,
+    pub(in crate::server) setup: ConversationSetup,
+    /// Whether this is a single legacy exchange without a session.
+    pub(in crate::server) stateless: bool,
     conversation: Mutex<ServerConversation<Queued, ResponseCallback>>,
     requests: OpenRequests,
-    client_requests: ClientRequestState,
+    pub(in crate::server) client_requests: ClientRequestState,
     pub(in crate::server) session: SessionState,
     pub(super) observer_state: ObserverState,
     closed: AtomicBool,
@@ -140,25 +141,12 @@ impl Connection {
         })
     }
 
-    pub(in crate::server) fn number(&self) -> u64 {
-        self.number
-    }
-
     pub(in crate::server) fn server(&self) -> &Arc<ServerState> {
         &self.server
     }
 
     pub(in crate::server) fn runtime(&self) -> &Arc<dyn Runtime> {
         &self.setup.runtime
-    }
-
-    pub(in crate::server) fn transport(&self) -> Transport {
-        self.setup.transport
-    }
-
-    /// Returns whether this is a single legacy exchange without a session.
-    pub(in crate::server) fn is_stateless(&self) -> bool {
-        self.stateless
     }
 
     /// Returns whether a handshake has opened a session.
@@ -173,15 +161,6 @@ impl Connection {
             Origin::Listener(number) => Some(number),
             Origin::Conversation => Some(self.number),
         }
-    }
-
-    /// The channel for messages that belong to no request.
-    pub(in crate::server) fn unrelated(&self) -> &Reply {
-        &self.setup.unrelated
-    }
-
-    pub(in crate::server) fn client_requests(&self) -> &ClientRequestState {
-        &self.client_requests
     }
 
     pub(crate) fn is_initialized(&self) -> bool {
@@ -328,7 +307,7 @@ impl Connection {
             }
             Message::Request(request) => {
                 let served = self.server.served(&request.method);
-                let queued = (Arc::clone(reply), self.server.load().waiting_call());
+                let queued = (Arc::clone(reply), self.server.load.waiting_call());
                 self.conversation.lock().request(request, mirror, served, queued)
             }
             Message::Notification(notification) => {
@@ -381,7 +360,7 @@ impl Connection {
 
     /// Registers a call as running. Returns `false` if it has been cancelled.
     fn run(&self, key: CallKey, request: &Arc<dyn ServedRequest>) -> bool {
-        self.requests.running.lock().insert(key, (Arc::clone(request), self.server.load().running_call()));
+        self.requests.running.lock().insert(key, (Arc::clone(request), self.server.load.running_call()));
         // A queued call may have been cancelled just before it became visible here.
         if !self.is_closed() && self.conversation.lock().is_open(key) {
             return true;
@@ -395,7 +374,7 @@ impl Connection {
     /// Adds the session to the load, if there is one.
     pub(super) fn count_session(&self) {
         if !self.stateless && !self.is_closed() {
-            *self.session.counted.lock() = Some(self.server.load().session());
+            *self.session.counted.lock() = Some(self.server.load.session());
         }
     }
 
@@ -523,7 +502,7 @@ impl Connection {
     pub(in crate::server) fn listen(self: &Arc<Self>) {
         if !self.session.listening.swap(true, Ordering::AcqRel) {
             let listener: Weak<dyn ChangeListener> = Arc::<Self>::downgrade(self);
-            self.server.listeners().insert(self.number, listener);
+            self.server.listeners.insert(self.number, listener);
         }
     }
 
@@ -554,7 +533,7 @@ impl Connection {
         if self.closed.swap(true, Ordering::AcqRel) {
             return;
         }
-        self.server.listeners().remove(self.number);
+        self.server.listeners.remove(self.number);
         drop(self.session.counted.lock().take());
         if let Some(observers) = self.observers() {
             observers.session_ended();
@@ -591,7 +570,7 @@ impl Connection {
         self.requests.ends_subscriptions.store(true, Ordering::Release);
         let subscriptions = self.requests.subscriptions.lock().take();
         for (key, (subscription, observer)) in subscriptions.into_iter().flat_map(|open| *open) {
-            let result = self.server.results().seal_object(subscription.ended(), Revision::LATEST);
+            let result = self.server.results.seal_object(subscription.ended(), Revision::LATEST);
             let (id, _) = self.conversation.lock().finish(key);
             observer.closed();
             if let Some(id) = id {
@@ -621,6 +600,6 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.server.listeners().remove(self.number);
+        self.server.listeners.remove(self.number);
     }
 }

@@ -199,7 +199,7 @@ impl<'a> ConversationObservers<'a> {
         else {
             return;
         };
-        let (transport, revision) = (Some(self.0.transport()), self.0.revision());
+        let (transport, revision) = (Some(self.0.setup.transport), self.0.revision());
         let facts = NetworkFacts { transport, revision, ..NetworkFacts::default() };
         let duration = self.0.runtime().now().saturating_duration_since(*began);
         telemetry.session_ended(ObservedSession::new(OperationKind::Server, facts, None, duration));
@@ -218,13 +218,13 @@ impl<'a> ConversationObservers<'a> {
     fn info(self, direction: Direction, context: LogContext<'a>, refused: bool) -> MessageInfo<'a> {
         let LogContext { revision, client_capabilities } = context;
         let revision = revision.or_else(|| self.0.revision());
-        let (side, transport) = (Side::Server, self.0.transport());
+        let (side, transport) = (Side::Server, self.0.setup.transport);
         MessageInfo { side, direction, transport, revision, client_capabilities, method: None, refused }
     }
 
     fn facts(self, revision: Option<Revision>, reply: &Reply) -> NetworkFacts {
         let facts = reply.arrival().map(Arrival::transmission).unwrap_or_default();
-        NetworkFacts { transport: Some(self.0.transport()), revision, ..facts }
+        NetworkFacts { transport: Some(self.0.setup.transport), revision, ..facts }
     }
 }
 

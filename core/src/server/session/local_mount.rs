@@ -48,7 +48,7 @@ impl LocalMount {
         let relay = Arc::new(Relay { outer: Arc::downgrade(outer), prefix: prefix.to_owned() });
         let number = inner.next_number();
         let listener: Weak<dyn ChangeListener> = Arc::<Relay>::downgrade(&relay);
-        inner.listeners().insert(number, listener);
+        inner.listeners.insert(number, listener);
         Ok(Self { inner: Arc::clone(inner), outer: identity(outer), number, _relay: relay, _guard: guard })
     }
 }
@@ -61,7 +61,7 @@ impl LocalServer for LocalMount {
 
 impl Drop for LocalMount {
     fn drop(&mut self) {
-        self.inner.listeners().remove(self.number);
+        self.inner.listeners.remove(self.number);
         let edge = (self.outer, identity(&self.inner));
         let mut mounted = MOUNTED.lock();
         if let Some(position) = mounted.iter().position(|other| *other == edge) {
@@ -121,17 +121,17 @@ impl ChangeListener for Relay {
     fn notify(self: Arc<Self>, changes: &PendingNotifications) {
         let Some(outer) = self.outer.upgrade() else { return };
         let resources = changes.resources.iter().map(|uri| names::public_uri(&self.prefix, uri)).collect();
-        outer.listeners().notify(&PendingNotifications { lists: changes.lists, resources });
+        outer.listeners.notify(&PendingNotifications { lists: changes.lists, resources });
     }
 
     fn elicitation_complete(&self, id: &str) -> bool {
-        self.outer.upgrade().is_some_and(|outer| outer.listeners().elicitation_complete(id))
+        self.outer.upgrade().is_some_and(|outer| outer.listeners.elicitation_complete(id))
     }
 
     fn retain_unwanted(&self, uris: &mut HashSet<String>) {
         let Some(outer) = self.outer.upgrade() else { return };
         let mut public = uris.iter().map(|uri| names::public_uri(&self.prefix, uri)).collect();
-        outer.listeners().retain_unwanted(&mut public);
+        outer.listeners.retain_unwanted(&mut public);
         uris.retain(|uri| public.contains(&names::public_uri(&self.prefix, uri)));
     }
 

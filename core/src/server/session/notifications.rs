@@ -51,7 +51,7 @@ impl ChangeListener for Connection {
             }
         });
         if let Some(revision) = self.revision().filter(|revision| revision.supports(RevisionFeature::CoreTasks))
-            && change.session == Some(self.number())
+            && change.session == Some(self.number)
         {
             let params = (change.render)(revision);
             self.notify_session(method::TASKS_STATUS, Some(params.as_bytes()));
@@ -157,7 +157,7 @@ impl Connection {
 
     fn notify_session(&self, method: &str, params: Option<&[u8]>) {
         let outgoing = OutgoingMessage::Notification(envelope::encode_notification(method, params));
-        self.send(&**self.unrelated(), outgoing, LogContext::default(), method);
+        self.send(&*self.setup.unrelated, outgoing, LogContext::default(), method);
     }
 }
 

@@ -28,7 +28,7 @@ use std::sync::{
 pub(in crate::server) struct ServerState {
     instructions: Option<String>,
     options: ServerOptions,
-    results: ResultWriter,
+    pub(in crate::server) results: ResultWriter,
     /// What requests see.
     published: ArcSwap<Snapshot>,
     /// What was registered. The next reader publishes it, so that the lists are copied once for any
@@ -36,12 +36,13 @@ pub(in crate::server) struct ServerState {
     registry: Mutex<Snapshot>,
     /// Whether the registry was modified since it was published.
     is_modified: AtomicBool,
-    listeners: Listeners,
+    pub(in crate::server) listeners: Listeners,
     /// The memory budget for names that clients subscribe to.
     pub(super) names: Arc<NameBudget>,
     next_number: AtomicU64,
     telemetry: OnceLock<Arc<dyn Telemetry>>,
-    load: Arc<ServerLoad>,
+    /// The current load.
+    pub(in crate::server) load: Arc<ServerLoad>,
     /// Opened on first use.
     store: OnceLock<Result<StoreGuard, StoreError>>,
     /// Whether the warning about unregistered user interfaces has been logged.
@@ -100,19 +101,6 @@ impl ServerState {
         if self.telemetry.set(Arc::clone(&receiver)).is_ok() {
             receiver.server_began(Arc::clone(&self.load));
         }
-    }
-
-    /// The current load.
-    pub(in crate::server) fn load(&self) -> &Arc<ServerLoad> {
-        &self.load
-    }
-
-    pub(in crate::server) fn results(&self) -> &ResultWriter {
-        &self.results
-    }
-
-    pub(in crate::server) fn listeners(&self) -> &Listeners {
-        &self.listeners
     }
 
     pub(in crate::server) fn snapshot(&self) -> Arc<Snapshot> {

@@ -200,7 +200,7 @@ impl Task {
         if let Some(server) = self.server.upgrade() {
             let render = |revision| self.view().to_text(revision);
             let (id, session, latest) = (self.id(), self.facts.owner.session, OnceCell::new());
-            server.listeners().task_changed(&TaskChange { id, session, render: &render, latest });
+            server.listeners.task_changed(&TaskChange { id, session, render: &render, latest });
         }
     }
 

@@ -225,7 +225,7 @@ async fn sub_01_a_stream_of_many_remote_resources_does_not_ask_all_clients_about
     let peer = Peer::of(&gateway);
     let asked = Arc::<Asked>::default();
     let listener: Weak<dyn ChangeListener> = Arc::<Asked>::downgrade(&asked);
-    peer.connection.server().listeners().insert(u64::MAX, listener);
+    peer.connection.server().listeners.insert(u64::MAX, listener);
     let named = |from: usize| (from..from + 3000).map(|number| format!("far:{number}")).collect::<Vec<_>>();
     let counts = || [&all_seen, &most_seen, &asked.0].map(|count| count.load(Ordering::Relaxed));
 
