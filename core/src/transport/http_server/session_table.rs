@@ -1,6 +1,10 @@
 //! The legacy sessions of an endpoint.
 
-use super::{history::History, response_stream::Stream, workers::SharedSession};
+use super::{
+    history::History,
+    response_stream::Stream,
+    workers::{ServedSessions, SharedSession},
+};
 use crate::sync::Mutex;
 use crate::{
     http::sessions::{ID_BYTES, SessionBounds, Sessions, session_id},
@@ -150,11 +154,6 @@ impl SessionTable {
         sessions.touch(self.runtime.now(), id)
     }
 
-    /// A session, without marking it as used.
-    pub(super) fn get(&self, id: &str) -> Option<HttpSession> {
-        self.sessions.lock().get(id).cloned()
-    }
-
     /// Removes a session, if it belongs to the principal.
     pub(super) fn remove_of(&self, id: &str, principal: Option<&str>) -> Option<HttpSession> {
         let mut sessions = self.sessions.lock();
@@ -204,6 +203,26 @@ impl SessionTable {
                 }
             }
         }));
+    }
+}
+
+impl ServedSessions for SessionTable {
+    fn connection(&self, id: &str) -> Option<Arc<Connection>> {
+        self.sessions.lock().get(id).map(|session| Arc::clone(&session.connection))
+    }
+
+    fn end(&self, id: &str) {
+        self.remove(id).iter().for_each(HttpSession::end_for_good);
+    }
+
+    fn give_up_call_stream(&self, id: &str, stream: u64) {
+        let history = self.sessions.lock().get(id).and_then(|session| session.history.clone());
+        history.iter().for_each(|history| history.give_up(stream));
+    }
+
+    fn give_up_stream(&self, id: &str) {
+        let stream = self.sessions.lock().get(id).map(|session| Arc::clone(&session.stream));
+        stream.iter().for_each(|stream| stream.give_up());
     }
 }
 

@@ -19,7 +19,7 @@ mod stream_resumption;
 mod unrelated;
 mod worker_notification;
 
-pub(super) use process::Workers;
+pub(super) use process::{ServedSessions, Workers};
 pub(super) use session_records::SharedSession;
 pub(super) use stream_log::StreamLog;
 pub(super) use stream_position::StreamPosition;

@@ -10,10 +10,9 @@ use crate::{
     engine::later,
     protocol::envelope::Frame,
     runtime::Runtime,
-    server::{Announce, Announcement, Outbound, Server},
+    server::{Announce, Announcement, Connection, Outbound, Server},
     store::{FollowedLog, LogEntry, Store, StoreError, StoreGuard},
     sync::Mutex,
-    transport::http_server::session_table::{HttpSession, SessionTable},
 };
 use std::{
     collections::HashSet,
@@ -39,6 +38,20 @@ const OF_TASKS: &str = "tasks";
 /// Time after its last heartbeat when a process is presumed dead.
 const LEASE: Duration = Duration::from_secs(8);
 
+/// The sessions that this process is serving.
+pub(in crate::transport::http_server) trait ServedSessions:
+    Send + Sync + 'static
+{
+    /// The connection of a session.
+    fn connection(&self, id: &str) -> Option<Arc<Connection>>;
+    /// Ends a session in this process.
+    fn end(&self, id: &str);
+    /// Stops reading the stream of a call in this process.
+    fn give_up_call_stream(&self, id: &str, stream: u64);
+    /// Stops the stream of a session's messages unrelated to a request in this process.
+    fn give_up_stream(&self, id: &str);
+}
+
 /// This process as one of several workers of a server.
 pub(crate) struct Workers {
     pub(super) store: StoreGuard,
@@ -48,8 +61,7 @@ pub(crate) struct Workers {
     /// Incremented for each new number.
     next: AtomicU64,
     pub(super) outbox: Arc<Outbox>,
-    /// The sessions that this process is serving.
-    sessions: Weak<SessionTable>,
+    sessions: Weak<dyn ServedSessions>,
     /// The sessions that this process no longer serves, although they may live on and have tasks
     /// here.
     pub(super) left: Mutex<HashSet<Arc<str>>>,
@@ -76,7 +88,7 @@ impl Workers {
     pub(crate) fn of(
         server: &Server,
         runtime: &Arc<dyn Runtime>,
-        sessions: &Arc<SessionTable>,
+        sessions: &Arc<impl ServedSessions>,
         nowhere: &Arc<dyn Outbound>,
         max_replay: (usize, usize),
     ) -> Option<Arc<Self>> {
@@ -85,6 +97,7 @@ impl Workers {
             tracing::error!(target: "trunkline::server::session", %error, "sessions are not shared with other processes");
         };
         let store = server.store(runtime).inspect_err(|error| stay(error)).ok()??;
+        let sessions: Weak<dyn ServedSessions> = Arc::downgrade(&(Arc::clone(sessions) as Arc<dyn ServedSessions>));
         let mut random = [0; 4];
         getrandom::fill(&mut random).inspect_err(|error| stay(error)).ok()?;
         let workers = Arc::new(Self {
@@ -93,7 +106,7 @@ impl Workers {
             store,
             runtime: Arc::clone(runtime),
             number: (u32::from_be_bytes(random) >> 1).max(1).into(),
-            sessions: Arc::downgrade(sessions),
+            sessions,
             left: Mutex::default(),
             of_sweeps: Semaphore::new(CALLS_OF_SWEEPS),
             of_streams: Semaphore::new(AWAITED_STREAMS),
@@ -184,24 +197,24 @@ impl Workers {
             NotificationContent::Announced(announcement) => self.server.deliver(from, announcement),
             NotificationContent::FromClient { session, message } => self.receive(session, message),
             NotificationContent::SessionChanged { session, changes } => {
-                if let Some(session) = self.session(session) {
-                    changes.iter().for_each(|change| session.connection.apply(change));
+                if let Some(connection) = self.connection(session) {
+                    changes.iter().for_each(|change| connection.apply(change));
                 }
             }
             NotificationContent::SessionEnded { session } => {
                 if let Some(sessions) = self.sessions.upgrade() {
-                    sessions.remove(session).iter().for_each(HttpSession::end_for_good);
+                    sessions.end(session);
                 }
                 self.server.end_tasks_of_session(session);
             }
             NotificationContent::CallStreamTaken { session, stream } => {
-                if let Some(history) = self.session(session).and_then(|session| session.history) {
-                    history.give_up(*stream);
+                if let Some(sessions) = self.sessions.upgrade() {
+                    sessions.give_up_call_stream(session, *stream);
                 }
             }
             NotificationContent::StreamTaken { session } => {
-                if let Some(session) = self.session(session) {
-                    session.stream.give_up();
+                if let Some(sessions) = self.sessions.upgrade() {
+                    sessions.give_up_stream(session);
                 }
             }
         }
@@ -218,14 +231,13 @@ impl Workers {
         }
     }
 
-    /// A session that this process is serving.
-    fn session(&self, id: &str) -> Option<HttpSession> {
-        self.sessions.upgrade()?.get(id)
+    fn connection(&self, session: &str) -> Option<Arc<Connection>> {
+        self.sessions.upgrade()?.connection(session)
     }
 
     /// Handles a client's message that another process received and authenticated.
     fn receive(&self, session: &str, message: &str) {
-        let Some(HttpSession { connection, .. }) = self.session(session) else { return };
+        let Some(connection) = self.connection(session) else { return };
         let frame = Frame::parse(&message.as_bytes().to_vec().into(), self.server.options().limits.frame());
         if connection.receive(frame, None, &self.nowhere).is_err() {
             tracing::error!(target: "trunkline::server::session", "received an invalid client message from another process");
