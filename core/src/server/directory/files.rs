@@ -58,8 +58,8 @@ impl Folder {
         Ok(Self { root, hidden, max_file_bytes })
     }
 
-    /// Returns the ResourceContents object of a file. Symbolic links are followed if their target is
-    /// within the folder.
+    /// Returns the ResourceContents object of a file. Symbolic links are followed if their target
+    /// is within the folder.
     pub(super) fn read(&self, uri: &str, path: &[String]) -> Result<Value, Unreadable> {
         let Some(name) = path.last().filter(|_| path.iter().all(|name| self.is_offered(name))) else {
             return Err(Unreadable::NotThere);

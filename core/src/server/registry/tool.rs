@@ -149,10 +149,11 @@ impl ToolDefinition {
         }
         // Refuse a descriptor that peers could not parse. A valid one is kept as given.
         descriptor_members::read::<Tool, ToolOptions>("Tool", &name, &descriptor, &options.access)?;
-        let task_support = descriptor.pointer("/execution/taskSupport").map_or(Ok(TaskSupport::Forbidden), |given| {
-            let problem = "execution.taskSupport must be forbidden, optional or required";
-            TaskSupport::deserialize(given).map_err(|_| wrong("the descriptor", &problem))
-        })?;
+        let task_support =
+            descriptor.pointer("/execution/taskSupport").map_or(Ok(TaskSupport::Forbidden), |given| {
+                let problem = "execution.taskSupport must be forbidden, optional or required";
+                TaskSupport::deserialize(given).map_err(|_| wrong("the descriptor", &problem))
+            })?;
         if options.restart_task && (options.defer_task || task_support == TaskSupport::Forbidden) {
             let problem = "needs execution.taskSupport optional or required, and tasks that are not deferred";
             return Err(wrong("restarting tasks", &problem));

@@ -285,7 +285,8 @@ impl StoredTasks {
         self.store.send(&inbox(worker), &text, MESSAGE_TIME).await.map(drop).map_err(unavailable)
     }
 
-    /// One page of an owner's tasks in its list after a position, and the position of the next page.
+    /// One page of an owner's tasks in its list after a position, and the position of the next
+    /// page.
     pub(super) async fn page(
         self: &Arc<Self>,
         list: &str,
