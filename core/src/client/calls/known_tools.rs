@@ -62,8 +62,8 @@ struct ListedTool<'a> {
     input_schema: Option<&'a RawValue>,
     #[serde(borrow)]
     output_schema: Option<&'a RawValue>,
-    #[serde(default)]
-    execution: Value,
+    #[serde(borrow)]
+    execution: Option<&'a RawValue>,
 }
 
 impl KnownTools {
@@ -144,7 +144,9 @@ impl ToolTable {
         };
         let output = tool.output_schema.filter(|_| facts.output).and_then(|text| self.keep_schema(&tool.name, text));
         let support = facts.support.then(|| {
-            let given = tool.execution.get("taskSupport").and_then(Value::as_str).unwrap_or_default();
+            let execution = tool.execution.and_then(|execution| serde_json::from_str::<Value>(execution.get()).ok());
+            let execution = execution.unwrap_or_default();
+            let given = execution.get("taskSupport").and_then(Value::as_str).unwrap_or_default();
             TaskSupport::ALL.into_iter().find(|support| support.as_str() == given).unwrap_or_default()
         });
         if !headers.is_empty() || output.is_some() || support.is_some() {
@@ -245,7 +247,7 @@ mod tests {
     fn h26_30_what_stays_of_a_list_stays_as_it_was_written() {
         let good = r#"{"name": "good", "inputSchema": {"properties": {"a": {"type": "string", "x-mcp-header": "A"}}}, "_meta": {"n": 1e999}}"#;
         let plain = r#"{"name": "plain", "inputSchema": {"properties": {"a": {"maximum": 1.50}}}}"#;
-        let bad = r#"{"name": "bad", "inputSchema": {"properties": {"a": {"type": "number", "x-mcp-header": "A"}}}}"#;
+        let bad = r#"{"name": "bad", "inputSchema": {"properties": {"a": {"type": "number", "x-mcp-header": "A"}}}, "execution": {"n": 1e999}}"#;
         let known = KnownTools::default();
         let list = |tools: &[&str]| {
             RawJson::from_text(format!(r#"{{"ttlMs":1e2,"tools":[{}],"_meta":{{"n":1e999}}}}"#, tools.join(",")).into())
