@@ -261,10 +261,11 @@ async fn list_of(
     options: &RequestOptions,
 ) -> Result<Vec<ObjectMembers>, ClientError> {
     let Some(client) = member.connected() else { return Ok(Vec::new()) };
-    let capabilities: Value = client.server().capabilities.parse().unwrap_or_default();
-    let is_declared = capabilities.get(method.split('/').next().unwrap_or_default()).is_some();
+    let server = client.server();
+    let declared: IndexMap<String, &RawValue> = server.capabilities.parse().unwrap_or_default();
+    let is_declared = declared.contains_key(method.split('/').next().unwrap_or_default());
     // A server that has not declared its capabilities may have any list.
-    let has_declared = capabilities.as_object().is_some_and(|all| !all.is_empty()) || client.server().info.is_some();
+    let has_declared = !declared.is_empty() || server.info.is_some();
     if has_declared && !is_declared {
         return Ok(Vec::new());
     }
@@ -274,6 +275,8 @@ async fn list_of(
     let items: Vec<ObjectMembers> =
         serde_json::from_str(items.map_or("[]", RawValue::get)).map_err(ClientError::unreadable)?;
     let mut aliases = HashMap::new();
+    // Read now: the description of a server with a pinned revision may have arrived with the list.
+    let capabilities: Value = client.server().capabilities.parse().unwrap_or_default();
     let decides_tasks = method == method::TOOLS_LIST && extension::TASKS.is_in(&capabilities);
     let renamed = items.into_iter().map(|mut item| {
         if decides_tasks {
