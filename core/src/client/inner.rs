@@ -189,8 +189,8 @@ impl ClientInner {
         if self.ready.load(Ordering::Acquire) { self.link() } else { None }
     }
 
-    /// Closes a link that was lost in the background, and then drops `then`. Closing the client
-    /// waits for that.
+    /// Closes a lost link in the background, and then drops `then`. Closing the client waits for
+    /// that.
     pub(super) fn close_lost(&self, link: Option<Arc<dyn Link>>, then: impl Send + 'static) {
         let Some(link) = link else { return };
         let (closing, closed) = (link.close(self.options.close_timeout), Arc::<Promise<()>>::default());

@@ -173,7 +173,7 @@ fn difference(entry: &SkillEntry, found: &serde_json::Map<String, Value>) -> Opt
     names.find(|name| !entry.frontmatter.get(*name).zip(found.get(*name)).is_some_and(are_equal)).cloned()
 }
 
-/// Compares values, of which `1` and `1.0` are equal, as in YAML and JSON.
+/// Compares values. `1` and `1.0` are equal, as in YAML and JSON.
 fn are_equal(values: (&Value, &Value)) -> bool {
     match values {
         (Value::Number(one), Value::Number(other)) => one.as_f64() == other.as_f64(),

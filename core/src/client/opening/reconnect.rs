@@ -196,6 +196,7 @@ impl ClientInner {
         };
         match Negotiation::start(RevisionChoice::Pinned(revision), false).0.next(outcome) {
             NegotiationStep::Fail(error) => Err(ClientError::Negotiation(error)),
+            // With a pinned revision, nothing else is tried.
             NegotiationStep::Send(_) | NegotiationStep::Done(_) => Ok(()),
         }
     }
