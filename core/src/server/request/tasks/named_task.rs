@@ -61,9 +61,9 @@ impl ActiveRequest {
     /// One page of the client's tasks after a position, and the position of the next page.
     pub(in crate::server) async fn task_page(&self, after: u64) -> Result<(Vec<TaskView>, Option<u64>), RpcError> {
         let (size, owner) = (self.server().options().page_size, self.owner());
-        match (self.stored_tasks()?, list_of(&owner)) {
-            (Some(stored), Some(list)) => stored.page(&list, after, size, &owner).await,
-            _ => Ok(self.services.tasks.page(after, size, &owner)),
+        match self.stored_tasks()?.and_then(|stored| Some((stored, list_of(&owner)?))) {
+            Some((stored, list)) => stored.page(&list, after, size, &owner).await,
+            None => Ok(self.services.tasks.page(after, size, &owner)),
         }
     }
 }
