@@ -64,8 +64,7 @@ fn parse_cursor(member: &str, text: &str) -> Option<Position> {
     (cursor(member, &position) == text).then_some(position)
 }
 
-/// Builds the result for one page of a list. `is_partial` tells whether a server that failed is
-/// missing from it.
+/// Builds the result for one page of a list. It is partial if a server that failed is missing.
 pub(super) fn page_result(
     context: &ActiveRequest,
     member: &str,

@@ -110,7 +110,7 @@ pub(in crate::server) type Route = fn(&ActiveRequest, Option<&RawJson>) -> Resul
 /// The next step of a request: a handler, or the result.
 pub(in crate::server) enum Routed {
     Run(Arc<dyn ResultMapper>, RawJson),
-    /// Like `Handler`, but as a task, with the time to live that the client requested.
+    /// Like `Run`, but as a task, with the time to live that the client requested.
     RunAsTask(Arc<dyn ResultMapper>, RawJson, Option<Duration>),
     /// A mounted server, with the parameters under its own names.
     Mounted(Arc<RegisteredMount>, RawJson),
@@ -333,7 +333,7 @@ impl ActiveRequest {
         self.check_offered(!self.connection.stateless)
     }
 
-    /// Fails like an unknown method if the server does not have what the method is for.
+    /// Fails as for an unknown method if the server does not offer it.
     pub(in crate::server) fn check_offered(&self, is_offered: bool) -> Result<(), RpcError> {
         if is_offered { Ok(()) } else { Err(RpcError::method_not_found(self.method)) }
     }

@@ -234,8 +234,8 @@ pub(super) fn digest_of_json(object: &str) -> String {
     digest(text)
 }
 
-/// Digest of a string. As a part of a key, it stands for a principal or session id: issuers choose
-/// principals, so they can have any length and contain any characters.
+/// Digest of a string. Keys in stores contain the digests of principals and session ids: issuers
+/// choose principals, so they can have any length and contain any characters.
 pub(super) fn digest(text: impl AsRef<[u8]>) -> String {
     URL_SAFE_NO_PAD.encode(Sha256::digest(text))
 }

@@ -144,7 +144,9 @@ impl Resumptions {
             return Ok(None);
         }
         let (resumptions, own) = (Arc::clone(self), key.to_owned());
-        let held = BoxedOnDrop::new(Box::new(move || drop(resumptions.held.lock().take(&own))));
+        let held = BoxedOnDrop::new(Box::new(move || {
+            resumptions.held.lock().remove(&own);
+        }));
         let found = backend.store.get(key).await?;
         let before: ResumptionRecord = match &found {
             None => ResumptionRecord::default(),

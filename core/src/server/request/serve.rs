@@ -129,7 +129,8 @@ impl ActiveRequest {
         })))
     }
 
-    /// Does costly work when it is the caller's turn, or with an error if it cannot get one.
+    /// Runs costly work when it is the caller's turn, or immediately, with an error, if too much of
+    /// the caller's work is queued.
     pub(super) fn in_turn(self: &Arc<Self>, work: impl FnOnce(&Arc<Self>, Result<(), RpcError>) + Send + 'static) {
         let (this, ambient) = (Arc::clone(self), Ambient::current());
         turns::take(self.connection.runtime(), self.holder(), move |turn| {

@@ -87,8 +87,8 @@ impl Fetch {
         Self { stored: Arc::clone(stored), context: Arc::clone(context), number, offered: None }
     }
 
-    /// Waits before the next look at the task. If it waits for input, first offers to its worker to
-    /// send its client requests. The look lasts until the returned guard is dropped.
+    /// Waits before the next look at the task, which counts until the returned guard is dropped. If
+    /// the task waits for input, first offers to its worker to send its client requests.
     pub(super) async fn wait(&mut self, record: &TaskRecord) -> Result<BoxedOnDrop, RpcError> {
         let runtime = Arc::clone(&self.stored.runtime);
         let keys = record.task.request_keys();

@@ -2,9 +2,12 @@
 //! client unparsed. The process that runs a task and the workers that find it in the store share
 //! this form and its transitions.
 
-use crate::protocol::model::{Task, TaskStatus};
 use crate::{
-    protocol::{RawJson, Revision, RevisionFeature, RpcError, meta, project},
+    protocol::{
+        RawJson, Revision, RevisionFeature, RpcError, meta,
+        model::{Task, TaskStatus},
+        project,
+    },
     server::result::ResultWriter,
     timestamp::iso_8601,
 };
