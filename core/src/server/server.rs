@@ -162,7 +162,7 @@ impl Server {
         &self,
         entry: MiddlewareDefinition,
     ) -> Result<FeatureHandle<MiddlewareDefinition>, RegisterError> {
-        self.add(Addition::Middleware(entry))
+        self.add(Addition::Middleware(entry.compile()?))
     }
 
     /// Handles a custom method that is not part of the protocol.

@@ -88,7 +88,7 @@ impl MiddlewareDefinition {
         self
     }
 
-    pub(in crate::server) fn compile(self, number: u64) -> Result<RegisteredMiddleware, RegisterError> {
+    pub(in crate::server) fn compile(self) -> Result<RegisteredMiddleware, RegisterError> {
         let Self { methods, handler } = self;
         for name in methods.iter().flatten() {
             let known = Revision::ALL
@@ -100,7 +100,7 @@ impl MiddlewareDefinition {
                 )));
             }
         }
-        Ok(RegisteredMiddleware { number, methods, handler })
+        Ok(RegisteredMiddleware { number: 0, methods, handler })
     }
 }
 
@@ -111,8 +111,9 @@ fn may_wrap(name: &str) -> bool {
 
 /// Registered middleware.
 pub(crate) struct RegisteredMiddleware {
+    /// Set when it is added to a server.
     pub(in crate::server) number: u64,
-    methods: Option<Vec<String>>,
+    pub(super) methods: Option<Vec<String>>,
     pub(in crate::server) handler: Arc<dyn Handler>,
 }
 

@@ -5,7 +5,7 @@ use super::{
     completers::unknown_argument,
     completion::{CompletionDefinition, CompletionTarget},
     duplicate::OnDuplicate,
-    hook::{MiddlewareDefinition, ProviderDefinition, RegisteredMiddleware, RegisteredProvider},
+    hook::{ProviderDefinition, RegisteredMiddleware, RegisteredProvider},
     list::{List, Listed},
     listed_tools::ListedSchema,
     mount::{Offers, RegisteredMount},
@@ -60,7 +60,7 @@ pub(in crate::server) enum Addition {
     Skill(Arc<RegisteredSkill>),
     Completion(CompletionDefinition),
     Provider(ProviderDefinition),
-    Middleware(MiddlewareDefinition),
+    Middleware(RegisteredMiddleware),
     RequestHandler(RegisteredRequestHandler),
     Mount(RegisteredMount),
 }
@@ -149,8 +149,8 @@ impl Snapshot {
                 Arc::make_mut(&mut self.providers).push((entry.category, provider));
                 None
             }
-            Addition::Middleware(entry) => {
-                let middleware = Arc::new(entry.compile(id)?);
+            Addition::Middleware(middleware) => {
+                let middleware = Arc::new(RegisteredMiddleware { number: id, ..middleware });
                 Arc::make_mut(&mut self.middlewares).push(middleware);
                 None
             }
