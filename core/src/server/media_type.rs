@@ -34,8 +34,11 @@ pub(super) fn media_type(path: &str, is_text: bool) -> &'static str {
 pub(super) fn file_contents(uri: &str, path: &str, bytes: &[u8], given: Option<&str>) -> Value {
     let text = std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
     let mime_type = given.unwrap_or_else(|| media_type(path, text.is_some()));
+    let mut contents = json!({"uri": uri, "mimeType": mime_type});
+    // `json!` would copy the encoded file once more.
     match text {
-        Some(text) => json!({"uri": uri, "mimeType": mime_type, "text": text}),
-        None => json!({"uri": uri, "mimeType": mime_type, "blob": STANDARD.encode(bytes)}),
+        Some(text) => contents["text"] = text.into(),
+        None => contents["blob"] = STANDARD.encode(bytes).into(),
     }
+    contents
 }
