@@ -100,7 +100,9 @@ impl KeptNames {
 
 impl Drop for KeptNames {
     fn drop(&mut self) {
-        self.budget.give_back(self.client.as_ref(), self.bytes + ENTRY * self.set.len());
+        if !self.set.is_empty() {
+            self.budget.give_back(self.client.as_ref(), self.bytes + ENTRY * self.set.len());
+        }
     }
 }
 
