@@ -45,7 +45,7 @@ pub struct ServerBuilder<S = ()> {
     state: S,
 }
 
-/// What is known of a server while it is being built.
+/// The parts of a server that is being built.
 #[derive(Default)]
 struct ServerDraft {
     info: Implementation,

@@ -146,7 +146,7 @@ impl Subject {
     }
 }
 
-/// Completes a call; its failure names it.
+/// Awaits a call. The error names the call and its key.
 async fn named<T>(call: &str, key: &str, done: StoreTask<T>) -> Found<T> {
     done.await.map_err(|error| format!("{call} of {} failed: {error}", excerpt(&key)))
 }

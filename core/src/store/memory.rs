@@ -77,7 +77,7 @@ impl ProcessStore {
         Self { runtime, kept: Arc::new(Mutex::new(kept)), waiting }
     }
 
-    /// The time, and the items that have not expired.
+    /// Locks the items and removes expired ones. Returns the current time with the lock.
     fn kept(&self) -> (Instant, MutexGuard<'_, Kept>) {
         let mut kept = self.kept.lock();
         let now = self.runtime.now();

@@ -60,8 +60,8 @@ macro_rules! visible_setter {
     };
 }
 
-/// The setters that the definitions of tools, resources, resource templates and prompts share, with
-/// those of their access.
+/// The setters shared by the definitions of tools, resources, resource templates and prompts,
+/// including those for access.
 macro_rules! definition_setters {
     ($this:ident, $options:ty, $access:expr) => {
         /// Sets all options at once.

@@ -69,8 +69,8 @@ struct SqliteFile {
 struct FileClock(Mutex<Option<(i64, Instant)>>);
 
 impl FileClock {
-    /// The time in milliseconds since the Unix epoch, as it was by the clocks of the machine when
-    /// they showed `wall` and `at`. `stored` is the latest time in the file.
+    /// The time in milliseconds since the Unix epoch. `wall`, in the same unit, and `at` are the
+    /// clocks of the machine at one moment; `stored` is the latest time in the file.
     fn time(&self, wall: i64, at: Instant, stored: i64) -> i64 {
         let mut latest = self.0.lock();
         let (expected, since) = latest.map_or((i64::MIN, at), |(time, since)| {
@@ -213,7 +213,7 @@ impl SqliteFile {
     }
 }
 
-/// What went wrong, for the [`StoreError`] of the file.
+/// The kind and message of a [`StoreError`], which adds the name of the file.
 struct SqliteFailure(StoreErrorKind, String);
 
 impl From<rusqlite::Error> for SqliteFailure {
