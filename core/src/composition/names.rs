@@ -78,10 +78,11 @@ pub(crate) fn public_task(prefix: &str, id: &str) -> String {
     format!("{prefix}{SEPARATOR}{id}")
 }
 
-/// Splits a URI into its prefix and the URI within the server.
+/// Splits a URI into its prefix and the URI within the server. A URI whose own part begins with `+`,
+/// such as `ui://+page`, has no prefix.
 pub(crate) fn split_uri(public: &str) -> Option<(&str, Cow<'_, str>)> {
     let (scheme, rest) = telling(public);
-    let (prefix, uri) = rest.split_once(URI_SEPARATOR)?;
+    let (prefix, uri) = rest.split_once(URI_SEPARATOR).filter(|(prefix, _)| !prefix.is_empty())?;
     Some((prefix, if scheme.is_empty() { uri.into() } else { format!("{scheme}{uri}").into() }))
 }
 
@@ -123,6 +124,7 @@ mod tests {
         assert_eq!(split("__a"), None, "a name on a server that is mounted without a prefix");
         assert_eq!(public_uri("notes", "notes://a+b"), "notes+notes://a+b");
         assert_eq!(split_uri("notes+notes://a+b"), Some(("notes", "notes://a+b".into())));
+        assert_eq!(split_uri("ui://+a"), None, "a URI on a server that is mounted without a prefix");
         assert_eq!((public("", "_a__b"), public_uri("", "ui://a")), ("_a__b".to_owned(), "ui://a".to_owned()));
     }
 
