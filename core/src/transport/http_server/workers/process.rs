@@ -39,9 +39,7 @@ const OF_TASKS: &str = "tasks";
 const LEASE: Duration = Duration::from_secs(8);
 
 /// The sessions that this process is serving.
-pub(in crate::transport::http_server) trait ServedSessions:
-    Send + Sync + 'static
-{
+pub(crate) trait ServedSessions: Send + Sync + 'static {
     /// The connection of a session.
     fn connection(&self, id: &str) -> Option<Arc<Connection>>;
     /// Ends a session in this process.
