@@ -3,7 +3,7 @@
 use super::response_stream::{StreamItem, StreamReader};
 use crate::{
     http::{replay::EventId, sse},
-    on_drop::OnDrop,
+    on_drop::BoxedOnDrop,
 };
 use bytes::{Bytes, BytesMut};
 use http_body::{Body, Frame, SizeHint};
@@ -39,7 +39,7 @@ pub(super) struct Events {
 }
 
 /// Ends an HTTP+SSE session with its stream.
-pub(super) type SessionEnd = OnDrop<Box<dyn FnOnce() + Send + Sync>>;
+pub(super) type SessionEnd = BoxedOnDrop;
 
 /// The rest is left for the next frame, so that a stream does not hold everything in memory twice.
 const FRAME_BYTES: usize = 64 << 10;
