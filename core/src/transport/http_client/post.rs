@@ -273,7 +273,7 @@ impl LinkContext {
         Ok(request.is_some_and(|request| !self.inbox.is_pending(&request.id)))
     }
 
-    /// Reads an HTTP error.
+    /// Reads a response without a message: an HTTP error, or an unexpected content type.
     pub(super) async fn refusal(&self, response: Response) -> PostRefusal {
         let answer = AnswerHead::of(&response);
         let body = http_failure::read_unwanted(response, self.route.max_message_bytes).await;
@@ -298,7 +298,7 @@ impl LinkContext {
     }
 }
 
-/// A parsed HTTP error.
+/// A response without a message, and the JSON-RPC error in it, if any.
 pub(super) struct PostRefusal {
     answer: AnswerHead,
     body: Bytes,

@@ -18,7 +18,7 @@ pub(super) fn follow(attempt: redirect::Attempt<'_>) -> redirect::Action {
     }
 }
 
-/// Refuses a redirect, which was not followed.
+/// Returns an error if the response is a redirect, because it was not followed.
 pub(super) fn check_followed(response: &Response) -> Result<(), LinkFailure> {
     let status = response.status();
     let location = response.headers().get(header::LOCATION).filter(|_| status.is_redirection());

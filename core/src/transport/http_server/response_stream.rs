@@ -381,7 +381,7 @@ impl StreamReader {
 
 impl Drop for StreamReader {
     fn drop(&mut self) {
-        // This also lets go of the waker of the response.
+        // Also releases the response's waker, which keeps its task allocated.
         let cancelled = self.stream.state.change(|state| {
             if state.reader != self.number {
                 return false;

@@ -24,7 +24,7 @@ const REQUEST_WITHIN: Duration = Duration::from_secs(5);
 const MAX_REQUESTS: usize = 64;
 /// Maximum size of a request.
 const MAX_REQUEST: usize = 64 * 1024;
-/// Length of the issuer's hash in its path: 12 bytes.
+/// Length of the issuer's hash in its path: 12 bytes in base64.
 const ISSUER_HASH: usize = 16;
 const HOST: &str = "127.0.0.1";
 const PATH: &str = "/callback";
