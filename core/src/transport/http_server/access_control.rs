@@ -10,7 +10,7 @@ use super::{
     response_body::HttpBody,
 };
 use crate::{
-    auth::{self, AuthorizationRefused, Identity, PresentingRequest, Refusal, Scheme},
+    auth::{self, Authorization, AuthorizationRefused, Identity, PresentingRequest, Refusal, Scheme},
     http::{classify, rejection::Rejection},
     protocol::{RawJson, RequestId, RpcError, envelope::Frame},
     runtime::Runtime,
@@ -23,8 +23,6 @@ use std::{
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
-
-pub(super) use crate::auth::Authorization;
 
 /// Timeout of a verifier.
 const DEADLINE: Duration = Duration::from_secs(30);

@@ -1,6 +1,10 @@
 //! The options of an HTTP endpoint.
 
-use super::{access_control::Authorization, forwarded::TrustedProxy};
+use super::forwarded::TrustedProxy;
+#[cfg(not(feature = "auth"))]
+use super::uninhabited::Authorization;
+#[cfg(feature = "auth")]
+use crate::auth::Authorization;
 use crate::protocol::options::{Bytes, Millis, OrFalse, Permissions, PortNumber};
 use std::{path::PathBuf, time::Duration};
 

@@ -21,6 +21,7 @@ mod http_options;
 mod http_sse;
 mod large_messages;
 pub(crate) mod mounted_listener;
+#[cfg(feature = "auth")]
 mod pending_tokens;
 mod post_body;
 mod rate;
@@ -31,6 +32,8 @@ mod service;
 mod session_table;
 mod socket;
 mod stream_queue;
+#[cfg(not(feature = "auth"))]
+mod uninhabited;
 mod unread;
 mod workers;
 mod write_deadline;

@@ -10,10 +10,6 @@ use crate::{
 use http::{Method, Response};
 use std::{sync::Arc, time::Duration};
 
-/// The authorization in the options of an endpoint. It has no value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Authorization {}
-
 /// The authorization of an endpoint: none.
 pub(super) struct AccessControl;
 
