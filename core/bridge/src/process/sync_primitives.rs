@@ -1,5 +1,5 @@
 //! Synchronization primitives. With the feature `loom`, they are those of the model checker, which
-//! tries all interleavings (models.rs).
+//! tries all interleavings (loom_tests.rs).
 
 #[cfg(not(feature = "loom"))]
 pub(crate) use std::sync::atomic;
