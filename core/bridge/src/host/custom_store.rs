@@ -181,7 +181,7 @@ impl HostedStore {
         self.target.set_handle(handle);
     }
 
-    /// Calls a function, and takes what is needed of its result.
+    /// Calls a function, and maps its result with `take`.
     fn ask<T: DeserializeOwned + Send + 'static, R: 'static>(
         &self,
         function: &str,

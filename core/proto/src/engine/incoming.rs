@@ -64,10 +64,12 @@ pub struct Incoming<T> {
     waiting: VecDeque<QueuedRequest<T>>,
     /// Bytes of queued calls.
     bytes: usize,
-    /// Numbers of open calls by [`Demand`], without queued ones. Those without a slot are at most
-    /// `max_running` plus `max_waiting` together.
+    /// Number of calls with a slot.
     running: usize,
+    /// Number of calls that only wait. Together with `stays` at most `max_running` plus
+    /// `max_waiting`.
     waits: usize,
+    /// Number of calls that stay open by design.
     stays: usize,
     next_key: u64,
     max_running: usize,

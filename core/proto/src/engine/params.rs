@@ -9,7 +9,7 @@ use indexmap::IndexMap;
 use serde_json::{Value, json, value::RawValue};
 use std::borrow::Cow;
 
-/// The id or token that is a member of parameters.
+/// The id or token in a member of the parameters.
 pub(super) fn id_in(params: &RawJson, member: &str) -> Option<RequestId> {
     let [id] = members(params.as_bytes(), [member]).ok()?;
     id?.id()

@@ -31,7 +31,7 @@ impl Rejection {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, id, &RpcError::busy(what))
     }
 
-    /// A refusal of the HTTP request itself rather than its message.
+    /// A refusal that does not name a request.
     pub fn of_http(status: StatusCode, message: impl Into<String>) -> Self {
         Self::new(status, None, &RpcError::invalid_request(message))
     }

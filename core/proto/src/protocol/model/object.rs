@@ -183,8 +183,8 @@ macro_rules! json_object {
 ///
 /// `by "type"` names the member that distinguishes the variants. A variant's `= "text"` is the
 /// value of that member; `= "form" or absent` also selects the variant if the member is absent. A
-/// last variant `Unknown` keeps objects of other kinds unchanged. The default is the default of the
-/// variant `by default`, if there is one.
+/// last variant `Unknown` keeps objects of other kinds unchanged. `by default` names the variant of
+/// [`Default`].
 macro_rules! json_union {
     (
         $(#[doc = $doc:literal])*

@@ -232,7 +232,7 @@ impl SchemaWalk<'_> {
         Ok(reference("$ref").into_iter().chain(dynamic).collect())
     }
 
-    /// Follows a schema, below which so many levels may nest. `inner` finds what it contains.
+    /// Follows a schema, which may nest up to `levels` deep. `inner` returns its direct subschemas.
     fn reach<'s, R>(
         &mut self,
         schema: &'s Value,

@@ -26,7 +26,7 @@ pub(super) struct Patterns {
     /// The schema, if it has patterns.
     schema: Option<Value>,
     compiled: Arc<HashMap<String, Arc<Pattern>>>,
-    /// The size that further patterns may have.
+    /// The size left for more patterns.
     room: usize,
     /// Their total number of steps per byte, at most, or `None` if unknown.
     weight: Option<u64>,
