@@ -78,8 +78,8 @@ pub(crate) fn public_task(prefix: &str, id: &str) -> String {
     format!("{prefix}{SEPARATOR}{id}")
 }
 
-/// Splits a URI into its prefix and the URI within the server. A URI whose own part begins with `+`,
-/// such as `ui://+page`, has no prefix.
+/// Splits a URI into its prefix and the URI within the server. A URI whose own part begins with
+/// `+`, such as `ui://+page`, has no prefix.
 pub(crate) fn split_uri(public: &str) -> Option<(&str, Cow<'_, str>)> {
     let (scheme, rest) = telling(public);
     let (prefix, uri) = rest.split_once(URI_SEPARATOR).filter(|(prefix, _)| !prefix.is_empty())?;
