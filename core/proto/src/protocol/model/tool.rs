@@ -7,12 +7,6 @@ use serde_json::Value;
 
 crate::json_names! {
     /// Support of a tool for calls that run as tasks.
-    ///
-    /// ```
-    /// use trunkline::{Tool, server::TaskSupport};
-    ///
-    /// let tool: Tool = Tool::new("render", "Renders a film.", async || "done".to_owned()).task(TaskSupport::Optional);
-    /// ```
     pub enum TaskSupport, by default Forbidden, non_exhaustive {
         /// Tasks are not supported.
         Forbidden = "forbidden",
