@@ -258,6 +258,7 @@ fn registration_errors_name_what_is_wrong() {
         ),
         (json!({"name": "t", "inputSchema": {"$schema": "urn:unknown", "type": "object"}}), "urn:unknown"),
         (json!({"name": "t", "outputSchema": {"type": "nonsense"}}), "outputSchema"),
+        (json!({"name": "t", "outputSchema": {"$schema": "urn:unknown"}}), "urn:unknown"),
     ] {
         let error = server.add_tool(entry(descriptor)).unwrap_err().to_string();
         assert!(error.contains(named), "{error}");

@@ -223,6 +223,21 @@ mod tests {
         assert!(texts.len() == 1 && texts[0].contains("the tool \"odd\""), "{texts:?}");
     }
 
+    #[tokio::test]
+    async fn sch_04_and_09_a_schema_that_cannot_be_followed_is_an_error_that_names_the_tool() {
+        for (schema, named) in [
+            (json!({"$schema": "urn:unknown", "type": "object"}), "dialect \"urn:unknown\""),
+            (json!({"type": "object", "properties": {"a": {"$ref": "https://a.example/x"}}}), "https://a.example/x"),
+        ] {
+            let known = KnownTools::default();
+            listed(&known, &json!([{"name": "odd", "outputSchema": schema}]));
+            assert!(answer(&known, "odd", json!({"content": [], "isError": true})).await.is_ok());
+            let result = json!({"content": [], "structuredContent": {"a": 1}});
+            let error = answer(&known, "odd", result).await.unwrap_err().to_string();
+            assert!(error.contains("\"odd\" cannot be checked") && error.contains(named), "{error}");
+        }
+    }
+
     #[test]
     fn schemas_are_kept_up_to_a_number_of_bytes() {
         let known = KnownTools::default();

@@ -30,8 +30,9 @@ pub struct ResultSchema {
     names: (String, &'static str),
     /// The schema as listed; `null` if it was compiled immediately.
     text: Box<RawValue>,
-    /// `None` if it is invalid, so nothing is validated.
-    compiled: OnceLock<Option<Schema>>,
+    /// `None` if it is invalid, so nothing is validated. An error if it cannot be followed: its
+    /// dialect is unknown (SCH-04), or a reference leads out of it (SCH-09).
+    compiled: OnceLock<Option<Result<Schema, SchemaError>>>,
 }
 
 impl ResultSchema {
@@ -41,7 +42,7 @@ impl ResultSchema {
     /// If the schema is invalid.
     pub fn expected(method: &str, schema: &Value) -> Result<Arc<Self>, SchemaError> {
         let names = (format!("the result of {method}"), "the expected schema");
-        let compiled = OnceLock::from(Some(Schema::compile(schema)?));
+        let compiled = OnceLock::from(Some(Ok(Schema::compile(schema)?)));
         Ok(Arc::new(Self { names, text: RawValue::NULL.to_owned(), compiled }))
     }
 
@@ -58,7 +59,8 @@ impl ResultSchema {
     /// Returns whether validating a result may take long, or has to compile the schema first.
     pub(super) fn is_costly(&self, result: &RawJson) -> bool {
         match self.compiled.get() {
-            Some(compiled) => compiled.as_ref().is_some_and(|schema| schema.is_costly(result.as_bytes().len())),
+            Some(Some(Ok(schema))) => schema.is_costly(result.as_bytes().len()),
+            Some(_) => false,
             None => self.listed_bytes() > PROMPT_TEXT || self.text.get().contains("attern"),
         }
     }
@@ -88,31 +90,36 @@ impl ResultSchema {
     /// Returns the result if it matches.
     pub(super) fn checked(&self, result: RawJson) -> Result<RawJson, ClientError> {
         let (name, schema) = &self.names;
-        let mismatch = |problem| ClientError::InvalidResponse(format!("{name} does not match {schema}: {problem}"));
-        self.check(&result).map_err(mismatch)?;
+        let invalid = |(how, problem)| ClientError::InvalidResponse(format!("{name} {how} {schema}: {problem}"));
+        self.check(&result).map_err(invalid)?;
         Ok(result)
     }
 
-    fn check(&self, result: &RawJson) -> Result<(), String> {
+    fn check(&self, result: &RawJson) -> Result<(), (&'static str, String)> {
         let Some(schema) = self.compiled.get_or_init(|| self.compile()) else { return Ok(()) };
-        let result: Value = result.parse().map_err(|error| error.to_string())?;
+        let mismatch = |problem| ("does not match", problem);
+        let result: Value = result.parse().map_err(|error| mismatch(error.to_string()))?;
         // If the server created a task, the result follows later (2025-11-25).
         let is_task = result.get("content").is_none() && result["task"].is_object();
         if is_task || result["isError"] == true {
             return Ok(());
         }
-        let content = result.get("structuredContent").ok_or("it has no structuredContent")?;
-        schema.validate(content).map_err(|invalid| format!("structuredContent: {invalid}"))
+        let schema = schema.as_ref().map_err(|error| ("cannot be checked against", error.to_string()))?;
+        let missing = || mismatch("it has no structuredContent".to_owned());
+        let content = result.get("structuredContent").ok_or_else(missing)?;
+        schema.validate(content).map_err(|invalid| mismatch(format!("structuredContent: {invalid}")))
     }
 
-    fn compile(&self) -> Option<Schema> {
+    fn compile(&self) -> Option<Result<Schema, SchemaError>> {
         let schema: Value = serde_json::from_str(self.text.get()).ok()?;
-        Schema::compile(&schema)
-            .map_err(|error| {
+        match Schema::compile(&schema) {
+            Err(error) if !matches!(error, SchemaError::UnknownDialect(_) | SchemaError::UnresolvedReference(_)) => {
                 let name = &self.names.0;
                 tracing::warn!(target: "trunkline::client::tools", %error, "{name} is not validated: its output schema is invalid");
-            })
-            .ok()
+                None
+            }
+            compiled => Some(compiled),
+        }
     }
 }
 
