@@ -55,7 +55,7 @@ pub use verification::{TokenVerifier, Verification};
 
 pub(crate) use authorization::AuthorizationRefused;
 pub(crate) use claims::LEEWAY;
-pub(crate) use client::{RefreshTurn, TurnsByKey, demanded};
+pub(crate) use client::{AuthTurn, TurnsByKey, demanded};
 pub(crate) use jwk::sha256;
 pub(crate) use resource_url::is_safe;
 pub(crate) use verification::{PresentingRequest, ask};

@@ -13,7 +13,7 @@ use super::{
     token_refresh::Renewal,
     token_store,
     tokens::{LastIssuer, Tokens},
-    turn::{RefreshTurn, RefreshTurns},
+    turn::{AuthTurn, AuthTurns},
     www_authenticate::Demands,
 };
 use crate::{
@@ -35,7 +35,7 @@ pub(super) struct CredentialSession {
     settings: Arc<Settings>,
     /// Held while credentials are loaded, refreshed or obtained. Other requests wait and then use
     /// them (single flight).
-    turns: RefreshTurns,
+    turns: AuthTurns,
     state: Mutex<CredentialState>,
 }
 
@@ -67,7 +67,7 @@ impl CredentialState {
 
 impl CredentialSession {
     pub(super) fn new(settings: Arc<Settings>) -> Self {
-        Self { settings, turns: RefreshTurns::default(), state: Mutex::default() }
+        Self { settings, turns: AuthTurns::default(), state: Mutex::default() }
     }
 
     /// The headers of a request. None until the server has asked for credentials.
@@ -219,7 +219,7 @@ impl CredentialSession {
 
     async fn renew_early(
         self: &Arc<Self>,
-        turn: &Arc<RefreshTurn>,
+        turn: &Arc<AuthTurn>,
         request: &OutgoingRequest,
         now: u64,
         attempts: u64,
@@ -261,7 +261,7 @@ impl CredentialSession {
     /// stop the renewal, because the server may have replaced the refresh token already.
     async fn renew(
         self: &Arc<Self>,
-        turn: &Arc<RefreshTurn>,
+        turn: &Arc<AuthTurn>,
         network: NetworkContext,
         tokens: Tokens,
     ) -> Result<bool, AuthError> {
@@ -285,7 +285,7 @@ impl CredentialSession {
     /// Obtains the credentials that the server demands. Returns `true` if they have changed.
     async fn obtain(
         self: &Arc<Self>,
-        turn: &Arc<RefreshTurn>,
+        turn: &Arc<AuthTurn>,
         request: &OutgoingRequest,
         refusal: &CredentialsRefusal,
         demand: &Demands,

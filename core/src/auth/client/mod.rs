@@ -48,5 +48,5 @@ pub use token_store::{MemoryStore, StoreLock, TokenStore};
 
 use sanitized::sanitized;
 
-pub(crate) use turn::{RefreshTurn, TurnsByKey};
+pub(crate) use turn::{AuthTurn, TurnsByKey};
 pub(crate) use www_authenticate::demanded;

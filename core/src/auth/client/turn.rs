@@ -12,7 +12,7 @@ use std::{
 };
 
 #[derive(Default)]
-pub(crate) struct RefreshTurns(Arc<Mutex<TurnState>>);
+pub(crate) struct AuthTurns(Arc<Mutex<TurnState>>);
 
 #[derive(Default)]
 struct TurnState {
@@ -21,13 +21,13 @@ struct TurnState {
 }
 
 /// The turn of a task, released on drop.
-pub(crate) struct RefreshTurn(Arc<Mutex<TurnState>>);
+pub(crate) struct AuthTurn(Arc<Mutex<TurnState>>);
 
-impl RefreshTurns {
-    pub(crate) async fn take(&self) -> RefreshTurn {
+impl AuthTurns {
+    pub(crate) async fn take(&self) -> AuthTurn {
         let take = |state: &mut TurnState| (!std::mem::replace(&mut state.taken, true)).then_some(());
         wait(&self.0, |state| &mut state.waiting, take).await;
-        RefreshTurn(Arc::clone(&self.0))
+        AuthTurn(Arc::clone(&self.0))
     }
 }
 
@@ -36,7 +36,7 @@ static OF_REFRESH_TOKENS: LazyLock<TurnsByKey> = LazyLock::new(TurnsByKey::defau
 
 /// The turn of a refresh token in this process. Not every store has locks, and its keys don't tell
 /// users apart: each may have a store of their own.
-pub(super) async fn of_refresh_token(refresh_token: &str) -> RefreshTurn {
+pub(super) async fn of_refresh_token(refresh_token: &str) -> AuthTurn {
     OF_REFRESH_TOKENS.of(refresh_token).take().await
 }
 
@@ -45,21 +45,21 @@ pub(super) async fn of_refresh_token(refresh_token: &str) -> RefreshTurn {
 pub(crate) struct TurnsByKey(Mutex<HashMap<String, Weak<Mutex<TurnState>>>>);
 
 impl TurnsByKey {
-    pub(crate) fn of(&self, key: &str) -> RefreshTurns {
+    pub(crate) fn of(&self, key: &str) -> AuthTurns {
         // Turns that were taken before a fork are never released in the child.
         let key = format!("{} {key}", process::id());
         let mut turns = self.0.lock();
         if let Some(state) = turns.get(&key).and_then(Weak::upgrade) {
-            return RefreshTurns(state);
+            return AuthTurns(state);
         }
         turns.retain(|_, state| state.strong_count() > 0);
-        let new = RefreshTurns::default();
+        let new = AuthTurns::default();
         turns.insert(key, Arc::downgrade(&new.0));
         new
     }
 }
 
-impl Drop for RefreshTurn {
+impl Drop for AuthTurn {
     fn drop(&mut self) {
         // This wakes all of them, because a single one may have been dropped in the meantime.
         change(&self.0, |state| &mut state.waiting, |state| state.taken = false);
@@ -73,7 +73,7 @@ mod tests {
 
     #[tokio::test]
     async fn turns_are_taken_one_after_the_other() {
-        let turns = Arc::new(RefreshTurns::default());
+        let turns = Arc::new(AuthTurns::default());
         let count = Arc::new(Mutex::new((0, 0)));
         let tasks: Vec<_> = (0..50)
             .map(|_| {

@@ -2,7 +2,7 @@
 
 use super::super::browser;
 use crate::{
-    auth::{AuthError, AuthorizationHandler, Authorizing, LoginStart, RefreshTurn, TurnsByKey, UrlOpener, sha256},
+    auth::{AuthError, AuthTurn, AuthorizationHandler, Authorizing, LoginStart, TurnsByKey, UrlOpener, sha256},
     http::guard::is_loopback,
     runtime::BoxedTask,
 };
@@ -155,7 +155,7 @@ struct RedirectReceiver {
     redirect: RedirectParts,
     opener: Option<UrlOpener>,
     /// Dropped after the listener.
-    turn: Option<RefreshTurn>,
+    turn: Option<AuthTurn>,
 }
 
 impl Authorizing for RedirectReceiver {
