@@ -116,6 +116,22 @@ class Box(Generic[T]):
 Tree = TypeAliasType("Tree", "dict[str, Tree | int]")
 
 
+class Alias:
+    """As `type Name = ...` creates since Python 3.12: its value may contain the alias itself."""
+
+    __type_params__ = ()
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+        self.__value__: Any = self
+
+    def __repr__(self) -> str:
+        return self.__name__
+
+
+Alias.__name__ = "TypeAliasType"
+
+
 def schema_of(tp: Any) -> Any:
     builder = Builder("input")
     return builder.finish(builder.node(tp).schema)
@@ -305,6 +321,21 @@ def test_unreferenced_definitions_are_dropped() -> None:
 def test_recursion_ends_in_a_reference() -> None:
     assert schema_of(Node)["$defs"]["Node"]["properties"]["children"]["items"] == {"$ref": "#/$defs/Node"}
     assert schema_of(Tree)["$defs"]["Tree"]["additionalProperties"]["anyOf"][0] == {"$ref": "#/$defs/Tree"}
+
+
+@pytest.mark.parametrize("length", [1, 2])
+def test_an_alias_that_stands_for_itself_is_refused_by_name(length: int) -> None:
+    first, other = Alias("First"), Alias("Other")
+    if length == 2:
+        first.__value__, other.__value__ = other, first
+
+    def takes(value: Any) -> None: ...
+    def returns() -> Any: ...
+
+    takes.__annotations__["value"] = returns.__annotations__["return"] = first
+    for function, place in ((takes, "parameter 'value'"), (returns, "return annotation")):
+        with pytest.raises(InvalidArgumentError, match=f"{place}: the alias First stands for itself"):
+            Signature(function)
 
 
 def test_typed_dict_qualifiers_apply_even_in_string_annotations() -> None:

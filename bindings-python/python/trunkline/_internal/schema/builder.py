@@ -68,6 +68,8 @@ class Builder:
         if type(tp).__name__ == "InitVar":
             return self.node(tp.type)
         if type(origin or tp).__name__ == "TypeAliasType":
+            if type(unaliased(tp)).__name__ == "TypeAliasType":
+                raise UnsupportedType(f"the alias {tp} stands for itself")
             return self._alias(tp, origin or tp, args)
         if tp is None or tp is type(None):
             return Node(_NULL)
@@ -444,10 +446,12 @@ _MAPPINGS = frozenset({dict, abc.Mapping, abc.MutableMapping})
 
 
 def unaliased(tp: Any) -> Any:
-    """Return what an alias without parameters stands for (`type Name = ...`); other types are
-    returned unchanged.
+    """Return what an alias without parameters stands for (`type Name = ...`); other types, and an
+    alias that stands for itself, are returned unchanged.
     """
-    while type(tp).__name__ == "TypeAliasType":
+    seen: list[Any] = []
+    while type(tp).__name__ == "TypeAliasType" and tp not in seen:
+        seen.append(tp)
         tp = tp.__value__
     return tp
 
