@@ -41,7 +41,7 @@ public abstract class ConnectedClient internal constructor(internal val connecti
     /** False once the client was closed or has lost a server that it cannot reach again. */
     public val isConnected: Boolean get() = connection.isOpen
 
-    /** Notifications from the server, until the connection has ended. */
+    /** Notifications from the server, until the connection has ended. If they are collected too slowly, the newest are dropped. */
     public val notifications: Flow<Notification> get() = connection.notifications
 
     /** Sends a request that has no dedicated function, and returns its result. */

@@ -4,16 +4,15 @@ import kotlinx.coroutines.CoroutineDispatcher
 import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.SupervisorJob
-import kotlinx.coroutines.channels.BufferOverflow
-import kotlinx.coroutines.channels.Channel
 import kotlinx.coroutines.currentCoroutineContext
 import kotlinx.coroutines.flow.Flow
-import kotlinx.coroutines.flow.MutableSharedFlow
-import kotlinx.coroutines.flow.onSubscription
-import kotlinx.coroutines.flow.transformWhile
+import kotlinx.coroutines.flow.emitAll
+import kotlinx.coroutines.flow.flow
+import kotlinx.coroutines.flow.map
 import kotlinx.coroutines.launch
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
+import java.util.concurrent.ConcurrentHashMap
 
 /** The connection of a client, with the handlers of its server's requests and notifications. */
 internal class Connection(
@@ -27,32 +26,34 @@ internal class Connection(
     /** The deadline of a close is an option of the client. */
     override val optionsOf: ULong? get() = null
 
-    /** Null is the end. */
-    private val handled =
-        MutableSharedFlow<Notification?>(extraBufferCapacity = KEPT_NOTIFICATIONS, onBufferOverflow = BufferOverflow.DROP_OLDEST)
+    /** Those of the collectors of [notifications]. */
+    private val readers = ConcurrentHashMap.newKeySet<Backlog>()
 
     @Volatile
     private var hasEnded = false
 
     /** The notifications that arrive while it is collected, until the connection has ended. */
     val notifications: Flow<Notification> =
-        handled.onSubscription { if (hasEnded) emit(null) }.transformWhile {
-            if (it != null) emit(it)
-            it != null
+        flow {
+            val reader = Backlog()
+            readers.add(reader)
+            if (hasEnded) reader.close()
+            try {
+                emitAll(reader.taken.map { it.notification })
+            } finally {
+                readers.remove(reader)
+            }
         }
 
     /** In order, and not on the thread of the port, because a handler may block. */
-    private val received =
-        Channel<Notification>(KEPT_NOTIFICATIONS, BufferOverflow.DROP_OLDEST) {
-            receive(LogRecord("warn", "a handler of notifications is too slow: ${it.method} was dropped", "trunkline::client"))
-        }
+    private val received = Backlog()
     private val scope = CoroutineScope(SupervisorJob() + dispatcher)
 
     init {
         scope.launch {
-            for (notification in received) handle(notification)
+            received.taken.collect { handle(it) }
             hasEnded = true
-            handled.tryEmit(null)
+            readers.forEach { it.close() }
         }
     }
 
@@ -100,8 +101,8 @@ internal class Connection(
         Port.notify(handle, message.with("span" to span))
     }
 
-    override fun receiveNotification(method: String, params: JsonObject) {
-        received.trySend(Notification(method, params))
+    override fun receiveNotification(method: String, params: JsonObject, bytes: Int) {
+        received.add(Received(Notification(method, params), bytes.toLong()))
     }
 
     override fun callable(operation: String): Callable? {
@@ -123,15 +124,13 @@ internal class Connection(
         super.closed(error)
     }
 
-    private fun handle(notification: Notification) {
-        val (method, params) = notification
+    private fun handle(arrived: Received) {
+        val (method, params) = arrived.notification
         handlers.notificationHandlers[method]?.let { callBack("the handler of $method") { it(params) } }
-        handled.tryEmit(notification)
+        readers.forEach { it.add(arrived) }
     }
 
     companion object {
-        private const val KEPT_NOTIFICATIONS = 1024
-
         suspend fun open(
             transport: JsonObject,
             auth: OAuthOptions?,

@@ -83,7 +83,7 @@ internal open class OpenHandle(private val server: Server? = null) {
         if (handle != NONE) join()
     }
 
-    open fun receiveNotification(method: String, params: JsonObject) {}
+    open fun receiveNotification(method: String, params: JsonObject, bytes: Int) {}
 
     /** The handler of a request of the server. */
     open fun callable(operation: String): Callable? = null

@@ -120,7 +120,7 @@ internal object Port {
                 if (event.ticket != NONE) {
                     requests.receiveProgress(event)
                 } else {
-                    owner(event.handle)?.receiveNotification(event.name, params(event))
+                    owner(event.handle)?.receiveNotification(event.name, params(event), event.name.length + event.body.size)
                 }
 
             EventKind.CLOSED -> forget(event.handle)?.closed(if (event.ok) null else exceptionOf(text(event)))

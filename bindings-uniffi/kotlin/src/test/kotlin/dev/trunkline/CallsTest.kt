@@ -530,6 +530,61 @@ class CallsTest {
         assertEquals(listOf(), client.notifications.toList())
     }
 
+    private fun Client.receive(bytes: Int) = connection.receiveNotification("test", arguments("""{"bytes": $bytes}"""), bytes)
+
+    private fun bytesOf(params: JsonObject): Int = params.getValue("bytes").toString().toInt()
+
+    private val flood = List(5) { 1_000_000 } + 1
+    private val kept = List(4) { 1_000_000 } + 1
+
+    @Test
+    fun `a slow handler of notifications loses the newest`() {
+        val (started, released) = CompletableDeferred<Unit>() to CompletableDeferred<Unit>()
+        val handled = Channel<Int>(Channel.UNLIMITED)
+        val handler: (JsonObject) -> Unit = {
+            started.complete(Unit)
+            runBlocking { released.await() }
+            handled.trySend(bytesOf(it))
+        }
+        test({}, { notificationHandlers["test"] = handler }) { client ->
+            client.receive(9_000_000)
+            started.await()
+            flood.forEach { client.receive(it) }
+            released.complete(Unit)
+            assertEquals(listOf(9_000_000) + kept, List(6) { handled.receive() })
+            // There is room again.
+            client.receive(9_000_000)
+            assertEquals(9_000_000, handled.receive())
+        }
+    }
+
+    @Test
+    fun `a slow collector of notifications loses the newest, and holds up no handler`() {
+        val (handled, collected) = Channel<Int>(Channel.UNLIMITED) to Channel<Int>(Channel.UNLIMITED)
+        val released = CompletableDeferred<Unit>()
+        test({}, { notificationHandlers["test"] = { handled.trySend(bytesOf(it)) } }) { client ->
+            coroutineScope {
+                val collecting =
+                    launch(start = CoroutineStart.UNDISPATCHED) {
+                        client.notifications.collect {
+                            collected.send(bytesOf(it.params))
+                            released.await()
+                        }
+                    }
+                client.receive(9_000_000)
+                assertEquals(9_000_000, collected.receive())
+                assertEquals(9_000_000, handled.receive())
+                for (bytes in flood) {
+                    client.receive(bytes)
+                    assertEquals(bytes, handled.receive())
+                }
+                released.complete(Unit)
+                assertEquals(kept, List(5) { collected.receive() })
+                collecting.cancel()
+            }
+        }
+    }
+
     @Test
     fun `many calls at once`() = test({ tool<Name>("echo") { it.name } }) { client ->
         coroutineScope {

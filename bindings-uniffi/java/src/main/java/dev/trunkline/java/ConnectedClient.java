@@ -56,7 +56,10 @@ public abstract class ConnectedClient extends ClientOperations implements AutoCl
     jvm.notify(method, Mapper.objectOf(Mapper.write(params)));
   }
 
-  /** Receives all notifications from the server, until the returned object is closed. */
+  /**
+   * Receives all notifications from the server, until the returned object is closed. If they are
+   * handled too slowly, the newest are dropped.
+   */
   public final AutoCloseable onNotification(Consumer<Notification> receive) {
     Failures.given("the handler", receive);
     return jvm.notifications((method, params) -> receive.accept(new Notification(method, params)));
