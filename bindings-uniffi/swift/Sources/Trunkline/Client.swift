@@ -12,7 +12,7 @@ public class ConnectedClient: @unchecked Sendable {
     /// False once the client was closed or has lost a server that it cannot reach again.
     public var isConnected: Bool { connection.isOpen }
 
-    /// Notifications from the server, starting now. If they are read too slowly, the oldest are
+    /// Notifications from the server, starting now. If they are read too slowly, the newest are
     /// dropped.
     public var notifications: AsyncStream<ServerNotification> { connection.notifications(keeping: self) }
 

@@ -4,6 +4,8 @@ public struct ServerNotification: Sendable {
     public let method: String
     /// The parameters; empty if there are none.
     public let params: JSONObject
+    /// The size of its name and body in the message.
+    let bytes: Int
 }
 
 /// The connection of a client, with the handlers of its server's requests and notifications.
@@ -12,15 +14,10 @@ final class Connection: OpenHandle, @unchecked Sendable {
     private let handlers: ClientHandlers
 
     /// In order, and not on the thread of the port, because a handler may take its time.
-    private let received: AsyncStream<ServerNotification>.Continuation
+    private let received: Backlog
 
     /// Nil once the connection has ended. Finishing a reader takes the lock: it removes itself.
-    private let readers = Locked<[Int: AsyncStream<ServerNotification>.Continuation]?>([:])
-
-    /// If notifications are read too slowly, the oldest are dropped.
-    private static func stream() -> (AsyncStream<ServerNotification>, AsyncStream<ServerNotification>.Continuation) {
-        AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1024))
-    }
+    private let readers = Locked<[Int: Backlog]?>([:])
 
     /// What is known of the server since the connection opened.
     private let known = Locked<ConnectionDescription?>(nil)
@@ -31,7 +28,7 @@ final class Connection: OpenHandle, @unchecked Sendable {
     init(_ server: Server?, _ handlers: ClientHandlers, _ functions: [String: HostFunction]) {
         self.handlers = handlers
         self.functions = functions.merging(handlers.requestHandlers) { own, _ in own }
-        let (notifications, received) = Self.stream()
+        let (notifications, received) = Backlog.makeStream()
         self.received = received
         super.init(server)
         let notified = handlers.notificationHandlers
@@ -42,9 +39,9 @@ final class Connection: OpenHandle, @unchecked Sendable {
                 } catch {
                     logError("the handler of \(notification.method) failed", error, "trunkline::client")
                 }
-                for reader in readers.with({ $0 ?? [:] }).values { reader.yield(notification) }
+                for reader in readers.with({ $0 ?? [:] }).values { reader.add(notification) }
             }
-            for reader in (readers.exchange(nil) ?? [:]).values { reader.finish() }
+            for reader in (readers.exchange(nil) ?? [:]).values { reader.continuation.finish() }
         }
     }
 
@@ -82,27 +79,23 @@ final class Connection: OpenHandle, @unchecked Sendable {
         try Port.shared.spans.numbering(handle, message.merging(["notification": true]), message) { try Port.shared.notify(handle, $0) }
     }
 
-    /// Notifications from now on. If they are read too slowly, the oldest are dropped. The stream
+    /// Notifications from now on. If they are read too slowly, the newest are dropped. The stream
     /// keeps the client, because the last reference to that closes the connection.
     func notifications(keeping client: ConnectedClient) -> AsyncStream<ServerNotification> {
-        let (stream, reader) = Self.stream()
+        let (stream, reader) = Backlog.makeStream()
         let (id, isOpen) = readers.with { readers in
             let id = (readers?.keys.max() ?? 0) + 1
             readers?[id] = reader
             return (id, readers != nil)
         }
-        reader.onTermination = { [readers] _ in
+        reader.continuation.onTermination = { [readers] _ in
             withExtendedLifetime(client) { _ = readers.with { $0?.removeValue(forKey: id) } }
         }
-        if !isOpen { reader.finish() }
+        if !isOpen { reader.continuation.finish() }
         return stream
     }
 
-    override func receive(notification: ServerNotification) {
-        guard case .dropped(let lost) = received.yield(notification) else { return }
-        let message = "a handler of notifications is too slow: \(lost.method) was dropped"
-        Log.write(LogRecord(level: "warn", message: message, target: "trunkline::client"))
-    }
+    override func receive(notification: ServerNotification) { received.add(notification) }
 
     override func callable(_ operation: String) -> Callable? {
         guard let function = functions[operation] else { return nil }
@@ -117,7 +110,7 @@ final class Connection: OpenHandle, @unchecked Sendable {
     }
 
     override func closed(_ error: (any Error)?) {
-        received.finish()
+        received.continuation.finish()
         super.closed(error)
     }
 }

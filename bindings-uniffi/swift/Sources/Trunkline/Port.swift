@@ -137,7 +137,8 @@ final class Port: Sendable {
                 requests.receive(progress: try ValueDecoder.model(params), event.ticket)
             } else {
                 let owner = tables.with { $0.owners[event.handle] }
-                owner?.receive(notification: ServerNotification(method: event.name, params: params.object ?? [:]))
+                let bytes = event.name.utf8.count + event.body.count
+                owner?.receive(notification: ServerNotification(method: event.name, params: params.object ?? [:], bytes: bytes))
             }
         case EventKind.closed:
             let owner = tables.with { $0.owners.removeValue(forKey: event.handle) }

@@ -457,6 +457,22 @@ private enum Trace {
         try await server.close()
     }
 
+    @Test func slowReadersOfNotificationsLoseTheNewest() async {
+        let (notifications, backlog) = Backlog.makeStream()
+        func add(_ bytes: Int) { backlog.add(ServerNotification(method: "test", params: [:], bytes: bytes)) }
+        func taken() async -> Int? { await notifications.first { _ in true }?.bytes }
+        // After each, there is room again.
+        for _ in 0..<2 {
+            for bytes in [9_000_000, 2] { add(bytes) }
+            #expect(await taken() == 9_000_000)
+        }
+        for bytes in Array(repeating: 1_000_000, count: 5) + [1] { add(bytes) }
+        for bytes in Array(repeating: 1_000_000, count: 4) + [1] { #expect(await taken() == bytes) }
+        for _ in 0...10_000 { add(1) }
+        backlog.continuation.finish()
+        #expect(await notifications.reduce(0) { count, _ in count + 1 } == 10_000)
+    }
+
     @Test func notificationsEndWithTheirConnection() async throws {
         let server = try greeter()
         for _ in 0..<20 {
