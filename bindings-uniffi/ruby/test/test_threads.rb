@@ -156,7 +156,33 @@ class TestThreads < TrunklineTest
     end
   end
 
-  def test_slow_handlers_of_notifications_lose_the_oldest
+  def test_slow_handlers_of_notifications_lose_the_newest
+    handled = Thread::Queue.new
+    released = Thread::Queue.new
+    receive = lambda do |message|
+      handled << message.data.length
+      released.pop
+    end
+    client = connected({ on_log: receive, log_level: "debug" }) do |server|
+      server.tool("say", input: { length: Integer }) { |ctx, length:| ctx.info("x" * length) }
+    end
+    say = ->(length) { client.call_tool("say", { length: length }) }
+    say.call(2)
+    assert_equal 2, Timeout.timeout(5) { handled.pop }
+    logged do |records|
+      [*[1_000_000] * 5, 1].each(&say)
+      assert_match(/dropped notifications/, Timeout.timeout(5) { records.pop })
+    end
+    released.close
+    assert_equal [*[1_000_000] * 4, 1], Array.new(5) { Timeout.timeout(5) { handled.pop } }
+    # There is room again.
+    say.call(1_000_000)
+    assert_equal 1_000_000, Timeout.timeout(5) { handled.pop }
+  ensure
+    released.close
+  end
+
+  def test_slow_blocks_for_progress_lose_the_oldest
     queue = Trunkline::Backlog.new(3)
     assert_equal [false, false, false, true, true], Array.new(5) { |n| queue.push(n) }
     assert_equal [2, 3, 4], Array.new(3) { queue.pop }

@@ -138,7 +138,7 @@ module Trunkline
         ended(handle)&.closed(ok ? nil : Requests.error(body))
       when Waist::LOG
         write = -> { Requests.parse(body).each { |record| Trunkline.log(record["level"], record["message"], record["target"]) } }
-        Trunkline.logger ? @notices[0].run(&write) : write.call
+        Trunkline.logger ? @notices[0].run(body.bytesize, &write) : write.call
       when Waist::TELEMETRY then @requests.spans.receive(Requests.parse(body))
       when Waist::HTTP_HEAD, Waist::HTTP_CHUNK then @lock.synchronize { @exchanges[ticket] }&.push([kind, ok, body])
       when Waist::HTTP_END then @lock.synchronize { @exchanges.delete(ticket) }&.push([kind, ok, body])
@@ -160,8 +160,8 @@ module Trunkline
     end
 
     def notice(owner, handle, name, body)
-      dropped = @notices[handle].run { owner.receive_notification(name, Requests.parse(body) || {}) }
-      Trunkline.log(:warn, "notifications were dropped, because their handlers are too slow", "trunkline.client") if dropped
+      dropped = @notices[handle].run(name.bytesize + body.bytesize) { owner.receive_notification(name, Requests.parse(body) || {}) }
+      Trunkline.log(:warn, "dropped notifications: they arrived faster than they were handled", "trunkline.client") if dropped
     end
 
     # Forgets what has ended, and returns its owner.
