@@ -323,6 +323,15 @@ def test_recursion_ends_in_a_reference() -> None:
     assert schema_of(Tree)["$defs"]["Tree"]["additionalProperties"]["anyOf"][0] == {"$ref": "#/$defs/Tree"}
 
 
+def test_a_result_may_have_a_recursive_alias() -> None:
+    nested = Alias("Nested")
+    list_of: Any = list
+    nested.__value__ = str | list_of[nested]
+    checks = _native.Schema(output_schema(nested))
+    assert checks.problem(["a", ["b"]]) is None
+    assert checks.problem(["a", [1]])
+
+
 @pytest.mark.parametrize("length", [1, 2])
 def test_an_alias_that_stands_for_itself_is_refused_by_name(length: int) -> None:
     first, other = Alias("First"), Alias("Other")

@@ -121,18 +121,20 @@ def _without_input(annotation: Any) -> Any:
     return Union[members]  # noqa: UP007 - only known at run time
 
 
-def _is_content(annotation: Any) -> bool:
+def _is_content(annotation: Any, within: tuple[Any, ...] = ()) -> bool:
     """Return True if content blocks or full results may be returned, in which case no schema is
-    declared.
+    declared. `within` are the annotations around this one, which an alias may contain again.
     """
-    annotation = unaliased(annotation)
+    if any(outer is annotation for outer in within):
+        return False
+    within, annotation = (*within, annotation), unaliased(annotation)
     if isinstance(annotation, type) and issubclass(annotation, (Block, CallToolResult)):
         return True
     origin = get_origin(annotation)
     if origin in (Union, UnionType, Annotated, list, tuple) or (
         isinstance(origin, type) and origin.__module__ == "collections.abc"
     ):
-        return any(_is_content(arg) for arg in get_args(annotation))
+        return any(_is_content(arg, within) for arg in get_args(annotation))
     return False
 
 
