@@ -23,7 +23,8 @@
  *   `const char *` instead, for languages that cannot pass structs.
  * - The comment of a blocking function says that it blocks. It runs the callbacks of its port while
  *   it waits; callbacks never run anywhere else. The last lines of a comment say where you may call
- *   the function, and how it fails. TRUNKLINE_INTERNAL and TRUNKLINE_PANIC are bugs in the library.
+ *   the function, and how it fails. TRUNKLINE_INTERNAL and TRUNKLINE_PANIC are bugs in the library,
+ *   and any function may return TRUNKLINE_BUSY if the process has no descriptors or threads left.
  * - Handles may be used on several threads at the same time, but not while they are being freed.
  *   Options objects may not.
  * - Any object may also be freed inside callbacks: a blocking function that was called with it then

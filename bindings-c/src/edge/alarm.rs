@@ -3,6 +3,8 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use trunkline_bridge::ErrorKind;
+
 use crate::edge::failure::Failure;
 
 /// Set or clear; waiting ends when it is set. `set` is safe inside a signal handler on Unix:
@@ -22,8 +24,8 @@ const SET: u8 = 2;
 
 impl Alarm {
     pub(crate) fn new() -> Result<Self, Failure> {
-        let descriptor = Descriptor::new()
-            .map_err(|reason| Failure::internal(format!("cannot create the wakeup descriptor of a port: {reason}")))?;
+        let no_descriptor = |reason| format!("cannot create the wakeup descriptor of a port: {reason}");
+        let descriptor = Descriptor::new().map_err(|reason| Failure::of(ErrorKind::Busy, no_descriptor(reason)))?;
         Ok(Self { state: AtomicU8::new(CLEAR), pid: std::process::id(), descriptor })
     }
 

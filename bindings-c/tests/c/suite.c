@@ -7,6 +7,7 @@
 #ifndef _WIN32
 #include <errno.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -1640,6 +1641,22 @@ static void waking(void) {
   trunkline_port_free(port);
 }
 
+/* A limit of the process is not a bug of the library. */
+static void no_descriptors(void) {
+#ifndef _WIN32
+  trunkline_port *port = NULL;
+  struct rlimit before, none;
+  CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0);
+  none = before;
+  none.rlim_cur = 3;
+  CHECK(setrlimit(RLIMIT_NOFILE, &none) == 0);
+  FAILS(TRUNKLINE_BUSY, "descriptor", trunkline_port_new(&port, &error));
+  CHECK(setrlimit(RLIMIT_NOFILE, &before) == 0);
+  OK(trunkline_port_new(&port, &error));
+  trunkline_port_free(port);
+#endif
+}
+
 #ifndef _WIN32
 static volatile sig_atomic_t enough_calls;
 
@@ -1883,6 +1900,7 @@ static const struct {
     {"event_loop", event_loop},
     {"notifications", notifications},
     {"waking", waking},
+    {"no_descriptors", no_descriptors},
     {"forked", forked},
     {"unread_stderr", unread_stderr},
     {"closed_leaves_nothing", closed_leaves_nothing},

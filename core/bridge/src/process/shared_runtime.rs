@@ -39,9 +39,8 @@ impl ProcessRuntime {
     }
 
     fn start(pid: u32) -> Result<Self, BridgeError> {
-        let failed = |error: std::io::Error| {
-            BridgeError::new(ErrorKind::Internal, format!("Could not create the runtime: {error}"))
-        };
+        let failed =
+            |error: std::io::Error| BridgeError::new(ErrorKind::Busy, format!("Could not create the runtime: {error}"));
         // A single thread: the work per message takes microseconds, and each hop between threads
         // would double that.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
