@@ -26,6 +26,7 @@ from trunkline import (
     TimeoutError,
     TrunklineError,
 )
+from trunkline._internal.client import async_client
 
 
 class Slow:
@@ -227,6 +228,38 @@ def test_changes_of_the_tools_are_notified(revision: str) -> None:
 
     run(check())
     assert "notifications/tools/list_changed" in methods
+
+
+def test_async_callbacks_that_never_end_are_bounded(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(async_client, "_MAX_CALLBACKS", 3)
+    server = Server("chatter", version="1")
+    told: list[object] = []
+
+    @server.tool
+    def chatter(ctx: SyncContext) -> None:
+        for number in range(5):
+            ctx.log("info", number)
+
+    async def check() -> None:
+        freed = asyncio.Event()
+
+        async def hear(_method: str, params: dict[str, object]) -> None:
+            told.append(params["data"])
+            await freed.wait()
+
+        async with Client(server, revision="2025-11-25", on_notification=hear) as client:
+            await client.call_tool("chatter")
+            await until(lambda: len(told) == 3, "the callbacks")
+            freed.set()
+            await asyncio.sleep(0)
+            await client.call_tool("chatter")
+            await until(lambda: len(told) == 6, "the callbacks after that")
+
+    run(check())
+    assert told == [0, 1, 2, 0, 1, 2]
+    assert caplog.text.count("BusyError: dropped an event: 3 callbacks are running") == 4
 
 
 def test_a_tool_added_from_another_thread_is_called_at_once() -> None:

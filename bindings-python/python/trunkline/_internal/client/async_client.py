@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import trunkline
 
 from .._generated.methods import NEXT
-from ..errors import ClosedError, InvalidArgumentError, ProtocolError, result_of
+from ..errors import BusyError, ClosedError, InvalidArgumentError, ProtocolError, result_of
 from ..failures import finished, logged
 from ..options import Unpack
 from ..port.lifecycle import close_deadline, current_loop
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+# Maximum number of running `async def` callbacks of a client.
+_MAX_CALLBACKS = 10_000
+
+
 class Client(Connected, AsyncOperations):
     """A connection to a server: `async with Client("http://localhost:8000/mcp") as client: ...`.
 
@@ -33,7 +37,8 @@ class Client(Connected, AsyncOperations):
 
     Callbacks for notifications and progress also run on that loop, in order of arrival; those of a
     call run before it returns. An `async def` callback runs as a task, and later events don't wait
-    for it. Exceptions in callbacks are logged (`trunkline.client`) and otherwise ignored.
+    for it; while 10,000 tasks run, the callback is not called. Exceptions in callbacks are logged
+    (`trunkline.client`) and otherwise ignored.
 
     Args:
         target: The URL of an endpoint, the command of a server to start (a list), a `Server` in
@@ -158,6 +163,9 @@ def _run(tasks: set[Task[None]], callback: Callable[..., Any], arguments: tuple[
     with logged("client", "a callback"):
         result = callback(*arguments)
         if asyncio.iscoroutine(result):
+            if len(tasks) >= _MAX_CALLBACKS:
+                result.close()
+                raise BusyError(f"dropped an event: {_MAX_CALLBACKS} callbacks are running")
             task: Task[None] = asyncio.ensure_future(finished(result, "client", "a callback"))
             tasks.add(task)
             task.add_done_callback(tasks.discard)
