@@ -107,10 +107,8 @@ impl TraceContext {
         let mut members: Members<'_> = params.map_or_else(|| Ok(Members::new()), RawJson::parse)?;
         let given = members.get("_meta").map(|given| serde_json::from_str::<Members<'_>>(given.get()));
         let mut meta = given.transpose()?.unwrap_or_default();
-        let ours: Vec<_> = self
-            .members()
-            .map(|(key, value)| Ok((key, to_raw_value(value)?)))
-            .collect::<Result<_, serde_json::Error>>()?;
+        let ours = self.members().map(|(key, value)| Ok((key, to_raw_value(value)?)));
+        let ours: Vec<_> = ours.collect::<serde_json::Result<_>>()?;
         meta.retain(|key, _| !Self::KEYS.contains(&key.as_str()));
         meta.extend(ours.iter().map(|(key, value)| ((*key).to_owned(), &**value)));
         let meta = to_raw_value(&meta)?;
