@@ -31,7 +31,6 @@ use trunkline::{
         model::{Change, SubscriptionFilter},
         operation::{self, Operation, OperationParams, ServerNotification},
         options::Options,
-        project::field_span,
     },
     server::{
         DirectoryOptions, PromptOptions, RequestHandlerOptions, ResourceTemplateOptions, SkillOptions, ToolOptions,
@@ -206,7 +205,7 @@ impl Models {
         wanted: impl Fn(&FieldDescription) -> bool,
     ) -> Value {
         let fields: Vec<Value> =
-            fields.iter().filter(|field| wanted(field)).map(|field| self.field(field, None)).collect();
+            fields.iter().filter(|field| wanted(field)).map(|field| self.field(field)).collect();
         json!({"name": name, "doc": text(doc), "fields": fields})
     }
 
@@ -221,7 +220,7 @@ impl Models {
             "cCode": kind as u8,
             "doc": text(row.doc),
             "remedy": row.remedy,
-            "facts": self.fields(kind.facts(), None),
+            "facts": self.fields(kind.facts()),
             // It ends a handler that will run again, and is not an error of the package.
             "public": kind != ErrorKind::Suspended,
         })
@@ -235,7 +234,7 @@ impl Models {
 
     fn operation(&mut self, row: &'static Operation) -> Value {
         let params = match &row.params {
-            OperationParams::Each(fields) => self.fields(fields, None),
+            OperationParams::Each(fields) => self.fields(fields),
             OperationParams::Of(ty) => self.members(ty, &[]),
             OperationParams::Without(ty, without) => self.members(ty, without),
         };
@@ -298,7 +297,7 @@ impl Models {
     fn spread_function(&mut self, row: &'static FunctionRow) -> Value {
         let mut members = |ty: &'static Option<Type>| {
             let object = ty.as_ref().and_then(object);
-            object.map_or_else(Vec::new, |object| self.fields(object.fields, None))
+            object.map_or_else(Vec::new, |object| self.fields(object.fields))
         };
         json!({"name": row.name, "doc": text(row.doc), "params": members(&row.params), "result": members(&row.result)})
     }
@@ -307,7 +306,7 @@ impl Models {
     fn members(&mut self, ty: &'static Type, without: &[&str]) -> Vec<Value> {
         let Some(object) = object(ty) else { return Vec::new() };
         let wanted = object.fields.iter().filter(|field| !without.contains(&field.json));
-        wanted.map(|field| self.field(field, Some(object))).collect()
+        wanted.map(|field| self.field(field)).collect()
     }
 
     /// Turns the parameters of handlers into requests: named after the request, and with the member
@@ -320,7 +319,7 @@ impl Models {
             ty: Type::String,
             ..FieldDescription::EMPTY
         };
-        let server_name = self.field(&SERVER_NAME, None);
+        let server_name = self.field(&SERVER_NAME);
         for model in &mut self.all {
             let mut name = None;
             for (operation, row) in operation::HOST.iter().zip(&mut *host) {
@@ -346,12 +345,11 @@ impl Models {
         })
     }
 
-    fn fields(&mut self, fields: &'static [FieldDescription], of: Option<&ObjectDescription>) -> Vec<Value> {
-        fields.iter().map(|field| self.field(field, of)).collect()
+    fn fields(&mut self, fields: &'static [FieldDescription]) -> Vec<Value> {
+        fields.iter().map(|field| self.field(field)).collect()
     }
 
-    fn field(&mut self, field: &'static FieldDescription, of: Option<&ObjectDescription>) -> Value {
-        let span = of.and_then(|object| field_span(object.name, field.json));
+    fn field(&mut self, field: &'static FieldDescription) -> Value {
         json!({
             "name": field.name,
             "json": field.json,
@@ -364,8 +362,8 @@ impl Models {
             "presence": field.presence.as_str(),
             "default": field.default.map(|default| default()),
             "doc": text(field.doc),
-            "since": span.map(|(since, _)| since).filter(|since| *since > Revision::ALL[0]).map(Revision::as_str),
-            "until": span.map(|(_, until)| until).filter(|until| *until < Revision::LATEST).map(Revision::as_str),
+            "since": field.span.map(|(since, _)| since).filter(|since| *since > Revision::ALL[0]).map(Revision::as_str),
+            "until": field.span.map(|(_, until)| until).filter(|until| *until < Revision::LATEST).map(Revision::as_str),
         })
     }
 
@@ -393,7 +391,7 @@ impl Models {
                     "name": object.name,
                     "doc": text(object.doc),
                     "type": object.tag,
-                    "fields": models.fields(object.fields, Some(object)),
+                    "fields": models.fields(object.fields),
                 })
             }),
             Type::Values(values) => self.model(values.name, |_| {

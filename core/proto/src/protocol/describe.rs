@@ -4,6 +4,7 @@
 //! The macros that declare models, options and messages emit one of these next to each struct. They
 //! are constant data: nothing runs and nothing is allocated for them.
 
+use super::Revision;
 use indexmap::IndexMap;
 use serde_json::{Map, Number, Value};
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
@@ -77,6 +78,8 @@ pub struct FieldDescription {
     pub presence: Presence,
     /// The type.
     pub ty: Type,
+    /// The first and last revision that has it; `None` if it exists wherever the object does.
+    pub span: Option<(Revision, Revision)>,
     /// The unit of a number.
     pub unit: Option<Unit>,
     /// The number of a limit in C.
@@ -94,6 +97,7 @@ impl FieldDescription {
         doc: &[],
         presence: Presence::Optional,
         ty: Type::Json,
+        span: None,
         unit: None,
         limit: None,
         default: None,

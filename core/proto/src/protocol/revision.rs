@@ -108,7 +108,7 @@ impl fmt::Display for Revision {
 macro_rules! features {
     ($($(#[doc = $doc:literal])* $name:ident: $since:ident..=$until:ident,)*) => {
         /// A feature that not every revision has (see the specification's changelogs), unless a row
-        /// of the method table or of the projected fields covers it.
+        /// of the method table or a member of the model covers it.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[non_exhaustive]
         pub enum RevisionFeature {

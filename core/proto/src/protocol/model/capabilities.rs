@@ -7,13 +7,13 @@ json_object! {
     /// The capabilities of a client.
     pub struct ClientCapabilities {
         /// Elicitation: the client can ask its user.
-        optional elicitation: ElicitationCapability = "elicitation",
+        optional elicitation: ElicitationCapability = "elicitation" since V2025_06_18,
         /// Sampling: the client can run prompts on its model.
         optional sampling: SamplingCapability = "sampling",
         /// Roots: the client can list them.
         optional roots: ListChangedCapability = "roots",
         /// Tasks (2025-11-25).
-        optional tasks: Value = "tasks",
+        optional tasks: Value = "tasks" since V2025_11_25 until V2025_11_25,
         /// Extensions by identifier, each with its settings.
         optional extensions: JsonObject = "extensions",
         /// Capabilities outside the specification.
@@ -29,11 +29,11 @@ json_object! {
         /// Prompts.
         optional prompts: ListChangedCapability = "prompts",
         /// Completion of arguments.
-        optional completions: JsonObject = "completions",
+        optional completions: JsonObject = "completions" since V2025_03_26,
         /// Log messages.
         optional logging: JsonObject = "logging",
         /// Tasks (2025-11-25).
-        optional tasks: Value = "tasks",
+        optional tasks: Value = "tasks" since V2025_11_25 until V2025_11_25,
         /// Extensions by identifier, each with its settings.
         optional extensions: JsonObject = "extensions",
         /// Capabilities outside the specification.
@@ -57,17 +57,17 @@ json_object! {
     /// The capability to ask the user.
     pub struct ElicitationCapability {
         /// Forms. An empty capability also means forms.
-        optional form: JsonObject = "form",
+        optional form: JsonObject = "form" since V2025_11_25,
         /// URLs to open.
-        optional url: JsonObject = "url",
+        optional url: JsonObject = "url" since V2025_11_25,
     }
 
     /// The capability to run prompts.
     pub struct SamplingCapability {
         /// True if context of other servers can be included.
-        optional context: JsonObject = "context",
+        optional context: JsonObject = "context" since V2025_11_25,
         /// True if the model may use tools.
-        optional tools: JsonObject = "tools",
+        optional tools: JsonObject = "tools" since V2025_11_25,
     }
 }
 

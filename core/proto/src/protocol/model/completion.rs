@@ -20,7 +20,7 @@ json_object! {
         /// The argument.
         required argument: CompleteArgument = "argument",
         /// Arguments that already have values (2025-06-18 and later).
-        optional context: CompleteContext = "context",
+        optional context: CompleteContext = "context" since V2025_06_18,
     }
 
     /// An argument, with the text typed so far.
@@ -42,7 +42,7 @@ json_object! {
         /// The name.
         required name: String = "name",
         /// Display name.
-        optional title: String = "title",
+        optional title: String = "title" since V2025_06_18,
     }
 
     /// A resource template, given by its URI template.

@@ -35,7 +35,7 @@ json_union! {
 
 json_object! {
     /// Text.
-    pub struct TextContent as "text" with meta {
+    pub struct TextContent as "text" with meta since V2025_06_18 {
         /// The text.
         required text: String = "text",
         /// Hints for the client: audience, priority, time of the last change.
@@ -43,7 +43,7 @@ json_object! {
     }
 
     /// An image.
-    pub struct ImageContent as "image" with meta {
+    pub struct ImageContent as "image" with meta since V2025_06_18 {
         /// The data, in base64.
         required data: String = "data",
         /// MIME type.
@@ -53,7 +53,7 @@ json_object! {
     }
 
     /// Audio.
-    pub struct AudioContent as "audio" with meta {
+    pub struct AudioContent as "audio" with meta since V2025_06_18 {
         /// The data, in base64.
         required data: String = "data",
         /// MIME type.
@@ -63,7 +63,7 @@ json_object! {
     }
 
     /// A resource with its contents.
-    pub struct EmbeddedResource as "resource" with meta {
+    pub struct EmbeddedResource as "resource" with meta since V2025_06_18 {
         /// The contents.
         required resource: ResourceContents = "resource",
         /// Hints for the client: audience, priority, time of the last change.
@@ -71,7 +71,7 @@ json_object! {
     }
 
     /// A link to a resource that can be read.
-    pub struct ResourceLink as "resource_link" with meta {
+    pub struct ResourceLink as "resource_link" with meta since V2025_06_18 {
         /// The URI of the resource.
         required uri: String = "uri",
         /// Name, for programs.
@@ -85,13 +85,13 @@ json_object! {
         /// Size of the raw contents in bytes.
         optional size: u64 = "size",
         /// Icons for a user interface.
-        optional icons: Vec<Icon> = "icons",
+        optional icons: Vec<Icon> = "icons" since V2025_11_25,
         /// Hints for the client: audience, priority, time of the last change.
         optional annotations: Annotations = "annotations",
     }
 
     /// A resource with text contents.
-    pub struct TextResourceContents with meta {
+    pub struct TextResourceContents with meta since V2025_06_18 {
         /// The URI of the resource.
         required uri: String = "uri",
         /// MIME type.
@@ -101,7 +101,7 @@ json_object! {
     }
 
     /// A resource with binary contents.
-    pub struct BlobResourceContents with meta {
+    pub struct BlobResourceContents with meta since V2025_06_18 {
         /// The URI of the resource.
         required uri: String = "uri",
         /// MIME type.
@@ -117,7 +117,7 @@ json_object! {
         /// Importance, from 0 (least) to 1 (most).
         optional priority: f64 = "priority",
         /// Time of the last change (ISO 8601).
-        optional last_modified: String = "lastModified",
+        optional last_modified: String = "lastModified" since V2025_06_18,
     }
 }
 

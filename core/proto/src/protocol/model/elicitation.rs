@@ -23,9 +23,9 @@ json_union! {
 
 json_object! {
     /// A form to fill in.
-    pub struct ElicitFormParams with meta {
+    pub struct ElicitFormParams with meta since V2024_11_05 until V2025_11_25 {
         /// `form`; may be absent.
-        optional mode: String = "mode",
+        optional mode: String = "mode" since V2025_11_25,
         /// Message to show to the user.
         required message: String = "message",
         /// Fields of the form: a flat object of strings, numbers, booleans and choices.
@@ -33,16 +33,16 @@ json_object! {
     }
 
     /// A URL to open. Data entered there does not pass through the client.
-    pub struct ElicitUrlParams with meta {
+    pub struct ElicitUrlParams with meta since V2024_11_05 until V2025_11_25 {
         /// `url`
-        required mode: String = "mode",
+        required mode: String = "mode" since V2025_11_25,
         /// Message to show to the user.
         required message: String = "message",
         /// The page: an https URL without secrets or personal data.
         required url: String = "url",
         /// Id of this elicitation in the notification of its completion. Default: an unguessable
         /// id.
-        optional elicitation_id: String = "elicitationId",
+        optional elicitation_id: String = "elicitationId" since V2025_11_25 until V2025_11_25,
     }
 
     /// The user's response.

@@ -6,15 +6,15 @@ json_object! {
         /// Name, for programs.
         required name: String = "name",
         /// Display name.
-        optional title: String = "title",
+        optional title: String = "title" since V2025_06_18,
         /// Version, in the implementation's own format.
         required version: String = "version",
         /// Human-readable description of the implementation.
-        optional description: String = "description",
+        optional description: String = "description" since V2025_11_25,
         /// URL of a page about the implementation.
-        optional website_url: String = "websiteUrl",
+        optional website_url: String = "websiteUrl" since V2025_11_25,
         /// Icons for a user interface.
-        optional icons: Vec<Icon> = "icons",
+        optional icons: Vec<Icon> = "icons" since V2025_11_25,
     }
 
     /// An icon for user interfaces.

@@ -10,40 +10,46 @@
 /// `Option<Value>` whose `null` is a value); `nullable T` (always written, `None` as `null`); `list
 /// T` (always written, absent reads as empty); `flag` (a `bool` written only when true). `in ["a",
 /// "b"]` after the JSON name lists the strings that the protocol defines for a member; others are
-/// accepted when reading. `as "text"` after the name is the constant `type` of a content block.
-/// `with meta` after the name adds the member `_meta`, `with result` the members of every result,
-/// and `with page` those of a page of a list.
+/// accepted when reading. `since V2025_06_18` at the end names the first revision that has the
+/// member, and `until V2025_11_25` behind it the last one; projection removes it for the others.
+/// `as "text"` after the name is the constant `type` of a content block. `with meta` after the name
+/// adds the member `_meta`, of which the revisions may follow, `with result` the members of every
+/// result, and `with page` those of a page of a list.
 macro_rules! json_object {
     ($(
         $(#[doc = $doc:tt])*
-        pub struct $name:ident $(as $tag:tt)? $(with $common:ident)? { $($fields:tt)* }
+        pub struct $name:ident $(as $tag:tt)? $(with $common:ident $($span:ident)*)? { $($fields:tt)* }
     )*) => {
-        $(json_object!(@struct [$($common)?] [$(#[doc = $doc])* pub struct $name $(as $tag)?] $($fields)*);)*
+        $(json_object!(@struct [$($common $($span)*)?] [$(#[doc = $doc])* pub struct $name $(as $tag)?] $($fields)*);)*
     };
     (@struct [page] $head:tt $($fields:tt)*) => {
         json_object!(@struct [result] $head $($fields)*
             /// Cursor of the next page; absent on the last page.
             optional next_cursor: String = "nextCursor",
             /// How long the page may be cached, in milliseconds (2026-07-28).
-            optional ttl_ms: u64 = "ttlMs",
+            optional ttl_ms: u64 = "ttlMs" since V2026_07_28,
             /// `private` or `public`: which callers may share a cached page (2026-07-28).
-            optional cache_scope: String = "cacheScope",
+            optional cache_scope: String = "cacheScope" since V2026_07_28,
         );
     };
     (@struct [result] $head:tt $($fields:tt)*) => {
         json_object!(@struct [meta] $head $($fields)*
             /// `complete` on 2026-07-28; absent before.
-            optional result_type: String = "resultType",
+            optional result_type: String = "resultType" since V2026_07_28,
         );
     };
-    (@struct [meta] $head:tt $($fields:tt)*) => {
+    (@struct [meta $($span:ident)*] $head:tt $($fields:tt)*) => {
         json_object!(@struct [] $head $($fields)*
             /// Metadata, by reverse-domain name.
-            optional meta: $crate::protocol::model::JsonObject = "_meta",
+            optional meta: $crate::protocol::model::JsonObject = "_meta" $($span)*,
         );
     };
     (@struct [] [$(#[doc = $doc:literal])* pub struct $name:ident $(as $tag:literal)?]
-        $($(#[doc = $field_doc:literal])* $kind:ident $field:ident $(: $ty:ty)? = $wire:literal $(in [$($value:literal),*])?,)*
+        $(
+            $(#[doc = $field_doc:literal])*
+            $kind:ident $field:ident $(: $ty:ty)? = $wire:literal $(in [$($value:literal),*])?
+            $(since $since:ident $(until $until:ident)?)?,
+        )*
     ) => {
         $(#[doc = $doc])*
         #[derive(Debug, Clone, Default, PartialEq)]
@@ -66,6 +72,7 @@ macro_rules! json_object {
                         doc: &[$($field_doc),*],
                         presence: json_object!(@presence $kind),
                         ty: json_object!(@values [$($($value),*)?] $kind $($ty)?),
+                        span: json_object!(@span $($since $($until)?)?),
                         ..FieldDescription::EMPTY
                     },)*],
                 };
@@ -133,6 +140,12 @@ macro_rules! json_object {
     (@presence list) => { $crate::protocol::describe::Presence::List };
     (@presence flag) => { $crate::protocol::describe::Presence::Flag };
     (@presence $other:ident) => { $crate::protocol::describe::Presence::Optional };
+
+    (@span) => { None };
+    (@span $since:ident) => { json_object!(@span $since LATEST) };
+    (@span $since:ident $until:ident) => {
+        Some(($crate::protocol::Revision::$since, $crate::protocol::Revision::$until))
+    };
 
     (@values [] $kind:ident $($ty:ty)?) => { json_object!(@described $kind $($ty)?) };
     (@values [$($value:literal),*] $kind:ident $ty:ty) => { $crate::protocol::describe::Type::OneOf(&[$($value),*]) };

@@ -4,17 +4,17 @@ use super::{ContentBlock, Icon, Role};
 
 json_object! {
     /// A prompt that a user can select.
-    pub struct Prompt with meta {
+    pub struct Prompt with meta since V2025_06_18 {
         /// Name, for programs.
         required name: String = "name",
         /// Display name.
-        optional title: String = "title",
+        optional title: String = "title" since V2025_06_18,
         /// Human-readable description of the prompt.
         optional description: String = "description",
         /// Arguments of the prompt.
         optional arguments: Vec<PromptArgument> = "arguments",
         /// Icons for a user interface.
-        optional icons: Vec<Icon> = "icons",
+        optional icons: Vec<Icon> = "icons" since V2025_11_25,
     }
 
     /// An argument of a prompt. Its value is a string.
@@ -22,7 +22,7 @@ json_object! {
         /// Name, for programs.
         required name: String = "name",
         /// Display name.
-        optional title: String = "title",
+        optional title: String = "title" since V2025_06_18,
         /// Human-readable description of the argument.
         optional description: String = "description",
         /// `true` if the prompt requires the argument.

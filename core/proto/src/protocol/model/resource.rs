@@ -6,13 +6,13 @@ use base64::engine::general_purpose::STANDARD;
 
 json_object! {
     /// A resource that a client can read.
-    pub struct Resource with meta {
+    pub struct Resource with meta since V2025_06_18 {
         /// URI, unique within the server.
         required uri: String = "uri",
         /// Name, for programs.
         required name: String = "name",
         /// Display name.
-        optional title: String = "title",
+        optional title: String = "title" since V2025_06_18,
         /// Description, for the model.
         optional description: String = "description",
         /// MIME type.
@@ -20,25 +20,25 @@ json_object! {
         /// Size of the raw contents in bytes.
         optional size: u64 = "size",
         /// Icons for a user interface.
-        optional icons: Vec<Icon> = "icons",
+        optional icons: Vec<Icon> = "icons" since V2025_11_25,
         /// Hints for the client: audience, priority, time of the last change.
         optional annotations: Annotations = "annotations",
     }
 
     /// A family of resources: all resources whose URI matches a template.
-    pub struct ResourceTemplate with meta {
+    pub struct ResourceTemplate with meta since V2025_06_18 {
         /// The template (RFC 6570), such as `file:///{+path}`.
         required uri_template: String = "uriTemplate",
         /// Name, for programs.
         required name: String = "name",
         /// Display name.
-        optional title: String = "title",
+        optional title: String = "title" since V2025_06_18,
         /// Description, for the model.
         optional description: String = "description",
         /// MIME type, if all of the resources have the same.
         optional mime_type: String = "mimeType",
         /// Icons for a user interface.
-        optional icons: Vec<Icon> = "icons",
+        optional icons: Vec<Icon> = "icons" since V2025_11_25,
         /// Hints for the client: audience, priority, time of the last change.
         optional annotations: Annotations = "annotations",
     }
@@ -48,9 +48,9 @@ json_object! {
         /// Contents; several if the resource is a collection.
         list contents: ResourceContents = "contents",
         /// How long the contents may be cached, in milliseconds (2026-07-28).
-        optional ttl_ms: u64 = "ttlMs",
+        optional ttl_ms: u64 = "ttlMs" since V2026_07_28,
         /// `private` or `public`: which callers may share cached contents (2026-07-28).
-        optional cache_scope: String = "cacheScope",
+        optional cache_scope: String = "cacheScope" since V2026_07_28,
     }
 
     /// A page of the resources that a server offers.

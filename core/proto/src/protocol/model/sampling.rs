@@ -7,7 +7,7 @@ use serde_json::Value;
 
 json_object! {
     /// A request for a completion by the client's model.
-    pub struct CreateMessageParams with meta {
+    pub struct CreateMessageParams with meta since V2024_11_05 until V2025_11_25 {
         /// Conversation so far.
         list messages: SamplingMessage = "messages",
         /// Maximum number of tokens to generate.
@@ -25,13 +25,13 @@ json_object! {
         /// Parameters for the provider of the model.
         optional metadata: Value = "metadata",
         /// Tools that the model may use (2025-11-25 and later).
-        optional tools: Vec<Tool> = "tools",
+        optional tools: Vec<Tool> = "tools" since V2025_11_25,
         /// How the model may use tools (2025-11-25 and later).
-        optional tool_choice: ToolChoice = "toolChoice",
+        optional tool_choice: ToolChoice = "toolChoice" since V2025_11_25,
     }
 
     /// A message of the conversation.
-    pub struct SamplingMessage with meta {
+    pub struct SamplingMessage with meta since V2025_11_25 {
         /// Sender of the message.
         required role: Role = "role",
         /// Content of the message.

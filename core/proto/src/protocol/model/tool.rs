@@ -19,23 +19,23 @@ crate::json_names! {
 
 json_object! {
     /// A tool that a client can call.
-    pub struct Tool with meta {
+    pub struct Tool with meta since V2025_06_18 {
         /// Name, for programs: 1 to 128 of `A-Z a-z 0-9 _ - .`.
         required name: String = "name",
         /// Display name.
-        optional title: String = "title",
+        optional title: String = "title" since V2025_06_18,
         /// What the tool is for, for the model.
         optional description: String = "description",
         /// JSON Schema of the arguments, with an object at its root.
         required input_schema: Value = "inputSchema",
         /// JSON Schema of the structured result.
-        optional output_schema: Value = "outputSchema",
+        optional output_schema: Value = "outputSchema" since V2025_06_18,
         /// Hints about the tool's behavior.
-        optional annotations: ToolAnnotations = "annotations",
+        optional annotations: ToolAnnotations = "annotations" since V2025_03_26,
         /// Icons for a user interface.
-        optional icons: Vec<Icon> = "icons",
+        optional icons: Vec<Icon> = "icons" since V2025_11_25,
         /// Execution as a task (2025-11-25 only).
-        optional execution: ToolExecution = "execution",
+        optional execution: ToolExecution = "execution" since V2025_11_25 until V2025_11_25,
     }
 
     /// Hints about a tool's behavior; don't trust them unless you trust the server.
@@ -63,7 +63,7 @@ json_object! {
         /// Content for the model.
         list content: ContentBlock = "content",
         /// Result as JSON that matches the tool's output schema.
-        any structured_content = "structuredContent",
+        any structured_content = "structuredContent" since V2025_06_18,
         /// `true` if the tool failed; the content contains the reason.
         flag is_error = "isError",
     }

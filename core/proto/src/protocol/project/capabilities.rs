@@ -1,39 +1,41 @@
 //! Projection of names and capabilities.
 
-use super::fields::{ProjectedObject, project_fields};
-use crate::protocol::{Revision, RevisionFeature};
+use super::fields::project_fields;
+use crate::protocol::{
+    Era, Revision, RevisionFeature,
+    model::{ClientCapabilities, ElicitationCapability, Implementation, SamplingCapability, ServerCapabilities},
+};
 use serde_json::Value;
 
 /// Projects the name of a client or server.
 pub fn project_implementation(implementation: &mut Value, revision: Revision) {
-    project_fields(implementation, ProjectedObject::Implementation, revision);
+    project_fields::<Implementation>(Some(implementation), revision);
 }
 
 /// Projects the capabilities of a server.
 pub fn project_server_capabilities(capabilities: &mut Value, revision: Revision) {
-    project_fields(capabilities, ProjectedObject::ServerCapabilities, revision);
+    project_fields::<ServerCapabilities>(Some(capabilities), revision);
 }
 
 /// Projects the capabilities of a client.
 pub fn project_client_capabilities(capabilities: &mut Value, revision: Revision) {
-    project_fields(capabilities, ProjectedObject::ClientCapabilities, revision);
+    project_fields::<ClientCapabilities>(Some(&mut *capabilities), revision);
+    let Some(capabilities) = capabilities.as_object_mut() else { return };
     // Before modes existed, the capability meant forms, so a client that only opens URLs does not
     // have it.
     let url_only = |modes: &Value| modes.get("url").is_some() && modes.get("form").is_none();
     if !revision.supports(RevisionFeature::ElicitationModes)
         && capabilities.get("elicitation").is_some_and(url_only)
-        && let Some(capabilities) = capabilities.as_object_mut()
     {
         capabilities.shift_remove("elicitation");
     }
-    for (name, object) in [
-        ("roots", ProjectedObject::Roots),
-        ("sampling", ProjectedObject::SamplingCapability),
-        ("elicitation", ProjectedObject::ElicitationCapability),
-    ] {
-        if let Some(capability) = capabilities.get_mut(name) {
-            project_fields(capability, object, revision);
-        }
+    project_fields::<SamplingCapability>(capabilities.get_mut("sampling"), revision);
+    project_fields::<ElicitationCapability>(capabilities.get_mut("elicitation"), revision);
+    // Servers' lists share the type, and have the member in every revision.
+    if let Some(Value::Object(roots)) = capabilities.get_mut("roots")
+        && revision.era() == Era::Modern
+    {
+        roots.shift_remove("listChanged");
     }
 }
 

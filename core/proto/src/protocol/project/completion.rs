@@ -1,16 +1,17 @@
 //! Projection of completion.
 
-use super::fields::{ProjectedObject, project_fields};
+use super::fields::project_fields;
 use super::project_envelope;
-use crate::protocol::{Revision, model::Completion};
+use crate::protocol::{
+    Revision,
+    model::{CompleteParams, Completion, PromptReference},
+};
 use serde_json::{Value, json};
 
 /// Projects the parameters of `completion/complete`.
 pub fn project_complete_params(params: &mut Value, revision: Revision) {
-    project_fields(params, ProjectedObject::CompleteParams, revision);
-    if let Some(reference) = params.get_mut("ref") {
-        project_fields(reference, ProjectedObject::PromptReference, revision);
-    }
+    project_fields::<PromptReference>(params.get_mut("ref"), revision);
+    project_fields::<CompleteParams>(Some(params), revision);
 }
 
 /// Projects a result of `completion/complete`, and truncates it to the number of values that every

@@ -1,22 +1,22 @@
 //! Projection of content blocks, annotations and the contents of resources.
 
-use super::fields::{ProjectedObject, project_fields, remove_fields};
-use crate::protocol::{Revision, RevisionFeature};
+use super::fields::{project_fields, remove_fields};
+use crate::protocol::{
+    Revision, RevisionFeature,
+    model::{Annotations, ResourceLink, TextContent, TextResourceContents},
+};
 use serde_json::{Map, Value, json};
 
 /// Projects a content block; `index` is its position in the list.
 pub(super) fn project_block(block: &mut Value, index: usize, revision: Revision) {
     let Some(fields) = block.as_object_mut() else { return };
-    remove_fields(fields, ProjectedObject::Block, revision);
-    project_annotations(fields, revision);
+    // Of a block of any type, known or not.
+    remove_fields::<TextContent>(fields, revision);
+    project_fields::<Annotations>(fields.get_mut("annotations"), revision);
     match fields.get("type").and_then(Value::as_str) {
-        Some("resource") => {
-            if let Some(contents) = fields.get_mut("resource") {
-                project_resource_contents(contents, revision);
-            }
-        }
+        Some("resource") => project_fields::<TextResourceContents>(fields.get_mut("resource"), revision),
         Some("resource_link") if !revision.supports(RevisionFeature::ResourceLink) => link_to_text(fields),
-        Some("resource_link") => remove_fields(fields, ProjectedObject::ResourceLink, revision),
+        Some("resource_link") => remove_fields::<ResourceLink>(fields, revision),
         Some("audio") if !revision.supports(RevisionFeature::AudioContent) => audio_to_resource(fields, index),
         _ => {}
     }
@@ -44,14 +44,8 @@ fn audio_to_resource(audio: &mut Map<String, Value>, index: usize) {
 
 /// Projects the contents of a resource.
 pub fn project_resource_contents(contents: &mut Value, revision: Revision) {
-    project_fields(contents, ProjectedObject::ResourceContents, revision);
-}
-
-/// Projects the annotations of an object.
-pub(super) fn project_annotations(object: &mut Map<String, Value>, revision: Revision) {
-    if let Some(annotations) = object.get_mut("annotations") {
-        project_fields(annotations, ProjectedObject::Annotations, revision);
-    }
+    // Binary contents have the same ones.
+    project_fields::<TextResourceContents>(Some(contents), revision);
 }
 
 /// Projects the blocks of a tool's result. Structured content that the revision does not support

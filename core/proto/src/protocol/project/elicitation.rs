@@ -1,8 +1,8 @@
 //! Projection of elicitations.
 
 use super::Unsupported;
-use super::fields::{ProjectedObject, remove_fields};
-use crate::protocol::{Revision, RevisionFeature};
+use super::{fields::remove_fields, task::remove_task};
+use crate::protocol::{Revision, RevisionFeature, model::ElicitUrlParams};
 use serde_json::{Map, Value, json};
 
 /// Projects the parameters of `elicitation/create`. `new_id` creates the `elicitationId` that URLs
@@ -25,7 +25,9 @@ pub fn project_elicit_params(
         let why = format!("{revision} supports elicitation by form only, not by URL");
         return Err(Unsupported::new(why, json!({"elicitation": {"url": {}}})));
     }
-    remove_fields(params, ProjectedObject::ElicitParams, revision);
+    // Forms have no others.
+    remove_fields::<ElicitUrlParams>(params, revision);
+    remove_task(params, revision);
     if is_url {
         if revision.supports(RevisionFeature::ElicitationIds) && !params.contains_key("elicitationId") {
             params.insert("elicitationId".to_owned(), Value::String(new_id()));

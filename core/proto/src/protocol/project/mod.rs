@@ -20,15 +20,14 @@ pub use capabilities::{project_client_capabilities, project_implementation, proj
 pub use completion::{project_complete_params, project_complete_result};
 pub use content::project_resource_contents;
 pub use elicitation::project_elicit_params;
-pub use fields::field_span;
 pub use prompt::{project_prompt, project_prompt_result};
 pub use resource::{project_read_result, project_resource, project_resource_template};
 pub use sampling::project_sampling_params;
 pub use task::{created_task, project_task};
 pub use tool::{project_tool, project_tool_result};
 
-use super::{Revision, RevisionFeature, RpcError, meta::SERVER_INFO, method};
-use fields::{ProjectedObject, remove_fields};
+use super::{Revision, RevisionFeature, RpcError, meta::SERVER_INFO, method, model::ListToolsResult};
+use fields::remove_fields;
 use serde_json::{Map, Value};
 
 /// A request that a peer's revision or capabilities do not support.
@@ -72,7 +71,8 @@ fn project_list(result: &mut Value, list: &str, revision: Revision, project: fn(
 
 /// Removes members that only results of newer revisions have.
 fn project_envelope(result: &mut Map<String, Value>, revision: Revision) {
-    remove_fields(result, ProjectedObject::Result, revision);
+    // A page of a list has all of them.
+    remove_fields::<ListToolsResult>(result, revision);
     if !revision.supports(RevisionFeature::ResultType)
         && let Some(meta) = result.get_mut("_meta").and_then(Value::as_object_mut)
         && meta.shift_remove(SERVER_INFO).is_some()

@@ -1,16 +1,19 @@
 //! Projection of prompts and their messages.
 
 use super::content::project_block;
-use super::fields::{ProjectedObject, project_fields, remove_fields};
+use super::fields::{project_fields, remove_fields};
 use super::{each, project_envelope};
-use crate::protocol::Revision;
+use crate::protocol::{
+    Revision,
+    model::{Prompt, PromptArgument},
+};
 use serde_json::Value;
 
 /// Projects a prompt of `prompts/list`.
 pub fn project_prompt(prompt: &mut Value, revision: Revision) {
     let Some(prompt) = prompt.as_object_mut() else { return };
-    remove_fields(prompt, ProjectedObject::Prompt, revision);
-    each(prompt, "arguments", |argument| project_fields(argument, ProjectedObject::PromptArgument, revision));
+    remove_fields::<Prompt>(prompt, revision);
+    each(prompt, "arguments", |argument| project_fields::<PromptArgument>(Some(argument), revision));
 }
 
 /// Projects a result of `prompts/get`, including its messages.

@@ -1,26 +1,24 @@
 //! Projection of resources, templates and contents.
 
-use super::content::{project_annotations, project_resource_contents};
-use super::fields::{ProjectedObject, remove_fields};
+use super::content::project_resource_contents;
+use super::fields::project_fields;
 use super::project_list;
-use crate::protocol::Revision;
+use crate::protocol::{
+    Revision,
+    model::{Annotations, Resource, ResourceTemplate},
+};
 use serde_json::Value;
 
 /// Projects a resource of `resources/list`.
 pub fn project_resource(resource: &mut Value, revision: Revision) {
-    project_described(resource, ProjectedObject::Resource, revision);
+    project_fields::<Annotations>(resource.get_mut("annotations"), revision);
+    project_fields::<Resource>(Some(resource), revision);
 }
 
 /// Projects a template of `resources/templates/list`.
 pub fn project_resource_template(template: &mut Value, revision: Revision) {
-    project_described(template, ProjectedObject::ResourceTemplate, revision);
-}
-
-fn project_described(value: &mut Value, object: ProjectedObject, revision: Revision) {
-    if let Some(fields) = value.as_object_mut() {
-        remove_fields(fields, object, revision);
-        project_annotations(fields, revision);
-    }
+    project_fields::<Annotations>(template.get_mut("annotations"), revision);
+    project_fields::<ResourceTemplate>(Some(template), revision);
 }
 
 /// Projects a result of `resources/read`.

@@ -1,9 +1,12 @@
 //! Projection of sampling requests.
 
 use super::content::{project_block, project_tool_content};
-use super::fields::{ProjectedObject, remove_fields};
-use super::{Unsupported, each, project_tool};
-use crate::protocol::{Revision, RevisionFeature};
+use super::fields::remove_fields;
+use super::{Unsupported, each, project_tool, task::remove_task};
+use crate::protocol::{
+    Revision, RevisionFeature,
+    model::{CreateMessageParams, SamplingMessage},
+};
 use serde_json::{Map, Value, json};
 
 /// Projects the parameters of `sampling/createMessage`.
@@ -17,7 +20,8 @@ pub fn project_sampling_params(params: &mut Value, revision: Revision) -> Result
     if has_tools && !revision.supports(RevisionFeature::SamplingTools) {
         return Err(no_tools(revision));
     }
-    remove_fields(params, ProjectedObject::CreateMessageParams, revision);
+    remove_fields::<CreateMessageParams>(params, revision);
+    remove_task(params, revision);
     each(params, "tools", |tool| project_tool(tool, revision));
     if let Some(messages) = params.get_mut("messages").and_then(Value::as_array_mut) {
         let mut projected = Vec::with_capacity(messages.len());
@@ -36,7 +40,7 @@ fn project_message(mut message: Value, revision: Revision, out: &mut Vec<Value>)
         out.push(message);
         return Ok(());
     };
-    remove_fields(fields, ProjectedObject::SamplingMessage, revision);
+    remove_fields::<SamplingMessage>(fields, revision);
     match fields.get_mut("content") {
         Some(Value::Array(blocks)) if revision.supports(RevisionFeature::SamplingTools) => {
             blocks.iter_mut().try_for_each(|block| project_sampling_block(block, revision))?;

@@ -1,7 +1,14 @@
 //! Projection of tasks: the extension's form on 2026-07-28, the core form on 2025-11-25.
 
 use crate::protocol::{Revision, RevisionFeature};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+
+/// Removes the task that a request asks for.
+pub(super) fn remove_task(params: &mut Map<String, Value>, revision: Revision) {
+    if !revision.supports(RevisionFeature::CoreTasks) {
+        params.shift_remove("task");
+    }
+}
 
 /// Projects a task from the extension's form.
 pub fn project_task(task: &mut Value, revision: Revision) {

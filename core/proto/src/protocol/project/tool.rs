@@ -1,15 +1,18 @@
 //! Projection of tools and their results.
 
 use super::content::project_tool_content;
-use super::fields::{ProjectedObject, remove_fields};
+use super::fields::remove_fields;
 use super::project_envelope;
-use crate::protocol::{Revision, RevisionFeature};
+use crate::protocol::{
+    Revision, RevisionFeature,
+    model::{CallToolResult, Tool},
+};
 use serde_json::{Map, Value, json};
 
 /// Projects a tool of `tools/list`.
 pub fn project_tool(tool: &mut Value, revision: Revision) {
     let Some(tool) = tool.as_object_mut() else { return };
-    remove_fields(tool, ProjectedObject::Tool, revision);
+    remove_fields::<Tool>(tool, revision);
     if revision.supports(RevisionFeature::AnyStructuredContent) {
         return;
     }
@@ -27,7 +30,7 @@ pub fn project_tool(tool: &mut Value, revision: Revision) {
 pub fn project_tool_result(result: &mut Value, revision: Revision) {
     let Some(result) = result.as_object_mut() else { return };
     project_tool_content(result, revision);
-    remove_fields(result, ProjectedObject::CallToolResult, revision);
+    remove_fields::<CallToolResult>(result, revision);
     project_envelope(result, revision);
 }
 
