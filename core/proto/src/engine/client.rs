@@ -407,14 +407,9 @@ impl<T: Clone> ClientConversation<T> {
                 _ => ClientReceived::Nothing("a response to an unknown request"),
             };
         };
-        let checked = response.outcome.and_then(|result| Ok((result_type(&sent, &result)?, result)));
+        let checked = response.outcome.and_then(|result| answer(&sent, result));
+        let answer = checked.unwrap_or_else(|error| Answer::Outcome(Err(error)));
         let Sent { item, method, .. } = sent;
-        let answer = match checked {
-            Ok((ResultType::InputRequired, result)) => Answer::InputRequired(result),
-            Ok((ResultType::Task, result)) => Answer::Task(result),
-            Ok((ResultType::Complete, result)) => Answer::Outcome(Ok(result)),
-            Err(error) => Answer::Outcome(Err(error)),
-        };
         ClientReceived::Answered { id, item, method, answer }
     }
 
@@ -555,15 +550,9 @@ impl<T: Clone> ClientConversation<T> {
     }
 }
 
-enum ResultType {
-    Complete,
-    InputRequired,
-    Task,
-}
-
 /// RPC-21: a result type that was not negotiated is an invalid result. RPC-20: without a type, the
 /// result is complete.
-fn result_type<T>(sent: &Sent<T>, result: &RawJson) -> Result<ResultType, NoResult> {
+fn answer<T>(sent: &Sent<T>, result: RawJson) -> Result<Answer<NoResult>, NoResult> {
     #[derive(Deserialize)]
     struct Typed<'a> {
         #[serde(borrow, default, rename = "resultType")]
@@ -571,23 +560,23 @@ fn result_type<T>(sent: &Sent<T>, result: &RawJson) -> Result<ResultType, NoResu
     }
     let typed: Typed<'_> = match result.parse() {
         // Serde would read an array as the members in order.
-        Ok(typed) if is_object(result) => typed,
+        Ok(typed) if is_object(&result) => typed,
         _ => return Err(NoResult::InvalidResponse("the result is not an object".into())),
     };
     let revision = sent.revision.filter(|revision| revision.supports(RevisionFeature::ResultType));
-    let Some((revision, kind)) = revision.zip(typed.result_type) else { return Ok(ResultType::Complete) };
+    let Some((revision, kind)) = revision.zip(typed.result_type) else { return Ok(Answer::Outcome(Ok(result))) };
     let takes_input = || {
         Method::find(&sent.method, MessageKind::Request, Sender::Client, revision)
             .is_some_and(|method| method.takes_input)
     };
     match kind.get() {
-        "\"complete\"" => Ok(ResultType::Complete),
-        "\"input_required\"" if takes_input() => Ok(ResultType::InputRequired),
+        "\"complete\"" => Ok(Answer::Outcome(Ok(result))),
+        "\"input_required\"" if takes_input() => Ok(Answer::InputRequired(result)),
         "\"input_required\"" => Err(NoResult::InvalidResponse(format!("{} cannot ask for input", sent.method))),
         // TKX-04
-        "\"task\"" if sent.as_task && &*sent.method == method::TOOLS_CALL => Ok(ResultType::Task),
+        "\"task\"" if sent.as_task && &*sent.method == method::TOOLS_CALL => Ok(Answer::Task(result)),
         // Some examples of the extension have it here, too.
-        "\"task\"" if &*sent.method == method::TASKS_GET => Ok(ResultType::Complete),
+        "\"task\"" if &*sent.method == method::TASKS_GET => Ok(Answer::Outcome(Ok(result))),
         _ => Err(NoResult::InvalidResponse(format!("the result has the unexpected type {kind}"))),
     }
 }
