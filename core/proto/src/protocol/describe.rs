@@ -6,6 +6,7 @@
 
 use super::Revision;
 use indexmap::IndexMap;
+use serde::Serialize;
 use serde_json::{Map, Number, Value};
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
@@ -132,8 +133,9 @@ pub const fn joined<const COUNT: usize>(parts: &[&[FieldDescription]]) -> [Field
     fields
 }
 
-/// When a member is present.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// When a member is present. Serialized as its name in the surface, as is [`Unit`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Presence {
     /// Always.
     Required,
@@ -146,11 +148,13 @@ pub enum Presence {
 }
 
 /// The unit of a number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Unit {
     /// Milliseconds.
+    #[serde(rename = "ms")]
     Milliseconds,
     /// Bytes.
+    #[serde(rename = "bytes")]
     Bytes,
 }
 
@@ -180,28 +184,6 @@ pub struct Union {
     pub variants: &'static [(&'static str, Type)],
     /// `true` if readers keep unknown objects.
     pub open: bool,
-}
-
-impl Presence {
-    /// The name used in the surface.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Required => "required",
-            Self::Optional => "optional",
-            Self::List => "list",
-            Self::Flag => "flag",
-        }
-    }
-}
-
-impl Unit {
-    /// The name used in the surface.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Milliseconds => "ms",
-            Self::Bytes => "bytes",
-        }
-    }
 }
 
 macro_rules! described {
