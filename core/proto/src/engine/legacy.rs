@@ -21,7 +21,7 @@ pub struct LegacyTerms {
     pub(crate) client_capabilities: RawJson,
 }
 
-fn write_name<S: Serializer>(revision: &Revision, serializer: S) -> Result<S::Ok, S::Error> {
+pub(super) fn write_name<S: Serializer>(revision: &Revision, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(revision.as_str())
 }
 

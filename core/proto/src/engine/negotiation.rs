@@ -1,12 +1,13 @@
 //! A client's negotiation of the revision (docs/versions.md, 2.3). It falls back to the legacy era
 //! only if the server behaves like a legacy one, never because of authorization errors or outages.
 
+use super::legacy::write_name;
 use crate::protocol::{
     Era, RawJson, Revision, RpcError,
     describe::{Described, Type, Values},
     error::code,
 };
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 
 /// Which revision a client wants to speak.
 ///
@@ -17,7 +18,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 /// let choice = RevisionChoice::Pinned(Revision::V2025_11_25);
 /// assert_ne!(choice, RevisionChoice::default());
 /// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum RevisionChoice {
     /// The newest revision that both sides support: sends a probe first and falls back to the
@@ -29,6 +31,7 @@ pub enum RevisionChoice {
     /// The newest revision of the per-request era; no fallback.
     Modern,
     /// This revision, without a probe.
+    #[serde(untagged, serialize_with = "write_name")]
     Pinned(Revision),
 }
 
@@ -101,17 +104,6 @@ impl Described for RevisionChoice {
         ],
         open: false,
     });
-}
-
-impl Serialize for RevisionChoice {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(match self {
-            Self::Auto => "auto",
-            Self::Legacy => "legacy",
-            Self::Modern => "modern",
-            Self::Pinned(revision) => revision.as_str(),
-        })
-    }
 }
 
 impl<'de> Deserialize<'de> for RevisionChoice {
