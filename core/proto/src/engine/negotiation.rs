@@ -58,7 +58,7 @@ impl RevisionChoice {
             (Some(era), _) if era == only => Ok(self),
             _ => Err(NegotiationError::NoCommonRevision {
                 server: list(Revision::of(only)) + " (its transport supports no other)",
-                client: list(self.revisions().into_iter()),
+                client: self.names(),
             }),
         }
     }
@@ -73,14 +73,16 @@ impl RevisionChoice {
         }
     }
 
-    /// The allowed revisions.
-    fn revisions(self) -> Vec<Revision> {
+    fn allows(self, revision: Revision) -> bool {
         match self {
-            Self::Auto => Revision::ALL.to_vec(),
-            Self::Legacy => Revision::of(Era::Legacy).collect(),
-            Self::Modern => Revision::of(Era::Modern).collect(),
-            Self::Pinned(revision) => vec![revision],
+            Self::Pinned(only) => revision == only,
+            _ => self.era().is_none_or(|era| revision.era() == era),
         }
+    }
+
+    /// The names of the allowed revisions.
+    fn names(self) -> String {
+        list(Revision::ALL.into_iter().filter(|revision| self.allows(*revision)))
     }
 }
 
@@ -232,7 +234,7 @@ impl Negotiation {
     pub fn next(&mut self, outcome: ProbeOutcome) -> NegotiationStep {
         let step = match self.probe {
             Probe::Discover(_) => self.discovered(outcome),
-            Probe::Initialize { revision, .. } => self.initialized(revision, outcome),
+            Probe::Initialize { .. } => self.initialized(outcome),
         };
         step.unwrap_or_else(NegotiationStep::Fail)
     }
@@ -279,9 +281,9 @@ impl Negotiation {
         }
     }
 
-    fn initialized(&mut self, revision: Revision, outcome: ProbeOutcome) -> NextStep {
+    fn initialized(&mut self, outcome: ProbeOutcome) -> NextStep {
         match outcome {
-            ProbeOutcome::Result(result) => self.handshake_answered(revision, result),
+            ProbeOutcome::Result(result) => self.handshake_answered(result),
             // A server of both eras fixes its era on the first request, even if it answered too
             // late; this code proves it (docs/versions.md, 2.3).
             ProbeOutcome::Error(error) if error.code == code::UNSUPPORTED_VERSION => {
@@ -315,20 +317,18 @@ impl Negotiation {
         }
     }
 
-    fn handshake_answered(&self, offered: Revision, result: RawJson) -> NextStep {
+    fn handshake_answered(&self, result: RawJson) -> NextStep {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Initialized {
             protocol_version: String,
         }
         let answered = result.read::<Initialized>().map_err(NegotiationError::InvalidResponse)?.protocol_version;
-        let acceptable = Revision::parse(&answered).filter(|revision| match self.choice {
-            RevisionChoice::Pinned(_) => *revision == offered,
-            _ => revision.era() == Era::Legacy,
-        });
-        match acceptable {
-            Some(revision) => Ok(NegotiationStep::Done(Negotiated { revision, result: Some(result) })),
-            None => self.nothing_in_common(&[answered]),
+        match Revision::parse(&answered) {
+            Some(revision) if revision.era() == Era::Legacy && self.choice.allows(revision) => {
+                Ok(NegotiationStep::Done(Negotiated { revision, result: Some(result) }))
+            }
+            _ => self.nothing_in_common(&[answered]),
         }
     }
 
@@ -356,14 +356,12 @@ impl Negotiation {
 
     /// Returns whether the server listed revisions of which none is allowed.
     fn has_none_of(&self, supported: &[String]) -> bool {
-        let ours = self.choice.revisions();
-        let is_ours = |name: &String| Revision::parse(name).is_some_and(|revision| ours.contains(&revision));
+        let is_ours = |name: &String| Revision::parse(name).is_some_and(|revision| self.choice.allows(revision));
         !supported.is_empty() && !supported.iter().any(is_ours)
     }
 
     fn nothing_in_common(&self, supported: &[String]) -> NextStep {
-        let client = list(self.choice.revisions().into_iter());
-        Err(NegotiationError::NoCommonRevision { server: supported.join(", "), client })
+        Err(NegotiationError::NoCommonRevision { server: supported.join(", "), client: self.choice.names() })
     }
 }
 
