@@ -202,8 +202,10 @@ pub mod wire_log;
 pub use schemars;
 pub use serde_json;
 
+#[cfg(any(feature = "http-server", feature = "http-client", feature = "auth"))]
+use trunkline_proto::http;
 pub use trunkline_proto::protocol;
-use trunkline_proto::{engine, fast_map, http};
+use trunkline_proto::{engine, fast_map};
 
 #[cfg(feature = "client")]
 pub use client::{

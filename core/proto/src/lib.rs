@@ -21,6 +21,7 @@ mod described;
 pub mod engine;
 #[doc(hidden)]
 pub mod fast_map;
+#[cfg(feature = "http")]
 #[doc(hidden)]
 pub mod http;
 pub mod protocol;

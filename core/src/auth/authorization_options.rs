@@ -9,11 +9,11 @@ use super::{
     scopes::{Hierarchy, union},
 };
 use crate::{
-    http::scope::is_scope,
     protocol::{
         describe::Type,
         option_names::OptionNames,
         options::{JsonForm, Required},
+        scope::is_scope,
     },
     sync::Mutex,
 };

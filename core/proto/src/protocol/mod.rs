@@ -42,6 +42,8 @@ pub mod project;
 mod raw;
 mod revision;
 pub mod schema;
+#[doc(hidden)]
+pub mod scope;
 mod serde_words;
 #[doc(hidden)]
 pub mod surrogates;

@@ -7,10 +7,10 @@ use super::{
 };
 use crate::{
     auth::{Algorithm, AuthOptionError},
-    http::scope::is_scope,
     protocol::{
         describe::Type,
         options::{JsonForm, Millis, Options, read_over},
+        scope::is_scope,
     },
     store::{StoreUrl, redacted},
 };

@@ -1,6 +1,7 @@
 //! Access to a feature, and the time limit of its handler.
 
-use crate::{http::scope::is_scope, protocol::options::Millis, server::handlers::Handler};
+use crate::protocol::{options::Millis, scope::is_scope};
+use crate::server::handlers::Handler;
 use std::{sync::Arc, time::Duration};
 
 trunkline_proto::options! {
