@@ -67,12 +67,9 @@ impl UriTemplate {
     /// The names of the variables without duplicates, in order of first occurrence.
     pub fn variables(&self) -> Vec<&str> {
         let mut names = Vec::new();
-        for part in &self.parts {
-            let Part::Expression(expression) = part else { continue };
-            for variable in &expression.variables {
-                if !names.contains(&variable.name.as_str()) {
-                    names.push(variable.name.as_str());
-                }
+        for variable in expressions(&self.parts).flat_map(|expression| &expression.variables) {
+            if !names.contains(&variable.name.as_str()) {
+                names.push(variable.name.as_str());
             }
         }
         names
@@ -80,11 +77,8 @@ impl UriTemplate {
 
     /// Returns whether a variable matches a list of values: `{name*}`.
     pub fn is_list(&self, name: &str) -> bool {
-        let expressions = self.parts.iter().filter_map(|part| match part {
-            Part::Expression(expression) => Some(&expression.variables),
-            Part::Literal(_) => None,
-        });
-        expressions.flatten().any(|variable| variable.name == name && variable.modifier == Modifier::Explode)
+        let mut variables = expressions(&self.parts).flat_map(|expression| &expression.variables);
+        variables.any(|variable| variable.name == name && variable.modifier == Modifier::Explode)
     }
 
     /// The percent-decoded variables of a URI, or `None` if it does not match. Omitted variables
@@ -126,6 +120,13 @@ impl From<&str> for UriValue {
 enum Part {
     Literal(String),
     Expression(Expression),
+}
+
+fn expressions(parts: &[Part]) -> impl Iterator<Item = &Expression> {
+    parts.iter().filter_map(|part| match part {
+        Part::Expression(expression) => Some(expression),
+        Part::Literal(_) => None,
+    })
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Detects values that lead out of the directory that they are appended to.
 
-use super::{Operator, Part, UriValue, UriVariables};
+use super::{Operator, Part, UriValue, UriVariables, expressions};
 
 pub(super) fn has_unsafe(parts: &[Part], values: &UriVariables) -> bool {
     values.iter().any(|(name, value)| {
@@ -15,11 +15,7 @@ pub(super) fn has_unsafe(parts: &[Part], values: &UriVariables) -> bool {
 
 /// Returns whether every expression with the variable allows slashes in its value.
 fn takes_slashes(parts: &[Part], name: &str) -> bool {
-    let expressions = parts.iter().filter_map(|part| match part {
-        Part::Expression(expression) => Some(expression),
-        Part::Literal(_) => None,
-    });
-    let mut with_it = expressions.filter(|expression| expression.variables.iter().any(|it| it.name == name));
+    let mut with_it = expressions(parts).filter(|expression| expression.variables.iter().any(|it| it.name == name));
     with_it.all(|expression| matches!(expression.operator, Operator::Reserved | Operator::Fragment))
 }
 
