@@ -388,7 +388,7 @@ macro_rules! options {
             const OBJECT: &'static $crate::protocol::describe::ObjectDescription = {
                 use $crate::protocol::describe::{FieldDescription, ObjectDescription, count, joined};
                 const PARTS: &[&[FieldDescription]] = &[
-                    $crate::options!(@rows [] $($field [$($field_doc)* $(deprecated $field_note)?] [$ty] [$($json [$($limit)?] $(as $form)?)?] [$default];)*),
+                    $($crate::options!(@row $field [$($field_doc)* $(deprecated $field_note)?] [$ty] [$($json [$($limit)?] $(as $form)?)?] [$default]),)*
                     $($(<$flat_ty as $crate::protocol::options::Options>::OBJECT.fields,)*)?
                 ];
                 static FIELDS: [FieldDescription; count(PARTS)] = joined(PARTS);
@@ -444,13 +444,10 @@ macro_rules! options {
     (@form) => { $crate::protocol::options::Plain };
     (@form $form:path) => { $form };
 
-    (@rows [$($done:expr,)*]) => { &[$($done),*] };
     // Rust only.
-    (@rows [$($done:expr,)*] $field:ident $doc:tt [$ty:ty] [] [$default:expr]; $($rest:tt)*) => {
-        $crate::options!(@rows [$($done,)*] $($rest)*)
-    };
-    (@rows [$($done:expr,)*] $field:ident [$($doc:literal)* $(deprecated $note:literal)?] [$ty:ty] [$json:literal [$($limit:literal)?] $(as $form:path)?] [$default:expr]; $($rest:tt)*) => {
-        $crate::options!(@rows [$($done,)* $crate::protocol::describe::FieldDescription {
+    (@row $field:ident $doc:tt [$ty:ty] [] [$default:expr]) => { &[] };
+    (@row $field:ident [$($doc:literal)* $(deprecated $note:literal)?] [$ty:ty] [$json:literal [$($limit:literal)?] $(as $form:path)?] [$default:expr]) => {
+        &[$crate::protocol::describe::FieldDescription {
             name: stringify!($field),
             json: $json,
             doc: &[$($doc,)* $(concat!(" Deprecated ", $note, "."))?],
@@ -466,7 +463,7 @@ macro_rules! options {
                     <$crate::options!(@form $($form)?) as $crate::protocol::options::JsonForm<$ty>>::write(&default)
                 }),
             },
-        },] $($rest)*)
+        }]
     };
 
     (@limit) => { None };
