@@ -1,6 +1,6 @@
 //! Selects the alternatives of a union that match a value, best match first.
 
-use super::{Schema, SchemaError};
+use super::{Schema, SchemaError, coercion::type_of};
 use serde_json::{Map, Value};
 use std::cell::Cell;
 
@@ -136,13 +136,9 @@ fn sum(fits: impl IntoIterator<Item = Fit>) -> Fit {
 /// Returns whether the type of a schema, if any, matches the value.
 fn may_be(schema: &Value, value: &Value) -> bool {
     let is_type = |kind: &Value| match kind.as_str() {
-        Some("null") => value.is_null(),
-        Some("boolean") => value.is_boolean(),
         Some("integer" | "number") => value.is_number(),
-        Some("string") => value.is_string(),
-        Some("array") => value.is_array(),
-        Some("object") => value.is_object(),
-        _ => true,
+        Some(kind) => kind == type_of(value),
+        None => true,
     };
     match schema.get("type") {
         Some(Value::Array(kinds)) => kinds.iter().any(is_type),

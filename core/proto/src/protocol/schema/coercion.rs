@@ -213,7 +213,7 @@ fn types<'s>(root: &'s Value, schemas: impl IntoIterator<Item = &'s Value>) -> T
         }
         if schema.get("type").is_none() {
             let choices = schema.get("enum").and_then(Value::as_array).into_iter().flatten();
-            types.extend(choices.chain(schema.get("const")).map(type_of));
+            types.extend(choices.chain(schema.get("const")).map(|choice| type_of(choice).to_owned()));
         }
     }
     types
@@ -232,7 +232,7 @@ fn says_type(schema: &Value) -> bool {
     ["type", "enum", "const", "$ref", "allOf", "anyOf", "oneOf"].iter().any(|keyword| schema.get(keyword).is_some())
 }
 
-fn type_of(value: &Value) -> String {
+pub(super) fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",
@@ -242,7 +242,6 @@ fn type_of(value: &Value) -> String {
         Value::Array(_) => "array",
         Value::Object(_) => "object",
     }
-    .to_owned()
 }
 
 #[cfg(all(test, feature = "schema-validation"))]
