@@ -2,7 +2,7 @@
 
 use super::{Schema, SchemaError, coercion::type_of};
 use serde_json::{Map, Value};
-use std::cell::Cell;
+use std::{array, cell::Cell};
 
 /// The members of an `anyOf`, each compiled.
 ///
@@ -22,16 +22,16 @@ pub struct Alternatives {
     members: Vec<(Value, Schema)>,
 }
 
-/// How closely a value matches a type; greater is better.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-struct Fit {
-    /// The negated count of numbers of another kind, such as 3.0 for an integer.
-    exact: i64,
-    /// The negated count of object members that the type does not name.
-    named: i64,
-    /// The count of object members that the type names.
-    set: i64,
-}
+/// How closely a value matches a type, greater is better: the sums of what follows, compared in this
+/// order.
+type Fit = [i64; 3];
+
+/// A number of another kind, such as 3.0 for an integer.
+const INEXACT: Fit = [-1, 0, 0];
+/// An object member that the type does not name.
+const UNNAMED: Fit = [0, -1, 0];
+/// An object member that the type names.
+const NAMED: Fit = [0, 0, 1];
 
 impl Alternatives {
     /// Compiles the members of `anyOf`, which may refer to `$defs` next to it.
@@ -93,7 +93,7 @@ impl Comparison<'_> {
                     Some("number") => !number.is_f64(),
                     _ => false,
                 };
-                Fit { exact: -i64::from(is_other), ..Fit::default() }
+                if is_other { INEXACT } else { Fit::default() }
             }
             Value::Array(items) => {
                 let prefix = schema.get("prefixItems").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
@@ -102,9 +102,9 @@ impl Comparison<'_> {
             }
             Value::Object(members) => sum(members.iter().map(|(name, member)| {
                 match (schema.get("properties").and_then(|known| known.get(name)), schema.get("additionalProperties")) {
-                    (Some(schema), _) => sum([self.fit(schema, member), Fit { set: 1, ..Fit::default() }]),
+                    (Some(schema), _) => sum([self.fit(schema, member), NAMED]),
                     (None, Some(schema @ Value::Object(_))) => self.fit(schema, member),
-                    _ => Fit { named: -1, ..Fit::default() },
+                    _ => UNNAMED,
                 }
             })),
             _ => Fit::default(),
@@ -126,11 +126,7 @@ impl Comparison<'_> {
 const MOST_STEPS: usize = 10_000;
 
 fn sum(fits: impl IntoIterator<Item = Fit>) -> Fit {
-    fits.into_iter().fold(Fit::default(), |one, other| Fit {
-        exact: one.exact + other.exact,
-        named: one.named + other.named,
-        set: one.set + other.set,
-    })
+    fits.into_iter().fold(Fit::default(), |one, other| array::from_fn(|part| one[part] + other[part]))
 }
 
 /// Returns whether the type of a schema, if any, matches the value.
