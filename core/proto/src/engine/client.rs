@@ -46,8 +46,8 @@ pub struct ClientConversation<T> {
     abandoned: HashSet<RequestId>,
     /// Requests from the server that the host has not answered yet.
     incoming: HashSet<RequestId>,
-    /// The minimum log level that modern-era requests ask for.
-    log_level: Option<LoggingLevel>,
+    /// The minimum level of the log messages that each request of the modern era asks for (LOG-04).
+    pub log_level: Option<LoggingLevel>,
 }
 
 /// Maximum number of cancelled requests for tasks that are remembered.
@@ -236,16 +236,6 @@ impl<T: Clone> ClientConversation<T> {
     /// The capabilities declared by requests so far, for the wire log.
     pub fn declared(&self) -> &RawJson {
         self.with_tasks.as_ref().unwrap_or(&self.spoken.capabilities)
-    }
-
-    /// Requests log messages of at least this level with each request of the modern era (LOG-04).
-    pub fn set_log_level(&mut self, level: Option<LoggingLevel>) {
-        self.log_level = level;
-    }
-
-    /// The requested minimum log level.
-    pub fn log_level(&self) -> Option<LoggingLevel> {
-        self.log_level
     }
 
     /// The negotiated revision.
@@ -927,7 +917,7 @@ mod tests {
         };
         assert_eq!(meta(&mut conversation).get(meta::LOG_LEVEL), None);
         conversation.declare(RawJson::from_value(&json!({"sampling": {}})).unwrap());
-        conversation.set_log_level(Some(LoggingLevel::Warning));
+        conversation.log_level = Some(LoggingLevel::Warning);
         let meta = meta(&mut conversation);
         assert_eq!(meta[meta::CLIENT_CAPABILITIES], json!({"sampling": {}}));
         assert_eq!(meta[meta::LOG_LEVEL], "warning");

@@ -147,7 +147,7 @@ impl Client {
             self.inner.revision().is_some_and(|revision| revision.supports(RevisionFeature::LogLevelPerRequest));
         let level = params.map_or_else(|| Err("level is missing".to_owned()), RawJson::read::<Level>);
         match level {
-            Ok(Level { level }) => self.inner.conversation.lock().set_log_level(Some(level)),
+            Ok(Level { level }) => self.inner.conversation.lock().log_level = Some(level),
             Err(problem) if travels => return Err(ClientError::Invalid(format!("{method}: {problem}"))),
             // The server validates it.
             Err(_) => {}

@@ -293,11 +293,12 @@ impl ClientInner {
     /// logging.
     #[expect(deprecated, reason = "older revisions have it")]
     pub(in crate::client) fn begin_log_level(self: &Arc<Self>) {
-        let kept = self.conversation.lock().log_level();
+        let kept = self.conversation.lock().log_level;
         let Some(level) = kept.or(self.options.log_level) else { return };
         let client = Client { inner: Arc::clone(self) };
         if client.revision().era() == Era::Modern {
-            return self.conversation.lock().set_log_level(Some(level));
+            self.conversation.lock().log_level = Some(level);
+            return;
         }
         if client.server_capabilities().logging.is_none() {
             return;
