@@ -64,7 +64,7 @@ impl Inbox for ClientInbox {
         if let Some(client) = self.client.upgrade() {
             let now = client.runtime.now();
             client.pauses.begin(now);
-            client.conversation.lock().pause(now, id);
+            client.conversation.lock().outgoing.pause(now, id);
             client.events.awaiting_user(true);
         }
     }
@@ -74,7 +74,7 @@ impl Inbox for ClientInbox {
         if let Some(client) = self.client.upgrade() {
             let now = client.runtime.now();
             client.pauses.end(now);
-            client.conversation.lock().resume(now, id);
+            client.conversation.lock().outgoing.resume(now, id);
             client.events.awaiting_user(false);
             client.arm_timer_again();
         }

@@ -281,7 +281,7 @@ impl ClientInner {
 
     /// Sets the timer to the next deadline of the conversation.
     pub(super) fn arm_timer_again(self: &Arc<Self>) {
-        let next = self.conversation.lock().next_deadline();
+        let next = self.conversation.lock().outgoing.next_deadline();
         self.arm_timer(next);
     }
 

@@ -39,7 +39,8 @@ pub struct ClientConversation<T> {
     revision: Option<Revision>,
     /// `initialize` is in flight, or answered but not settled yet.
     opening: bool,
-    outgoing: OutgoingRequests<Sent<T>>,
+    /// Our own pending requests, whose timeouts can be paused and resumed.
+    pub outgoing: OutgoingRequests<Sent<T>>,
     /// Requests that became tasks and may still report progress (PRG-07).
     tasks: HashMap<RequestId, T>,
     /// Requests for tasks that were cancelled before their task was known (CAN-04).
@@ -56,8 +57,9 @@ const MAX_ABANDONED: usize = 1_024;
 /// Maximum number of pending requests from a server; more are refused as busy.
 const MAX_INCOMING: usize = 64;
 
+/// What is known about a pending request.
 #[derive(Debug)]
-struct Sent<T> {
+pub struct Sent<T> {
     revision: Option<Revision>,
     method: Box<str>,
     /// Whether a task is an allowed response.
@@ -296,7 +298,7 @@ impl<T: Clone> ClientConversation<T> {
         match params::sent(method, revision, params, meta.as_deref()) {
             Ok(params) => Ok(SentRequest {
                 message: envelope::encode_request(&id, method, params.as_deref()),
-                alone: self.outgoing.len() == 1,
+                alone: self.outgoing.in_flight() == 1,
                 trace: extras.trace,
                 id,
             }),
@@ -337,7 +339,7 @@ impl<T: Clone> ClientConversation<T> {
         let traced = trace.as_ref().and_then(|trace| trace.sent(id.clone(), method, now, Some(&params)));
         let params = traced.unwrap_or(params);
         let message = envelope::encode_request(&id, method, Some(&one_line(params.as_bytes())));
-        SentRequest { message, alone: self.outgoing.len() == 1, id, trace }
+        SentRequest { message, alone: self.outgoing.in_flight() == 1, id, trace }
     }
 
     /// Handles a received message.
@@ -497,26 +499,6 @@ impl<T: Clone> ClientConversation<T> {
         self.outgoing.deadline_of(id).is_some()
     }
 
-    /// Pauses the timeouts of a request while the user is asked.
-    pub fn pause(&mut self, now: Instant, id: &RequestId) {
-        self.outgoing.pause(now, id);
-    }
-
-    /// Pauses the timeouts of all pending requests. Returns them for [`Self::resume`].
-    pub fn pause_all(&mut self, now: Instant) -> Vec<RequestId> {
-        self.outgoing.pause_all(now)
-    }
-
-    /// Resumes the timeouts of a request.
-    pub fn resume(&mut self, now: Instant, id: &RequestId) {
-        self.outgoing.resume(now, id);
-    }
-
-    /// When the next request times out.
-    pub fn next_deadline(&self) -> Option<Instant> {
-        self.outgoing.next_deadline()
-    }
-
     /// A request that has timed out (`cancel` it), its method, and the timeout that was exceeded.
     pub fn expired(&self, now: Instant) -> Option<(RequestId, &str, Duration)> {
         self.outgoing.first_due(now).map(|(id, sent, over)| (id, &*sent.method, over))
@@ -532,11 +514,6 @@ impl<T: Clone> ClientConversation<T> {
         self.forget_incoming();
         self.abandoned.clear();
         self.outgoing.drain().into_iter().map(|(_, sent)| sent.item).collect()
-    }
-
-    /// Number of requests in flight.
-    pub fn in_flight(&self) -> usize {
-        self.outgoing.len()
     }
 }
 
@@ -709,7 +686,7 @@ mod tests {
             let sent = conversation.request(Instant::now(), call("tools/call", Some(&params)), false, "x");
             let error = sent.unwrap_err();
             assert!(error.code == -32602 && error.message.contains("_meta"), "{error}");
-            assert_eq!(conversation.in_flight(), 0);
+            assert_eq!(conversation.outgoing.in_flight(), 0);
         }
     }
 
@@ -718,7 +695,7 @@ mod tests {
         let mut modern = conversation(Revision::V2026_07_28);
         let error = modern.request(Instant::now(), call("ping", None), false, "x").unwrap_err();
         assert_eq!(error.code, -32601);
-        assert_eq!(modern.in_flight(), 0);
+        assert_eq!(modern.outgoing.in_flight(), 0);
     }
 
     #[test]
@@ -729,7 +706,7 @@ mod tests {
                 let params = RawJson::from_value(&json!(["t"])).unwrap();
                 let sent = conversation.request(Instant::now(), call("tools/call", Some(&params)), progress, "x");
                 assert_eq!(sent.unwrap_err().code, -32602, "{revision}");
-                assert_eq!(conversation.in_flight(), 0);
+                assert_eq!(conversation.outgoing.in_flight(), 0);
             }
         }
     }

@@ -198,7 +198,7 @@ impl<T> OutgoingRequests<T> {
     }
 
     /// Number of requests in flight.
-    pub fn len(&self) -> usize {
+    pub fn in_flight(&self) -> usize {
         self.pending.len()
     }
 }
@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(table.first_due(now + SECOND), Some((id.clone(), &"a", SECOND)));
         assert_eq!(table.finish(&id), Some("a"));
         assert_eq!(table.finish(&id), None);
-        assert_eq!(table.len(), 0);
+        assert_eq!(table.in_flight(), 0);
     }
 
     #[test]

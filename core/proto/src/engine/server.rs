@@ -286,7 +286,7 @@ impl<T, U> ServerConversation<T, U> {
             return Err(RpcError::method_not_found(&text));
         }
         let outgoing = self.outgoing.get_or_insert_default();
-        if outgoing.len() >= MAX_IN_FLIGHT {
+        if outgoing.in_flight() >= MAX_IN_FLIGHT {
             return Err(RpcError::busy(&format!("{MAX_IN_FLIGHT} requests to the client are already in flight")));
         }
         let id = outgoing.start(now, timeout, item);

@@ -137,13 +137,14 @@ impl Client {
             inner.check_open()?;
             let revision = conversation.revision();
             let method = spoken(method, revision);
-            if conversation.in_flight() >= inner.options.max_in_flight {
-                return Err(ClientError::Busy(format!("{} requests are already in flight", conversation.in_flight())));
+            let in_flight = conversation.outgoing.in_flight();
+            if in_flight >= inner.options.max_in_flight {
+                return Err(ClientError::Busy(format!("{in_flight} requests are already in flight")));
             }
             let call = MethodCall { method, params, timeout };
             let sent = conversation.request(inner.runtime.now(), call, extras, awaited);
             let sent = sent.map_err(|error| ClientError::Invalid(error.message))?;
-            (sent, conversation.next_deadline(), method, revision)
+            (sent, conversation.outgoing.next_deadline(), method, revision)
         };
         let id = sent.id.clone();
         if let Err(error) = inner.check_size(method, &sent.message) {

@@ -39,7 +39,7 @@ impl ClientInner {
                 self.host_task_request(&request);
             }
             // MRTR-21
-            _ if self.options.related_requests_only && self.conversation.lock().in_flight() == 0 => {
+            _ if self.options.related_requests_only && self.conversation.lock().outgoing.in_flight() == 0 => {
                 let text = format!("{} does not belong to a request of this client", request.method);
                 self.answer(&request.id, Err(RpcError::invalid_params(text)));
             }
@@ -73,7 +73,7 @@ impl ClientInner {
     /// Pauses the timeouts of pending requests, because the server's message does not name the
     /// request that it belongs to.
     pub(in crate::client) fn pause_requests(&self) -> Vec<RequestId> {
-        let paused = self.conversation.lock().pause_all(self.runtime.now());
+        let paused = self.conversation.lock().outgoing.pause_all(self.runtime.now());
         self.events.awaiting_user(true);
         paused
     }
@@ -84,7 +84,7 @@ impl ClientInner {
             let mut conversation = self.conversation.lock();
             let now = self.runtime.now();
             for id in paused {
-                conversation.resume(now, id);
+                conversation.outgoing.resume(now, id);
             }
         }
         self.events.awaiting_user(false);
