@@ -3,7 +3,7 @@
 use super::{
     CallKey, IncomingCall, Limits, Mirror, RequestInfo,
     era::Claim,
-    incoming::{Admission, Demand, Incoming, OpenCalls},
+    incoming::{Admission, Demand, Incoming},
     legacy::{self, LegacyTerms},
     modern,
     outgoing::{MethodCall, OutgoingRequests, one_line},
@@ -33,7 +33,9 @@ pub struct ServerConversation<T, U> {
     session: Option<LegacyTerms>,
     /// A stateless exchange answers `initialize` without opening a session.
     stateless: bool,
-    incoming: Incoming<(IncomingCall, T)>,
+    /// The open requests of the client. An answered call is finished here, and an error response is
+    /// all that may still be sent for those that are drained.
+    pub incoming: Incoming<(IncomingCall, T)>,
     /// Allocated with the first request of our own, because most servers make none.
     outgoing: Option<Box<OutgoingRequests<U>>>,
 }
@@ -232,28 +234,6 @@ impl<T, U> ServerConversation<T, U> {
             method::INITIALIZED => Received::Initialized,
             _ => Received::Nothing("a notification that has no effect"),
         }
-    }
-
-    /// Finishes an answered call. Returns its id if something may still be sent for it, and the
-    /// call to run next.
-    pub fn finish(&mut self, key: CallKey) -> (Option<RequestId>, Option<(IncomingCall, T)>) {
-        self.incoming.finish(key)
-    }
-
-    /// Returns whether a call is still open.
-    pub fn is_open(&self, key: CallKey) -> bool {
-        self.incoming.is_open(key)
-    }
-
-    /// Returns whether calls other than streams are open.
-    pub fn is_idle(&self) -> bool {
-        self.incoming.is_empty()
-    }
-
-    /// Ends all calls, including queued ones, and returns them. Only error responses may still be
-    /// sent for them.
-    pub fn finish_all(&mut self) -> OpenCalls<(IncomingCall, T)> {
-        self.incoming.drain()
     }
 
     /// Creates a progress notification of a call, if it may be sent.

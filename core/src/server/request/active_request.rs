@@ -413,14 +413,14 @@ impl ActiveRequest {
     /// Returns whether a result in the middleware chain is still needed. Middleware around a task
     /// responds to the request with it, even if the task is already over.
     pub(super) fn has_receiver(&self) -> bool {
-        self.is_wanted() || self.connection.conversation().is_open(self.key)
+        self.is_wanted() || self.connection.conversation().incoming.is_open(self.key)
     }
 
     /// Returns whether the client still waits for the result.
     pub(in crate::server) fn is_wanted(&self) -> bool {
         match self.task() {
             Some(task) => !task.is_final(),
-            None => self.connection.conversation().is_open(self.key),
+            None => self.connection.conversation().incoming.is_open(self.key),
         }
     }
 

@@ -189,7 +189,7 @@ impl Connection {
     /// Returns whether no call is running or queued, and all responses have been sent.
     pub(crate) fn is_idle(&self) -> bool {
         // The order matters: a call is counted before the conversation removes it.
-        self.conversation.lock().is_idle() && self.requests.answering.load(Ordering::Acquire) == 0
+        self.conversation.lock().incoming.is_empty() && self.requests.answering.load(Ordering::Acquire) == 0
     }
 
     /// Processes a frame; responses go to `reply`. Returns how many responses (or
@@ -362,7 +362,7 @@ impl Connection {
     fn run(&self, key: CallKey, request: &Arc<dyn ServedRequest>) -> bool {
         self.requests.running.lock().insert(key, (Arc::clone(request), self.server.load.running_call()));
         // A queued call may have been cancelled just before it became visible here.
-        if !self.is_closed() && self.conversation.lock().is_open(key) {
+        if !self.is_closed() && self.conversation.lock().incoming.is_open(key) {
             return true;
         }
         if self.requests.running.lock().remove(&key).is_some() {
@@ -413,7 +413,7 @@ impl Connection {
     fn open_subscription(self: &Arc<Self>, started: StartedCall, filter: ListenFilter) {
         let StartedCall { call: IncomingCall { key, id, info, .. }, reply, observer } = started;
         // It may have been cancelled just before.
-        if self.is_closed() || !self.conversation.lock().is_open(key) {
+        if self.is_closed() || !self.conversation.lock().incoming.is_open(key) {
             observer.cancelled();
             return reply.send(OutgoingMessage::Abandoned);
         }
@@ -430,7 +430,7 @@ impl Connection {
             resources
         };
         // It may have been cancelled in the meantime.
-        if self.is_closed() || !self.conversation.lock().is_open(key) {
+        if self.is_closed() || !self.conversation.lock().incoming.is_open(key) {
             self.cancel(key, "");
         } else if self.requests.ends_subscriptions.load(Ordering::Acquire) {
             self.end_subscriptions();
@@ -441,7 +441,7 @@ impl Connection {
 
     fn refuse_subscription(&self, started: StartedCall, error: RpcError) {
         let StartedCall { call: IncomingCall { key, method, info, .. }, reply, observer } = started;
-        let (id, _) = self.conversation.lock().finish(key);
+        let (id, _) = self.conversation.lock().incoming.finish(key);
         let result = Err(error);
         observer.answered(method.name, &result);
         if let Some(id) = id {
@@ -466,7 +466,7 @@ impl Connection {
         let Some((request, counted)) = self.requests.running.lock().remove(&key) else { return false };
         drop(counted);
         self.requests.answering.fetch_add(1, Ordering::AcqRel);
-        let (id, next) = self.conversation.lock().finish(key);
+        let (id, next) = self.conversation.lock().incoming.finish(key);
         let answered = id.is_some();
         if let Some(id) = id {
             request.respond(&id, result);
@@ -543,7 +543,7 @@ impl Connection {
         }
         self.end_subscriptions();
         self.requests.answering.fetch_add(1, Ordering::AcqRel);
-        let OpenCalls { running, waiting } = self.conversation.lock().finish_all();
+        let OpenCalls { running, waiting } = self.conversation.lock().incoming.drain();
         let mut ids: HashMap<_, _> = running.into_iter().collect();
         let calls: Vec<_> = self.requests.running.lock().drain().collect();
         for (key, (request, _counted)) in calls {
@@ -571,7 +571,7 @@ impl Connection {
         let subscriptions = self.requests.subscriptions.lock().take();
         for (key, (subscription, observer)) in subscriptions.into_iter().flat_map(|open| *open) {
             let result = self.server.results.seal_object(subscription.ended(), Revision::LATEST);
-            let (id, _) = self.conversation.lock().finish(key);
+            let (id, _) = self.conversation.lock().incoming.finish(key);
             observer.closed();
             if let Some(id) = id {
                 let (response, method) = (OutgoingMessage::response(&id, Ok(result)), method::SUBSCRIPTIONS_LISTEN);

@@ -275,8 +275,8 @@ mod ids {
         assert_eq!(fate(&mut conversation, request(1, "tools/list", json!({}))), "-32600");
         // Both eras share one table.
         assert_eq!(fate(&mut conversation, modern(1, "tools/list")), "-32600");
-        assert!(conversation.is_open(key), "the first call is not touched");
-        assert_eq!(conversation.finish(key).0, Some(1.into()));
+        assert!(conversation.incoming.is_open(key), "the first call is not touched");
+        assert_eq!(conversation.incoming.finish(key).0, Some(1.into()));
         assert_eq!(fate(&mut conversation, modern(1, "tools/list")), "tools/list 2026-07-28");
     }
 
@@ -286,9 +286,9 @@ mod ids {
         let number = key_of(receive(&mut conversation, request(1, "tools/call", json!({"name": "x"}))));
         let string = key_of(receive(&mut conversation, request("1", "tools/call", json!({"name": "x"}))));
         assert_eq!(fate(&mut conversation, cancel("1")), "cancelled: enough");
-        assert!(conversation.is_open(number) && !conversation.is_open(string));
-        assert_eq!(conversation.finish(number).0, Some(1.into()));
-        assert_eq!(conversation.finish(string).0, None, "nothing may be sent for a cancelled call (CAN-05)");
+        assert!(conversation.incoming.is_open(number) && !conversation.incoming.is_open(string));
+        assert_eq!(conversation.incoming.finish(number).0, Some(1.into()));
+        assert_eq!(conversation.incoming.finish(string).0, None, "nothing may be sent for a cancelled call (CAN-05)");
     }
 
     #[test]
@@ -345,7 +345,7 @@ mod cancellation {
         };
         assert_eq!((key, reason.as_deref(), waiting), (first, Some("enough"), None));
         assert_eq!(next.unwrap().0.id, 2.into());
-        assert!(!conversation.is_open(first));
+        assert!(!conversation.incoming.is_open(first));
     }
 
     #[test]
@@ -355,7 +355,7 @@ mod cancellation {
         let first = key_of(receive(&mut conversation, call(1)));
         let (_, _) = (receive(&mut conversation, call(2)), receive(&mut conversation, call(3)));
         assert_eq!(fate(&mut conversation, cancel(2)), "cancelled while it waited: enough");
-        let (id, next) = conversation.finish(first);
+        let (id, next) = conversation.incoming.finish(first);
         assert_eq!((id, next.unwrap().0.id), (Some(1.into()), 3.into()));
     }
 
@@ -375,7 +375,7 @@ mod cancellation {
         ] {
             assert_eq!(fate(&mut conversation, value.clone()), "nothing", "{value}");
         }
-        assert!(conversation.is_open(key));
+        assert!(conversation.incoming.is_open(key));
         assert_eq!(fate(&mut conversation, cancel(1)), "cancelled: enough");
         assert_eq!(fate(&mut conversation, cancel(1)), "nothing");
     }
@@ -395,9 +395,9 @@ mod cancellation {
     fn sub_08_a_stream_ends_by_cancellation_too() {
         let mut conversation = conversation();
         let key = key_of(receive(&mut conversation, modern("s", "subscriptions/listen")));
-        assert!(conversation.is_idle(), "a stream keeps nobody waiting");
+        assert!(conversation.incoming.is_empty(), "a stream keeps nobody waiting");
         assert_eq!(fate(&mut conversation, cancel("s")), "cancelled: enough");
-        assert!(!conversation.is_open(key));
+        assert!(!conversation.incoming.is_open(key));
     }
 }
 
@@ -443,7 +443,7 @@ mod progress {
             |progress| sent(&mut conversation, &call, CallProgress { progress, total: None, message: None }).is_some();
         assert!(at(1.0) && !at(1.0) && !at(0.5) && at(1.5) && !at(f64::INFINITY) && !at(f64::NAN));
         let (mut conversation, call) = started("2025-11-25", json!("t"));
-        let _ = conversation.finish(call.key);
+        let _ = conversation.incoming.finish(call.key);
         assert_eq!(sent(&mut conversation, &call, HALF), None);
         for no_token in [Value::Null, json!(1.5), json!({})] {
             let (mut conversation, call) = started("2025-11-25", no_token);
@@ -474,8 +474,8 @@ mod limits {
         let Received::Refuse(refusal) = receive(&mut conversation, modern(9, "tools/list")) else { panic!() };
         assert_eq!(refusal.error.data, Some(json!({"reason": "busy"})));
         assert_eq!(fate(&mut conversation, request(1, "ping", json!({}))), "pong");
-        conversation.finish_all();
-        assert!(conversation.is_idle());
+        conversation.incoming.drain();
+        assert!(conversation.incoming.is_empty());
         assert_eq!(fate(&mut conversation, request(9, "tools/list", json!({}))), "tools/list 2025-11-25");
     }
 
@@ -582,7 +582,7 @@ proptest! {
                                 }
                                 None => prop_assert!(open.remove(&key).is_some()),
                             }
-                            prop_assert_eq!(conversation.finish(key).0, None);
+                            prop_assert_eq!(conversation.incoming.finish(key).0, None);
                             if let Some((call, attached)) = next {
                                 prop_assert_eq!(waiting.remove(0), attached.clone());
                                 start(&mut open, call, attached);
@@ -601,7 +601,7 @@ proptest! {
                         continue;
                     }
                     let key = *index.get(&keys);
-                    let (answered, next) = conversation.finish(key);
+                    let (answered, next) = conversation.incoming.finish(key);
                     prop_assert_eq!(answered, open.remove(&key));
                     if let Some((call, attached)) = next {
                         prop_assert_eq!(waiting.remove(0), attached.clone());
@@ -613,7 +613,7 @@ proptest! {
         }
         // All remaining calls are answered at the end.
         while let Some((&key, _)) = open.iter().next() {
-            let (answered, next) = conversation.finish(key);
+            let (answered, next) = conversation.incoming.finish(key);
             prop_assert_eq!(answered, open.remove(&key));
             if let Some((call, attached)) = next {
                 prop_assert_eq!(waiting.remove(0), attached.clone());
@@ -621,7 +621,7 @@ proptest! {
             }
         }
         prop_assert!(waiting.is_empty());
-        prop_assert!(conversation.is_idle());
+        prop_assert!(conversation.incoming.is_empty());
     }
 }
 
