@@ -211,29 +211,18 @@ pub struct Millis;
 /// Maximum duration that hosts can specify: a century.
 const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
-impl JsonForm<Duration> for Millis {
+/// For a [`Duration`], and for an optional one.
+impl<T: Copy + From<Duration> + Into<Option<Duration>>> JsonForm<T> for Millis {
     const TYPE: Type = Type::Duration;
     const UNIT: Option<Unit> = Some(Unit::Milliseconds);
 
-    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-        u64::deserialize(deserializer).map(|given| Duration::from_millis(given).min(CENTURY))
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+        u64::deserialize(deserializer).map(|given| Duration::from_millis(given).min(CENTURY).into())
     }
 
-    fn write(value: &Duration) -> Value {
-        u64::try_from(value.as_millis()).unwrap_or(u64::MAX).into()
-    }
-}
-
-impl JsonForm<Option<Duration>> for Millis {
-    const TYPE: Type = Type::Duration;
-    const UNIT: Option<Unit> = Some(Unit::Milliseconds);
-
-    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
-        <Self as JsonForm<Duration>>::read(deserializer).map(Some)
-    }
-
-    fn write(value: &Option<Duration>) -> Value {
-        value.as_ref().map(<Self as JsonForm<Duration>>::write).unwrap_or_default()
+    fn write(value: &T) -> Value {
+        let value: Option<Duration> = (*value).into();
+        value.map(|value| u64::try_from(value.as_millis()).unwrap_or(u64::MAX)).into()
     }
 }
 
