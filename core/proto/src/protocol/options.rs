@@ -187,13 +187,20 @@ pub trait JsonForm<T> {
 }
 
 /// The type's own form. The default of a required member is meaningless and rejected.
-pub struct Plain<const IS_REQUIRED: bool = false>;
+pub struct Plain<const IS_REQUIRED: bool = false, const IS_SIZE: bool = false>;
 
 /// The type's own form, for a required member.
 pub type Required = Plain<true>;
 
-impl<T: Described + DeserializeOwned + Serialize, const IS_REQUIRED: bool> JsonForm<T> for Plain<IS_REQUIRED> {
+/// The type's own form, for a size in bytes.
+pub type Bytes = Plain<false, true>;
+
+impl<T, const IS_REQUIRED: bool, const IS_SIZE: bool> JsonForm<T> for Plain<IS_REQUIRED, IS_SIZE>
+where
+    T: Described + DeserializeOwned + Serialize,
+{
     const TYPE: Type = T::TYPE;
+    const UNIT: Option<Unit> = if IS_SIZE { Some(Unit::Bytes) } else { None };
     const PRESENCE: Presence = if IS_REQUIRED { Presence::Required } else { Presence::Optional };
 
     fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
@@ -223,22 +230,6 @@ impl<T: Copy + From<Duration> + Into<Option<Duration>>> JsonForm<T> for Millis {
     fn write(value: &T) -> Value {
         let value: Option<Duration> = (*value).into();
         value.map(|value| u64::try_from(value.as_millis()).unwrap_or(u64::MAX)).into()
-    }
-}
-
-/// A size in bytes.
-pub struct Bytes;
-
-impl JsonForm<usize> for Bytes {
-    const TYPE: Type = Type::Integer;
-    const UNIT: Option<Unit> = Some(Unit::Bytes);
-
-    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
-        usize::deserialize(deserializer)
-    }
-
-    fn write(value: &usize) -> Value {
-        (*value).into()
     }
 }
 
