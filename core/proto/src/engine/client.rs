@@ -11,14 +11,13 @@ use crate::protocol::{
     envelope::{self, Message, NoResult, Notification, Request, Response},
     extension,
     input::check_received,
-    members::members_of_member,
+    members::{MemberValue, members, members_of_member},
     meta,
     method::{self, MessageKind, Method, Sender},
     model::LoggingLevel,
 };
 use bytes::Bytes;
-use serde::Deserialize;
-use serde_json::{Value, value::RawValue};
+use serde_json::Value;
 use std::{
     borrow::Cow,
     collections::{HashMap, HashSet},
@@ -520,31 +519,28 @@ impl<T: Clone> ClientConversation<T> {
 /// RPC-21: a result type that was not negotiated is an invalid result. RPC-20: without a type, the
 /// result is complete.
 fn answer<T>(sent: &Sent<T>, result: RawJson) -> Result<Answer<NoResult>, NoResult> {
-    #[derive(Deserialize)]
-    struct Typed<'a> {
-        #[serde(borrow, default, rename = "resultType")]
-        result_type: Option<&'a RawValue>,
-    }
-    let typed: Typed<'_> = match result.parse() {
-        // Serde would read an array as the members in order.
-        Ok(typed) if is_object(&result) => typed,
+    let kind = match members(result.as_bytes(), ["resultType"]) {
+        Ok([kind]) if is_object(&result) => kind.map(MemberValue::as_bytes).filter(|kind| *kind != b"null"),
         _ => return Err(NoResult::InvalidResponse("the result is not an object".into())),
     };
     let revision = sent.revision.filter(|revision| revision.supports(RevisionFeature::ResultType));
-    let Some((revision, kind)) = revision.zip(typed.result_type) else { return Ok(Answer::Outcome(Ok(result))) };
+    let Some((revision, kind)) = revision.zip(kind) else { return Ok(Answer::Outcome(Ok(result))) };
     let takes_input = || {
         Method::find(&sent.method, MessageKind::Request, Sender::Client, revision)
             .is_some_and(|method| method.takes_input)
     };
-    match kind.get() {
-        "\"complete\"" => Ok(Answer::Outcome(Ok(result))),
-        "\"input_required\"" if takes_input() => Ok(Answer::InputRequired(result)),
-        "\"input_required\"" => Err(NoResult::InvalidResponse(format!("{} cannot ask for input", sent.method))),
+    match kind {
+        b"\"complete\"" => Ok(Answer::Outcome(Ok(result))),
+        b"\"input_required\"" if takes_input() => Ok(Answer::InputRequired(result)),
+        b"\"input_required\"" => Err(NoResult::InvalidResponse(format!("{} cannot ask for input", sent.method))),
         // TKX-04
-        "\"task\"" if sent.as_task && &*sent.method == method::TOOLS_CALL => Ok(Answer::Task(result)),
+        b"\"task\"" if sent.as_task && &*sent.method == method::TOOLS_CALL => Ok(Answer::Task(result)),
         // Some examples of the extension have it here, too.
-        "\"task\"" if &*sent.method == method::TASKS_GET => Ok(Answer::Outcome(Ok(result))),
-        _ => Err(NoResult::InvalidResponse(format!("the result has the unexpected type {kind}"))),
+        b"\"task\"" if &*sent.method == method::TASKS_GET => Ok(Answer::Outcome(Ok(result))),
+        _ => {
+            let kind = String::from_utf8_lossy(kind);
+            Err(NoResult::InvalidResponse(format!("the result has the unexpected type {kind}")))
+        }
     }
 }
 
