@@ -14,8 +14,8 @@ pub struct EventStream {
     buffer: BytesMut,
     /// The buffer has no line end before this index.
     searched: usize,
+    /// The data of the current event, a line break behind each line.
     data: BytesMut,
-    has_data: bool,
     kind: Kind,
     started: bool,
     /// The last line ended with CR, so a following LF belongs to it.
@@ -85,8 +85,8 @@ impl EventStream {
     pub fn next_event(&mut self) -> Result<Option<StreamEvent>, TooLarge> {
         while let Some(line) = self.line()? {
             if line.is_empty() {
-                let data = std::mem::take(&mut self.data).freeze();
-                self.has_data = false;
+                let mut data = std::mem::take(&mut self.data).freeze();
+                data.truncate(data.len().saturating_sub(1));
                 self.last_id = self.next_id.take().or(self.last_id.take());
                 match std::mem::take(&mut self.kind) {
                     Kind::Message if !data.is_empty() => {
@@ -161,14 +161,12 @@ impl EventStream {
         };
         match name {
             b"data" => {
-                if self.data.len() + usize::from(self.has_data) + value.len() > self.max_bytes {
+                if self.data.len() + value.len() > self.max_bytes {
                     return Err(TooLarge(self.max_bytes));
                 }
-                if self.has_data {
-                    self.data.extend_from_slice(b"\n");
-                }
-                self.has_data = true;
+                self.data.reserve(value.len() + 1);
                 self.data.extend_from_slice(value);
+                self.data.extend_from_slice(b"\n");
             }
             b"event" => {
                 self.kind = match value {
