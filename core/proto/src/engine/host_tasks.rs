@@ -26,8 +26,7 @@ pub(super) fn check_declared(name: &str, capabilities: &Value) -> Result<(), Rpc
         return Ok(());
     }
     let capability = path.trim_start_matches('/').replace('/', ".");
-    let message = format!("Method not found: {name} (the client did not declare the capability {capability})");
-    Err(RpcError { message, ..RpcError::method_not_found(name) })
+    Err(RpcError::method_not_found(&format!("{name} (the client did not declare the capability {capability})")))
 }
 
 /// The task that a request asks for. The parameter is ignored if the client has not declared tasks

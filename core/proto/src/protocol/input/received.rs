@@ -18,8 +18,8 @@ pub fn check_received(method: &str, params: &Value, capabilities: &Value, revisi
         _ => return Err(RpcError::method_not_found(method)),
     };
     if !capabilities.get(capability).is_some_and(Value::is_object) {
-        let text = format!("Method not found: {method} (the client did not declare the capability {capability})");
-        return Err(RpcError { message: text, ..RpcError::method_not_found(method) });
+        let text = format!("{method} (the client did not declare the capability {capability})");
+        return Err(RpcError::method_not_found(&text));
     }
     match method {
         method::ELICITATION_CREATE => check_elicitation(params),
