@@ -8,7 +8,7 @@ impl Server {
     pub(crate) fn scopes_of(&self, frame: &Frame) -> Vec<String> {
         let scopes_of =
             |Request { method, params, .. }: &Request| self.snapshot().scopes_of_request(method, params.as_ref());
-        frame.requests().flat_map(scopes_of).collect()
+        frame.requests().filter_map(scopes_of).flatten().collect()
     }
 }
 

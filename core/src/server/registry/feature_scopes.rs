@@ -10,8 +10,8 @@ use serde_json::Value;
 use std::borrow::Cow;
 
 impl Snapshot {
-    /// Returns the scopes required by the feature that a request calls or reads.
-    pub(in crate::server) fn scopes_of_request(&self, method: &str, params: Option<&RawJson>) -> Vec<String> {
+    /// Returns the scopes required by the feature that a request calls or reads, if there is one.
+    pub(in crate::server) fn scopes_of_request(&self, method: &str, params: Option<&RawJson>) -> Option<Vec<String>> {
         #[derive(Deserialize)]
         struct Named<'a> {
             #[serde(borrow)]
@@ -22,9 +22,9 @@ impl Snapshot {
             reference: Option<Value>,
         }
         if let Some(handler) = self.request_handler(method) {
-            return handler.access.scopes.clone();
+            return Some(handler.access.scopes.clone());
         }
-        let Some(target) = Method::target(method) else { return Vec::new() };
+        let target = Method::target(method)?;
         let lists: &[Category] = match target {
             Target::Tool => &[Category::Tools],
             Target::Prompt => &[Category::Prompts],
@@ -34,25 +34,19 @@ impl Snapshot {
             Target::Subscription | Target::Task => &[],
         };
         if !lists.iter().any(|list| self.is_personal(*list)) {
-            return Vec::new();
+            return None;
         }
         // A request without a name is refused when it is served.
-        let Some(named) = params.and_then(|params| params.parse::<Named<'_>>().ok()) else {
-            return Vec::new();
-        };
-        let of_reference = |reference| match CompletionTarget::read(reference).ok()? {
-            CompletionTarget::Prompt(name) => self.prompt(&name).map(|prompt| prompt.options.access.scopes.clone()),
-            CompletionTarget::Resource(uri) => {
-                self.templates.get(&uri).map(|template| template.read.options.access.scopes.clone())
-            }
-        };
-        let scopes = match (target, &named.name, &named.uri, &named.reference) {
-            (Target::Tool, Some(name), ..) => self.tool(name).map(|tool| tool.options.access.scopes.clone()),
-            (Target::Prompt, Some(name), ..) => self.prompt(name).map(|prompt| prompt.options.access.scopes.clone()),
-            (Target::Completion, .., Some(reference)) => of_reference(reference),
-            (Target::Resource, _, Some(uri), _) => self.readable(uri).map(|read| read.options.access.scopes.clone()),
-            _ => None,
-        };
-        scopes.unwrap_or_default()
+        let Named { name, uri, reference } = params?.parse().ok()?;
+        Some(match target {
+            Target::Tool => self.tool(&name?)?.options.access.scopes.clone(),
+            Target::Prompt => self.prompt(&name?)?.options.access.scopes.clone(),
+            Target::Resource => self.readable(&uri?)?.options.access.scopes.clone(),
+            Target::Completion => match CompletionTarget::read(&reference?).ok()? {
+                CompletionTarget::Prompt(name) => self.prompt(&name)?.options.access.scopes.clone(),
+                CompletionTarget::Resource(uri) => self.templates.get(&uri)?.read.options.access.scopes.clone(),
+            },
+            Target::Subscription | Target::Task => return None,
+        })
     }
 }

@@ -56,10 +56,11 @@ pub(super) struct TaskRequest {
 impl TaskRequest {
     pub(super) fn of(context: &ActiveRequest) -> Self {
         let in_session = Task::is_core(context.info.revision);
+        let granted = context.server().snapshot().scopes_of_request(context.method, context.request_params());
         Self {
             params: context.request_params().cloned(),
             auth: context.info.auth.clone(),
-            granted: context.server().snapshot().scopes_of_request(context.method, context.request_params()),
+            granted: granted.unwrap_or_default(),
             terms: in_session.then(|| context.connection.conversation().terms().cloned()).flatten(),
         }
     }
