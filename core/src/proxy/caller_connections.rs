@@ -86,7 +86,7 @@ impl CallerConnections {
         caller: Caller,
         capabilities: ClientCapabilities,
     ) -> Result<Lease, RpcError> {
-        let (now, client) = (self.client.runtime().now(), info.client());
+        let (now, client) = (self.client.runtime().now(), info.backend.client());
         let (connection, evicted, looks) = {
             let mut table = self.table.lock();
             let position = table.entries.iter().position(|entry| entry.fits(&caller, &capabilities));

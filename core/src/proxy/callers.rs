@@ -16,7 +16,7 @@ pub(super) enum Caller {
 
 impl Caller {
     pub(super) fn of(info: &CallInfo) -> Self {
-        if let Some(number) = info.conversation() {
+        if let Some(number) = info.backend.conversation() {
             return Self::Conversation(number);
         }
         match info.request_info().principal() {

@@ -37,7 +37,7 @@ impl Shares {
         info: &CallInfo,
         client: &Client,
     ) -> Result<OnDrop<impl FnOnce() + use<>>, RpcError> {
-        let (caller, charged) = (Caller::of(info), info.client());
+        let (caller, charged) = (Caller::of(info), info.backend.client());
         let limit = client.options().max_in_flight;
         let mut calls = self.0.lock();
         let is_own =

@@ -83,8 +83,8 @@ enum DirectoryRequest {
 
 fn serve(uri: String, folder: Arc<Folder>, call: Call) {
     let info = call.info().clone();
-    let page_size = info.page_size();
-    info.runtime().run_blocking(Box::new(move || {
+    let page_size = info.backend.options().page_size.max(1);
+    info.backend.runtime().run_blocking(Box::new(move || {
         let outcome = match call.input().parse::<DirectoryRequest>() {
             Ok(DirectoryRequest::List { cursor }) => list(&folder, &uri, cursor.as_deref(), page_size),
             Ok(DirectoryRequest::Get { uri: asked }) => read(&folder, &uri, &asked),

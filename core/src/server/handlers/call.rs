@@ -30,14 +30,14 @@ pub struct Call {
 /// A running call: information about it, and functions for its handler. Cheap to clone.
 #[derive(Clone)]
 pub struct CallInfo {
-    backend: Arc<dyn CallBackend>,
+    pub(crate) backend: Arc<dyn CallBackend>,
 }
 
 /// Called once with the result of the rest of a request.
-pub(in crate::server) type ResultCallback = Box<dyn FnOnce(Result<RawJson, RpcError>) + Send>;
+pub(crate) type ResultCallback = Box<dyn FnOnce(Result<RawJson, RpcError>) + Send>;
 
-/// The request behind a call. Handlers and the registry only know this trait.
-pub(in crate::server) trait CallBackend: Send + Sync + 'static {
+/// The request behind a call. Handlers, the registry and proxies only know this trait.
+pub(crate) trait CallBackend: Send + Sync + 'static {
     /// The sender of the request, and its revision.
     fn info(&self) -> &RequestInfo;
     /// The JSON-RPC id of the request.
@@ -52,21 +52,22 @@ pub(in crate::server) trait CallBackend: Send + Sync + 'static {
     fn client_request(&self, method: &str, params: Option<&RawJson>) -> Option<OperationStart>;
     /// See [`CallInfo::vars`].
     fn vars(&self) -> &Vars;
-    /// See [`CallInfo::lifespan`].
+    /// The value opened by the lifespan of the server.
     fn lifespan(&self) -> Option<Arc<dyn Any + Send + Sync>>;
     /// The method of the request.
     fn method(&self) -> &'static str;
     /// The name, URI or method that the handler serves.
     fn name(&self) -> &str;
-    /// The number of the conversation, if it outlives the request.
+    /// The number of the session or pipe of the call; `None` if each request stands alone.
     fn conversation(&self) -> Option<u64>;
-    /// See [`CallInfo::client`].
+    /// The client that the call is charged to, if there is a per-client limit: its principal, or its
+    /// address behind trusted proxies.
     fn client(&self) -> Option<Arc<str>>;
-    /// The client's log level.
+    /// The client's log level; `None` if it wants no log messages.
     fn log_level(&self) -> Option<LoggingLevel>;
     /// The options of the server.
     fn options(&self) -> &ServerOptions;
-    /// The runtime of the request's connection.
+    /// The runtime of the request's connection, which async handlers run on.
     fn runtime(&self) -> &Arc<dyn Runtime>;
     /// Completes the call; only the first outcome counts. Returns `false` if nothing was sent.
     fn complete(self: Arc<Self>, input: &RawJson, outcome: Outcome) -> bool;
@@ -95,7 +96,7 @@ pub(in crate::server) trait CallBackend: Send + Sync + 'static {
     fn close_stream(&self);
     /// See [`CallInfo::start_task`].
     fn start_task(&self);
-    /// See [`CallInfo::is_task`].
+    /// Returns whether the call is a task.
     fn is_task(&self) -> bool;
     /// See [`CallInfo::set_task_message`].
     fn set_task_message(&self, message: &str);
@@ -104,7 +105,7 @@ pub(in crate::server) trait CallBackend: Send + Sync + 'static {
 }
 
 /// The rounds of a request, as its handlers see them.
-pub(in crate::server) trait HandlerRounds {
+pub(crate) trait HandlerRounds {
     /// See [`CallInfo::input_responses`].
     fn responses(&self) -> BTreeMap<String, Value>;
     /// See [`CallInfo::input_problems`].
@@ -121,7 +122,7 @@ pub(in crate::server) trait HandlerRounds {
 
 impl Call {
     pub(in crate::server) fn new(backend: Arc<dyn CallBackend>, input: RawJson) -> Self {
-        Self { info: CallInfo::new(backend), input, is_completed: false }
+        Self { info: CallInfo { backend }, input, is_completed: false }
     }
 
     /// The input as described by the registration, such as the arguments of a tool or prompt.
@@ -156,10 +157,6 @@ impl Drop for Call {
 }
 
 impl CallInfo {
-    pub(in crate::server) fn new(backend: Arc<dyn CallBackend>) -> Self {
-        Self { backend }
-    }
-
     /// The revision, client and origin of the request.
     pub fn request_info(&self) -> &RequestInfo {
         self.backend.info()
@@ -184,11 +181,6 @@ impl CallInfo {
     /// Values shared by the middleware, extractors and handler of this request.
     pub fn vars(&self) -> &Vars {
         self.backend.vars()
-    }
-
-    /// The value opened by the lifespan of the server.
-    pub(in crate::server) fn lifespan(&self) -> Option<Arc<dyn Any + Send + Sync>> {
-        self.backend.lifespan()
     }
 
     /// The cause of the call, in a binding: the exchange or request that led to it, or the
@@ -343,11 +335,6 @@ impl CallInfo {
         self.backend.start_task();
     }
 
-    /// Returns whether the call is a task.
-    pub(crate) fn is_task(&self) -> bool {
-        self.backend.is_task()
-    }
-
     /// Sets the status message of the call's task. Does nothing if the call is not a task.
     pub fn set_task_message(&self, message: &str) {
         self.backend.set_task_message(message);
@@ -363,33 +350,7 @@ impl CallInfo {
         self.backend.cancellation().on_cancel(Box::new(hook));
     }
 
-    /// The number of the session or pipe of the call; `None` if each request stands alone.
-    pub(crate) fn conversation(&self) -> Option<u64> {
-        self.backend.conversation()
-    }
-
-    /// The client that the call is charged to, if there is a per-client limit: its principal, or
-    /// its address behind trusted proxies.
-    pub(crate) fn client(&self) -> Option<Arc<str>> {
-        self.backend.client()
-    }
-
-    /// The client's log level; `None` if it wants no log messages.
-    pub(crate) fn log_level(&self) -> Option<LoggingLevel> {
-        self.backend.log_level()
-    }
-
-    /// Page size of lists.
-    pub(in crate::server) fn page_size(&self) -> usize {
-        self.backend.options().page_size.max(1)
-    }
-
     pub(crate) fn cancelled(&self) -> impl Future<Output = ()> + use<> {
         self.backend.cancellation().cancelled()
-    }
-
-    /// The runtime that async handlers run on.
-    pub(in crate::server) fn runtime(&self) -> &Arc<dyn Runtime> {
-        self.backend.runtime()
     }
 }

@@ -86,7 +86,7 @@ impl PendingCall {
             observers.failed(self.name(), &error);
         }
         if let Some(hooks) = hooks {
-            let call = CallInfo::new(Arc::clone(self) as _);
+            let call = CallInfo { backend: Arc::clone(self) as _ };
             for hook in hooks {
                 if catch_unwind(AssertUnwindSafe(|| hook(&error, &call, input))).is_err() {
                     tracing::error!(target: "trunkline::server::request", "an on_error callback panicked");

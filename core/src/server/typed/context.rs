@@ -433,7 +433,7 @@ impl Context {
 
     /// The value opened by the server's lifespan, if it is of that type.
     pub fn lifespan<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
-        self.call.lifespan()?.downcast().ok()
+        self.call.backend.lifespan()?.downcast().ok()
     }
 
     /// The request's `_meta` object, or the one set by middleware.

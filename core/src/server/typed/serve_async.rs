@@ -47,7 +47,7 @@ pub(super) type Work = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 /// Runs a handler's future until it completes or its call is cancelled, which drops it. A panic
 /// only fails the call.
 pub(super) fn in_background(call: Call, future: Work) {
-    let runtime = Arc::clone(call.info().runtime());
+    let runtime = Arc::clone(call.info().backend.runtime());
     let (span, ambient) = (Span::current(), Ambient::current());
     let task = async move {
         let mut future = future;
