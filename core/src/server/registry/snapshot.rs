@@ -115,12 +115,8 @@ impl Snapshot {
         let declared = self.declared_with(&addition, lists);
         let removed = match addition {
             Addition::Tool(tool) => erased(Arc::make_mut(&mut self.tools).add(id, tool, on_duplicate)?),
-            Addition::Resource(resource) => {
-                erased(Arc::make_mut(&mut self.resources).add(id, resource, on_duplicate)?)
-            }
-            Addition::Template(template) => {
-                erased(Arc::make_mut(&mut self.templates).add(id, template, on_duplicate)?)
-            }
+            Addition::Resource(item) => erased(Arc::make_mut(&mut self.resources).add(id, item, on_duplicate)?),
+            Addition::Template(item) => erased(Arc::make_mut(&mut self.templates).add(id, item, on_duplicate)?),
             Addition::Prompt(prompt) => erased(Arc::make_mut(&mut self.prompts).add(id, prompt, on_duplicate)?),
             Addition::Skill(skill) => {
                 let others = || self.skills.iter().filter(|other| other.key() != skill.key());
@@ -250,15 +246,14 @@ impl Snapshot {
 
     /// Enables or disables a feature. Returns `None` if it does not exist.
     pub(in crate::server) fn enable(&mut self, id: u64, is_enabled: bool) -> Option<Change> {
-        fn list<T: Listed>(list: &mut Arc<List<T>>, id: u64, is_enabled: bool, of: ListSet) -> Option<ListSet> {
+        fn list<T: Listed>(list: &mut Arc<List<T>>, id: u64, is_enabled: bool, lists: ListSet) -> Option<Change> {
             list.registered(id)?;
-            Arc::make_mut(list).enable(id, is_enabled).map(|()| of)
+            Arc::make_mut(list).enable(id, is_enabled).map(|()| Change { lists, ..Change::default() })
         }
-        let lists = list(&mut self.tools, id, is_enabled, ListSet::TOOLS)
+        list(&mut self.tools, id, is_enabled, ListSet::TOOLS)
             .or_else(|| list(&mut self.resources, id, is_enabled, ListSet::RESOURCES))
             .or_else(|| list(&mut self.templates, id, is_enabled, ListSet::RESOURCES))
-            .or_else(|| list(&mut self.prompts, id, is_enabled, ListSet::PROMPTS))?;
-        Some(Change { lists, ..Change::default() })
+            .or_else(|| list(&mut self.prompts, id, is_enabled, ListSet::PROMPTS))
     }
 
     /// Removes the feature with that id. Returns `None` if it does not exist.
