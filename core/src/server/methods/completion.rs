@@ -55,7 +55,7 @@ pub(super) fn complete(context: &ActiveRequest, params: Option<&RawJson>) -> Res
     }
     let target = CompletedFeature::of(context, &reference, &name);
     let Some(target) = target else { return Err(unknown(&reference)) };
-    let (access, key) = (target.access.clone(), reference.key().to_owned());
+    let (access, key) = (target.access.clone(), reference.noun_and_key().1.to_owned());
     let mut input = json!({"ref": params.reference, "argument": {"name": name, "value": params.argument.value}});
     if let Some(known) = known {
         input["context"] = json!({"arguments": known});
@@ -64,7 +64,8 @@ pub(super) fn complete(context: &ActiveRequest, params: Option<&RawJson>) -> Res
         if !is_visible {
             return Err(unknown(&reference));
         }
-        access::check_scopes(context, reference.noun(), reference.key(), &target.access.scopes)?;
+        let (noun, key) = reference.noun_and_key();
+        access::check_scopes(context, noun, key, &target.access.scopes)?;
         match context.snapshot.completion(&reference, &name) {
             Some(handler) => {
                 let completing = Completing { handler: Arc::clone(handler), argument: name };
@@ -76,7 +77,6 @@ pub(super) fn complete(context: &ActiveRequest, params: Option<&RawJson>) -> Res
                 Ok(Routed::Answer(context.results().seal_object(nothing, context.info.revision)))
             }
             None => {
-                let (noun, key) = (reference.noun(), reference.key());
                 let problem = format!("completion/complete: the {noun} {key} has no argument {name}");
                 Err(RpcError::invalid_params(problem))
             }
@@ -146,7 +146,8 @@ fn of_mount(
 }
 
 fn unknown(reference: &CompletionTarget) -> RpcError {
-    RpcError::invalid_params(format!("completion/complete: unknown {} {}", reference.noun(), reference.key()))
+    let (noun, key) = reference.noun_and_key();
+    RpcError::invalid_params(format!("completion/complete: unknown {noun} {key}"))
 }
 
 /// Completes one argument.

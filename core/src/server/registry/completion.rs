@@ -29,18 +29,11 @@ impl CompletionTarget {
         }
     }
 
-    /// The name of the prompt, or the URI.
-    pub(in crate::server) fn key(&self) -> &str {
+    /// The noun for error messages, and the name of the prompt or the URI.
+    pub(in crate::server) fn noun_and_key(&self) -> (&'static str, &str) {
         match self {
-            Self::Prompt(name) => name,
-            Self::Resource(uri) => uri,
-        }
-    }
-
-    pub(in crate::server) fn noun(&self) -> &'static str {
-        match self {
-            Self::Prompt(_) => "prompt",
-            Self::Resource(_) => "resource template",
+            Self::Prompt(name) => ("prompt", name),
+            Self::Resource(uri) => ("resource template", uri),
         }
     }
 }
@@ -74,11 +67,7 @@ impl CompletionDefinition {
     }
 
     pub(in crate::server) fn taken(&self) -> RegisterError {
-        RegisterError(format!(
-            "A completion of the argument {} of the {} {} is already registered",
-            self.argument,
-            self.reference.noun(),
-            self.reference.key()
-        ))
+        let (Self { argument, .. }, (noun, key)) = (self, self.reference.noun_and_key());
+        RegisterError(format!("A completion of the argument {argument} of the {noun} {key} is already registered"))
     }
 }

@@ -198,7 +198,7 @@ impl Snapshot {
 
     /// CMP-03: refuses a completion for an argument that cannot exist.
     fn check_completion(&self, entry: &CompletionDefinition) -> Result<(), RegisterError> {
-        let (noun, key) = (entry.reference.noun(), entry.reference.key());
+        let (noun, key) = entry.reference.noun_and_key();
         let (arguments, category) = match &entry.reference {
             CompletionTarget::Prompt(name) => {
                 (self.prompts.known(name).map(|prompt| prompt.argument_names()), Category::Prompts)
