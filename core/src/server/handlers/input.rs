@@ -206,13 +206,9 @@ impl InputKind {
         }
     }
 
-    /// The name of the client's capability, which is also used in keys.
+    /// The name of the client's capability, which its method begins with. Also used in keys.
     pub(in crate::server) fn word(self) -> &'static str {
-        match self {
-            Self::Elicitation => "elicitation",
-            Self::Sampling => "sampling",
-            Self::Roots => "roots",
-        }
+        self.method().split('/').next().unwrap_or_default()
     }
 }
 
