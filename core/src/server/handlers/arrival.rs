@@ -17,8 +17,8 @@ pub struct Arrival {
     /// The HTTP request.
     #[cfg(feature = "http-server")]
     pub(crate) http: Option<HttpRequest>,
-    /// The key that limits are charged to; see the transport.
-    rate_limit_key: Option<Arc<str>>,
+    /// The key that limits are charged to, only over HTTP; see the transport.
+    pub(crate) rate_limit_key: Option<Arc<str>>,
     /// The verified sender; `None` without authorization.
     pub(crate) sender: Option<Arc<dyn VerifiedSender>>,
     /// The span in which the caller sent it.
@@ -75,11 +75,6 @@ impl Arrival {
     /// The request of a restarted task.
     pub(crate) fn restarting(task: RestartedTask) -> Self {
         Self { restarted: Mutex::new(Some(task)), ..Self::default() }
-    }
-
-    /// The key that limits are charged to; only over HTTP.
-    pub(crate) fn rate_limit_key(&self) -> Option<&Arc<str>> {
-        self.rate_limit_key.as_ref()
     }
 
     /// Takes the task that the message restarts.

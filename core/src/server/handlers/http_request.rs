@@ -22,7 +22,8 @@ const PROOF: &str = "dpop";
 /// let server = Server::builder("tenants", "1.0.0").tool("tenant", "Name the tenant.", tenant).build();
 /// ```
 pub struct HttpRequest {
-    parts: Arc<Parts>,
+    /// The head.
+    pub(crate) parts: Arc<Parts>,
     remote_address: Option<IpAddr>,
     session: Option<SessionSource>,
 }
@@ -56,11 +57,6 @@ impl HttpRequest {
         headers.remove(header::AUTHORIZATION);
         headers.remove(PROOF);
         self
-    }
-
-    /// The head.
-    pub(crate) fn parts(&self) -> &Arc<Parts> {
-        &self.parts
     }
 
     /// The approximate size of the head.

@@ -134,8 +134,7 @@ pub(in crate::server) fn allowed_resources(context: &Arc<ActiveRequest>, uris: B
     let decision = Box::pin(async move {
         while !hooks.is_empty() && context.is_wanted() {
             for some in hooks.chunks(ASKED_AT_ONCE).take_while(|_| context.is_wanted()) {
-                let asked =
-                    |(reader, hook): &(Reader, _)| decision(&context, Arc::clone(hook), reader.key().to_owned());
+                let asked = |(reader, hook): &(Reader, _)| decision(&context, Arc::clone(hook), reader.key.clone());
                 let Ok(decisions) = race::all(some.iter().map(asked).collect()).await;
                 let decided = some.iter().map(|(reader, _)| reader.identity()).zip(decisions);
                 chosen.decisions.extend(decided);
@@ -164,7 +163,7 @@ impl ChosenResources {
             let mut is_allowed = readers.or_elsewhere;
             let mut asked = None;
             for reader in &readers.features {
-                let AccessOptions { visible, scopes, .. } = reader.access();
+                let AccessOptions { visible, scopes, .. } = &reader.options.access;
                 match visible.as_ref().map(|hook| (hook, self.decisions.get(&reader.identity()))) {
                     Some((_, Some(false))) => continue,
                     Some((hook, None)) => asked = Some((Arc::clone(reader), Arc::clone(hook))),

@@ -72,7 +72,7 @@ pub(super) fn page_result(
     next: Option<Position>,
     is_partial: bool,
 ) -> RawJson {
-    let hints = *context.results().cache();
+    let hints = context.results().cache;
     // CCH-13: if callers see different parts of a list, caches must not share any of its pages
     // (CCH-10).
     let is_personal = Category::parse(member).is_some_and(|category| context.snapshot.is_personal(category));

@@ -91,9 +91,9 @@ fn subscribe_by(context: &ActiveRequest, readers: Readers, uri: String, from: us
         };
     };
     let decided = Arc::clone(&reader);
-    access::decide(context, reader.access(), reader.key(), move |context, is_visible| match is_visible {
+    access::decide(context, &reader.options.access, &reader.key, move |context, is_visible| match is_visible {
         true => {
-            access::check_scopes(context, "resource", &uri, &decided.access().scopes)?;
+            access::check_scopes(context, "resource", &uri, &decided.options.access.scopes)?;
             subscribed(context, None, uri)
         }
         false => subscribe_by(context, readers, uri, from + 1),

@@ -165,22 +165,13 @@ fn member(descriptor: &Value, what: &str, name: &str) -> Result<String, Register
 /// The part of a resource or template that is needed to read it.
 pub(in crate::server) struct ReadInfo {
     /// The URI or URI template.
-    key: String,
+    pub(in crate::server) key: String,
     pub(in crate::server) mime_type: Option<String>,
     pub(in crate::server) options: ResourceOptions,
     pub(in crate::server) handler: Arc<dyn Handler>,
 }
 
 impl ReadInfo {
-    /// Its URI or URI template.
-    pub(in crate::server) fn key(&self) -> &str {
-        &self.key
-    }
-
-    pub(in crate::server) fn access(&self) -> &AccessOptions {
-        &self.options.access
-    }
-
     /// A number that no other registered feature has at the same time.
     pub(in crate::server) fn identity(self: &Arc<Self>) -> usize {
         Arc::as_ptr(self).addr()

@@ -14,7 +14,7 @@ use crate::{
     holder::Holder,
     protocol::{RawJson, RequestId, RevisionFeature, RpcError, envelope, method, model::LoggingLevel},
     server::{
-        handlers::{Arrival, Cancellation, ResultCallback, Vars},
+        handlers::{Cancellation, ResultCallback, Vars},
         registry::{RegisteredMount, Snapshot},
         result::ResultWriter,
         session::{
@@ -292,7 +292,7 @@ impl ActiveRequest {
     pub(in crate::server) fn holder(&self) -> Holder {
         match self.info.principal() {
             principal if !principal.is_empty() => Holder::Principal(principal),
-            _ => match self.reply.arrival().and_then(Arrival::rate_limit_key) {
+            _ => match self.reply.arrival().and_then(|arrival| arrival.rate_limit_key.as_ref()) {
                 Some(address) => Holder::Address(Arc::clone(address)),
                 None => Holder::Conversation(self.connection.number),
             },

@@ -21,7 +21,7 @@ impl ActiveRequest {
             // and a server of the legacy era never said that they may be kept.
             let unknown = CacheHints::default();
             let is_read = matches!(self.method, method::RESOURCES_READ | method::SKILLS_GET);
-            complete_hints(&mut result, if is_read { &unknown } else { self.results().cache() });
+            complete_hints(&mut result, if is_read { &unknown } else { &self.results().cache });
         }
         Ok(self.results().seal_object(result, revision))
     }

@@ -25,7 +25,7 @@ pub(in crate::server) fn error_of(results: &ResultWriter, what: &str, outcome: O
 }
 
 fn internal(results: &ResultWriter, detail: &str) -> RpcError {
-    if results.debug() {
+    if results.debug {
         RpcError::new(code::INTERNAL_ERROR, format!("Internal error: {detail}"))
     } else {
         RpcError::internal()

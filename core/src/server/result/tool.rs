@@ -62,7 +62,7 @@ impl ToolRenderer<'_> {
                 tracing::error!(target: "trunkline::server::handlers", tool = self.name, error = detail, "a tool failed");
                 self.render(Outcome::Reported(detail))
             }
-            Outcome::Reported(detail) if self.results.debug() => Ok(self.error(&format!("{GENERIC_FAILURE} {detail}"))),
+            Outcome::Reported(detail) if self.results.debug => Ok(self.error(&format!("{GENERIC_FAILURE} {detail}"))),
             Outcome::Reported(_) => Ok(self.error(GENERIC_FAILURE)),
         }
     }

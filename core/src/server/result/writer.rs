@@ -10,8 +10,10 @@ pub(in crate::server) struct ResultWriter {
     info: Value,
     /// The last members of each result of the modern era: its type and its server (DISC-09).
     tail: String,
-    cache: CacheHints,
-    debug: bool,
+    /// The caching hints of lists and of discovery.
+    pub(in crate::server) cache: CacheHints,
+    /// Whether clients see the details of internal errors.
+    pub(super) debug: bool,
     pub(super) unknown: UnknownMembers,
 }
 
@@ -33,16 +35,6 @@ impl ResultWriter {
     /// The name of the server.
     pub(in crate::server) fn server_name(&self) -> &str {
         self.info["name"].as_str().unwrap_or_default()
-    }
-
-    /// The caching hints of lists and of discovery.
-    pub(in crate::server) fn cache(&self) -> &CacheHints {
-        &self.cache
-    }
-
-    /// Returns whether clients see the details of internal errors.
-    pub(in crate::server) fn debug(&self) -> bool {
-        self.debug
     }
 
     /// Closes `object`, which lacks its closing brace, as a result of `revision`.

@@ -5,7 +5,6 @@ use crate::{
     counts::{CountLimits, Counts},
     engine::RequestInfo,
     protocol::RpcError,
-    server::handlers::Arrival,
     sync::Mutex,
 };
 use std::sync::Arc;
@@ -54,5 +53,5 @@ impl NameBudget {
 /// `None` if it has no per-client limit.
 pub(in crate::server) fn client_of(info: &RequestInfo, reply: &Arc<dyn Outbound>) -> Option<Arc<str>> {
     let principal = || Some(info.principal()).filter(|principal| !principal.is_empty()).map(Arc::from);
-    reply.arrival().and_then(Arrival::rate_limit_key).cloned().or_else(principal)
+    reply.arrival().and_then(|arrival| arrival.rate_limit_key.clone()).or_else(principal)
 }

@@ -63,7 +63,7 @@ impl AccessControl {
     /// scopes. (A POST may need more scopes, which are checked later.)
     pub(super) async fn caller(&self, request: &HttpRequest, runtime: &Arc<dyn Runtime>) -> Result<Caller, Rejection> {
         let Some(authorization) = &self.authorization else { return Ok(Caller(None)) };
-        let head = PresentingRequest { parts: Arc::clone(request.parts()), remote_address: request.remote_address() };
+        let head = PresentingRequest { parts: Arc::clone(&request.parts), remote_address: request.remote_address() };
         let parts = &*head.parts;
         let below = self.mounted && authorization.is_below(parts.uri.path());
         let refuse = |refused: AuthorizationRefused| {

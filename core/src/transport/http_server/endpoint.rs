@@ -396,7 +396,7 @@ impl EndpointState {
         let arrival = caller.arrival(request).of(rate_limit_key);
         // Kept until the response is here, so that the thread that allocated it frees it: if a host
         // responds on another thread, both would contend for the allocator's lock.
-        let _head = arrival.http.as_ref().map(|request| Arc::clone(request.parts()));
+        let _head = arrival.http.as_ref().map(|request| Arc::clone(&request.parts));
         let answers = Answers::channel(stream, permit, arrival);
         caller.admit(&self.server, &frame)?;
         let accepted = classify::check_response(&frame);

@@ -32,7 +32,7 @@ impl EndpointState {
         request: &HttpRequest,
         caller: &Caller,
     ) -> Result<Response<HttpBody>, Rejection> {
-        let parts = request.parts();
+        let parts = &request.parts;
         if parts.method != Method::GET {
             return Ok(not_allowed("Open the HTTP+SSE stream with GET", "GET, OPTIONS"));
         }
@@ -61,7 +61,7 @@ impl EndpointState {
         body: B,
         caller: &Caller,
     ) -> Result<Response<HttpBody>, Rejection> {
-        let parts = request.parts();
+        let parts = &request.parts;
         if parts.method != Method::POST {
             return Ok(not_allowed("Send HTTP+SSE messages with POST", "POST, OPTIONS"));
         }

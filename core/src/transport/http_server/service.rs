@@ -313,7 +313,7 @@ impl HttpService {
 
 impl EndpointState {
     async fn route<B: Body>(self: &Arc<Self>, request: HttpRequest, body: B) -> Result<Response<HttpBody>, Rejection> {
-        let parts = request.parts();
+        let parts = &request.parts;
         self.guard.check(&parts.headers, &parts.uri).inspect_err(|refusal| self.refusals.by_guard(refusal))?;
         if parts.method == Method::OPTIONS {
             // A preflight request; the guard has already decided.
