@@ -32,8 +32,8 @@ pub(super) fn read(context: &ActiveRequest, params: Option<&RawJson>) -> Result<
         });
     }
     if let Some(file) = snapshot.skill_file(&uri) {
-        let read = ReadOf { uri: &uri, mime_type: None, cache: file.cache() };
-        let contents = RawJson::from_value(file.contents()).map_err(|_| RpcError::internal())?;
+        let read = ReadOf { uri: &uri, mime_type: None, cache: &file.cache };
+        let contents = RawJson::from_value(&file.contents).map_err(|_| RpcError::internal())?;
         let rendered = render_read(context.results(), &read, context.info.revision, Outcome::Content(contents));
         return rendered.map(Routed::Answer);
     }

@@ -81,10 +81,10 @@ impl SkillDefinition {
 
     pub(in crate::server) fn compile(self) -> Result<RegisteredSkill, RegisterError> {
         let Self { files, options: SkillOptions { root, cache } } = self;
-        let manifest = files.iter().find(|file| file.path() == MANIFEST);
+        let manifest = files.iter().find(|file| file.path == MANIFEST);
         let manifest =
             manifest.ok_or_else(|| RegisterError(format!("A skill needs the file {MANIFEST} at its root")))?;
-        let text = std::str::from_utf8(manifest.bytes())
+        let text = std::str::from_utf8(&manifest.bytes)
             .map_err(|_| RegisterError(format!("{MANIFEST} of a skill must be text in UTF-8")))?;
         let front = frontmatter::read(text).map_err(RegisterError)?;
         let wrong = |problem: String| RegisterError(format!("Skill {}: {problem}", front.name));
@@ -93,14 +93,14 @@ impl SkillDefinition {
         if root.rsplit('/').next() != Some(front.name.as_str()) {
             return Err(wrong(format!("its root {root} must end with its name")));
         }
-        if files.len() > MAX_FILES || files.iter().map(|file| file.bytes().len()).sum::<usize>() > MAX_BYTES {
+        if files.len() > MAX_FILES || files.iter().map(|file| file.bytes.len()).sum::<usize>() > MAX_BYTES {
             return Err(wrong(format!("more than {MAX_FILES} files, or {MAX_BYTES} bytes in all")));
         }
         let mut stored = BTreeMap::new();
         for file in &files {
             let place = file.uri(&root).map_err(wrong)?;
             if stored.insert(place.clone(), Arc::new(StoredFile::new(&place, file, cache))).is_some() {
-                return Err(wrong(format!("the file {} is given twice", file.path())));
+                return Err(wrong(format!("the file {} is given twice", file.path)));
             }
         }
         let uri = format!("{root}/{MANIFEST}");
@@ -122,7 +122,7 @@ fn manifest_resource(
     file: &StoredFile,
     cache: CacheHints,
 ) -> Result<RegisteredResource, RegisterError> {
-    let contents = RawJson::from_value(file.contents()).map_err(|error| RegisterError(error.to_string()))?;
+    let contents = RawJson::from_value(&file.contents).map_err(|error| RegisterError(error.to_string()))?;
     let descriptor =
         json!({"uri": uri, "name": front.name, "description": front.description, "mimeType": file.mime_type()});
     let handler = move |call: Call| {

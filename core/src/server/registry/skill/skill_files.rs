@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "a file does nothing until it is part of a skill"]
 pub struct SkillFile {
-    path: String,
-    bytes: Vec<u8>,
+    pub(super) path: String,
+    pub(super) bytes: Vec<u8>,
     mime_type: Option<String>,
 }
 
@@ -26,14 +26,6 @@ impl SkillFile {
     pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
         self.mime_type = Some(mime_type.into());
         self
-    }
-
-    pub(in crate::server) fn path(&self) -> &str {
-        &self.path
-    }
-
-    pub(in crate::server) fn bytes(&self) -> &[u8] {
-        &self.bytes
     }
 
     /// Returns the URI of the file under the root of its skill.
@@ -61,8 +53,9 @@ pub(in crate::server) struct StoredFile {
     name: String,
     size: usize,
     digest: String,
-    contents: Value,
-    cache: CacheHints,
+    /// The ResourceContents object.
+    pub(in crate::server) contents: Value,
+    pub(in crate::server) cache: CacheHints,
 }
 
 impl StoredFile {
@@ -79,15 +72,6 @@ impl StoredFile {
 
     pub(in crate::server) fn mime_type(&self) -> &Value {
         &self.contents["mimeType"]
-    }
-
-    /// The ResourceContents object.
-    pub(in crate::server) fn contents(&self) -> &Value {
-        &self.contents
-    }
-
-    pub(in crate::server) fn cache(&self) -> &CacheHints {
-        &self.cache
     }
 
     /// The entry in the skill's list of files (SKL-24).
@@ -125,7 +109,7 @@ mod tests {
     #[test]
     fn what_is_no_text_is_a_blob() {
         let stored = |path: &str, bytes: &[u8]| {
-            StoredFile::new("skill://a/x", &SkillFile::new(path, bytes), CacheHints::default()).contents().clone()
+            StoredFile::new("skill://a/x", &SkillFile::new(path, bytes), CacheHints::default()).contents
         };
         assert_eq!(stored("a.png", b"\x89PNG")["blob"], "iVBORw==".replace("iVBORw==", &STANDARD.encode(b"\x89PNG")));
         assert_eq!(stored("a.bin", b"\0")["mimeType"], "application/octet-stream");
