@@ -12,7 +12,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use tracing::Span;
 
 /// How a message arrived: its HTTP request, or its caller in this process.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Arrival {
     /// The HTTP request.
     #[cfg(feature = "http-server")]
@@ -22,7 +22,7 @@ pub struct Arrival {
     /// The verified sender; `None` without authorization.
     pub(crate) sender: Option<Arc<dyn VerifiedSender>>,
     /// The span in which the caller sent it.
-    pub(crate) span: Span,
+    pub(crate) span: Option<Span>,
     /// The caller, in a binding.
     pub(crate) cause: Option<Arc<dyn Cause>>,
     /// The task that the message restarts.
@@ -69,7 +69,7 @@ pub(crate) struct TaskRun {
 impl Arrival {
     /// A message from a caller in this process.
     pub(crate) fn within(span: Span, cause: Option<Arc<dyn Cause>>) -> Self {
-        Self { span, cause, ..Self::default() }
+        Self { span: Some(span), cause, ..Self::default() }
     }
 
     /// The request of a restarted task.
@@ -86,7 +86,7 @@ impl Arrival {
     #[cfg(feature = "http-server")]
     pub(crate) fn over_http(request: HttpRequest) -> Self {
         let cause = request.extensions().get::<Arc<dyn Cause>>().cloned();
-        Self { http: Some(request), span: Span::current(), cause, ..Self::default() }
+        Self { http: Some(request), span: Some(Span::current()), cause, ..Self::default() }
     }
 
     /// Sets the key that limits are charged to.
@@ -136,19 +136,5 @@ impl Arrival {
     /// Without HTTP, there are no such facts.
     pub(crate) fn transmission(&self) -> NetworkFacts {
         NetworkFacts::default()
-    }
-}
-
-impl Default for Arrival {
-    fn default() -> Self {
-        Self {
-            #[cfg(feature = "http-server")]
-            http: None,
-            rate_limit_key: None,
-            sender: None,
-            span: Span::none(),
-            cause: None,
-            restarted: Mutex::default(),
-        }
     }
 }

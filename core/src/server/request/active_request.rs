@@ -31,7 +31,6 @@ use std::{
     },
     time::Duration,
 };
-use tracing::Span;
 
 /// A request that is being served. It sees a single registry snapshot.
 pub(in crate::server) struct ActiveRequest {
@@ -157,8 +156,7 @@ impl ActiveRequest {
         started: StartedCall,
     ) -> Arc<Self> {
         let StartedCall { call, reply, observer } = started;
-        let none = Span::none();
-        let transport = reply.arrival().map_or(&none, |arrival| &arrival.span);
+        let transport = reply.arrival().and_then(|arrival| arrival.span.as_ref());
         let observer = observer.with_span(transport, || span_of(&call, &reply));
         Arc::new(Self {
             connection: Arc::clone(connection),

@@ -20,9 +20,9 @@ impl CallObserver {
     }
 
     /// The same observer with the span of its request, within that of the transport.
-    pub(in crate::server) fn with_span(self, transport: &Span, open: impl FnOnce() -> Span) -> Self {
+    pub(in crate::server) fn with_span(self, transport: Option<&Span>, open: impl FnOnce() -> Span) -> Self {
         let mut span = Span::none();
-        self.run(|| span = transport.in_scope(open));
+        self.run(|| span = transport.unwrap_or(&Span::none()).in_scope(open));
         Self { span, ..self }
     }
 
