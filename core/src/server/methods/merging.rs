@@ -4,7 +4,7 @@
 use super::pages::{Position, page_result};
 use crate::{
     composition::rewriting::{self, ObjectMembers},
-    protocol::{RawJson, RpcError, error::code},
+    protocol::{RawJson, RpcError, error::code, method::Method},
     server::{
         registry::{Category, RegisteredMount},
         request::{ActiveRequest, Responder, Routed},
@@ -129,7 +129,8 @@ impl MergedPage {
     /// Returns whether a feature registered here has the same name and takes precedence.
     fn is_hidden(&self, context: &ActiveRequest, item: &ObjectMembers) -> bool {
         let Some(category) = self.category else { return false };
-        let name = rewriting::text(item, category.key_member()).unwrap_or_default();
+        let key = Method::item_key(context.method);
+        let name = key.and_then(|key| rewriting::text(item, key)).unwrap_or_default();
         context.snapshot.has(category, &name)
     }
 

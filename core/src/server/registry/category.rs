@@ -40,15 +40,6 @@ impl Category {
         }
     }
 
-    /// The member of a descriptor that identifies it in its list.
-    pub(crate) fn key_member(self) -> &'static str {
-        match self {
-            Self::Tools | Self::Prompts => "name",
-            Self::Resources => "uri",
-            Self::ResourceTemplates => "uriTemplate",
-        }
-    }
-
     /// The change notification for this list. Resources and templates share one.
     pub(crate) fn change(self) -> ListSet {
         match self {
