@@ -1,11 +1,5 @@
 //! The lists of a server.
 
-use super::{
-    list::Listed,
-    prompt::RegisteredPrompt,
-    resource::{RegisteredResource, RegisteredTemplate},
-    tool::RegisteredTool,
-};
 use serde::{Deserialize, Serialize};
 
 /// The lists of a server.
@@ -33,10 +27,10 @@ impl Category {
     /// The result member that holds the list.
     pub fn member(self) -> &'static str {
         match self {
-            Self::Tools => RegisteredTool::MEMBER,
-            Self::Resources => RegisteredResource::MEMBER,
-            Self::ResourceTemplates => RegisteredTemplate::MEMBER,
-            Self::Prompts => RegisteredPrompt::MEMBER,
+            Self::Tools => "tools",
+            Self::Resources => "resources",
+            Self::ResourceTemplates => "resourceTemplates",
+            Self::Prompts => "prompts",
         }
     }
 

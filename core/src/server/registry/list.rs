@@ -9,8 +9,6 @@ use std::sync::{Arc, OnceLock};
 
 /// An item of a list.
 pub(crate) trait Listed {
-    /// The member of the result that holds the list, such as `tools`.
-    const MEMBER: &'static str;
     /// The noun with its article, for error messages.
     const NOUN: &'static str;
 
@@ -24,9 +22,8 @@ pub(crate) trait Listed {
 
 /// Implements [`Listed`] for a type with a `descriptor`.
 macro_rules! listed {
-    ($type:ty, $member:literal, $noun:literal, $($key:ident).+, $($access:ident).+) => {
+    ($type:ty, $noun:literal, $($key:ident).+, $($access:ident).+) => {
         impl $crate::server::registry::list::Listed for $type {
-            const MEMBER: &'static str = $member;
             const NOUN: &'static str = $noun;
 
             fn key(&self) -> &str {

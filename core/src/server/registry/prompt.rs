@@ -142,4 +142,4 @@ impl RegisteredPrompt {
     }
 }
 
-listed!(RegisteredPrompt, "prompts", "A prompt", name, options.access);
+listed!(RegisteredPrompt, "A prompt", name, options.access);

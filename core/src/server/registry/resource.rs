@@ -197,7 +197,7 @@ impl RegisteredResource {
     }
 }
 
-listed!(RegisteredResource, "resources", "A resource", read.key, read.options.access);
+listed!(RegisteredResource, "A resource", read.key, read.options.access);
 
 /// A registered resource template.
 pub(crate) struct RegisteredTemplate {
@@ -239,4 +239,4 @@ impl RegisteredTemplate {
     }
 }
 
-listed!(RegisteredTemplate, "resourceTemplates", "A resource template", read.key, read.options.access);
+listed!(RegisteredTemplate, "A resource template", read.key, read.options.access);

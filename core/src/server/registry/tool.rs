@@ -215,4 +215,4 @@ impl RegisteredTool {
     }
 }
 
-listed!(RegisteredTool, "tools", "A tool", name, options.access);
+listed!(RegisteredTool, "A tool", name, options.access);

@@ -173,7 +173,7 @@ impl RegisteredSkill {
     }
 }
 
-listed!(RegisteredSkill, "skills", "A skill", uri, resource.read.options.access);
+listed!(RegisteredSkill, "A skill", uri, resource.read.options.access);
 
 #[cfg(all(test, feature = "full"))]
 mod tests;
