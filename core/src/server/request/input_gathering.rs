@@ -7,8 +7,8 @@ use super::{
 use crate::{
     engine::RequestTimeout,
     protocol::{RawJson, RevisionFeature, RpcError},
+    runtime::Promise,
     server::handlers::{Answer, ClientRequestError, InputRequest, InputRequired, both, check},
-    sync::Mutex,
     wire_log::Transport,
 };
 use indexmap::IndexMap;
@@ -89,40 +89,46 @@ impl ActiveRequest {
         requests: IndexMap<String, InputRequest>,
         next: NextInput,
     ) {
-        let gathering = Arc::new(Gathering {
-            context: Arc::clone(self),
-            mapper: Arc::clone(mapper),
-            state: Mutex::new(Gathered { missing: requests.len() + 1, answers: BTreeMap::new(), waiting: Some(next) }),
-        });
         let options = self.server().options();
         let timeout = RequestTimeout { timeout: options.input_timeout, max: options.input_timeout };
+        let mut asked = Vec::with_capacity(requests.len());
         for (key, request) in requests {
-            let (waiting, name) = (Arc::clone(&gathering), key.clone());
-            let on_response = Box::new(move |answer| waiting.take(key, answer));
-            let asked = match self.task() {
-                Some(task) => task.ask(&name, request, timeout, on_response).map(drop),
+            let promise = Arc::<Promise<Result<Value, ClientRequestError>>>::default();
+            let answered = Arc::clone(&promise);
+            let on_response = Box::new(move |answer| answered.keep(answer));
+            let sent = match self.task() {
+                Some(task) => task.ask(&key, request, timeout, on_response).map(drop),
                 None => self.send_input_request(timeout, &request, on_response).map(drop),
             };
-            if let Err(error) = asked {
-                gathering.take(name, Err(error));
+            if let Err(error) = sent {
+                promise.keep(Err(error));
             }
+            asked.push((key, promise));
         }
-        gathering.one_less();
+        let (context, mapper) = (Arc::clone(self), Arc::clone(mapper));
+        // In a task, because a handler that asks again immediately would otherwise run on the stack
+        // of its own answer.
+        self.connection.runtime().spawn(Box::pin(async move {
+            let mut answers = BTreeMap::new();
+            for (key, promise) in asked {
+                let answer = match promise.kept().await {
+                    Ok(value) => Answer::Given(value),
+                    Err(ClientRequestError::Invalid(problem)) => Answer::Unfit(problem),
+                    Err(error) => Answer::Refused(error.into_rpc()),
+                };
+                answers.insert(key, answer);
+            }
+            let NextInput { input, responder, user } = next;
+            // If the handler ignores a refusal, it would be asked for again and again.
+            let is_refused = |answer: &&Answer| matches!(answer, Answer::Refused(_));
+            if let Some(Answer::Refused(error)) = answers.values().find(is_refused) {
+                context.deliver(responder, Err(error.clone()));
+                return;
+            }
+            context.rounds().answered(answers, user);
+            context.run(mapper, input, responder);
+        }));
     }
-}
-
-/// Collects the answers of one round.
-struct Gathering {
-    context: Arc<ActiveRequest>,
-    mapper: Arc<dyn ResultMapper>,
-    state: Mutex<Gathered>,
-}
-
-struct Gathered {
-    /// Number of missing answers, plus one until all requests have been sent.
-    missing: usize,
-    answers: BTreeMap<String, Answer>,
-    waiting: Option<NextInput>,
 }
 
 /// What the next run of the handler needs.
@@ -130,41 +136,4 @@ struct NextInput {
     input: RawJson,
     responder: Responder,
     user: Option<Value>,
-}
-
-impl Gathering {
-    fn take(self: &Arc<Self>, key: String, answer: Result<Value, ClientRequestError>) {
-        let answer = match answer {
-            Ok(value) => Answer::Given(value),
-            Err(ClientRequestError::Invalid(problem)) => Answer::Unfit(problem),
-            Err(error) => Answer::Refused(error.into_rpc()),
-        };
-        self.state.lock().answers.insert(key, answer);
-        self.one_less();
-    }
-
-    fn one_less(self: &Arc<Self>) {
-        let complete = {
-            let mut state = self.state.lock();
-            state.missing -= 1;
-            if state.missing > 0 {
-                return;
-            }
-            state.waiting.take().map(|waiting| (std::mem::take(&mut state.answers), waiting))
-        };
-        let Some((answers, NextInput { input, responder, user })) = complete else { return };
-        // If the handler ignores a refusal, it would be asked for again and again.
-        let is_refused = |answer: &&Answer| matches!(answer, Answer::Refused(_));
-        if let Some(Answer::Refused(error)) = answers.values().find(is_refused) {
-            self.context.deliver(responder, Err(error.clone()));
-            return;
-        }
-        self.context.rounds().answered(answers, user);
-        let context = Arc::clone(&self.context);
-        let mapper = Arc::clone(&self.mapper);
-        // In a task, because a handler that asks again immediately would otherwise run on the stack
-        // of its own answer.
-        let task = async move { context.run(mapper, input, responder) };
-        self.context.connection.runtime().spawn(Box::pin(task));
-    }
 }
