@@ -10,14 +10,14 @@ use crate::{
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, Params, Transaction, TransactionBehavior, params};
 use std::{
     path::{Path, PathBuf},
-    sync::{
-        Arc,
-        mpsc::{Receiver, SendError, Sender, channel},
-    },
+    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::sync::{
+    mpsc::{Receiver, Sender, channel},
+    oneshot,
+};
 
 /// Maximum number of calls queued for the thread. Others wait, for at most their deadline.
 const MAX_QUEUED: usize = 1024;
@@ -50,8 +50,6 @@ const SCHEMA: &str = "
 pub(super) struct SqliteStore {
     file: Arc<SqliteFile>,
     jobs: Arc<Mutex<Option<Sender<ThreadWork>>>>,
-    /// Permits for queued calls.
-    places: Arc<Semaphore>,
     runtime: Arc<dyn Runtime>,
     waiting: Arc<Waiting>,
 }
@@ -91,7 +89,7 @@ impl SqliteStore {
         let name = format!("sqlite:{}", path.display());
         let file = Arc::new(SqliteFile { path, name, deadline, clock: FileClock::default() });
         let waiting = Waiting::new(Arc::clone(&runtime), PACE);
-        Self { file, jobs: Arc::default(), places: Arc::new(Semaphore::new(MAX_QUEUED)), runtime, waiting }
+        Self { file, jobs: Arc::default(), runtime, waiting }
     }
 
     /// Runs work in a transaction on the thread of the file.
@@ -102,70 +100,58 @@ impl SqliteStore {
     ) -> StoreTask<T> {
         let this = self.clone();
         Box::pin(async move {
+            let Self { file, runtime, .. } = &this;
+            let ended = || file.unavailable("its thread ended");
+            let jobs = this.jobs()?;
             // For as long as the deadline of the call allows: a burst of calls is not a failure.
-            let place = Arc::clone(&this.places).acquire_owned().await;
-            this.run_on_thread(writes, work, place.ok()).await
+            let place = jobs.reserve().await.map_err(|_| ended())?;
+            let (answer, answered) = oneshot::channel();
+            let wall = i64::try_from(runtime.unix_time().as_millis()).unwrap_or(i64::MAX);
+            let (file, at) = (Arc::clone(file), runtime.now());
+            place.send(Box::new(move |connection| {
+                // Its caller has given up, and may meanwhile have done otherwise.
+                if answer.is_closed() {
+                    return true;
+                }
+                let done = connection.and_then(|connection| {
+                    let now = |stored| file.clock.time(wall, at, stored);
+                    transact(connection, writes, now, work).map_err(|failure| file.error(failure))
+                });
+                // Keep the connection if the disk is full: a new one could not even read, because
+                // it has to create files.
+                let is_usable =
+                    |error: &StoreError| matches!(error.kind, StoreErrorKind::Invalid | StoreErrorKind::Full);
+                let is_usable = done.as_ref().err().is_none_or(is_usable);
+                let _ = answer.send(done);
+                is_usable
+            }));
+            answered.await.unwrap_or_else(|_| Err(ended()))
         })
     }
 
-    async fn run_on_thread<T: Send + 'static>(
-        &self,
-        writes: bool,
-        work: impl FnOnce(&Items<'_>) -> Result<T, SqliteFailure> + Send + 'static,
-        place: Option<OwnedSemaphorePermit>,
-    ) -> Result<T, StoreError> {
-        let (answer, answered) = oneshot::channel();
-        let file = Arc::clone(&self.file);
-        let wall = i64::try_from(self.runtime.unix_time().as_millis()).unwrap_or(i64::MAX);
-        let at = self.runtime.now();
-        let job: ThreadWork = Box::new(move |connection| {
-            // Its caller has given up, and may meanwhile have done otherwise.
-            if answer.is_closed() {
-                return true;
-            }
-            let done = connection.and_then(|connection| {
-                let now = |stored| file.clock.time(wall, at, stored);
-                transact(connection, writes, now, work).map_err(|failure| file.error(failure))
-            });
-            // Keep the connection if the disk is full: a new one could not even read, because it
-            // has to create files.
-            let is_usable = |error: &StoreError| matches!(error.kind, StoreErrorKind::Invalid | StoreErrorKind::Full);
-            let is_usable = done.as_ref().err().is_none_or(is_usable);
-            drop(place);
-            let _ = answer.send(done);
-            is_usable
-        });
-        self.send(job)?;
-        answered.await.unwrap_or_else(|_| Err(self.file.unavailable("its thread ended")))
-    }
-
-    /// The thread starts with the first call, and again after a panic.
-    fn send(&self, mut job: ThreadWork) -> Result<(), StoreError> {
+    /// The queue of the thread, which starts with the first call, and again after a panic.
+    fn jobs(&self) -> Result<Sender<ThreadWork>, StoreError> {
         let mut jobs = self.jobs.lock();
-        if let Some(sender) = &*jobs {
-            match sender.send(job) {
-                Ok(()) => return Ok(()),
-                Err(SendError(unsent)) => job = unsent,
-            }
+        match &*jobs {
+            Some(running) if !running.is_closed() => Ok(running.clone()),
+            _ => Ok(jobs.insert(self.file.start()?).clone()),
         }
-        let sender = jobs.insert(self.file.start()?);
-        sender.send(job).map_err(|_| self.file.unavailable("its thread ended"))
     }
 }
 
 impl SqliteFile {
     fn start(self: &Arc<Self>) -> Result<Sender<ThreadWork>, StoreError> {
-        let (sender, jobs) = channel();
+        let (sender, jobs) = channel(MAX_QUEUED);
         let file = Arc::clone(self);
         let thread = thread::Builder::new().name("trunkline-sqlite".to_owned());
-        let started = thread.spawn(move || file.serve(&jobs));
+        let started = thread.spawn(move || file.serve(jobs));
         started.map(|_| sender).map_err(|error| self.unavailable(&format!("no thread for it: {error}")))
     }
 
     /// Runs until the store is dropped. A connection that failed is reopened.
-    fn serve(&self, jobs: &Receiver<ThreadWork>) {
+    fn serve(&self, mut jobs: Receiver<ThreadWork>) {
         let mut open = None;
-        while let Ok(job) = jobs.recv() {
+        while let Some(job) = jobs.blocking_recv() {
             let connection = match &mut open {
                 Some(connection) => Ok(connection),
                 None => self.open().map(|connection| open.insert(connection)),
@@ -555,7 +541,7 @@ mod tests {
         for call in calls {
             call.await.unwrap().unwrap();
         }
-        assert_eq!(store.places.available_permits(), MAX_QUEUED);
+        assert_eq!(store.jobs().unwrap().capacity(), MAX_QUEUED);
     }
 
     #[tokio::test]
@@ -573,7 +559,7 @@ mod tests {
         other.execute_batch("ROLLBACK").unwrap();
         waiting.await.unwrap().unwrap();
         assert_eq!(store.get("a").await.unwrap().as_deref(), Some("0"));
-        assert_eq!(store.places.available_permits(), MAX_QUEUED);
+        assert_eq!(store.jobs().unwrap().capacity(), MAX_QUEUED);
     }
 
     #[tokio::test]
