@@ -6,32 +6,34 @@ use super::{
 };
 use crate::{
     protocol::{RawJson, RevisionFeature, RpcError, extension, method},
-    server::request::{ActiveRequest, NamedTask, Routed, Task},
+    server::request::{ActiveRequest, Routed, Task},
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 /// `tasks/get`
 pub(super) fn get(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
-    let task = named(context, params)?;
+    let (id, undeclared) = named(context, params)?;
     Ok(Routed::when_done(move |context| async move {
-        Ok(task.find().await?.view().to_result(context.results(), context.info.revision))
+        Ok(context.named_task(&id, undeclared).await?.view().to_result(context.results(), context.info.revision))
     }))
 }
 
 /// `tasks/result` (2025-11-25): the response is sent when the task has ended.
 pub(super) fn result(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
-    Ok(match named(context, params)? {
-        NamedTask::Here(task) => Routed::Deferred(Box::new(move |context, responder| task.fetch(context, responder))),
-        NamedTask::Elsewhere(task) => Routed::when_done(move |context| task.outcome(context)),
-    })
+    let (id, undeclared) = named(context, params)?;
+    Ok(Routed::when_done(move |context| async move {
+        let task = context.named_task(&id, undeclared).await?;
+        task.outcome(&context).await
+    }))
 }
 
 /// `tasks/cancel`
 pub(super) fn cancel(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
-    let task = named(context, params)?;
+    let (id, undeclared) = named(context, params)?;
     Ok(Routed::when_done(move |context| async move {
-        let (mut task, is_core) = (task.find().await?, Task::is_core(context.info.revision));
+        let mut task = context.named_task(&id, undeclared).await?;
+        let is_core = Task::is_core(context.info.revision);
         match task.cancel(&context, is_core).await? {
             // TKX-17, TKX-36: the acknowledgement is the same whatever the state of the task.
             _ if !is_core => Ok(acknowledged(&context)),
@@ -49,14 +51,14 @@ pub(super) fn update(context: &ActiveRequest, params: Option<&RawJson>) -> Resul
         #[serde(rename = "inputResponses")]
         responses: Option<Map<String, Value>>,
     }
-    let task = named(context, params)?;
-    let given: UpdateParams = params
+    let (id, undeclared) = named(context, params)?;
+    let given = params
         .ok_or_else(RpcError::internal)?
-        .parse()
-        .map_err(|_| RpcError::invalid_params("tasks/update: inputResponses must be an object"))?;
-    let responses = given.responses.unwrap_or_default();
+        .parse::<UpdateParams>()
+        .map_err(|_| RpcError::invalid_params("tasks/update: inputResponses must be an object"));
     Ok(Routed::when_done(move |context| async move {
-        task.find().await?.update(responses).await?;
+        let task = context.named_task(&id, undeclared).await?;
+        task.update(given?.responses.unwrap_or_default()).await?;
         Ok(acknowledged(&context))
     }))
 }
@@ -83,8 +85,9 @@ fn acknowledged(context: &ActiveRequest) -> RawJson {
     context.results().seal_object(json!({}), context.info.revision)
 }
 
-/// Finds the task named by the parameters, if this client may access it (TSK-31, TKX-20).
-fn named(context: &ActiveRequest, params: Option<&RawJson>) -> Result<NamedTask, RpcError> {
+/// The id of the task named by the parameters, and the error if it is not that of a session and the
+/// client has not declared the tasks extension.
+fn named(context: &ActiveRequest, params: Option<&RawJson>) -> Result<(String, Option<RpcError>), RpcError> {
     let declared = check_offered(context);
     // TKX-50: a client that only knows the older form can still access tasks created in that form.
     let may_know_older = context.offers_tasks()
@@ -93,7 +96,7 @@ fn named(context: &ActiveRequest, params: Option<&RawJson>) -> Result<NamedTask,
     if !may_know_older {
         declared.clone()?;
     }
-    context.named_task(&parameters::text(context, params, "taskId")?, declared.err())
+    Ok((parameters::text(context, params, "taskId")?, declared.err()))
 }
 
 /// Checks that this client may use task methods at all (TKX-21, TKX-26, TKX-49).

@@ -23,4 +23,4 @@ pub use request_state::StateKey;
 
 pub(super) use active_request::{ActiveRequest, Responder, Route, Routed, Services};
 pub(super) use mapper::{NextStep, ResultMapper, Target};
-pub(super) use tasks::{Mode, NamedTask, Task, mode, visible_tasks};
+pub(super) use tasks::{Mode, Task, mode, visible_tasks};

@@ -14,7 +14,6 @@ mod task_creation;
 mod task_table;
 mod task_view;
 
-pub(in crate::server) use named_task::NamedTask;
 pub(in crate::server) use server_task::{Task, TaskOwner};
 pub(in crate::server) use stored::StoredTasks;
 pub(in crate::server) use task_creation::{Mode, mode, visible_tasks};

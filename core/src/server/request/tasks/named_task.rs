@@ -3,7 +3,7 @@
 use super::{
     fetches::Fetch,
     record::TaskRecord,
-    server_task::{Task, TaskOwner},
+    server_task::Task,
     stored::{StoredTasks, TAKEN_WITHIN, list_of},
     task_view::TaskView,
 };
@@ -23,38 +23,29 @@ use std::{
 pub(in crate::server) enum NamedTask {
     /// A task of this process.
     Here(Arc<Task>),
-    /// A task that this process doesn't run. It may not exist.
-    Elsewhere(TaskElsewhere),
-}
-
-/// A task that another worker may run.
-pub(in crate::server) struct TaskElsewhere {
-    stored: Arc<StoredTasks>,
-    id: String,
-    owner: TaskOwner,
-    /// The error for a client that has not declared the tasks extension. It only knows the tasks of
-    /// sessions.
-    undeclared: Option<RpcError>,
-}
-
-/// A task that exists.
-pub(in crate::server) enum FoundTask {
-    Here(Arc<Task>),
-    Elsewhere(TaskElsewhere, Box<TaskRecord>),
+    /// A task that another worker may run, as it was found in the store.
+    Elsewhere(Arc<StoredTasks>, Box<TaskRecord>),
 }
 
 impl ActiveRequest {
     /// Finds the task with this id, if the client may access it (TSK-31, TKX-20). `undeclared` is
     /// the error if it has not declared the tasks extension, and then only knows those of sessions.
-    pub(in crate::server) fn named_task(&self, id: &str, undeclared: Option<RpcError>) -> Result<NamedTask, RpcError> {
-        let found = self.services.tasks.find(id, &self.owner());
-        if let (Err(_), Some(stored)) = (&found, self.stored_tasks()?) {
-            let (stored, id, owner) = (Arc::clone(stored), id.to_owned(), self.owner());
-            return Ok(NamedTask::Elsewhere(TaskElsewhere { stored, id, owner, undeclared }));
-        }
-        match undeclared.filter(|_| !found.as_ref().is_ok_and(|task| task.is_of_session())) {
+    pub(in crate::server) async fn named_task(
+        &self,
+        id: &str,
+        undeclared: Option<RpcError>,
+    ) -> Result<NamedTask, RpcError> {
+        let owner = self.owner();
+        let found = match (self.services.tasks.find(id, &owner), self.stored_tasks()?) {
+            (Err(_), Some(stored)) => {
+                let found = stored.find(id, &owner).await;
+                found.map(|record| NamedTask::Elsewhere(Arc::clone(stored), Box::new(record)))
+            }
+            (found, _) => found.map(NamedTask::Here),
+        };
+        match undeclared.filter(|_| !found.as_ref().is_ok_and(NamedTask::is_of_session)) {
             Some(undeclared) => Err(undeclared),
-            None => found.map(NamedTask::Here),
+            None => found,
         }
     }
 
@@ -69,41 +60,33 @@ impl ActiveRequest {
 }
 
 impl NamedTask {
-    pub(in crate::server) async fn find(self) -> Result<FoundTask, RpcError> {
+    fn is_of_session(&self) -> bool {
         match self {
-            Self::Here(task) => Ok(FoundTask::Here(task)),
-            Self::Elsewhere(task) => {
-                let found = task.stored.find(&task.id, &task.owner).await;
-                match task.undeclared.clone().filter(|_| !found.as_ref().is_ok_and(|record| record.session)) {
-                    Some(undeclared) => Err(undeclared),
-                    None => Ok(FoundTask::Elsewhere(task, Box::new(found?))),
-                }
-            }
+            Self::Here(task) => task.is_of_session(),
+            Self::Elsewhere(_, record) => record.session,
         }
     }
-}
 
-impl TaskElsewhere {
-    /// The result or error of its request, once the task is over (TSK-20). `context` is the request
-    /// for it, on whose stream the task can send its client requests.
-    pub(in crate::server) async fn outcome(self, context: Arc<ActiveRequest>) -> Result<RawJson, RpcError> {
-        let (mut fetch, mut look) = (Fetch::begin(&self.stored, &context), None);
-        loop {
-            let record = self.stored.find(&self.id, &self.owner).await?;
-            drop(look);
-            if record.is_final() {
-                return record.task.outcome().ok_or_else(RpcError::internal)?;
-            }
-            look = Some(fetch.wait(&record).await?);
-        }
-    }
-}
-
-impl FoundTask {
     pub(in crate::server) fn view(&self) -> TaskView {
         match self {
             Self::Here(task) => task.view(),
             Self::Elsewhere(_, record) => record.task.clone(),
+        }
+    }
+
+    /// The result or error of its request, once the task is over (TSK-20). `context` is the request
+    /// for it, on whose stream the task can send its client requests.
+    pub(in crate::server) async fn outcome(self, context: &Arc<ActiveRequest>) -> Result<RawJson, RpcError> {
+        match self {
+            Self::Here(task) => task.outcome(context).await,
+            Self::Elsewhere(stored, mut record) => {
+                let (owner, mut fetch) = (context.owner(), Fetch::begin(&stored, context));
+                while !record.is_final() {
+                    let _looking = fetch.wait(&record).await?;
+                    *record = stored.find(record.id(), &owner).await?;
+                }
+                record.task.outcome().ok_or_else(RpcError::internal)?
+            }
         }
     }
 
@@ -117,16 +100,16 @@ impl FoundTask {
         match self {
             Self::Here(task) => {
                 let cancelled = task.cancel("the client cancelled the task");
-                if cancelled && is_confirmed && !task.is_announced() {
+                if cancelled && is_confirmed {
                     let runtime = context.connection.runtime();
-                    let announced = race::within(&**runtime, TAKEN_WITHIN, task.announced()).await;
+                    let announced = race::within(&**runtime, TAKEN_WITHIN, task.announced(None)).await;
                     announced.ok_or_else(|| RpcError::busy("the store of tasks is not available"))?;
                 }
                 Ok(cancelled)
             }
             Self::Elsewhere(_, record) if record.is_final() => Ok(false),
-            Self::Elsewhere(TaskElsewhere { stored, owner, .. }, record) => {
-                match stored.cancel(record, owner).await? {
+            Self::Elsewhere(stored, record) => {
+                match stored.cancel(record, &context.owner()).await? {
                     Some(ended) => **record = ended,
                     None if is_confirmed => return Err(RpcError::busy("the worker of the task does not respond")),
                     None => {}
@@ -141,7 +124,7 @@ impl FoundTask {
         match self {
             Self::Here(task) => task.update(responses),
             Self::Elsewhere(_, record) if record.is_final() => {}
-            Self::Elsewhere(TaskElsewhere { stored, .. }, record) => stored.update(record, responses).await?,
+            Self::Elsewhere(stored, record) => stored.update(record, responses).await?,
         }
         Ok(())
     }

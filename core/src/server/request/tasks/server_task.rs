@@ -4,15 +4,13 @@ use super::task_view::{TaskResult, TaskView, relate};
 use crate::{
     engine::{RequestTimeout, later},
     holder::Holder,
+    on_drop::OnDrop,
     protocol::{RawJson, Revision, RevisionFeature, RpcError, model::TaskStatus},
     race,
-    runtime::{Promise, Runtime, wait},
+    runtime::{Promise, Runtime},
     server::{
         handlers::{Answer, Cancellation, ClientRequestError, InputRequest, TaskRun},
-        request::{
-            active_request::{ActiveRequest, Responder},
-            request_keys::unused_key,
-        },
+        request::{active_request::ActiveRequest, request_keys::unused_key},
         session::{ServerState, TaskChange},
     },
     sync::Mutex,
@@ -26,7 +24,6 @@ use std::{
         Arc, OnceLock, Weak,
         atomic::{AtomicBool, Ordering},
     },
-    task::Waker,
     time::Duration,
 };
 
@@ -63,14 +60,11 @@ struct TaskState {
     before_end: Option<TaskView>,
     /// Whether the end has been reported to clients.
     is_announced: bool,
-    /// Woken when the end is reported.
-    wakers: Vec<Waker>,
     progress: Option<f64>,
     open_requests: IndexMap<String, OpenInputRequest>,
     /// Keys are never used again (TKX-12).
     used: BTreeSet<String>,
-    /// Pending requests for the result (TSK-20).
-    fetchers: Vec<Fetcher>,
+    waiters: Vec<Arc<Waiter>>,
     /// The other workers that are watched because they have sent client requests.
     watched: BTreeSet<String>,
 }
@@ -120,9 +114,12 @@ impl OpenInputRequest {
     }
 }
 
-struct Fetcher {
-    context: Arc<ActiveRequest>,
-    responder: Responder,
+/// Something that waits for the end of the task.
+struct Waiter {
+    /// The request for the result, on whose stream client requests can be sent.
+    fetch: Option<Arc<ActiveRequest>>,
+    /// Kept when the end is reported.
+    ended: Promise<()>,
 }
 
 /// What does not change about a task.
@@ -233,14 +230,29 @@ impl Task {
         self.state.lock().view.status().is_final()
     }
 
-    /// Returns whether the task is over and its end has been reported.
-    pub(in crate::server) fn is_announced(&self) -> bool {
-        self.state.lock().is_announced
+    /// Completes when the task is over and its end has been reported. In the legacy era, client
+    /// requests are meanwhile sent on the stream of `fetch`, a request for the result (TSK-19).
+    pub(in crate::server) async fn announced(self: &Arc<Self>, fetch: Option<&Arc<ActiveRequest>>) {
+        let waiter = Arc::new(Waiter { fetch: fetch.cloned(), ended: Promise::default() });
+        {
+            let mut state = self.state.lock();
+            if state.is_announced {
+                return;
+            }
+            state.waiters.push(Arc::clone(&waiter));
+        }
+        let _gone = OnDrop::new(|| self.state.lock().waiters.retain(|other| !Arc::ptr_eq(other, &waiter)));
+        self.send_open_requests();
+        waiter.ended.kept().await;
     }
 
-    /// Completes when the task is over and its end has been reported.
-    pub(in crate::server) async fn announced(&self) {
-        wait(&self.state, |state| &mut state.wakers, |state| state.is_announced.then_some(())).await;
+    /// The result of the request, related to the task, once the task is over (TSK-20).
+    pub(in crate::server) async fn outcome(self: &Arc<Self>, fetch: &Arc<ActiveRequest>) -> Result<RawJson, RpcError> {
+        self.announced(Some(fetch)).await;
+        if self.is_handed_over() {
+            return Err(RpcError::busy(ELSEWHERE));
+        }
+        self.latest().outcome().ok_or_else(RpcError::internal)?
     }
 
     /// The task as clients see it (TKX-10, TKX-27).
@@ -342,64 +354,23 @@ impl Task {
     /// Reports the end to clients, if the task is over. If there is a store, it must have the final
     /// state by now.
     pub(super) fn announce_end(&self) {
-        let (fetchers, wakers) = {
+        let waiters = {
             let mut state = self.state.lock();
             if !state.view.status().is_final() || std::mem::replace(&mut state.is_announced, true) {
                 return;
             }
             state.before_end = None;
-            (std::mem::take(&mut state.fetchers), std::mem::take(&mut state.wakers))
+            std::mem::take(&mut state.waiters)
         };
         if !self.is_handed_over() {
             self.notify_clients();
         }
-        for Fetcher { context, responder } in fetchers {
-            context.deliver(responder, self.payload());
-        }
-        wakers.into_iter().for_each(Waker::wake);
-    }
-
-    /// The result of the request, related to the task.
-    fn payload(&self) -> Result<RawJson, RpcError> {
-        if self.is_handed_over() {
-            return Err(RpcError::busy(ELSEWHERE));
-        }
-        self.latest().outcome().ok_or_else(RpcError::internal)?
+        waiters.iter().for_each(|waiter| waiter.ended.keep(()));
     }
 
     /// Relates a message to the task (TSK-15).
     pub(in crate::server) fn relate(&self, message: &mut Value) {
         relate(message, self.id());
-    }
-
-    /// Responds to `tasks/result` once the task is over.
-    pub(in crate::server) fn fetch(self: &Arc<Self>, context: &Arc<ActiveRequest>, responder: Responder) {
-        {
-            let mut state = self.state.lock();
-            if !state.is_announced {
-                state.fetchers.push(Fetcher { context: Arc::clone(context), responder });
-                drop(state);
-                let task = Arc::downgrade(self);
-                let cancelled = Arc::downgrade(context);
-                context.cancellation.on_cancel(Box::new(move |_| {
-                    if let Some(task) = task.upgrade() {
-                        task.forget_fetcher(&cancelled);
-                    }
-                }));
-                self.send_open_requests();
-                return;
-            }
-        }
-        context.deliver(responder, self.payload());
-    }
-
-    fn forget_fetcher(&self, context: &Weak<ActiveRequest>) {
-        // Dropped without holding the lock.
-        let _fetcher = {
-            let fetchers = &mut self.state.lock().fetchers;
-            let is_cancelled = |fetcher: &Fetcher| std::ptr::eq(Arc::as_ptr(&fetcher.context), context.as_ptr());
-            fetchers.iter().position(is_cancelled).map(|position| fetchers.remove(position))
-        };
     }
 
     /// Sends a client request, which the task waits for (TSK-14). Returns its key.
@@ -452,8 +423,8 @@ impl Task {
     fn send_open_requests(self: &Arc<Self>) {
         let (context, open_requests) = {
             let mut state = self.state.lock();
-            let fetcher = state.fetchers.iter().find(|fetcher| fetcher.context.can_ask());
-            let Some(context) = fetcher.map(|fetcher| Arc::clone(&fetcher.context)) else { return };
+            let mut fetches = state.waiters.iter().filter_map(|waiter| waiter.fetch.clone());
+            let Some(context) = fetches.find(|context| context.can_ask()) else { return };
             let open_requests = state.take_unsent(&Sender::Here);
             (context, open_requests)
         };

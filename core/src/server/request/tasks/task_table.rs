@@ -133,7 +133,7 @@ impl Tasks {
     /// Completes when the tasks that end with a listener or conversation are over and stored.
     pub(in crate::server) async fn drain_of(&self, origin: u64) {
         for task in self.of(origin) {
-            task.announced().await;
+            task.announced(None).await;
         }
     }
 
