@@ -356,19 +356,11 @@ impl CallBackend for PendingCall {
         if !self.context.may_become_task.swap(false, Ordering::Relaxed) {
             return;
         }
-        let waiting = {
-            let mut slot = self.responder.lock();
-            let (responder, waiting) = match slot.take().map(|it| self.context.start_task(None, false, it)) {
-                Some(Ok((responder, waiting))) => (Some(responder), Some(waiting)),
-                Some(Err((responder, _))) => (Some(responder), None),
-                None => (None, None),
-            };
-            *slot = responder;
-            waiting
-        };
+        let start = |responder| self.context.start_task(None, false, responder);
+        let started = self.responder.lock().as_mut().map(start);
         // Delivered without the lock, because the receiver may be a handler.
-        if let Some((responder, created)) = waiting {
-            self.context.hand_out(responder, created, |_| {});
+        if let Some(Ok((waiting, created))) = started {
+            self.context.hand_out(waiting, created, |_| {});
         }
     }
 

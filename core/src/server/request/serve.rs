@@ -143,7 +143,7 @@ impl ActiveRequest {
     pub(in crate::server) fn follow(
         self: &Arc<Self>,
         route: impl FnOnce() -> Result<Routed, RpcError>,
-        responder: Responder,
+        mut responder: Responder,
     ) {
         let routed = catch_unwind(AssertUnwindSafe(route)).unwrap_or_else(|_| {
             tracing::error!(target: "trunkline::server::request", method = self.method, "panic while handling a request");
@@ -152,11 +152,11 @@ impl ActiveRequest {
         match routed {
             Ok(Routed::Run(mapper, input)) => self.run(mapper, input, responder),
             Ok(Routed::RunAsTask(mapper, input, ttl)) => {
-                match self.start_task(ttl, mapper.restarts_task(), responder) {
-                    Ok((responder, (waiting, created))) => {
+                match self.start_task(ttl, mapper.restarts_task(), &mut responder) {
+                    Ok((waiting, created)) => {
                         self.hand_out(waiting, created, move |this| this.run(mapper, input, responder));
                     }
-                    Err((responder, error)) => drop(self.deliver(responder, Err(error))),
+                    Err(error) => drop(self.deliver(responder, Err(error))),
                 }
             }
             Ok(Routed::Mounted(mount, params)) => self.enter(&mount, params, responder),

@@ -19,6 +19,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::{
     collections::BTreeSet,
+    mem,
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
@@ -107,18 +108,18 @@ pub(in crate::server) fn visible_tasks(
 }
 
 impl ActiveRequest {
-    /// Turns the request into a task. The first returned responder delivers the result to the task;
-    /// the second is the one that was waiting for the result, and gets the task instead. `restarts`
-    /// tells whether the task restarts when its process ends.
+    /// Turns the request into a task. From now on, `responder` delivers the result to the task; the
+    /// returned one was waiting for the result, and gets the task instead. `restarts` tells whether
+    /// the task restarts when its process ends.
     ///
     /// # Errors
-    /// If there are too many tasks. Returns the responder.
+    /// If there are too many tasks. The responder is then unchanged.
     pub(in crate::server) fn start_task(
         self: &Arc<Self>,
         ttl: Option<Duration>,
         restarts: bool,
-        responder: Responder,
-    ) -> Result<(Responder, (Responder, RawJson)), (Responder, RpcError)> {
+        responder: &mut Responder,
+    ) -> Result<(Responder, RawJson), RpcError> {
         let server = self.server();
         let options = server.options();
         let runtime = self.connection.runtime();
@@ -127,7 +128,7 @@ impl ActiveRequest {
         let (id, created, ttl, run) = match restarted {
             Some(RestartedTask { id, created, ttl, run }) => (id, created, ttl, Some(run)),
             None => {
-                let Some(id) = random::unguessable() else { return Err((responder, RpcError::internal())) };
+                let id = random::unguessable().ok_or_else(RpcError::internal)?;
                 let run = (restarts && self.may_run_again(&owner)).then_some(TaskRun { number: 1, written: None });
                 (id, runtime.unix_time(), ttl.unwrap_or(options.task_ttl).min(options.task_ttl), run)
             }
@@ -149,9 +150,7 @@ impl ActiveRequest {
         let until = later(runtime.now(), left);
         let task = Task::new(facts, Arc::downgrade(server), Arc::clone(runtime));
         // TKX-08: the task must exist before anyone knows its id.
-        if let Err(error) = self.services.tasks.insert(&task, options) {
-            return Err((responder, error));
-        }
+        self.services.tasks.insert(&task, options)?;
         let scope = responder.scope(self);
         self.set_task(Arc::clone(&task));
         self.reply.release_slot();
@@ -161,7 +160,8 @@ impl ActiveRequest {
         let server = Arc::clone(server);
         let tasks = Arc::clone(&self.services.tasks);
         let finish = move |result| tasks.finish(&task, result, server.options());
-        Ok((self.renaming(Responder::Inside(scope, Box::new(finish))), (responder, created)))
+        let finishing = self.renaming(Responder::Inside(scope, Box::new(finish)));
+        Ok((mem::replace(responder, finishing), created))
     }
 
     /// Returns whether another process could restart the task: its owner can find it there, and it
