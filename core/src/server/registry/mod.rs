@@ -38,7 +38,6 @@ pub(super) use access_options::access_setters;
 pub(crate) use category::ListSet;
 pub(super) use hook::{RegisteredMiddleware, RegisteredProvider};
 pub(super) use list::{List, ListCandidate, Listed, ListedPage, list_members};
-pub(super) use listed_tools::ListedSchema;
 pub(super) use mount::{LocalServer, RegisteredMount};
 pub(crate) use mount::{MountSource, Offers, RemoteServer};
 pub(super) use prompt::RegisteredPrompt;

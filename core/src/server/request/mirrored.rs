@@ -7,13 +7,13 @@ use crate::{
     protocol::{
         RpcError,
         call_params::CallParams,
+        members::MemberValue,
         method,
         schema::{HeaderParameter, HeaderType},
     },
-    server::registry::{Category, ListedSchema, RegisteredTool},
+    server::registry::{Category, RegisteredTool},
 };
 use serde_json::{Value, json};
-use std::sync::Arc;
 
 /// Compares the headers of a request with its original body, before middleware can change it. Does
 /// nothing if no headers are mirrored.
@@ -25,61 +25,40 @@ pub(in crate::server) fn check(context: &ActiveRequest) -> Result<(), RpcError> 
     // Invalid parameters are refused later, by the method.
     let Some(Ok(called)) = context.params.as_ref().map(CallParams::read) else { return Ok(()) };
     let name = &*called.name;
-    let registered = context.snapshot.tool(name).map(CalledTool::Registered);
-    let tool = registered.or_else(|| CalledTool::provided(context, name));
-    let Some(tool) = tool.filter(|tool| !tool.mirrored().is_empty()) else { return Ok(()) };
-    match called.arguments.map(|value| (value.as_bytes().len(), value.parse())) {
-        Some((len, Ok(arguments))) => compare(&tool, name, headers, &arguments, len),
-        Some((_, Err(_))) => Ok(()),
-        None => compare(&tool, name, headers, &json!({}), 0),
+    if let Some(RegisteredTool { mirrored, input, .. }) = context.snapshot.tool(name).as_deref() {
+        return compare(mirrored, headers, called.arguments, |arguments, len| {
+            !input.is_costly(len) && input.validate(arguments).is_err()
+        });
     }
+    // A tool of a provider, unless the call goes to a mounted server.
+    if context.snapshot.mount_of_name(Category::Tools, name).is_some() {
+        return Ok(());
+    }
+    let Some(listed) = context.snapshot.listed_tool(&context.info.principal(), name) else { return Ok(()) };
+    compare(listed.mirrored(), headers, called.arguments, |arguments, len| {
+        !listed.is_costly(name, len) && listed.problem(name, arguments).is_some()
+    })
 }
 
-/// The tool that a request names, if its schema is known here.
-enum CalledTool {
-    Registered(Arc<RegisteredTool>),
-    Provided(Arc<ListedSchema>),
-}
-
-impl CalledTool {
-    /// A tool of a provider, unless the call goes to a mounted server.
-    fn provided(context: &ActiveRequest, name: &str) -> Option<Self> {
-        if context.snapshot.mount_of_name(Category::Tools, name).is_some() {
-            return None;
-        }
-        context.snapshot.listed_tool(&context.info.principal(), name).map(Self::Provided)
-    }
-
-    fn mirrored(&self) -> &[HeaderParameter] {
-        match self {
-            Self::Registered(tool) => &tool.mirrored,
-            Self::Provided(listed) => listed.mirrored(),
-        }
-    }
-
-    /// Returns whether the schema refuses the arguments, unless that takes long to find out.
-    fn refuses(&self, name: &str, arguments: &Value, text_len: usize) -> bool {
-        match self {
-            Self::Registered(tool) => !tool.input.is_costly(text_len) && tool.input.validate(arguments).is_err(),
-            Self::Provided(listed) => !listed.is_costly(name, text_len) && listed.problem(name, arguments).is_some(),
-        }
-    }
-}
-
-/// The arguments are `text_len` bytes long.
+/// `refuses` returns whether the schema refuses arguments of that many bytes, unless that takes long
+/// to find out.
 fn compare(
-    tool: &CalledTool,
-    name: &str,
+    mirrored: &[HeaderParameter],
     headers: &MirroredParameters,
-    arguments: &Value,
-    text_len: usize,
+    arguments: Option<MemberValue<'_>>,
+    refuses: impl Fn(&Value, usize) -> bool,
 ) -> Result<(), RpcError> {
-    for parameter in tool.mirrored() {
-        let argument = match parameter.text(arguments) {
+    if mirrored.is_empty() {
+        return Ok(());
+    }
+    let len = arguments.map_or(0, |arguments| arguments.as_bytes().len());
+    let Ok(arguments) = arguments.map_or_else(|| Ok(json!({})), MemberValue::parse) else { return Ok(()) };
+    for parameter in mirrored {
+        let argument = match parameter.text(&arguments) {
             Ok(argument) => argument,
             // The schema reports invalid values. It may accept values that no header can carry,
             // such as a huge integer (H26-28).
-            Err(_) if tool.refuses(name, arguments, text_len) => continue,
+            Err(_) if refuses(&arguments, len) => continue,
             Err(problem) => return Err(RpcError::header_mismatch(format!("The argument {problem}"))),
         };
         let header = headers.get(&parameter.name.to_ascii_lowercase());
