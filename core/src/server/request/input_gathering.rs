@@ -15,6 +15,9 @@ use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, sync::Arc};
 
+/// The answer to a request of a round.
+type PendingAnswer = Arc<Promise<Result<Value, ClientRequestError>>>;
+
 impl ActiveRequest {
     /// Requests the input of a handler as the client's era does.
     pub(super) fn require(
@@ -31,7 +34,19 @@ impl ActiveRequest {
                 self.deliver(responder, result)
             }
             Ok(requests) => {
-                self.ask_all(mapper, requests, NextInput { input: input.clone(), responder, user });
+                let gathered = gathered(self.ask_all(requests));
+                let (context, mapper, input) = (Arc::clone(self), Arc::clone(mapper), input.clone());
+                // In a task, because a handler that asks again immediately would otherwise run on
+                // the stack of its own answer.
+                self.connection.runtime().spawn(Box::pin(async move {
+                    match gathered.await {
+                        Ok(answers) => {
+                            context.rounds().answered(answers, user);
+                            context.run(mapper, input, responder);
+                        }
+                        Err(refusal) => drop(context.deliver(responder, Err(refusal))),
+                    }
+                }));
                 true
             }
         }
@@ -81,19 +96,13 @@ impl ActiveRequest {
         Ok(self.results().seal_object(result, self.info.revision))
     }
 
-    /// In the legacy era: sends real requests on the call's stream, all at once, and calls the
-    /// handler again when all are answered.
-    fn ask_all(
-        self: &Arc<Self>,
-        mapper: &Arc<dyn ResultMapper>,
-        requests: IndexMap<String, InputRequest>,
-        next: NextInput,
-    ) {
+    /// In the legacy era: sends real requests on the call's stream, all at once.
+    fn ask_all(self: &Arc<Self>, requests: IndexMap<String, InputRequest>) -> Vec<(String, PendingAnswer)> {
         let options = self.server().options();
         let timeout = RequestTimeout { timeout: options.input_timeout, max: options.input_timeout };
         let mut asked = Vec::with_capacity(requests.len());
         for (key, request) in requests {
-            let promise = Arc::<Promise<Result<Value, ClientRequestError>>>::default();
+            let promise = PendingAnswer::default();
             let answered = Arc::clone(&promise);
             let on_response = Box::new(move |answer| answered.keep(answer));
             let sent = match self.task() {
@@ -105,35 +114,22 @@ impl ActiveRequest {
             }
             asked.push((key, promise));
         }
-        let (context, mapper) = (Arc::clone(self), Arc::clone(mapper));
-        // In a task, because a handler that asks again immediately would otherwise run on the stack
-        // of its own answer.
-        self.connection.runtime().spawn(Box::pin(async move {
-            let mut answers = BTreeMap::new();
-            for (key, promise) in asked {
-                let answer = match promise.kept().await {
-                    Ok(value) => Answer::Given(value),
-                    Err(ClientRequestError::Invalid(problem)) => Answer::Unfit(problem),
-                    Err(error) => Answer::Refused(error.into_rpc()),
-                };
-                answers.insert(key, answer);
-            }
-            let NextInput { input, responder, user } = next;
-            // If the handler ignores a refusal, it would be asked for again and again.
-            let is_refused = |answer: &&Answer| matches!(answer, Answer::Refused(_));
-            if let Some(Answer::Refused(error)) = answers.values().find(is_refused) {
-                context.deliver(responder, Err(error.clone()));
-                return;
-            }
-            context.rounds().answered(answers, user);
-            context.run(mapper, input, responder);
-        }));
+        asked
     }
 }
 
-/// What the next run of the handler needs.
-struct NextInput {
-    input: RawJson,
-    responder: Responder,
-    user: Option<Value>,
+/// Waits for all answers of a round. Fails if the client refuses a request: a handler that ignores
+/// the refusal would ask again and again.
+async fn gathered(asked: Vec<(String, PendingAnswer)>) -> Result<BTreeMap<String, Answer>, RpcError> {
+    let mut answers = BTreeMap::new();
+    for (key, answer) in asked {
+        let answer = match answer.kept().await {
+            Ok(value) => Answer::Given(value),
+            Err(ClientRequestError::Invalid(problem)) => Answer::Unfit(problem),
+            Err(error) => Answer::Refused(error.into_rpc()),
+        };
+        answers.insert(key, answer);
+    }
+    let refusal = |answer: &Answer| if let Answer::Refused(error) = answer { Some(error.clone()) } else { None };
+    answers.values().find_map(refusal).map_or(Ok(answers), Err)
 }
