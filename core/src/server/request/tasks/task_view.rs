@@ -172,13 +172,10 @@ impl TaskView {
         }
     }
 
-    /// The task, projected to a revision.
+    /// The task, projected to a revision, without the result that the extension includes: no new
+    /// task has one, and only the core form has lists.
     pub(in crate::server) fn to_json(&self, revision: Revision) -> Value {
-        let (mut task, result) = self.parts(revision);
-        if let Some(result) = result {
-            task["result"] = result.parse().unwrap_or_default();
-        }
-        task
+        self.parts(revision).0
     }
 
     /// The task as a result.
