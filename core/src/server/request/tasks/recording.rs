@@ -6,10 +6,7 @@ use super::{
     stored::{StoredTasks, key},
 };
 use crate::{engine::later, server::request::stored_record::StoredRecord, store::StoreError};
-use std::{
-    sync::{Arc, Weak},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 /// Delay before a failed write is retried.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -17,7 +14,6 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// Keeps the stored record of a task up to date, with one write at a time.
 pub(in crate::server) struct TaskRecording {
     stored: Arc<StoredTasks>,
-    task: Weak<Task>,
     record: StoredRecord,
 }
 
@@ -25,27 +21,25 @@ impl TaskRecording {
     pub(super) fn new(stored: Arc<StoredTasks>, task: &Arc<Task>) -> Arc<Self> {
         let written = task.facts.run.as_ref().and_then(|run| run.written.clone());
         let record = StoredRecord::new(Arc::new(stored.store.clone()), key(task.id()), written);
-        Arc::new(Self { stored, task: Arc::downgrade(task), record })
+        Arc::new(Self { stored, record })
     }
 
     /// Called when the task has changed.
-    pub(super) fn changed(self: &Arc<Self>) {
-        if !self.record.begin_writing() {
-            return;
+    pub(super) fn changed(self: &Arc<Self>, task: &Arc<Task>) {
+        if self.record.begin_writing() {
+            // Keeps the task alive until it is stored, even if its server is dropped.
+            let (this, task) = (Arc::clone(self), Arc::clone(task));
+            self.stored.runtime.spawn(Box::pin(async move { this.bring_up_to_date(&task).await }));
         }
-        // Keep the task alive until it is stored, even if its server is dropped.
-        let Some(task) = self.task.upgrade() else { return };
-        let this = Arc::clone(self);
-        self.stored.runtime.spawn(Box::pin(async move { this.bring_up_to_date(task).await }));
     }
 
-    async fn bring_up_to_date(&self, task: Arc<Task>) {
+    async fn bring_up_to_date(&self, task: &Arc<Task>) {
         let runtime = &self.stored.runtime;
         loop {
-            match self.write(&task).await {
+            match self.write(task).await {
                 Ok(true) => {}
                 // This worker was presumed dead. What other workers have reported remains true.
-                Ok(false) => return self.stored.let_go(&task),
+                Ok(false) => return self.stored.let_go(task),
                 Err(error) if runtime.unix_time() < task.facts.ends() => {
                     tracing::debug!(target: "trunkline::server", "the task {} could not be written yet: {error}", task.id());
                     runtime.sleep_until(later(runtime.now(), PAUSE)).await;

@@ -1,6 +1,9 @@
 //! A task: its status, its result, and the input it waits for.
 
-use super::task_view::{TaskResult, TaskView, relate};
+use super::{
+    recording::TaskRecording,
+    task_view::{TaskResult, TaskView, relate},
+};
 use crate::{
     engine::{RequestTimeout, later},
     holder::Holder,
@@ -48,8 +51,8 @@ pub(in crate::server) struct Task {
     runtime: Arc<dyn Runtime>,
     /// The task continues in another process, so nothing that happens to it here is reported.
     handed_over: AtomicBool,
-    /// Called after each change, if the server has a store.
-    on_change: OnceLock<Box<dyn Fn() + Send + Sync>>,
+    /// Stores each change, if the server has a store.
+    recording: OnceLock<Arc<TaskRecording>>,
     state: Mutex<TaskState>,
 }
 
@@ -173,12 +176,12 @@ impl Task {
         let mut view = TaskView::new(&facts.id, facts.created, facts.ttl, facts.poll_interval);
         view.touch(runtime.unix_time());
         let state = Mutex::new(TaskState { view, ..TaskState::default() });
-        let (handed_over, on_change) = (AtomicBool::new(false), OnceLock::new());
-        Arc::new(Self { facts, server, runtime, handed_over, on_change, state })
+        let (handed_over, recording) = (AtomicBool::new(false), OnceLock::new());
+        Arc::new(Self { facts, server, runtime, handed_over, recording, state })
     }
 
     /// Reports a change of a running task to the store and the clients.
-    fn notify(&self) {
+    fn notify(self: &Arc<Self>) {
         if self.is_handed_over() {
             return;
         }
@@ -186,9 +189,9 @@ impl Task {
         self.notify_clients();
     }
 
-    fn write_down(&self) {
-        if let Some(changed) = self.on_change.get() {
-            changed();
+    fn write_down(self: &Arc<Self>) {
+        if let Some(recording) = self.recording.get() {
+            recording.changed(self);
         }
     }
 
@@ -201,9 +204,9 @@ impl Task {
         }
     }
 
-    /// Calls a function now and after each change.
-    pub(super) fn on_change(&self, changed: impl Fn() + Send + Sync + 'static) {
-        self.on_change.get_or_init(|| Box::new(changed))();
+    /// Stores the current state, and each change from now on.
+    pub(super) fn record(self: &Arc<Self>, recording: Arc<TaskRecording>) {
+        self.recording.get_or_init(|| recording).changed(self);
     }
 
     pub(super) fn is_handed_over(&self) -> bool {
@@ -267,7 +270,7 @@ impl Task {
     }
 
     /// Sets the status message.
-    pub(in crate::server) fn set_message(&self, message: &str) {
+    pub(in crate::server) fn set_message(self: &Arc<Self>, message: &str) {
         {
             let mut state = self.state.lock();
             if state.view.status().is_final() {
@@ -309,7 +312,7 @@ impl Task {
     /// Called when the process ends. A task that restarts elsewhere is left as it is; any other
     /// fails.
     pub(super) fn leave(self: &Arc<Self>, reason: &str) {
-        match self.facts.run.is_some() && self.on_change.get().is_some() && !self.is_final() {
+        match self.facts.run.is_some() && self.recording.get().is_some() && !self.is_final() {
             true => self.hand_over(reason),
             false if self.end(TaskStatus::Failed, Err(RpcError::interrupted())) => {
                 self.facts.cancellation.cancel(reason);
@@ -508,21 +511,21 @@ impl Task {
     }
 
     /// Completes a client request.
-    fn answered(&self, key: &str, answer: Result<Value, ClientRequestError>) {
+    fn answered(self: &Arc<Self>, key: &str, answer: Result<Value, ClientRequestError>) {
         if let Some(open) = self.take_open(key) {
             (open.on_response)(answer);
         }
     }
 
     /// Completes a client request without an answer, and cancels it at the client.
-    pub(in crate::server::request) fn give_up(&self, key: &str, error: ClientRequestError, reason: &str) {
+    pub(in crate::server::request) fn give_up(self: &Arc<Self>, key: &str, error: ClientRequestError, reason: &str) {
         if let Some(open) = self.take_open(key) {
             open.give_up(error, reason);
         }
     }
 
     /// Removes an open client request. After the last one, the task continues.
-    fn take_open(&self, key: &str) -> Option<OpenInputRequest> {
+    fn take_open(self: &Arc<Self>, key: &str) -> Option<OpenInputRequest> {
         let open = {
             let mut state = self.state.lock();
             let open = state.open_requests.shift_remove(key)?;

@@ -187,7 +187,7 @@ impl StoredTasks {
             }
             return Err(unavailable(error));
         }
-        task.on_change(move || recording.changed());
+        task.record(recording);
         Ok(())
     }
 
