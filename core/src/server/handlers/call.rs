@@ -3,7 +3,7 @@
 use super::{
     arrival::Arrival,
     cancellation::Cancellation,
-    client_request::{ClientRequest, ClientRequestError, PendingClientRequest, ResponseCallback},
+    client_request::{CancelSent, ClientRequest, ClientRequestError, PendingClientRequest, ResponseCallback},
     input::InputKind,
     outcome::Outcome,
     vars::Vars,
@@ -75,14 +75,12 @@ pub(crate) trait CallBackend: Send + Sync + 'static {
     fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>);
     /// See [`CallInfo::log`].
     fn log(&self, level: LoggingLevel, logger: Option<&str>, data: &Value);
-    /// See [`CallInfo::ask`].
+    /// See [`CallInfo::ask`]. Returns `None` if the response has arrived.
     fn ask(
         &self,
         request: ClientRequest<'_>,
         on_response: ResponseCallback,
-    ) -> Result<PendingClientRequest, ClientRequestError>;
-    /// See [`CallInfo::cancel_client_request`].
-    fn cancel_client_request(&self, request: &PendingClientRequest, reason: &str);
+    ) -> Result<Option<CancelSent>, ClientRequestError>;
     /// See [`CallInfo::proceed_as`].
     fn proceed(
         &self,
@@ -250,7 +248,7 @@ impl CallInfo {
         request: ClientRequest<'_>,
         on_response: impl FnOnce(Result<RawJson, ClientRequestError>) + Send + 'static,
     ) -> Result<PendingClientRequest, ClientRequestError> {
-        self.backend.ask(request, Box::new(on_response))
+        self.backend.ask(request, Box::new(on_response)).map(PendingClientRequest)
     }
 
     /// The default timeout of a client request: longer if a person decides.
@@ -262,7 +260,9 @@ impl CallInfo {
     /// Cancels a request made with [`Self::ask`] and notifies the client. Its outcome is
     /// [`ClientRequestError::Cancelled`].
     pub fn cancel_client_request(&self, request: &PendingClientRequest, reason: &str) {
-        self.backend.cancel_client_request(request, reason);
+        if let Some(cancel) = &request.0 {
+            cancel(reason);
+        }
     }
 
     /// For middleware: runs the rest of the chain with these parameters, or with the original ones,

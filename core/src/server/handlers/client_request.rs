@@ -1,7 +1,7 @@
 //! Handles and errors of client requests (RPC-31).
 
 use crate::{
-    protocol::{RawJson, RequestId, RpcError, envelope::NoResult},
+    protocol::{RawJson, RpcError, envelope::NoResult},
     telemetry::OperationEnd,
 };
 use std::{sync::Arc, time::Duration};
@@ -25,22 +25,13 @@ pub struct ClientRequest<'a> {
 /// Called once with the outcome of a client request.
 pub(crate) type ResponseCallback = Box<dyn FnOnce(Result<RawJson, ClientRequestError>) + Send>;
 
-/// A pending client request.
+/// A pending client request; `None` if the response has arrived.
 #[derive(Clone)]
-pub struct PendingClientRequest(pub(in crate::server) RequestState);
+pub struct PendingClientRequest(pub(super) Option<CancelSent>);
 
-/// Where the response comes from.
-#[derive(Clone)]
-pub(in crate::server) enum RequestState {
-    /// The response has arrived.
-    Answered,
-    /// The request was sent under this id.
-    Sent(RequestId),
-    /// The task of the call sends the request under this key.
-    OfTask(String),
-    /// The client answers with a task, which this function cancels, given the reason.
-    ByTask(Arc<dyn Fn(&str) + Send + Sync>),
-}
+/// Cancels a client request and notifies the client, given the reason. Has no effect if the request
+/// is over.
+pub(in crate::server) type CancelSent = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Why a client request failed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

@@ -31,5 +31,5 @@ pub use vars::Vars;
 
 pub(super) use call::{CallBackend, HandlerRounds, ResultCallback};
 pub(super) use cancellation::{Cancellation, HookId};
-pub(super) use client_request::{RequestState, ResponseCallback};
+pub(super) use client_request::{CancelSent, ResponseCallback};
 pub(super) use input::{Answer, InputKind, SealedInputRequest, both, check, lacking, read_answer};

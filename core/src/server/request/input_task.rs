@@ -10,7 +10,7 @@ use crate::{
     protocol::{RawJson, RequestId, RpcError, method, model::TaskStatus},
     race::unless,
     runtime::Promise,
-    server::handlers::{ClientRequestError, HookId, InputKind, InputRequest, RequestState, read_answer},
+    server::handlers::{CancelSent, ClientRequestError, HookId, InputKind, InputRequest, read_answer},
     sync::Mutex,
 };
 use serde::Deserialize;
@@ -70,7 +70,7 @@ impl ActiveRequest {
         timeout: RequestTimeout,
         request: &InputRequest,
         on_response: InputCallback,
-    ) -> Result<RequestState, ClientRequestError> {
+    ) -> Result<CancelSent, ClientRequestError> {
         let runtime = self.connection.runtime();
         let mut params = request.params.clone();
         params["task"] = json!({"ttl": u64::try_from(timeout.timeout.as_millis()).unwrap_or(u64::MAX)});
@@ -99,7 +99,7 @@ impl ActiveRequest {
             }
         }));
         let _ = input.hook.set(hook);
-        Ok(RequestState::ByTask(Arc::new(move |_| input.give_up(ClientRequestError::Cancelled))))
+        Ok(Arc::new(move |_| input.give_up(ClientRequestError::Cancelled)))
     }
 }
 

@@ -15,9 +15,8 @@ use crate::{
     runtime::Runtime,
     server::{
         handlers::{
-            Arrival, CallBackend, CallInfo, Cancellation, ClientRequest, ClientRequestError, HandlerRounds, InputKind,
-            InputRequest, InputRequired, Outcome, PendingClientRequest, RequestState, ResponseCallback, ResultCallback,
-            ToolError, Vars, check,
+            Arrival, CallBackend, CallInfo, CancelSent, Cancellation, ClientRequest, ClientRequestError, HandlerRounds,
+            InputKind, InputRequest, InputRequired, Outcome, ResponseCallback, ResultCallback, ToolError, Vars, check,
         },
         lifespan::LifespanValue,
         result::project_errors,
@@ -121,7 +120,7 @@ impl PendingCall {
         request: InputRequest,
         checked: &InputRequest,
         on_response: ResponseCallback,
-    ) -> Result<PendingClientRequest, ClientRequestError> {
+    ) -> Result<Option<CancelSent>, ClientRequestError> {
         let rounds = self.context.rounds();
         let key = match key {
             Some(key) => {
@@ -147,7 +146,7 @@ impl PendingCall {
             }
             Some(answer) => on_response(answer.and_then(|answer| raw(&answer))),
         }
-        Ok(PendingClientRequest(RequestState::Answered))
+        Ok(None)
     }
 }
 
@@ -282,12 +281,11 @@ impl CallBackend for PendingCall {
         &self,
         ClientRequest { method, key, params, timeout, max }: ClientRequest<'_>,
         on_response: ResponseCallback,
-    ) -> Result<PendingClientRequest, ClientRequestError> {
+    ) -> Result<Option<CancelSent>, ClientRequestError> {
         let timeout = RequestTimeout { timeout, max };
         let context = &self.context;
         let Some(kind) = InputKind::of(method) else {
-            let id = context.send_request(timeout, method, params, on_response)?;
-            return Ok(PendingClientRequest(RequestState::Sent(id)));
+            return context.send_request(timeout, method, params, on_response).map(Some);
         };
         if !context.row.takes_input || !self.mapper.may_ask() {
             let text = format!("The client cannot be asked for input during {}", context.method);
@@ -316,17 +314,12 @@ impl CallBackend for PendingCall {
                 return Err(ClientRequestError::Refused(RpcError::invalid_request(text)));
             }
             let key = self.keys.of_task(key, kind);
-            let key = task.ask(&key, checked, timeout, on_value(on_response))?;
-            return Ok(PendingClientRequest(RequestState::OfTask(key)));
+            return task.ask(&key, checked, timeout, on_value(on_response)).map(Some);
         }
         if by_rounds || context.connection.reruns_handlers() {
             return self.ask_by_rounds(key, request, &checked, on_response);
         }
-        context.send_input_request(timeout, &checked, on_value(on_response)).map(PendingClientRequest)
-    }
-
-    fn cancel_client_request(&self, request: &PendingClientRequest, reason: &str) {
-        self.context.withdraw(&request.0, reason);
+        context.send_input_request(timeout, &checked, on_value(on_response)).map(Some)
     }
 
     fn proceed(

@@ -6,7 +6,7 @@ use crate::{
     protocol::{RawJson, RequestId},
     runtime::Promise,
     server::{
-        handlers::{ClientRequestError, HookId, InputKind, InputRequest, RequestState, ResponseCallback, read_answer},
+        handlers::{CancelSent, ClientRequestError, InputKind, InputRequest, ResponseCallback, read_answer},
         session::OutgoingMessage,
     },
     telemetry::{NetworkFacts, OperationEnd, OperationStart, RunningOperation},
@@ -43,7 +43,7 @@ impl ActiveRequest {
         timeout: RequestTimeout,
         request: &InputRequest,
         on_response: InputCallback,
-    ) -> Result<RequestState, ClientRequestError> {
+    ) -> Result<CancelSent, ClientRequestError> {
         self.connection.remember_elicitation(&request.params, self.client());
         if self.asks_by_task(request.kind) {
             return self.send_as_task(timeout, request, on_response);
@@ -54,7 +54,7 @@ impl ActiveRequest {
         };
         let kept = request.clone();
         let on_response = Box::new(move |answer| on_response(read_answer(&kept, answer)));
-        self.send_request(timeout, request.kind.method(), params.as_ref(), on_response).map(RequestState::Sent)
+        self.send_request(timeout, request.kind.method(), params.as_ref(), on_response)
     }
 
     /// Sends a client request. The callback is called exactly once, unless this fails.
@@ -64,7 +64,7 @@ impl ActiveRequest {
         method: &str,
         params: Option<&RawJson>,
         on_response: ResponseCallback,
-    ) -> Result<RequestId, ClientRequestError> {
+    ) -> Result<CancelSent, ClientRequestError> {
         let observers = self.connection.observers();
         let observed =
             observers.and_then(|observers| observers.client_request(|| self.client_request_start(method, params)));
@@ -74,29 +74,17 @@ impl ActiveRequest {
         };
         let params = traced.as_ref().or(params);
         let sent = Arc::new(OnceLock::new());
-        let hook = self.cancel_with_call(&sent);
+        let cancel = self.cancelling(&sent);
+        let with_call = Arc::clone(&cancel);
+        let hook = self.cancellation.on_cancel(Box::new(move |reason| with_call(reason)));
         let cancellation = self.cancellation.clone();
         let on_response: ResponseCallback = Box::new(move |answer| {
             cancellation.forget(hook);
             on_response(answer);
         });
         let transmission = Transmission { timeout, method, params, cancellable: true };
-        self.transmit(transmission, on_response, &sent).inspect_err(|_| self.cancellation.forget(hook))
-    }
-
-    /// Cancels a client request that is no longer needed, and notifies the client.
-    pub(super) fn withdraw(&self, request: &RequestState, reason: &str) {
-        let error = ClientRequestError::Cancelled;
-        match request {
-            RequestState::Sent(id) => self.connection.cancel_client_request(id, reason, Some(&*self.reply), error),
-            RequestState::OfTask(key) => {
-                if let Some(task) = self.task() {
-                    task.give_up(key, error, reason);
-                }
-            }
-            RequestState::ByTask(cancel) => cancel(reason),
-            RequestState::Answered => {}
-        }
+        self.transmit(transmission, on_response, &sent).inspect_err(|_| self.cancellation.forget(hook))?;
+        Ok(cancel)
     }
 
     /// The start of a client request, for telemetry.
@@ -117,7 +105,7 @@ impl ActiveRequest {
         Transmission { timeout, method, params, cancellable }: Transmission<'_>,
         on_response: ResponseCallback,
         sent: &OnceLock<RequestId>,
-    ) -> Result<RequestId, ClientRequestError> {
+    ) -> Result<(), ClientRequestError> {
         let connection = &self.connection;
         if connection.is_closed() {
             return Err(ClientRequestError::Closed);
@@ -145,17 +133,17 @@ impl ActiveRequest {
             sent.get_or_init(|| id).clone()
         };
         let reply = cancellable.then(|| Arc::downgrade(&self.reply));
-        connection.watch_deadline(id.clone(), later(now, timeout.timeout), reply, ended);
-        Ok(id)
+        connection.watch_deadline(id, later(now, timeout.timeout), reply, ended);
+        Ok(())
     }
 
-    /// Cancels the client request when its call is cancelled. The client is notified while the
-    /// stream of the call still exists.
-    fn cancel_with_call(&self, sent: &Arc<OnceLock<RequestId>>) -> Option<HookId> {
+    /// Cancels a client request that is no longer needed, and notifies the client, as long as the
+    /// stream of the call exists.
+    fn cancelling(&self, sent: &Arc<OnceLock<RequestId>>) -> CancelSent {
         let connection = Arc::downgrade(&self.connection);
         let reply = Arc::downgrade(&self.reply);
         let sent = Arc::clone(sent);
-        self.cancellation.on_cancel(Box::new(move |reason| {
+        Arc::new(move |reason: &str| {
             if let (Some(connection), Some(reply)) = (connection.upgrade(), reply.upgrade())
                 && !connection.is_closed()
             {
@@ -168,7 +156,7 @@ impl ActiveRequest {
                     connection.cancel_client_request(&id, reason, Some(&*reply), ClientRequestError::Cancelled);
                 }
             }
-        }))
+        })
     }
 }
 

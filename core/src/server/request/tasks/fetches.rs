@@ -11,7 +11,7 @@ use crate::{
     on_drop::BoxedOnDrop,
     protocol::RpcError,
     server::{
-        handlers::{Answer, ClientRequestError, InputKind, InputRequest, RequestState},
+        handlers::{Answer, CancelSent, ClientRequestError, InputKind, InputRequest},
         request::active_request::ActiveRequest,
     },
     sync::Mutex,
@@ -41,11 +41,8 @@ struct FetchTable {
     /// Number of requests for results that are looking at their tasks.
     looking: usize,
     /// The client requests of tasks elsewhere, by task and key; `None` while they are being sent.
-    sent: HashMap<(String, String), Option<SentRequest>>,
+    sent: HashMap<(String, String), Option<CancelSent>>,
 }
-
-/// A client request and the request for a result on whose stream it was sent.
-type SentRequest = (Weak<ActiveRequest>, RequestState);
 
 /// A pending request for the result of a task elsewhere.
 pub(super) struct Fetch {
@@ -138,11 +135,11 @@ impl StoredTasks {
                 let (to, of) = (worker.clone(), (task.id().to_owned(), key.clone()));
                 let cancel = move |reason: &str| {
                     if let Some(stored) = stored.upgrade() {
-                        let ((task, key), reason) = (of, reason.to_owned());
-                        stored.send_within(to, TaskMessage::Withdraw { task, key, reason }, timeout);
+                        let ((task, key), reason) = (of.clone(), reason.to_owned());
+                        stored.send_within(to.clone(), TaskMessage::Withdraw { task, key, reason }, timeout);
                     }
                 };
-                task.sent(&key, &sender, Box::new(cancel));
+                task.sent(&key, &sender, Arc::new(cancel));
             }
             if task.begin_watching(&worker) {
                 let (stored, watched) = (Arc::downgrade(&this), Arc::downgrade(&task));
@@ -172,7 +169,7 @@ impl StoredTasks {
             Some(context) => {
                 let (timeout, request) = (RequestTimeout { timeout, max }, InputRequest { kind, params });
                 let sent = context.send_input_request(timeout, &request, Box::new(pass_on.clone()));
-                sent.map(|sent| self.sent_here(&name, &context, sent))
+                sent.map(|cancel| self.sent_here(&name, cancel))
             }
             None => Err(ClientRequestError::NotReachable),
         };
@@ -182,24 +179,22 @@ impl StoredTasks {
     }
 
     /// Called when a client request was sent here. Cancels it if it was withdrawn meanwhile.
-    fn sent_here(&self, name: &(String, String), context: &Arc<ActiveRequest>, sent: RequestState) {
+    fn sent_here(&self, name: &(String, String), cancel: CancelSent) {
         {
             let mut table = self.fetches.0.lock();
             if let Some(entry) = table.sent.get_mut(name) {
-                *entry = Some((Arc::downgrade(context), sent));
+                *entry = Some(cancel);
                 return;
             }
         }
-        context.withdraw(&sent, "it was withdrawn");
+        cancel("it was withdrawn");
     }
 
     /// Cancels a client request of a task elsewhere that was sent here.
     pub(super) fn withdraw_here(&self, task: String, key: String, reason: &str) {
         let sent = self.fetches.0.lock().sent.remove(&(task, key)).flatten();
-        if let Some((context, sent)) = sent
-            && let Some(context) = context.upgrade()
-        {
-            context.withdraw(&sent, reason);
+        if let Some(cancel) = sent {
+            cancel(reason);
         }
     }
 

@@ -12,7 +12,7 @@ use crate::{
     race,
     runtime::{Promise, Runtime},
     server::{
-        handlers::{Answer, Cancellation, ClientRequestError, InputRequest, TaskRun},
+        handlers::{Answer, CancelSent, Cancellation, ClientRequestError, InputRequest, TaskRun},
         request::{active_request::ActiveRequest, request_keys::unused_key},
         session::{ServerState, TaskChange},
     },
@@ -84,9 +84,6 @@ struct OpenInputRequest {
     /// Kept when it ends.
     ended: Arc<Promise<()>>,
 }
-
-/// Cancels a client request that was sent, given the reason.
-pub(super) type CancelSent = Box<dyn FnOnce(&str) + Send>;
 
 /// Who has sent a client request.
 #[derive(Clone, PartialEq)]
@@ -376,14 +373,14 @@ impl Task {
         relate(message, self.id());
     }
 
-    /// Sends a client request, which the task waits for (TSK-14). Returns its key.
+    /// Sends a client request, which the task waits for (TSK-14).
     pub(in crate::server) fn ask(
         self: &Arc<Self>,
         key: &str,
         mut request: InputRequest,
         timeout: RequestTimeout,
         on_response: Box<dyn FnOnce(Result<Value, ClientRequestError>) + Send>,
-    ) -> Result<String, ClientRequestError> {
+    ) -> Result<CancelSent, ClientRequestError> {
         let ended = Arc::<Promise<()>>::default();
         let key = {
             let mut state = self.state.lock();
@@ -406,7 +403,8 @@ impl Task {
         self.notify();
         self.send_open_requests();
         self.give_up_later(key.clone(), timeout, ended);
-        Ok(key)
+        let task = Arc::clone(self);
+        Ok(Arc::new(move |reason: &str| task.give_up(&key, ClientRequestError::Cancelled, reason)))
     }
 
     fn give_up_later(self: &Arc<Self>, key: String, timeout: RequestTimeout, ended: Arc<Promise<()>>) {
@@ -436,15 +434,7 @@ impl Task {
             let name = key.clone();
             let on_response = Box::new(move |answer| task.answered_or_unsent(&name, answer));
             match context.send_input_request(timeout, &request, on_response) {
-                Ok(sent) => {
-                    let context = Arc::downgrade(&context);
-                    let cancel = move |reason: &str| {
-                        if let Some(context) = context.upgrade() {
-                            context.withdraw(&sent, reason);
-                        }
-                    };
-                    self.sent(&key, &Sender::Here, Box::new(cancel));
-                }
+                Ok(cancel) => self.sent(&key, &Sender::Here, cancel),
                 Err(error) => self.answered_or_unsent(&key, Err(error)),
             }
         }
