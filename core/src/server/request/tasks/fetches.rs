@@ -8,8 +8,8 @@ use super::{
 };
 use crate::{
     engine::{RequestTimeout, later},
-    on_drop::BoxedOnDrop,
-    protocol::RpcError,
+    on_drop::OnDrop,
+    protocol::{RawJson, RpcError},
     server::{
         handlers::{Answer, CancelSent, ClientRequestError, InputKind, InputRequest},
         request::active_request::ActiveRequest,
@@ -44,15 +44,6 @@ struct FetchTable {
     sent: HashMap<(String, String), Option<CancelSent>>,
 }
 
-/// A pending request for the result of a task elsewhere.
-pub(super) struct Fetch {
-    stored: Arc<StoredTasks>,
-    context: Arc<ActiveRequest>,
-    number: u64,
-    /// The keys of the client requests that it last offered to send, and when it offers that again.
-    offered: Option<(Vec<String>, Instant)>,
-}
-
 /// A client request of a task, which another worker sends.
 #[derive(Serialize, Deserialize)]
 pub(super) struct ForwardedRequest {
@@ -74,47 +65,52 @@ struct RequestOfTask {
     worker: String,
 }
 
-impl Fetch {
-    pub(super) fn begin(stored: &Arc<StoredTasks>, context: &Arc<ActiveRequest>) -> Self {
-        let mut table = stored.fetches.0.lock();
-        let number = table.next;
-        table.next += 1;
-        table.pending.insert(number, Arc::downgrade(context));
-        drop(table);
-        Self { stored: Arc::clone(stored), context: Arc::clone(context), number, offered: None }
+impl StoredTasks {
+    /// The result or error of the request of a task elsewhere, once it is over (TSK-20). `context`
+    /// is the request for it. While the task waits for input, it offers to the task's worker to
+    /// send the client requests on its stream.
+    pub(super) async fn outcome_elsewhere(
+        self: &Arc<Self>,
+        mut record: TaskRecord,
+        context: &Arc<ActiveRequest>,
+    ) -> Result<RawJson, RpcError> {
+        let fetch = {
+            let mut table = self.fetches.0.lock();
+            let fetch = table.next;
+            table.next += 1;
+            table.pending.insert(fetch, Arc::downgrade(context));
+            fetch
+        };
+        let _pending = OnDrop::new(|| drop(self.fetches.0.lock().pending.remove(&fetch)));
+        let (runtime, owner) = (&self.runtime, context.owner());
+        let mut offered: Option<(Vec<String>, Instant)> = None;
+        while !record.is_final() {
+            let keys = record.task.request_keys();
+            let is_offered = offered.as_ref().is_some_and(|(before, until)| *before == keys && runtime.now() < *until);
+            if !keys.is_empty() && context.can_ask() && !is_offered {
+                // Offer again later: the worker that sends them now may lose its stream.
+                offered = Some((keys, later(runtime.now(), RENEWAL)));
+                let (task, worker) = (record.id().to_owned(), self.worker.clone());
+                self.send(&record.worker, &TaskMessage::Fetch { task, worker, fetch }).await?;
+            }
+            let _looking = self.next_look().await;
+            record = self.find(record.id(), &owner).await?;
+        }
+        record.task.outcome().ok_or_else(RpcError::internal)?
     }
 
-    /// Waits before the next look at the task, which counts until the returned guard is dropped. If
-    /// the task waits for input, first offers to its worker to send its client requests.
-    pub(super) async fn wait(&mut self, record: &TaskRecord) -> Result<BoxedOnDrop, RpcError> {
-        let runtime = Arc::clone(&self.stored.runtime);
-        let keys = record.task.request_keys();
-        let is_offered = |(before, until): &(Vec<String>, Instant)| *before == keys && runtime.now() < *until;
-        if !keys.is_empty() && self.context.can_ask() && !self.offered.as_ref().is_some_and(is_offered) {
-            // Offer again later: the worker that sends them now may lose its stream.
-            self.offered = Some((keys, later(runtime.now(), RENEWAL)));
-            let (task, worker) = (record.id().to_owned(), self.stored.worker.clone());
-            self.stored.send(&record.worker, &TaskMessage::Fetch { task, worker, fetch: self.number }).await?;
-        }
+    /// Waits before the next look at a task, which counts until the returned guard is dropped.
+    async fn next_look(&self) -> OnDrop<impl FnOnce()> {
         loop {
-            runtime.sleep_until(later(runtime.now(), LOOK)).await;
-            let stored = Arc::clone(&self.stored);
-            let mut table = self.stored.fetches.0.lock();
+            self.runtime.sleep_until(later(self.runtime.now(), LOOK)).await;
+            let mut table = self.fetches.0.lock();
             if table.looking < MAX_LOOKING {
                 table.looking += 1;
-                return Ok(BoxedOnDrop::new(Box::new(move || stored.fetches.0.lock().looking -= 1)));
+                return OnDrop::new(|| self.fetches.0.lock().looking -= 1);
             }
         }
     }
-}
 
-impl Drop for Fetch {
-    fn drop(&mut self) {
-        self.stored.fetches.0.lock().pending.remove(&self.number);
-    }
-}
-
-impl StoredTasks {
     /// Lets a request for the result, at another worker, send the client requests that nobody has
     /// sent yet.
     pub(super) fn send_elsewhere(self: &Arc<Self>, task: &Arc<Task>, worker: String, fetch: u64) {

@@ -1,7 +1,6 @@
 //! Tasks that requests name: of this process, or of other workers.
 
 use super::{
-    fetches::Fetch,
     record::TaskRecord,
     server_task::Task,
     stored::{StoredTasks, TAKEN_WITHIN, list_of},
@@ -79,14 +78,7 @@ impl NamedTask {
     pub(in crate::server) async fn outcome(self, context: &Arc<ActiveRequest>) -> Result<RawJson, RpcError> {
         match self {
             Self::Here(task) => task.outcome(context).await,
-            Self::Elsewhere(stored, mut record) => {
-                let (owner, mut fetch) = (context.owner(), Fetch::begin(&stored, context));
-                while !record.is_final() {
-                    let _looking = fetch.wait(&record).await?;
-                    *record = stored.find(record.id(), &owner).await?;
-                }
-                record.task.outcome().ok_or_else(RpcError::internal)?
-            }
+            Self::Elsewhere(stored, record) => stored.outcome_elsewhere(*record, context).await,
         }
     }
 
