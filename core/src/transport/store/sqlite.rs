@@ -3,7 +3,7 @@
 use crate::{
     engine::later,
     runtime::Runtime,
-    store::{LogEntry, MAX_READ, Store, StoreError, StoreErrorKind, StoreTask, Waiting},
+    store::{LogEntry, MAX_READ, Store, StoreError, StoreErrorKind, StoreTask},
     sync::Mutex,
     transport::private_file::private,
 };
@@ -21,8 +21,6 @@ use tokio::sync::{
 
 /// Maximum number of calls queued for the thread. Others wait, for at most their deadline.
 const MAX_QUEUED: usize = 1024;
-/// How often to look for entries that other processes appended.
-const PACE: Duration = Duration::from_millis(100);
 /// How often to try to set the mode of a file that another process is creating.
 const RETRY: Duration = Duration::from_millis(5);
 /// Number of expired items of each kind that one write removes.
@@ -51,7 +49,6 @@ pub(super) struct SqliteStore {
     file: Arc<SqliteFile>,
     jobs: Arc<Mutex<Option<Sender<ThreadWork>>>>,
     runtime: Arc<dyn Runtime>,
-    waiting: Arc<Waiting>,
 }
 
 struct SqliteFile {
@@ -88,8 +85,7 @@ impl SqliteStore {
     pub(super) fn new(path: PathBuf, runtime: Arc<dyn Runtime>, deadline: Duration) -> Self {
         let name = format!("sqlite:{}", path.display());
         let file = Arc::new(SqliteFile { path, name, deadline, clock: FileClock::default() });
-        let waiting = Waiting::new(Arc::clone(&runtime), PACE);
-        Self { file, jobs: Arc::default(), runtime, waiting }
+        Self { file, jobs: Arc::default(), runtime }
     }
 
     /// Runs work in a transaction on the thread of the file.
@@ -387,19 +383,14 @@ impl Store for SqliteStore {
     }
 
     fn append(&self, log: &str, entry: &str, max_entries: usize, keep_for: Duration) -> StoreTask<u64> {
-        let (name, entry, waiting) = (log.to_owned(), entry.to_owned(), Arc::clone(&self.waiting));
-        let log = name.clone();
-        let appended = self.run(true, move |items| items.append(&name, &entry, max_entries, keep_for));
-        Box::pin(async move { appended.await.inspect(|_| waiting.wake(&log)) })
+        let (log, entry) = (log.to_owned(), entry.to_owned());
+        self.run(true, move |items| items.append(&log, &entry, max_entries, keep_for))
     }
 
-    fn read(&self, log: &str, after: u64, limit: usize, wait: Duration) -> StoreTask<Vec<LogEntry>> {
-        let (this, name) = (self.clone(), log.to_owned());
-        let look = Box::new(move |_| {
-            let name = name.clone();
-            this.run(false, move |items| items.read(&name, after, limit))
-        });
-        Box::pin(Arc::clone(&self.waiting).read(log.to_owned(), look, wait))
+    /// Does not wait: a file announces no entries, so the guard of the store polls.
+    fn read(&self, log: &str, after: u64, limit: usize, _: Duration) -> StoreTask<Vec<LogEntry>> {
+        let log = log.to_owned();
+        self.run(false, move |items| items.read(&log, after, limit))
     }
 }
 
