@@ -12,7 +12,7 @@ use crate::{
     },
     engine::{MethodCall, RequestExtras},
     protocol::{
-        Era, RawJson, RequestId, Revision, RevisionFeature,
+        Era, RawJson, Revision, RevisionFeature,
         method::{self, MessageKind, Method, Sender},
     },
     runtime::Promise,
@@ -55,46 +55,24 @@ impl Client {
     ) -> Result<Arc<ClientCall>, ClientError> {
         call.method = request.name();
         let takes_input = self.inner.takes_input(request);
-        if !takes_input && task.is_none() {
-            let call = Arc::new(call);
-            self.send_noting(&call, request, extras, None)?;
-            return Ok(call);
-        }
-        let responses = &request.options.input_responses;
-        let mut params = request.params.cloned();
-        if takes_input && responses.are_given() {
-            params = Some(responses.with_params(params.as_ref()).map_err(ClientError::unwritable)?);
-        }
-        extras.task |= task.as_ref().is_some_and(|task| task.as_task);
-        let asks = task.as_ref().is_some_and(TaskWish::asks_by_params);
-        call.repeatable = Some(Box::new(RepeatableCall {
-            request: OwnedRequest { params: params.clone(), options: request.options.clone(), extras: extras.clone() },
-            task,
-            began: self.inner.runtime.now(),
-        }));
-        if asks {
-            params = Some(with_task(params.as_ref(), request.options.task_ttl)?);
+        let mut params = None;
+        if takes_input || task.is_some() {
+            let (given, options) = (request.params, request.options);
+            if takes_input && options.input_responses.are_given() {
+                params = Some(options.input_responses.with_params(given).map_err(ClientError::unwritable)?);
+            }
+            extras.task |= task.as_ref().is_some_and(|task| task.as_task);
+            let asks = task.as_ref().is_some_and(TaskWish::asks_by_params);
+            let first = params.as_ref().or(given).cloned();
+            let request = OwnedRequest { params: first, options: options.clone(), extras: extras.clone() };
+            call.repeatable = Some(Box::new(RepeatableCall { request, task, began: self.inner.runtime.now() }));
+            if asks {
+                params = Some(with_task(params.as_ref().or(given), options.task_ttl)?);
+            }
         }
         let call = Arc::new(call);
-        self.send_noting(&call, RequestParts { params: params.as_ref(), ..request }, extras, None)?;
+        self.send_request(&call, RequestParts { params: params.as_ref().or(request.params), ..request }, extras, None)?;
         Ok(call)
-    }
-
-    /// Sends a request of a call and records its id, so that the call can be cancelled.
-    fn send_noting(
-        &self,
-        call: &Arc<ClientCall>,
-        request: RequestParts<'_>,
-        extras: RequestExtras,
-        again: Option<Arc<Promise<CheckableAnswer>>>,
-    ) -> Result<(), ClientError> {
-        // Held until the id is recorded, so that an immediate response finds it.
-        let mut flight = call.flight.lock();
-        if again.is_some() && matches!(*flight, Flight::Cancelled) {
-            return Err(ClientError::Cancelled);
-        }
-        *flight = Flight::Sent(self.send_request(call, request, extras, again)?);
-        Ok(())
     }
 
     /// Sends another request of a call, unless it was cancelled, and waits for the response.
@@ -106,18 +84,24 @@ impl Client {
         let OwnedRequest { params, options, extras } = request;
         let answered = Arc::new(Promise::default());
         let parts = self.inner.parts(&call.method, params.as_ref(), options);
-        self.send_noting(call, parts, extras.clone(), Some(Arc::clone(&answered)))?;
+        self.send_request(call, parts, extras.clone(), Some(Arc::clone(&answered)))?;
         Ok(answered.kept().await)
     }
 
+    /// Sends a request of a call and records its id, so that the call can be cancelled.
     fn send_request(
         &self,
         call: &Arc<ClientCall>,
         request: RequestParts<'_>,
         extras: RequestExtras,
         again: Option<Arc<Promise<CheckableAnswer>>>,
-    ) -> Result<RequestId, ClientError> {
+    ) -> Result<(), ClientError> {
         let (inner, RequestParts { method, params, options, .. }) = (&self.inner, request);
+        // Held until the id is recorded, so that an immediate response finds it.
+        let mut flight = call.flight.lock();
+        if again.is_some() && matches!(*flight, Flight::Cancelled) {
+            return Err(ClientError::Cancelled);
+        }
         inner.check_open()?;
         let timeout = inner.request_timeout(options);
         let name = subject(request)?;
@@ -156,7 +140,8 @@ impl Client {
         let caller = inner.local_caller(options.cause.as_ref());
         inner.deliver(LinkMessage { bytes: sent.message, request: Some(head), alone: sent.alone, caller });
         inner.arm_timer(deadline);
-        Ok(id)
+        *flight = Flight::Sent(id);
+        Ok(())
     }
 }
 
