@@ -26,6 +26,13 @@ pub trait ReplyTo: Send + Sync + 'static {
     }
 }
 
+/// A function that receives only the outcome.
+impl<F: Fn(Result<RawJson, ClientError>) + Send + Sync + 'static> ReplyTo for F {
+    fn answered(&self, outcome: Result<RawJson, ClientError>) {
+        self(outcome);
+    }
+}
+
 /// The receiver of the outcome of a call.
 pub(in crate::client) enum CallReceiver {
     /// A waiting future.

@@ -4,7 +4,7 @@ use super::server_description::ServerDescription;
 use crate::{
     client::{
         Client, ClientCall, ClientError, ClientEvents, ClientOptions, Connector, ErrorKind, LinkFailure, LinkMessage,
-        RequestHead,
+        RequestHead, RequestOptions,
         calls::{client_call::Awaited, reply_to::CallReceiver},
         inbox::ClientInbox,
         inner::ClientInner,
@@ -13,10 +13,10 @@ use crate::{
     client_auth::ClientAuth,
     engine::{
         Negotiated, Negotiation, NegotiationError, NegotiationStep, OpeningRequest, Probe, ProbeOutcome,
-        RequestTimeout, RevisionChoice, later,
+        RequestExtras, RequestTimeout, RevisionChoice, later,
     },
     negotiation_cache::NegotiationCache,
-    protocol::{Era, RawJson, method, option_names::OptionNames},
+    protocol::{Era, RawJson, Revision, method, option_names::OptionNames},
     race::until,
     runtime::Runtime,
     wire_log::{Direction, Transport},
@@ -287,6 +287,28 @@ impl ClientInner {
             self.ask_description(revision);
         }
         Ok(())
+    }
+
+    /// Requests the server's description (`server/discover`), because a pinned revision needs no
+    /// probe. Nothing waits for it, and the connection works without it.
+    fn ask_description(self: &Arc<Self>, revision: Revision) {
+        let (client, asking) = (Client { inner: Arc::clone(self) }, Arc::downgrade(self));
+        let reply = Arc::new(move |outcome: Result<RawJson, ClientError>| match (asking.upgrade(), outcome) {
+            (Some(inner), Ok(result)) => drop(inner.described.set(ServerDescription::read(revision, &result))),
+            (Some(_), Err(error)) => {
+                tracing::debug!(target: "trunkline::client::connection", %error, "the server returned no description");
+            }
+            (None, _) => {}
+        });
+        let (mut call, mut extras) = (ClientCall::new(CallReceiver::Reply(reply)), RequestExtras::default());
+        // It is the request of the opening, if there was none before.
+        if let Some(opening) = self.opening.lock().take() {
+            extras.trace = Some(Arc::clone(&opening.trace));
+            call.operation = Some(opening.of_call(self.network_facts()));
+        }
+        if let Err(error) = client.begin(call, self.parts(method::DISCOVER, None, &RequestOptions::default()), extras) {
+            tracing::debug!(target: "trunkline::client::connection", %error, "could not request the description of the server");
+        }
     }
 
     /// Sets the log level that was set last, or that of the options, if the server supports

@@ -1,7 +1,6 @@
 //! Opening a connection, and reconnecting.
 
 mod connect;
-mod description_request;
 pub(super) mod pauses;
 mod reconnect;
 pub(super) mod reconnecting;

@@ -6,14 +6,14 @@ use super::{
     open_subscriptions::SubscriptionEntry,
 };
 use crate::{
-    client::{Client, ClientError, RequestOptions, calls::reply_to::ReplyTo, inner::ClientInner},
+    client::{Client, ClientError, RequestOptions, inner::ClientInner},
     engine::later,
     protocol::{RawJson, method},
     runtime::Promise,
 };
 use serde_json::json;
 use std::{
-    sync::{Arc, Weak, atomic::Ordering},
+    sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
@@ -85,10 +85,15 @@ impl ClientInner {
         };
         in_use.busy = true;
         drop(uses);
-        let reply = Arc::new(Reconciled { client: Arc::downgrade(self), uri: uri.to_owned(), method });
+        let (inner, named) = (Arc::downgrade(self), uri.to_owned());
+        let reply = Arc::new(move |outcome: Result<RawJson, ClientError>| {
+            if let Some(client) = inner.upgrade() {
+                client.reconciled(&named, method, outcome.err());
+            }
+        });
         let (client, params) = (Client { inner: Arc::clone(self) }, RawJson::object(&json!({"uri": uri})));
-        if let Err(error) = client.start(method, Some(&params), &RequestOptions::default(), reply.clone()) {
-            reply.answered(Err(error));
+        if let Err(error) = client.start(method, Some(&params), &RequestOptions::default(), reply) {
+            self.reconciled(uri, method, Some(error));
         }
     }
 
@@ -105,58 +110,37 @@ impl ClientInner {
         }));
     }
 
-    /// The server does not take a subscription: those that wait for it fail, and those that had it
-    /// end.
-    fn refused(&self, uri: &str, error: &ClientError) {
-        for entry in self.subscriptions.all() {
-            if entry.filter.resources().iter().any(|subscribed| subscribed == uri) {
-                entry.end(Some(error.clone()));
-            }
-        }
-    }
-}
-
-/// Takes the answer of a request about a URI.
-struct Reconciled {
-    client: Weak<ClientInner>,
-    uri: String,
-    method: &'static str,
-}
-
-impl ReplyTo for Reconciled {
-    fn answered(&self, outcome: Result<RawJson, ClientError>) {
-        let Some(client) = self.client.upgrade() else { return };
-        let subscribing = self.method == method::RESOURCES_SUBSCRIBE;
-        let is_lost = !client.ready.load(Ordering::Acquire) && client.check_open().is_ok();
-        let now = client.runtime.now();
-        let failed = {
-            let mut uses = client.subscriptions.uses.lock();
-            let Some(in_use) = uses.get_mut(&self.uri) else { return };
-            in_use.busy = false;
-            in_use.subscribed = subscribing && outcome.is_ok();
-            let since = *in_use.failing.get_or_insert(now);
-            let failing = now.saturating_duration_since(since);
-            in_use.failing = outcome.as_ref().err().map(|_| since);
-            match outcome {
-                Err(error) if subscribing => {
-                    let waiting = std::mem::take(&mut in_use.waiting);
-                    // Holders that do not wait had the subscription before. The next connection or
-                    // attempt brings it back.
-                    let may_return = is_lost || (may_pass(&error) && failing < client.options.max_timeout);
-                    let lasts = may_return && in_use.holders > waiting.len();
-                    if lasts && !is_lost {
-                        in_use.busy = true;
-                        client.reconcile_later(&self.uri, failing);
-                    }
-                    Some((waiting, error, lasts))
-                }
-                _ => None,
-            }
+    /// Takes the answer of a request about a URI; `error` is why it failed, if it did.
+    fn reconciled(self: &Arc<Self>, uri: &str, method: &str, error: Option<ClientError>) {
+        let subscribing = method == method::RESOURCES_SUBSCRIBE;
+        let is_lost = !self.ready.load(Ordering::Acquire) && self.check_open().is_ok();
+        let now = self.runtime.now();
+        let mut uses = self.subscriptions.uses.lock();
+        let Some(in_use) = uses.get_mut(uri) else { return };
+        in_use.busy = false;
+        in_use.subscribed = subscribing && error.is_none();
+        let since = *in_use.failing.get_or_insert(now);
+        let failing = now.saturating_duration_since(since);
+        in_use.failing = error.as_ref().map(|_| since);
+        let Some(error) = error.filter(|_| subscribing) else {
+            drop(uses);
+            return self.reconcile(uri);
         };
-        let Some((waiting, error, lasts)) = failed else { return client.reconcile(&self.uri) };
+        let waiting = std::mem::take(&mut in_use.waiting);
+        // Holders that do not wait had the subscription before. The next connection or attempt
+        // brings it back.
+        let may_return = is_lost || (may_pass(&error) && failing < self.options.max_timeout);
+        let lasts = may_return && in_use.holders > waiting.len();
+        if lasts && !is_lost {
+            in_use.busy = true;
+            self.reconcile_later(uri, failing);
+        }
+        drop(uses);
         waiting.iter().for_each(|promise| promise.keep(Err(error.clone())));
+        // The server does not take the subscription: those that had it end.
         if !lasts {
-            client.refused(&self.uri, &error);
+            let named = |entry: &&Arc<SubscriptionEntry>| entry.filter.resources().iter().any(|name| name == uri);
+            self.subscriptions.all().iter().filter(named).for_each(|entry| entry.end(Some(error.clone())));
         }
     }
 }
