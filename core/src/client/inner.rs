@@ -286,16 +286,11 @@ impl ClientInner {
     }
 
     pub(super) fn arm_timer(self: &Arc<Self>, next: Option<Instant>) {
-        let Some(next) = next else { return };
-        let task = self.timer.aim(next, &self.runtime, || {
+        if next.is_some_and(|next| self.timer.aim(next)) {
             let (due, ended) = (Arc::downgrade(self), Arc::downgrade(self));
-            (
-                move || due.upgrade().iter().for_each(Self::time_passed),
-                move || ended.upgrade().iter().for_each(|client| client.runtime_ended()),
-            )
-        });
-        if let Some(task) = task {
-            self.runtime.spawn(task);
+            let due = move || due.upgrade().iter().for_each(Self::time_passed);
+            let ended = move || ended.upgrade().iter().for_each(|client| client.runtime_ended());
+            self.runtime.spawn(self.timer.task(&self.runtime, due, ended));
         }
     }
 

@@ -2,68 +2,60 @@
 
 use crate::{
     on_drop::OnDrop,
-    runtime::{BoxedTask, Runtime, change},
-    sync::Mutex,
+    race::until,
+    runtime::{BoxedTask, Runtime, Watched},
 };
-use std::{
-    future::poll_fn,
-    sync::Arc,
-    task::{Poll, Waker, ready},
-    time::Instant,
-};
+use std::{future::poll_fn, mem, sync::Arc, task::Poll, time::Instant};
 
 /// A timer. Its task ends when it is dropped.
 #[derive(Default)]
-pub(super) struct Timer(Arc<Mutex<TimerState>>);
+pub(super) struct Timer(Arc<Watched<TimerState>>);
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct TimerState {
     at: Option<Instant>,
     started: bool,
     ended: bool,
-    waker: Option<Waker>,
 }
 
 impl Timer {
-    /// Sets the deadline, unless an earlier one is set. If the timer's task is not running yet,
-    /// returns it. It calls the first function of `calls` whenever the deadline has passed, and the
-    /// second one if the runtime drops it because it has ended.
-    pub(super) fn aim<D: Fn() + Send + 'static, E: FnOnce() + Send + 'static>(
+    /// Sets the deadline, unless an earlier one is set. Returns whether [`Self::task`] has to be
+    /// spawned, which is only once.
+    pub(super) fn aim(&self, at: Instant) -> bool {
+        if self.0.with(|state| state.ended || state.at.is_some_and(|earlier| earlier <= at)) {
+            return false;
+        }
+        self.0.change(|state| {
+            state.at = Some(state.at.map_or(at, |other| other.min(at)));
+            !mem::replace(&mut state.started, true)
+        })
+    }
+
+    /// The task of the timer. It calls `due` whenever the deadline has passed, and `ended` if the
+    /// runtime drops it because it has ended.
+    pub(super) fn task(
         &self,
-        at: Instant,
         runtime: &Arc<dyn Runtime>,
-        calls: impl FnOnce() -> (D, E),
-    ) -> Option<BoxedTask> {
-        let waker = {
-            let mut state = self.0.lock();
-            if state.ended || state.at.is_some_and(|earlier| earlier <= at) {
-                return None;
+        due: impl Fn() + Send + 'static,
+        ended: impl FnOnce() + Send + 'static,
+    ) -> BoxedTask {
+        let (timer, dropped, runtime) = (Arc::clone(&self.0), Arc::clone(&self.0), Arc::clone(runtime));
+        let on_drop = OnDrop::new(move || {
+            if !dropped.with(|state| state.ended) {
+                ended();
             }
-            state.at = Some(at);
-            if !std::mem::replace(&mut state.started, true) {
-                let ((due, ended), timer, runtime) = (calls(), Arc::clone(&self.0), Arc::clone(runtime));
-                let dropped = Arc::clone(&self.0);
-                let on_drop = OnDrop::new(move || {
-                    if !dropped.lock().ended {
-                        ended();
-                    }
-                });
-                return Some(Box::pin(async move {
-                    let _on_drop = on_drop;
-                    while is_due(&timer, &*runtime).await {
-                        due();
-                    }
-                }));
+        });
+        Box::pin(async move {
+            let _on_drop = on_drop;
+            while is_due(&timer, &*runtime).await {
+                due();
             }
-            state.waker.take()
-        };
-        waker.into_iter().for_each(Waker::wake);
-        None
+        })
     }
 
     /// Stops the timer.
     pub(super) fn end(&self) {
-        change(&self.0, |state| &mut state.waker, |state| state.ended = true);
+        self.0.change(|state| state.ended = true);
     }
 }
 
@@ -74,27 +66,20 @@ impl Drop for Timer {
 }
 
 /// Waits for the deadline. Returns `false` if the timer was stopped.
-async fn is_due(timer: &Mutex<TimerState>, runtime: &dyn Runtime) -> bool {
-    let mut asleep: Option<(Instant, BoxedTask)> = None;
-    poll_fn(|context| {
-        let at = {
-            let mut state = timer.lock();
-            if state.ended {
-                return Poll::Ready(false);
-            }
-            state.waker = Some(context.waker().clone());
-            state.at
+async fn is_due(timer: &Watched<TimerState>, runtime: &dyn Runtime) -> bool {
+    loop {
+        let aimed = |state: &mut TimerState| match state.at {
+            _ if state.ended => Poll::Ready(None),
+            Some(at) => Poll::Ready(Some(at)),
+            None => Poll::Pending,
         };
-        let Some(at) = at else { return Poll::Pending };
-        let sleep = match &mut asleep {
-            Some((until, sleep)) if *until == at => sleep,
-            _ => &mut asleep.insert((at, runtime.sleep_until(at))).1,
-        };
-        ready!(sleep.as_mut().poll(context));
-        let mut state = timer.lock();
-        // A deadline that was moved in the meantime is handled by the same firing.
-        state.at = None;
-        Poll::Ready(true)
-    })
-    .await
+        let Some(at) = poll_fn(|context| timer.poll(context, aimed)).await else { return false };
+        let is_at = |state: &mut TimerState| !state.ended && state.at == Some(at);
+        let moved = |state: &mut TimerState| if is_at(state) { Poll::Pending } else { Poll::Ready(()) };
+        if until(runtime, at, poll_fn(|context| timer.poll(context, moved))).await.is_none() {
+            // A deadline that was moved in the meantime is handled by the same firing.
+            timer.with(|state| state.at = None);
+            return true;
+        }
+    }
 }
