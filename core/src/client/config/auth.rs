@@ -1,8 +1,8 @@
 //! Authorization for one server of a configuration.
 
 use super::{
-    config_error::ConfigError,
-    server_entry::{AUTH, EntryReader, OAUTH},
+    config_error::{ConfigError, ConfigValue},
+    server_entry::{AUTH, OAUTH},
 };
 use serde_json::{Map, Value, json};
 
@@ -14,50 +14,33 @@ const NAMES: [(&str, &str); 2] = [("CLIENT_ID", "clientId"), ("CLIENT_SECRET", "
 /// The name and value of an option, converted from a host's own format.
 type Renamed = Result<(String, Value), String>;
 
-impl EntryReader<'_> {
-    /// The OAuth options as JSON, from `auth`, which may also be a token, or from `oauth`.
-    pub(super) fn auth(&self) -> Result<Option<Value>, ConfigError> {
-        match (self.given(AUTH), self.given(OAUTH)) {
-            (None, None) => Ok(None),
-            (Some(_), Some(_)) => {
-                Err(self.location.member(OAUTH).error("cannot be combined with \"auth\": keep one of them"))
-            }
-            (Some(Value::String(word)), None) if word == LOGIN => Ok(Some(json!({}))),
-            (Some(token @ Value::String(_)), None) => {
-                Ok(Some(json!({"token": self.replaced(token, &self.location.member(AUTH))?})))
-            }
-            (Some(options), None) => self.options(AUTH, options, |name, value| {
+/// The OAuth options of an entry as JSON, from `auth`, which may also be a token, or from `oauth`.
+pub(super) fn read(entry: &ConfigValue<'_>) -> Result<Option<Value>, ConfigError> {
+    match (entry.given(AUTH), entry.given(OAUTH)) {
+        (None, None) => Ok(None),
+        (Some(_), Some(other)) => Err(other.error("cannot be combined with \"auth\": keep one of them")),
+        (Some(auth), None) => match auth.value.as_str() {
+            Some(LOGIN) => Ok(Some(json!({}))),
+            Some(_) => Ok(Some(json!({"token": auth.replaced()?}))),
+            None => options(&auth, |name, value| {
                 let name = NAMES.into_iter().find(|(theirs, _)| *theirs == name).map_or(name, |(_, ours)| ours);
                 Ok((name.to_owned(), value))
             }),
-            (None, Some(options)) => self.options(OAUTH, options, of_claude_code),
-        }
+        },
+        (None, Some(oauth)) => options(&oauth, of_claude_code),
     }
+}
 
-    fn options(
-        &self,
-        member: &str,
-        given: &Value,
-        option: fn(&str, Value) -> Renamed,
-    ) -> Result<Option<Value>, ConfigError> {
-        let location = self.location.member(member);
-        let mut options = Map::new();
-        for (name, value) in location.object(given)? {
-            let location = location.member(name);
-            let value = match value {
-                Value::String(_) => self.replaced(value, &location)?.into(),
-                Value::Array(items) => {
-                    let numbered = items.iter().enumerate();
-                    let items = numbered.map(|(index, item)| self.replaced(item, &location.member(&index.to_string())));
-                    items.collect::<Result<Vec<_>, _>>()?.into()
-                }
-                other => other.clone(),
-            };
-            let (name, value) = option(name, value).map_err(|problem| location.error(&problem))?;
-            options.insert(name, value);
-        }
-        Ok(Some(options.into()))
-    }
+fn options(given: &ConfigValue<'_>, option: fn(&str, Value) -> Renamed) -> Result<Option<Value>, ConfigError> {
+    let options = given.members()?.map(|(name, member)| {
+        let value = match member.value {
+            Value::String(_) => member.replaced()?.into(),
+            Value::Array(_) => member.texts()?.into(),
+            other => other.clone(),
+        };
+        option(name, value).map_err(|problem| member.error(&problem))
+    });
+    Ok(Some(options.collect::<Result<Map<_, _>, _>>()?.into()))
 }
 
 fn of_claude_code(name: &str, value: Value) -> Renamed {

@@ -1,5 +1,6 @@
-//! Locations in a configuration, and errors that name them.
+//! The values of a configuration, and errors that name their location.
 
+use super::placeholders;
 use crate::client::ClientError;
 use serde_json::{Map, Value};
 
@@ -23,22 +24,34 @@ impl From<ConfigError> for ClientError {
     }
 }
 
-/// A location in a configuration.
-#[derive(Clone)]
-pub(super) struct ConfigLocation {
-    source: String,
+/// A value of a configuration, with its location.
+pub(super) struct ConfigValue<'a> {
+    pub(super) value: &'a Value,
+    source: &'a str,
     pointer: String,
+    /// Looks up the variables of placeholders.
+    pub(super) variable: &'a dyn Fn(&str) -> Option<String>,
 }
 
-impl ConfigLocation {
-    pub(super) fn root(source: &str) -> Self {
-        Self { source: source.to_owned(), pointer: String::new() }
+impl<'a> ConfigValue<'a> {
+    pub(super) fn root(value: &'a Value, source: &'a str, variable: &'a dyn Fn(&str) -> Option<String>) -> Self {
+        Self { value, source, pointer: String::new(), variable }
     }
 
-    pub(super) fn member(&self, name: &str) -> Self {
+    fn part(&self, name: &str, value: &'a Value) -> Self {
         // RFC 6901, section 3.
         let name = name.replace('~', "~0").replace('/', "~1");
-        Self { source: self.source.clone(), pointer: format!("{}/{name}", self.pointer) }
+        Self { value, pointer: format!("{}/{name}", self.pointer), ..*self }
+    }
+
+    /// A member of an object, even if it is `null`.
+    pub(super) fn member(&self, name: &str) -> Option<Self> {
+        self.value.get(name).map(|value| self.part(name, value))
+    }
+
+    /// A member of an object; `null` counts as missing.
+    pub(super) fn given(&self, name: &str) -> Option<Self> {
+        self.member(name).filter(|member| !member.value.is_null())
     }
 
     pub(super) fn error(&self, problem: &str) -> ConfigError {
@@ -46,22 +59,44 @@ impl ConfigLocation {
         ConfigError::new(format!("{}{separator}{}", self.source, self.pointer), problem)
     }
 
-    pub(super) fn object<'a>(&self, value: &'a Value) -> Result<&'a Map<String, Value>, ConfigError> {
-        value.as_object().ok_or_else(|| self.error(&format!("must be an object, not {}", kind(value))))
+    /// The error for a member.
+    pub(super) fn error_in(&self, name: &str, problem: &str) -> ConfigError {
+        self.part(name, self.value).error(problem)
     }
 
-    pub(super) fn text<'a>(&self, value: &'a Value) -> Result<&'a str, ConfigError> {
-        value.as_str().ok_or_else(|| self.error(&format!("must be a string, not {}", kind(value))))
+    fn is_not(&self, wanted: &str) -> ConfigError {
+        let kind = match self.value {
+            Value::Null => "null",
+            Value::Bool(_) => "a boolean",
+            Value::Number(_) => "a number",
+            Value::String(_) => "a string",
+            Value::Array(_) => "a list",
+            Value::Object(_) => "an object",
+        };
+        self.error(&format!("must be {wanted}, not {kind}"))
     }
-}
 
-fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
+    pub(super) fn object(&self) -> Result<&'a Map<String, Value>, ConfigError> {
+        self.value.as_object().ok_or_else(|| self.is_not("an object"))
+    }
+
+    /// The members of an object.
+    pub(super) fn members(&self) -> Result<impl Iterator<Item = (&'a String, Self)>, ConfigError> {
+        Ok(self.object()?.iter().map(|(name, value)| (name, self.part(name, value))))
+    }
+
+    pub(super) fn text(&self) -> Result<&'a str, ConfigError> {
+        self.value.as_str().ok_or_else(|| self.is_not("a string"))
+    }
+
+    /// The string, with its placeholders replaced.
+    pub(super) fn replaced(&self) -> Result<String, ConfigError> {
+        placeholders::replace(self.text()?, self.variable).map_err(|problem| self.error(&problem))
+    }
+
+    /// The strings of a list, with their placeholders replaced.
+    pub(super) fn texts(&self) -> Result<Vec<String>, ConfigError> {
+        let items = self.value.as_array().ok_or_else(|| self.error("must be a list of strings"))?;
+        items.iter().enumerate().map(|(index, item)| self.part(&index.to_string(), item).replaced()).collect()
     }
 }

@@ -14,7 +14,7 @@ pub(crate) use placeholders::HOME;
 pub(crate) use relaxed::json;
 pub use server_entry::ServerEntry;
 
-use config_error::ConfigLocation;
+use config_error::ConfigValue;
 use indexmap::IndexMap;
 use serde_json::Value;
 
@@ -53,18 +53,15 @@ impl ServersConfig {
     /// # Errors
     /// If the object of servers is missing.
     pub fn read(config: &Value, source: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
-        let root = ConfigLocation::root(source);
-        let config = root.object(config)?;
-        let found = SERVERS.iter().find_map(|name| config.get_key_value(*name));
-        let (name, servers) = found.ok_or_else(|| root.error("has no object \"mcpServers\""))?;
-        let location = root.member(name);
-        let servers = location.object(servers)?;
-        let servers = servers.iter().filter(|(_, entry)| entry[DISABLED] != true);
-        let servers = servers.map(|(name, entry)| {
-            let entry = ServerEntry::read(entry, &location.member(name), variable);
-            (name.clone(), if name.is_empty() { Err(location.error("has a server without a name")) } else { entry })
+        let root = ConfigValue::root(config, source, variable);
+        root.object()?;
+        let servers = SERVERS.iter().find_map(|name| root.member(name));
+        let servers = servers.ok_or_else(|| root.error("has no object \"mcpServers\""))?;
+        let entries = servers.members()?.filter(|(_, entry)| entry.value[DISABLED] != true).map(|(name, entry)| {
+            let entry = ServerEntry::read(&entry);
+            (name.clone(), if name.is_empty() { Err(servers.error("has a server without a name")) } else { entry })
         });
-        Ok(Self { servers: servers.collect() })
+        Ok(Self { servers: entries.collect() })
     }
 
     /// Returns whether a value is a configuration rather than a single entry or something else.
@@ -82,14 +79,15 @@ impl ServersConfig {
         source: &str,
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<ServerEntry, ConfigError> {
+        let root = ConfigValue::root(config, source, variable);
         if config.is_object() && !Self::is_config(config) {
-            return ServerEntry::read(config, &ConfigLocation::root(source), variable);
+            return ServerEntry::read(&root);
         }
         let mut servers = Self::read(config, source, variable)?.servers;
         match (servers.pop(), servers.pop()) {
             (Some((_, entry)), None) => entry,
-            (None, _) => Err(ConfigLocation::root(source).error("has no enabled server")),
-            (Some((last, _)), Some(_)) => Err(ConfigLocation::root(source).error(&format!(
+            (None, _) => Err(root.error("has no enabled server")),
+            (Some((last, _)), Some(_)) => Err(root.error(&format!(
                 "has several servers ({last:?} among them), but a client connects to one: use a client group, or pass one entry"
             ))),
         }

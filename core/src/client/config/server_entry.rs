@@ -1,7 +1,8 @@
 //! One server of a configuration.
 
 use super::{
-    config_error::{ConfigError, ConfigLocation},
+    auth,
+    config_error::{ConfigError, ConfigValue},
     placeholders,
 };
 use crate::protocol::known_names::nearest;
@@ -88,42 +89,36 @@ const HTTP_SSE: &str = "sse";
 const STDIO: &str = "stdio";
 
 impl ServerEntry {
-    pub(super) fn read(
-        entry: &Value,
-        location: &ConfigLocation,
-        variable: &dyn Fn(&str) -> Option<String>,
-    ) -> Result<Self, ConfigError> {
-        let members = location.object(entry)?;
-        let reader = EntryReader { location, members, variable };
-        let kind = members.get("type").map(|kind| location.member("type").text(kind)).transpose()?;
+    pub(super) fn read(entry: &ConfigValue<'_>) -> Result<Self, ConfigError> {
+        let kind = entry.member("type").map(|kind| kind.text()).transpose()?;
         if let Some(kind) = kind.filter(|kind| *kind != STDIO && !HTTP_TYPES.contains(kind)) {
             let known = "stdio, http, streamable-http and sse";
-            return Err(location.member("type").error(&format!("{kind:?} is unknown; the types are {known}")));
+            return Err(entry.error_in("type", &format!("{kind:?} is unknown; the types are {known}")));
         }
-        reader.check_names()?;
-        let mut urls = URLS.into_iter().filter(|name| members.contains_key(*name));
+        check_names(entry)?;
+        let mut urls = URLS.into_iter().filter_map(|name| Some((name, entry.member(name)?)));
         let url = urls.next();
-        if let (Some(one), Some(other)) = (url, urls.next()) {
-            return Err(location.error(&format!("has both \"{one}\" and \"{other}\": keep one of them")));
+        if let (Some((one, _)), Some((other, _))) = (&url, urls.next()) {
+            return Err(entry.error(&format!("has both \"{one}\" and \"{other}\": keep one of them")));
         }
-        match (members.contains_key("command"), url.is_some()) {
-            (true, true) => Err(location.error("has both \"command\" and \"url\": keep one of them")),
-            (false, false) => Err(location.error("needs either \"command\", a program to start, or \"url\"")),
-            (true, false) if reader.given(AUTH).or(reader.given(OAUTH)).is_some() => {
-                Err(location.error("has \"auth\" or \"oauth\", which are for a server with a \"url\""))
+        match (entry.member("command").is_some(), url) {
+            (true, Some(_)) => Err(entry.error("has both \"command\" and \"url\": keep one of them")),
+            (false, None) => Err(entry.error("needs either \"command\", a program to start, or \"url\"")),
+            (true, None) if entry.given(AUTH).or(entry.given(OAUTH)).is_some() => {
+                Err(entry.error("has \"auth\" or \"oauth\", which are for a server with a \"url\""))
             }
-            (true, false) if kind.is_some_and(|kind| kind != STDIO) => {
-                Err(location.member("type").error("a server with a \"command\" has the type \"stdio\""))
+            (true, None) if kind.is_some_and(|kind| kind != STDIO) => {
+                Err(entry.error_in("type", "a server with a \"command\" has the type \"stdio\""))
             }
-            (false, true) if kind == Some(STDIO) => {
-                Err(location.member("type").error("a server of the type \"stdio\" has a \"command\", not a \"url\""))
+            (false, Some(_)) if kind == Some(STDIO) => {
+                Err(entry.error_in("type", "a server of the type \"stdio\" has a \"command\", not a \"url\""))
             }
-            (true, false) => reader.command(),
-            (false, true) => Ok(Self::Url {
-                url: url.map(|name| reader.text(name)).transpose()?.flatten().unwrap_or_default(),
-                headers: reader.map("headers")?,
+            (true, None) => command(entry),
+            (false, Some((name, _))) => Ok(Self::Url {
+                url: text(entry, name)?.unwrap_or_default(),
+                headers: map(entry, "headers")?,
                 http_sse: kind == Some(HTTP_SSE),
-                auth: reader.auth()?,
+                auth: auth::read(entry)?,
             }),
         }
     }
@@ -153,83 +148,50 @@ impl fmt::Debug for ServerEntry {
     }
 }
 
-/// Reads the members of an entry.
-pub(super) struct EntryReader<'a> {
-    pub(super) location: &'a ConfigLocation,
-    members: &'a serde_json::Map<String, Value>,
-    variable: &'a dyn Fn(&str) -> Option<String>,
+/// Refuses members that are misspelled or not supported.
+fn check_names(entry: &ConfigValue<'_>) -> Result<(), ConfigError> {
+    if let Some(file) = entry.member("envFile") {
+        let instead = "put its variables in \"env\" or in the environment of this program";
+        return Err(file.error(&format!("is not supported: {instead}")));
+    }
+    for (name, member) in entry.members()?.filter(|(name, _)| !MEMBERS.contains(&name.as_str())) {
+        // Unknown members may belong to other hosts.
+        if let Some(known) = nearest(name, MEMBERS.into_iter()) {
+            return Err(member.error(&format!("is unknown: did you mean \"{known}\"?")));
+        }
+    }
+    Ok(())
 }
 
-impl EntryReader<'_> {
-    /// Refuses members that are misspelled or not supported.
-    fn check_names(&self) -> Result<(), ConfigError> {
-        if self.members.contains_key("envFile") {
-            let instead = "put its variables in \"env\" or in the environment of this program";
-            return Err(self.location.member("envFile").error(&format!("is not supported: {instead}")));
-        }
-        for name in self.members.keys().filter(|name| !MEMBERS.contains(&name.as_str())) {
-            // Unknown members may belong to other hosts.
-            if let Some(known) = nearest(name, MEMBERS.into_iter()) {
-                return Err(self.location.member(name).error(&format!("is unknown: did you mean \"{known}\"?")));
-            }
-        }
-        Ok(())
+/// A program to start.
+fn command(entry: &ConfigValue<'_>) -> Result<ServerEntry, ConfigError> {
+    let mut command = vec![text(entry, "command")?.unwrap_or_default()];
+    if command[0].is_empty() {
+        return Err(entry.error_in("command", "is empty; it must name the program to start"));
     }
+    command.extend(entry.given("args").map(|args| args.texts()).transpose()?.unwrap_or_default());
+    let cwd = text(entry, "cwd")?.map(|folder| in_home(entry, folder));
+    let stderr = text(entry, "stderr")?;
+    if stderr.as_deref().is_some_and(|word| !DESTINATIONS.contains(&word)) {
+        return Err(entry.error_in("stderr", &format!("must be one of {}", DESTINATIONS.join(", "))));
+    }
+    let (stderr_file, env) = (text(entry, "stderrFile")?, map(entry, "env")?);
+    let boolean = |given: ConfigValue<'_>| given.value.as_bool().ok_or_else(|| given.error("must be true or false"));
+    let inherit_env = entry.given("inheritEnv").map(boolean).transpose()?;
+    Ok(ServerEntry::Command { command, env, cwd, inherit_env, stderr, stderr_file })
+}
 
-    /// A program to start.
-    fn command(&self) -> Result<ServerEntry, ConfigError> {
-        let mut command = vec![self.text("command")?.unwrap_or_default()];
-        if command[0].is_empty() {
-            return Err(self.location.member("command").error("is empty; it must name the program to start"));
-        }
-        command.extend(self.texts("args")?);
-        let cwd = self.text("cwd")?.map(|folder| self.in_home(folder));
-        let stderr = self.text("stderr")?;
-        if stderr.as_deref().is_some_and(|word| !DESTINATIONS.contains(&word)) {
-            let wrong = format!("must be one of {}", DESTINATIONS.join(", "));
-            return Err(self.location.member("stderr").error(&wrong));
-        }
-        let stderr_file = self.text("stderrFile")?;
-        let (env, inherit_env) = (self.map("env")?, self.boolean("inheritEnv")?);
-        Ok(ServerEntry::Command { command, env, cwd, inherit_env, stderr, stderr_file })
-    }
+/// Expands `~` at the start of a path, as a shell does.
+fn in_home(entry: &ConfigValue<'_>, folder: String) -> String {
+    let rest = folder.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with(['/', '\\']));
+    rest.and_then(|rest| Some((entry.variable)(placeholders::HOME)? + rest)).unwrap_or(folder)
+}
 
-    fn text(&self, name: &str) -> Result<Option<String>, ConfigError> {
-        self.given(name).map(|value| self.replaced(value, &self.location.member(name))).transpose()
-    }
+fn text(entry: &ConfigValue<'_>, name: &str) -> Result<Option<String>, ConfigError> {
+    entry.given(name).map(|member| member.replaced()).transpose()
+}
 
-    /// Expands `~` at the start of a path, as a shell does.
-    fn in_home(&self, folder: String) -> String {
-        let rest = folder.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with(['/', '\\']));
-        rest.and_then(|rest| Some((self.variable)(placeholders::HOME)? + rest)).unwrap_or(folder)
-    }
-
-    fn boolean(&self, name: &str) -> Result<Option<bool>, ConfigError> {
-        let wrong = || self.location.member(name).error("must be true or false");
-        self.given(name).map(|value| value.as_bool().ok_or_else(wrong)).transpose()
-    }
-
-    fn texts(&self, name: &str) -> Result<Vec<String>, ConfigError> {
-        let Some(value) = self.given(name) else { return Ok(Vec::new()) };
-        let location = self.location.member(name);
-        let items = value.as_array().ok_or_else(|| location.error("must be a list of strings"))?;
-        let numbered = items.iter().enumerate();
-        numbered.map(|(index, item)| self.replaced(item, &location.member(&index.to_string()))).collect()
-    }
-
-    fn map(&self, name: &str) -> Result<BTreeMap<String, String>, ConfigError> {
-        let Some(value) = self.given(name) else { return Ok(BTreeMap::new()) };
-        let location = self.location.member(name);
-        let members = location.object(value)?.iter();
-        members.map(|(key, value)| Ok((key.clone(), self.replaced(value, &location.member(key))?))).collect()
-    }
-
-    /// A member; `null` counts as missing.
-    pub(super) fn given(&self, name: &str) -> Option<&Value> {
-        self.members.get(name).filter(|value| !value.is_null())
-    }
-
-    pub(super) fn replaced(&self, value: &Value, location: &ConfigLocation) -> Result<String, ConfigError> {
-        placeholders::replace(location.text(value)?, self.variable).map_err(|problem| location.error(&problem))
-    }
+fn map(entry: &ConfigValue<'_>, name: &str) -> Result<BTreeMap<String, String>, ConfigError> {
+    let Some(member) = entry.given(name) else { return Ok(BTreeMap::new()) };
+    member.members()?.map(|(key, value)| Ok((key.clone(), value.replaced()?))).collect()
 }
