@@ -216,23 +216,6 @@ impl ClientInner {
         pipe: bool,
     ) -> Result<RawJson, ClientError> {
         let call = Arc::new(ClientCall::new(CallReceiver::future(None)));
-        let method = self.send_probe(probe, deadline, pipe, Awaited::by(&call))?;
-        self.arm_timer_again();
-        let outcome = call.receiver.outcome().await;
-        if let Some(opening) = &*self.opening.lock() {
-            opening.answered(self.runtime.now(), method, &outcome);
-        }
-        outcome
-    }
-
-    /// Sends a probe and returns its method.
-    fn send_probe(
-        &self,
-        probe: Probe,
-        deadline: Instant,
-        pipe: bool,
-        awaited: Awaited,
-    ) -> Result<&'static str, ClientError> {
         let now = self.runtime.now();
         let left = deadline.saturating_duration_since(now);
         let trace = self.opening.lock().as_ref().map(|opening| Arc::clone(&opening.trace));
@@ -241,7 +224,7 @@ impl ClientInner {
             Probe::Discover(revision) | Probe::Initialize { revision, .. } => (revision, left),
         };
         let timeout = RequestTimeout { timeout, max: timeout };
-        let opening = OpeningRequest { revision, timeout, trace, item: awaited };
+        let opening = OpeningRequest { revision, timeout, trace, item: Awaited::by(&call) };
         let (sent, method, revision) = {
             let mut conversation = self.conversation.lock();
             match probe {
@@ -265,7 +248,12 @@ impl ClientInner {
         if let Some(failure) = failure {
             self.request_failed(&sent.id, ClientError::Link(failure));
         }
-        Ok(method)
+        self.arm_timer_again();
+        let outcome = call.receiver.outcome().await;
+        if let Some(opening) = &*self.opening.lock() {
+            opening.answered(self.runtime.now(), method, &outcome);
+        }
+        outcome
     }
 
     fn settle(self: &Arc<Self>, Negotiated { revision, result }: Negotiated) -> Result<(), ClientError> {
