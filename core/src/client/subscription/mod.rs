@@ -58,6 +58,7 @@ pub struct Subscription {
     client: Client,
     entry: Arc<SubscriptionEntry>,
     filter: SubscriptionFilter,
+    changes: Arc<Changes>,
 }
 
 impl Client {
@@ -86,9 +87,11 @@ impl Client {
         let filter = checked(filter)?;
         self.inner.check_open()?;
         let filter = self.inner.announced(&filter)?;
-        let entry = self.inner.subscriptions.add(filter.clone(), ChangeReceiver::Stream(Changes::default()), lasts)?;
+        let changes = Arc::<Changes>::default();
+        let receiver = ChangeReceiver::Stream(Arc::clone(&changes));
+        let entry = self.inner.subscriptions.add(filter.clone(), receiver, lasts)?;
         // From here on, dropping it cleans up everything.
-        let mut subscription = Subscription { client: self.clone(), entry, filter };
+        let mut subscription = Subscription { client: self.clone(), entry, filter, changes };
         // Closing the connection ends the subscriptions it knows of; one that was added too late is
         // refused here.
         self.inner.check_open()?;
@@ -138,17 +141,12 @@ impl Subscription {
     /// Puts back a change that could not be delivered.
     #[doc(hidden)]
     pub fn put_back(&self, change: Change) {
-        if let ChangeReceiver::Stream(changes) = &self.entry.receiver {
-            changes.put_back(change);
-        }
+        self.changes.put_back(change);
     }
 
     #[doc(hidden)]
     pub fn poll_change(&self, context: &Context<'_>) -> Poll<Option<Result<Change, ClientError>>> {
-        match &self.entry.receiver {
-            ChangeReceiver::Stream(changes) => changes.poll_next(context),
-            ChangeReceiver::Events(_) => Poll::Ready(None),
-        }
+        self.changes.poll_next(context)
     }
 }
 

@@ -40,7 +40,7 @@ pub(in crate::client) struct SubscriptionEntry {
 /// The receiver of the changes.
 pub(super) enum ChangeReceiver {
     /// A stream of the program.
-    Stream(Changes),
+    Stream(Arc<Changes>),
     /// The events of the connection (`ClientOptions::listen`).
     Events(Arc<dyn ClientEvents>),
 }
@@ -89,9 +89,7 @@ impl Subscriptions {
 
     /// Forgets one. `false`: it was forgotten already, or the connection has ended.
     pub(super) fn remove(&self, entry: &Arc<SubscriptionEntry>) -> bool {
-        let mut open = self.open.lock();
-        let index = open.iter().position(|other| Arc::ptr_eq(other, entry));
-        index.map(|index| open.remove(index)).is_some()
+        self.open.lock().extract_if(.., |other| Arc::ptr_eq(other, entry)).next().is_some()
     }
 
     pub(in crate::client) fn is_empty(&self) -> bool {
@@ -132,12 +130,7 @@ impl Subscriptions {
 
     /// The server is away for too long: ends all but those that last, and returns them.
     pub(super) fn give_up(&self, error: &ClientError) -> Vec<Arc<SubscriptionEntry>> {
-        let ended: Vec<_> = {
-            let mut open = self.open.lock();
-            let (lasting, ended) = std::mem::take(&mut *open).into_iter().partition(|entry| entry.lasts);
-            *open = lasting;
-            ended
-        };
+        let ended: Vec<_> = self.open.lock().extract_if(.., |entry| !entry.lasts).collect();
         ended.iter().for_each(|entry| entry.end(Some(error.clone())));
         ended
     }
