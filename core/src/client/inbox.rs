@@ -38,11 +38,7 @@ impl ClientInbox {
     fn with_client(&self, work: impl FnOnce(&Arc<ClientInner>)) {
         let Some(client) = self.client() else { return };
         let mut work = Some(work);
-        client.runtime.within(&mut || {
-            if let Some(work) = work.take() {
-                work(&client);
-            }
-        });
+        client.runtime.within(&mut || work.take().into_iter().for_each(|work| work(&client)));
     }
 }
 

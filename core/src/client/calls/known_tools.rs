@@ -142,7 +142,11 @@ impl ToolTable {
                 return false;
             }
         };
-        let output = tool.output_schema.filter(|_| facts.output).and_then(|text| self.keep_schema(&tool.name, text));
+        let has_room = |text: &&RawValue| self.bytes + text.get().len() <= MAX_BYTES;
+        let output = tool.output_schema.filter(|_| facts.output).filter(has_room).map(|text| {
+            self.bytes += text.get().len();
+            Arc::new(ResultSchema::of_tool(&tool.name, text.to_owned()))
+        });
         let support = facts.support.then(|| {
             let execution = tool.execution.and_then(|execution| serde_json::from_str::<Value>(execution.get()).ok());
             let execution = execution.unwrap_or_default();
@@ -153,14 +157,6 @@ impl ToolTable {
             self.by_name.insert(tool.name.into_owned(), KnownTool { headers, output, support });
         }
         true
-    }
-
-    fn keep_schema(&mut self, tool: &str, text: &RawValue) -> Option<Arc<ResultSchema>> {
-        let bytes = self.bytes + text.get().len();
-        (bytes <= MAX_BYTES).then(|| {
-            self.bytes = bytes;
-            Arc::new(ResultSchema::of_tool(tool, text.to_owned()))
-        })
     }
 }
 
