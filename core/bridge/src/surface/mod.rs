@@ -204,8 +204,7 @@ impl Models {
         fields: &'static [FieldDescription],
         wanted: impl Fn(&FieldDescription) -> bool,
     ) -> Value {
-        let fields: Vec<Value> =
-            fields.iter().filter(|field| wanted(field)).map(|field| self.field(field)).collect();
+        let fields: Vec<Value> = fields.iter().filter(|field| wanted(field)).map(|field| self.field(field)).collect();
         json!({"name": name, "doc": text(doc), "fields": fields})
     }
 

@@ -24,9 +24,7 @@ pub fn project_client_capabilities(capabilities: &mut Value, revision: Revision)
     // Before modes existed, the capability meant forms, so a client that only opens URLs does not
     // have it.
     let url_only = |modes: &Value| modes.get("url").is_some() && modes.get("form").is_none();
-    if !revision.supports(RevisionFeature::ElicitationModes)
-        && capabilities.get("elicitation").is_some_and(url_only)
-    {
+    if !revision.supports(RevisionFeature::ElicitationModes) && capabilities.get("elicitation").is_some_and(url_only) {
         capabilities.shift_remove("elicitation");
     }
     project_fields::<SamplingCapability>(capabilities.get_mut("sampling"), revision);
