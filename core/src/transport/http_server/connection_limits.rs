@@ -168,16 +168,15 @@ impl Activity {
         Active(Arc::clone(self))
     }
 
-    /// Marks that a write is pending, until the returned guard is dropped.
-    pub(super) fn begin_write(self: &Arc<Self>) -> Writing {
-        *self.unwritten_since.lock() = Some(Instant::now());
-        Writing(self.begin())
-    }
-
     /// Returns whether there is currently no request, and no response that waits to be read.
     pub(super) fn is_idle(&self) -> bool {
         let ended = self.ended.load(Ordering::Acquire);
         self.begun.load(Ordering::Relaxed) == ended
+    }
+
+    /// Sets whether a write is pending, when one begins to be or some of it succeeds.
+    pub(super) fn set_unwritten(&self, is_unwritten: bool) {
+        *self.unwritten_since.lock() = is_unwritten.then(Instant::now);
     }
 
     /// Over HTTP/2: sets whether responses wait to be read, after the client has read something or
@@ -215,15 +214,6 @@ fn lasts(since: &Mutex<Option<Instant>>, time: Duration) -> bool {
 
 /// A request until the connection has taken its response, or a pending write.
 pub(super) struct Active(Arc<Activity>);
-
-/// A pending write until some of it succeeds.
-pub(super) struct Writing(Active);
-
-impl Drop for Writing {
-    fn drop(&mut self) {
-        *self.0.0.unwritten_since.lock() = None;
-    }
-}
 
 impl Drop for Active {
     fn drop(&mut self) {

@@ -1,6 +1,6 @@
 //! A socket with a write timeout.
 
-use super::connection_limits::{Activity, Writing};
+use super::connection_limits::{Active, Activity};
 use std::{
     future::Future,
     io,
@@ -21,12 +21,8 @@ pub(super) struct WriteDeadline<S> {
     socket: S,
     timeout: Duration,
     activity: Arc<Activity>,
-    pending: Option<PendingWrite>,
-}
-
-struct PendingWrite {
-    deadline: Pin<Box<Sleep>>,
-    _writing: Writing,
+    /// The deadline of a pending write, which is active until some of it succeeds.
+    pending: Option<(Pin<Box<Sleep>>, Active)>,
 }
 
 impl<S: Unpin> WriteDeadline<S> {
@@ -36,15 +32,17 @@ impl<S: Unpin> WriteDeadline<S> {
 
     fn judge<T>(&mut self, context: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if written.is_ready() {
-            self.pending = None;
+            if self.pending.take().is_some() {
+                self.activity.set_unwritten(false);
+            }
             return written;
         }
-        let timeout = self.timeout;
-        let pending = self.pending.get_or_insert_with(|| PendingWrite {
-            deadline: Box::pin(tokio::time::sleep(timeout)),
-            _writing: self.activity.begin_write(),
+        let (timeout, activity) = (self.timeout, &self.activity);
+        let (deadline, _) = self.pending.get_or_insert_with(|| {
+            activity.set_unwritten(true);
+            (Box::pin(tokio::time::sleep(timeout)), activity.begin())
         });
-        pending.deadline.as_mut().poll(context).map(|()| {
+        deadline.as_mut().poll(context).map(|()| {
             let text = format!("the client has read nothing for {} ms", timeout.as_millis());
             Err(io::Error::new(io::ErrorKind::TimedOut, text))
         })
