@@ -174,13 +174,13 @@ impl ConnectionServer {
                 let respond = Box::pin(service.respond(request, peer));
                 // An HTTP/1.1 client reads one response before it sends the next request.
                 let mut response = match is_http1 {
-                    true => respond.await.map(UnreadBody::whole),
-                    false => Box::pin(unread.respond(respond)).await,
+                    true => respond.await.map(|body| UnreadBody::whole(body, active)),
+                    false => Box::pin(unread.respond(respond, active)).await,
                 };
                 if is_late && is_http1 {
                     response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
                 }
-                Ok::<_, Infallible>(response.map(|body| body.during(active)))
+                Ok::<_, Infallible>(response)
             }
         });
         let builder = protocols(times);

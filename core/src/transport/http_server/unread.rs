@@ -71,6 +71,7 @@ impl UnreadResponses {
     pub(super) async fn respond(
         self: &Arc<Self>,
         respond: impl Future<Output = Response<HttpBody>>,
+        request: Active,
     ) -> Response<UnreadBody> {
         let mut young = Some(self.enter().await);
         let mut respond = pin!(respond);
@@ -92,7 +93,7 @@ impl UnreadResponses {
         }
         drop(young);
         let unread = Some(Arc::clone(self));
-        response.map(|body| UnreadBody { body, rest: Bytes::new(), left, passed: None, unread, request: None })
+        response.map(|body| UnreadBody { body, rest: Bytes::new(), left, passed: None, unread, _request: request })
     }
 
     /// Waits for capacity. The request counts until the guard is dropped.
@@ -137,19 +138,13 @@ pub(super) struct UnreadBody {
     /// `None` if the body is passed on unchanged.
     unread: Option<Arc<UnreadResponses>>,
     /// The request, which lasts until its response has been read or abandoned.
-    request: Option<Active>,
+    _request: Active,
 }
 
 impl UnreadBody {
     /// A body that is passed on unchanged.
-    pub(super) fn whole(body: HttpBody) -> Self {
-        Self { body, rest: Bytes::new(), left: 0, passed: None, unread: None, request: None }
-    }
-
-    /// Sets the request.
-    pub(super) fn during(mut self, request: Active) -> Self {
-        self.request = Some(request);
-        self
+    pub(super) fn whole(body: HttpBody, request: Active) -> Self {
+        Self { body, rest: Bytes::new(), left: 0, passed: None, unread: None, _request: request }
     }
 
     fn take(&mut self) -> Bytes {
