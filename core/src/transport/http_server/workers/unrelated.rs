@@ -10,7 +10,6 @@ use super::{
     worker_notification::{NotificationContent, WorkerNotification},
 };
 use crate::{
-    engine::later,
     http::replay::EventId,
     race,
     server::{Announcement, Connection, Outbound, OutgoingMessage},
@@ -89,16 +88,15 @@ impl SharedSession {
         self: &Arc<Self>,
         stream: &Arc<Stream>,
         connection: &Arc<Connection>,
-        after: StreamPosition,
+        cursor: StreamPosition,
         reader: u64,
     ) {
-        let (stream, workers) = (Arc::clone(stream), Arc::clone(&self.workers));
         let subscriber = Arc::clone(connection);
-        let wake = workers.recent.enter(&self.id, Box::new(move |changes| subscriber.is_subscribed_to(changes)));
-        let (shared, connection) = (Arc::clone(self), Arc::clone(connection));
-        let runtime = Arc::clone(&workers.runtime);
-        let feed = Feed { shared, workers, stream, connection, reader, wake, has_events: true };
-        runtime.spawn(Box::pin(feed.run(after)));
+        let wake = self.workers.recent.enter(&self.id, Box::new(move |changes| subscriber.is_subscribed_to(changes)));
+        let searched = self.workers.runtime.now();
+        let (shared, stream, connection) = (Arc::clone(self), Arc::clone(stream), Arc::clone(connection));
+        let feed = Feed { shared, stream, connection, reader, wake, has_events: true, searched, cursor, kept: cursor };
+        self.workers.runtime.spawn(Box::pin(feed.run()));
     }
 
     /// The position for a client that does not give one: where it stopped reading.
@@ -145,30 +143,34 @@ impl SharedSession {
 /// Feeds the stream of a session until its reader disconnects.
 struct Feed {
     shared: Arc<SharedSession>,
-    workers: Arc<Workers>,
     stream: Arc<Stream>,
     connection: Arc<Connection>,
     reader: u64,
     wake: Arc<Notify>,
     /// The session's log may have unread events.
     has_events: bool,
+    /// When the session's log was last read.
+    searched: Instant,
+    /// The position up to which the stream has been fed.
+    cursor: StreamPosition,
+    /// The position that was saved last.
+    kept: StreamPosition,
 }
 
 impl Feed {
-    async fn run(mut self, mut cursor: StreamPosition) {
-        let runtime = Arc::clone(&self.workers.runtime);
-        let (mut kept, mut searched) = (cursor, runtime.now());
+    async fn run(mut self) {
+        let workers = Arc::clone(&self.shared.workers);
         loop {
-            let is_replaced = self.take_news(&mut cursor, &mut searched);
+            let is_replaced = self.take_news();
             // LIFE-05: nothing is sent to a session before it is initialized.
             let has_room = self.stream.ahead() < MAX_AHEAD && self.connection.is_initialized();
-            let before = cursor;
+            let before = self.cursor;
             // After a failure, the position is that of the last event that was fed.
-            let fed = if has_room { self.feed(&mut cursor).await } else { Ok(()) };
-            let is_more = fed.is_ok() && cursor != before;
+            let fed = if has_room { self.feed().await } else { Ok(()) };
+            let is_more = fed.is_ok() && self.cursor != before;
             let is_read = !is_replaced && self.stream.is_read_by(self.reader);
             if !is_read || !is_more {
-                kept = self.save_cursor(cursor, kept).await;
+                self.save_cursor().await;
             }
             if !is_read || self.connection.is_closed() {
                 return;
@@ -176,96 +178,90 @@ impl Feed {
             self.shared.renew();
             if !is_more {
                 if has_room && fed.is_ok() {
-                    self.workers.recent.rest(&self.shared.id, &self.wake, cursor.notification);
+                    workers.recent.rest(&self.shared.id, &self.wake, self.cursor.notification);
                 }
                 let pause = if has_room { LOOK } else { PAUSE };
-                race::until(&*runtime, later(runtime.now(), pause), self.wake.notified()).await;
+                race::within(&*workers.runtime, pause, self.wake.notified()).await;
             }
         }
     }
 
     /// Applies the updates since the last call. Returns `true` if a newer stream has taken over.
-    fn take_news(&mut self, cursor: &mut StreamPosition, searched: &mut Instant) -> bool {
-        let updates = self.workers.recent.updates(&self.shared.id, &self.wake);
-        cursor.notification = updates.done.map_or(cursor.notification, |done| cursor.notification.max(done));
-        let now = self.workers.runtime.now();
-        let is_time = now.saturating_duration_since(*searched) >= SEARCH;
-        self.has_events |= updates.has_events || is_time;
+    fn take_news(&mut self) -> bool {
+        let Workers { recent, runtime, .. } = &*self.shared.workers;
+        let updates = recent.updates(&self.shared.id, &self.wake);
+        self.cursor.notification = updates.done.unwrap_or_default().max(self.cursor.notification);
+        let now = runtime.now();
+        self.has_events |= updates.has_events || now.saturating_duration_since(self.searched) >= SEARCH;
         if self.has_events {
-            *searched = now;
+            self.searched = now;
         }
         updates.is_replaced
     }
 
-    /// Feeds what follows a position, and advances the position past it.
-    async fn feed(&mut self, cursor: &mut StreamPosition) -> Result<(), StoreError> {
-        let notification = match self.workers.notifications_after(cursor.notification).await? {
-            Some(notifications) => {
-                self.feed_notifications(&notifications, *cursor);
-                notifications.last().map_or(cursor.notification, |(position, _)| *position)
-            }
-            None => self.feed_all(*cursor),
-        };
-        cursor.notification = notification;
+    /// Feeds what follows the position, and advances it.
+    async fn feed(&mut self) -> Result<(), StoreError> {
+        let workers = Arc::clone(&self.shared.workers);
+        match workers.notifications_after(self.cursor.notification).await? {
+            Some(notifications) => self.feed_notifications(&notifications),
+            None => self.feed_all(),
+        }
         if self.has_events {
             let log = store_keys::events(&self.shared.id);
-            let entries = self.workers.store.read(&log, cursor.own, BATCH, Duration::ZERO).await?;
+            let entries = workers.store.read(&log, self.cursor.own, BATCH, Duration::ZERO).await?;
             self.has_events = entries.len() == BATCH;
-            cursor.own = self.pass_on(entries, *cursor);
+            self.pass_on(entries);
         }
         Ok(())
     }
 
     /// Feeds those notifications that the client subscribed to.
-    fn feed_notifications(&self, notifications: &[(u64, Arc<WorkerNotification>)], cursor: StreamPosition) {
+    fn feed_notifications(&mut self, notifications: &[(u64, Arc<WorkerNotification>)]) {
         let (mut events, mut said) = (Vec::new(), HashSet::new());
         for (position, notification) in notifications {
+            self.cursor.notification = *position;
             if let NotificationContent::Announced(Announcement::Changed(changes)) = &notification.content {
                 // Repeated change notifications are redundant.
                 let mut new = self.connection.notifications_of(changes);
                 new.retain(|new| said.insert(new.clone()));
-                events.extend(events_at(StreamPosition { notification: *position, ..cursor }, new));
+                events.extend(events_at(self.cursor, new));
             }
         }
         self.stream.feed(self.reader, events);
     }
 
     /// Notifies the client of all its subscriptions, because it is no longer known which have
-    /// changed. Returns the position of the latest notification.
-    fn feed_all(&self, cursor: StreamPosition) -> u64 {
-        let notification = self.workers.recent.position();
-        let all = self.connection.all_notifications();
-        self.stream.feed(self.reader, events_at(StreamPosition { notification, ..cursor }, all));
-        notification
+    /// changed.
+    fn feed_all(&mut self) {
+        self.cursor.notification = self.shared.workers.recent.position();
+        self.stream.feed(self.reader, events_at(self.cursor, self.connection.all_notifications()));
     }
 
-    /// Feeds events of the session and returns the position of the last one.
-    fn pass_on(&self, entries: Vec<LogEntry>, cursor: StreamPosition) -> u64 {
-        let last = entries.last().map_or(cursor.own, |entry| entry.position);
+    /// Feeds events of the session.
+    fn pass_on(&mut self, entries: Vec<LogEntry>) {
         let events = entries.into_iter().map(|LogEntry { position, text }| {
-            (Some(StreamPosition { own: position, ..cursor }.id()), Bytes::from(text))
+            self.cursor.own = position;
+            (Some(self.cursor.id()), Bytes::from(text))
         });
         self.stream.feed(self.reader, events.collect());
-        last
     }
 
     /// Saves how far the client has read, for streams that do not give a position.
-    async fn save_cursor(&self, cursor: StreamPosition, kept: StreamPosition) -> StreamPosition {
+    async fn save_cursor(&mut self) {
         // Everything up to here has been handled.
         let is_at_end = !self.stream.is_read_by(self.reader) && self.stream.has_read_all(self.reader);
-        let read = if is_at_end { Some(cursor) } else { self.stream.read_up_to().and_then(StreamPosition::of) };
-        let Some(read) = read.filter(|read| *read != kept) else { return kept };
-        let key = store_keys::read_up_to(&self.shared.id);
-        match self.workers.store.put(&key, &read.id().to_string(), self.workers.idle).await {
-            Ok(()) => read,
-            Err(_) => kept,
+        let read = if is_at_end { Some(self.cursor) } else { self.stream.read_up_to().and_then(StreamPosition::of) };
+        let Some(read) = read.filter(|read| *read != self.kept) else { return };
+        let Workers { store, idle, .. } = &*self.shared.workers;
+        if store.put(&store_keys::read_up_to(&self.shared.id), &read.id().to_string(), *idle).await.is_ok() {
+            self.kept = read;
         }
     }
 }
 
 impl Drop for Feed {
     fn drop(&mut self) {
-        self.workers.recent.leave(&self.shared.id, &self.wake);
+        self.shared.workers.recent.leave(&self.shared.id, &self.wake);
     }
 }
 
