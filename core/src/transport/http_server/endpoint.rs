@@ -169,7 +169,7 @@ impl EndpointState {
         let found = workers.find(id, caller.principal()).await.map_err(unavailable)?.ok_or_else(unknown)?;
         // Sessions of others are not found.
         let owner = caller.principal().map(Into::into);
-        let connection = self.connect(workers.to_client(id), ConversationStart::Session);
+        let connection = self.connect(Arc::new(workers.logs_of(id)), ConversationStart::Session);
         let shared = Some(workers.restore(id, found, &connection));
         let (stream, history) = self.session_streams(id);
         let session = HttpSession { owner, connection, stream, history, shared };
@@ -193,7 +193,7 @@ impl EndpointState {
     /// The stream of a session's messages without a request, and the history of all its streams.
     /// With a store, that stream is fed from the logs, and the history is kept there, too.
     fn session_streams(&self, id: &str) -> (Arc<Stream>, Option<Arc<History>>) {
-        let elsewhere = self.workers.as_ref().map(|workers| workers.stream_log(id));
+        let elsewhere = self.workers.as_ref().map(|workers| workers.logs_of(id));
         let history = self.replay_budget.as_ref().map(|budget| History::new(budget, elsewhere));
         let of_stream = history.clone().filter(|history| !history.is_shared());
         (Stream::new(StreamKind::Unrelated(of_stream)), history)
@@ -330,8 +330,8 @@ impl EndpointState {
         let rate_limit_key = post.rate_limit_key.clone();
         let (stream, history) = self.session_streams(&id);
         let unrelated = match &self.workers {
-            Some(workers) => workers.to_client(&id),
-            None => Arc::clone(&stream) as Arc<dyn Outbound>,
+            Some(workers) => Arc::new(workers.logs_of(&id)) as Arc<dyn Outbound>,
+            None => Arc::clone(&stream) as _,
         };
         let connection = self.connect(unrelated, ConversationStart::Session);
         self.workers.iter().for_each(|workers| connection.share(&workers.prefix_of_ids()));

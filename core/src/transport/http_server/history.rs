@@ -2,7 +2,7 @@
 
 use super::{
     response_stream::{Stream, StreamReader},
-    workers::StreamLog,
+    workers::SessionLogs,
 };
 use crate::{
     fast_map::FastMap,
@@ -32,7 +32,7 @@ pub(super) struct History {
     /// The position of its newest event among those of all sessions.
     last_kept: AtomicU64,
     /// Stores the same events for other processes.
-    elsewhere: Option<StreamLog>,
+    elsewhere: Option<SessionLogs>,
 }
 
 struct Log {
@@ -44,7 +44,7 @@ struct Log {
 
 impl History {
     /// `elsewhere` stores the same events for other processes.
-    pub(super) fn new(budget: &Arc<ReplayBudget>, elsewhere: Option<StreamLog>) -> Arc<Self> {
+    pub(super) fn new(budget: &Arc<ReplayBudget>, elsewhere: Option<SessionLogs>) -> Arc<Self> {
         let (log, budget) = (OnceLock::new(), Arc::clone(budget));
         Arc::new(Self { log, budget, last_kept: AtomicU64::new(0), elsewhere })
     }

@@ -11,15 +11,15 @@ mod outbox;
 mod process;
 mod recent_notifications;
 mod routing;
+mod session_logs;
 mod session_records;
 mod store_keys;
-mod stream_log;
 mod stream_position;
 mod stream_resumption;
 mod unrelated;
 mod worker_notification;
 
 pub(super) use process::{ServedSessions, Workers};
+pub(super) use session_logs::SessionLogs;
 pub(super) use session_records::SharedSession;
-pub(super) use stream_log::StreamLog;
 pub(super) use stream_position::StreamPosition;

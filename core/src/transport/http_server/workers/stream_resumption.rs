@@ -2,9 +2,9 @@
 
 use super::{
     process::{BATCH, PAUSE, Workers},
+    session_logs::{SOON, StreamEntry, server_of},
     session_records::SharedSession,
     store_keys,
-    stream_log::{SOON, StreamEntry, server_of},
     worker_notification::NotificationContent,
 };
 use crate::{

@@ -4,6 +4,7 @@
 use super::{
     outbox::{OutboxEntry, Watcher},
     process::{BATCH, PAUSE, Workers},
+    session_logs::SessionLogs,
     session_records::SharedSession,
     store_keys,
     stream_position::StreamPosition,
@@ -19,7 +20,7 @@ use crate::{
 use bytes::Bytes;
 use std::{
     collections::HashSet,
-    sync::{Arc, Weak},
+    sync::Arc,
     time::{Duration, Instant},
 };
 use tokio::sync::Notify;
@@ -35,12 +36,7 @@ const KEEP: Duration = Duration::from_secs(3600);
 
 /// Sends messages unrelated to a request to the client of a shared session, through its log to the
 /// process that has the stream.
-struct UnrelatedMessages {
-    workers: Weak<Workers>,
-    session: Arc<str>,
-}
-
-impl Outbound for UnrelatedMessages {
+impl Outbound for SessionLogs {
     fn send(&self, outgoing: OutgoingMessage) {
         let (Some(workers), Some(message)) = (self.workers.upgrade(), outgoing.message()) else { return };
         let announced = NotificationContent::EventKept { session: self.session.to_string() };
@@ -57,11 +53,6 @@ impl Outbound for UnrelatedMessages {
 }
 
 impl Workers {
-    /// Where a session's messages unrelated to a request are sent.
-    pub(crate) fn to_client(self: &Arc<Self>, session: &str) -> Arc<dyn Outbound> {
-        Arc::new(UnrelatedMessages { workers: Arc::downgrade(self), session: session.into() })
-    }
-
     /// At most [`BATCH`] notifications after a position, or `None` if some were evicted.
     async fn notifications_after(&self, after: u64) -> Result<Option<Vec<(u64, Arc<WorkerNotification>)>>, StoreError> {
         if let Some(latest) = self.recent.after(after, BATCH) {

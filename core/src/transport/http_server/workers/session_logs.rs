@@ -1,4 +1,5 @@
-//! Stores the streams of calls in logs, so that a client can resume them with any process.
+//! The logs of a session. The streams of calls are stored in them, so that a client can resume them
+//! with any process.
 
 use super::{
     outbox::{OutboxEntry, Watcher},
@@ -56,16 +57,16 @@ pub(super) fn server_of(stream: u64) -> u64 {
     stream >> 32
 }
 
-/// The logs of the streams that this process serves for one session. Never blocks.
+/// The logs that this process writes for one session. Never blocks.
 ///
 /// Streams without a record cannot be resumed after a crash, so clients learn of a stream only when
 /// its record is stored.
-pub(crate) struct StreamLog {
-    workers: Weak<Workers>,
-    session: Arc<str>,
+pub(crate) struct SessionLogs {
+    pub(super) workers: Weak<Workers>,
+    pub(super) session: Arc<str>,
 }
 
-impl StreamLog {
+impl SessionLogs {
     /// `kept` is the number of events of the stream in the memory of this process. If it is 0,
     /// earlier entries are no longer needed.
     fn append(&self, stream: u64, entry: &StreamEntry, kept: usize, watcher: Watcher) {
@@ -116,9 +117,10 @@ impl StreamLog {
 }
 
 impl Workers {
-    /// The logs of the streams that this process serves for a session.
-    pub(crate) fn stream_log(self: &Arc<Self>, session: &str) -> StreamLog {
-        StreamLog { workers: Arc::downgrade(self), session: session.into() }
+    /// The logs of a session: of its messages unrelated to a request, and of the streams of calls
+    /// that this process serves.
+    pub(crate) fn logs_of(self: &Arc<Self>, session: &str) -> SessionLogs {
+        SessionLogs { workers: Arc::downgrade(self), session: session.into() }
     }
 }
 
