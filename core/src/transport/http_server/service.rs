@@ -262,7 +262,7 @@ impl HttpService {
         self.shared.closing.store(true, Ordering::Release);
         self.shared.gate.end_subscriptions();
         self.shared.sessions.all().iter().for_each(|session| session.stream.finish());
-        self.shared.workers.iter().for_each(|workers| workers.begin_closing());
+        self.shared.workers.iter().for_each(|workers| workers.closing.store(true, Ordering::Relaxed));
     }
 
     /// Completes when no call or task is running.

@@ -74,7 +74,8 @@ pub(crate) struct Workers {
     joined: OnceCell<()>,
     /// When this process last failed to renew its lease.
     unrenewed: Mutex<Option<Instant>>,
-    closing: AtomicBool,
+    /// Set to end the streams of calls that other processes serve.
+    pub(crate) closing: AtomicBool,
     /// Maximum number and bytes of the events kept of a stream.
     pub(super) max_replay: (usize, usize),
     pub(super) recent: RecentNotifications,
@@ -195,25 +196,18 @@ impl Workers {
             NotificationContent::Announced(announcement) => self.server.deliver(from, announcement),
             NotificationContent::FromClient { session, message } => self.receive(session, message),
             NotificationContent::SessionChanged { session, changes } => {
-                if let Some(connection) = self.connection(session) {
-                    changes.iter().for_each(|change| connection.apply(change));
-                }
+                let Some(connection) = self.connection(session) else { return };
+                changes.iter().for_each(|change| connection.apply(change));
             }
             NotificationContent::SessionEnded { session } => {
-                if let Some(sessions) = self.sessions.upgrade() {
-                    sessions.end(session);
-                }
+                self.sessions.upgrade().iter().for_each(|sessions| sessions.end(session));
                 self.server.end_tasks_of_session(session);
             }
             NotificationContent::CallStreamTaken { session, stream } => {
-                if let Some(sessions) = self.sessions.upgrade() {
-                    sessions.give_up_call_stream(session, *stream);
-                }
+                self.sessions.upgrade().iter().for_each(|sessions| sessions.give_up_call_stream(session, *stream));
             }
             NotificationContent::StreamTaken { session } => {
-                if let Some(sessions) = self.sessions.upgrade() {
-                    sessions.give_up_stream(session);
-                }
+                self.sessions.upgrade().iter().for_each(|sessions| sessions.give_up_stream(session));
             }
         }
     }
@@ -248,15 +242,6 @@ impl Workers {
         let text = self.encoded(content);
         let (keep_for, log, watcher) = (store_keys::keep_for(log), log.to_owned(), Watcher::default());
         self.outbox.push(OutboxEntry { of, log, text, max_entries: None, keep_for, wake: None, watcher });
-    }
-
-    /// Ends the streams of calls that other processes serve.
-    pub(crate) fn begin_closing(&self) {
-        self.closing.store(true, Ordering::Relaxed);
-    }
-
-    pub(super) fn is_closing(&self) -> bool {
-        self.closing.load(Ordering::Relaxed)
     }
 
     /// Completes when everything that other processes need of this one is stored.

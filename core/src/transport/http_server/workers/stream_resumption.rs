@@ -15,7 +15,10 @@ use crate::{
     transport::http_server::response_stream::Stream,
 };
 use bytes::Bytes;
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 /// Time of silence after which the process of a call is checked.
 const LOOK: Duration = Duration::from_secs(2);
@@ -93,7 +96,7 @@ impl RememberedStream {
                 return;
             }
             // The call may take long, and its client can resume the stream at another process.
-            if workers.is_closing() {
+            if workers.closing.load(Ordering::Relaxed) {
                 return stream.finish();
             }
             self.shared.renew();
