@@ -26,9 +26,8 @@ const LOOK: Duration = Duration::from_secs(2);
 /// A stream served by another process, now or earlier, with its entries so far.
 pub(crate) struct RememberedStream {
     shared: Arc<SharedSession>,
-    number: u64,
-    /// The number of the last event that the client has received.
-    last: u64,
+    /// The last event that the client has received.
+    last: EventId,
     requests: Vec<RequestId>,
     is_answered: bool,
     entries: Vec<LogEntry>,
@@ -57,8 +56,7 @@ impl SharedSession {
         // The process that served the stream so far does not notice that its client has left.
         let taken = NotificationContent::CallStreamTaken { session: self.id.to_string(), stream: last.stream };
         self.workers.publish_and_wait(&store_keys::messages(server), taken).await?;
-        let (shared, number, last) = (Arc::clone(self), last.stream, last.event);
-        Ok(Some(RememberedStream { shared, number, last, requests, is_answered: false, entries }))
+        Ok(Some(RememberedStream { shared: Arc::clone(self), last, requests, is_answered: false, entries }))
     }
 
     /// The first entries of the log of a stream, which may be about to appear.
@@ -85,7 +83,7 @@ impl RememberedStream {
 
     async fn run(mut self, stream: Arc<Stream>, reader: u64) {
         let workers = Arc::clone(&self.shared.workers);
-        let log = store_keys::stream(&self.shared.id, self.number);
+        let log = store_keys::stream(&self.shared.id, self.last.stream);
         let (mut entries, mut after) = (std::mem::take(&mut self.entries), 0);
         loop {
             if self.feed(&entries, &stream, reader) {
@@ -117,7 +115,7 @@ impl RememberedStream {
     /// because the process of the call is dead.
     async fn next_entries(&self, workers: &Workers, log: &str, after: u64) -> Option<Vec<LogEntry>> {
         match workers.store.read(log, after, BATCH, LOOK).await {
-            Ok(entries) if entries.is_empty() && !workers.lives(server_of(self.number)).await => {
+            Ok(entries) if entries.is_empty() && !workers.lives(server_of(self.last.stream)).await => {
                 // Its last entries may have just arrived.
                 match workers.store.read(log, after, BATCH, Duration::ZERO).await {
                     Ok(last) if last.is_empty() => None,
@@ -141,9 +139,9 @@ impl RememberedStream {
                 StreamEntry::Event { number, message, answers } => {
                     self.is_answered |= answers;
                     // An entry may be duplicated if the store did not confirm it in time.
-                    if number > self.last {
-                        self.last = number;
-                        events.push((Some(EventId { stream: self.number, event: number }), Bytes::from(message)));
+                    if number > self.last.event {
+                        self.last.event = number;
+                        events.push((Some(self.last), Bytes::from(message)));
                     }
                 }
                 StreamEntry::Finished => is_finished = true,
@@ -158,12 +156,10 @@ impl RememberedStream {
         if self.is_answered {
             return;
         }
-        let mut events = Vec::new();
-        for id in &self.requests {
-            self.last = self.last.saturating_add(1);
-            let message = envelope::encode_error(Some(id), &RpcError::interrupted());
-            events.push((Some(EventId { stream: self.number, event: self.last }), message));
-        }
-        stream.feed(reader, events);
+        let events = self.requests.iter().map(|id| {
+            self.last.event = self.last.event.saturating_add(1);
+            (Some(self.last), envelope::encode_error(Some(id), &RpcError::interrupted()))
+        });
+        stream.feed(reader, events.collect());
     }
 }
