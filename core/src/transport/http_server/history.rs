@@ -15,6 +15,7 @@ use crate::{
 use bytes::Bytes;
 use std::{
     collections::{HashMap, VecDeque},
+    ptr,
     sync::{
         Arc, MutexGuard, OnceLock, Weak,
         atomic::{AtomicU64, AtomicUsize, Ordering},
@@ -38,8 +39,6 @@ pub(super) struct History {
 struct Log {
     replay: Replay,
     live: FastMap<u64, Weak<Stream>>,
-    /// Its number in the budget.
-    number: u64,
 }
 
 impl History {
@@ -51,9 +50,10 @@ impl History {
 
     fn log(self: &Arc<Self>) -> MutexGuard<'_, Log> {
         let new = || {
-            let (number, (max_events, max_bytes)) = (self.budget.enter(Arc::downgrade(self)), self.budget.each);
+            self.budget.enter(Arc::downgrade(self));
+            let (max_events, max_bytes) = self.budget.each;
             let replay = Replay::new(max_events, max_bytes);
-            Box::new(Mutex::new(Log { replay, live: FastMap::default(), number }))
+            Box::new(Mutex::new(Log { replay, live: FastMap::default() }))
         };
         self.log.get_or_init(new).lock()
     }
@@ -94,7 +94,7 @@ impl History {
     /// Stores a message that was delivered, or is waiting for a client. Returns its position.
     pub(super) fn keep(self: &Arc<Self>, stream: u64, outgoing: &OutgoingMessage) -> Option<EventId> {
         let message = outgoing.message()?;
-        self.last_kept.store(self.budget.next_number(), Ordering::Relaxed);
+        self.last_kept.store(self.budget.kept.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
         let ((id, forgotten), kept, before, now) = {
             let replay = &mut self.log().replay;
             let before = replay.bytes();
@@ -158,11 +158,8 @@ impl History {
 impl Drop for History {
     fn drop(&mut self) {
         let Some(log) = self.log.get() else { return };
-        let (number, bytes) = {
-            let log = log.lock();
-            (log.number, log.replay.bytes())
-        };
-        self.budget.leave(number, bytes);
+        let bytes = log.lock().replay.bytes();
+        self.budget.leave(self, bytes);
     }
 }
 
@@ -175,31 +172,26 @@ pub(super) struct ReplayBudget {
     /// How long a client should wait before it reconnects.
     pub(super) retry: Duration,
     bytes: AtomicUsize,
-    numbers: AtomicU64,
-    histories: Mutex<HashMap<u64, Weak<History>>>,
+    /// Number of events kept so far.
+    kept: AtomicU64,
+    /// By address, which stays theirs until they leave.
+    histories: Mutex<HashMap<usize, Weak<History>>>,
 }
 
 impl ReplayBudget {
     pub(super) fn new(max: usize, each: (usize, usize), retry: Duration) -> Arc<Self> {
-        let (bytes, numbers) = (AtomicUsize::new(0), AtomicU64::new(0));
-        Arc::new(Self { max, each, retry, bytes, numbers, histories: Mutex::default() })
+        let (bytes, kept) = (AtomicUsize::new(0), AtomicU64::new(0));
+        Arc::new(Self { max, each, retry, bytes, kept, histories: Mutex::default() })
     }
 
-    /// Registers a history and returns its number.
-    pub(super) fn enter(&self, history: Weak<History>) -> u64 {
-        let number = self.next_number();
-        self.histories.lock().insert(number, history);
-        number
+    /// Registers a history.
+    pub(super) fn enter(&self, history: Weak<History>) {
+        self.histories.lock().insert(history.as_ptr().addr(), history);
     }
 
-    pub(super) fn leave(&self, number: u64, bytes: usize) {
-        self.histories.lock().remove(&number);
+    pub(super) fn leave(&self, history: &History, bytes: usize) {
+        self.histories.lock().remove(&ptr::from_ref(history).addr());
         self.bytes.fetch_sub(bytes, Ordering::Relaxed);
-    }
-
-    /// The next number, starting at 1: of a history, or of an event among those of all sessions.
-    pub(super) fn next_number(&self) -> u64 {
-        self.numbers.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// Updates the size of a history. If the budget is exhausted, the longest-idle histories lose
