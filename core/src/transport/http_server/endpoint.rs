@@ -10,7 +10,7 @@ use super::{
     reply::{self, empty, method_not_allowed},
     response_body::{Events, HttpBody},
     response_stream::{Answers, Stream, StreamKind, StreamReader},
-    session_table::{EnteredSession, HttpSession, SessionTable},
+    session_table::{HttpSession, SessionTable},
     workers::{SharedSession, StreamPosition},
 };
 use crate::{
@@ -175,8 +175,7 @@ impl EndpointState {
         let session = HttpSession { owner, connection, stream, history, shared };
         // The process that opened it has charged it to the client's address.
         let entered = self.sessions.enter(id, session.owner.clone(), session);
-        let EnteredSession { session, displaced } =
-            entered.ok_or_else(|| Rejection::busy(None, "too many sessions are open"))?;
+        let (session, displaced) = entered.ok_or_else(|| Rejection::busy(None, "too many sessions are open"))?;
         // Its client may use it at other processes.
         displaced.iter().for_each(HttpSession::leave);
         // It may have changed before it was registered, when this process was not notified.
@@ -366,12 +365,12 @@ impl EndpointState {
             let stored = workers.enter(&id, session.owner.as_deref(), &session.connection).await;
             session.shared = stored.inspect_err(|_| session.connection.close())?;
         }
-        let Some(entered) = self.sessions.enter(&id, rate_limit_key, session.clone()) else {
+        let Some((_, displaced)) = self.sessions.enter(&id, rate_limit_key, session.clone()) else {
             session.end_everywhere().await;
             return Ok(false);
         };
         // Otherwise a client could fill the store with the records of its sessions.
-        if let Some(displaced) = entered.displaced {
+        if let Some(displaced) = displaced {
             displaced.end_everywhere().await;
         }
         Ok(true)

@@ -86,13 +86,6 @@ fn new_id(fill: impl FnOnce(&mut [u8]) -> Result<(), getrandom::Error>) -> Optio
     Some(random)
 }
 
-/// A session that is in the table.
-pub(super) struct EnteredSession {
-    pub(super) session: HttpSession,
-    /// The session of the same owner that had to make room for it. It has not ended yet.
-    pub(super) displaced: Option<HttpSession>,
-}
-
 /// All sessions.
 pub(super) struct SessionTable {
     sessions: Mutex<Sessions<HttpSession>>,
@@ -111,8 +104,8 @@ impl SessionTable {
     /// randomness.
     pub(super) fn open(self: &Arc<Self>, rate_limit_key: Option<Arc<str>>, session: HttpSession) -> Option<String> {
         let id = Self::new_id()?;
-        let entered = self.enter(&id, rate_limit_key, session)?;
-        entered.displaced.iter().for_each(HttpSession::end);
+        let (_, displaced) = self.enter(&id, rate_limit_key, session)?;
+        displaced.iter().for_each(HttpSession::end);
         Some(id)
     }
 
@@ -121,7 +114,8 @@ impl SessionTable {
         new_id(getrandom::fill).map(session_id)
     }
 
-    /// Adds a session with its id, unless it exists, and returns the one in the table. Returns
+    /// Adds a session with its id, unless it exists, and returns the one in the table, and the
+    /// session of the same owner that had to make room for it, which has not ended yet. Returns
     /// `None` if the limit is reached. It is charged to `rate_limit_key`: its owner, or the address
     /// of the client.
     pub(super) fn enter(
@@ -129,12 +123,12 @@ impl SessionTable {
         id: &str,
         rate_limit_key: Option<Arc<str>>,
         session: HttpSession,
-    ) -> Option<EnteredSession> {
+    ) -> Option<(HttpSession, Option<HttpSession>)> {
         self.sweep_from_now_on(session.shared.as_deref());
         let (evicted, is_of_owner) = {
             let (mut sessions, now) = (self.sessions.lock(), self.runtime.now());
             if let Some(session) = sessions.touch(now, id) {
-                return Some(EnteredSession { session, displaced: None });
+                return Some((session, None));
             }
             let is_of_owner = sessions.has_all_of_its_own(rate_limit_key.as_ref());
             let evicted = sessions.make_room(now, rate_limit_key.as_ref(), HttpSession::is_busy).ok()?;
@@ -143,7 +137,7 @@ impl SessionTable {
         };
         let (displaced, of_others) = if is_of_owner { (evicted, None) } else { (None, evicted) };
         of_others.iter().for_each(HttpSession::leave);
-        Some(EnteredSession { session, displaced })
+        Some((session, displaced))
     }
 
     /// The session with this id, if it belongs to the principal; otherwise it looks nonexistent
