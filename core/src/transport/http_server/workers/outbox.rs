@@ -42,8 +42,7 @@ struct WaitingEntries {
     bytes: Counts<Option<Arc<str>>>,
     is_sending: bool,
     /// Sessions whose next entry did not fit, and when they are tried again.
-    full: HashSet<Option<Arc<str>>>,
-    full_until: Option<Instant>,
+    full: Option<(Instant, HashSet<Option<Arc<str>>>)>,
     /// The last call to the store failed.
     is_away: bool,
     lost: u64,
@@ -169,18 +168,15 @@ impl WaitingEntries {
     /// The oldest entry of a session that is not waiting for room, or else the time until when all
     /// wait.
     fn next(&mut self, now: Instant) -> Result<Arc<OutboxEntry>, Instant> {
-        if self.full_until.is_some_and(|until| until <= now) {
-            self.full.clear();
-            self.full_until = None;
-        }
-        let next = self.entries.iter().find(|entry| !self.full.contains(&entry.of));
-        next.cloned().ok_or_else(|| self.full_until.unwrap_or(now))
+        self.full.take_if(|(until, _)| *until <= now);
+        let Some((until, full)) = &self.full else { return self.entries.front().cloned().ok_or(now) };
+        self.entries.iter().find(|entry| !full.contains(&entry.of)).cloned().ok_or(*until)
     }
 
     /// Lets a session wait for room, so that its entries do not delay those of others.
     fn set_full(&mut self, session: &Option<Arc<str>>, now: Instant) {
-        self.full.insert(session.clone());
-        self.full_until.get_or_insert_with(|| later(now, PAUSE_IF_FULL));
+        let (_, full) = self.full.get_or_insert_with(|| (later(now, PAUSE_IF_FULL), HashSet::new()));
+        full.insert(session.clone());
         self.entries.iter().filter(|entry| entry.of == *session).for_each(|entry| drop(entry.watcher.lock().take()));
     }
 
