@@ -45,22 +45,8 @@ pub(super) struct GateBounds {
 }
 
 impl GateBounds {
-    /// Total size up to which large bodies are admitted.
-    fn bytes_for_large(&self) -> usize {
-        (self.bytes - ROOM_FOR_SMALL.min(self.bytes / 16)).max(self.body)
-    }
-
     fn of_requests(&self) -> CountLimits {
         CountLimits { all: self.requests, each: self.of_principal }
-    }
-
-    fn of_streams(&self) -> CountLimits {
-        CountLimits { all: self.streams, each: self.of_principal }
-    }
-
-    /// Bytes of large bodies, whose total is limited with that of all bodies.
-    fn large_bytes(&self) -> CountLimits {
-        CountLimits { all: usize::MAX, each: (self.bytes / 4).max(self.body) }
     }
 }
 
@@ -197,9 +183,9 @@ impl Permit {
     pub(super) fn becomes_stream(&mut self) -> Result<(), MissingRoom> {
         let is_request = |slot: &&mut RequestSlot| slot.counted == Counted::Request;
         let Some(slot) = self.slot.as_mut().filter(is_request) else { return Ok(()) };
-        let principal = self.principal.as_ref();
+        let (principal, bounds) = (self.principal.as_ref(), &self.gate.bounds);
         let mut slots = self.gate.slots.lock();
-        if !slots.streams.take(principal, 1, self.gate.bounds.of_streams()) {
+        if !slots.streams.take(principal, 1, CountLimits { all: bounds.streams, each: bounds.of_principal }) {
             return Err("too many streams of change notifications are open");
         }
         slots.requests.give_back(principal, 1);
@@ -246,8 +232,8 @@ impl Permit {
 
     /// The total size limit for a body of this size.
     fn bound_for(&self, own: usize) -> usize {
-        let bounds = &self.gate.bounds;
-        if own <= SMALL_BODY { bounds.bytes } else { bounds.bytes_for_large() }
+        let GateBounds { bytes, body, .. } = self.gate.bounds;
+        if own <= SMALL_BODY { bytes } else { (bytes - ROOM_FOR_SMALL.min(bytes / 16)).max(body) }
     }
 
     /// Holds the head, in addition to the body.
@@ -266,7 +252,17 @@ impl Permit {
         if held.saturating_add(bytes) > self.bound_for(self.bytes) {
             return Err(TOO_MUCH);
         }
-        if self.is_large() { self.count_large() } else { Ok(()) }
+        if !self.is_large() {
+            return Ok(());
+        }
+        let (more, bounds) = (self.bytes - self.large, &self.gate.bounds);
+        // The total of large bodies is limited with that of all.
+        let limits = CountLimits { all: usize::MAX, each: (bounds.bytes / 4).max(bounds.body) };
+        if !self.gate.large.lock().take(self.principal.as_ref(), more, limits) {
+            return Err(TOO_MUCH_OF_ONE);
+        }
+        self.large = self.bytes;
+        Ok(())
     }
 
     /// Holds the JSON values of its message, which use far more memory than its bytes, while the
@@ -298,15 +294,6 @@ impl Permit {
     /// Returns whether its body is large.
     pub(super) fn is_large(&self) -> bool {
         self.bytes > SMALL_BODY
-    }
-
-    fn count_large(&mut self) -> Result<(), MissingRoom> {
-        let more = self.bytes - self.large;
-        if !self.gate.large.lock().take(self.principal.as_ref(), more, self.gate.bounds.large_bytes()) {
-            return Err(TOO_MUCH_OF_ONE);
-        }
-        self.large = self.bytes;
-        Ok(())
     }
 }
 
