@@ -76,35 +76,30 @@ pub(super) fn stream(events: Events) -> Response<HttpBody> {
 pub(super) async fn answer(keep_alive: Duration, mut reader: StreamReader, accepts: Accepts) -> Response<HttpBody> {
     let wait = if reader.polls() { keep_alive.min(UNPRIMED) } else { keep_alive };
     let next = poll_fn(|context| reader.poll_next(context));
-    let first = match accepts.events {
+    let read = match accepts.events {
         true => tokio::time::timeout(wait, next).await,
         false => Ok(next.await),
     };
-    match first {
+    let mut first = match read {
         Ok(Some(StreamItem::Message(id, OutgoingMessage::Response { message: body, failure }))) => {
             let era = if reader.cancels.is_some() { Era::Modern } else { Era::Legacy };
             let status = failure.map_or(StatusCode::OK, |it| status_of(era, it.code, it.refused, it.busy));
             if status != StatusCode::OK || accepts.json {
                 return rejected(Rejection { status, body, headers: Vec::new() });
             }
-            let response = OutgoingMessage::Response { message: body, failure };
-            opened(keep_alive, reader, Some(StreamItem::Message(id, response))).await
+            Some(StreamItem::Message(id, OutgoingMessage::Response { message: body, failure }))
         }
         // The call was cancelled and gets no response (CAN-05), so the stream ends without a
         // message.
-        Ok(None) if accepts.events => stream(Events::new(reader, keep_alive, None)),
-        Ok(None) => empty(StatusCode::NO_CONTENT),
-        Ok(first) => opened(keep_alive, reader, first).await,
-        Err(_silence) => opened(keep_alive, reader, None).await,
-    }
-}
-
-async fn opened(keep_alive: Duration, reader: StreamReader, mut first: Option<StreamItem>) -> Response<HttpBody> {
+        Ok(None) if accepts.events => return stream(Events::new(reader, keep_alive, None)),
+        Ok(None) => return empty(StatusCode::NO_CONTENT),
+        Ok(first) => first,
+        Err(_silence) => None,
+    };
     let (before, kept) = reader.open(first.as_mut());
     if let Some(kept) = kept {
         kept.await;
     }
     let position = before.filter(|_| reader.polls());
-    let events = Events::new(reader, keep_alive, None);
-    stream(events.primed(position).starting_with(first))
+    stream(Events::new(reader, keep_alive, None).primed(position).starting_with(first))
 }
