@@ -44,9 +44,8 @@ pub(super) struct FedPieces {
 
 #[derive(Debug, Default)]
 struct BodyState {
+    /// The unread bytes.
     pieces: VecDeque<Bytes>,
-    /// Unread bytes.
-    waiting: usize,
     /// Total number of bytes written.
     fed: usize,
     ended: bool,
@@ -96,7 +95,6 @@ impl BodyFeed {
                 state.ended = true;
                 self.shared.give_up(state);
             } else if !piece.is_empty() {
-                state.waiting += piece.len();
                 state.pieces.push_back(piece);
             }
             wanted
@@ -114,8 +112,7 @@ impl FedPieces {
     /// Stops reading it.
     fn give_up(&self, state: &mut BodyState) {
         state.unwanted = true;
-        state.pieces.clear();
-        self.room.give_back(std::mem::take(&mut state.waiting));
+        self.room.give_back(state.pieces.drain(..).map(|piece| piece.len()).sum());
     }
 }
 
@@ -128,7 +125,6 @@ impl Body for FedBody {
             let Some(piece) = state.pieces.pop_front() else {
                 return if state.ended { Poll::Ready(None) } else { Poll::Pending };
             };
-            state.waiting -= piece.len();
             self.0.room.give_back(piece.len());
             Poll::Ready(Some(Ok(Frame::data(piece))))
         })
