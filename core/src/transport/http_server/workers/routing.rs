@@ -19,7 +19,6 @@ const MAX_NOTIFICATION: usize = 4 << 10;
 /// The other processes that a message may concern.
 #[derive(Debug, PartialEq)]
 enum Concerned {
-    Nobody,
     /// The process that created the request.
     Worker(u64),
     /// All, because the request's id was chosen by the client and does not identify its process.
@@ -34,12 +33,9 @@ impl SharedSession {
     /// # Errors
     /// If the store fails. The client can then send them again.
     pub(crate) async fn route(&self, frame: &Frame) -> Result<bool, StoreError> {
-        let mut is_forwarded = true;
+        let (mut is_forwarded, here) = (true, Concerned::Worker(self.workers.number));
         for message in frame.messages().iter().flatten() {
-            let concerned = concerned(message);
-            if concerned == Concerned::Nobody || concerned == Concerned::Worker(self.workers.number) {
-                continue;
-            }
+            let Some(concerned) = concerned(message).filter(|it| *it != here) else { continue };
             let Some(text) = encoded(message) else { continue };
             let text = String::from_utf8_lossy(&text).into_owned();
             let content = NotificationContent::FromClient { session: self.id.to_string(), message: text };
@@ -50,7 +46,7 @@ impl SharedSession {
                     is_forwarded &= !matches!(message, Message::Response(_));
                     continue;
                 }
-                _ => store_keys::MESSAGES.to_owned(),
+                Concerned::All => store_keys::MESSAGES.to_owned(),
             };
             self.workers.publish_and_wait(&log, content).await?;
         }
@@ -58,18 +54,17 @@ impl SharedSession {
     }
 }
 
-fn concerned(message: &Message) -> Concerned {
+fn concerned(message: &Message) -> Option<Concerned> {
     match message {
-        Message::Request(_) => Concerned::Nobody,
-        Message::Response(response) => response.id.as_ref().map_or(Concerned::Nobody, numbered_by),
+        Message::Request(_) => None,
+        Message::Response(response) => numbered_by(response.id.as_ref()?),
         Message::Notification(notification) => match &*notification.method {
-            method::CANCELLED | method::TASKS_STATUS => Concerned::All,
+            method::CANCELLED | method::TASKS_STATUS => Some(Concerned::All),
             method::PROGRESS => {
-                let token = notification.params.as_ref().and_then(|params| params.parse::<ProgressOf>().ok());
-                let token = token.and_then(|of| RequestId::from_json(&of.progress_token.to_string()));
-                token.as_ref().map_or(Concerned::Nobody, numbered_by)
+                let of = notification.params.as_ref()?.parse::<ProgressOf>().ok()?;
+                numbered_by(&RequestId::from_json(&of.progress_token.to_string())?)
             }
-            _ => Concerned::Nobody,
+            _ => None,
         },
     }
 }
@@ -89,10 +84,10 @@ struct ProgressOf {
 }
 
 /// The process that created a request to a client.
-fn numbered_by(id: &RequestId) -> Concerned {
-    let RequestId::String(id) = id else { return Concerned::Nobody };
-    let number = id.split_once('-').and_then(|(number, _)| number.parse::<u32>().ok());
-    number.map_or(Concerned::Nobody, |number| Concerned::Worker(number.into()))
+fn numbered_by(id: &RequestId) -> Option<Concerned> {
+    let RequestId::String(id) = id else { return None };
+    let number = id.split_once('-')?.0.parse::<u32>().ok()?;
+    Some(Concerned::Worker(number.into()))
 }
 
 fn encoded(message: &Message) -> Option<Bytes> {
@@ -143,7 +138,7 @@ mod tests {
     fn a_message_concerns_who_numbered_its_request() {
         let id = r#""4294967295-7-1""#;
         let of = |text: String| concerned(&message(&text));
-        let worker = Concerned::Worker(0xffff_ffff);
+        let worker = Some(Concerned::Worker(0xffff_ffff));
         assert_eq!(of(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#)), worker);
         assert_eq!(of(format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-1,"message":"no"}}}}"#)), worker);
         let progress = |token: &str| {
@@ -153,11 +148,11 @@ mod tests {
         };
         assert_eq!(progress(id), worker);
         for token in ["7", "-7", r#""7""#, r#""-7""#, r#""4294967296-1""#, "1.5", "{}"] {
-            assert_eq!(progress(token), Concerned::Nobody, "{token}");
+            assert_eq!(progress(token), None, "{token}");
         }
         let cancelled = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#;
-        assert_eq!(of(cancelled.to_owned()), Concerned::All);
-        assert_eq!(of(r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#.to_owned()), Concerned::Nobody);
+        assert_eq!(of(cancelled.to_owned()), Some(Concerned::All));
+        assert_eq!(of(r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#.to_owned()), None);
     }
 
     #[test]
