@@ -197,11 +197,8 @@ impl ReplayBudget {
     /// Updates the size of a history. If the budget is exhausted, the longest-idle histories lose
     /// their events until an eighth of it is free, so that this doesn't happen with each event.
     pub(super) fn changed(&self, before: usize, now: usize) {
-        if now >= before {
-            self.bytes.fetch_add(now - before, Ordering::Relaxed);
-        } else {
-            self.bytes.fetch_sub(before - now, Ordering::Relaxed);
-        }
+        // The sum wraps around, too, so this also subtracts.
+        self.bytes.fetch_add(now.wrapping_sub(before), Ordering::Relaxed);
         if self.bytes.load(Ordering::Relaxed) > self.max {
             self.make_room();
         }
