@@ -68,9 +68,7 @@ impl EndpointState {
     /// The key that a request's limits are charged to: the principal, or, with trusted proxies, the
     /// client's address. `None` if there is neither.
     pub(super) fn rate_limit_key(&self, request: &HttpRequest, caller: &Caller) -> Option<Arc<str>> {
-        match caller.principal() {
-            Some(principal) => Some(principal.into()),
-            None => client_of(&self.proxies, request).map(Arc::from),
-        }
+        let principal = caller.principal().map(Arc::from);
+        principal.or_else(|| client_of(&self.proxies, request).map(Arc::from))
     }
 }

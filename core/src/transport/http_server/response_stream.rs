@@ -192,14 +192,6 @@ impl Stream {
             }
         }
     }
-
-    /// No more responses will follow.
-    fn end(&self) {
-        self.state.change(|state| {
-            state.answered = usize::MAX;
-            self.settle(state);
-        });
-    }
 }
 
 impl Outbound for Stream {
@@ -296,7 +288,10 @@ impl Outbound for Answers {
 
 impl Drop for Answers {
     fn drop(&mut self) {
-        self.stream.end();
+        self.stream.state.change(|state| {
+            state.answered = usize::MAX;
+            self.stream.settle(state);
+        });
     }
 }
 

@@ -147,12 +147,6 @@ impl UnreadBody {
         Self { body, rest: Bytes::new(), left: 0, passed: None, unread: None, _request: request }
     }
 
-    fn take(&mut self) -> Bytes {
-        let piece = self.rest.split_to(self.rest.len().min(PIECE));
-        self.passed = Some(piece.len().min(self.left));
-        piece
-    }
-
     fn release(&mut self, bytes: usize) {
         self.left -= bytes;
         if let Some(unread) = &self.unread {
@@ -184,7 +178,9 @@ impl Body for UnreadBody {
                 other => return other,
             }
         }
-        Poll::Ready(Some(Ok(Frame::data(self.take()))))
+        let length = self.rest.len().min(PIECE);
+        self.passed = Some(length.min(self.left));
+        Poll::Ready(Some(Ok(Frame::data(self.rest.split_to(length)))))
     }
 
     fn is_end_stream(&self) -> bool {
