@@ -3,8 +3,7 @@
 
 use crate::{
     protocol::{RawJson, RpcError},
-    race,
-    runtime::{BoxedTask, Promise},
+    runtime::Promise,
     server::{
         handlers::{Handler, Outcome},
         registry::{AccessOptions, List, ListCandidate, Listed, ListedPage, Reader, Readers},
@@ -16,7 +15,6 @@ use crate::{
 use serde_json::json;
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
-    convert::Infallible,
     sync::Arc,
 };
 
@@ -94,52 +92,52 @@ fn written(items: Vec<ListCandidate>, size: usize) -> ListedPage {
 async fn visible(context: &Arc<ActiveRequest>, candidates: Vec<ListCandidate>, most: usize) -> Vec<ListCandidate> {
     let (mut shown, mut rest) = (Vec::new(), candidates.into_iter());
     while shown.len() < most && context.is_wanted() {
-        let some: Vec<_> = rest.by_ref().take(ASKED_AT_ONCE).collect();
-        if some.is_empty() {
+        let ask = |candidate: ListCandidate| (decision(context, &candidate.access, &candidate.key), candidate);
+        let asked: Vec<_> = rest.by_ref().take(ASKED_AT_ONCE).map(ask).collect();
+        if asked.is_empty() {
             break;
         }
-        let decisions = some.iter().map(|candidate| is_visible(context, candidate)).collect();
-        let Ok(decisions) = race::all(decisions).await;
-        let decided = some.into_iter().zip(decisions).filter(|(_, is_visible)| *is_visible);
-        shown.extend(decided.map(|(candidate, _)| candidate));
+        for (decision, candidate) in asked {
+            if decision.kept().await {
+                shown.push(candidate);
+            }
+        }
     }
     shown.truncate(most);
     shown
 }
 
-fn is_visible(context: &Arc<ActiveRequest>, candidate: &ListCandidate) -> BoxedTask<Result<bool, Infallible>> {
-    match candidate.access.visible.clone() {
-        Some(hook) => decision(context, hook, candidate.key.clone()),
-        None => Box::pin(async { Ok(true) }),
-    }
-}
-
-fn decision(context: &Arc<ActiveRequest>, hook: Arc<dyn Handler>, name: String) -> BoxedTask<Result<bool, Infallible>> {
+/// Calls the hook of a feature now, if it has one. The promise is whether the caller may see it.
+fn decision(context: &Arc<ActiveRequest>, access: &AccessOptions, name: &str) -> Arc<Promise<bool>> {
     let decision = Arc::new(Promise::default());
     let kept = Arc::clone(&decision);
-    ask(context, hook, name, move |is_visible| kept.keep(is_visible));
-    Box::pin(async move { Ok(decision.kept().await) })
+    match access.visible.clone() {
+        Some(hook) => ask(context, hook, name.to_owned(), move |is_visible| kept.keep(is_visible)),
+        None => kept.keep(true),
+    }
+    decision
 }
 
 /// The resources among `uris` that the caller may subscribe to, as `resources/subscribe` decides. A
 /// hook runs only once, however many resources its template has.
 pub(in crate::server) fn allowed_resources(context: &Arc<ActiveRequest>, uris: BTreeSet<String>) -> AllowedResources {
-    let undecided = uris.into_iter().map(|uri| (context.snapshot.readers(&uri), uri)).collect();
-    let mut chosen = ChosenResources { undecided, allowed: BTreeSet::new(), decisions: HashMap::new() };
-    let mut hooks = chosen.decide(context);
-    if hooks.is_empty() {
+    let readers = uris.into_iter().map(|uri| (context.snapshot.readers(&uri), uri)).collect();
+    let mut chosen = ChosenResources { undecided: readers, allowed: BTreeSet::new(), decisions: HashMap::new() };
+    let mut undecided = chosen.decide(context);
+    if undecided.is_empty() {
         return AllowedResources::Known(chosen.allowed);
     }
     let (context, request) = (Arc::clone(context), Arc::clone(context));
     let decision = Box::pin(async move {
-        while !hooks.is_empty() && context.is_wanted() {
-            for some in hooks.chunks(ASKED_AT_ONCE).take_while(|_| context.is_wanted()) {
-                let asked = |(reader, hook): &(Reader, _)| decision(&context, Arc::clone(hook), reader.key.clone());
-                let Ok(decisions) = race::all(some.iter().map(asked).collect()).await;
-                let decided = some.iter().map(|(reader, _)| reader.identity()).zip(decisions);
-                chosen.decisions.extend(decided);
+        while !undecided.is_empty() && context.is_wanted() {
+            for some in undecided.chunks(ASKED_AT_ONCE).take_while(|_| context.is_wanted()) {
+                let ask = |it: &Reader| (it.identity(), decision(&context, &it.options.access, &it.key));
+                let asked: Vec<_> = some.iter().map(ask).collect();
+                for (identity, decision) in asked {
+                    chosen.decisions.insert(identity, decision.kept().await);
+                }
             }
-            hooks = chosen.decide(&context);
+            undecided = chosen.decide(&context);
         }
         chosen.allowed
     });
@@ -157,26 +155,24 @@ struct ChosenResources {
 impl ChosenResources {
     /// Decides about resources, as far as the decisions of hooks are known. Returns the features
     /// whose hooks are needed for the others.
-    fn decide(&mut self, context: &ActiveRequest) -> Vec<(Reader, Arc<dyn Handler>)> {
-        let (mut hooks, mut known) = (Vec::new(), HashSet::new());
+    fn decide(&mut self, context: &ActiveRequest) -> Vec<Reader> {
+        let (mut deciding, mut known) = (Vec::new(), HashSet::new());
         for (readers, uri) in std::mem::take(&mut self.undecided) {
             let mut is_allowed = readers.or_elsewhere;
             let mut asked = None;
             for reader in &readers.features {
                 let AccessOptions { visible, scopes, .. } = &reader.options.access;
-                match visible.as_ref().map(|hook| (hook, self.decisions.get(&reader.identity()))) {
-                    Some((_, Some(false))) => continue,
-                    Some((hook, None)) => asked = Some((Arc::clone(reader), Arc::clone(hook))),
-                    None | Some((_, Some(true))) => {
-                        is_allowed = scopes.is_empty() || context.reply.grants(scopes);
-                    }
+                match visible.as_ref().map(|_| self.decisions.get(&reader.identity())) {
+                    Some(Some(false)) => continue,
+                    Some(None) => asked = Some(Arc::clone(reader)),
+                    None | Some(Some(true)) => is_allowed = scopes.is_empty() || context.reply.grants(scopes),
                 }
                 break;
             }
             match asked {
-                Some((reader, hook)) => {
+                Some(reader) => {
                     if known.insert(reader.identity()) {
-                        hooks.push((reader, hook));
+                        deciding.push(reader);
                     }
                     self.undecided.push((readers, uri));
                 }
@@ -186,7 +182,7 @@ impl ChosenResources {
                 None => {}
             }
         }
-        hooks
+        deciding
     }
 }
 
