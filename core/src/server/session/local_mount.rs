@@ -26,9 +26,11 @@ static MOUNTED: Mutex<Vec<(usize, usize)>> = Mutex::new(Vec::new());
 /// The inner server of a mount. Its changes are reported to the clients of the outer one.
 pub(in crate::server) struct LocalMount {
     inner: Arc<ServerState>,
-    outer: usize,
+    outer: Weak<ServerState>,
+    prefix: String,
     number: u64,
-    _relay: Arc<Relay>,
+    /// The identities of both servers.
+    edge: (usize, usize),
     /// A value that is dropped with the mount, such as a proxied group.
     _guard: Box<dyn Any + Send + Sync>,
 }
@@ -43,13 +45,14 @@ impl LocalMount {
         inner: &Arc<ServerState>,
         prefix: &str,
         guard: Box<dyn Any + Send + Sync>,
-    ) -> Result<Self, RegisterError> {
-        enter(identity(outer), identity(inner)).map_err(|problem| RegisterError(format!("mount: {problem}")))?;
-        let relay = Arc::new(Relay { outer: Arc::downgrade(outer), prefix: prefix.to_owned() });
-        let number = inner.next_number();
-        let listener: Weak<dyn ChangeListener> = Arc::<Relay>::downgrade(&relay);
-        inner.listeners.insert(number, listener);
-        Ok(Self { inner: Arc::clone(inner), outer: identity(outer), number, _relay: relay, _guard: guard })
+    ) -> Result<Arc<Self>, RegisterError> {
+        let (edge, number) = ((identity(outer), identity(inner)), inner.next_number());
+        enter(edge).map_err(|problem| RegisterError(format!("mount: {problem}")))?;
+        let (inner, outer, prefix) = (Arc::clone(inner), Arc::downgrade(outer), prefix.to_owned());
+        let mount = Arc::new(Self { inner, outer, prefix, number, edge, _guard: guard });
+        let listener: Weak<dyn ChangeListener> = Arc::<Self>::downgrade(&mount);
+        mount.inner.listeners.insert(number, listener);
+        Ok(mount)
     }
 }
 
@@ -62,9 +65,8 @@ impl LocalServer for LocalMount {
 impl Drop for LocalMount {
     fn drop(&mut self) {
         self.inner.listeners.remove(self.number);
-        let edge = (self.outer, identity(&self.inner));
         let mut mounted = MOUNTED.lock();
-        if let Some(position) = mounted.iter().position(|other| *other == edge) {
+        if let Some(position) = mounted.iter().position(|edge| *edge == self.edge) {
             mounted.swap_remove(position);
         }
     }
@@ -75,7 +77,7 @@ fn identity(server: &Arc<ServerState>) -> usize {
     Arc::as_ptr(server).addr()
 }
 
-fn enter(outer: usize, inner: usize) -> Result<(), String> {
+fn enter((outer, inner): (usize, usize)) -> Result<(), String> {
     let mut mounted = MOUNTED.lock();
     if outer == inner {
         return Err("a server cannot be mounted in itself".to_owned());
@@ -111,13 +113,7 @@ fn levels(first: usize, steps: &[(usize, usize)]) -> Vec<Vec<usize>> {
     levels
 }
 
-/// Passes changes of the inner server to the clients of the outer one.
-struct Relay {
-    outer: Weak<ServerState>,
-    prefix: String,
-}
-
-impl ChangeListener for Relay {
+impl ChangeListener for LocalMount {
     fn notify(self: Arc<Self>, changes: &PendingNotifications) {
         let Some(outer) = self.outer.upgrade() else { return };
         let resources = changes.resources.iter().map(|uri| names::public_uri(&self.prefix, uri)).collect();
