@@ -1,8 +1,7 @@
 //! The list methods. Registered features come first, then those of providers, then those of mounts.
 
 use super::{
-    access,
-    merging::MergedPage,
+    access, merging,
     pages::{Position, page_result, read_position},
 };
 use crate::{
@@ -16,7 +15,7 @@ use crate::{
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::{collections::VecDeque, sync::Arc};
+use std::sync::Arc;
 
 /// Serves a list method.
 pub(super) fn list(context: &ActiveRequest, category: Category, params: Option<&RawJson>) -> Result<Routed, RpcError> {
@@ -28,12 +27,8 @@ pub(super) fn list(context: &ActiveRequest, category: Category, params: Option<&
             ask_provider(context, category, number, cursor)
         }
         Position::Source(number, cursor) => {
-            let mounts: VecDeque<_> = mounts(snapshot, category).skip_while(|mount| mount.number != number).collect();
-            // The mount that the cursor refers to may have been removed.
-            if mounts.is_empty() {
-                return Err(RpcError::invalid_cursor());
-            }
-            Ok(MergedPage::route(category.member(), Vec::new(), 0, mounts, cursor))
+            let (mounts, from) = (mounts(snapshot, category), Some((number, cursor)));
+            merging::route(category.member(), ListedPage::default(), mounts, from)
         }
         Position::Registered(after) => {
             let next = move |context: &ActiveRequest, page| registered(context, category, after, page);
@@ -61,8 +56,7 @@ fn registered(context: &ActiveRequest, category: Category, after: u64, page: Lis
         return ask_provider(context, category, number, None);
     }
     if page.next.is_none() && provider.is_none() && !snapshot.mounts.is_empty() {
-        let mounts = mounts(snapshot, category).collect();
-        return Ok(MergedPage::route(category.member(), page.items.into(), page.number, mounts, None));
+        return merging::route(category.member(), page, mounts(snapshot, category), None);
     }
     let next = page.next.map(Position::Registered).or(provider.map(|number| Position::Source(number, None)));
     Ok(Routed::Answer(page_result(context, category.member(), &page.items, next, false)))

@@ -5,143 +5,141 @@ use super::pages::{Position, page_result};
 use crate::{
     composition::rewriting::{self, ObjectMembers},
     protocol::{RawJson, RpcError, error::code, method::Method},
+    runtime::Promise,
     server::{
-        registry::{Category, RegisteredMount},
-        request::{ActiveRequest, Responder, Routed},
+        registry::{Category, ListedPage, RegisteredMount},
+        request::{ActiveRequest, CallScope, Responder, Routed},
     },
+    telemetry::Ambient,
 };
+use bytes::Bytes;
 use serde_json::{json, value::RawValue};
-use std::{collections::VecDeque, sync::Arc};
+use std::sync::Arc;
+use tracing::Instrument;
 
-/// A page under construction.
-pub(super) struct MergedPage {
+/// A page that begins with items of this server, and is filled from mounted servers.
+struct MergedPage {
     /// The member of the result that holds the list, such as `tools`.
     member: &'static str,
-    /// Set for lists whose names can be shortened or hidden by features registered here.
-    category: Option<Category>,
-    /// The items so far, separated by commas.
-    items: Vec<u8>,
-    number: usize,
-    /// Whether a server that failed is missing.
-    is_partial: bool,
-    /// The remaining servers.
-    mounts: VecDeque<Arc<RegisteredMount>>,
+    begun: ListedPage,
+    mounts: Vec<Arc<RegisteredMount>>,
     /// The cursor at which to start in the list of the first of them.
     cursor: Option<String>,
 }
 
+/// Routes a list to the mounted servers, or to those from the one that a cursor refers to.
+pub(super) fn route(
+    member: &'static str,
+    begun: ListedPage,
+    mounts: impl Iterator<Item = Arc<RegisteredMount>>,
+    from: Option<(u64, Option<String>)>,
+) -> Result<Routed, RpcError> {
+    let (first, cursor) = from.unzip();
+    let mounts: Vec<_> = mounts.skip_while(|mount| first.is_some_and(|number| mount.number != number)).collect();
+    // The mount that the cursor refers to may have been removed.
+    if first.is_some() && mounts.is_empty() {
+        return Err(RpcError::invalid_cursor());
+    }
+    let page = MergedPage { member, begun, mounts, cursor: cursor.flatten() };
+    Ok(Routed::Deferred(Box::new(move |context, responder| {
+        let (context, scope) = (Arc::clone(context), responder.scope(context));
+        let runtime = Arc::clone(context.connection.runtime());
+        let merging = Ambient::current().around(async move {
+            let result = page.fill(&context, &scope).await;
+            context.deliver(responder, result);
+        });
+        runtime.spawn(Box::pin(merging.in_current_span()));
+    })))
+}
+
 impl MergedPage {
-    /// Returns the route that builds a page that begins with `items`.
-    pub(super) fn route(
-        member: &'static str,
-        items: Vec<u8>,
-        number: usize,
-        mounts: VecDeque<Arc<RegisteredMount>>,
-        cursor: Option<String>,
-    ) -> Routed {
-        let page = Self { member, category: Category::parse(member), items, number, is_partial: false, mounts, cursor };
-        Routed::Deferred(Box::new(move |context, responder| page.next(context, responder)))
-    }
-
-    fn next(mut self, context: &Arc<ActiveRequest>, responder: Responder) {
-        let size = context.server().options().page_size;
-        let Some(mount) = self.mounts.front().cloned() else { return self.finish(context, responder, None) };
-        if self.number >= size {
-            let next = Position::Source(mount.number, self.cursor.take());
-            return self.finish(context, responder, Some(next));
-        }
-        let params = self.cursor.as_ref().map_or_else(|| json!({}), |cursor| json!({"cursor": cursor}));
-        let outer = Arc::clone(context);
-        let taken = Responder::Inside(
-            responder.scope(context),
-            Box::new(move |result| {
-                // Servers in this process respond synchronously; spawning keeps the stack from
-                // growing with each mount.
-                let runtime = Arc::clone(outer.connection.runtime());
-                runtime.spawn(Box::pin(async move { self.take(&outer, responder, result) }));
-            }),
-        );
-        context.enter(&mount, RawJson::object(&params), taken);
-    }
-
-    /// Adds the page of one server. If the server fails, the list is built without it.
-    fn take(mut self, context: &Arc<ActiveRequest>, responder: Responder, result: Result<RawJson, RpcError>) {
-        let Some(mount) = self.mounts.pop_front() else { return self.finish(context, responder, None) };
-        let from = self.cursor.take();
-        // PAG-05: skipping the server would hide the rest of its list from a client that can start
-        // again.
-        if from.is_some() && result.as_ref().is_err_and(|error| error.code == code::INVALID_PARAMS) {
-            context.deliver(responder, Err(RpcError::invalid_cursor()));
-            return;
-        }
-        let page = match result.map_err(|error| error.message).and_then(|result| self.read(context, &mount, &result)) {
-            Ok(page) => page,
-            Err(problem) => {
-                let name = &mount.prefix;
-                tracing::warn!(target: "trunkline::server::methods", prefix = name, method = context.method, error = problem, "a mounted server is missing from a list");
-                self.is_partial = true;
-                return self.next(context, responder);
+    /// Adds the pages of the servers. If one fails, the list is built without it.
+    async fn fill(self, context: &Arc<ActiveRequest>, scope: &CallScope) -> Result<RawJson, RpcError> {
+        let Self { member, begun, mounts, mut cursor } = self;
+        let (size, mut number, mut is_partial) = (context.server().options().page_size, begun.number, false);
+        let mut items = Vec::from_iter(Some(begun.items).filter(|items| !items.is_empty()));
+        let mut mounts = mounts.into_iter();
+        let next = loop {
+            let Some(mount) = mounts.next() else { break None };
+            let from = cursor.take();
+            if number >= size {
+                break Some(Position::Source(mount.number, from));
             }
-        };
-        if self.number > 0 && self.number + page.items.len() > context.server().options().page_size {
-            let next = Position::Source(mount.number, from);
-            return self.finish(context, responder, Some(next));
-        }
-        self.number += page.items.len();
-        for item in page.items {
-            if !self.items.is_empty() {
-                self.items.push(b',');
+            let result = page_of(context, &mount, from.as_deref(), scope.clone()).await;
+            // PAG-05: skipping the server would hide the rest of its list from a client that can
+            // start again.
+            if from.is_some() && result.as_ref().is_err_and(|error| error.code == code::INVALID_PARAMS) {
+                return Err(RpcError::invalid_cursor());
             }
-            self.items.extend_from_slice(item.as_bytes());
-        }
-        match page.next {
-            Some(theirs) => self.finish(context, responder, Some(Position::Source(mount.number, Some(theirs)))),
-            None => self.next(context, responder),
-        }
-    }
-
-    fn read(&self, context: &ActiveRequest, mount: &RegisteredMount, result: &RawJson) -> Result<MountedPage, String> {
-        let unread = |error: serde_json::Error| error.to_string();
-        let mut page: ObjectMembers = result.parse().map_err(unread)?;
-        let next = rewriting::text(&page, "nextCursor");
-        let items = page.shift_remove(self.member);
-        let items: Vec<ObjectMembers> =
-            serde_json::from_str(items.as_deref().map_or("[]", RawValue::get)).map_err(unread)?;
-        let mut merged = Vec::with_capacity(items.len());
-        for item in items {
-            let item = if mount.prefix.is_empty() {
-                if self.is_hidden(context, &item) {
+            let read = |result: RawJson| read_page(context, &mount, member, &result);
+            let (added, theirs) = match result.map_err(|error| error.message).and_then(read) {
+                Ok(page) => page,
+                Err(problem) => {
+                    let name = &mount.prefix;
+                    tracing::warn!(target: "trunkline::server::methods", prefix = name, method = context.method, error = problem, "a mounted server is missing from a list");
+                    is_partial = true;
                     continue;
                 }
-                item
-            } else {
-                let (item, alias) = rewriting::descriptor(context.method, &mount.prefix, item)?;
-                if let (Some(category), Some((rest, own))) = (self.category, alias) {
-                    mount.remember(category, rest, own);
-                }
-                item
             };
-            merged.push(serde_json::to_string(&item).map_err(unread)?);
-        }
-        Ok(MountedPage { items: merged, next })
-    }
-
-    /// Returns whether a feature registered here has the same name and takes precedence.
-    fn is_hidden(&self, context: &ActiveRequest, item: &ObjectMembers) -> bool {
-        let Some(category) = self.category else { return false };
-        let key = Method::item_key(context.method);
-        let name = key.and_then(|key| rewriting::text(item, key)).unwrap_or_default();
-        context.snapshot.has(category, &name)
-    }
-
-    fn finish(self, context: &Arc<ActiveRequest>, responder: Responder, next: Option<Position>) {
-        let result = page_result(context, self.member, &self.items, next, self.is_partial);
-        context.deliver(responder, Ok(result));
+            if number > 0 && number + added.len() > size {
+                break Some(Position::Source(mount.number, from));
+            }
+            number += added.len();
+            items.extend(added);
+            if theirs.is_some() {
+                break Some(Position::Source(mount.number, theirs));
+            }
+        };
+        Ok(page_result(context, member, &items.join(&b','), next, is_partial))
     }
 }
 
-/// A page of one mounted server, with names rewritten for this server.
-struct MountedPage {
-    items: Vec<String>,
-    next: Option<String>,
+/// Asks a mounted server for a page of its list.
+async fn page_of(
+    context: &Arc<ActiveRequest>,
+    mount: &Arc<RegisteredMount>,
+    cursor: Option<&str>,
+    scope: CallScope,
+) -> Result<RawJson, RpcError> {
+    let params = cursor.map_or_else(|| json!({}), |cursor| json!({"cursor": cursor}));
+    let page = Arc::new(Promise::default());
+    let kept = Arc::clone(&page);
+    let responder = Responder::Inside(scope, Box::new(move |result| kept.keep(result)));
+    context.enter(mount, RawJson::object(&params), responder);
+    page.kept().await
+}
+
+/// The items of a mounted server's page, with names rewritten for this server, and its next cursor.
+fn read_page(
+    context: &ActiveRequest,
+    mount: &RegisteredMount,
+    member: &str,
+    result: &RawJson,
+) -> Result<(Vec<Bytes>, Option<String>), String> {
+    let unread = |error: serde_json::Error| error.to_string();
+    // Lists whose names can be shortened, or hidden by features registered here.
+    let (category, key) = (Category::parse(member), Method::item_key(context.method));
+    let mut page: ObjectMembers = result.parse().map_err(unread)?;
+    let next = rewriting::text(&page, "nextCursor");
+    let items = page.shift_remove(member);
+    let items: Vec<ObjectMembers> =
+        serde_json::from_str(items.as_deref().map_or("[]", RawValue::get)).map_err(unread)?;
+    let mut merged = Vec::with_capacity(items.len());
+    for mut item in items {
+        if mount.prefix.is_empty() {
+            // A feature registered here takes precedence.
+            let name = key.and_then(|key| rewriting::text(&item, key)).unwrap_or_default();
+            if category.is_some_and(|category| context.snapshot.has(category, &name)) {
+                continue;
+            }
+        } else {
+            let (renamed, alias) = rewriting::descriptor(context.method, &mount.prefix, item)?;
+            if let (Some(category), Some((rest, own))) = (category, alias) {
+                mount.remember(category, rest, own);
+            }
+            item = renamed;
+        }
+        merged.push(serde_json::to_vec(&item).map_err(unread)?.into());
+    }
+    Ok((merged, next))
 }

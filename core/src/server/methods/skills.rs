@@ -1,20 +1,19 @@
 //! `skills/list`, `skills/get` and `resources/directory/read`.
 
 use super::{
-    merging::MergedPage,
-    mount_routes,
+    merging, mount_routes,
     pages::{self, Position},
     parameters,
 };
 use crate::{
     protocol::{RawJson, RpcError},
     server::{
-        registry::Listed,
+        registry::{Listed, ListedPage},
         request::{ActiveRequest, Routed},
     },
 };
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 /// The member of the result that holds the list.
 const MEMBER: &str = "skills";
@@ -27,16 +26,12 @@ pub(super) fn list(context: &ActiveRequest, params: Option<&RawJson>) -> Result<
     let after = match pages::read_position(context.method, MEMBER, params)? {
         Position::Registered(after) => after,
         Position::Source(number, cursor) => {
-            let mounts: VecDeque<_> = mounts.skip_while(|mount| mount.number != number).collect();
-            if mounts.is_empty() {
-                return Err(RpcError::invalid_cursor());
-            }
-            return Ok(MergedPage::route(MEMBER, Vec::new(), 0, mounts, cursor));
+            return merging::route(MEMBER, ListedPage::default(), mounts, Some((number, cursor)));
         }
     };
     let page = context.snapshot.skills.page(after, server.options().page_size, revision);
     if page.next.is_none() && !context.snapshot.mounts.is_empty() {
-        return Ok(MergedPage::route(MEMBER, page.items.into(), page.number, mounts.collect(), None));
+        return merging::route(MEMBER, page, mounts, None);
     }
     let next = page.next.map(Position::Registered);
     Ok(Routed::Answer(pages::page_result(context, MEMBER, &page.items, next, false)))

@@ -106,7 +106,7 @@ pub(crate) struct ListCandidate {
 }
 
 /// The items of one page, separated by commas, and where the next page starts.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct ListedPage {
     pub(crate) items: Bytes,
     /// The number of items.

@@ -21,6 +21,6 @@ mod time_limit;
 
 pub use request_state::StateKey;
 
-pub(super) use active_request::{ActiveRequest, Responder, Route, Routed, Services};
+pub(super) use active_request::{ActiveRequest, CallScope, Responder, Route, Routed, Services};
 pub(super) use mapper::{NextStep, ResultMapper, Target};
 pub(super) use tasks::{Mode, Task, mode, visible_tasks};
