@@ -1,7 +1,6 @@
 //! One conversation with a client: a pipe, an HTTP session, or a single HTTP exchange.
 
 use super::{
-    allowed_resources::AllowedResources,
     batch::BatchReply,
     change_listeners::ChangeListener,
     client_request_state::ClientRequestState,
@@ -59,6 +58,13 @@ pub(crate) enum Origin {
     Listener(u64),
     /// The conversation, because no client could retrieve them later.
     Conversation,
+}
+
+/// The resources that a client may subscribe to.
+pub(in crate::server) enum AllowedResources {
+    Known(BTreeSet<String>),
+    /// Hooks of the server decide about some of them, as part of the request.
+    Undecided(Arc<dyn ServedRequest>, BoxedTask<BTreeSet<String>>),
 }
 
 /// Serves the requests of conversations.

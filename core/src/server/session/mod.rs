@@ -1,6 +1,5 @@
 //! Conversations: one client on a pipe, in an HTTP session, or in a single HTTP exchange.
 
-mod allowed_resources;
 mod announcements;
 mod arrival_reply;
 mod batch;
@@ -37,10 +36,9 @@ pub(crate) use pending::PendingNotifications;
 pub(crate) use shared_state::{SessionChange, SharedState};
 pub(crate) use test_session::TestSession;
 
-pub(super) use allowed_resources::AllowedResources;
 pub(super) use call_observer::CallObserver;
 pub(super) use change_listeners::TaskChange;
-pub(super) use connection::Dispatch;
+pub(super) use connection::{AllowedResources, Dispatch};
 pub(super) use local_mount::LocalMount;
 pub(super) use name_budget::client_of;
 pub(super) use open_requests::{Reply, ServedRequest, StartedCall};
