@@ -11,6 +11,7 @@ use super::{
     shared_state::SessionChange,
 };
 use crate::protocol::{RevisionFeature, RpcError, envelope, method};
+use bytes::Bytes;
 use serde_json::{Value, json};
 use std::{
     collections::{BTreeSet, HashSet},
@@ -25,7 +26,9 @@ impl ChangeListener for Connection {
     fn notify(self: Arc<Self>, changes: &PendingNotifications) {
         // LIFE-05: a session gets nothing until it is initialized; then it gets what it missed.
         let for_session = self.add_for_session(changes) && self.is_initialized();
-        if self.add_for_subscriptions(changes) || for_session {
+        let mut any = for_session;
+        self.for_subscriptions(|subscription| any |= subscription.add(changes));
+        if any {
             self.send_soon();
         }
     }
@@ -39,8 +42,8 @@ impl ChangeListener for Connection {
         if !self.session.elicitations.lock().remove(id) {
             return false;
         }
-        let params = json!({"elicitationId": id}).to_string();
-        self.notify_session(method::ELICITATION_COMPLETE, Some(params.as_bytes()));
+        let (method, params) = (method::ELICITATION_COMPLETE, json!({"elicitationId": id}).to_string());
+        self.notify_session(method, envelope::encode_notification(method, Some(params.as_bytes())));
         true
     }
 
@@ -53,8 +56,8 @@ impl ChangeListener for Connection {
         if let Some(revision) = self.revision().filter(|revision| revision.supports(RevisionFeature::CoreTasks))
             && change.session == Some(self.number)
         {
-            let params = (change.render)(revision);
-            self.notify_session(method::TASKS_STATUS, Some(params.as_bytes()));
+            let (method, params) = (method::TASKS_STATUS, (change.render)(revision));
+            self.notify_session(method, envelope::encode_notification(method, Some(params.as_bytes())));
         }
     }
 }
@@ -109,13 +112,6 @@ impl Connection {
         self.session.pending.lock().add_wanted(changes, self.declared(), resources.set())
     }
 
-    /// Adds the changes to each stream that is subscribed to them. Returns whether there was any.
-    fn add_for_subscriptions(&self, changes: &PendingNotifications) -> bool {
-        let mut any = false;
-        self.for_subscriptions(|subscription| any |= subscription.add(changes));
-        any
-    }
-
     /// Sends what a session missed before it was initialized.
     pub(super) fn send_missed(self: &Arc<Self>) {
         if !self.session.pending.lock().is_empty() {
@@ -132,31 +128,25 @@ impl Connection {
             let at = connection.runtime().now() + COALESCE;
             connection.runtime().sleep_until(at).await;
             connection.session.scheduled.store(false, Ordering::Release);
-            if connection.is_closed() {
-                return;
+            if !connection.is_closed() {
+                connection.send_now();
             }
-            connection.send_now();
         }));
     }
 
-    fn send_now(self: &Arc<Self>) {
+    fn send_now(&self) {
         // LIFE-05: even if streams of the other era are open.
         if self.is_initialized() {
-            self.send_to_session();
+            let changes = std::mem::take(&mut *self.session.pending.lock());
+            for (method, message) in changes.encoded() {
+                self.notify_session(method, message);
+            }
         }
         self.for_subscriptions(|subscription| subscription.send_pending());
     }
 
-    fn send_to_session(&self) {
-        let changes = std::mem::take(&mut *self.session.pending.lock());
-        for (method, params) in changes.messages() {
-            let params = params.map(|params| params.to_string());
-            self.notify_session(method, params.as_deref().map(str::as_bytes));
-        }
-    }
-
-    fn notify_session(&self, method: &str, params: Option<&[u8]>) {
-        let outgoing = OutgoingMessage::Notification(envelope::encode_notification(method, params));
+    fn notify_session(&self, method: &str, message: Bytes) {
+        let outgoing = OutgoingMessage::Notification(message);
         self.send(&*self.setup.unrelated, outgoing, LogContext::default(), method);
     }
 }

@@ -1,9 +1,10 @@
 //! Pending notifications that belong to no request.
 
 use crate::{
-    protocol::method,
+    protocol::{envelope, method},
     server::registry::{Category, ListSet},
 };
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -44,6 +45,14 @@ impl PendingNotifications {
         let lists = ListSet::ALL.into_iter().filter(move |list| lists.has(*list));
         let resources = resources.into_iter().map(|uri| (method::RESOURCES_UPDATED, Some(json!({"uri": uri}))));
         lists.map(|list| (changed_method(list), None)).chain(resources)
+    }
+
+    /// The methods of its notifications, and their messages.
+    pub(super) fn encoded(self) -> impl Iterator<Item = (&'static str, Bytes)> {
+        self.messages().map(|(method, params)| {
+            let params = params.map(|params| params.to_string());
+            (method, envelope::encode_notification(method, params.as_deref().map(str::as_bytes)))
+        })
     }
 
     /// Adds the changes in `other` that a client is subscribed to. Returns whether there were any.

@@ -5,9 +5,8 @@ use super::{
     pending::PendingNotifications,
     shared_state::{OwnChanges, SessionChange, SharedState},
 };
-use crate::protocol::{envelope, model::LoggingLevel};
+use crate::protocol::model::LoggingLevel;
 use bytes::Bytes;
-use serde_json::Value;
 use std::sync::{Arc, atomic::Ordering};
 
 /// Maximum length of a subscribed URI. Messages to other processes contain it, and with longer
@@ -105,11 +104,7 @@ impl Connection {
     pub(crate) fn notifications_of(&self, changes: &PendingNotifications) -> Vec<Bytes> {
         let mut wanted = PendingNotifications::default();
         wanted.add_wanted(changes, self.declared(), self.session.resources.lock().set());
-        let encoded = |(method, params): (&str, Option<Value>)| {
-            let params = params.map(|params| params.to_string());
-            envelope::encode_notification(method, params.as_deref().map(str::as_bytes))
-        };
-        wanted.messages().map(encoded).collect()
+        wanted.encoded().map(|(_, message)| message).collect()
     }
 
     /// Returns whether the client is subscribed to any of the changes.
