@@ -48,6 +48,7 @@ pub(super) fn call(context: &ActiveRequest, params: Option<&RawJson>) -> Result<
 }
 
 /// A call of a registered tool that the caller can see.
+#[derive(Clone)]
 struct ToolCall {
     tool: Arc<RegisteredTool>,
     /// The params of the request.
@@ -71,11 +72,9 @@ impl ToolCall {
             Ok(()) => return self.begin(context),
             Err(problem) => problem.to_string(),
         };
-        let Self { tool, params, arguments } = self;
-        match tool.explainer.clone() {
-            Some(explainer) => Ok(Routed::Run(Arc::new(ExplainedTool { tool, params, explainer, problem }), arguments)),
-            None => refuse(context, &tool.name, &problem),
-        }
+        let Some(explainer) = self.tool.explainer.clone() else { return refuse(context, &self.tool.name, &problem) };
+        let arguments = self.arguments.clone();
+        Ok(Routed::Run(Arc::new(ExplainedTool { call: self, explainer, problem }), arguments))
     }
 
     /// Starts a call with accepted arguments.
@@ -149,9 +148,7 @@ impl ResultMapper for RegisteredTool {
 
 /// Runs the explainer of a tool whose input schema refused the arguments. Its decision is final.
 struct ExplainedTool {
-    tool: Arc<RegisteredTool>,
-    /// The params of the request.
-    params: RawJson,
+    call: ToolCall,
     explainer: Arc<dyn Handler>,
     /// The error message of the schema.
     problem: String,
@@ -159,7 +156,7 @@ struct ExplainedTool {
 
 impl ResultMapper for ExplainedTool {
     fn target(&self) -> Target<'_> {
-        Target { handler: &self.explainer, name: Some(&self.tool.name), timeout: None }
+        Target { handler: &self.explainer, name: Some(&self.call.tool.name), timeout: None }
     }
 
     fn render(&self, context: &ActiveRequest, outcome: Outcome) -> Result<RawJson, RpcError> {
@@ -167,14 +164,13 @@ impl ResultMapper for ExplainedTool {
             Outcome::InvalidArguments(problem) => problem,
             _ => self.problem.clone(),
         };
-        let (results, revision, name) = (context.results(), context.info.revision, &*self.tool.name);
+        let (results, revision, name) = (context.results(), context.info.revision, &*self.call.tool.name);
         ToolRenderer { results, revision, name, output: None }.render(Outcome::InvalidArguments(refusal))
     }
 
-    fn next(&self, context: &ActiveRequest, input: &RawJson, outcome: &Outcome) -> Option<NextStep> {
+    fn next(&self, context: &ActiveRequest, _: &RawJson, outcome: &Outcome) -> Option<NextStep> {
         let accepted = matches!(outcome, Outcome::Value(verdict) if verdict.as_bytes() == b"true");
-        let (tool, params, arguments) = (Arc::clone(&self.tool), self.params.clone(), input.clone());
-        accepted.then(|| ToolCall { tool, params, arguments }.begin(context))
+        accepted.then(|| self.call.clone().begin(context))
     }
 }
 
