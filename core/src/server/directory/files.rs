@@ -2,7 +2,11 @@
 
 use crate::{
     open_folder::{EntryKind, OpenFolder},
-    server::media_type::{file_contents, media_type},
+    protocol::{RawJson, RpcError},
+    server::{
+        handlers::Outcome,
+        media_type::{file_contents, media_type},
+    },
 };
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde_json::{Value, json};
@@ -35,15 +39,6 @@ pub(super) struct FolderFile {
     size: u64,
 }
 
-/// The reason why a file cannot be read.
-pub(super) enum Unreadable {
-    /// The file does not exist or is not exposed.
-    NotThere,
-    /// The file is larger than this limit in bytes.
-    TooLarge(u64),
-    Failed(io::Error),
-}
-
 /// Decodes the path of a URI. Returns `None` if it contains a name that no file can have.
 pub(super) fn decoded(path: &str) -> Option<Vec<String>> {
     path.split('/').map(|segment| percent_decode_str(segment).decode_utf8().ok().map(Into::into)).collect()
@@ -58,21 +53,25 @@ impl Folder {
         Ok(Self { root, hidden, max_file_bytes })
     }
 
-    /// Returns the ResourceContents object of a file. Symbolic links are followed if their target
-    /// is within the folder.
-    pub(super) fn read(&self, uri: &str, path: &[String]) -> Result<Value, Unreadable> {
+    /// Reads a file: its contents, or why there are none. Symbolic links are followed if their
+    /// target is within the folder.
+    pub(super) fn read(&self, uri: &str, path: &[String]) -> Outcome {
         let Some(name) = path.last().filter(|_| path.iter().all(|name| self.is_offered(name))) else {
-            return Err(Unreadable::NotThere);
+            return Outcome::NotFound;
         };
         let requested = path.iter().fold(self.root.clone(), |folder, name| folder.join(name));
-        let file = self.open_inside(&requested).map_err(unreadable)?;
-        let mut bytes = Vec::new();
+        let (mut bytes, most) = (Vec::new(), self.max_file_bytes);
         // The file may grow while it is read.
-        file.take(self.max_file_bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(unreadable)?;
-        if bytes.len() as u64 > self.max_file_bytes {
-            return Err(Unreadable::TooLarge(self.max_file_bytes));
+        let read = |file: File| file.take(most.saturating_add(1)).read_to_end(&mut bytes);
+        match self.open_inside(&requested).and_then(read) {
+            Ok(_) if bytes.len() as u64 > most => {
+                let error = RpcError::invalid_params(format!("{uri} is larger than the limit of {most} bytes"));
+                Outcome::Protocol(error.with_data(json!({"uri": uri})))
+            }
+            Ok(_) => Outcome::Content(RawJson::object(&file_contents(uri, name, &bytes, None))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Outcome::NotFound,
+            Err(error) => Outcome::Internal(format!("{uri} cannot be read: {error}")),
         }
-        Ok(file_contents(uri, name, &bytes, None))
     }
 
     /// Opens the regular file at a path, if it is within this folder and no part of its path is
@@ -165,13 +164,6 @@ impl Walk<'_> {
             let path = self.names.iter().cloned().chain([name]).collect();
             self.found.push(FolderFile { path, size });
         }
-    }
-}
-
-fn unreadable(error: io::Error) -> Unreadable {
-    match error.kind() {
-        io::ErrorKind::NotFound => Unreadable::NotThere,
-        _ => Unreadable::Failed(error),
     }
 }
 

@@ -7,7 +7,7 @@ use super::{
     registry::{Category, ProviderDefinition, RegisterError},
 };
 use crate::protocol::{RawJson, options::Bytes, uri};
-use files::{Folder, Unreadable};
+use files::Folder;
 use serde::Deserialize;
 use serde_json::json;
 use std::{path::PathBuf, sync::Arc};
@@ -112,16 +112,8 @@ fn list(folder: &Folder, base: &str, cursor: Option<&str>, size: usize) -> Outco
 }
 
 fn read(folder: &Folder, base: &str, uri: &str) -> Outcome {
-    let Some(path) = uri.strip_prefix(base).and_then(files::decoded) else { return Outcome::NotFound };
-    match folder.read(uri, &path) {
-        Ok(contents) => Outcome::Content(RawJson::object(&contents)),
-        Err(Unreadable::NotThere) => Outcome::NotFound,
-        Err(Unreadable::TooLarge(most)) => Outcome::Protocol(
-            crate::protocol::RpcError::invalid_params(format!("{uri} is larger than the limit of {most} bytes"))
-                .with_data(json!({"uri": uri})),
-        ),
-        Err(Unreadable::Failed(error)) => Outcome::Internal(format!("{uri} cannot be read: {error}")),
-    }
+    let path = uri.strip_prefix(base).and_then(files::decoded);
+    path.map_or(Outcome::NotFound, |path| folder.read(uri, &path))
 }
 
 #[cfg(test)]

@@ -174,7 +174,7 @@ async fn res_12_links_and_pipes_lead_nowhere() {
 #[cfg(target_os = "linux")]
 #[test]
 fn res_12_what_is_exchanged_between_check_and_opening_is_not_read() {
-    use super::files::Unreadable;
+    use super::Outcome;
     use rustix::fs::{CWD, FileType, Mode, RenameFlags, mknodat, renameat_with};
     use std::{
         os::unix::fs::symlink,
@@ -206,9 +206,9 @@ fn res_12_what_is_exchanged_between_check_and_opening_is_not_read() {
         while begin.elapsed() < Duration::from_millis(400) {
             for asked in ["rd/a", "file"] {
                 let read = match reader.read("x:", &path(asked)) {
-                    Ok(mut contents) => contents["text"].take(),
-                    Err(Unreadable::NotThere) => Value::Null,
-                    Err(_) => "an error".into(),
+                    Outcome::Content(contents) => contents.parse::<Value>().unwrap()["text"].take(),
+                    Outcome::NotFound => Value::Null,
+                    _ => "an error".into(),
                 };
                 answers.send(read).unwrap();
             }
