@@ -5,7 +5,7 @@ use crate::{
     protocol::{RawJson, RpcError, project},
     server::{
         handlers::{Handler, Outcome},
-        registry::{AccessOptions, Category, CompletionTarget},
+        registry::{AccessOptions, Category, CompletionTarget, Snapshot},
         request::{ActiveRequest, ResultMapper, Routed, Target},
         result::error_of,
     },
@@ -48,30 +48,32 @@ pub(super) fn complete(context: &ActiveRequest, params: Option<&RawJson>) -> Res
         return Err(wrong(&"context.arguments must contain strings"));
     }
     let name = params.argument.name;
-    if context.snapshot.completion(&reference, &name).is_none()
-        && let Some(routed) = of_mount(context, &reference, raw)
+    let registered = registered(&context.snapshot, &reference, &name);
+    if registered.is_none()
+        && let Some(routed) = elsewhere(&context.snapshot, &reference, &name, raw)?
     {
-        return routed;
+        return Ok(routed);
     }
-    let target = CompletedFeature::of(context, &reference, &name);
-    let Some(target) = target else { return Err(unknown(&reference)) };
-    let (access, key) = (target.access.clone(), reference.noun_and_key().1.to_owned());
+    // What a provider or a mounted server has may have any argument.
+    let (access, has_argument) =
+        registered.map_or_else(|| (AccessOptions::default(), true), |(access, has)| (access.clone(), has));
+    let (decided, key) = (access.clone(), reference.noun_and_key().1.to_owned());
     let mut input = json!({"ref": params.reference, "argument": {"name": name, "value": params.argument.value}});
     if let Some(known) = known {
         input["context"] = json!({"arguments": known});
     }
-    access::decide(context, &access, &key, move |context, is_visible| {
+    access::decide(context, &decided, &key, move |context, is_visible| {
         if !is_visible {
             return Err(unknown(&reference));
         }
         let (noun, key) = reference.noun_and_key();
-        access::check_scopes(context, noun, key, &target.access.scopes)?;
+        access::check_scopes(context, noun, key, &access.scopes)?;
         match context.snapshot.completion(&reference, &name) {
             Some(handler) => {
                 let completing = Completing { handler: Arc::clone(handler), argument: name };
                 Ok(Routed::Run(Arc::new(completing), RawJson::object(&input)))
             }
-            None if target.has_argument => {
+            None if has_argument => {
                 // The argument exists but has no completer.
                 let nothing = json!({"completion": {"values": [], "total": 0, "hasMore": false}});
                 Ok(Routed::Answer(context.results().seal_object(nothing, context.info.revision)))
@@ -84,65 +86,48 @@ pub(super) fn complete(context: &ActiveRequest, params: Option<&RawJson>) -> Res
     })
 }
 
-/// The prompt or template whose argument is completed.
-struct CompletedFeature {
-    access: AccessOptions,
-    /// Also `true` if only a provider or a mounted server can know.
-    has_argument: bool,
-}
-
-impl CompletedFeature {
-    /// CMP-03: returns `None` if the prompt or template does not exist.
-    fn of(context: &ActiveRequest, reference: &CompletionTarget, argument: &str) -> Option<Self> {
-        let snapshot = &context.snapshot;
-        let (registered, category) = match reference {
-            CompletionTarget::Prompt(name) => {
-                let prompt = snapshot.prompts.get(name);
-                (prompt.map(|prompt| (&prompt.options.access, prompt.has_argument(argument))), Category::Prompts)
-            }
-            CompletionTarget::Resource(uri) => {
-                let template = snapshot.templates.get(uri);
-                let template = template
-                    .map(|template| (&template.read.options.access, template.template.variables().contains(&argument)));
-                let resource = || snapshot.resources.get(uri).map(|resource| (&resource.read.options.access, false));
-                (template.or_else(resource), Category::ResourceTemplates)
-            }
-        };
-        match registered {
-            Some((access, has_argument)) => Some(Self { access: access.clone(), has_argument }),
-            // A provider or a mounted server may have it; without a completer, there are no
-            // suggestions.
-            None => {
-                let is_mounted = match reference {
-                    CompletionTarget::Prompt(name) => snapshot.mount_of_name(Category::Prompts, name).is_some(),
-                    CompletionTarget::Resource(uri) => snapshot.mount_of_uri(uri).is_some(),
-                };
-                let may_be = is_mounted || snapshot.providers(category).next().is_some();
-                may_be.then(|| Self { access: AccessOptions::default(), has_argument: true })
-            }
+/// The access of the completed prompt or template, and whether it has the argument.
+fn registered<'a>(
+    snapshot: &'a Snapshot,
+    reference: &CompletionTarget,
+    argument: &str,
+) -> Option<(&'a AccessOptions, bool)> {
+    match reference {
+        CompletionTarget::Prompt(name) => {
+            let prompt = snapshot.prompts.get(name)?;
+            Some((&prompt.options.access, prompt.has_argument(argument)))
+        }
+        CompletionTarget::Resource(uri) => {
+            let template = snapshot.templates.get(uri);
+            let template = template
+                .map(|template| (&template.read.options.access, template.template.variables().contains(&argument)));
+            template.or_else(|| Some((&snapshot.resources.get(uri)?.read.options.access, false)))
         }
     }
 }
 
-/// Routes a completion to a mounted server with completions, if it may have the prompt or template.
-fn of_mount(
-    context: &ActiveRequest,
+/// Routes the completion of a prompt or template that is not registered here to a mounted server
+/// with completions. Returns `None` if a provider or a mounted server may have it.
+///
+/// # Errors
+/// CMP-03: if the prompt or template does not exist.
+fn elsewhere(
+    snapshot: &Snapshot,
     reference: &CompletionTarget,
+    argument: &str,
     params: &RawJson,
-) -> Option<Result<Routed, RpcError>> {
-    let snapshot = &context.snapshot;
-    let (registered, found, member) = match reference {
-        CompletionTarget::Prompt(name) => {
-            (snapshot.has(Category::Prompts, name), snapshot.mount_of_name(Category::Prompts, name)?, "name")
-        }
-        CompletionTarget::Resource(uri) => {
-            let registered = snapshot.has(Category::ResourceTemplates, uri) || snapshot.has(Category::Resources, uri);
-            (registered, snapshot.mount_of_uri(uri)?, "uri")
-        }
+) -> Result<Option<Routed>, RpcError> {
+    let (mount, category, member) = match reference {
+        CompletionTarget::Prompt(name) => (snapshot.mount_of_name(Category::Prompts, name), Category::Prompts, "name"),
+        CompletionTarget::Resource(uri) => (snapshot.mount_of_uri(uri), Category::ResourceTemplates, "uri"),
     };
-    let (mount, own) = found;
-    let sent = !registered && mount.offers().completions;
-    sent.then(|| mount_routes::completion(mount, params, member, &own))
+    match mount {
+        Some((mount, own)) if mount.offers().completions && snapshot.completion(reference, argument).is_none() => {
+            mount_routes::completion(mount, params, member, &own).map(Some)
+        }
+        None if snapshot.providers(category).next().is_none() => Err(unknown(reference)),
+        _ => Ok(None),
+    }
 }
 
 fn unknown(reference: &CompletionTarget) -> RpcError {
