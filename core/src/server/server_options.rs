@@ -155,15 +155,12 @@ impl ServerOptions {
         if let Some(store) = &self.store {
             store.check().map_err(|error| RegisterError(format!("options.store: {error}")))?;
         }
-        for (id, settings) in &self.extensions {
+        for id in self.extensions.keys() {
             extension::check_id(id).map_err(|problem| RegisterError(format!("options.extensions: {problem}")))?;
-            if !settings.is_object() {
-                return Err(RegisterError(format!("options.extensions: the settings of {id} must be an object")));
-            }
         }
-        for (name, settings) in &self.experimental {
-            if !settings.is_object() {
-                return Err(RegisterError(format!("options.experimental: the settings of {name} must be an object")));
+        for (option, declared) in [("extensions", &self.extensions), ("experimental", &self.experimental)] {
+            if let Some((name, _)) = declared.iter().find(|(_, settings)| !settings.is_object()) {
+                return Err(RegisterError(format!("options.{option}: the settings of {name} must be an object")));
             }
         }
         Ok(())

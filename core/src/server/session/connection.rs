@@ -280,7 +280,10 @@ impl Connection {
             Received::Initialized => {
                 self.session.initialized.store(true, Ordering::Release);
                 self.note_change(|| SessionChange::Initialized);
-                self.send_missed();
+                // What it missed.
+                if !self.session.pending.lock().is_empty() {
+                    self.send_soon();
+                }
             }
             Received::Cancelled { key, reason, waiting, next } => {
                 let reason = reason.as_deref().unwrap_or("");
@@ -496,7 +499,7 @@ impl Connection {
         let subscription = self.requests.subscriptions.lock().as_mut().and_then(|open| open.remove(&key));
         if let Some((subscription, observer)) = subscription {
             observer.cancelled();
-            subscription.reply().send(OutgoingMessage::Abandoned);
+            subscription.reply.send(OutgoingMessage::Abandoned);
         }
         let running = self.requests.running.lock().remove(&key);
         if let Some((request, _counted)) = running {
@@ -581,7 +584,7 @@ impl Connection {
             observer.closed();
             if let Some(id) = id {
                 let (response, method) = (OutgoingMessage::response(&id, Ok(result)), method::SUBSCRIPTIONS_LISTEN);
-                self.send(&**subscription.reply(), response, Revision::LATEST.into(), method);
+                self.send(&*subscription.reply, response, Revision::LATEST.into(), method);
                 // CAN-11: without a stream to close, the end is announced explicitly.
                 if self.setup.transport != Transport::Http {
                     subscription.cancelled();

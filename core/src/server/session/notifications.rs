@@ -112,14 +112,7 @@ impl Connection {
         self.session.pending.lock().add_wanted(changes, self.declared(), resources.set())
     }
 
-    /// Sends what a session missed before it was initialized.
-    pub(super) fn send_missed(self: &Arc<Self>) {
-        if !self.session.pending.lock().is_empty() {
-            self.send_soon();
-        }
-    }
-
-    fn send_soon(self: &Arc<Self>) {
+    pub(super) fn send_soon(self: &Arc<Self>) {
         if self.session.scheduled.swap(true, Ordering::AcqRel) {
             return;
         }

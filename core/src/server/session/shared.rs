@@ -61,9 +61,7 @@ impl Connection {
             SessionChange::Initialized => self.session.initialized.store(true, Ordering::Release),
             SessionChange::LogLevel(level) => self.session.log_level.set(*level),
             SessionChange::Subscribed(uri) => self.session.resources.lock().within(&self.server().names).adopt(uri),
-            SessionChange::Unsubscribed(uri) => {
-                self.session.resources.lock().remove(uri);
-            }
+            SessionChange::Unsubscribed(uri) => drop(self.session.resources.lock().remove(uri)),
         }
     }
 
@@ -91,11 +89,9 @@ impl Connection {
     }
 
     /// Puts back changes that could not be published.
-    pub(crate) fn return_changes(&self, mut untold: Vec<SessionChange>) {
+    pub(crate) fn return_changes(&self, untold: Vec<SessionChange>) {
         if let Some(changes) = self.session.own_changes.get() {
-            let mut changes = changes.lock();
-            untold.append(&mut changes);
-            *changes = untold;
+            changes.lock().splice(0..0, untold);
         }
     }
 

@@ -32,12 +32,8 @@ impl SharedState {
         match change {
             SessionChange::Initialized => self.initialized = true,
             SessionChange::LogLevel(level) => self.log_level = *level,
-            SessionChange::Subscribed(uri) => {
-                self.resources.insert(uri.clone());
-            }
-            SessionChange::Unsubscribed(uri) => {
-                self.resources.remove(uri);
-            }
+            SessionChange::Subscribed(uri) => drop(self.resources.insert(uri.clone())),
+            SessionChange::Unsubscribed(uri) => drop(self.resources.remove(uri)),
         }
     }
 }

@@ -20,7 +20,7 @@ pub(super) struct OpenSubscription {
     filter: ListenFilter,
     /// Changes that have not been sent yet.
     pending: PendingNotifications,
-    reply: Arc<dyn Outbound>,
+    pub(super) reply: Arc<dyn Outbound>,
 }
 
 /// The members of a filter that name lists.
@@ -157,11 +157,6 @@ impl OpenSubscription {
     /// The resources that the stream is subscribed to.
     pub(super) fn resources(&self) -> &BTreeSet<String> {
         self.filter.resources.set()
-    }
-
-    /// The channel for the stream's messages.
-    pub(super) fn reply(&self) -> &Arc<dyn Outbound> {
-        &self.reply
     }
 
     /// The members of the result when the server ends the stream (SUB-06).
