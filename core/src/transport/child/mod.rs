@@ -97,7 +97,9 @@ impl ChildProcess {
         let mut child = wrapped.spawn().map_err(|error| command.refused(error))?;
         let id = child.id();
         #[cfg(unix)]
-        id.inspect(|group| watchdog.watch(*group));
+        if let (Some(watchdog), Some(group)) = (&mut watchdog, id) {
+            watchdog.watch(group);
+        }
 
         let stdin = ChildStdin::new(child.stdin().take());
         let Some(stdout) = child.stdout().take() else {
@@ -255,7 +257,7 @@ struct ProcessGroup {
     #[cfg(unix)]
     id: Option<u32>,
     #[cfg(unix)]
-    watchdog: watchdog::Watchdog,
+    watchdog: Option<watchdog::Watchdog>,
     reaped: bool,
 }
 
@@ -290,7 +292,9 @@ impl ProcessGroup {
             }
         }
         self.reaped = true;
-        self.watchdog.end().await;
+        if let Some(watchdog) = self.watchdog.take() {
+            watchdog.end().await;
+        }
     }
 
     /// Kills what the process left behind, because a job cannot be asked to terminate.

@@ -31,40 +31,17 @@ const END: Duration = Duration::from_secs(1);
 /// before writing its id, nothing ends the group; if the shell started after the group, that gap
 /// would be as long as starting a shell takes.
 pub(super) struct Watchdog {
-    shell: Option<Shell>,
-}
-
-struct Shell {
     pipe: File,
     process: Child,
 }
 
 impl Watchdog {
     /// Starts the shell. If that fails, there is no watchdog.
-    pub(super) fn start() -> Self {
-        let shell = Shell::start().inspect_err(report);
-        Self { shell: shell.ok() }
+    pub(super) fn start() -> Option<Self> {
+        Self::spawn().inspect_err(report).ok()
     }
 
-    /// Watches the process group with this id.
-    pub(super) fn watch(&mut self, group: u32) {
-        let Some(shell) = &mut self.shell else { return };
-        if let Err(error) = shell.pipe.write_all(format!("{group}\n").as_bytes()) {
-            report(&error);
-        }
-    }
-
-    /// Ends the shell, and waits for it, because the runtime may end with the last connection of
-    /// the process and would not reap it.
-    pub(super) async fn end(&mut self) {
-        if let Some(mut shell) = self.shell.take() {
-            let _ = timeout(END, shell.process.kill()).await;
-        }
-    }
-}
-
-impl Shell {
-    fn start() -> std::io::Result<Self> {
+    fn spawn() -> std::io::Result<Self> {
         let mut command = Command::new("/bin/sh");
         command.arg("-c").arg(SCRIPT);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -75,9 +52,22 @@ impl Shell {
         let pipe = process.stdin.take().ok_or(std::io::ErrorKind::BrokenPipe)?.into_owned_fd()?;
         Ok(Self { pipe: pipe.into(), process })
     }
+
+    /// Watches the process group with this id.
+    pub(super) fn watch(&mut self, group: u32) {
+        if let Err(error) = self.pipe.write_all(format!("{group}\n").as_bytes()) {
+            report(&error);
+        }
+    }
+
+    /// Ends the shell, and waits for it, because the runtime may end with the last connection of
+    /// the process and would not reap it.
+    pub(super) async fn end(mut self) {
+        let _ = timeout(END, self.process.kill()).await;
+    }
 }
 
-impl Drop for Shell {
+impl Drop for Watchdog {
     fn drop(&mut self) {
         let _ = self.process.start_kill();
         reap(|| self.process.try_wait());
