@@ -15,13 +15,6 @@ use crate::{client_auth::AuthError, race::within};
 use std::borrow::Cow;
 use url::form_urlencoded;
 
-/// The values of an authorization that its redirect must match (AUC-36).
-struct ExpectedRedirect<'a> {
-    issuer: &'a str,
-    iss_required: bool,
-    state: &'a str,
-}
-
 pub(super) async fn obtain(
     handler: &dyn AuthorizationHandler,
     parts: &Parts<'_>,
@@ -43,17 +36,12 @@ pub(super) async fn obtain(
     check(&redirect_uri)?;
     let client = registration::client(parts, server, &redirect_uri, scopes).await?;
     let login = Login { client, redirect_uri, state: pkce::random()?, verifier: pkce::random()? };
-    let expected = ExpectedRedirect {
-        issuer: &server.issuer,
-        iss_required: server.authorization_response_iss_parameter_supported,
-        state: &login.state,
-    };
     let login_timeout = parts.settings.options.login_timeout;
     let page = with_query(endpoint, &login.query(parts, found, scopes));
     let redirected = within(&*parts.network.runtime, login_timeout, authorizing.visit(page)).await;
     let redirected = redirected
         .ok_or_else(|| AuthError(format!("Nobody logged in within {login_timeout:?}, the login timeout")))??;
-    let code = expected.code(&redirected)?;
+    let code = code_of(&redirected, server, &login.state)?;
     login.redeem(parts, found, &code).await
 }
 
@@ -137,52 +125,47 @@ fn with_query(url: &str, parameters: &[(&str, String)]) -> String {
     }
 }
 
-impl ExpectedRedirect<'_> {
-    /// Extracts the code of a redirect. Nothing from a redirect of another server or an attacker is
-    /// used or shown (AUC-34, AUC-37 to AUC-39).
-    fn code(&self, redirected: &str) -> Result<String, TokenError> {
-        let query = redirected.split_once('?').map_or(redirected, |(_, query)| query);
-        let query = query.split('#').next().unwrap_or(query);
-        let value = |name: &str| -> Result<Option<Cow<'_, str>>, AuthError> {
-            let mut values =
-                form_urlencoded::parse(query.as_bytes()).filter(|(key, _)| key == name).map(|(_, value)| value);
-            let first = values.next();
-            // RFC 6749 section 3.1: parameters must not repeat.
-            if values.next().is_some() {
-                return Err(AuthError(format!("The redirect has the parameter {name} twice")));
-            }
-            Ok(first)
+/// Extracts the code of a redirect, which must match its authorization (AUC-36). Nothing from a
+/// redirect of another server or an attacker is used or shown (AUC-34, AUC-37 to AUC-39).
+fn code_of(redirected: &str, server: &ServerMetadata, state: &str) -> Result<String, TokenError> {
+    let query = redirected.split_once('?').map_or(redirected, |(_, query)| query);
+    let query = query.split('#').next().unwrap_or(query);
+    let value = |name: &str| -> Result<Option<Cow<'_, str>>, AuthError> {
+        let mut values =
+            form_urlencoded::parse(query.as_bytes()).filter(|(key, _)| key == name).map(|(_, value)| value);
+        let first = values.next();
+        // RFC 6749 section 3.1: parameters must not repeat.
+        if values.next().is_some() {
+            return Err(AuthError(format!("The redirect has the parameter {name} twice")));
+        }
+        Ok(first)
+    };
+    let returned = value("state")?;
+    if returned.as_deref() != Some(state) {
+        let why = match returned {
+            Some(_) => "its state differs",
+            None => "it has no state. A program that receives redirects itself returns the whole URL",
         };
-        let state = value("state")?;
-        if state.as_deref() != Some(self.state) {
-            let why = match state {
-                Some(_) => "its state differs",
-                None => "it has no state. A program that receives redirects itself returns the whole URL",
-            };
-            return Err(AuthError(format!("The redirect does not belong to this authorization: {why}")).into());
-        }
-        match value("iss")? {
-            Some(iss) if iss != self.issuer => {
-                return Err(AuthError(format!(
-                    "The redirect is from another authorization server than {}",
-                    sanitized(self.issuer)
-                ))
-                .into());
-            }
-            None if self.iss_required => {
-                let text = format!("The redirect from {} has no parameter iss", sanitized(self.issuer));
-                return Err(AuthError(text).into());
-            }
-            _ => {}
-        }
-        if let Some(error) = value("error")? {
-            let why = value("error_description")?.map(|text| format!(": {text}")).unwrap_or_default();
-            let text = format!("The authorization was refused ({})", sanitized(&format!("{error}{why}")));
-            return Err(TokenError { code: Some(error.into_owned()), is_final: true, error: AuthError(text) });
-        }
-        let code = value("code")?.filter(|code| !code.is_empty());
-        code.map(Cow::into_owned).ok_or_else(|| AuthError("The redirect has no code".to_owned()).into())
+        return Err(AuthError(format!("The redirect does not belong to this authorization: {why}")).into());
     }
+    match value("iss")? {
+        Some(iss) if iss != server.issuer => {
+            let text = format!("The redirect is from another authorization server than {}", sanitized(&server.issuer));
+            return Err(AuthError(text).into());
+        }
+        None if server.authorization_response_iss_parameter_supported => {
+            let text = format!("The redirect from {} has no parameter iss", sanitized(&server.issuer));
+            return Err(AuthError(text).into());
+        }
+        _ => {}
+    }
+    if let Some(error) = value("error")? {
+        let why = value("error_description")?.map(|text| format!(": {text}")).unwrap_or_default();
+        let text = format!("The authorization was refused ({})", sanitized(&format!("{error}{why}")));
+        return Err(TokenError { code: Some(error.into_owned()), is_final: true, error: AuthError(text) });
+    }
+    let code = value("code")?.filter(|code| !code.is_empty());
+    code.map(Cow::into_owned).ok_or_else(|| AuthError("The redirect has no code".to_owned()).into())
 }
 
 #[cfg(test)]
@@ -192,7 +175,12 @@ mod tests {
     #[test]
     fn auc_34_and_auc_37_to_39_only_the_redirect_that_was_asked_for_counts() {
         let code = |redirected: &str, iss_required| {
-            ExpectedRedirect { issuer: "https://a.example", iss_required, state: "s" }.code(redirected)
+            let server = ServerMetadata {
+                issuer: "https://a.example".to_owned(),
+                authorization_response_iss_parameter_supported: iss_required,
+                ..ServerMetadata::default()
+            };
+            code_of(redirected, &server, "s")
         };
         let iss = "iss=https%3A%2F%2Fa.example";
         for (redirected, required) in [
