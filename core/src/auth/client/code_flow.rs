@@ -79,26 +79,24 @@ impl Login {
     }
 
     /// Exchanges the code for a token.
-    async fn redeem(self, parts: &Parts<'_>, found: &Discovered, code: &str) -> Result<Obtained, TokenError> {
+    async fn redeem(&self, parts: &Parts<'_>, found: &Discovered, code: &str) -> Result<Obtained, TokenError> {
         let Self { client, redirect_uri, verifier, .. } = self;
         let form = [
             ("grant_type", "authorization_code"),
             ("code", code),
-            ("redirect_uri", &redirect_uri),
-            ("code_verifier", &verifier),
+            ("redirect_uri", redirect_uri),
+            ("code_verifier", verifier),
             ("resource", &found.resource),
         ];
-        match ask(parts, found, &form, Some(&client)).await {
-            Ok(answer) => Ok(Obtained { answer, client: Some(client) }),
-            Err(refused) => {
-                if refused.code.as_deref() == Some("invalid_client") && client.is_dynamic() {
-                    // The server no longer knows the registration. The next attempt registers
-                    // again.
-                    registration::forget(parts.settings, &found.server.issuer, &client).await?;
-                }
-                Err(refused)
-            }
+        let obtained = ask(parts, found, &form, Some(client.clone())).await;
+        if let Err(refused) = &obtained
+            && refused.code.as_deref() == Some("invalid_client")
+            && client.is_dynamic()
+        {
+            // The server no longer knows the registration. The next attempt registers again.
+            registration::forget(parts.settings, &found.server.issuer, client).await?;
         }
+        obtained
     }
 }
 

@@ -47,8 +47,7 @@ pub(super) async fn jwt_bearer(
     let scope = scopes.join(" ");
     let resource = found.resource.as_str();
     let form = [("grant_type", JWT_BEARER), ("assertion", assertion), ("resource", resource), ("scope", &scope)];
-    let answer = ask(parts, found, &form, client.as_ref()).await?;
-    Ok(Obtained { answer, client })
+    Ok(ask(parts, found, &form, client).await?)
 }
 
 /// Requests a token, authenticated as this client.
@@ -56,9 +55,10 @@ pub(super) async fn ask(
     parts: &Parts<'_>,
     found: &Discovered,
     form: &[(&str, &str)],
-    client: Option<&ClientRegistration>,
-) -> Result<TokenAnswer, TokenError> {
+    client: Option<ClientRegistration>,
+) -> Result<Obtained, TokenError> {
     let (url, issuer) = (token_endpoint(&found.server)?, &*found.server.issuer);
     let (network, key, proofs) = (parts.network, parts.settings.key.as_ref(), parts.proofs);
-    TokenContext { network, url, issuer, client, key, proofs }.ask(form).await
+    let context = TokenContext { network, url, issuer, client: client.as_ref(), key, proofs };
+    Ok(Obtained { answer: context.ask(form).await?, client })
 }

@@ -71,6 +71,5 @@ async fn client_credentials(parts: &Parts<'_>, found: &Discovered, scopes: &[Str
     let client = given_or_document(parts, &found.server)?;
     let scope = scopes.join(" ");
     let form = [("grant_type", "client_credentials"), ("resource", found.resource.as_str()), ("scope", &scope)];
-    let answer = ask(parts, found, &form, Some(&client)).await?;
-    Ok(Obtained { answer, client: Some(client) })
+    Ok(ask(parts, found, &form, Some(client)).await?)
 }
