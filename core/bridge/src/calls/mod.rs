@@ -98,20 +98,15 @@ fn answer_as<T: PendingCall>(state: &PortState, ticket: u64, given: HostAnswer) 
             };
             Ok(call.is_some_and(|call| call.answer(answer)))
         }
-        Err(error) if is_pending::<T>(state, ticket) => Err(error),
+        Err(error) if is_waiting(state, ticket) => Err(error),
         Err(_) => Ok(false),
     }
 }
 
 /// Returns whether a call still waits for its answer.
 pub(crate) fn is_waiting(state: &PortState, ticket: u64) -> bool {
-    match HandleKind::of(ticket) {
-        Some(HandleKind::Verification) => is_pending::<Verification>(state, ticket),
-        Some(HandleKind::FunctionCall) => is_pending::<FunctionCall>(state, ticket),
-        _ => is_pending::<HandlerCall>(state, ticket),
-    }
-}
-
-fn is_pending<T: PendingCall>(state: &PortState, ticket: u64) -> bool {
-    T::table(&mut state.tables.lock()).get(ticket).is_some()
+    let tables = state.tables.lock();
+    tables.calls.get(ticket).is_some()
+        || tables.verifications.get(ticket).is_some()
+        || tables.function_calls.get(ticket).is_some()
 }
