@@ -27,8 +27,8 @@ const KINDS: [HandleKind; 4] = [HandleKind::Call, HandleKind::Verification, Hand
 pub(crate) fn describe(state: &PortState, target: u64) -> Result<String, BridgeError> {
     let described = match HandleKind::of(target) {
         None if target == 0 => {
-            let things = state.tables.lock().len();
-            Some(of_kind("port", json!(PortDescription { number: state.number, things, closing: state.is_closing() })))
+            let (closing, things) = (state.queue.is_closing(), state.tables.lock().len());
+            Some(of_kind("port", json!(PortDescription { number: state.number, things, closing })))
         }
         // Without the lock, which all other calls need: what a peer sent may be large.
         Some(HandleKind::Call) => state.call_info(target).map(|info| of_call(&info)),

@@ -37,7 +37,7 @@ impl Drop for Owner {
         if self.0.check().is_ok() {
             self.0.queue.mute();
             // If the host has already closed it, that deadline applies.
-            if !self.0.is_closing() {
+            if !self.0.queue.is_closing() {
                 shutdown::close_port(&self.0, Duration::ZERO);
             }
         }
@@ -95,7 +95,7 @@ impl Port {
 
     /// Like [`Self::run`], for new work, which a closing port refuses.
     fn begin<T>(&self, work: impl FnOnce(&Arc<PortState>) -> Result<T, BridgeError>) -> Result<T, BridgeError> {
-        self.run(|state| if state.is_closing() { Err(BridgeError::closed()) } else { work(state) })
+        self.run(|state| if state.queue.is_closing() { Err(BridgeError::closed()) } else { work(state) })
     }
 
     /// Registers a server, one of its features, or a hook. `docs/bridge.md` describes the JSON of

@@ -35,8 +35,8 @@ pub(crate) struct EventQueue {
     logs: Mutex<Logs>,
     /// Telemetry records. If there are too many, the oldest are dropped.
     telemetry: Mutex<VecDeque<Value>>,
-    /// Whether log records are refused.
-    refuses_logs: AtomicBool,
+    /// The port is closing: neither new work nor log records are accepted.
+    closing: AtomicBool,
     /// Whether the host has drained the main lane before.
     drained: AtomicBool,
     /// Accounts for queued notifications of peers.
@@ -101,7 +101,7 @@ impl EventQueue {
             muted: AtomicBool::new(false),
             logs: Mutex::default(),
             telemetry: Mutex::default(),
-            refuses_logs: AtomicBool::new(false),
+            closing: AtomicBool::new(false),
             drained: AtomicBool::new(false),
             notifications: Backlog::default(),
         }
@@ -112,14 +112,19 @@ impl EventQueue {
         self.pid == std::process::id()
     }
 
-    /// Stops accepting log records.
-    pub(crate) fn refuse_logs(&self) {
-        self.refuses_logs.store(true, Ordering::Release);
+    /// Stops accepting new work and log records. Returns whether they were accepted until now.
+    pub(crate) fn begin_closing(&self) -> bool {
+        !self.closing.swap(true, Ordering::AcqRel)
+    }
+
+    /// Returns whether new work is refused.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::Acquire)
     }
 
     /// Returns whether the queue accepts log records.
     pub(crate) fn takes_logs(&self) -> bool {
-        !self.refuses_logs.load(Ordering::Acquire) && self.is_of_this_process()
+        !self.is_closing() && self.is_of_this_process()
     }
 
     /// Adds an event. Rings the bell if the lane was empty, without holding the lock.

@@ -14,7 +14,7 @@ use trunkline::{bridge_support::Deadline, transport::Listener};
 
 /// Refuses new work and closes everything. The last event is `Stopped`.
 pub(crate) fn close_port(state: &Arc<PortState>, deadline: Duration) {
-    let first = state.begin_closing();
+    let first = state.queue.begin_closing();
     let Some(process) = state.started_process() else {
         if first {
             state.queue.stop(Event::default());

@@ -16,7 +16,7 @@ use std::{
     future::Future,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
 };
 use tokio::task::JoinHandle;
@@ -37,8 +37,6 @@ pub(crate) struct PortState {
     pub(crate) handoffs: Handoffs,
     pub(crate) telemetry: Arc<HostTelemetry>,
     process: Mutex<Option<Arc<ProcessRuntime>>>,
-    /// No new work is accepted.
-    closing: AtomicBool,
     pub(crate) ending: Closing,
 }
 
@@ -53,7 +51,6 @@ impl PortState {
             tables: Mutex::default(),
             handoffs: Handoffs::default(),
             process: Mutex::new(None),
-            closing: AtomicBool::new(false),
             ending: Closing::default(),
         })
     }
@@ -67,17 +64,6 @@ impl PortState {
         Err(BridgeError::new(ErrorKind::Forked, text))
     }
 
-    pub(crate) fn is_closing(&self) -> bool {
-        self.closing.load(Ordering::Acquire)
-    }
-
-    /// Stops accepting new work. Returns whether it did so until now.
-    pub(crate) fn begin_closing(&self) -> bool {
-        let first = !self.closing.swap(true, Ordering::AcqRel);
-        self.queue.refuse_logs();
-        first
-    }
-
     /// Inserts something that closing the port has to end as well. Either closing sees it, or it is
     /// refused here.
     pub(crate) fn insert_opening(
@@ -86,7 +72,7 @@ impl PortState {
         insert: impl FnOnce(&mut Tables) -> Option<u64>,
     ) -> Result<u64, BridgeError> {
         let mut tables = self.tables.lock();
-        if self.is_closing() {
+        if self.queue.is_closing() {
             return Err(BridgeError::closed());
         }
         let handle = insert(&mut tables).ok_or_else(full)?;
@@ -97,7 +83,7 @@ impl PortState {
     /// The runtime. Never starts one while the port is closing.
     pub(crate) fn process(&self) -> Result<Arc<ProcessRuntime>, BridgeError> {
         let mut process = self.process.lock();
-        if self.is_closing() {
+        if self.queue.is_closing() {
             return Err(BridgeError::closed());
         }
         let running = process.take().map_or_else(ProcessRuntime::acquire, Ok)?;

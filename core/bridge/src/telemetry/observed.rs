@@ -33,7 +33,7 @@ pub(crate) fn record(state: &PortState, target: u64, given: Option<&Request>) ->
 
 /// See [`Port::measurements`](crate::Port::measurements).
 pub(crate) fn measurements(state: &PortState) -> Result<Option<String>, BridgeError> {
-    let measurements = if state.is_closing() { None } else { state.telemetry.measurements() };
+    let measurements = if state.queue.is_closing() { None } else { state.telemetry.measurements() };
     let json = measurements.map(|measurements| serde_json::to_string(&measurements));
     json.transpose().map_err(|error| BridgeError::invalid(error.to_string()))
 }
