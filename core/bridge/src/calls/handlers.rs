@@ -9,10 +9,10 @@ use bytes::Bytes;
 use std::sync::{Arc, Weak};
 use trunkline::server::{Call, Handler, Outcome};
 
-/// The handler registered at the server for a [`HostTarget`].
+/// The handler or verifier registered at the server for a [`HostTarget`].
 pub(crate) struct HostHandler {
-    state: Weak<PortState>,
-    target: Arc<HostTarget>,
+    pub(super) state: Weak<PortState>,
+    pub(super) target: Arc<HostTarget>,
     /// The name of the calls, if the target has several kinds.
     name: &'static str,
 }

@@ -1,16 +1,14 @@
 //! Access tokens that a host's verifier checks.
 
 use crate::{
-    BridgeError, Event, PortState, Shape,
-    calls::{HostAnswer, PendingCall, QueuedCall},
+    BridgeError, Event, Shape,
+    calls::{HostAnswer, PendingCall, QueuedCall, handlers::HostHandler},
     host_json,
     message::{Fail, FailKind},
-    state::entries::HostTarget,
 };
 use bytes::Bytes;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use std::sync::{Arc, Weak};
 use trunkline::{
     auth::{Identity, Refusal, TokenVerifier, Verification},
     bridge_support::{described, json_names},
@@ -93,13 +91,7 @@ json_names! {
     }
 }
 
-/// Passes tokens to the host.
-pub(crate) struct HostVerifier {
-    pub(crate) state: Weak<PortState>,
-    pub(crate) target: Arc<HostTarget>,
-}
-
-impl TokenVerifier for HostVerifier {
+impl TokenVerifier for HostHandler {
     fn verify(&self, verification: Verification) {
         let (Some(state), Some(handle)) = (self.state.upgrade(), self.target.handle()) else { return };
         // A removed verifier refuses every token.

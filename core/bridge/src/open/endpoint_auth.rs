@@ -1,6 +1,6 @@
 //! Access tokens that an endpoint requires.
 
-use crate::{BridgeError, PortState, calls::verifications::HostVerifier, host_json, register};
+use crate::{BridgeError, PortState, calls::handlers::HostHandler, host_json, register};
 use serde_json::Value;
 use std::sync::Arc;
 use trunkline::{
@@ -38,7 +38,7 @@ pub(crate) fn authorization(state: &Arc<PortState>, auth: Value) -> Result<Autho
                 )));
             }
             let target = register::hook(state, handle, "verifier", None)?;
-            Authorization::new(authorization, Arc::new(HostVerifier { state: Arc::downgrade(state), target }))
+            Authorization::new(authorization, Arc::new(HostHandler::new(state, target)))
         }
         None => Authorization::jwt(authorization, jwt),
     };
