@@ -21,13 +21,14 @@ pub(crate) fn set_cause(state: &PortState, ticket: u64, given: &mut Request) {
 
 /// The ticket of a request, which is removed if the request could not be sent.
 pub(crate) fn sent(state: &PortState, ticket: u64, sent: Result<(), BridgeError>) -> Result<u64, BridgeError> {
-    sent.map(|()| ticket).inspect_err(|_| {
-        let mut tables = state.tables.lock();
-        let request = tables.requests.remove(ticket);
-        tables.replies.remove(&ticket);
-        drop(tables);
-        drop(request);
-    })
+    sent.map(|()| ticket).inspect_err(|_| drop(take_request(state, ticket)))
+}
+
+/// Removes a request without a reply. It must be dropped without the lock.
+pub(crate) fn take_request(state: &PortState, ticket: u64) -> Option<HostRequest> {
+    let mut tables = state.tables.lock();
+    tables.replies.remove(&ticket);
+    tables.requests.remove(ticket)
 }
 
 /// Stores what is needed to cancel the request. If it was cancelled while being sent, it is

@@ -7,7 +7,7 @@ use crate::{
     requests::{
         host_reply::{HostReply, result_schema},
         replies::{finish, run_task, send_outcome, within, written},
-        sent_request::sent,
+        sent_request::{sent, take_request},
         task_progress::TaskProgress,
     },
     state::entries::{HostRequest, OpenStream, StreamSource},
@@ -211,11 +211,7 @@ impl StreamSource {
 
 /// Closes a stream. A pending `next` gets `null`; a task continues on the server.
 pub(crate) fn close(state: &PortState, ticket: u64) {
-    let mut tables = state.tables.lock();
-    let removed = tables.requests.remove(ticket);
-    tables.replies.remove(&ticket);
-    drop(tables);
-    if let Some(HostRequest::Stream(open)) = removed {
+    if let Some(HostRequest::Stream(open)) = take_request(state, ticket) {
         match &open.source {
             StreamSource::Subscription(subscription) => subscription.end(),
             StreamSource::Task(task, _) => task.end(),
