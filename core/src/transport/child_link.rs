@@ -1,7 +1,7 @@
 //! A client's link to a child process.
 
 use super::{
-    child::{ChildCommand, ChildProcess, ChildStdin, ChildStdout, CloseDeadlines},
+    child::{AFTER_STDIN, AFTER_TERMINATE, ChildCommand, ChildProcess, ChildStdin, ChildStdout},
     queued::MAX_QUEUED,
     stdio::{Line, LineCutter, ReadHandoff, RoundTripTracker},
 };
@@ -170,11 +170,8 @@ impl Link for ChildLink {
             // The last message, for example a cancellation, should still arrive.
             let _ = tokio::time::timeout(timeout.min(FLUSH_TIMEOUT), pipes.flushed()).await;
             pipes.changed.notify_one();
-            let mut deadlines = CloseDeadlines { after_stdin: timeout, ..CloseDeadlines::default() };
-            if timeout.is_zero() {
-                deadlines.after_terminate = MIN_GRACE;
-            }
-            pipes.process.close(deadlines).await;
+            let grace = if timeout.is_zero() { MIN_GRACE } else { AFTER_TERMINATE };
+            pipes.process.close([timeout, grace]).await;
         });
         Box::pin(async move {
             // Fails only if the runtime is shut down, which also ends the process.
@@ -187,7 +184,7 @@ impl Drop for ChildLink {
     /// Ends the process if its client was dropped, or the server closed its output.
     fn drop(&mut self) {
         if !self.pipes.is_closed() {
-            drop(self.close(CloseDeadlines::default().after_stdin));
+            drop(self.close(AFTER_STDIN));
         }
     }
 }

@@ -31,14 +31,11 @@ pub struct ChildProcess {
     state: watch::Receiver<ProcessState>,
 }
 
-/// How long [`ChildProcess::close`] waits at each step.
-#[derive(Debug, Clone, Copy)]
-pub struct CloseDeadlines {
-    /// After closing standard input, before asking the group to terminate.
-    pub after_stdin: Duration,
-    /// After that, before killing the group.
-    pub after_terminate: Duration,
-}
+/// How long [`ChildProcess::close`] waits by default after closing standard input, before asking
+/// the group to terminate.
+pub const AFTER_STDIN: Duration = Duration::from_secs(2);
+/// How long it waits after that by default, before killing the group.
+pub const AFTER_TERMINATE: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone, Copy)]
 enum Order {
@@ -62,12 +59,6 @@ const LEFTOVER_GRACE: Duration = Duration::from_millis(200);
 const KILL_DEADLINE: Duration = Duration::from_secs(2);
 /// How long to wait for the last lines of standard error after the process has exited.
 const STDERR_DEADLINE: Duration = Duration::from_millis(300);
-
-impl Default for CloseDeadlines {
-    fn default() -> Self {
-        Self { after_stdin: Duration::from_secs(2), after_terminate: Duration::from_secs(2) }
-    }
-}
 
 impl ChildProcess {
     /// Starts a server. Requires a running tokio runtime.
@@ -182,12 +173,13 @@ impl ChildProcess {
     }
 
     /// Ends the process and its group: closes its standard input, waits, terminates it, waits,
-    /// kills it. `None` if the system does not say how it ended, or it could not even be killed.
+    /// kills it. `deadlines` are those of the two waits. `None` if the system does not say how it
+    /// ended, or it could not even be killed.
     ///
     /// On Windows, a job cannot be asked to terminate, so the middle step kills it. Idempotent.
-    pub async fn close(&self, deadlines: CloseDeadlines) -> Option<ExitStatus> {
+    pub async fn close(&self, deadlines: [Duration; 2]) -> Option<ExitStatus> {
         self.stdin.close();
-        for (deadline, order) in [(deadlines.after_stdin, Order::Terminate), (deadlines.after_terminate, Order::Kill)] {
+        for (deadline, order) in deadlines.into_iter().zip([Order::Terminate, Order::Kill]) {
             if timeout(deadline, self.ended()).await.is_ok() {
                 break;
             }
@@ -347,8 +339,7 @@ mod tests {
     use std::time::Instant;
     use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines};
 
-    const SHORT: CloseDeadlines =
-        CloseDeadlines { after_stdin: Duration::from_millis(150), after_terminate: Duration::from_millis(150) };
+    const SHORT: [Duration; 2] = [Duration::from_millis(150); 2];
 
     fn shell(script: &str) -> ChildCommand {
         ChildCommand { stderr: ChildStderr::Keep, ..ChildCommand::new(["sh", "-c", script]) }
@@ -388,7 +379,7 @@ mod tests {
         let (process, mut stdin, mut lines) = start("while read -r line; do echo \"got $line\"; done; exit 3");
         stdin.write_all(b"a\n").await.unwrap();
         assert_eq!(line(&mut lines).await, "got a");
-        let ending = process.close(CloseDeadlines::default()).await;
+        let ending = process.close([AFTER_STDIN, AFTER_TERMINATE]).await;
         assert_eq!(ending, Some(ExitStatus::from_raw(3 << 8)));
         assert_eq!(process.close(SHORT).await, ending);
         assert_eq!(stdin.write_all(b"b\n").await.unwrap_err().kind(), std::io::ErrorKind::BrokenPipe);
@@ -401,7 +392,7 @@ mod tests {
         line(&mut lines).await;
         let started = Instant::now();
         assert_eq!(process.close(SHORT).await, Some(ExitStatus::from_raw(7 << 8)));
-        assert!((SHORT.after_stdin..Duration::from_secs(2)).contains(&started.elapsed()), "{:?}", started.elapsed());
+        assert!((SHORT[0]..Duration::from_secs(2)).contains(&started.elapsed()), "{:?}", started.elapsed());
     }
 
     /// LIFE-17.
@@ -414,7 +405,7 @@ mod tests {
         let (started, leader) = (Instant::now(), process.id().unwrap().to_string());
         assert_eq!(process.close(SHORT).await, Some(ExitStatus::from_raw(9)));
         assert_eq!(process.id(), None);
-        let steps = SHORT.after_stdin + SHORT.after_terminate;
+        let steps = SHORT[0] + SHORT[1];
         assert!((steps..steps + Duration::from_secs(1)).contains(&started.elapsed()), "{:?}", started.elapsed());
         assert_exited(&grandchild).await;
         assert_exited(&leader).await;

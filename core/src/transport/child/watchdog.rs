@@ -9,10 +9,10 @@ use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
 /// Reads the id of the group, then waits until this process exits, which closes the pipe. The
-/// server then has the time of [`CloseDeadlines`](super::CloseDeadlines) to exit. The group is
-/// checked in small steps, because the id of a group without members may be reused; `kill` fails
-/// when there are none, and in BusyBox also for a `--` after the signal. Ignores the signals of the
-/// terminal.
+/// server then has the time of [`AFTER_STDIN`](super::AFTER_STDIN) to exit, and after it is
+/// terminated, that of [`AFTER_TERMINATE`](super::AFTER_TERMINATE). The group is checked in small
+/// steps, because the id of a group without members may be reused; `kill` fails when there are
+/// none, and in BusyBox also for a `--` after the signal. Ignores the signals of the terminal.
 const SCRIPT: &str = "trap '' HUP INT TERM; read -r group || exit 0; read -r _
 for name in TERM KILL; do
   for step in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
