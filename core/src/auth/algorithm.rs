@@ -8,17 +8,20 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 #[allow(missing_docs)]
 #[non_exhaustive]
 pub enum Algorithm {
-    Rs256,
-    Rs384,
-    Rs512,
-    Ps256,
-    Ps384,
-    Ps512,
     Es256,
     Es384,
     Es512,
     EdDsa,
+    Ps256,
+    Ps384,
+    Ps512,
+    Rs256,
+    Rs384,
+    Rs512,
 }
+
+/// The names, in the order of the variants.
+const NAMES: [&str; 10] = ["ES256", "ES384", "ES512", "EdDSA", "PS256", "PS384", "PS512", "RS256", "RS384", "RS512"];
 
 impl Algorithm {
     /// Every algorithm.
@@ -37,18 +40,7 @@ impl Algorithm {
 
     /// The value of `alg`.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Rs256 => "RS256",
-            Self::Rs384 => "RS384",
-            Self::Rs512 => "RS512",
-            Self::Ps256 => "PS256",
-            Self::Ps384 => "PS384",
-            Self::Ps512 => "PS512",
-            Self::Es256 => "ES256",
-            Self::Es384 => "ES384",
-            Self::Es512 => "ES512",
-            Self::EdDsa => "EdDSA",
-        }
+        NAMES[self as usize]
     }
 
     /// Parses the value of `alg`, which is case-sensitive.
@@ -73,7 +65,7 @@ impl<'de> Deserialize<'de> for Algorithm {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
         Self::parse(&name).ok_or_else(|| {
-            let known = Self::ALL.map(Self::as_str).join(", ");
+            let known = NAMES.join(", ");
             D::Error::custom(format_args!("{name:?} is not one of {known}"))
         })
     }

@@ -62,6 +62,7 @@ mod tests {
     fn algorithms_have_names_and_no_others() {
         for algorithm in Algorithm::ALL {
             assert_eq!(Algorithm::parse(algorithm.as_str()), Some(algorithm));
+            assert!(algorithm.as_str().eq_ignore_ascii_case(&format!("{algorithm:?}")), "{algorithm:?}");
         }
         for name in ["none", "None", "HS256", "HS512", "es256", "", "A128KW"] {
             assert_eq!(Algorithm::parse(name), None, "{name}");
