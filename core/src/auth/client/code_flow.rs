@@ -5,11 +5,11 @@ use super::{
     auth_network::check,
     client_identity::ClientRegistration,
     discovery::{Discovered, ServerMetadata},
-    exchange::{Obtained, Parts, ask},
+    exchange::{Obtained, ask},
     pkce,
     proofs::Proofs,
     registration, sanitized,
-    token_endpoint::TokenError,
+    token_endpoint::{Parts, TokenError},
 };
 use crate::{client_auth::AuthError, race::within};
 use std::borrow::Cow;
@@ -17,7 +17,7 @@ use url::form_urlencoded;
 
 pub(super) async fn obtain(
     handler: &dyn AuthorizationHandler,
-    parts: &Parts<'_>,
+    parts: &Parts,
     found: &Discovered,
     scopes: &[String],
 ) -> Result<Obtained, TokenError> {
@@ -27,7 +27,7 @@ pub(super) async fn obtain(
         AuthError(format!("The metadata of {} has no authorization_endpoint", sanitized(&server.issuer)))
     })?;
     parts.network.check_page(endpoint)?;
-    let registers = registration::unregistered(parts.settings, server)?.is_none();
+    let registers = registration::unregistered(&parts.settings, server)?.is_none();
     let registered = registration::kept(parts, server).await?;
     let registered = registered.and_then(|client| client.redirect_uri);
     let authorizing = handler.begin(LoginStart { issuer: server.issuer.clone(), registers, registered }).await?;
@@ -55,7 +55,7 @@ struct Login {
 
 impl Login {
     /// The parameters of the page where the user logs in.
-    fn query(&self, parts: &Parts<'_>, found: &Discovered, scopes: &[String]) -> Vec<(&'static str, String)> {
+    fn query(&self, parts: &Parts, found: &Discovered, scopes: &[String]) -> Vec<(&'static str, String)> {
         let mut query = vec![
             ("response_type", "code".to_owned()),
             ("client_id", self.client.client_id.clone()),
@@ -72,14 +72,14 @@ impl Login {
             // OpenID Connect Core section 11: offline access requires consent.
             query.push(("prompt", "consent".to_owned()));
         }
-        if let Some(thumbprint) = parts.proofs.and_then(Proofs::thumbprint) {
+        if let Some(thumbprint) = parts.proofs.as_deref().and_then(Proofs::thumbprint) {
             query.push(("dpop_jkt", thumbprint));
         }
         query
     }
 
     /// Exchanges the code for a token.
-    async fn redeem(&self, parts: &Parts<'_>, found: &Discovered, code: &str) -> Result<Obtained, TokenError> {
+    async fn redeem(&self, parts: &Parts, found: &Discovered, code: &str) -> Result<Obtained, TokenError> {
         let Self { client, redirect_uri, verifier, .. } = self;
         let form = [
             ("grant_type", "authorization_code"),
@@ -94,7 +94,7 @@ impl Login {
             && client.is_dynamic()
         {
             // The server no longer knows the registration. The next attempt registers again.
-            registration::forget(parts.settings, &found.server.issuer, client).await?;
+            registration::forget(&parts.settings, &found.server.issuer, client).await?;
         }
         obtained
     }

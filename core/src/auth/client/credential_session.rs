@@ -3,14 +3,13 @@
 use super::{
     auth_network::{NetworkAccess, NetworkContext},
     discovery::{self, Discovered},
-    exchange::Parts,
     grants,
     proofs::Proofs,
     requested_scopes::{OFFLINE_ACCESS, Wanted},
     sanitized,
     settings::{Grant, Settings},
     stored_tokens,
-    token_refresh::Renewal,
+    token_endpoint::Parts,
     token_store,
     tokens::{LastIssuer, Tokens},
     turn::{AuthTurn, AuthTurns},
@@ -267,12 +266,12 @@ impl CredentialSession {
     ) -> Result<bool, AuthError> {
         let (session, turn, runtime) = (Arc::clone(self), Arc::clone(turn), Arc::clone(&network.runtime));
         let proofs = self.state.lock().proofs.clone();
-        let renewal = Renewal { settings: Arc::clone(&self.settings), network, proofs };
+        let parts = Parts { settings: Arc::clone(&self.settings), network, proofs };
         let renewed = Arc::new(Promise::default());
         let waiting = Arc::clone(&renewed);
         runtime.spawn(Box::pin(async move {
             let panicked = || Err(AuthError("The token store panicked".to_owned()));
-            let outcome = guarded(renewal.run(tokens)).await.unwrap_or_else(panicked).and_then(|tokens| {
+            let outcome = guarded(parts.renew(tokens)).await.unwrap_or_else(panicked).and_then(|tokens| {
                 let exist = tokens.is_some();
                 session.set(tokens).map(|()| exist)
             });
@@ -341,7 +340,7 @@ impl CredentialSession {
         self.check_issuer(request, &found).await?;
         let earlier = tokens.map(|tokens| tokens.requested).unwrap_or_default();
         let proofs = self.state.lock().proofs.clone().filter(|_| settings.options.dpop);
-        let parts = Parts { settings, network: &network, proofs: proofs.as_deref() };
+        let parts = Parts { settings: Arc::clone(settings), network, proofs };
         let tokens = self.granted(&parts, &found, demand, &earlier).await?;
         let last = LastIssuer { issuer: tokens.issuer.clone(), resource: tokens.resource.clone() };
         // If the store fails, the user need not log in again for the next request.
@@ -379,7 +378,7 @@ impl CredentialSession {
     /// Requests tokens with the scopes that the server demands and those of earlier tokens.
     async fn granted(
         &self,
-        parts: &Parts<'_>,
+        parts: &Parts,
         found: &Discovered,
         demand: &Demands,
         earlier: &[String],

@@ -1,25 +1,15 @@
 //! Exchanging a grant for a token; shared by all grants.
 
 use super::{
-    auth_network::NetworkContext,
     client_identity::ClientRegistration,
     discovery::{Discovered, ServerMetadata},
-    proofs::Proofs,
     sanitized,
-    settings::Settings,
-    token_endpoint::{TokenContext, TokenError},
+    token_endpoint::{Parts, TokenContext, TokenError},
     tokens::TokenAnswer,
 };
 use crate::client_auth::AuthError;
 
 const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
-
-/// What every grant needs.
-pub(super) struct Parts<'a> {
-    pub(super) settings: &'a Settings,
-    pub(super) network: &'a NetworkContext,
-    pub(super) proofs: Option<&'a Proofs>,
-}
 
 /// A token and the client that obtained it.
 pub(super) struct Obtained {
@@ -34,7 +24,7 @@ pub(super) fn token_endpoint(server: &ServerMetadata) -> Result<&str, AuthError>
 
 /// XAU-22, XAU-33. Sends one request. An error is reported without trying anything else (XAU-38).
 pub(super) async fn jwt_bearer(
-    parts: &Parts<'_>,
+    parts: &Parts,
     found: &Discovered,
     assertion: &str,
     scopes: &[String],
@@ -52,13 +42,12 @@ pub(super) async fn jwt_bearer(
 
 /// Requests a token, authenticated as this client.
 pub(super) async fn ask(
-    parts: &Parts<'_>,
+    parts: &Parts,
     found: &Discovered,
     form: &[(&str, &str)],
     client: Option<ClientRegistration>,
 ) -> Result<Obtained, TokenError> {
     let (url, issuer) = (token_endpoint(&found.server)?, &*found.server.issuer);
-    let (network, key, proofs) = (parts.network, parts.settings.key.as_ref(), parts.proofs);
-    let context = TokenContext { network, url, issuer, client: client.as_ref(), key, proofs };
+    let context = TokenContext { parts, url, issuer, client: client.as_ref() };
     Ok(Obtained { answer: context.ask(form).await?, client })
 }

@@ -6,13 +6,13 @@ use super::{
     client_identity::{AuthMethod, ClientRegistration},
     code_flow,
     discovery::Discovered,
-    exchange::{Obtained, Parts, ask, jwt_bearer, token_endpoint},
+    exchange::{Obtained, ask, jwt_bearer, token_endpoint},
     id_jag,
     proofs::Proofs,
     registration::given_or_document,
     sanitized,
     settings::Grant,
-    token_endpoint::TokenError,
+    token_endpoint::{Parts, TokenError},
     tokens::Tokens,
 };
 use crate::client_auth::AuthError;
@@ -21,7 +21,7 @@ use crate::client_auth::AuthError;
 const PROOF_ALGORITHM: &str = "ES256";
 
 /// Obtains tokens with these scopes.
-pub(super) async fn obtain(parts: &Parts<'_>, found: &Discovered, scopes: Vec<String>) -> Result<Tokens, TokenError> {
+pub(super) async fn obtain(parts: &Parts, found: &Discovered, scopes: Vec<String>) -> Result<Tokens, TokenError> {
     if found.dpop_required && parts.proofs.is_none() {
         // XAU-56
         let resource = sanitized(&found.resource);
@@ -58,7 +58,7 @@ pub(super) async fn obtain(parts: &Parts<'_>, found: &Discovered, scopes: Vec<St
         // XAU-13: a grant without a user is repeated instead.
         refresh_token: answer.refresh_token.filter(|_| matches!(parts.settings.grant, Grant::AuthorizationCode(_))),
         requested: scopes,
-        dpop_key: parts.proofs.and_then(Proofs::kept),
+        dpop_key: parts.proofs.as_deref().and_then(Proofs::kept),
         private_network: parts.network.access == NetworkAccess::Anywhere,
         is_new: true,
         renewed_at: None,
@@ -67,7 +67,7 @@ pub(super) async fn obtain(parts: &Parts<'_>, found: &Discovered, scopes: Vec<St
 }
 
 /// XAU-07, XAU-08.
-async fn client_credentials(parts: &Parts<'_>, found: &Discovered, scopes: &[String]) -> Result<Obtained, AuthError> {
+async fn client_credentials(parts: &Parts, found: &Discovered, scopes: &[String]) -> Result<Obtained, AuthError> {
     let client = given_or_document(parts, &found.server)?;
     let scope = scopes.join(" ");
     let form = [("grant_type", "client_credentials"), ("resource", found.resource.as_str()), ("scope", &scope)];

@@ -5,11 +5,11 @@ use super::{
     IdentityTokenRequest,
     auth_network::NetworkAccess,
     discovery::Discovered,
-    exchange::{Obtained, Parts, jwt_bearer},
+    exchange::{Obtained, jwt_bearer},
     registration::given_or_document,
     sanitized,
     settings::IdentityProvider,
-    token_endpoint::TokenContext,
+    token_endpoint::{Parts, TokenContext},
 };
 use crate::client_auth::AuthError;
 
@@ -20,7 +20,7 @@ const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
 /// authorization server.
 pub(super) async fn obtain(
     provider: &IdentityProvider,
-    parts: &Parts<'_>,
+    parts: &Parts,
     found: &Discovered,
     scopes: &[String],
 ) -> Result<Obtained, AuthError> {
@@ -37,10 +37,10 @@ pub(super) async fn obtain(
         ("scope", &scope),
     ];
     // The program supplied the identity provider, which may well be in its own network.
-    let mut network = parts.network.clone();
-    network.access = NetworkAccess::Anywhere;
+    let mut of_provider = Parts { proofs: None, ..parts.clone() };
+    of_provider.network.access = NetworkAccess::Anywhere;
     let (url, client) = (provider.token_endpoint.as_str(), Some(&provider.client));
-    let endpoint = TokenContext { network: &network, url, issuer: url, client, key: None, proofs: None };
+    let endpoint = TokenContext { parts: &of_provider, url, issuer: url, client };
     let exchanged = endpoint.ask(&form).await.map_err(|refused| {
         // XAU-31
         let sign_on = matches!(refused.code.as_deref(), Some("invalid_grant" | "invalid_request"));

@@ -6,9 +6,9 @@ use super::{
     auth_network::check,
     client_identity::{AuthMethod, ClientRegistration},
     discovery::ServerMetadata,
-    exchange::Parts,
     sanitized,
     settings::Settings,
+    token_endpoint::Parts,
     token_store,
     tokens::Tokens,
 };
@@ -46,12 +46,12 @@ pub(super) async fn of_tokens(
 
 /// The client for a new authorization at this server.
 pub(super) async fn client(
-    parts: &Parts<'_>,
+    parts: &Parts,
     server: &ServerMetadata,
     redirect_uri: &str,
     scopes: &[String],
 ) -> Result<ClientRegistration, AuthError> {
-    if let Some(client) = unregistered(parts.settings, server)? {
+    if let Some(client) = unregistered(&parts.settings, server)? {
         return Ok(client);
     }
     // Logins at the same time that have the same redirect URI share a registration.
@@ -76,8 +76,8 @@ pub(super) async fn client(
 }
 
 /// The stored dynamic registration at this server, if the client uses one there.
-pub(super) async fn kept(parts: &Parts<'_>, server: &ServerMetadata) -> Result<Option<ClientRegistration>, AuthError> {
-    if unregistered(parts.settings, server)?.is_some() {
+pub(super) async fn kept(parts: &Parts, server: &ServerMetadata) -> Result<Option<ClientRegistration>, AuthError> {
+    if unregistered(&parts.settings, server)?.is_some() {
         return Ok(None);
     }
     let kept: Option<ClientRegistration> = token_store::read(&*parts.settings.store, &key(&server.issuer)).await?;
@@ -114,11 +114,11 @@ fn document_client(settings: &Settings, url: &str) -> ClientRegistration {
 
 /// The preregistered client, or its metadata document. Grants without a user never register a
 /// client (XAU-08, XAU-23).
-pub(super) fn given_or_document(parts: &Parts<'_>, server: &ServerMetadata) -> Result<ClientRegistration, AuthError> {
+pub(super) fn given_or_document(parts: &Parts, server: &ServerMetadata) -> Result<ClientRegistration, AuthError> {
     let missing = || AuthError(format!("{} requires a pre-registered client id", sanitized(&server.issuer)));
-    let client = unregistered(parts.settings, server)?.ok_or_else(missing)?;
+    let client = unregistered(&parts.settings, server)?.ok_or_else(missing)?;
     if client.method == AuthMethod::PrivateKeyJwt {
-        check_algorithm(parts.settings, server)?;
+        check_algorithm(&parts.settings, server)?;
     }
     Ok(client)
 }
@@ -138,7 +138,7 @@ fn check_algorithm(settings: &Settings, server: &ServerMetadata) -> Result<(), A
 
 /// Registers the client (RFC 7591 section 3).
 async fn register(
-    parts: &Parts<'_>,
+    parts: &Parts,
     server: &ServerMetadata,
     redirect_uri: &str,
     scopes: Vec<String>,
@@ -155,7 +155,7 @@ async fn register(
     let request = Request::post(endpoint)
         .header(header::CONTENT_TYPE, "application/json")
         .header(header::ACCEPT, "application/json")
-        .body(Bytes::from(metadata(parts.settings, method, redirect_uri, &scopes).to_string()))
+        .body(Bytes::from(metadata(&parts.settings, method, redirect_uri, &scopes).to_string()))
         .map_err(|_| AuthError(format!("{} is not a valid request URL", sanitized(endpoint))))?;
     let response = parts.network.send(request).await?;
     let answer: Value = serde_json::from_slice(response.body()).unwrap_or_default();

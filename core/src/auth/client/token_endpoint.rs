@@ -6,7 +6,7 @@ use super::{
     pkce,
     proofs::Proofs,
     sanitized,
-    signing::SigningKey,
+    settings::Settings,
     tokens::TokenAnswer,
 };
 use crate::client_auth::AuthError;
@@ -15,21 +15,29 @@ use bytes::Bytes;
 use http::{Request, Response, StatusCode, header};
 use serde::Deserialize;
 use serde_json::json;
+use std::sync::Arc;
 use url::form_urlencoded;
 
 /// Lifetime of an assertion in seconds; each is used only once.
 const ASSERTION_LIFE: u64 = 60;
 
+/// What every grant, and every renewal, needs.
+#[derive(Clone)]
+pub(super) struct Parts {
+    pub(super) settings: Arc<Settings>,
+    pub(super) network: NetworkContext,
+    /// Those in use, with the nonces so far.
+    pub(super) proofs: Option<Arc<Proofs>>,
+}
+
 /// What all token requests to one server have in common.
 pub(super) struct TokenContext<'a> {
-    pub(super) network: &'a NetworkContext,
+    pub(super) parts: &'a Parts,
     pub(super) url: &'a str,
     /// The issuer of the authorization server, which is the audience of assertions.
     pub(super) issuer: &'a str,
-    /// The client that authenticates, if one does, and its key.
+    /// The client that authenticates, if one does.
     pub(super) client: Option<&'a ClientRegistration>,
-    pub(super) key: Option<&'a SigningKey>,
-    pub(super) proofs: Option<&'a Proofs>,
 }
 
 /// Why an authorization server issued no token.
@@ -67,12 +75,12 @@ impl TokenContext<'_> {
     /// Requests a token with the grant in `form`. Retries once if the server requires a nonce in
     /// the proof (XAU-50), and never for any other reason.
     pub(super) async fn ask(&self, form: &[(&str, &str)]) -> Result<TokenAnswer, TokenError> {
-        let mut response = self.network.send(self.request(form)?).await?;
-        if let Some(proofs) = self.proofs
+        let mut response = self.parts.network.send(self.request(form)?).await?;
+        if let Some(proofs) = &self.parts.proofs
             && self.keep_nonce(proofs, &response)
             && refusal(&response).error.as_deref() == Some("use_dpop_nonce")
         {
-            response = self.network.send(self.request(form)?).await?;
+            response = self.parts.network.send(self.request(form)?).await?;
             self.keep_nonce(proofs, &response);
         }
         if !response.status().is_success() {
@@ -101,8 +109,8 @@ impl TokenContext<'_> {
         let mut request = Request::post(self.url)
             .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
             .header(header::ACCEPT, "application/json");
-        if let Some(proofs) = self.proofs {
-            request = request.header("dpop", proofs.proof("POST", self.url, None, self.network.now())?);
+        if let Some(proofs) = &self.parts.proofs {
+            request = request.header("dpop", proofs.proof("POST", self.url, None, self.parts.network.now())?);
         }
         if let Some(ClientRegistration { client_id, client_secret, method, .. }) = self.client {
             let secret = client_secret.as_deref().unwrap_or_default();
@@ -125,8 +133,9 @@ impl TokenContext<'_> {
 
     /// XAU-09, XAU-10: the audience is the issuer of the authorization server.
     fn assertion(&self, client_id: &str) -> Result<String, AuthError> {
-        let now = self.network.now();
-        let key = self.key.ok_or_else(|| AuthError("private_key_jwt needs a signing key".to_owned()))?;
+        let now = self.parts.network.now();
+        let missing = || AuthError("private_key_jwt needs a signing key".to_owned());
+        let key = self.parts.settings.key.as_ref().ok_or_else(missing)?;
         let claims = json!({
             "iss": client_id,
             "sub": client_id,

@@ -1,23 +1,18 @@
 //! Refreshes the tokens of one server (OAuth 2.1 section 4.3).
 
 use super::{
-    auth_network::NetworkContext, discovery, proofs::Proofs, registration, settings::Settings, stored_tokens,
-    token_endpoint::TokenContext, tokens::Tokens, turn,
+    discovery,
+    proofs::Proofs,
+    registration, stored_tokens,
+    token_endpoint::{Parts, TokenContext},
+    tokens::Tokens,
+    turn,
 };
 use crate::client_auth::AuthError;
-use std::sync::Arc;
 
-/// What a renewal needs.
-pub(super) struct Renewal {
-    pub(super) settings: Arc<Settings>,
-    pub(super) network: NetworkContext,
-    /// Those of the tokens in use, with the nonces so far.
-    pub(super) proofs: Option<Arc<Proofs>>,
-}
-
-impl Renewal {
+impl Parts {
     /// Refreshes the tokens unless others have done so. Returns `None` if they are void.
-    pub(super) async fn run(&self, mut tokens: Tokens) -> Result<Option<Tokens>, AuthError> {
+    pub(super) async fn renew(&self, mut tokens: Tokens) -> Result<Option<Tokens>, AuthError> {
         let settings = &*self.settings;
         loop {
             let _turn = turn::of_refresh_token(tokens.refresh_token.as_deref().unwrap_or_default()).await;
@@ -44,14 +39,9 @@ impl Renewal {
         };
         let key = tokens.dpop_key.as_deref();
         let proofs = key.map(|key| Proofs::of_key(key, self.proofs.as_ref())).transpose()?;
-        let endpoint = TokenContext {
-            network: &self.network,
-            url: &tokens.token_endpoint,
-            issuer: &tokens.issuer,
-            client: Some(&client),
-            key: settings.key.as_ref(),
-            proofs: proofs.as_deref(),
-        };
+        let parts = &Self { proofs, ..self.clone() };
+        let (url, issuer) = (&*tokens.token_endpoint, &*tokens.issuer);
+        let endpoint = TokenContext { parts, url, issuer, client: Some(&client) };
         let form =
             [("grant_type", "refresh_token"), ("refresh_token", refresh_token), ("resource", tokens.resource.as_str())];
         let mut answer = endpoint.ask(&form).await;
@@ -63,7 +53,7 @@ impl Renewal {
             answer = TokenContext { url, ..endpoint }.ask(&form).await;
         }
         let answer = match answer {
-            Ok(answer) => answer.checked(proofs.is_some(), &tokens.token_endpoint)?,
+            Ok(answer) => answer.checked(parts.proofs.is_some(), url)?,
             Err(refused) => {
                 match refused.code.as_deref() {
                     // The server no longer knows the client that registered itself. A login
