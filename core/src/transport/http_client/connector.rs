@@ -6,7 +6,6 @@ use super::{
     http_endpoint::HttpEndpoint,
     http_failure::{self, HttpTarget},
     http_link::{HttpLink, HttpRoute},
-    http_sse::SseExpectation,
     redirects,
     tls::Security,
 };
@@ -140,7 +139,6 @@ impl HttpConnector {
                 builder = builder.unix_socket(socket.clone());
             }
             let client = builder.build().map_err(|error| format!("The HTTP client cannot be set up: {error}"))?;
-            let expectation = if self.http_sse { SseExpectation::Only } else { SseExpectation::OfServer(self.hash()) };
             Ok(Arc::new(HttpRoute {
                 client,
                 url: self.url.clone(),
@@ -148,7 +146,7 @@ impl HttpConnector {
                 headers: heads::of_posts(self.headers.clone()),
                 max_message_bytes: self.limits.max_message_bytes,
                 auth: self.auth.clone(),
-                expectation,
+                server: (!self.http_sse).then(|| self.hash()),
             }))
         });
         route.clone().map_err(LinkFailure::Unreachable)

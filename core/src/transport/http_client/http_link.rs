@@ -5,7 +5,7 @@ use super::{
     authorized::EndpointRequest,
     heads,
     http_failure::HttpTarget,
-    http_sse::{HttpSse, SseExpectation, turn},
+    http_sse::{HttpSse, turn},
     session_renewal::OpeningMessages,
 };
 use crate::sync::Mutex;
@@ -45,7 +45,9 @@ pub(super) struct HttpRoute {
     pub(super) headers: HeaderMap,
     pub(super) max_message_bytes: usize,
     pub(super) auth: Option<Arc<dyn ClientAuth>>,
-    pub(super) expectation: SseExpectation,
+    /// The identity by which it is remembered that the server has only HTTP+SSE, which is tried
+    /// after Streamable HTTP. `None` if nothing else is tried.
+    pub(super) server: Option<u64>,
 }
 
 /// How long messages wait for the server to accept `notifications/initialized`.

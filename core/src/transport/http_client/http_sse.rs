@@ -33,15 +33,6 @@ const MAX_ACCEPTED_BYTES: usize = 16 << 10;
 /// Servers that were recently reached through the fallback.
 static SSE_SERVERS: NegotiationCache<()> = NegotiationCache::new();
 
-/// Which transport to expect.
-#[derive(Clone, Copy)]
-pub(super) enum SseExpectation {
-    /// HTTP+SSE, as configured.
-    Only,
-    /// Streamable HTTP, unless the server with this identity is known to use HTTP+SSE.
-    OfServer(u64),
-}
-
 /// A conversation over HTTP+SSE.
 pub(super) struct HttpSse {
     endpoint: Url,
@@ -49,30 +40,28 @@ pub(super) struct HttpSse {
     posting: Arc<RwLock<()>>,
 }
 
-/// Why there is no conversation over HTTP+SSE.
-enum NotOpened {
-    /// The server does not have it.
-    Absent(LinkFailure),
-    /// The server has it, but names an unusable endpoint.
-    Unusable(LinkFailure),
+/// An open stream, and the URI to post messages to.
+struct FoundHttpSse {
+    response: Response,
+    stream: EventStream,
+    uri: String,
 }
 
 impl LinkContext {
     /// Opens the stream if HTTP+SSE is expected; `id` is the request that opens the conversation.
     pub(super) async fn expect_http_sse(self: &Arc<Self>, id: &RequestId) -> Result<(), LinkFailure> {
-        let found = match self.route.expectation {
-            SseExpectation::Only => None,
-            SseExpectation::OfServer(server) if SSE_SERVERS.get(server, Instant::now()).is_some() => Some(server),
-            SseExpectation::OfServer(_) => return Ok(()),
-        };
-        match (self.open_http_sse(id).await, found) {
-            (Ok(_), _) => Ok(()),
-            (Err(NotOpened::Absent(failure)), Some(server)) => {
+        let known = self.route.server;
+        if known.is_some_and(|server| SSE_SERVERS.get(server, Instant::now()).is_none()) {
+            return Ok(());
+        }
+        match (self.find_http_sse(id).await, known) {
+            (Ok(found), _) => self.begin_http_sse(found).map(drop),
+            (Err(failure), Some(server)) => {
                 tracing::debug!(target: "trunkline::client::http", error = %failure, "the server no longer serves HTTP+SSE");
                 SSE_SERVERS.remove(server);
                 Ok(())
             }
-            (Err(NotOpened::Absent(failure) | NotOpened::Unusable(failure)), _) => Err(failure),
+            (Err(failure), None) => Err(failure),
         }
     }
 
@@ -82,19 +71,19 @@ impl LinkContext {
         self: &Arc<Self>,
         id: &RequestId,
     ) -> Result<Option<&HttpSse>, LinkFailure> {
-        match self.open_http_sse(id).await {
-            Ok(http_sse) => {
-                if let SseExpectation::OfServer(server) = self.route.expectation {
+        match self.find_http_sse(id).await {
+            Ok(found) => {
+                let http_sse = self.begin_http_sse(found)?;
+                if let Some(server) = self.route.server {
                     SSE_SERVERS.insert(server, (), Instant::now());
                 }
                 tracing::info!(target: "trunkline::client::http", server = %self.route.target, "the server serves HTTP+SSE only");
                 Ok(Some(http_sse))
             }
-            Err(NotOpened::Absent(failure)) => {
+            Err(failure) => {
                 tracing::debug!(target: "trunkline::client::http", server = %self.route.target, error = %failure, "the server does not serve HTTP+SSE");
                 Ok(None)
             }
-            Err(NotOpened::Unusable(failure)) => Err(failure),
         }
     }
 
@@ -122,25 +111,28 @@ impl LinkContext {
         self.refused(refusal, message.request.as_ref())
     }
 
-    async fn open_http_sse(self: &Arc<Self>, id: &RequestId) -> Result<&HttpSse, NotOpened> {
+    /// Opens the stream. An error means that the server does not have it.
+    async fn find_http_sse(&self, id: &RequestId) -> Result<FoundHttpSse, LinkFailure> {
         let opening = EndpointRequest::get(heads::of_stream(&self.route.headers, None, None)).for_request(id);
-        let mut response = self.send(opening).await.map_err(NotOpened::Absent)?;
-        check_followed(&response).map_err(NotOpened::Absent)?;
+        let mut response = self.send(opening).await?;
+        check_followed(&response)?;
         if !response.status().is_success() {
-            return Err(NotOpened::Absent(self.refusal(response).await.into_failure(&self.route.target)));
+            return Err(self.refusal(response).await.into_failure(&self.route.target));
         }
-        let no_endpoint = |why: &str| {
-            NotOpened::Absent(LinkFailure::Broken(format!("There is no HTTP+SSE at {}: {why}", self.route.target)))
-        };
+        let no_endpoint =
+            |why: &str| LinkFailure::Broken(format!("There is no HTTP+SSE at {}: {why}", self.route.target));
         if !content::is_type(response.headers(), &EVENT_STREAM) {
             return Err(no_endpoint("GET returned no event stream"));
         }
         let mut stream = EventStream::new(self.route.max_message_bytes);
         let named = tokio::time::timeout(ENDPOINT_WITHIN, self.read_endpoint(&mut response, &mut stream)).await;
-        let uri = match named {
-            Ok(uri) => uri?,
-            Err(_) => return Err(no_endpoint("its stream does not begin with the event endpoint")),
-        };
+        let uri = named.map_err(|_| no_endpoint("its stream does not begin with the event endpoint"))??;
+        Ok(FoundHttpSse { response, stream, uri })
+    }
+
+    /// Begins the conversation. An error means that the server names an unusable endpoint.
+    fn begin_http_sse(self: &Arc<Self>, found: FoundHttpSse) -> Result<&HttpSse, LinkFailure> {
+        let FoundHttpSse { response, stream, uri } = found;
         let endpoint = self.endpoint_at(response.url(), &uri)?;
         let http_sse = self.http_sse.get_or_init(|| HttpSse { endpoint, posting: Arc::default() });
         self.spawn(Arc::clone(self).read_http_sse(response, stream));
@@ -148,10 +140,10 @@ impl LinkContext {
     }
 
     /// Reads a stream up to the event with the URI.
-    async fn read_endpoint(&self, response: &mut Response, stream: &mut EventStream) -> Result<String, NotOpened> {
-        let broken = |why: String| NotOpened::Absent(LinkFailure::Broken(format!("{}: {why}", self.route.target)));
+    async fn read_endpoint(&self, response: &mut Response, stream: &mut EventStream) -> Result<String, LinkFailure> {
+        let broken = |why: &str| LinkFailure::Broken(format!("{}: {why}", self.route.target));
         loop {
-            while let Some(event) = stream.next_event().map_err(|error| broken(error.to_string()))? {
+            while let Some(event) = stream.next_event().map_err(|error| broken(&error.to_string()))? {
                 // No request has been sent yet, so earlier messages are ignored.
                 if let StreamEvent::Endpoint(uri) = event {
                     return Ok(String::from_utf8_lossy(&uri).trim().to_owned());
@@ -159,19 +151,17 @@ impl LinkContext {
             }
             match response.chunk().await {
                 Ok(Some(chunk)) => stream.push(&chunk),
-                Ok(None) => return Err(broken("the stream ended before its event endpoint".to_owned())),
-                Err(error) => return Err(NotOpened::Absent(http_failure::of_reqwest(&self.route.target, error))),
+                Ok(None) => return Err(broken("the stream ended before its event endpoint")),
+                Err(error) => return Err(http_failure::of_reqwest(&self.route.target, error)),
             }
         }
     }
 
     /// SSE-11: the URI is relative to that of the stream, and must have the same origin.
-    fn endpoint_at(&self, stream: &Url, uri: &str) -> Result<Url, NotOpened> {
+    fn endpoint_at(&self, stream: &Url, uri: &str) -> Result<Url, LinkFailure> {
         let unusable = |why: &str| {
-            let uri = printable(&http_failure::redacted(uri));
-            let text =
-                format!("The stream of {} names the endpoint {uri}, which was rejected: {why}", self.route.target);
-            NotOpened::Unusable(LinkFailure::Broken(text))
+            let (uri, target) = (printable(&http_failure::redacted(uri)), &self.route.target);
+            LinkFailure::Broken(format!("The stream of {target} names the endpoint {uri}, which was rejected: {why}"))
         };
         let endpoint = stream.join(uri).map_err(|error| unusable(&format!("it is not a URL ({error})")))?;
         if endpoint.origin() != stream.origin() {
