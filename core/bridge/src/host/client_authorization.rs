@@ -3,7 +3,7 @@
 
 use crate::{
     BridgeError,
-    host::function::{FunctionError, Host, HostFunction, HostFunctions, functions, has},
+    host::function::{FunctionError, Host, HostFunctions, functions, has},
     message::Handlers,
 };
 use serde::{Deserialize, Serialize, de::IgnoredAny};
@@ -105,8 +105,7 @@ pub(crate) fn credentials(
     handlers: &Handlers,
     host: &Host,
 ) -> Result<Option<Arc<dyn ClientAuth>>, BridgeError> {
-    let host = &host.as_private();
-    let functions = Functions { handlers, host };
+    let functions = HostFunctions::new(host, handlers);
     let authorizes = |name: &String| has(FUNCTIONS, name) && name != REQUEST_HEADERS;
     let auth = if given.is_some() || handlers.keys().any(authorizes) {
         if !cfg!(all(feature = "auth", feature = "http-client")) {
@@ -117,23 +116,26 @@ pub(crate) fn credentials(
     } else {
         None
     };
-    let Some(ask) = functions.get(REQUEST_HEADERS) else { return Ok(auth) };
-    let headers =
-        RequestHeaders::from_fn(move |request| result(ask.call::<GivenHeaders>(&request), |answer| answer.headers));
+    if !functions.has(REQUEST_HEADERS) {
+        return Ok(auth);
+    }
+    let headers = RequestHeaders::from_fn(move |request| {
+        result(functions.call::<GivenHeaders>(REQUEST_HEADERS, &request), |answer| answer.headers)
+    });
     Ok(headers.with_auth(auth).into())
 }
 
 /// The options, completed by the host's functions.
-fn with_functions(given: OAuthOptions, functions: &Functions<'_>) -> Result<OAuthOptions, BridgeError> {
+fn with_functions(given: OAuthOptions, functions: &HostFunctions) -> Result<OAuthOptions, BridgeError> {
     let mut options = given;
-    if let Some(ask) = functions.instead(ACCESS_TOKEN, "token", options.token.is_some())? {
-        options = options.with_token(source::<TokenRequest>(ask));
+    if functions.replaces(ACCESS_TOKEN, "token", options.token.is_some())? {
+        options = options.with_token(source::<TokenRequest>(functions, ACCESS_TOKEN));
     }
-    if let Some(ask) = functions.instead(IDENTITY_TOKEN, "identityToken", options.identity_token.is_some())? {
-        options = options.with_identity_token(source::<IdentityTokenRequest>(ask));
+    if functions.replaces(IDENTITY_TOKEN, "identityToken", options.identity_token.is_some())? {
+        options = options.with_identity_token(source::<IdentityTokenRequest>(functions, IDENTITY_TOKEN));
     }
-    if let Some(ask) = functions.instead(ASSERTION, "assertion", options.assertion.is_some())? {
-        options = options.with_assertion(source::<AssertionRequest>(ask));
+    if functions.replaces(ASSERTION, "assertion", options.assertion.is_some())? {
+        options = options.with_assertion(source::<AssertionRequest>(functions, ASSERTION));
     }
     if let Some(store) = functions.store()? {
         if !matches!(options.store, CredentialStore::Memory) {
@@ -145,33 +147,34 @@ fn with_functions(given: OAuthOptions, functions: &Functions<'_>) -> Result<OAut
 }
 
 /// The options, with the function that sends the user to a page.
-fn with_visit(options: OAuthOptions, functions: &Functions<'_>) -> Result<OAuthOptions, BridgeError> {
-    let visit = match (functions.get(AUTHORIZE), functions.get(OPEN_URL)) {
-        (None, None) => return Ok(options),
-        (None, Some(_)) if options.grant != OAuthGrant::AuthorizationCode => {
+fn with_visit(options: OAuthOptions, functions: &HostFunctions) -> Result<OAuthOptions, BridgeError> {
+    let given = functions.clone();
+    match (functions.has(AUTHORIZE), functions.has(OPEN_URL)) {
+        (false, false) => return Ok(options),
+        (false, true) if options.grant != OAuthGrant::AuthorizationCode => {
             return Err(BridgeError::invalid(format!(
                 "open: the function {OPEN_URL} is for the grant authorization_code, but the grant is {}",
                 options.grant.as_str()
             )));
         }
-        (None, Some(open)) => {
-            let open = move |url| result(open.call::<IgnoredAny>(&AuthorizeRequest { url }), drop);
+        (false, true) => {
+            let open = move |url| result(given.call::<IgnoredAny>(OPEN_URL, &AuthorizeRequest { url }), drop);
             return Ok(options.with_handler(UrlOpener::new(open)));
         }
-        (Some(visit), None) => visit,
-        (Some(_), Some(_)) => {
+        (true, false) => {}
+        (true, true) => {
             return Err(BridgeError::invalid(format!(
                 "open: the functions {AUTHORIZE} and {OPEN_URL} cannot be combined: {OPEN_URL} is for redirects that the library receives"
             )));
         }
-    };
+    }
     let Some(uri) = options.redirect_uri.clone() else {
         return Err(BridgeError::invalid(format!("open: auth.redirectUri is missing, and {AUTHORIZE} needs it")));
     };
     // From here on, the handler owns the redirect URI.
     options.check().map_err(wrong)?;
     let handler = RedirectHandler::new(uri, move |url| {
-        result(visit.call::<Redirect>(&AuthorizeRequest { url }), |redirect| redirect.url)
+        result(given.call::<Redirect>(AUTHORIZE, &AuthorizeRequest { url }), |redirect| redirect.url)
     });
     let mut options = options.with_handler(handler);
     options.redirect_uri = None;
@@ -186,34 +189,19 @@ fn both(option: &str, function: &str) -> BridgeError {
     BridgeError::invalid(format!("open: auth.{option} cannot be combined with the function {function}"))
 }
 
-/// The host's functions that were given.
-struct Functions<'a> {
-    handlers: &'a Handlers,
-    host: &'a Host,
-}
-
-impl Functions<'_> {
-    fn get(&self, name: &'static str) -> Option<HostFunction> {
-        HostFunction::given(self.host, self.handlers, name)
-    }
-
-    /// A function that replaces an option, which must not be given as well.
-    fn instead(&self, name: &'static str, option: &str, is_given: bool) -> Result<Option<HostFunction>, BridgeError> {
-        match self.get(name) {
-            Some(_) if is_given => Err(both(option, name)),
-            call => Ok(call),
-        }
+impl HostFunctions {
+    /// Returns whether a function replaces an option, which must not be given as well.
+    fn replaces(&self, name: &str, option: &str, is_given: bool) -> Result<bool, BridgeError> {
+        let has = self.has(name);
+        if has && is_given { Err(both(option, name)) } else { Ok(has) }
     }
 
     fn store(&self) -> Result<Option<HostStore>, BridgeError> {
-        let names = [LOAD, SAVE, REMOVE];
-        if names.iter().all(|name| !self.handlers.contains_key(*name)) {
-            return Ok(None);
+        match [LOAD, SAVE, REMOVE].into_iter().filter(|name| self.has(name)).count() {
+            0 => Ok(None),
+            3 => Ok(Some(HostStore(self.clone()))),
+            _ => Err(BridgeError::invalid(format!("open: handlers: a store needs {LOAD}, {SAVE} and {REMOVE}"))),
         }
-        let incomplete = |_| BridgeError::invalid(format!("open: handlers: a store needs {LOAD}, {SAVE} and {REMOVE}"));
-        HostFunctions::all(self.host, self.handlers, names)
-            .map(|functions| Some(HostStore(functions)))
-            .map_err(incomplete)
     }
 }
 
@@ -226,8 +214,9 @@ fn result<T: 'static, R: 'static>(
 }
 
 /// The tokens that a function returns.
-fn source<R: Serialize + 'static>(function: HostFunction) -> TokenSource<R> {
-    TokenSource::from_fn(move |request: R| result(function.call::<Token>(&request), |answer| answer.token))
+fn source<R: Serialize + 'static>(functions: &HostFunctions, name: &'static str) -> TokenSource<R> {
+    let functions = functions.clone();
+    TokenSource::from_fn(move |request: R| result(functions.call::<Token>(name, &request), |answer| answer.token))
 }
 
 /// A token store implemented by the host.

@@ -156,7 +156,6 @@ described! {
 /// A store that calls the host, with the handle of its server.
 #[derive(Clone)]
 pub(crate) struct HostedStore {
-    host: Host,
     functions: HostFunctions,
     calls: Arc<Semaphore>,
     /// The host forgets the functions when nothing uses the store anymore.
@@ -168,23 +167,22 @@ impl HostedStore {
         if let Some(name) = given.keys().find(|name| !has(FUNCTIONS, name)) {
             return Err(BridgeError::invalid(format!("server: store: {name:?} is not a function of a store")));
         }
-        let host = Host::new(state).as_private();
-        let functions = HostFunctions::all(&host, given, FUNCTIONS.iter().map(|function| function.name))
+        let functions = HostFunctions::all(&Host::new(state), given, FUNCTIONS)
             .map_err(|name| BridgeError::invalid(format!("server: store: missing function {name}")))?;
         let target = HostTarget::new(&state.queue, Lane::default());
-        Ok(Self { host, functions, calls: Arc::new(Semaphore::new(MAX_CALLS)), target })
+        Ok(Self { functions, calls: Arc::new(Semaphore::new(MAX_CALLS)), target })
     }
 
     /// Sets the handle of the server, once.
     pub(crate) fn set_server(&self, handle: u64) {
-        self.host.set_handle(handle);
+        self.functions.host.set_handle(handle);
         self.target.set_handle(handle);
     }
 
     /// Calls a function, and maps its result with `take`.
     fn ask<T: DeserializeOwned + Send + 'static, R: 'static>(
         &self,
-        function: &str,
+        function: &'static str,
         params: &impl Serialize,
         take: impl FnOnce(T) -> Result<R, StoreError> + Send + 'static,
     ) -> BoxedTask<Result<R, StoreError>> {

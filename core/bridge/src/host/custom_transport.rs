@@ -56,7 +56,7 @@ pub(crate) fn check_unused(handlers: &Handlers) -> Result<(), BridgeError> {
 
 /// A transport that uses the host's functions.
 pub(crate) fn connector(handlers: &Handlers, host: &Host) -> Result<Arc<dyn Connector>, BridgeError> {
-    let functions = HostFunctions::all(&host.as_private(), handlers, FUNCTIONS.iter().map(|function| function.name))
+    let functions = HostFunctions::all(host, handlers, FUNCTIONS)
         .map_err(|name| BridgeError::invalid(format!("open: handlers: the transport type channel needs {name}")))?;
     let in_use = Arc::clone(&host.in_use);
     let open = move || {

@@ -9,10 +9,7 @@ use crate::{
 };
 use bytes::Bytes;
 use serde::{Serialize, de::DeserializeOwned};
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, OnceLock, Weak},
-};
+use std::sync::{Arc, OnceLock, Weak};
 use tokio::sync::{Mutex, oneshot};
 use trunkline::{
     bridge_support::OnDrop,
@@ -159,14 +156,6 @@ fn rpc_error(failure: Fail, is_private: bool) -> RpcError {
     }
 }
 
-/// A function that the host has given.
-#[derive(Clone)]
-pub(crate) struct HostFunction {
-    host: Host,
-    name: &'static str,
-    lane: Lane,
-}
-
 /// Why a function has no result.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FunctionError {
@@ -176,46 +165,40 @@ pub(crate) enum FunctionError {
     Unreadable { name: &'static str, problem: String },
 }
 
-impl HostFunction {
-    /// The function with that name, if it is among the given ones.
-    pub(crate) fn given(host: &Host, handlers: &Handlers, name: &'static str) -> Option<Self> {
-        handlers.get(name).map(|lane| Self { host: host.clone(), name, lane: *lane })
+/// The functions that the host has given, by name. No peer sees their failures.
+#[derive(Clone)]
+pub(crate) struct HostFunctions {
+    pub(crate) host: Host,
+    given: Arc<Handlers>,
+}
+
+impl HostFunctions {
+    pub(crate) fn new(host: &Host, given: &Handlers) -> Self {
+        Self { host: host.as_private(), given: Arc::new(given.clone()) }
     }
 
+    /// Fails with the name of a function of the table that is missing.
+    pub(crate) fn all(host: &Host, given: &Handlers, table: &[FunctionRow]) -> Result<Self, &'static str> {
+        let missing = table.iter().find(|function| !given.contains_key(function.name));
+        missing.map_or_else(|| Ok(Self::new(host, given)), |function| Err(function.name))
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.given.contains_key(name)
+    }
+
+    /// Calls a function, which must be given.
     pub(crate) fn call<T: DeserializeOwned + 'static>(
         &self,
+        name: &'static str,
         params: &impl Serialize,
     ) -> BoxedTask<Result<T, FunctionError>> {
         // Serializing an object of strings and numbers never fails.
         let params = RawJson::from_value(params).unwrap_or_else(|_| RawJson::empty_object());
-        let (name, answer) = (self.name, self.host.call(0, self.name, self.lane, params));
+        let answer = self.host.call(0, name, self.given[name], params);
         Box::pin(async move {
             let answer = answer.await.map_err(|error| FunctionError::Failed { name, error })?;
             answer.read().map_err(|problem| FunctionError::Unreadable { name, problem })
         })
-    }
-}
-
-/// The functions of a table that the host implements, by name.
-#[derive(Clone)]
-pub(crate) struct HostFunctions(Arc<BTreeMap<&'static str, HostFunction>>);
-
-impl HostFunctions {
-    /// Fails with the name of a function that is missing.
-    pub(crate) fn all(
-        host: &Host,
-        handlers: &Handlers,
-        names: impl IntoIterator<Item = &'static str>,
-    ) -> Result<Self, &'static str> {
-        let function = |name| HostFunction::given(host, handlers, name).map(|function| (name, function)).ok_or(name);
-        names.into_iter().map(function).collect::<Result<_, _>>().map(|functions| Self(Arc::new(functions)))
-    }
-
-    pub(crate) fn call<T: DeserializeOwned + 'static>(
-        &self,
-        name: &str,
-        params: &impl Serialize,
-    ) -> BoxedTask<Result<T, FunctionError>> {
-        self.0[name].call(params)
     }
 }
