@@ -3,6 +3,7 @@
 use super::{closing::Closing, queued::MAX_QUEUED};
 use crate::{
     client::{Connector, Inbox, Link, LinkFailure, LinkMessage, ProcessExit},
+    on_drop::OnDrop,
     runtime::BoxedTask,
     sync::Mutex,
     wire_log::Transport,
@@ -214,56 +215,47 @@ impl<C: Channel> OpenChannel<C> {
         }
     }
 
-    /// Reports the end when a task ends.
-    fn end_of_task(&self) -> TaskEnd<'_> {
-        TaskEnd { inbox: &*self.inbox, is_over: &self.is_over, failure: None }
+    /// Reports the end of the channel, unless already reported.
+    fn ended(&self, failure: LinkFailure) {
+        if !self.is_over.swap(true, Ordering::AcqRel) {
+            self.inbox.closed(failure);
+        }
+    }
+
+    /// Reports the end when the returned guard is dropped: the code of the channel has panicked,
+    /// unless another end has been reported.
+    fn end_of_task(&self) -> OnDrop<impl FnOnce()> {
+        OnDrop::new(|| self.ended(LinkFailure::Broken("The transport panicked".to_owned())))
     }
 
     async fn send_all(self: Arc<Self>, mut queued: UnboundedReceiver<Bytes>) {
-        let mut end = self.end_of_task();
+        let _end = self.end_of_task();
         while let Some(message) = queued.recv().await {
             let length = message.len();
             let sent = self.channel.send(message).await;
             self.waiting.fetch_sub(length, Ordering::AcqRel);
             if let Err(failure) = sent {
-                end.failure = Some(failure);
-                return;
+                return self.ended(failure);
             }
         }
         // Closed by this side, which already knows.
-        end.failure = Some(LinkFailure::Closed);
+        self.ended(LinkFailure::Closed);
     }
 
     async fn receive_all(self: Arc<Self>) {
-        let mut end = self.end_of_task();
-        end.failure = Some(loop {
+        let _end = self.end_of_task();
+        let failure = loop {
             match self.channel.receive().await {
                 Ok(Some(message)) => self.inbox.message(message),
                 Ok(None) => break LinkFailure::Exited(connection_end()),
                 Err(failure) => break failure,
             }
-        });
+        };
+        self.ended(failure);
     }
 }
 
 /// The failure if the server has closed the connection.
 fn connection_end() -> ProcessExit {
     ProcessExit { still_running: true, ..ProcessExit::new("The server has ended the connection") }
-}
-
-/// Reports the end of a channel when its task ends, unless already reported.
-struct TaskEnd<'a> {
-    inbox: &'a dyn Inbox,
-    is_over: &'a AtomicBool,
-    /// `None` if the code of the channel panicked.
-    failure: Option<LinkFailure>,
-}
-
-impl Drop for TaskEnd<'_> {
-    fn drop(&mut self) {
-        if !self.is_over.swap(true, Ordering::AcqRel) {
-            let panicked = || LinkFailure::Broken("The transport panicked".to_owned());
-            self.inbox.closed(self.failure.take().unwrap_or_else(panicked));
-        }
-    }
 }
