@@ -27,6 +27,21 @@ impl AuthMethod {
             None => of.iter().copied().find(|method| *method == Self::Basic).or(of.first().copied()),
         }
     }
+
+    /// The method of a preregistered client (AUC-22).
+    pub(super) fn of_given(has_key: bool, has_secret: bool, server: &ServerMetadata) -> Result<Self, AuthError> {
+        let possible: &[Self] = match (has_key, has_secret) {
+            // XAU-06: prefer an assertion to a secret.
+            (true, true) => &[Self::PrivateKeyJwt, Self::Basic, Self::Post],
+            (true, false) => &[Self::PrivateKeyJwt],
+            (false, true) => &[Self::Basic, Self::Post],
+            (false, false) => &[Self::None],
+        };
+        Self::choose(possible, server).or((!has_secret).then_some(possible[0])).ok_or_else(|| {
+            let listed = server.token_endpoint_auth_methods_supported.clone().unwrap_or_default().join(", ");
+            AuthError(format!("{} authenticates clients by {} only", sanitized(&server.issuer), sanitized(&listed)))
+        })
+    }
 }
 
 /// A client as registered at an authorization server.
@@ -61,35 +76,6 @@ impl ClientRegistration {
     }
 }
 
-/// A preregistered client (AUC-22).
-#[derive(Clone)]
-pub(super) struct GivenClient {
-    pub(super) id: String,
-    pub(super) secret: Option<String>,
-    pub(super) has_key: bool,
-}
-
-impl GivenClient {
-    pub(super) fn registration(&self, server: Option<&ServerMetadata>) -> Result<ClientRegistration, AuthError> {
-        let possible: &[AuthMethod] = match (self.has_key, &self.secret) {
-            // XAU-06: prefer an assertion to a secret.
-            (true, Some(_)) => &[AuthMethod::PrivateKeyJwt, AuthMethod::Basic, AuthMethod::Post],
-            (true, None) => &[AuthMethod::PrivateKeyJwt],
-            (false, Some(_)) => &[AuthMethod::Basic, AuthMethod::Post],
-            (false, None) => &[AuthMethod::None],
-        };
-        let method = match server {
-            None => possible[0],
-            Some(server) if self.secret.is_none() => AuthMethod::choose(possible, server).unwrap_or(possible[0]),
-            Some(server) => AuthMethod::choose(possible, server).ok_or_else(|| {
-                let listed = server.token_endpoint_auth_methods_supported.clone().unwrap_or_default().join(", ");
-                AuthError(format!("{} authenticates clients by {} only", sanitized(&server.issuer), sanitized(&listed)))
-            })?,
-        };
-        Ok(ClientRegistration::new(self.id.clone(), self.secret.clone(), method))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,9 +87,8 @@ mod tests {
                 .map(|names| names.iter().map(|&name| name.to_owned()).collect()),
             ..ServerMetadata::default()
         };
-        let of = |secret: bool, has_key: bool, methods: Option<&[&str]>| {
-            let client = GivenClient { id: "a".into(), secret: secret.then(|| "s".into()), has_key };
-            client.registration(Some(&server(methods))).ok().map(|it| it.method)
+        let of = |has_secret: bool, has_key: bool, methods: Option<&[&str]>| {
+            AuthMethod::of_given(has_key, has_secret, &server(methods)).ok()
         };
         assert_eq!(of(true, false, None), Some(AuthMethod::Basic));
         assert_eq!(of(true, false, Some(&["client_secret_post"])), Some(AuthMethod::Post));

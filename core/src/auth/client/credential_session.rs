@@ -413,8 +413,8 @@ impl CredentialSession {
     /// nor a workload's assertion, which the other server could redeem.
     async fn check_issuer(&self, request: &OutgoingRequest, found: &Discovered) -> Result<(), AuthError> {
         let settings = &self.settings;
-        let (what, advice) = match (&settings.client, &settings.grant) {
-            (Some(client), _) => (format!("client {} is registered with", client.id), "register the client there"),
+        let (what, advice) = match (&settings.options.client_id, &settings.grant) {
+            (Some(id), _) => (format!("client {id} is registered with"), "register the client there"),
             (None, Grant::Workload(_)) => ("assertion is for".to_owned(), "get an assertion for it"),
             (None, _) => return Ok(()),
         };

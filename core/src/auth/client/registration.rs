@@ -30,9 +30,12 @@ pub(super) async fn of_tokens(
     tokens: &Tokens,
     now: u64,
 ) -> Result<Option<ClientRegistration>, AuthError> {
-    let client = match (&settings.client, &settings.options.client_metadata_url) {
-        (Some(client), _) => Some(client.registration(None)?),
-        (None, Some(url)) if tokens.client_id.as_ref() == Some(url) => Some(document_client(settings, url)),
+    let options = &settings.options;
+    let client = match (&options.client_id, &options.client_metadata_url) {
+        (Some(id), _) => Some(ClientRegistration::new(id.clone(), options.client_secret.clone(), tokens.method)),
+        (None, Some(url)) if tokens.client_id.as_ref() == Some(url) => {
+            Some(ClientRegistration::new(url.clone(), None, tokens.method))
+        }
         (None, _) if tokens.registration.is_some() => tokens.registration.clone(),
         // Earlier versions did not keep it with the tokens.
         (None, _) => token_store::read(&*settings.store, &key(&tokens.issuer)).await?,
@@ -100,16 +103,14 @@ pub(super) fn unregistered(
     settings: &Settings,
     server: &ServerMetadata,
 ) -> Result<Option<ClientRegistration>, AuthError> {
-    if let Some(client) = &settings.client {
-        return client.registration(Some(server)).map(Some);
+    let (options, has_key) = (&settings.options, settings.key.is_some());
+    if let Some(id) = &options.client_id {
+        let method = AuthMethod::of_given(has_key, options.client_secret.is_some(), server)?;
+        return Ok(Some(ClientRegistration::new(id.clone(), options.client_secret.clone(), method)));
     }
-    let url = settings.options.client_metadata_url.as_deref().filter(|_| server.client_id_metadata_document_supported);
-    Ok(url.map(|url| document_client(settings, url)))
-}
-
-fn document_client(settings: &Settings, url: &str) -> ClientRegistration {
-    let method = if settings.key.is_some() { AuthMethod::PrivateKeyJwt } else { AuthMethod::None };
-    ClientRegistration::new(url.to_owned(), None, method)
+    let url = options.client_metadata_url.clone().filter(|_| server.client_id_metadata_document_supported);
+    let method = if has_key { AuthMethod::PrivateKeyJwt } else { AuthMethod::None };
+    Ok(url.map(|url| ClientRegistration::new(url, None, method)))
 }
 
 /// The preregistered client, or its metadata document. Grants without a user never register a

@@ -3,7 +3,7 @@
 use super::{
     AssertionRequest, AuthNetwork, AuthorizationHandler, IdentityTokenRequest, LoginHandler, OAuthGrant, OAuthOptions,
     TokenStore,
-    client_identity::{AuthMethod, ClientRegistration, GivenClient},
+    client_identity::{AuthMethod, ClientRegistration},
     signing::SigningKey,
     token_source::TokenSource,
 };
@@ -39,7 +39,6 @@ pub(super) struct Settings {
     pub(super) store: Arc<dyn TokenStore>,
     pub(super) network: Arc<dyn AuthNetwork>,
     pub(super) grant: Grant,
-    pub(super) client: Option<GivenClient>,
     pub(super) key: Option<SigningKey>,
 }
 
@@ -53,12 +52,7 @@ impl Settings {
         let read = |pem| SigningKey::from_pem(pem, options.algorithm, options.key_id.clone());
         let key = options.private_key.as_deref().map(read).transpose();
         let key = key.map_err(|error| AuthOptionError::new("privateKey", format!("cannot be used: {error}")))?;
-        let client = options.client_id.clone().map(|id| GivenClient {
-            id,
-            secret: options.client_secret.clone(),
-            has_key: key.is_some(),
-        });
-        Ok(Self { options, store, network, grant, client, key })
+        Ok(Self { options, store, network, grant, key })
     }
 }
 

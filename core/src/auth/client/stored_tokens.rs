@@ -9,8 +9,8 @@ use crate::client_auth::AuthError;
 
 /// The key in the store (AUC-23). Programs with other clients may share the store.
 pub(super) fn key(settings: &Settings, issuer: &str, resource: &str) -> String {
-    let given = settings.client.as_ref().map(|client| client.id.as_str());
-    match given.or(settings.options.client_metadata_url.as_deref()) {
+    let options = &settings.options;
+    match options.client_id.as_ref().or(options.client_metadata_url.as_ref()) {
         Some(client) => format!("tokens {issuer} {resource} {client}"),
         None => format!("tokens {issuer} {resource}"),
     }
@@ -23,7 +23,7 @@ pub(super) async fn read(settings: &Settings, issuer: &str, resource: &str) -> R
         tokens.issuer == issuer
             && tokens.resource == resource
             && tokens.dpop_key.is_some() == settings.options.dpop
-            && settings.client.as_ref().is_none_or(|client| tokens.client_id.as_ref() == Some(&client.id))
+            && (settings.options.client_id.is_none() || settings.options.client_id == tokens.client_id)
     };
     Ok(tokens.filter(ours))
 }
