@@ -1,7 +1,7 @@
 //! Connections to the server behind a URL.
 
 use super::{
-    super::user_agent::AGENT,
+    super::{environment_certificates::trusting, user_agent::AGENT},
     heads,
     http_endpoint::HttpEndpoint,
     http_failure::{self, HttpTarget},
@@ -126,13 +126,18 @@ impl HttpConnector {
             if proxy.is_none() {
                 builder = builder.no_proxy();
             }
-            builder = self.security.with_proxy(builder);
+            if let Some((proxy, _)) = &self.security.proxy {
+                builder = builder.proxy(proxy.clone());
+            }
             if self.url.scheme() == "http" {
                 // Without TLS, and without redirects to other origins, the system's certificates
                 // are not needed. Loading them takes longer than everything else.
                 builder = builder.tls_certs_only([]);
             } else {
-                builder = self.security.with_certificates(builder);
+                builder = trusting(builder, &self.security.trusted);
+                if let Some(identity) = &self.security.identity {
+                    builder = builder.identity(identity.clone());
+                }
             }
             #[cfg(unix)]
             if let Some(socket) = &self.socket {
