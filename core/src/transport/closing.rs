@@ -6,6 +6,7 @@ use tokio::{runtime::Handle, sync::watch, time::Instant};
 
 /// Closes something once, in a separate task: it continues if a caller stops waiting, and all
 /// callers wait for the same end. The earliest deadline wins.
+#[derive(Default)]
 pub struct Closing {
     /// `None` until closing starts.
     deadline: watch::Sender<Option<Instant>>,
@@ -15,12 +16,6 @@ pub struct Closing {
 /// A deadline that may move closer.
 #[derive(Clone)]
 pub struct Deadline(watch::Receiver<Option<Instant>>);
-
-impl Default for Closing {
-    fn default() -> Self {
-        Self { deadline: watch::channel(None).0, ended: watch::channel(false).0 }
-    }
-}
 
 impl Closing {
     /// Starts closing by running `end`, unless it has already started.
