@@ -94,7 +94,6 @@ described! {
     #[derive(Deserialize)]
     pub struct LoadedCredentials {
         /// Credentials, if there are any.
-        #[serde(default)]
         optional value: Option<String> = "value",
     }
 }

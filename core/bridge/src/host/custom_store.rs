@@ -67,7 +67,6 @@ described! {
     #[derive(Deserialize)]
     pub struct FoundText {
         /// Text, byte for byte as it was stored.
-        #[serde(default)]
         optional text: Option<String> = "text",
     }
 

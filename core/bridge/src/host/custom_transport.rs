@@ -41,7 +41,6 @@ described! {
     #[derive(Deserialize)]
     pub struct MessageOfServer {
         /// The message: JSON.
-        #[serde(default)]
         optional message: Option<String> = "message",
     }
 }

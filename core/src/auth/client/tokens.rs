@@ -35,7 +35,6 @@ pub(super) struct Tokens {
     pub(super) method: AuthMethod,
     /// The client, if it registered itself: only it can refresh them, and a later registration may
     /// replace it at its authorization server.
-    #[serde(default)]
     pub(super) registration: Option<ClientRegistration>,
     pub(super) token_endpoint: String,
     pub(super) access_token: String,
@@ -93,10 +92,8 @@ pub(super) struct TokenAnswer {
     pub(super) token_type: String,
     #[serde(default, deserialize_with = "seconds")]
     pub(super) expires_in: Option<f64>,
-    #[serde(default)]
     pub(super) refresh_token: Option<String>,
     /// Only in a token exchange (RFC 8693 section 2.2.1).
-    #[serde(default)]
     pub(super) issued_token_type: Option<String>,
 }
 
