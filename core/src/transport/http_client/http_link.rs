@@ -257,8 +257,7 @@ impl LinkContext {
         match tokio::time::timeout(INITIALIZED_DEADLINE, self.exchange(&initialized)).await {
             Ok(Ok(())) => {}
             Ok(Err(refused)) => {
-                let failure = LinkFailure::from(refused);
-                tracing::warn!(target: "trunkline::client::http", error = %failure, "the server did not accept notifications/initialized");
+                tracing::warn!(target: "trunkline::client::http", error = %refused.failure, "the server did not accept notifications/initialized");
             }
             Err(_) => {
                 tracing::warn!(target: "trunkline::client::http", "the server did not accept notifications/initialized in time")

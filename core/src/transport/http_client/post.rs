@@ -45,24 +45,15 @@ enum PostEnd {
 }
 
 /// Why a POST failed.
-pub(super) enum PostRefused {
-    /// The server no longer knows this session; with the failure to report if it cannot be
-    /// reopened.
-    SessionLost(HeaderValue, LinkFailure),
-    Failed(LinkFailure),
+pub(super) struct PostRefused {
+    pub(super) failure: LinkFailure,
+    /// The session, if the server no longer knows it and it may be reopened.
+    lost: Option<HeaderValue>,
 }
 
 impl From<LinkFailure> for PostRefused {
     fn from(failure: LinkFailure) -> Self {
-        Self::Failed(failure)
-    }
-}
-
-impl From<PostRefused> for LinkFailure {
-    fn from(refused: PostRefused) -> Self {
-        match refused {
-            PostRefused::SessionLost(_, failure) | PostRefused::Failed(failure) => failure,
-        }
+        Self { failure, lost: None }
     }
 }
 
@@ -106,12 +97,12 @@ impl LinkContext {
         // A session that is being reopened takes no calls before its handshake is complete.
         drop(self.renewing.lock().await);
         let mut outcome = self.exchange(message).await;
-        if let Err(PostRefused::SessionLost(session, _)) = &outcome
+        if let Err(PostRefused { lost: Some(session), .. }) = &outcome
             && self.renew(session).await
         {
             outcome = self.exchange(message).await;
         }
-        outcome.map_err(LinkFailure::from)
+        outcome.map_err(|refused| refused.failure)
     }
 
     pub(super) async fn exchange(self: &Arc<Self>, message: &LinkMessage) -> Result<(), PostRefused> {
@@ -168,11 +159,8 @@ impl LinkContext {
     /// reopened.
     fn session_lost(&self, session: HeaderValue, refusal: &PostRefusal) -> PostRefused {
         let failure = http_failure::session_lost(refusal.answer.status, &refusal.words());
-        if refusal.answer.status == StatusCode::NOT_FOUND || self.session_works.load(Ordering::Relaxed) {
-            PostRefused::SessionLost(session, failure)
-        } else {
-            failure.into()
-        }
+        let may_reopen = refusal.answer.status == StatusCode::NOT_FOUND || self.session_works.load(Ordering::Relaxed);
+        PostRefused { failure, lost: may_reopen.then_some(session) }
     }
 
     /// Reads the stream of a request up to its response. If it ends early and the server numbers
