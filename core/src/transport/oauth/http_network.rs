@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http::{Request, Response, Uri};
 use hyper_util::client::proxy::matcher::Matcher;
 use reqwest::{
-    Client, Url,
+    Url,
     dns::{Addrs, Name, Resolve, Resolving},
 };
 use std::{
@@ -33,17 +33,6 @@ struct NetworkClients {
     anywhere: FetchClients,
 }
 
-impl NetworkClients {
-    fn of(&self, access: NetworkAccess, host: HostNetwork, is_proxied: bool) -> Result<Client, FetchError> {
-        match access {
-            NetworkAccess::Public if !is_proxied => {
-                self.public.with(|builder| builder.no_proxy().dns_resolver(Arc::new(PublicOnly)))
-            }
-            _ => self.anywhere.of(host == HostNetwork::Here),
-        }
-    }
-}
-
 /// Returns whether a proxy connects to a URL for us. Its own address is often private.
 fn is_proxied(url: &str, proxies: &Matcher) -> bool {
     url.parse::<Uri>().is_ok_and(|url| proxies.intercept(&url).is_some())
@@ -59,7 +48,11 @@ impl AuthNetwork for HttpNetwork {
             if access == NetworkAccess::Public && matches!(host, HostNetwork::Here | HostNetwork::Private) {
                 return Err(failed("is in a private network, but the server that named it is not"));
             }
-            let client = network.clients.of(access, host, is_proxied(&uri, &Matcher::from_system()))?;
+            let client = if access == NetworkAccess::Public && !is_proxied(&uri, &Matcher::from_system()) {
+                network.clients.public.with(|builder| builder.no_proxy().dns_resolver(Arc::new(PublicOnly)))?
+            } else {
+                network.clients.anywhere.of(host == HostNetwork::Here)?
+            };
             let request = request.try_into().map_err(|_| failed("is not a valid request URL"))?;
             bounded(client, request, &uri).await
         })

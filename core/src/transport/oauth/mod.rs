@@ -11,10 +11,10 @@ pub use http_network::HttpNetwork;
 pub use loopback::LoopbackHandler;
 
 use crate::{
-    auth::{AuthError, AuthOptionError, CredentialStore, LoginHandler, OAuth, OAuthGrant, OAuthOptions},
+    auth::{AuthOptionError, CredentialStore, LoginHandler, OAuth, OAuthGrant, OAuthOptions},
     store::StoreUrl,
 };
-use std::{sync::Arc, time::Duration};
+use std::{fmt::Display, sync::Arc, time::Duration};
 use stored_credentials::StoredCredentials;
 
 /// Margin between the end of a renewal and the expiry of its lock.
@@ -37,16 +37,17 @@ fn prepare(options: OAuthOptions) -> Result<OAuthOptions, AuthOptionError> {
     let options = with_browser(options)?;
     // Renewing a token takes one request, and a second one for the nonce of a DPoP proof.
     let locked_for = options.request_timeout.saturating_mul(2).saturating_add(LOCK_MARGIN);
+    let wrong = |error: &dyn Display| AuthOptionError::new("store", format!("cannot be used: {error}"));
     let store = match options.store {
         CredentialStore::File | CredentialStore::Folder(_) if cfg!(not(feature = "login")) => {
             return Err(lacks_login("store"));
         }
         CredentialStore::File => {
-            FileStore::for_current_user().map(|store| store.locked_for(locked_for).into()).map_err(wrong("store"))?
+            FileStore::for_current_user().map_err(|error| wrong(&error))?.locked_for(locked_for).into()
         }
         CredentialStore::Folder(folder) => FileStore::new(folder).locked_for(locked_for).into(),
         CredentialStore::Url(url) => {
-            StoreUrl::parse(&url).map_err(|error| AuthOptionError::new("store", format!("cannot be used: {error}")))?;
+            StoreUrl::parse(&url).map_err(|error| wrong(&error))?;
             StoredCredentials::new(&url, locked_for).into()
         }
         store => store,
@@ -74,10 +75,6 @@ fn with_browser(options: OAuthOptions) -> Result<OAuthOptions, AuthOptionError> 
         None => handler,
     };
     Ok(OAuthOptions { redirect_uri: None, ..options }.with_handler(handler))
-}
-
-fn wrong(option: &'static str) -> impl Fn(AuthError) -> AuthOptionError {
-    move |error| AuthOptionError::new(option, format!("cannot be used: {error}"))
 }
 
 fn lacks_login(option: &'static str) -> AuthOptionError {
