@@ -22,53 +22,36 @@ const AUTHORIZED_WITHIN: Duration = Duration::from_secs(20 * 60);
 /// The header with the nonce for the next proof (RFC 9449 section 8).
 const DPOP_NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
 
-/// A request to the server.
-pub(super) struct EndpointRequest {
-    method: Method,
+/// A request to the server; by default, a GET.
+#[derive(Default)]
+pub(super) struct EndpointRequest<'a> {
+    pub(super) method: Method,
     /// The URL, if it is not that of the endpoint.
-    target: Option<Url>,
-    headers: HeaderMap,
-    body: Bytes,
-    /// The JSON-RPC request in it, if a caller is waiting for its response.
-    id: Option<RequestId>,
+    pub(super) target: Option<&'a Url>,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Bytes,
+    /// The JSON-RPC request whose response a caller is waiting for.
+    pub(super) id: Option<&'a RequestId>,
 }
 
-impl EndpointRequest {
-    pub(super) fn post(headers: HeaderMap, message: &LinkMessage) -> Self {
-        let id = message.request.as_ref().map(|request| request.id.clone());
-        Self { method: Method::POST, target: None, headers, body: message.bytes.clone(), id }
-    }
-
-    pub(super) fn get(headers: HeaderMap) -> Self {
-        Self { method: Method::GET, target: None, headers, body: Bytes::new(), id: None }
-    }
-
-    pub(super) fn delete(headers: HeaderMap) -> Self {
-        Self { method: Method::DELETE, target: None, headers, body: Bytes::new(), id: None }
-    }
-
-    /// Sets a URL other than that of the endpoint.
-    pub(super) fn to(self, target: Url) -> Self {
-        Self { target: Some(target), ..self }
-    }
-
-    /// Sets the JSON-RPC request whose response a caller is waiting for.
-    pub(super) fn for_request(self, id: &RequestId) -> Self {
-        Self { id: Some(id.clone()), ..self }
+impl<'a> EndpointRequest<'a> {
+    pub(super) fn post(headers: HeaderMap, message: &'a LinkMessage) -> Self {
+        let id = message.request.as_ref().map(|request| &request.id);
+        Self { method: Method::POST, headers, body: message.bytes.clone(), id, target: None }
     }
 }
 
 impl LinkContext {
     /// Sends a request with the client's credentials, if any (AUC-31), and retries it when new ones
     /// were obtained.
-    pub(super) async fn send(&self, outgoing: EndpointRequest) -> Result<Response, LinkFailure> {
+    pub(super) async fn send(&self, outgoing: EndpointRequest<'_>) -> Result<Response, LinkFailure> {
         let Some(auth) = &self.route.auth else { return self.send_once(&outgoing, outgoing.headers.clone()).await };
         let mut request = OutgoingRequest::new(
             outgoing.method.as_str(),
             self.route.url.as_str(),
             TokioRuntime::from_handle(self.runtime.clone()),
         );
-        if let Some(target) = &outgoing.target {
+        if let Some(target) = outgoing.target {
             request.target = target.as_str().to_owned();
         }
         // AUC-13: during the handshake, the revision that it offers.
@@ -101,8 +84,8 @@ impl LinkContext {
         }
     }
 
-    async fn send_once(&self, outgoing: &EndpointRequest, headers: HeaderMap) -> Result<Response, LinkFailure> {
-        let url = outgoing.target.as_ref().unwrap_or(&self.route.url);
+    async fn send_once(&self, outgoing: &EndpointRequest<'_>, headers: HeaderMap) -> Result<Response, LinkFailure> {
+        let url = outgoing.target.unwrap_or(&self.route.url);
         let mut request = self.route.client.request(outgoing.method.clone(), url.clone()).headers(headers);
         if outgoing.method == Method::POST {
             request = request.body(outgoing.body.clone());
@@ -115,10 +98,10 @@ impl LinkContext {
     /// Waits for credentials. A login does not count towards the timeouts of the request.
     async fn paused<T>(
         &self,
-        outgoing: &EndpointRequest,
+        outgoing: &EndpointRequest<'_>,
         credentials: impl Future<Output = Result<T, AuthError>>,
     ) -> Result<T, LinkFailure> {
-        let _paused = outgoing.id.as_ref().map(|id| {
+        let _paused = outgoing.id.map(|id| {
             self.inbox.pause(id);
             OnDrop::new(|| self.inbox.resume(id))
         });

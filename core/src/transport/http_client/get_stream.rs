@@ -70,7 +70,7 @@ impl LinkContext {
 
     async fn read_stream(&self, headers: HeaderMap, was_open: bool) -> StreamEnd {
         let gap = was_open && !headers.contains_key(headers::LAST_EVENT_ID);
-        let mut response = match self.send(EndpointRequest::get(headers)).await {
+        let mut response = match self.send(EndpointRequest { headers, ..EndpointRequest::default() }).await {
             Ok(response) => response,
             Err(error) => {
                 tracing::debug!(target: "trunkline::client::http", %error, "the server offers no event stream");

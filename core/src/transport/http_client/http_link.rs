@@ -21,7 +21,7 @@ use crate::{
     runtime::BoxedTask,
 };
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderValue, Method};
 use reqwest::{Client, Url};
 use std::{
     sync::{
@@ -223,7 +223,7 @@ impl LinkContext {
         };
         let Some(session) = session.filter(|_| !deadline.left().is_zero()) else { return };
         let headers = heads::of_session(&self.route.headers, revision, Some(&session));
-        let ended = self.send(EndpointRequest::delete(headers));
+        let ended = self.send(EndpointRequest { method: Method::DELETE, headers, ..EndpointRequest::default() });
         let sent = async {
             if let Err(error) = ended.await {
                 tracing::debug!(target: "trunkline::client::http", %error, "could not end the session");

@@ -90,7 +90,8 @@ impl LinkContext {
     /// Posts a message. The response arrives on the stream (SSE-03, SSE-04).
     pub(super) async fn post_http_sse(&self, http_sse: &HttpSse, message: &LinkMessage) -> Result<(), LinkFailure> {
         let (headers, _) = self.headers_of(message)?;
-        let response = self.send(EndpointRequest::post(headers, message).to(http_sse.endpoint.clone())).await?;
+        let target = Some(&http_sse.endpoint);
+        let response = self.send(EndpointRequest { target, ..EndpointRequest::post(headers, message) }).await?;
         check_followed(&response)?;
         let status = response.status();
         if status.is_success() {
@@ -113,7 +114,8 @@ impl LinkContext {
 
     /// Opens the stream. An error means that the server does not have it.
     async fn find_http_sse(&self, id: &RequestId) -> Result<FoundHttpSse, LinkFailure> {
-        let opening = EndpointRequest::get(heads::of_stream(&self.route.headers, None, None)).for_request(id);
+        let headers = heads::of_stream(&self.route.headers, None, None);
+        let opening = EndpointRequest { headers, id: Some(id), ..EndpointRequest::default() };
         let mut response = self.send(opening).await?;
         check_followed(&response)?;
         if !response.status().is_success() {

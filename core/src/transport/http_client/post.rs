@@ -230,7 +230,7 @@ impl LinkContext {
             if !self.inbox.is_pending(&request.id) {
                 return None;
             }
-            match self.send(EndpointRequest::get(headers.clone())).await {
+            match self.send(EndpointRequest { headers: headers.clone(), ..EndpointRequest::default() }).await {
                 Ok(resumed)
                     if resumed.status() == StatusCode::OK && content::is_type(resumed.headers(), &EVENT_STREAM) =>
                 {
