@@ -6,7 +6,6 @@ use super::{
     heads,
     http_failure::HttpTarget,
     http_sse::{HttpSse, turn},
-    session_renewal::OpeningMessages,
 };
 use crate::sync::Mutex;
 use crate::{
@@ -87,7 +86,9 @@ pub(super) struct LinkState {
     pub(super) session: Option<HeaderValue>,
     /// Failed attempts to reopen a lost session.
     pub(super) failed_renewals: u64,
-    pub(super) opening: OpeningMessages,
+    /// The two messages of the handshake, for repeating it.
+    pub(super) initialize: Option<LinkMessage>,
+    pub(super) initialized: Option<LinkMessage>,
     handshake: Handshake,
     pub(super) has_stream: bool,
     posts: FastMap<RequestId, RunningPost>,
@@ -141,7 +142,7 @@ impl Link for HttpLink {
             Handshake::Finishing(waiting) => waiting.push(message),
             Handshake::Open if message.request.is_none() && is_initialized(&message.bytes) => {
                 state.handshake = Handshake::Finishing(Vec::new());
-                state.opening.initialized = Some(message.clone());
+                state.initialized = Some(message.clone());
                 let finishing = Arc::clone(shared);
                 state.tasks.spawn_on(async move { finishing.finish_handshake(message).await }, &shared.runtime);
             }
@@ -242,7 +243,7 @@ impl LinkContext {
             && &*request.method == method::INITIALIZE
         {
             state.session = None;
-            state.opening.initialize = Some(message.clone());
+            state.initialize = Some(message.clone());
         }
         let head = message.request.as_ref().map(|request| (request.id.clone(), request.revision));
         let (shared, turn) = (Arc::clone(self), turn(self.http_sse.get(), &message));

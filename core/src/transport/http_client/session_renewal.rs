@@ -27,20 +27,13 @@ use std::{
 /// Timeout of the whole handshake.
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// The two messages of the handshake, for repeating it.
-#[derive(Clone, Default)]
-pub(super) struct OpeningMessages {
-    pub(super) initialize: Option<LinkMessage>,
-    pub(super) initialized: Option<LinkMessage>,
-}
-
 impl LinkContext {
     /// Opens a session to replace `lost`, once for all requests that lost it. Returns `false` if
     /// that failed.
     pub(super) async fn renew(self: &Arc<Self>, lost: &HeaderValue) -> bool {
         let failed_renewals = self.state.lock().failed_renewals;
         let _turn = self.renewing.lock().await;
-        let (opening, revision) = {
+        let opening = {
             let state = self.state.lock();
             if state.closed {
                 return false;
@@ -52,12 +45,9 @@ impl LinkContext {
             if state.failed_renewals != failed_renewals {
                 return false;
             }
-            (state.opening.clone(), state.revision)
+            state.initialize.clone().zip(state.initialized.clone()).zip(state.revision)
         };
-        let (Some(initialize), Some(initialized), Some(revision)) = (opening.initialize, opening.initialized, revision)
-        else {
-            return false;
-        };
+        let Some(((initialize, initialized), revision)) = opening else { return false };
         // The request that reopens the session may be cancelled, and a session whose handshake is
         // incomplete is useless. Then the next request loses the old one again.
         let undo = OnDrop::new(|| {
