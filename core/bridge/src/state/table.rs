@@ -34,10 +34,11 @@ impl<T> HandleTable<T> {
         generation << GENERATION_SHIFT | (index as u64) << KIND_BITS | self.kind
     }
 
-    /// The slot and generation of a number, if it is of this kind.
-    fn locate(&self, number: u64) -> Option<(usize, u64)> {
-        let index = (number >> KIND_BITS) & ((1 << SLOT_BITS) - 1);
-        (kind_of(number) == self.kind).then_some((index as usize, number >> GENERATION_SHIFT))
+    /// The slot of a number, if it is of this kind and of the slot's generation.
+    fn locate(&self, number: u64) -> Option<usize> {
+        let index = ((number >> KIND_BITS) & ((1 << SLOT_BITS) - 1)) as usize;
+        let slot = self.slots.get(index).filter(|_| kind_of(number) == self.kind)?;
+        (slot.generation == number >> GENERATION_SHIFT).then_some(index)
     }
 
     /// Inserts an entry and returns its number, which is never 0. Returns `None` if the table is
@@ -59,25 +60,19 @@ impl<T> HandleTable<T> {
 
     /// The entry of a number.
     pub(crate) fn get(&self, number: u64) -> Option<&T> {
-        let (index, generation) = self.locate(number)?;
-        let slot = self.slots.get(index)?;
-        slot.item.as_ref().filter(|_| slot.generation == generation)
+        self.slots[self.locate(number)?].item.as_ref()
     }
 
     /// The entry of a number.
     pub(crate) fn get_mut(&mut self, number: u64) -> Option<&mut T> {
-        let (index, generation) = self.locate(number)?;
-        let slot = self.slots.get_mut(index)?;
-        slot.item.as_mut().filter(|_| slot.generation == generation)
+        let index = self.locate(number)?;
+        self.slots[index].item.as_mut()
     }
 
     /// Removes an entry. Its number becomes stale.
     pub(crate) fn remove(&mut self, number: u64) -> Option<T> {
-        let (index, generation) = self.locate(number)?;
-        let slot = self.slots.get_mut(index)?;
-        if slot.generation != generation {
-            return None;
-        }
+        let index = self.locate(number)?;
+        let slot = &mut self.slots[index];
         let item = slot.item.take()?;
         slot.generation += 1;
         // A slot that has used all of its generations is retired.
