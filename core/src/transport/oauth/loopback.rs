@@ -41,13 +41,12 @@ const PAGE: &str =
 ///
 /// If no browser opens, the URL is printed to standard error if that is a terminal, and otherwise
 /// logged as a warning.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct LoopbackHandler {
     /// `None` for the browser.
     opener: Option<UrlOpener>,
-    redirect: RedirectParts,
-    /// Whether the program has set the redirect URI.
-    is_fixed: bool,
+    /// `None` if the program has not set the redirect URI.
+    redirect: Option<RedirectParts>,
 }
 
 /// The parts of the redirect URI.
@@ -57,13 +56,6 @@ struct RedirectParts {
     /// 0 for any free port.
     port: u16,
     path: String,
-}
-
-impl Default for LoopbackHandler {
-    fn default() -> Self {
-        let redirect = RedirectParts { host: HOST.to_owned(), port: 0, path: PATH.to_owned() };
-        Self { opener: None, redirect, is_fixed: false }
-    }
 }
 
 impl LoopbackHandler {
@@ -84,7 +76,7 @@ impl LoopbackHandler {
                 "{uri:?} cannot be received on this machine: it must look like http://127.0.0.1:8912/callback"
             )));
         };
-        Ok(Self { redirect, is_fixed: true, ..self })
+        Ok(Self { redirect: Some(redirect), ..self })
     }
 }
 
@@ -130,10 +122,12 @@ impl RedirectParts {
 
 impl AuthorizationHandler for LoopbackHandler {
     fn begin(&self, start: LoginStart) -> BoxedTask<Result<Box<dyn Authorizing>, AuthError>> {
-        let (opener, mut redirect) = (self.opener.clone(), self.redirect.clone());
-        if start.registers && !self.is_fixed {
-            redirect.path = format!("{PATH}/{}", &sha256(start.issuer.as_bytes())[..ISSUER_HASH]);
-        }
+        let opener = self.opener.clone();
+        let mut redirect = self.redirect.clone().unwrap_or_else(|| {
+            let issuer = || format!("/{}", &sha256(start.issuer.as_bytes())[..ISSUER_HASH]);
+            let path = PATH.to_owned() + &start.registers.then(issuer).unwrap_or_default();
+            RedirectParts { host: HOST.to_owned(), port: 0, path }
+        });
         Box::pin(async move {
             let turn = match redirect.port {
                 0 => None,
