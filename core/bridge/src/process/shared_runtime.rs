@@ -17,7 +17,7 @@ pub(crate) struct ProcessRuntime {
     stop: Option<oneshot::Sender<()>>,
 }
 
-static CURRENT: Mutex<Option<(u32, Weak<ProcessRuntime>)>> = Mutex::new(None);
+static CURRENT: Mutex<Weak<ProcessRuntime>> = Mutex::new(Weak::new());
 
 /// How long tasks get to finish at shutdown.
 const SHUTDOWN: Duration = Duration::from_secs(1);
@@ -27,14 +27,11 @@ impl ProcessRuntime {
     pub(crate) fn acquire() -> Result<Arc<Self>, BridgeError> {
         let pid = std::process::id();
         let mut current = CURRENT.lock();
-        if let Some((owner, runtime)) = &*current
-            && *owner == pid
-            && let Some(runtime) = runtime.upgrade()
-        {
+        if let Some(runtime) = current.upgrade().filter(|runtime| runtime.pid == pid) {
             return Ok(runtime);
         }
         let started = Arc::new(Self::start(pid)?);
-        *current = Some((pid, Arc::downgrade(&started)));
+        *current = Arc::downgrade(&started);
         Ok(started)
     }
 
