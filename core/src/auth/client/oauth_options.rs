@@ -1,7 +1,7 @@
 //! The options of a client's authorization, validated before any request.
 
 use super::{
-    AssertionRequest, AuthorizationHandler, IdentityTokenRequest, MemoryStore, TokenRequest, TokenStore, UrlOpener,
+    AssertionRequest, AuthorizationHandler, IdentityTokenRequest, TokenRequest, TokenStore, UrlOpener,
     auth_network,
     token_source::{SecretText, TokenSource},
 };
@@ -122,7 +122,8 @@ trunkline_proto::json_names! {
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub enum CredentialStore {
-    /// In the memory of this process: a [`MemoryStore`] for each [`OAuth`](super::OAuth).
+    /// In the memory of this process: a [`MemoryStore`](super::MemoryStore) for each
+    /// [`OAuth`](super::OAuth).
     #[default]
     Memory,
     /// In the user's folder.
@@ -134,17 +135,6 @@ pub enum CredentialStore {
     Url(String),
     /// In a custom store.
     Custom(Arc<dyn TokenStore>),
-}
-
-impl CredentialStore {
-    /// The store, unless it is on disk or external.
-    pub(super) fn without_files(&self) -> Option<Arc<dyn TokenStore>> {
-        match self {
-            Self::Memory => Some(Arc::new(MemoryStore::new())),
-            Self::Custom(store) => Some(Arc::clone(store)),
-            Self::File | Self::Folder(_) | Self::Url(_) => None,
-        }
-    }
 }
 
 impl<S: TokenStore> From<S> for CredentialStore {

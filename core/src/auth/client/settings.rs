@@ -1,8 +1,8 @@
 //! Validated options of a client's authorization.
 
 use super::{
-    AssertionRequest, AuthNetwork, AuthorizationHandler, IdentityTokenRequest, LoginHandler, OAuthGrant, OAuthOptions,
-    TokenStore,
+    AssertionRequest, AuthNetwork, AuthorizationHandler, CredentialStore, IdentityTokenRequest, LoginHandler,
+    MemoryStore, OAuthGrant, OAuthOptions, TokenStore,
     client_identity::{AuthMethod, ClientRegistration},
     signing::SigningKey,
     token_source::TokenSource,
@@ -45,9 +45,14 @@ pub(super) struct Settings {
 impl Settings {
     /// Derives the settings from validated options.
     pub(super) fn new(options: OAuthOptions, network: Arc<dyn AuthNetwork>) -> Result<Self, AuthOptionError> {
-        let store = options.store.without_files().ok_or_else(|| {
-            AuthOptionError::new("store", "needs the file system: use OAuth::new, or set a store of your own")
-        })?;
+        let store: Arc<dyn TokenStore> = match &options.store {
+            CredentialStore::Memory => Arc::new(MemoryStore::new()),
+            CredentialStore::Custom(store) => Arc::clone(store),
+            CredentialStore::File | CredentialStore::Folder(_) | CredentialStore::Url(_) => {
+                let problem = "needs the file system: use OAuth::new, or set a store of your own";
+                return Err(AuthOptionError::new("store", problem));
+            }
+        };
         let grant = Grant::of(&options)?;
         let read = |pem| SigningKey::from_pem(pem, options.algorithm, options.key_id.clone());
         let key = options.private_key.as_deref().map(read).transpose();
