@@ -10,7 +10,7 @@ use crate::{
     composition::names,
     protocol::{Era, RawJson, method, model::LoggingLevel},
     race::unless,
-    runtime::Promise,
+    runtime::{Promise, change, wait},
     sync::Mutex,
 };
 use serde_json::json;
@@ -20,6 +20,7 @@ use std::{
         Arc, Weak,
         atomic::{AtomicUsize, Ordering},
     },
+    task::Waker,
     time::Duration,
 };
 
@@ -35,7 +36,7 @@ pub(crate) struct GroupMember {
     server: MemberServer,
     settings: Arc<GroupSettings>,
     changes: Arc<GroupChanges>,
-    state: Mutex<MemberState>,
+    connection: Mutex<MemberConnection>,
     /// The server's own names of tools and prompts with shortened names, by list method, from the
     /// latest lists.
     aliases: Mutex<HashMap<String, HashMap<String, String>>>,
@@ -45,15 +46,21 @@ pub(crate) struct GroupMember {
     observation: Mutex<Option<Observation>>,
 }
 
+#[derive(Default)]
+struct MemberConnection {
+    state: MemberState,
+    wakers: Vec<Waker>,
+}
+
+#[derive(Default)]
 enum MemberState {
-    /// Not tried yet, or failed.
-    Apart(Option<ClientError>),
-    /// The waiters, and the promise that stops connecting.
-    Connecting {
-        waiting: Vec<Arc<Promise<()>>>,
-        stop: Arc<Promise<()>>,
-    },
+    /// Not tried yet.
+    #[default]
+    Untried,
+    /// The promise stops connecting.
+    Connecting(Arc<Promise<()>>),
     Connected(Client),
+    Failed(ClientError),
     /// Removed from the group.
     Removed,
 }
@@ -71,7 +78,7 @@ impl GroupMember {
             server,
             settings,
             changes,
-            state: Mutex::new(MemberState::Apart(None)),
+            connection: Mutex::default(),
             aliases: Mutex::default(),
             subscriptions: MemberSubscriptions::default(),
             pauses: MemberPauses::default(),
@@ -84,44 +91,44 @@ impl GroupMember {
     /// # Errors
     /// If connecting fails, or the server was removed from the group.
     pub(crate) async fn client(self: &Arc<Self>) -> Result<Client, ClientError> {
-        let mut tried = false;
-        loop {
-            let promise = Arc::new(Promise::default());
-            let start = {
-                let mut state = self.state.lock();
-                let stop = match &mut *state {
-                    MemberState::Removed => return Err(ClientError::Closed),
-                    MemberState::Connected(client) => match client.inner.check_open().err() {
-                        None => return Ok(client.clone()),
-                        Some(error) if tried => return Err(error),
-                        Some(_) => Some(Arc::default()),
-                    },
-                    MemberState::Connecting { waiting, .. } => {
-                        waiting.push(Arc::clone(&promise));
-                        None
-                    }
-                    MemberState::Apart(Some(error)) if tried => return Err(error.clone()),
-                    MemberState::Apart(_) => Some(Arc::default()),
-                };
-                if let Some(stop) = &stop {
-                    *state = MemberState::Connecting { waiting: vec![Arc::clone(&promise)], stop: Arc::clone(stop) };
-                }
-                stop
-            };
-            if let Some(stop) = start {
-                // In a separate task, because others may still wait for it when the caller no
-                // longer does.
-                let connecting = PendingConnect { member: Arc::clone(self), outcome: None };
-                self.changes.runtime.spawn(Box::pin(connecting.run(stop)));
-            }
-            promise.kept().await;
-            tried = true;
+        if let Some(client) = self.connected() {
+            return Ok(client);
         }
+        self.begin_connecting();
+        let look = |connection: &mut MemberConnection| match &connection.state {
+            MemberState::Connected(client) => Some(client.inner.check_open().map(|()| client.clone())),
+            MemberState::Failed(error) => Some(Err(error.clone())),
+            MemberState::Removed => Some(Err(ClientError::Closed)),
+            MemberState::Untried | MemberState::Connecting(_) => None,
+        };
+        wait(&self.connection, |connection| &mut connection.wakers, look).await
+    }
+
+    /// Connects, unless it is connecting, connected or removed.
+    fn begin_connecting(self: &Arc<Self>) {
+        let stop = Arc::default();
+        match &mut self.connection.lock().state {
+            MemberState::Connecting(_) | MemberState::Removed => return,
+            MemberState::Connected(client) if client.inner.check_open().is_ok() => return,
+            state => *state = MemberState::Connecting(Arc::clone(&stop)),
+        }
+        // In a separate task, because others may still wait for it when the caller no longer does.
+        let connecting = PendingConnect { member: Arc::clone(self), outcome: None };
+        self.changes.runtime.spawn(Box::pin(connecting.run(stop)));
+    }
+
+    /// Changes the state if that is due, and wakes the waiters. Returns the state that is of no
+    /// more use.
+    fn set_if(&self, is_due: impl FnOnce(&MemberState) -> bool, next: MemberState) -> MemberState {
+        let set = |connection: &mut MemberConnection| {
+            if is_due(&connection.state) { std::mem::replace(&mut connection.state, next) } else { next }
+        };
+        change(&self.connection, |connection| &mut connection.wakers, set)
     }
 
     /// The connection, if there is one.
     pub(crate) fn connected(&self) -> Option<Client> {
-        match &*self.state.lock() {
+        match &self.connection.lock().state {
             MemberState::Connected(client) if client.inner.check_open().is_ok() => Some(client.clone()),
             _ => None,
         }
@@ -129,14 +136,14 @@ impl GroupMember {
 
     /// The connection, or why there is none; `None` while connecting.
     pub(super) fn status(&self) -> Option<Result<Client, ClientError>> {
-        match &*self.state.lock() {
+        match &self.connection.lock().state {
             MemberState::Connected(client) => match (client.lost(), client.inner.check_open()) {
                 (None, _) => Some(Ok(client.clone())),
                 (Some(_), Err(error)) => Some(Err(error)),
                 (Some(error), Ok(())) => error.map(Err),
             },
-            MemberState::Apart(error) => error.clone().map(Err),
-            MemberState::Connecting { .. } => None,
+            MemberState::Failed(error) => Some(Err(error.clone())),
+            MemberState::Untried | MemberState::Connecting(_) => None,
             MemberState::Removed => Some(Err(ClientError::Closed)),
         }
     }
@@ -167,16 +174,15 @@ impl GroupMember {
 
     /// Stops connecting and returns the current connection. There will be no other one.
     pub(super) fn give_up(&self) -> Option<Client> {
-        let before = std::mem::replace(&mut *self.state.lock(), MemberState::Removed);
+        let before = self.set_if(|_| true, MemberState::Removed);
         drop(self.observation.lock().take());
         match before {
             MemberState::Connected(client) => Some(client),
-            MemberState::Connecting { waiting, stop } => {
+            MemberState::Connecting(stop) => {
                 stop.keep(());
-                waiting.iter().for_each(|promise| promise.keep(()));
                 None
             }
-            MemberState::Apart(_) | MemberState::Removed => None,
+            _ => None,
         }
     }
 
@@ -232,16 +238,9 @@ impl GroupMember {
 
     /// Called when a connection was lost. It may be an earlier one; the current one continues.
     fn ended(&self, error: &ClientError) {
-        let before = {
-            let mut state = self.state.lock();
-            match &*state {
-                MemberState::Connected(client) if client.inner.check_open().is_err() => {
-                    std::mem::replace(&mut *state, MemberState::Apart(Some(error.clone())))
-                }
-                _ => return,
-            }
-        };
-        drop(before);
+        let is_current =
+            |state: &MemberState| matches!(state, MemberState::Connected(client) if client.inner.check_open().is_err());
+        drop(self.set_if(is_current, MemberState::Failed(error.clone())));
     }
 }
 
@@ -293,25 +292,12 @@ impl PendingConnect {
 impl Drop for PendingConnect {
     fn drop(&mut self) {
         let cut = || Err(ClientError::Invalid("Connecting was aborted by an internal error".to_owned()));
-        let outcome = self.outcome.take().unwrap_or_else(cut);
-        let (waiting, unused) = {
-            let mut state = self.member.state.lock();
-            let next = match outcome {
-                Ok(client) => MemberState::Connected(client),
-                Err(error) => MemberState::Apart(Some(error)),
-            };
-            match &mut *state {
-                MemberState::Connecting { waiting, .. } => {
-                    let waiting = std::mem::take(waiting);
-                    *state = next;
-                    (waiting, None)
-                }
-                // Removed in the meantime; dropping the connection closes it.
-                _ => (Vec::new(), Some(next)),
-            }
+        let next = match self.outcome.take().unwrap_or_else(cut) {
+            Ok(client) => MemberState::Connected(client),
+            Err(error) => MemberState::Failed(error),
         };
-        drop(unused);
-        waiting.iter().for_each(|promise| promise.keep(()));
+        // If it was removed in the meantime, dropping the connection closes it.
+        drop(self.member.set_if(|state| matches!(state, MemberState::Connecting(_)), next));
     }
 }
 
