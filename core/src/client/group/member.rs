@@ -8,6 +8,7 @@ use super::{
 use crate::{
     client::{Client, ClientError, ClientEvents, ClientId, Connector, Observation, RequestOptions},
     composition::names,
+    on_drop::BoxedOnDrop,
     protocol::{Era, RawJson, method, model::LoggingLevel},
     race::unless,
     runtime::{Promise, change, wait},
@@ -16,10 +17,7 @@ use crate::{
 use serde_json::json;
 use std::{
     collections::HashMap,
-    sync::{
-        Arc, Weak,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Arc, Weak},
     task::Waker,
     time::Duration,
 };
@@ -256,7 +254,7 @@ impl PendingConnect {
         let member = Arc::clone(&self.member);
         let (mut options, version) = member.settings.current();
         options.handlers = options.handlers.of_member();
-        let events = Arc::new(MemberEvents { member: Arc::downgrade(&member), asking: AtomicUsize::new(0) });
+        let events = Arc::new(MemberEvents { member: Arc::downgrade(&member), asking: Mutex::default() });
         let opened = match &member.server {
             Ok(GroupTarget::Client(client)) => {
                 let joining = member.share(client, events);
@@ -304,23 +302,8 @@ impl Drop for PendingConnect {
 /// Passes notifications of one connection to the group.
 struct MemberEvents {
     member: Weak<GroupMember>,
-    /// Number of pending questions to the user for this connection.
-    asking: AtomicUsize,
-}
-
-impl MemberEvents {
-    fn end_pause(&self) {
-        if let Some(member) = self.member.upgrade() {
-            member.pauses.end(member.changes.inbox().as_ref());
-        }
-    }
-}
-
-/// An abandoned connection no longer waits for the user.
-impl Drop for MemberEvents {
-    fn drop(&mut self) {
-        (0..*self.asking.get_mut()).for_each(|_| self.end_pause());
-    }
+    /// The pauses for pending questions to the user. An abandoned connection no longer waits.
+    asking: Mutex<Vec<BoxedOnDrop>>,
 }
 
 impl ClientEvents for MemberEvents {
@@ -339,15 +322,18 @@ impl ClientEvents for MemberEvents {
 
     fn awaiting_user(&self, begins: bool) {
         if !begins {
-            if self.asking.fetch_update(Ordering::AcqRel, Ordering::Acquire, |number| number.checked_sub(1)).is_ok() {
-                self.end_pause();
+            let ended = self.asking.lock().pop();
+            return drop(ended);
+        }
+        let Some(member) = self.member.upgrade() else { return };
+        member.pauses.begin(member.changes.inbox().as_ref());
+        let member = Weak::clone(&self.member);
+        let end = move || {
+            if let Some(member) = member.upgrade() {
+                member.pauses.end(member.changes.inbox().as_ref());
             }
-            return;
-        }
-        self.asking.fetch_add(1, Ordering::AcqRel);
-        if let Some(member) = self.member.upgrade() {
-            member.pauses.begin(member.changes.inbox().as_ref());
-        }
+        };
+        self.asking.lock().push(BoxedOnDrop::new(Box::new(end)));
     }
 
     fn server_name(&self) -> Option<String> {
