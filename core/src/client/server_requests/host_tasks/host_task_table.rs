@@ -62,20 +62,12 @@ struct HostTaskTable {
     tasks: IndexMap<String, HostTask>,
     /// The number of the newest task.
     last: u64,
-    running: usize,
-    bytes: usize,
 }
 
 struct HostTask {
-    id: String,
+    task: Task,
     /// Its position in lists, which cursors name.
     number: u64,
-    status: TaskStatus,
-    message: Option<String>,
-    /// Time since the Unix epoch.
-    created: Duration,
-    updated: Duration,
-    ttl: Duration,
     outcome: Option<Result<RawJson, RpcError>>,
     waiting: Vec<RequestId>,
     stop: Arc<Promise<()>>,
@@ -99,25 +91,24 @@ impl HostTasks {
         if table.tasks.len() >= self.max {
             return Err(RpcError::busy(&format!("{} tasks are already kept", self.max)));
         }
-        if table.running >= MAX_RUNNING {
+        if table.tasks.values().filter(|task| task.outcome.is_none()).count() >= MAX_RUNNING {
             return Err(RpcError::busy(&format!("{MAX_RUNNING} tasks are already waiting for the host")));
         }
         let stop = Arc::new(Promise::default());
         table.last += 1;
-        table.running += 1;
-        let task = HostTask {
-            id: id.clone(),
-            number: table.last,
+        let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        let task = Task {
+            task_id: id.clone(),
             status: TaskStatus::Working,
-            message: None,
-            created: now,
-            updated: now,
-            ttl,
-            outcome: None,
-            waiting: Vec::new(),
-            stop: Arc::clone(&stop),
+            created_at: iso_8601(now),
+            last_updated_at: iso_8601(now),
+            ttl_ms: Some(millis(ttl)),
+            poll_interval_ms: Some(millis(POLL_INTERVAL)),
+            ..Task::default()
         };
-        let created = project::created_task(task.to_json(), Revision::V2025_11_25);
+        let created = project::created_task(json!(task), Revision::V2025_11_25);
+        let (number, waiting) = (table.last, Vec::new());
+        let task = HostTask { task, number, outcome: None, waiting, stop: Arc::clone(&stop) };
         table.tasks.insert(id.clone(), task);
         Ok(BegunTask { id, created, stop })
     }
@@ -132,7 +123,8 @@ impl HostTasks {
     ) -> Option<EndedTask> {
         let mut table = self.table.lock();
         let size = outcome.as_ref().map_or(0, |result| result.as_bytes().len());
-        let outcome = if table.bytes.saturating_add(size) > self.max_bytes {
+        let kept: usize = table.tasks.values().map(HostTask::size).sum();
+        let outcome = if kept.saturating_add(size) > self.max_bytes {
             Err(RpcError::busy(&format!(
                 "the result of {size} bytes cannot be kept: the results of tasks take up too much memory"
             )))
@@ -171,15 +163,13 @@ impl HostTasks {
             Some(cursor) => cursor.parse::<u64>().map_err(|_| RpcError::invalid_cursor())?,
         };
         let table = self.table.lock();
-        let mut following = table.tasks.values().skip(table.tasks.partition_point(|_, task| task.number <= after));
-        let (mut tasks, mut last) = (Vec::new(), after);
-        for task in following.by_ref().take(PAGE_SIZE) {
-            tasks.push(task.view());
-            last = task.number;
-        }
+        let first = table.tasks.partition_point(|_, task| task.number <= after);
+        let following = table.tasks.values().skip(first);
+        let tasks: Vec<_> = following.clone().take(PAGE_SIZE).map(HostTask::view).collect();
         let mut page = json!({"tasks": tasks});
-        if following.next().is_some() {
-            page["nextCursor"] = last.to_string().into();
+        let mut rest = following.skip(PAGE_SIZE - 1);
+        if let (Some(last), Some(_)) = (rest.next(), rest.next()) {
+            page["nextCursor"] = last.number.to_string().into();
         }
         Ok(page)
     }
@@ -212,27 +202,16 @@ impl HostTasks {
 
     /// Removes an expired task. Returns the requests waiting for its outcome.
     pub(in crate::client) fn expire(&self, id: &str) -> Vec<RequestId> {
-        let mut table = self.table.lock();
-        let Some(task) = table.tasks.shift_remove(id) else { return Vec::new() };
-        if !task.status.is_final() {
-            table.running -= 1;
-        }
-        table.bytes -= task.size();
-        drop(table);
+        let expired = self.table.lock().tasks.shift_remove(id);
+        let Some(task) = expired else { return Vec::new() };
         task.stop.keep(());
         task.waiting
     }
 
     /// Stops all tasks when the connection has ended, because only its server knows them.
     pub(in crate::client) fn stop_all(&self) {
-        let table = {
-            let mut table = self.table.lock();
-            let last = table.last;
-            std::mem::replace(&mut *table, HostTaskTable { last, ..HostTaskTable::default() })
-        };
-        for task in table.tasks.into_values() {
-            task.stop.keep(());
-        }
+        let stopped = std::mem::take(&mut self.table.lock().tasks);
+        stopped.values().for_each(|task| task.stop.keep(()));
     }
 }
 
@@ -248,15 +227,12 @@ impl HostTaskTable {
         outcome: Result<RawJson, RpcError>,
         now: Duration,
     ) -> Option<EndedTask> {
-        let task = self.tasks.get_mut(id).filter(|task| task.status.may_become(status))?;
-        task.status = status;
-        task.updated = now;
-        task.message = outcome.as_ref().err().map(|error| error.message.clone());
-        task.outcome = Some(outcome.clone());
-        let (view, waiting, size) = (task.view(), std::mem::take(&mut task.waiting), task.size());
-        self.running -= 1;
-        self.bytes += size;
-        Some(EndedTask { view, outcome, waiting })
+        let ended = self.tasks.get_mut(id).filter(|ended| ended.task.status.may_become(status))?;
+        ended.task.status = status;
+        ended.task.last_updated_at = iso_8601(now);
+        ended.task.status_message = outcome.as_ref().err().map(|error| error.message.clone());
+        ended.outcome = Some(outcome.clone());
+        Some(EndedTask { view: ended.view(), outcome, waiting: std::mem::take(&mut ended.waiting) })
     }
 }
 
@@ -266,23 +242,9 @@ impl HostTask {
         self.outcome.as_ref().and_then(|outcome| outcome.as_ref().ok()).map_or(0, |result| result.as_bytes().len())
     }
 
-    fn to_json(&self) -> Value {
-        let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        json!(Task {
-            task_id: self.id.clone(),
-            status: self.status,
-            status_message: self.message.clone(),
-            created_at: iso_8601(self.created),
-            last_updated_at: iso_8601(self.updated),
-            ttl_ms: Some(millis(self.ttl)),
-            poll_interval_ms: Some(millis(POLL_INTERVAL)),
-            ..Task::default()
-        })
-    }
-
     /// The task in the form of 2025-11-25.
     fn view(&self) -> Value {
-        let mut view = self.to_json();
+        let mut view = json!(self.task);
         project::project_task(&mut view, Revision::V2025_11_25);
         view
     }
