@@ -14,20 +14,12 @@ use std::sync::Arc;
 pub(super) struct GroupChanges {
     pub(super) runtime: Arc<dyn Runtime>,
     /// The client of the group, while it is open.
-    inbox: Mutex<Option<Arc<dyn Inbox>>>,
+    pub(super) inbox: Mutex<Option<Arc<dyn Inbox>>>,
 }
 
 impl GroupChanges {
     pub(super) fn new(runtime: Arc<dyn Runtime>) -> Arc<Self> {
         Arc::new(Self { runtime, inbox: Mutex::default() })
-    }
-
-    pub(super) fn begin(&self, inbox: Arc<dyn Inbox>) {
-        *self.inbox.lock() = Some(inbox);
-    }
-
-    pub(super) fn end(&self) {
-        *self.inbox.lock() = None;
     }
 
     /// The client of the group, while it is open.

@@ -34,7 +34,7 @@ impl Connector for GroupConnector {
             let disconnect = OnDrop::new(|| members.give_up());
             members.connect_all().await;
             disconnect.disarm();
-            members.changes.begin(Arc::clone(&inbox));
+            *members.changes.inbox.lock() = Some(Arc::clone(&inbox));
             let link: Arc<dyn Link> = Arc::new_cyclic(|link| GroupLink {
                 link: Weak::clone(link),
                 members,

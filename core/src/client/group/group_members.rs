@@ -104,7 +104,7 @@ impl GroupMembers {
     /// Closes all connections.
     pub(super) async fn close_all(self: &Arc<Self>, deadline: Duration) {
         let members: Vec<_> = self.table.lock().take().into_iter().flat_map(IndexMap::into_values).collect();
-        self.changes.end();
+        *self.changes.inbox.lock() = None;
         let number = members.len();
         // Concurrently, because each has the same deadline.
         self.each(members, number, move |member| Box::pin(async move { member.remove(deadline).await })).await;
