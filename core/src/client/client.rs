@@ -169,7 +169,7 @@ impl Client {
     /// In the legacy era, if they need a capability that was not declared when the connection was
     /// opened.
     pub fn set_handlers(&self, handlers: ClientHandlers) -> Result<(), ClientError> {
-        let has_roots = self.inner.host.roots().is_some();
+        let has_roots = self.inner.host.roots.lock().is_some();
         self.declare(&handlers, has_roots)?;
         self.inner.host.set_handlers(handlers);
         Ok(())
@@ -186,7 +186,7 @@ impl Client {
         let roots: Vec<_> = roots.into_iter().collect();
         check_roots(&roots)?;
         self.declare(&self.handlers(), true)?;
-        self.inner.host.set_roots(roots);
+        *self.inner.host.roots.lock() = Some(roots);
         if self.revision().era() == Era::Legacy {
             self.notify(method::ROOTS_LIST_CHANGED, None)?;
         }

@@ -112,7 +112,7 @@ impl ClientInner {
             return self.passed_answer(method, params, passing);
         }
         if method == method::ROOTS_LIST {
-            let roots = self.host.roots().map(|roots| roots.into_iter().collect::<ListRootsResult>());
+            let roots = self.host.roots.lock().clone().map(|roots| roots.into_iter().collect::<ListRootsResult>());
             let answer = roots.ok_or_else(|| Unanswered::Failed(RpcError::internal()));
             return Box::pin(std::future::ready(answer.map(|roots| RawJson::object(&roots))));
         }

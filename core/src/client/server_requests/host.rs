@@ -25,7 +25,7 @@ pub(in crate::client) struct Host {
     /// Handlers for requests that the program does not handle.
     defaults: ClientHandlers,
     handlers: Mutex<ClientHandlers>,
-    roots: Mutex<Option<Vec<Root>>>,
+    pub(in crate::client) roots: Mutex<Option<Vec<Root>>>,
     running: Mutex<HashMap<Run, Arc<Promise<()>>>>,
     runs: AtomicU64,
     /// The server's requests that have become tasks.
@@ -67,15 +67,6 @@ impl Host {
 
     pub(in crate::client) fn set_handlers(&self, handlers: ClientHandlers) {
         *self.handlers.lock() = handlers.or(&self.defaults);
-    }
-
-    /// The roots, if any.
-    pub(in crate::client) fn roots(&self) -> Option<Vec<Root>> {
-        self.roots.lock().clone()
-    }
-
-    pub(in crate::client) fn set_roots(&self, roots: Vec<Root>) {
-        *self.roots.lock() = Some(roots);
     }
 
     /// The configured capabilities plus those of the handlers and roots.
