@@ -52,15 +52,11 @@ impl Shares {
         calls.push(SharedCall { caller, charged, info: info.clone(), number });
         drop(calls);
         let shares = Arc::clone(self);
-        Ok(OnDrop::new(move || shares.release(number)))
-    }
-
-    fn release(&self, number: u64) {
-        let mut calls = self.0.lock();
-        let position = calls.iter().position(|call| call.number == number);
-        let call = position.map(|position| calls.remove(position));
-        drop(calls);
-        drop(call);
+        Ok(OnDrop::new(move || {
+            // Dropped without the lock.
+            let call = shares.0.lock().extract_if(.., |call| call.number == number).next();
+            drop(call);
+        }))
     }
 
     /// Returns the call that a log message is attributed to: the newest, if all calls belong to one
