@@ -4,11 +4,10 @@ use super::member::GroupMember;
 use crate::{
     client::{Client, ClientError, ClientTask, RequestOptions},
     composition::rewriting::{self, ObjectMembers},
-    protocol::{RawJson, method},
+    protocol::{RawJson, method, model::JsonObject},
     sync::Mutex,
 };
 use indexmap::IndexMap;
-use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::{sync::Arc, time::Duration};
 
@@ -30,16 +29,8 @@ impl GroupTasks {
         params: &ObjectMembers,
         options: RequestOptions,
     ) -> Result<RawJson, ClientError> {
-        #[derive(Deserialize, Default)]
-        struct Wanted {
-            ttl: Option<u64>,
-        }
-        #[derive(Serialize)]
-        struct Created {
-            task: ObjectMembers,
-        }
-        let wanted = params.get("task").and_then(|task| serde_json::from_str::<Wanted>(task.get()).ok());
-        let ttl = wanted.unwrap_or_default().ttl.map(Duration::from_millis);
+        let wanted = params.get("task").and_then(|task| serde_json::from_str::<JsonObject>(task.get()).ok());
+        let ttl = wanted.and_then(|task| task.get("ttl")?.as_u64()).map(Duration::from_millis);
         let name = rewriting::text(params, "name").unwrap_or_default();
         let arguments: Option<&RawValue> = params.get("arguments").map(|arguments| &**arguments);
         let task = client.start_task_with(&name, arguments, &options.with_task_ttl(ttl)).await?;
@@ -49,7 +40,7 @@ impl GroupTasks {
         let state = RawJson::from_value(&state).map_err(ClientError::unreadable)?;
         let (prefixed, id) = prefixed(&member.prefix, &state)?;
         self.follow(id, task);
-        RawJson::from_value(&Created { task: prefixed }).map_err(ClientError::unreadable)
+        RawJson::from_value(&IndexMap::from([("task", prefixed)])).map_err(ClientError::unreadable)
     }
 
     /// Handles a request about a task of a server; `params` are from the group's client.
