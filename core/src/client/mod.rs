@@ -53,4 +53,4 @@ pub use server_requests::handler_error::HandlerError;
 pub(crate) use server_requests::observation::Observation;
 pub use subscription::Subscription;
 pub use tasks::ClientTask;
-pub(crate) use tasks::OtherClient;
+pub(crate) use tasks::{OtherClient, requires_extension};

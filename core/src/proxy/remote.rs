@@ -12,10 +12,11 @@ use super::{
 use crate::{
     client::{
         Client, ClientError, InputResponses, Observation, OtherClient, PassingHandler, ProgressHook, RequestOptions,
+        requires_extension,
     },
     engine::OnBehalf,
     on_drop::OnDrop,
-    protocol::{Era, RawJson, RpcError, SentTrace, error::code, extension, method, model::ClientCapabilities},
+    protocol::{Era, RawJson, RpcError, SentTrace, extension, method, model::ClientCapabilities},
     race::unless,
     runtime::BoxedTask,
     server::{Call, CallInfo, Handler, ListSet, Offers, Outcome, RemoteServer, TaskSupport, ToolTasks},
@@ -111,7 +112,7 @@ impl Remote {
         match self.shared(info, &params, &options, Some(Arc::clone(&seen))).await? {
             // TKX-05: if a tool requires tasks, run it as a task here as well, provided that the
             // caller supports tasks.
-            Outcome::Protocol(error) if needs_task(&error) => {
+            Outcome::Protocol(error) if requires_extension(&error) => {
                 info.start_task();
                 self.as_task(info, params, seen).await
             }
@@ -303,9 +304,4 @@ fn with_answers(options: RequestOptions, info: &CallInfo) -> RequestOptions {
         Some(state) => answers.with_request_state(state),
         None => answers,
     })
-}
-
-fn needs_task(error: &RpcError) -> bool {
-    let required = error.data.as_ref().and_then(|data| data.get("requiredCapabilities"));
-    error.code == code::MISSING_CLIENT_CAPABILITY && required.is_some_and(|required| extension::TASKS.is_in(required))
 }

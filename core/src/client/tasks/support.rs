@@ -33,10 +33,12 @@ impl TaskForm {
 pub(in crate::client) fn needs_task(form: TaskForm, error: &RpcError) -> bool {
     match form {
         TaskForm::Core => error.code == code::METHOD_NOT_FOUND,
-        TaskForm::Extension => {
-            let required = error.data.as_ref().and_then(|data| data.get("requiredCapabilities"));
-            error.code == code::MISSING_CLIENT_CAPABILITY
-                && required.is_some_and(|required| extension::TASKS.is_in(required))
-        }
+        TaskForm::Extension => requires_extension(error),
     }
+}
+
+/// Returns whether a server refused a call because it must be a task of the extension (TKX-05).
+pub(crate) fn requires_extension(error: &RpcError) -> bool {
+    let required = error.data.as_ref().and_then(|data| data.get("requiredCapabilities"));
+    error.code == code::MISSING_CLIENT_CAPABILITY && required.is_some_and(|required| extension::TASKS.is_in(required))
 }
