@@ -188,7 +188,7 @@ impl ClientInner {
                 }
             }
             ClientReceived::Request(request) => self.request_received(request),
-            ClientReceived::Withdrawn(id) => self.withdrawn(id),
+            ClientReceived::Withdrawn(id) => self.withdrawn(&id),
             ClientReceived::Replied(answer) => self.send(answer),
             ClientReceived::Nothing(why) => {
                 tracing::debug!(target: "trunkline::client::connection", reason = %why, "ignored a message")

@@ -44,14 +44,13 @@ impl ClientCall {
         let answers =
             required.requests.values().map(|request| inner.host_answer(&request.method, request.params.clone(), None));
         let answers = all(answers.collect());
-        let run = inner.host.next_round();
-        let stop = inner.host.begin(run.clone());
+        let stop = inner.host.begin(None);
         inner.events.awaiting_user(true);
         let client = Arc::downgrade(&inner);
         drop(inner);
         let answers = self.unless_cancelled(unless(stop.kept(), answers)).await;
         let inner = upgraded(&client)?.inner;
-        inner.host.done(&run, &stop);
+        inner.host.done(&stop);
         inner.events.awaiting_user(false);
         let keys: Vec<_> = required.requests.keys().cloned().collect();
         match answers? {

@@ -1,9 +1,6 @@
 //! Dispatches requests from servers to the host's handlers, and validates their results.
 
-use super::{
-    client_handlers::{PassingHandler, ServerRequest},
-    host::Run,
-};
+use super::client_handlers::{PassingHandler, ServerRequest};
 use crate::{
     client::inner::ClientInner,
     engine::{IncomingRequest, later},
@@ -51,14 +48,13 @@ impl ClientInner {
     fn ask_host(self: &Arc<Self>, request: IncomingRequest) {
         let operation = self.observed_request(&request).map(Arc::new);
         let IncomingRequest { id, method, params, .. } = request;
-        let run = Run::Request(id.clone());
-        let stop = self.host.begin(run.clone());
+        let stop = self.host.begin(Some(id.clone()));
         let paused = self.pause_requests();
         let (client, answer) = (Arc::downgrade(self), self.host_answer(method, params, operation.clone()));
         self.runtime.spawn(Box::pin(async move {
             let outcome = unless(stop.kept(), answer).await;
             let Some(client) = client.upgrade() else { return };
-            let is_current = client.host.done(&run, &stop);
+            let is_current = client.host.done(&stop);
             client.resume_requests(&paused);
             if let Some(outcome) = outcome.filter(|_| is_current) {
                 let outcome = outcome.map_err(Unanswered::into_rpc);

@@ -11,13 +11,7 @@ use crate::{
     sync::Mutex,
 };
 use serde_json::Value;
-use std::{
-    collections::HashMap,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-};
+use std::sync::Arc;
 
 /// The handlers of a client, registered and running.
 pub(in crate::client) struct Host {
@@ -26,22 +20,16 @@ pub(in crate::client) struct Host {
     defaults: ClientHandlers,
     handlers: Mutex<ClientHandlers>,
     pub(in crate::client) roots: Mutex<Option<Vec<Root>>>,
-    running: Mutex<HashMap<Run, Arc<Promise<()>>>>,
-    runs: AtomicU64,
+    running: Mutex<Vec<RunningHandlers>>,
     /// The server's requests that have become tasks.
     pub(in crate::client) tasks: HostTasks,
     /// Additional observers of the client's events.
     pub(in crate::client) observers: Mutex<Vec<Arc<dyn ClientEvents>>>,
 }
 
-/// Identifies handlers that run together.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(in crate::client) enum Run {
-    /// For a request from the server.
-    Request(RequestId),
-    /// For one round of a call.
-    Round(u64),
-}
+/// Handlers that run together, for a request of the server or for one round of a call, and what
+/// stops them.
+type RunningHandlers = (Option<RequestId>, Arc<Promise<()>>);
 
 impl Host {
     #[expect(deprecated, reason = "older revisions have it")]
@@ -55,7 +43,6 @@ impl Host {
             defaults,
             roots: Mutex::new(roots.clone()),
             running: Mutex::default(),
-            runs: AtomicU64::new(0),
             tasks: HostTasks::new(options),
             observers: Mutex::default(),
         }
@@ -86,45 +73,38 @@ impl Host {
     }
 
     /// Registers running handlers; they stop when the promise is completed.
-    pub(in crate::client) fn begin(&self, run: Run) -> Arc<Promise<()>> {
+    pub(in crate::client) fn begin(&self, request: Option<RequestId>) -> Arc<Promise<()>> {
         let stop = Arc::new(Promise::default());
-        self.running.lock().insert(run, Arc::clone(&stop));
+        self.running.lock().push((request, Arc::clone(&stop)));
         stop
-    }
-
-    pub(in crate::client) fn next_round(&self) -> Run {
-        Run::Round(self.runs.fetch_add(1, Ordering::Relaxed))
     }
 
     /// Removes handlers that have ended. Returns `false` if they were stopped: another session may
     /// have reused the id.
-    pub(in crate::client) fn done(&self, run: &Run, stop: &Arc<Promise<()>>) -> bool {
-        let mut running = self.running.lock();
-        running.get(run).is_some_and(|current| Arc::ptr_eq(current, stop)) && running.remove(run).is_some()
+    pub(in crate::client) fn done(&self, stop: &Arc<Promise<()>>) -> bool {
+        self.running.lock().extract_if(.., |(_, other)| Arc::ptr_eq(other, stop)).next().is_some()
     }
 
-    /// Stops handlers whose result is no longer needed.
-    pub(in crate::client) fn stop(&self, run: &Run) {
-        let stop = self.running.lock().remove(run);
-        if let Some(stop) = stop {
-            stop.keep(());
-        }
+    /// Stops the handlers for a request whose result is no longer needed.
+    pub(in crate::client) fn stop(&self, request: &RequestId) {
+        self.stop_if(|other| other == Some(request));
     }
 
     /// Stops the handlers for requests of a lost connection, because the next connection may reuse
     /// their ids.
     pub(in crate::client) fn stop_requests(&self) {
-        self.stop_if(|run| matches!(run, Run::Request(_)));
+        self.tasks.stop_all();
+        self.stop_if(|request| request.is_some());
     }
 
     /// Stops all handlers when the connection has ended.
     pub(in crate::client) fn stop_all(&self) {
+        self.tasks.stop_all();
         self.stop_if(|_| true);
     }
 
-    fn stop_if(&self, is_over: impl Fn(&Run) -> bool) {
-        self.tasks.stop_all();
-        let stopped: Vec<_> = self.running.lock().extract_if(|run, _| is_over(run)).collect();
+    fn stop_if(&self, is_over: impl Fn(Option<&RequestId>) -> bool) {
+        let stopped: Vec<_> = self.running.lock().extract_if(.., |(request, _)| is_over(request.as_ref())).collect();
         stopped.iter().for_each(|(_, stop)| stop.keep(()));
     }
 }

@@ -2,10 +2,7 @@
 
 use super::host_task_table::{BegunTask, EndedTask};
 use crate::{
-    client::{
-        inner::ClientInner,
-        server_requests::{answering::Unanswered, host::Run},
-    },
+    client::{inner::ClientInner, server_requests::answering::Unanswered},
     engine::{IncomingRequest, TaskMetadata, later},
     protocol::{RawJson, RequestId, RpcError, meta, method},
     race::unless,
@@ -77,9 +74,9 @@ impl ClientInner {
     }
 
     /// Called when the server has withdrawn a request: stops its handler, or its wait for a result.
-    pub(in crate::client) fn withdrawn(&self, request: RequestId) {
-        self.host.tasks.forget(&request);
-        self.host.stop(&Run::Request(request));
+    pub(in crate::client) fn withdrawn(&self, request: &RequestId) {
+        self.host.tasks.forget(request);
+        self.host.stop(request);
     }
 
     /// Removes a task when it expires.
