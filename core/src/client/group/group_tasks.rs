@@ -54,7 +54,11 @@ impl GroupTasks {
         let client = member.client().await?;
         if method == method::TASKS_RESULT {
             let public = rewriting::text(params, "taskId").unwrap_or_default();
-            let task = self.followed(&client, public, &own).await?;
+            let known = self.0.lock().get(&public).cloned();
+            let task = match known {
+                Some(task) => task,
+                None => self.follow(public, client.resume_task(&own).await?),
+            };
             let result = task.outcome_within(Duration::MAX).await?;
             return Ok(rewriting::result(method::TOOLS_CALL, &member.prefix, result));
         }
@@ -65,14 +69,6 @@ impl GroupTasks {
             state = client.request(method::TASKS_GET, Some(&named), options).await?;
         }
         RawJson::from_value(&prefixed(&member.prefix, &state)?.0).map_err(ClientError::unreadable)
-    }
-
-    async fn followed(&self, client: &Client, public: String, own: &str) -> Result<Arc<ClientTask>, ClientError> {
-        let known = self.0.lock().get(&public).cloned();
-        match known {
-            Some(task) => Ok(task),
-            None => Ok(self.follow(public, client.resume_task(own).await?)),
-        }
     }
 
     fn follow(&self, public: String, task: ClientTask) -> Arc<ClientTask> {

@@ -47,7 +47,8 @@ impl ClientTaskTable {
         }
         Some(params.as_ref().map(|params| {
             let Ok(task) = read_task(params) else { return params.clone() };
-            for state in self.of(&task.task_id) {
+            let states = self.0.lock().get(&task.task_id).cloned().unwrap_or_default();
+            for state in states.iter().filter_map(Weak::upgrade) {
                 state.apply(task.clone());
                 state.poll_now.keep(());
             }
@@ -61,9 +62,5 @@ impl ClientTaskTable {
         for state in all.values().flatten().filter_map(Weak::upgrade) {
             state.end(error.cloned().unwrap_or(ClientError::Closed));
         }
-    }
-
-    fn of(&self, id: &str) -> Vec<Arc<ClientTaskState>> {
-        self.0.lock().get(id).map(|states| states.iter().filter_map(Weak::upgrade).collect()).unwrap_or_default()
     }
 }
