@@ -1,8 +1,7 @@
 //! The options of a client's authorization, validated before any request.
 
 use super::{
-    AssertionRequest, AuthorizationHandler, IdentityTokenRequest, TokenRequest, TokenStore, UrlOpener,
-    auth_network,
+    AssertionRequest, AuthorizationHandler, IdentityTokenRequest, TokenRequest, TokenStore, UrlOpener, auth_network,
     token_source::{SecretText, TokenSource},
 };
 use crate::{

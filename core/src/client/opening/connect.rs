@@ -12,8 +12,8 @@ use crate::{
     },
     client_auth::ClientAuth,
     engine::{
-        Negotiated, Negotiation, NegotiationError, NegotiationStep, OpeningRequest, Probe, ProbeOutcome,
-        RequestExtras, RequestTimeout, RevisionChoice, later,
+        Negotiated, Negotiation, NegotiationError, NegotiationStep, OpeningRequest, Probe, ProbeOutcome, RequestExtras,
+        RequestTimeout, RevisionChoice, later,
     },
     negotiation_cache::NegotiationCache,
     protocol::{Era, RawJson, Revision, method, option_names::OptionNames},
