@@ -72,8 +72,12 @@ impl Host {
         all.iter().for_each(|events| report(&**events));
     }
 
-    /// Registers running handlers; they stop when the promise is completed.
+    /// Registers running handlers; they stop when the promise is completed. Those for an earlier
+    /// request with the same id stop now, because it was of another session.
     pub(in crate::client) fn begin(&self, request: Option<RequestId>) -> Arc<Promise<()>> {
+        if let Some(request) = &request {
+            self.stop(request);
+        }
         let stop = Arc::new(Promise::default());
         self.running.lock().push((request, Arc::clone(&stop)));
         stop
@@ -145,5 +149,20 @@ impl ClientEvents for HandledEvents {
 impl Drop for Host {
     fn drop(&mut self) {
         self.stop_all();
+    }
+}
+
+#[cfg(all(test, feature = "full"))]
+mod tests {
+    use super::*;
+    use crate::transport::TokioRuntime;
+
+    #[tokio::test]
+    async fn handlers_for_an_id_that_is_used_again_have_no_say() {
+        let host = Host::new(&ClientOptions::default(), &*TokioRuntime::current());
+        let round = host.begin(None);
+        let (earlier, later) = (host.begin(Some(RequestId::Integer(1))), host.begin(Some(RequestId::Integer(1))));
+        assert!(!host.done(&earlier), "its answer would be that to the later request");
+        assert!(host.done(&later) && host.done(&round));
     }
 }
