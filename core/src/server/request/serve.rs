@@ -53,7 +53,7 @@ impl ServedRequest for ActiveRequest {
     }
 
     fn fail(&self, id: &RequestId, error: &RpcError) {
-        let failed = Err(error.clone());
+        let failed = Err(self.task_elsewhere().unwrap_or_else(|| error.clone()));
         self.observer.answered(self.method, &failed);
         self.cancellation.cancel(&error.message);
         self.respond(id, failed);

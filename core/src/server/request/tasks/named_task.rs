@@ -7,10 +7,11 @@ use super::{
     task_view::TaskView,
 };
 use crate::{
-    protocol::{RawJson, RpcError},
+    protocol::{RawJson, RpcError, method},
     race,
     server::request::active_request::{ActiveRequest, Routed},
 };
+use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::{
     future::Future,
@@ -46,6 +47,21 @@ impl ActiveRequest {
             Some(undeclared) => Err(undeclared),
             None => found,
         }
+    }
+
+    /// The error of a request for the result of a task that another process continues, while it has
+    /// not responded with it: the client can ask again, because nothing was interrupted.
+    pub(in crate::server::request) fn task_elsewhere(&self) -> Option<RpcError> {
+        #[derive(Deserialize)]
+        struct Named {
+            #[serde(rename = "taskId")]
+            id: String,
+        }
+        if self.method != method::TASKS_RESULT {
+            return None;
+        }
+        let Named { id } = self.params.as_ref()?.parse().ok()?;
+        self.services.tasks.find(&id, &self.owner()).ok()?.elsewhere()
     }
 
     /// One page of the client's tasks after a position, and the position of the next page.

@@ -249,10 +249,15 @@ impl Task {
     /// The result of the request, related to the task, once the task is over (TSK-20).
     pub(in crate::server) async fn outcome(self: &Arc<Self>, fetch: &Arc<ActiveRequest>) -> Result<RawJson, RpcError> {
         self.announced(Some(fetch)).await;
-        if self.is_handed_over() {
-            return Err(RpcError::busy(ELSEWHERE));
+        match self.elsewhere() {
+            Some(elsewhere) => Err(elsewhere),
+            None => self.latest().outcome().ok_or_else(RpcError::internal)?,
         }
-        self.latest().outcome().ok_or_else(RpcError::internal)?
+    }
+
+    /// The error for requests about the task, if another process continues it.
+    pub(super) fn elsewhere(&self) -> Option<RpcError> {
+        self.is_handed_over().then(|| RpcError::busy(ELSEWHERE))
     }
 
     /// The task as clients see it (TKX-10, TKX-27).

@@ -466,6 +466,24 @@ async fn a_process_that_ends_in_order_leaves_its_tasks_to_the_next() {
     assert_eq!(get(&elsewhere, &cancelled).await["result"]["status"], "cancelled");
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_task_that_the_next_process_continues_is_not_interrupted_for_its_client() {
+    let store = Shared::new();
+    let one = store.worker();
+    let alice = one.session("alice").await;
+    let again = alice.request("tasks/result", json!({"taskId": start_in_session(&alice, "again").await}));
+    let hold = alice.request("tasks/result", json!({"taskId": start_in_session(&alice, "hold").await}));
+    tokio::time::sleep(SECOND).await;
+    let Origin::Listener(listener) = LISTENER else { unreachable!() };
+    // As at the deadline of a shutdown.
+    one.server.end_tasks_of(listener);
+    alice.connection.interrupt();
+    for (request, reason) in [(again, "busy"), (hold, "interrupted")] {
+        let refused = alice.answer(request).await;
+        assert_eq!(refused["error"]["data"]["reason"], reason, "{refused}");
+    }
+}
+
 /// A graceful shutdown whose tasks have this much time; `Ok` if they finished within it.
 async fn drain(worker: &Worker, time: Duration) -> Result<(), tokio::time::error::Elapsed> {
     let Origin::Listener(listener) = LISTENER else { unreachable!() };
