@@ -139,8 +139,8 @@ impl NamedTask {
 }
 
 impl Routed {
-    /// Responds when work that may wait for the store is done, unless the request is cancelled.
-    /// Without a store, nothing waits, and the response is sent at once.
+    /// Responds when work that may wait for the store or for the end of a task is done, unless the
+    /// request is cancelled. Without a store, what does not have to wait is responded to at once.
     pub(in crate::server) fn when_done<F>(work: impl FnOnce(Arc<ActiveRequest>) -> F + Send + 'static) -> Self
     where
         F: Future<Output = Result<RawJson, RpcError>> + Send + 'static,
