@@ -215,7 +215,7 @@ impl Server {
         guard: Box<dyn Any + Send + Sync>,
     ) -> Result<FeatureHandle<Self>, RegisterError> {
         let local = LocalMount::new(self.state(), other.state(), prefix, guard)?;
-        self.add_mount(prefix, MountSource::Local(local))
+        self.add_mount(prefix, MountSource::Local(Arc::new(local)))
     }
 
     pub(crate) fn add_mount(&self, prefix: &str, source: MountSource) -> Result<FeatureHandle<Self>, RegisterError> {

@@ -26,11 +26,9 @@ static MOUNTED: Mutex<Vec<(usize, usize)>> = Mutex::new(Vec::new());
 /// The inner server of a mount. Its changes are reported to the clients of the outer one.
 pub(in crate::server) struct LocalMount {
     inner: Arc<ServerState>,
-    outer: Weak<ServerState>,
-    prefix: String,
+    outer: usize,
     number: u64,
-    /// The identities of both servers.
-    edge: (usize, usize),
+    _relay: Arc<Relay>,
     /// A value that is dropped with the mount, such as a proxied group.
     _guard: Box<dyn Any + Send + Sync>,
 }
@@ -45,14 +43,13 @@ impl LocalMount {
         inner: &Arc<ServerState>,
         prefix: &str,
         guard: Box<dyn Any + Send + Sync>,
-    ) -> Result<Arc<Self>, RegisterError> {
-        let (edge, number) = ((identity(outer), identity(inner)), inner.next_number());
-        enter(edge).map_err(|problem| RegisterError(format!("mount: {problem}")))?;
-        let (inner, outer, prefix) = (Arc::clone(inner), Arc::downgrade(outer), prefix.to_owned());
-        let mount = Arc::new(Self { inner, outer, prefix, number, edge, _guard: guard });
-        let listener: Weak<dyn ChangeListener> = Arc::<Self>::downgrade(&mount);
-        mount.inner.listeners.insert(number, listener);
-        Ok(mount)
+    ) -> Result<Self, RegisterError> {
+        enter(identity(outer), identity(inner)).map_err(|problem| RegisterError(format!("mount: {problem}")))?;
+        let relay = Arc::new(Relay { outer: Arc::downgrade(outer), prefix: prefix.to_owned() });
+        let number = inner.next_number();
+        let listener: Weak<dyn ChangeListener> = Arc::<Relay>::downgrade(&relay);
+        inner.listeners.insert(number, listener);
+        Ok(Self { inner: Arc::clone(inner), outer: identity(outer), number, _relay: relay, _guard: guard })
     }
 }
 
@@ -65,8 +62,9 @@ impl LocalServer for LocalMount {
 impl Drop for LocalMount {
     fn drop(&mut self) {
         self.inner.listeners.remove(self.number);
+        let edge = (self.outer, identity(&self.inner));
         let mut mounted = MOUNTED.lock();
-        if let Some(position) = mounted.iter().position(|edge| *edge == self.edge) {
+        if let Some(position) = mounted.iter().position(|other| *other == edge) {
             mounted.swap_remove(position);
         }
     }
@@ -77,7 +75,7 @@ fn identity(server: &Arc<ServerState>) -> usize {
     Arc::as_ptr(server).addr()
 }
 
-fn enter((outer, inner): (usize, usize)) -> Result<(), String> {
+fn enter(outer: usize, inner: usize) -> Result<(), String> {
     let mut mounted = MOUNTED.lock();
     if outer == inner {
         return Err("a server cannot be mounted in itself".to_owned());
@@ -113,7 +111,13 @@ fn levels(first: usize, steps: &[(usize, usize)]) -> Vec<Vec<usize>> {
     levels
 }
 
-impl ChangeListener for LocalMount {
+/// Passes changes of the inner server to the clients of the outer one.
+struct Relay {
+    outer: Weak<ServerState>,
+    prefix: String,
+}
+
+impl ChangeListener for Relay {
     fn notify(self: Arc<Self>, changes: &PendingNotifications) {
         let Some(outer) = self.outer.upgrade() else { return };
         let resources = changes.resources.iter().map(|uri| names::public_uri(&self.prefix, uri)).collect();
