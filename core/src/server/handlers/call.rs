@@ -60,8 +60,8 @@ pub(crate) trait CallBackend: Send + Sync + 'static {
     fn name(&self) -> &str;
     /// The number of the session or pipe of the call; `None` if each request stands alone.
     fn conversation(&self) -> Option<u64>;
-    /// The client that the call is charged to, if there is a per-client limit: its principal, or its
-    /// address behind trusted proxies.
+    /// The client that the call is charged to, if there is a per-client limit: its principal, or
+    /// its address behind trusted proxies.
     fn client(&self) -> Option<Arc<str>>;
     /// The client's log level; `None` if it wants no log messages.
     fn log_level(&self) -> Option<LoggingLevel>;

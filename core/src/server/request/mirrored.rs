@@ -40,8 +40,8 @@ pub(in crate::server) fn check(context: &ActiveRequest) -> Result<(), RpcError> 
     })
 }
 
-/// `refuses` returns whether the schema refuses arguments of that many bytes, unless that takes long
-/// to find out.
+/// `refuses` returns whether the schema refuses arguments of that many bytes, unless that takes
+/// long to find out.
 fn compare(
     mirrored: &[HeaderParameter],
     headers: &MirroredParameters,
