@@ -115,8 +115,8 @@ impl GroupMember {
         self.changes.runtime.spawn(Box::pin(connecting.run(stop)));
     }
 
-    /// Changes the state if that is due, and wakes the waiters. Returns the state that is of no
-    /// more use.
+    /// Changes the state if that is due, and wakes the waiters. Returns the state that is no longer
+    /// needed, to be dropped without the lock.
     fn set_if(&self, is_due: impl FnOnce(&MemberState) -> bool, next: MemberState) -> MemberState {
         let set = |connection: &mut MemberConnection| {
             if is_due(&connection.state) { std::mem::replace(&mut connection.state, next) } else { next }

@@ -107,7 +107,7 @@ async fn visible(context: &Arc<ActiveRequest>, candidates: Vec<ListCandidate>, m
     shown
 }
 
-/// Calls the hook of a feature now, if it has one. The promise is whether the caller may see it.
+/// Calls the hook of a feature now, if it has one. The promise holds whether the caller may see it.
 fn decision(context: &Arc<ActiveRequest>, access: &AccessOptions, name: &str) -> Arc<Promise<bool>> {
     let decision = Arc::new(Promise::default());
     let kept = Arc::clone(&decision);

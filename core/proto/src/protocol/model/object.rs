@@ -11,10 +11,10 @@
 /// T` (always written, absent reads as empty); `flag` (a `bool` written only when true). `in ["a",
 /// "b"]` after the JSON name lists the strings that the protocol defines for a member; others are
 /// accepted when reading. `since V2025_06_18` at the end names the first revision that has the
-/// member, and `until V2025_11_25` behind it the last one; projection removes it for the others.
+/// member, and `until V2025_11_25` after it the last one; projection removes it for the others.
 /// `as "text"` after the name is the constant `type` of a content block. `with meta` after the name
-/// adds the member `_meta`, of which the revisions may follow, `with result` the members of every
-/// result, and `with page` those of a page of a list.
+/// adds the member `_meta`, optionally followed by its revisions, `with result` the members of
+/// every result, and `with page` those of a page of a list.
 macro_rules! json_object {
     ($(
         $(#[doc = $doc:tt])*

@@ -22,8 +22,8 @@ pub struct Alternatives {
     members: Vec<(Value, Schema)>,
 }
 
-/// How closely a value matches a type, greater is better: the sums of what follows, compared in
-/// this order.
+/// How closely a value matches a type; greater is better. The sums of the constants below, compared
+/// in their order.
 type Fit = [i64; 3];
 
 /// A number of another kind, such as 3.0 for an integer.
