@@ -406,6 +406,25 @@ class TestLifecycle < TrunklineTest
     end
   end
 
+  def test_compaction_beside_rack_apps
+    _, errors, status = run_program(<<~RUBY)
+      require "trunkline"
+      server = Trunkline::Server.new("x", version: "1")
+      kept = []
+      1000.times do |round|
+        gap = Array.new(rand(200)) { Object.new }
+        app = server.rack_app
+        kept << app if (round % 3).zero?
+        gap.clear
+        GC.compact if (round % 17).zero? && GC.respond_to?(:compact)
+        kept.delete_at(rand(kept.length)) if (round % 4).zero?
+      end
+      Trunkline::RackApp.close_all
+      exit 3
+    RUBY
+    assert_equal 3, status.exitstatus, errors
+  end
+
   def test_closed_servers_and_clients_refuse
     server = Trunkline::Server.new("x", version: "1")
     client = Trunkline::Client.connect(server: server)

@@ -10,21 +10,16 @@ module Trunkline
     CHUNK = 65_536
     private_constant :CHUNK
 
-    @all = ObjectSpace::WeakMap.new
-
-    class << self
-      # Closes the endpoints of this process: streams end, and calls in flight may complete.
-      def close_all = @all.keys.each(&:begin_close).each(&:close)
-
-      # @api private
-      def remember(app) = @all[app] = true
+    # Closes the endpoints of this process: streams end, and calls in flight may complete.
+    def self.close_all
+      # Compaction corrupts an `ObjectSpace::WeakMap` (Ruby bug 19529).
+      ObjectSpace.each_object(self).to_a.each(&:begin_close).each(&:close)
     end
 
     # @api private
     def initialize(open)
       @open = open
       @lock = Mutex.new
-      self.class.remember(self)
     end
 
     # Closes the endpoint: requests get 503 from now on.
