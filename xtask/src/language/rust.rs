@@ -38,12 +38,13 @@ pub(super) fn format(workspace: &Workspace, _: &Selection) -> Result<Count> {
     Ok(count.and(one(rustfmt)?))
 }
 
-/// Shows the warnings of the builds, which compile with clippy (build/rust.rs). As in the builds,
-/// xtask is separate, so that the features of all other crates stay the same. Those of its crates
-/// that cargo compiled for this program are reused.
+/// Shows the warnings of the builds, which compile with clippy (build/rust.rs). `--all-targets`
+/// would add a benchmark harness of each library and program. As in the builds, xtask is separate,
+/// so that the features of all other crates stay the same. Those of its crates that cargo compiled
+/// for this program are reused.
 pub(super) fn clippy(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let mut programs = cargo(workspace);
-    programs.args(["build", "--quiet", "--all-targets"]).args(PACKAGES);
+    programs.args(["build", "--quiet", "--lib", "--bins", "--tests", "--examples"]).args(PACKAGES);
     let mut xtask = cargo(workspace);
     xtask.args(["test", "--quiet", "--no-run", "--package", "xtask"]);
     Ok(silent(programs)?.and(silent(xtask)?))
