@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -35,7 +36,7 @@ from trunkline import (
     ToolError,
     TransportError,
 )
-from trunkline._internal.telemetry import _measured
+from trunkline._internal import _native, telemetry
 
 
 @dataclass
@@ -483,7 +484,10 @@ async def _load_when(expected: Callable[[dict[str, int]], bool]) -> dict[str, in
     raise AssertionError(_load())
 
 
-def test_the_load_of_all_servers_is_measured() -> None:
+def test_the_load_of_all_servers_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Those of other tests may still be ending.
+    measured: weakref.WeakSet[_native.Port] = weakref.WeakSet()
+    monkeypatch.setattr(telemetry, "_measured", measured)
     running, go = asyncio.Event(), asyncio.Event()
     server = Server("loaded", version="1", max_running=2)
 
@@ -500,32 +504,30 @@ def test_the_load_of_all_servers_is_measured() -> None:
             Client(_server("beside"), revision="2025-11-25"),
             Client(server, revision="2026-07-28"),
         ):
-            before = _load()
-            assert before["sessions"] >= 2
-            assert before.keys() == {"sessions", "running_calls", "waiting_calls", "store_errors"}
+            idle = {"sessions": 2, "running_calls": 0, "waiting_calls": 0, "store_errors": 0}
+            assert _load() == idle
             calls = [asyncio.create_task(one.call_tool("hold")) for _ in range(3)]
             await running.wait()
-            held = {"running_calls": before["running_calls"] + 2, "waiting_calls": before["waiting_calls"] + 1}
-            await _load_when(lambda now: held.items() <= now.items())
+            await _load_when(lambda now: now == {**idle, "running_calls": 2, "waiting_calls": 1})
             go.set()
             await asyncio.gather(*calls)
-            await _load_when(lambda now: now == before)
-        await _load_when(lambda now: now["sessions"] <= before["sessions"] - 2)
+            await _load_when(lambda now: now == idle)
+        await _load_when(lambda now: not any(now.values()))
 
     asyncio.run(run())
 
 
 def test_dropped_servers_are_freed_even_if_nothing_collects_metrics() -> None:
-    before = set(_measured)
+    before = set(telemetry._measured)
 
     async def run() -> None:
         async with Client(_server("gone")) as client:
             await client.list_tools()
-            assert set(_measured) - before
+            assert set(telemetry._measured) - before
 
     asyncio.run(run())
     end = time.monotonic() + 30
-    while set(_measured) - before:
+    while set(telemetry._measured) - before:
         assert time.monotonic() < end
         gc.collect()
         time.sleep(0.01)
