@@ -315,17 +315,18 @@ test("the_load_of_all_servers_is_measured", async () => {
   });
   const client = await Client.connect(loaded, { revision: "2025-11-25" });
   const beside = await Client.connect(server, { revision: "2025-11-25" });
-  const before = await load();
+  // Calls of other tests may still be ending.
+  const before = await loadWhen((now) => now.running_calls === 0 && now.waiting_calls === 0);
   assert.deepEqual(Object.keys(before).sort(), ["running_calls", "sessions", "store_errors", "waiting_calls"]);
   assert.ok(before.sessions >= 2);
   const calls = [1, 2, 3].map(() => client.callTool("hold"));
-  await loadWhen((now) => now.running_calls - before.running_calls === 2 && now.waiting_calls - before.waiting_calls === 1);
+  await loadWhen((now) => now.running_calls === 2 && now.waiting_calls === 1);
   open();
   await Promise.all(calls);
   await client.close();
   await beside.close();
   await loaded.close();
-  await loadWhen((now) => now.sessions === before.sessions - 2 && now.running_calls === before.running_calls);
+  await loadWhen((now) => now.sessions <= before.sessions - 2 && now.running_calls === 0);
 });
 
 test("without_telemetry_nothing_crosses_and_nothing_is_loaded", async () => {
