@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { createRequire } from "node:module";
 import { after, before, beforeEach, test } from "node:test";
+import { isDeepStrictEqual } from "node:util";
 
 import { context, metrics, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
@@ -313,20 +314,22 @@ test("the_load_of_all_servers_is_measured", async () => {
     await gate;
     return "done";
   });
+  const isIdle = (now) => Object.values(now).every((value) => value === 0);
+  const idle = { sessions: 2, running_calls: 0, waiting_calls: 0, store_errors: 0 };
+  // What other tests have opened may still be ending.
+  await loadWhen(isIdle);
   const client = await Client.connect(loaded, { revision: "2025-11-25" });
   const beside = await Client.connect(server, { revision: "2025-11-25" });
-  // Calls of other tests may still be ending.
-  const before = await loadWhen((now) => now.running_calls === 0 && now.waiting_calls === 0);
-  assert.deepEqual(Object.keys(before).sort(), ["running_calls", "sessions", "store_errors", "waiting_calls"]);
-  assert.ok(before.sessions >= 2);
+  assert.deepEqual(await load(), idle);
   const calls = [1, 2, 3].map(() => client.callTool("hold"));
-  await loadWhen((now) => now.running_calls === 2 && now.waiting_calls === 1);
+  await loadWhen((now) => isDeepStrictEqual(now, { ...idle, running_calls: 2, waiting_calls: 1 }));
   open();
   await Promise.all(calls);
+  await loadWhen((now) => isDeepStrictEqual(now, idle));
   await client.close();
   await beside.close();
   await loaded.close();
-  await loadWhen((now) => now.sessions <= before.sessions - 2 && now.running_calls === 0);
+  await loadWhen(isIdle);
 });
 
 test("without_telemetry_nothing_crosses_and_nothing_is_loaded", async () => {
