@@ -264,6 +264,7 @@ def test_async_callbacks_that_never_end_are_bounded(
 
     run(check())
     assert told == [0, 1, 2, 0, 1, 2]
+    assert caplog.text.count("BusyError: dropped an event: 3 callbacks are running") == 4
 
 
 def test_a_tool_added_from_another_thread_is_called_at_once() -> None:
