@@ -12,7 +12,7 @@ module Trunkline
 
     # Closes the endpoints of this process: streams end, and calls in flight may complete.
     def self.close_all
-      # Compaction corrupts an `ObjectSpace::WeakMap` (Ruby bug 19529).
+      # An `ObjectSpace::WeakMap` would know them, but compaction corrupts it (Ruby bug 19529).
       ObjectSpace.each_object(self).to_a.each(&:begin_close).each(&:close)
     end
 
