@@ -73,7 +73,7 @@ impl Host {
     }
 
     /// Registers running handlers; they stop when the promise is completed. Those for an earlier
-    /// request with the same id are stopped now, because that request was of another session.
+    /// request with the same id are stopped now, because it belonged to another session.
     pub(in crate::client) fn begin(&self, request: Option<RequestId>) -> Arc<Promise<()>> {
         if let Some(request) = &request {
             self.stop(request);
