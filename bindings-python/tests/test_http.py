@@ -419,11 +419,11 @@ def test_signals_shut_the_server_down_gracefully(tmp_path: Path, number: signal.
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 def test_a_signal_ends_all_servers_of_all_threads(tmp_path: Path) -> None:
     source = """
-import asyncio, threading
+import asyncio, os, threading
 from trunkline import Server
 
 def ready(listener):
-    print("ready", flush=True)
+    os.write(1, b"ready\\n")  # `print` may mix the lines of two threads
 
 async def serve(name):
     await Server(name, version="1").run_async("http", port=0, on_ready=ready)
