@@ -168,7 +168,7 @@ mod composition;
 mod counts;
 mod error_text;
 #[cfg(test)]
-#[path = "../tests/http/faulty_store.rs"]
+#[path = "../tests/it/http/faulty_store.rs"]
 mod faulty_store;
 mod holder;
 mod log_text;

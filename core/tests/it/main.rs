@@ -4,6 +4,7 @@
 #![allow(clippy::disallowed_types)]
 
 mod apps;
+mod axum;
 mod client;
 mod composition;
 mod features;
@@ -13,6 +14,9 @@ mod foreground;
 mod held;
 mod hooks;
 mod hostile;
+mod http;
+mod http_auth;
+mod http_client;
 #[cfg(target_os = "linux")]
 mod killed;
 mod lifespan;
@@ -31,6 +35,7 @@ mod tasks;
 mod telemetry;
 mod testing;
 mod texts;
+mod typed;
 mod vectors;
 mod wire;
 

@@ -1,6 +1,6 @@
 //! Servers on Unix sockets.
 
-use crate::support::*;
+use super::support::*;
 use serde_json::json;
 use std::{
     os::unix::fs::{FileTypeExt, PermissionsExt},

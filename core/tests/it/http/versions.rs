@@ -1,6 +1,6 @@
 //! HTTP/1.1 and HTTP/2 on one port, and what connections may not do.
 
-use crate::support::*;
+use super::support::*;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::{Request, Response, body::Incoming, client::conn::http2};

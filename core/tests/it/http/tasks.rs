@@ -1,6 +1,6 @@
 //! Tasks and states of requests over HTTP: which requests find them again, and whose they are.
 
-use crate::support::*;
+use super::support::*;
 use serde_json::{Value, json};
 use std::{
     sync::{

@@ -1,8 +1,6 @@
 //! The client over Streamable HTTP: against servers of ours, and against scripted ones that do what
 //! real ones do wrong.
 
-#![allow(clippy::disallowed_types)]
-
 mod http_sse;
 mod security;
 

@@ -1,7 +1,5 @@
 //! A server mounted in axum applications, with and without a slash at the end of its path.
 
-#![allow(clippy::disallowed_types)]
-
 use axum::{Router, body::Body, routing::get};
 use http::{Request, StatusCode};
 use http_body_util::BodyExt;

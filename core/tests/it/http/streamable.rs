@@ -2,7 +2,7 @@
 
 #![expect(deprecated, reason = "older revisions have it")]
 
-use crate::support::*;
+use super::support::*;
 use serde_json::{Value, json};
 use std::{
     sync::atomic::Ordering,

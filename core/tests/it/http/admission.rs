@@ -1,6 +1,6 @@
 //! Admission at an endpoint: requests without a session, and bytes of bodies.
 
-use crate::{support::*, tasks::named};
+use super::{support::*, tasks::named};
 use serde_json::{Value, json};
 use std::{sync::atomic::Ordering, time::Duration};
 use tokio::{

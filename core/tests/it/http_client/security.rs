@@ -21,9 +21,9 @@ use trunkline::{
     transport::HttpEndpoint,
 };
 
-const CA: &str = include_str!("../tls/ca.pem");
-const CERTIFICATE: &str = include_str!("../tls/client.pem");
-const KEY: &str = include_str!("../tls/client.key");
+const CA: &str = include_str!("../../tls/ca.pem");
+const CERTIFICATE: &str = include_str!("../../tls/client.pem");
+const KEY: &str = include_str!("../../tls/client.key");
 
 /// A server with a certificate of the authority; with `mutual` it asks clients for theirs.
 fn server(mutual: bool) -> SocketAddr {
@@ -38,8 +38,8 @@ fn server(mutual: bool) -> SocketAddr {
     } else {
         builder.with_no_client_auth()
     };
-    let certificate = CertificateDer::from_pem_slice(include_bytes!("../tls/server.pem")).unwrap();
-    let key = PrivateKeyDer::from_pem_slice(include_bytes!("../tls/server.key")).unwrap();
+    let certificate = CertificateDer::from_pem_slice(include_bytes!("../../tls/server.pem")).unwrap();
+    let key = PrivateKeyDer::from_pem_slice(include_bytes!("../../tls/server.key")).unwrap();
     let config = Arc::new(builder.with_single_cert(vec![certificate], key).unwrap());
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

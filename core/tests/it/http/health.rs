@@ -1,6 +1,6 @@
 //! Probes of orchestrators and load balancers.
 
-use crate::{faulty_store::FaultyStore, support::*};
+use super::{faulty_store::FaultyStore, support::*};
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Instant};
 use trunkline::{

@@ -1,7 +1,7 @@
 //! Streams that break, or are closed early, and are resumed (2025-11-25, basic/transports,
 //! resumability).
 
-use crate::support::*;
+use super::support::*;
 use serde_json::json;
 use std::{sync::atomic::Ordering, time::Duration};
 use trunkline::{

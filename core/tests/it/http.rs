@@ -1,7 +1,5 @@
 //! HTTP as it goes over the wire: a real server, and a client that writes its bytes by hand.
 
-#![allow(clippy::disallowed_types)]
-
 mod admission;
 mod faulty_store;
 mod health;

@@ -1,6 +1,6 @@
 //! HTTP+SSE, the transport of 2024-11-05, next to Streamable HTTP.
 
-use crate::support::*;
+use super::support::*;
 use serde_json::{Value, json};
 use std::{
     sync::atomic::Ordering,

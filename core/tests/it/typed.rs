@@ -1,7 +1,5 @@
 //! Typed handlers and the conveniences of the Rust client, as a program uses them.
 
-#![allow(clippy::disallowed_types)]
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

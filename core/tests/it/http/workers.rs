@@ -1,6 +1,6 @@
 //! Several servers with one store, as processes behind a load balancer without stickiness.
 
-use crate::{
+use super::{
     faulty_store::{FaultyStore, StoreFault},
     support::*,
 };
