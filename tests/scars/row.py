@@ -1,6 +1,7 @@
 """The rows of the report: a trouble, its bar, and the figure of each language."""
 
 import sys
+import zlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
@@ -13,8 +14,12 @@ LONG = "--long"
 LONG_FORM = LONG in sys.argv
 
 LANGUAGES = ("rust", "python", "node", "c", "go", "kotlin", "java", "ruby", "swift")
+# Number of languages that measure a row with a time in the short form.
+AT_A_TURN = 2
 # Of these, the ones that measure what only the core does in the long form alone.
 NEWER = ("go", "kotlin", "java", "ruby", "swift")
+# The default machine of the tests has no toolchain of it.
+BY_NAME = "swift"
 # The web frameworks of each language.
 FRAMEWORKS = {
     "rust": ("axum",),
@@ -51,14 +56,30 @@ class Row:
     # Only the core takes part in it, whatever the language.
     of_core: bool = False
 
-    def chosen(self, languages: list[Language]) -> list[Language]:
-        """The rows to measure."""
-        chosen = [language for language in languages if language.name in self.languages]
-        if self.of_core and not LONG_FORM:
-            chosen = [language for language in chosen if language.name not in NEWER]
+    def chosen(self, languages: list[Language], turn: int | None) -> list[Language]:
+        """The languages to measure, and their frameworks; with a turn, only some of the languages.
+
+        Rows with a time are measured in two languages, which change with the turn. Which ones does
+        not depend on those that take part in this run, so that a run of few languages takes less.
+        """
+        chosen = [language for language in languages if language.name in self.names(turn)]
         if not self.mounted:
             return chosen
         return [replace(one, name=f"{one.name} {way}", way=way) for one in chosen for way in FRAMEWORKS[one.name]]
+
+    def names(self, turn: int | None) -> list[str]:
+        """The languages of this row; with a turn, those of the turn."""
+        names = [name for name in self.languages if not self.mounted or FRAMEWORKS[name]]
+        if turn is None:
+            return names
+        if self.untimed:
+            return [name for name in names if not (self.of_core and name in NEWER)]
+        turning = [name for name in names if name != BY_NAME]
+        if len(turning) > AT_A_TURN:
+            first = AT_A_TURN * turn + zlib.crc32(self.trouble.encode())
+            turning = [turning[(first + place) % len(turning)] for place in range(AT_A_TURN)]
+        # It only takes part where it is named, and then in every row.
+        return [*turning, *[name for name in names if name == BY_NAME]]
 
 
 ROWS: list[Row] = []

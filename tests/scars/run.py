@@ -1,8 +1,8 @@
 """The scars: troubles, each with a bar and the figure of each language.
 
-run.py [--long] [--timed | --untimed] [--only WORD]... REPORT LANGUAGE SERVER... + CLIENT... --
-LANGUAGE ... writes a report as JSON and prints a line for each figure; the exit status is 1 if one
-is above its bar.
+run.py [--long] [--timed | --untimed] [--turn N] [--only WORD]... REPORT LANGUAGE SERVER... +
+CLIENT... -- LANGUAGE ... writes a report as JSON and prints a line for each figure; the exit status
+is 1 if one is above its bar. With a turn, rows with a time are measured in some of the languages.
 """
 
 import asyncio
@@ -29,6 +29,7 @@ from row import Row
 
 PATIENCE = 600 if row.LONG_FORM else 120  # seconds for one figure
 ROWS_AT_ONCE = 2  # each starts a process per language
+ROWS_AT_A_TURN = 6  # each starts a process for two languages
 
 
 async def figure(one: Row, language: Language, at_once: asyncio.Semaphore) -> dict[str, Any]:
@@ -49,25 +50,25 @@ async def measured(one: Row, language: Language) -> float:
     return round(await asyncio.wait_for(one.measure(language), PATIENCE), 3)
 
 
-def measure(languages: list[Language]) -> list[dict[str, Any]]:
-    """First those that wait or are untimed, two at once, then those that would disturb each other.
+def measure(languages: list[Language], turn: int | None) -> list[dict[str, Any]]:
+    """First those that wait or are untimed, several at once, then those that disturb each other.
 
     Each row has an event loop of its own. Starting a process stops the loop, and many starts on a
     busy machine stop it for seconds, which would count for the figures of other rows.
     """
 
     def in_its_loop(one: Row) -> dict[str, Any]:
-        return asyncio.run(measured_row(one, languages))
+        return asyncio.run(measured_row(one, one.chosen(languages, turn)))
 
-    with ThreadPoolExecutor(ROWS_AT_ONCE) as threads:
+    is_full = turn is None or any(one.untimed for one in row.ROWS)
+    with ThreadPoolExecutor(ROWS_AT_ONCE if is_full else ROWS_AT_A_TURN) as threads:
         report = list(threads.map(in_its_loop, [one for one in row.ROWS if one.waits or one.untimed]))
     return report + [in_its_loop(one) for one in row.ROWS if not (one.waits or one.untimed)]
 
 
-async def measured_row(one: Row, languages: list[Language]) -> dict[str, Any]:
+async def measured_row(one: Row, chosen: list[Language]) -> dict[str, Any]:
     """Languages in parallel, unless each needs the whole machine."""
     start = time.monotonic()
-    chosen = one.chosen(languages)
     at_once = asyncio.Semaphore(1 if one.alone else len(chosen))
     figures = await asyncio.gather(*[figure(one, language, at_once) for language in chosen])
     found = {language.name: figure for language, figure in zip(chosen, figures, strict=True)}
@@ -79,6 +80,17 @@ async def measured_row(one: Row, languages: list[Language]) -> dict[str, Any]:
     return {"trouble": one.trouble, "bar": one.bar, "unit": one.unit, "seconds": seconds, "figures": found}
 
 
+def check_turns() -> None:
+    """Fails if a row has fewer than two languages at a turn, or leaves out one at every turn."""
+    for one in row.ROWS:
+        names = set(one.names(None))
+        at_turns = [set(one.names(turn)) for turn in range(len(names))]
+        few = [few for few in at_turns if len(few) < min(row.AT_A_TURN, len(names))]
+        missing = names.difference(*at_turns)
+        # Without a time, the long form measures the others.
+        assert not few and (one.untimed or not missing), f"{one.trouble}: too few {few}, never {missing}"
+
+
 def main(words: list[str]) -> int:
     assert clients and crowd and exits and floods and half_open and hostile and mounted and processes
     assert untrusted and workers
@@ -88,6 +100,11 @@ def main(words: list[str]) -> int:
         if option in words:
             words.remove(option)
             row.ROWS[:] = [one for one in row.ROWS if one.untimed == is_untimed]
+    turn: int | None = None
+    if "--turn" in words:
+        at = words.index("--turn")
+        turn = int(words[at + 1])
+        del words[at : at + 2]
     only: list[str] = []
     while "--only" in words:
         at = words.index("--only")
@@ -101,8 +118,10 @@ def main(words: list[str]) -> int:
         client = rest.index("+")
         languages.append(Language(rest[0], rest[1:client], rest[client + 1 : end]))
         rest = rest[end + 1 :]
-    rows = measure(languages)
-    Path(report).write_text(json.dumps({"report": "scars", "rows": rows}, indent=1), encoding="utf-8")
+    check_turns()
+    left = sum(len(one.chosen(languages, None)) - len(one.chosen(languages, turn)) for one in row.ROWS)
+    rows = measure(languages, turn)
+    Path(report).write_text(json.dumps({"report": "scars", "left": left, "rows": rows}, indent=1), encoding="utf-8")
     return int(any("fault" in figure for one in rows for figure in one["figures"].values()))
 
 

@@ -43,23 +43,39 @@ pub(crate) fn begin(name: &str) -> Task {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let id = NEXT.fetch_add(1, Ordering::Relaxed);
     let mut board = board();
+    let before = CURRENT.replace(Some(id));
     board.tasks.insert(id, Doing { name: name.to_owned(), start: Instant::now(), said: String::new(), cpu: 0.0 });
-    Task { id, before: CURRENT.replace(Some(id)) }
-}
-
-impl Task {
-    /// The CPU time of its processes that have ended, in seconds.
-    pub(crate) fn cpu(&self) -> f64 {
-        board().tasks.get(&self.id).map_or(0.0, |doing| doing.cpu)
-    }
+    Task { id, before }
 }
 
 impl Drop for Task {
     fn drop(&mut self) {
         CURRENT.set(self.before);
-        let cpu = board().tasks.remove(&self.id).map_or(0.0, |doing| doing.cpu);
+        let mut board = board();
+        let Some(doing) = board.tasks.remove(&self.id) else { return };
+        let within = self.before.and_then(|id| board.tasks.get(&id)).map(|doing| doing.name.clone());
+        let Doing { name, start, cpu, .. } = doing;
+        board.done.push(Done { name, within, start, seconds: start.elapsed().as_secs_f64(), cpu });
+        drop(board);
         add_cpu(cpu);
     }
+}
+
+/// A task that has ended.
+#[derive(Clone)]
+pub(crate) struct Done {
+    pub(crate) name: String,
+    /// The name of the task that it was a part of.
+    pub(crate) within: Option<String>,
+    pub(crate) start: Instant,
+    pub(crate) seconds: f64,
+    /// The CPU time of its processes that have ended, in seconds.
+    pub(crate) cpu: f64,
+}
+
+/// The tasks that have ended, in this order.
+pub(crate) fn done() -> Vec<Done> {
+    board().done.clone()
 }
 
 /// Adds to the CPU time of this thread's task.
@@ -114,10 +130,11 @@ struct Doing {
 
 struct Board {
     tasks: BTreeMap<u64, Doing>,
+    done: Vec<Done>,
     shown: Option<Instant>,
 }
 
-static BOARD: Mutex<Board> = Mutex::new(Board { tasks: BTreeMap::new(), shown: None });
+static BOARD: Mutex<Board> = Mutex::new(Board { tasks: BTreeMap::new(), done: Vec::new(), shown: None });
 
 fn board() -> MutexGuard<'static, Board> {
     BOARD.lock().unwrap_or_else(PoisonError::into_inner)

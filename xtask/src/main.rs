@@ -11,6 +11,7 @@ mod generate;
 mod go_modules;
 mod http_servers;
 mod language;
+mod length;
 mod matrix;
 mod options;
 mod pages;

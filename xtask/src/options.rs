@@ -8,28 +8,38 @@ pub(crate) struct Options {
     pub(crate) languages: Vec<Language>,
     /// Keeps only items with one of these strings in their name; empty for all.
     pub(crate) only: Vec<String>,
-    /// Includes slow items.
+    /// Includes what the short form leaves out.
     pub(crate) long: bool,
+    /// Shows the time of each step.
+    pub(crate) timings: bool,
     /// Keeps only what differs from a commit, or from the default one.
     pub(crate) changed: Option<Option<String>>,
 }
 
 impl Options {
-    /// Parses those options that a command supports, out of `--lang`, `--only`, `--long` and
-    /// `--changed`.
+    /// Parses those options that a command supports, out of `--lang`, `--only`, `--long`,
+    /// `--timings` and `--changed`.
     pub(crate) fn parse(options: &[String], known: &[&str]) -> Result<Self> {
-        let mut read = Self { languages: Language::available().to_vec(), only: Vec::new(), long: false, changed: None };
+        let mut read = Self {
+            languages: Language::available().to_vec(),
+            only: Vec::new(),
+            long: false,
+            timings: false,
+            changed: None,
+        };
         let usage = || format!("the options are {}; `cargo xtask help` has their values", known.join(", "));
         let mut options = options.iter().peekable();
         while let Some(option) = options.next().map(String::as_str) {
             if !known.contains(&option) {
                 bail!("unknown option {option:?}: {}", usage());
             }
-            let value = options.next_if(|value| !value.starts_with("--") && option != "--long");
+            let takes_value = !matches!(option, "--long" | "--timings");
+            let value = options.next_if(|value| takes_value && !value.starts_with("--"));
             match option {
                 "--lang" => read.languages = Language::parse_list(value.with_context(usage)?)?,
                 "--only" => read.only = value.with_context(usage)?.split(',').map(str::to_owned).collect(),
                 "--changed" => read.changed = Some(value.cloned()),
+                "--timings" => read.timings = true,
                 _ => read.long = true,
             }
         }

@@ -202,6 +202,11 @@ impl Drop for Process {
     }
 }
 
+/// The CPU time of this process and of those that it waited for, in seconds.
+pub(crate) fn own_cpu_seconds() -> f64 {
+    cpu_seconds(std::process::id())
+}
+
 /// The CPU time of a process and of those that it waited for; 0 if it is gone, or without `/proc`.
 fn cpu_seconds(id: u32) -> f64 {
     let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();

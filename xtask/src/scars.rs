@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::build::{self, c, system};
 use crate::language::Language;
+use crate::length::Length;
 use crate::options::Options;
 use crate::process::run as run_process;
 use crate::test::{Count, Selection};
@@ -42,7 +43,12 @@ pub(crate) fn check(workspace: &Workspace, selection: &Selection, are_timed: boo
         return Ok(Count::one_passed("not measured: they need Linux".to_owned()));
     }
     let (report, option) = if are_timed { (REPORT, "--timed") } else { ("scars-untimed.json", "--untimed") };
-    let mut count = measure(workspace, &selection.languages, report, &[option])?;
+    let mut options = vec![option.to_owned()];
+    if let Length::Short { turn } = selection.length() {
+        options.extend(["--turn".to_owned(), turn.to_string()]);
+    }
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    let mut count = measure(workspace, &selection.languages, report, &options)?;
     // The report has the figures of those that passed.
     count.said = count.said.lines().filter(|line| !line.starts_with("ok ")).collect::<Vec<_>>().join("\n");
     Ok(count)
@@ -80,5 +86,6 @@ fn measure(workspace: &Workspace, languages: &[Language], report: &str, options:
     let passed = figures().count() - failed;
     // An empty report must not look like a successful one.
     let failed = if passed + failed == 0 { 1 } else { failed };
-    Ok(Count { passed, failed, said: output.text, ..Count::default() })
+    let left = report["left"].as_u64().and_then(|left| usize::try_from(left).ok()).unwrap_or_default();
+    Ok(Count { passed, failed, said: output.text, left, ..Count::default() })
 }

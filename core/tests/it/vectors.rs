@@ -18,7 +18,7 @@ impl Server for Role {
 fn every_vector_holds() {
     let vectors = load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/vectors")).unwrap();
     assert!(vectors.len() > 15, "{}", vectors.len());
-    let played = play_all(&vectors, &Role, |_| true, |_| {});
+    let played = play_all(&vectors, &Role, |_, _, _| true, |_| {});
     let failed: Vec<_> = played.iter().filter(|played| matches!(played.outcome, Outcome::Failed(_))).collect();
     assert!(failed.is_empty(), "{failed:#?}");
     for vector in &vectors {

@@ -14,9 +14,10 @@ use super::verdict::{self, Verdict};
 use super::{RESULTS, RUNS_AT_ONCE, chosen, count_of, write_report};
 use crate::console;
 use crate::language::Language;
+use crate::length::Length;
 use crate::process::tail;
 use crate::stamp::files_under;
-use crate::test::Count;
+use crate::test::{Count, Selection};
 use crate::workers;
 use crate::workspace::Workspace;
 
@@ -33,12 +34,12 @@ type Job<'a> = (&'a Suite, &'a Scenario, Language);
 /// of these strings in their name; empty for all.
 pub(super) fn clients(workspace: &Workspace, languages: &[Language], only: &[String]) -> Result<Count> {
     let suites = chosen(workspace, Role::Client, only)?;
-    run_jobs(workspace, languages, &suites)
+    run_jobs(workspace, languages, Length::Long, &suites)
 }
 
 /// Runs both runners for the test command. With `timed`, only the scenario that measures a wait,
 /// which other work would lengthen; otherwise all others.
-pub(crate) fn passed_clients(workspace: &Workspace, languages: &[Language], timed: bool) -> Result<Count> {
+pub(crate) fn passed_clients(workspace: &Workspace, selection: &Selection, timed: bool) -> Result<Count> {
     let mut suites = chosen(workspace, Role::Client, &[])?;
     for suite in &mut suites {
         suite.scenarios.retain(|scenario| (scenario.name == TIMED) == timed);
@@ -46,13 +47,24 @@ pub(crate) fn passed_clients(workspace: &Workspace, languages: &[Language], time
     suites.retain(|suite| !suite.scenarios.is_empty());
     // The runner checks each message of the client, and its servers send invalid ones on purpose.
     let workspace = Workspace { records: None, ..workspace.clone() };
-    run_jobs(&workspace, languages, &suites)
+    run_jobs(&workspace, &selection.languages, selection.length(), &suites)
 }
 
-fn run_jobs(workspace: &Workspace, languages: &[Language], suites: &[Suite]) -> Result<Count> {
+/// Returns whether a scenario is run with a language.
+fn is_run(scenario: usize, half: Option<usize>, length: Length) -> bool {
+    match (length, half) {
+        (Length::Short { turn }, Some(half)) => (scenario + half + turn).is_multiple_of(2),
+        _ => true,
+    }
+}
+
+fn run_jobs(workspace: &Workspace, languages: &[Language], length: Length, suites: &[Suite]) -> Result<Count> {
     let start = Instant::now();
     let each = suites.iter().flat_map(|suite| suite.scenarios.iter().map(move |scenario| (suite, scenario)));
-    let all = each.flat_map(|(suite, scenario)| languages.iter().map(move |language| (suite, scenario, *language)));
+    let all = each.enumerate().flat_map(|(number, (suite, scenario))| {
+        let languages = languages.iter().filter(move |language| is_run(number, language.half, length));
+        languages.map(move |language| (suite, scenario, *language))
+    });
     let (timed, rest): (Vec<Job<'_>>, Vec<Job<'_>>) = all.partition(|(_, scenario, _)| scenario.name == TIMED);
     let runners = Loaded::new(workspace);
     let mut verdicts = Vec::new();
@@ -74,7 +86,9 @@ fn run_jobs(workspace: &Workspace, languages: &[Language], suites: &[Suite]) -> 
             },
         );
     }
-    let count = count_of(Role::Client, languages, suites, &verdicts);
+    let scenarios: usize = suites.iter().map(|suite| suite.scenarios.len()).sum();
+    let left = scenarios * languages.len() - total;
+    let count = Count { left, ..count_of(Role::Client, languages, suites, &verdicts) };
     write_report(workspace, Role::Client, &verdicts, &count, start)?;
     Ok(count)
 }
@@ -120,4 +134,23 @@ fn faults(
 fn checks_in(folder: &Path) -> Result<PathBuf> {
     let mut files = files_under(folder)?.into_iter();
     files.find(|file| file.ends_with("checks.json")).context("the runner wrote no result for it")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_and_turns_together_run_every_scenario() {
+        let halves = || Language::ALL.iter().filter_map(|language| language.half);
+        assert_eq!(halves().filter(|half| *half == 0).count(), halves().filter(|half| *half == 1).count());
+        for scenario in 0..4 {
+            for turn in 0..4 {
+                let run = |half, turn| is_run(scenario, half, Length::Short { turn });
+                assert!(run(None, turn) && run(Some(0), turn) != run(Some(1), turn));
+                assert_ne!(run(Some(0), turn), run(Some(0), turn + 1));
+                assert!(is_run(scenario, Some(turn), Length::Long));
+            }
+        }
+    }
 }

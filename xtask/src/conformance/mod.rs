@@ -80,7 +80,7 @@ fn chosen(workspace: &Workspace, role: Role, only: &[String]) -> Result<Vec<Suit
 fn count_of(role: Role, languages: &[Language], suites: &[Suite], verdicts: &[Verdict<'_>]) -> Count {
     let failed = verdicts.iter().filter(|verdict| !verdict.is_green()).count();
     let said = table::draw(role, languages, suites, verdicts);
-    Count { passed: verdicts.len() - failed, failed, said, note: String::new() }
+    Count { passed: verdicts.len() - failed, failed, said, ..Count::default() }
 }
 
 fn write_report(

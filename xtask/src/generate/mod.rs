@@ -78,7 +78,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Count> {
     let files = files(workspace)?;
     let stale = stale(workspace, &files)?;
     let (passed, failed) = (files.len().saturating_sub(stale.len()), stale.len());
-    let count = Count { passed, failed, said: stale.join("\n"), note: String::new() };
+    let count = Count { passed, failed, said: stale.join("\n"), ..Count::default() };
     Ok(count.and(deprecations::check(workspace, &serde_json::from_str(&printed(workspace)?)?)?))
 }
 

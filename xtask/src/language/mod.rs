@@ -47,11 +47,16 @@ pub(crate) struct Entry {
     /// Its own steps of `cargo xtask test`; those of all languages are in `test/steps.rs`.
     pub(crate) steps: &'static [Step],
 
+    /// Prefixes of paths whose change breaks no other language but those that have them, too. Any
+    /// other path can break all languages.
+    pub(crate) folders: &'static [&'static str],
+    /// Set if another language shares its native code. The short form of the tests then plays only
+    /// a share of the conversations over stdio, and a half of the conformance scenarios: of two
+    /// languages that are alike, one has this half, and the other one the other.
+    pub(crate) half: Option<usize>,
+
     /// Finds its compiler or interpreter, or installs it. Without one, the language is left out.
     pub(crate) toolchain: fn() -> Result<()>,
-    /// Whether the matrix pairs it with every other language and peer. Otherwise it does so only in
-    /// the long form, and by default with Rust, itself, and the official SDK of the language.
-    pub(crate) meets_all: bool,
     /// Builds the package and the fixtures, after cargo has built the crates.
     pub(crate) build: fn(&Workspace) -> Result<()>,
     /// Installs its linters and test tools.
@@ -150,6 +155,12 @@ impl Language {
         let folder = source.parent()?.file_name()?;
         let fitting = || Self::known().filter(|language| language.example_endings.contains(&ending));
         fitting().find(|language| folder == language.name).or_else(|| fitting().next())
+    }
+
+    /// Returns whether a change of one of the paths can break it.
+    pub(crate) fn is_touched(self, paths: &[String]) -> bool {
+        let is_in = |path: &str, language: Self| language.folders.iter().any(|folder| path.starts_with(folder));
+        paths.iter().any(|path| is_in(path, self) || !Self::known().any(|language| is_in(path, language)))
     }
 
     pub(crate) fn server(self, workspace: &Workspace) -> PathBuf {

@@ -45,21 +45,23 @@ pub(super) fn judge(pairing: &Pairing, features: &Features, played: &Played, abs
         };
         cells.push(Cell { status, ..cell });
     };
-    for (revision, outcomes) in pairing.revisions.iter().zip(&played.connections) {
-        let mut outcomes = outcomes.iter();
+    let mut connections = played.connections.iter();
+    for revision in pairing.connections() {
+        let mut outcomes = connections.next().into_iter().flatten();
         let connect = outcomes.next();
-        // Connections to a server that requires a token are only made for this feature.
+        // Connections to a server that requires a token are only made for its features.
         if !pairing.is_protected() {
             add(revision, CONNECT, connect);
         }
         for feature in features.iter().filter(|feature| feature.protected == pairing.is_protected()) {
-            let outcome = pairing.plays(feature, revision).then(|| outcomes.next()).flatten();
-            add(revision, &feature.name, outcome);
+            if pairing.has(revision, &feature.name) {
+                let outcome = pairing.plays(feature, revision).then(|| outcomes.next()).flatten();
+                add(revision, &feature.name, outcome);
+            }
         }
     }
-    if !pairing.is_protected() {
-        let negotiated = played.connections.last().and_then(|outcomes| outcomes.first());
-        add(pairing.newest(), NEGOTIATION, negotiated);
+    if pairing.negotiates() {
+        add(pairing.newest(), NEGOTIATION, connections.next().and_then(|outcomes| outcomes.first()));
     }
     cells
 }

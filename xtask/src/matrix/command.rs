@@ -1,12 +1,15 @@
 //! `cargo xtask matrix`, and the step of `cargo xtask test`.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use anyhow::Result;
 use serde_json::json;
 
 use crate::build;
 use crate::console;
 use crate::language::Language;
-use crate::matrix::{Features, Findings, Pairing, page, pairing, play_all, table};
+use crate::length::Length;
+use crate::matrix::{Features, Findings, Pairing, cover, page, pairing, play_all, table};
 use crate::options::Options;
 use crate::report;
 use crate::table::Table;
@@ -17,8 +20,8 @@ use crate::workspace::Workspace;
 const SHOWN: usize = 25;
 
 pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
-    let choice = Options::parse(options, &["--lang", "--only", "--long"])?;
-    let mut pairings = pairing::all(&choice.languages, choice.long);
+    let choice = Options::parse(options, &["--lang", "--only"])?;
+    let mut pairings = pairing::all(&choice.languages);
     choice.choose(&mut pairings, Pairing::name)?;
     build::languages(workspace, &choice.languages)?;
     build::step("peers: the official SDKs", || build::peers::install(workspace))?;
@@ -28,31 +31,41 @@ pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
     let tables = table::all(&features, &findings.cells, &mut notes);
     show(&tables, &notes, &findings);
     let failed = findings.failed();
-    if failed == 0 && choice.only.is_empty() && is_page(&choice.languages, choice.long) {
+    if failed == 0 && choice.only.is_empty() && has_page_languages(&choice.languages) {
         page::write(workspace, &features, &findings)?;
     }
     Ok(failed == 0)
 }
 
-/// Plays the pairings of the chosen languages. The page must be up to date.
+/// Plays the pairings of the chosen languages. In the long form, the page must be up to date.
 pub(crate) fn check(workspace: &Workspace, selection: &Selection) -> Result<Count> {
     let features = Features::load(workspace)?;
-    let pairings = pairing::all(&selection.languages, selection.is_long());
+    let mut pairings = pairing::all(&selection.languages);
+    let left = shorten(&mut pairings, &features, selection.length());
     let findings = play(workspace, "matrix", &pairings, &features)?;
     let passed = findings.passed();
     let mut count =
-        Count { passed, failed: findings.failed(), said: findings.failures().join("\n"), note: String::new() };
-    let is_page = is_page(&selection.languages, selection.is_long());
-    if is_page && count.failed == 0 && !page::is_current(workspace, &features, &findings)? {
+        Count { passed, failed: findings.failed(), said: findings.failures().join("\n"), left, ..Count::default() };
+    let has_page = selection.length().is_long() && has_page_languages(&selection.languages);
+    if has_page && count.failed == 0 && !page::is_current(workspace, &features, &findings)? {
         count.failed += 1;
         count.said.push_str("docs/matrix.md is not current: run `cargo xtask matrix`");
     }
     Ok(count)
 }
 
-/// Returns whether the results are those that the page shows.
-fn is_page(languages: &[Language], long: bool) -> bool {
-    !long && Language::ALL.iter().all(|language| languages.contains(language))
+/// Keeps the cells of a length, and returns the number of the others.
+pub(crate) fn shorten(pairings: &mut Vec<Pairing>, features: &Features, length: Length) -> usize {
+    let Length::Short { turn } = length else { return 0 };
+    let all: usize = pairings.iter().map(|pairing| pairing.cells(features).len()).sum();
+    cover::choose(pairings, features, turn);
+    let chosen = pairings.iter().filter_map(|pairing| pairing.chosen.as_ref()).flat_map(BTreeMap::values);
+    all - chosen.map(BTreeSet::len).sum::<usize>()
+}
+
+/// Returns whether the page shows the results of these languages.
+fn has_page_languages(languages: &[Language]) -> bool {
+    Language::ALL.iter().all(|language| languages.contains(language))
 }
 
 /// Plays pairings, and writes a report with this name.

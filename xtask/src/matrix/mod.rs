@@ -8,6 +8,7 @@
 mod absent;
 mod cell;
 mod command;
+mod cover;
 mod feature;
 mod page;
 mod pairing;
@@ -16,7 +17,7 @@ mod play;
 pub(crate) mod table;
 
 pub(crate) use cell::{Cell, Status};
-pub(crate) use command::{check, play, run, show};
+pub(crate) use command::{check, play, run, shorten, show};
 pub(crate) use feature::Features;
 pub(crate) use pairing::{Pairing, ours};
 

@@ -5,7 +5,6 @@ use anyhow::Result;
 use serde_json::json;
 
 use crate::generate::templates;
-use crate::language::Language;
 use crate::matrix::Findings;
 use crate::matrix::cell::Status;
 use crate::matrix::feature::Features;
@@ -27,12 +26,10 @@ pub(super) fn is_current(workspace: &Workspace, features: &Features, findings: &
 fn render(workspace: &Workspace, features: &Features, findings: &Findings) -> Result<String> {
     let mut notes = Vec::new();
     let tables = table::all(features, &findings.cells, &mut notes);
-    let newer = Language::ALL.iter().filter(|language| !language.meets_all).map(|language| language.title);
     let count = |is_it: fn(&Status) -> bool| findings.cells.iter().filter(|cell| is_it(&cell.status)).count();
     let context = json!({
         "tables": tables,
         "notes": notes,
-        "newer": newer.collect::<Vec<_>>(),
         "passed": findings.passed(),
         "failed": findings.failed(),
         "undefined": count(|status| matches!(status, Status::Undefined)),

@@ -1,72 +1,66 @@
 //! One client with one server over one transport, in all common revisions.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 use crate::http_servers::Urls;
 use crate::language::Language;
-use crate::matrix::feature::Feature;
-use crate::matrix::party::{Form, OUR_SERVERS, PEERS, Party, Peer, Transport};
+use crate::matrix::feature::{CONNECT, Feature, Features, NEGOTIATION};
+use crate::matrix::party::{Form, OUR_SERVERS, PEERS, Party, Transport};
 use crate::workspace::Workspace;
 
 /// The prefix of the names of our HTTP servers.
 pub(super) const OURS: &str = "our ";
 
+/// Features, by revision.
+pub(super) type Chosen = BTreeMap<&'static str, BTreeSet<String>>;
+
 pub(crate) struct Pairing {
     pub(crate) client: Party,
     pub(crate) server: Party,
     form: Form,
-    pub(crate) revisions: &'static [&'static str],
+    revisions: &'static [&'static str],
+    /// The features of the cells that are played, by revision; `None` for all cells.
+    pub(super) chosen: Option<Chosen>,
 }
 
-/// The pairings of the given languages with each other and with the peers: those of the page, or
-/// all.
-pub(crate) fn all(languages: &[Language], long: bool) -> Vec<Pairing> {
-    let mut pairings = ours(languages, long);
+/// All pairings of the given languages with each other and with the peers.
+pub(crate) fn all(languages: &[Language]) -> Vec<Pairing> {
+    let mut pairings = ours(languages);
     for peer in PEERS.iter().filter(|peer| peer.is_available()) {
-        let meet = |language: &&Language| long || meets_peer(**language, peer);
-        for &language in languages.iter().filter(meet) {
+        let peer_party = Party::Peer(peer);
+        for &language in languages {
             let ours = Party::Ours(language);
-            let peer_party = Party::Peer(peer);
-            for form in peer.servers() {
-                pairings.push(Pairing { client: ours, server: peer_party, form, revisions: form.revisions });
-            }
+            pairings
+                .extend(peer.servers().into_iter().map(|form| Pairing::new(ours, peer_party, form, form.revisions)));
             let is_spoken = |form: &Form| form.transport != Transport::Sse || peer.without_sse.client.is_none();
             for form in OUR_SERVERS.into_iter().filter(is_spoken) {
                 let shorter = |revisions: &&[&str]| revisions.len() < form.revisions.len();
                 let revisions = Some(peer.speaks()).filter(shorter).unwrap_or(form.revisions);
-                pairings.push(Pairing { client: peer_party, server: ours, form, revisions });
+                pairings.push(Pairing::new(peer_party, ours, form, revisions));
             }
         }
     }
     pairings
 }
 
-/// The pairings of the given languages with each other.
-pub(crate) fn ours(languages: &[Language], long: bool) -> Vec<Pairing> {
+/// All pairings of the given languages with each other.
+pub(crate) fn ours(languages: &[Language]) -> Vec<Pairing> {
     let mut pairings = Vec::new();
     for &client in languages {
-        let meet = |server: &&Language| long || meets(client, **server);
-        for &server in languages.iter().filter(meet) {
+        for &server in languages {
             let (client, server) = (Party::Ours(client), Party::Ours(server));
-            pairings.extend(OUR_SERVERS.map(|form| Pairing { client, server, form, revisions: form.revisions }));
+            pairings.extend(OUR_SERVERS.map(|form| Pairing::new(client, server, form, form.revisions)));
         }
     }
     pairings
 }
 
-/// Returns whether the page has the pairing of two languages.
-fn meets(client: Language, server: Language) -> bool {
-    let is_rust = [client, server].iter().any(|language| language.name == "rust");
-    client == server || is_rust || client.meets_all && server.meets_all
-}
-
-/// Returns whether the page has the pairings of a language and a peer.
-fn meets_peer(language: Language, peer: &Peer) -> bool {
-    let is_newer = Language::ALL.iter().any(|one| one.name == peer.language && !one.meets_all);
-    peer.language == language.name || if is_newer { language.name == "rust" } else { language.meets_all }
-}
-
 impl Pairing {
+    fn new(client: Party, server: Party, form: Form, revisions: &'static [&'static str]) -> Self {
+        Self { client, server, form, revisions, chosen: None }
+    }
+
     pub(crate) fn name(&self) -> String {
         let owner = |party| if matches!(party, Party::Ours(_)) { OURS } else { "" };
         let (client, server) = (self.client, self.server_name());
@@ -80,9 +74,46 @@ impl Pairing {
         self.form.is_protected
     }
 
+    /// The revisions in which the client connects.
+    pub(crate) fn connections(&self) -> Vec<&'static str> {
+        let is_chosen = |revision: &&str| {
+            let features = self.chosen.as_ref().map(|chosen| chosen.get(revision));
+            features.is_none_or(|features| features.into_iter().flatten().any(|feature| feature != NEGOTIATION))
+        };
+        self.revisions.iter().copied().filter(is_chosen).collect()
+    }
+
+    /// Returns whether one more connection negotiates its revision.
+    pub(crate) fn negotiates(&self) -> bool {
+        !self.is_protected() && self.has(self.newest(), NEGOTIATION)
+    }
+
     /// Returns whether a feature is played in this pairing, in a revision.
     pub(crate) fn plays(&self, feature: &Feature, revision: &str) -> bool {
+        self.is_defined(feature, revision) && self.has(revision, &feature.name)
+    }
+
+    /// Returns whether a cell is one of those that are played, if the revision defines it.
+    pub(super) fn has(&self, revision: &str, feature: &str) -> bool {
+        let chosen = self.chosen.as_ref();
+        chosen.is_none_or(|chosen| chosen.get(revision).is_some_and(|features| features.contains(feature)))
+    }
+
+    fn is_defined(&self, feature: &Feature, revision: &str) -> bool {
         feature.protected == self.is_protected() && feature.is_defined_in(revision, self.transport())
+    }
+
+    /// The revision and feature of each of its cells, chosen or not.
+    pub(super) fn cells<'a>(&self, features: &'a Features) -> Vec<(&'static str, &'a str)> {
+        let mut cells = Vec::new();
+        for &revision in self.revisions {
+            // Connections to a server that requires a token are only made for its features.
+            cells.extend((!self.is_protected()).then_some((revision, CONNECT)));
+            let defined = features.iter().filter(|feature| self.is_defined(feature, revision));
+            cells.extend(defined.map(|feature| (revision, &*feature.name)));
+        }
+        cells.extend((!self.is_protected()).then_some((self.newest(), NEGOTIATION)));
+        cells
     }
 
     pub(crate) fn server_name(&self) -> String {
@@ -163,32 +194,21 @@ mod tests {
 
     #[test]
     fn every_client_meets_every_server() {
-        let older: Vec<_> = Language::ALL.into_iter().filter(|language| language.meets_all).collect();
-        let pairings = all(&older, false);
-        let names: std::collections::BTreeSet<String> = pairings.iter().map(Pairing::name).collect();
-        let with_sdks_of_newer_languages = 3 * (4 + 4);
-        let expected = 4 * 4 * 4 + 4 * 19 + 5 * 4 * 3 + 4 * 4 + with_sdks_of_newer_languages;
+        let pairings = all(&Language::ALL);
+        let names: BTreeSet<String> = pairings.iter().map(Pairing::name).collect();
+        let (ours, peers) = (Language::ALL.len(), PEERS.len());
+        let forms_of_peers: usize = PEERS.iter().map(|peer| peer.servers().len()).sum();
+        let over_sse = PEERS.iter().filter(|peer| peer.without_sse.client.is_none()).count();
+        let expected = ours * ours * 4 + ours * forms_of_peers + peers * ours * 3 + over_sse * ours;
         assert_eq!(
             (names.len(), pairings.len()),
             (expected, expected),
             "ours, forms of servers, clients, and over SSE"
         );
-        for name in ["our c calls our node over stdio", "mcp 1.30.0 calls our rust over sse"] {
+        for name in
+            ["our c calls our node over stdio", "our ruby calls our go over sse", "mcp 1.30.0 calls our java over sse"]
+        {
             assert!(names.contains(name), "{name}");
         }
-    }
-
-    #[test]
-    fn a_newer_language_meets_rust_and_itself() {
-        let names = |long| all(&Language::ALL, long).iter().map(Pairing::name).collect::<Vec<_>>();
-        for name in [
-            "our ruby calls our rust over stdio",
-            "our rust calls our ruby over stdio",
-            "our ruby calls our ruby over stdio",
-        ] {
-            assert!(names(false).contains(&name.to_owned()), "{name}");
-        }
-        let further = "our ruby calls our node over stdio".to_owned();
-        assert!(!names(false).contains(&further) && names(true).contains(&further));
     }
 }

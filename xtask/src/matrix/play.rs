@@ -32,8 +32,8 @@ const LOG_LEVEL: &str = "error";
 const SHOWN: usize = 400;
 
 pub(super) struct Played {
-    /// One per revision, and the connection that negotiates. The first outcome is that of the
-    /// connection itself, followed by one per feature of the revision.
+    /// One per revision, and then the connection that negotiates, if there is one. The first
+    /// outcome is that of the connection itself, followed by one per feature of the revision.
     pub(super) connections: Vec<Vec<Outcome>>,
     /// Set if a client of ours did not exit cleanly.
     pub(super) fault: Option<String>,
@@ -43,13 +43,14 @@ pub(super) struct Played {
 pub(super) type Outcome = Result<f64, String>;
 
 pub(super) fn play(workspace: &Workspace, pairing: &Pairing, features: &Features, urls: &Urls, token: &str) -> Played {
-    let pinned = pairing.revisions.iter().map(|&revision| Wanted {
+    let pinned = pairing.connections().into_iter().map(|revision| Wanted {
         asked: revision,
         speaks: revision,
         features: features.iter().filter(|feature| pairing.plays(feature, revision)).collect(),
     });
-    let negotiated = Wanted { asked: "auto", speaks: pairing.newest(), features: Vec::new() };
-    let wanted: Vec<Wanted<'_>> = pinned.chain([negotiated]).collect();
+    let negotiated =
+        pairing.negotiates().then(|| Wanted { asked: "auto", speaks: pairing.newest(), features: Vec::new() });
+    let wanted: Vec<Wanted<'_>> = pinned.chain(negotiated).collect();
     let mut player = Player {
         workspace,
         pairing,

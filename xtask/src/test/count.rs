@@ -8,6 +8,8 @@ pub(crate) struct Count {
     pub(crate) said: String,
     /// A line that is always shown; may be empty.
     pub(crate) note: String,
+    /// Number of checks that only the long form runs.
+    pub(crate) left: usize,
 }
 
 impl Count {
@@ -28,6 +30,7 @@ impl Count {
     pub(crate) fn and(mut self, other: Self) -> Self {
         self.passed += other.passed;
         self.failed += other.failed;
+        self.left += other.left;
         for (text, further) in [(&mut self.said, other.said), (&mut self.note, other.note)] {
             if !text.is_empty() && !further.is_empty() {
                 text.push('\n');

@@ -26,6 +26,7 @@ pub(crate) mod sizes;
 mod snippets;
 mod steps;
 pub(crate) mod suites;
+mod timings;
 pub(crate) mod wire;
 mod workflows;
 
@@ -60,11 +61,11 @@ pub(crate) fn run(workspace: Workspace, options: &[String]) -> Result<bool> {
     let results = schedule::run(&workspace, &selection, &steps, |name, work| {
         let workspace =
             Workspace { records: records.as_ref().map(|folder| folder.join(file_name(name))), ..workspace.clone() };
-        let (task, start) = (console::begin(name), Instant::now());
+        let start = Instant::now();
+        let task = console::begin(name);
         let outcome = work(&workspace);
-        let cpu = task.cpu();
         drop(task);
-        finish(&workspace, name, (start, cpu), outcome)
+        finish(&workspace, name, start, outcome)
     });
     let results = results.into_iter().collect::<Result<Vec<Done>>>()?;
 
@@ -81,29 +82,41 @@ pub(crate) fn run(workspace: Workspace, options: &[String]) -> Result<bool> {
         console::line(&format!("{} {name} (target/reports/logs/{})", paint(console::RED, "failed:"), log_name(name)));
         console::line(&faults.join("\n"));
     }
+    timings::write(&workspace, start)?;
+    if selection.shows_timings() {
+        timings::show(start);
+    }
+    if let Some(left) = left_to_the_long_form(&selection, &results) {
+        console::line(&left);
+    }
     console::line(&format!("{passed} passed, {failed} failed"));
     Ok(failed == 0)
+}
+
+/// The checks that the short form has left out, by step, and its missing steps.
+fn left_to_the_long_form(selection: &Selection, results: &[Done]) -> Option<String> {
+    let of_step = |done: &Done| (done.left > 0).then(|| format!("{} of {}", done.left, done.name));
+    let mut left: Vec<String> = results.iter().filter_map(of_step).collect();
+    let steps = selection.left_steps();
+    if !steps.is_empty() {
+        left.push(format!("the steps {}", steps.join(", ")));
+    }
+    (!left.is_empty()).then(|| format!("left to `cargo xtask test --long`: {}", left.join("; ")))
 }
 
 struct Done {
     name: &'static str,
     passed: usize,
     failed: usize,
+    left: usize,
     seconds: f64,
-    /// The CPU time of its processes, in seconds.
-    cpu: f64,
     note: String,
     /// The failed tests with their errors, or else the end of the output.
     faults: Vec<String>,
 }
 
 /// Shows the results of a step and stores its output.
-fn finish(
-    workspace: &Workspace,
-    name: &'static str,
-    (start, cpu): (Instant, f64),
-    outcome: Result<Count>,
-) -> Result<Done> {
+fn finish(workspace: &Workspace, name: &'static str, start: Instant, outcome: Result<Count>) -> Result<Done> {
     let count = outcome.unwrap_or_else(|error| Count { failed: 1, said: format!("{error:#}"), ..Count::default() });
     let seconds = start.elapsed().as_secs_f64();
     let logs = workspace.target.join("reports").join("logs");
@@ -129,7 +142,8 @@ fn finish(
         }
     }
     console::line(&shown);
-    Ok(Done { name, passed: count.passed, failed: count.failed, seconds, cpu, note: count.note, faults })
+    let Count { passed, failed, left, note, .. } = count;
+    Ok(Done { name, passed, failed, left, seconds, note, faults })
 }
 
 fn log_name(step: &str) -> String {
@@ -143,8 +157,8 @@ fn file_name(step: &str) -> String {
 impl Done {
     fn to_json(&self) -> serde_json::Value {
         json!({
-            "step": self.name, "passed": self.passed, "failed": self.failed,
-            "seconds": self.seconds, "cpuSeconds": self.cpu, "note": self.note,
+            "step": self.name, "passed": self.passed, "failed": self.failed, "left": self.left,
+            "seconds": self.seconds, "note": self.note,
         })
     }
 }

@@ -93,7 +93,7 @@ pub(crate) fn failed_tests(text: &str) -> Vec<&str> {
 /// failure, and so does one that ran no tests.
 fn judged(output: &Output, (passed, failed): (usize, usize)) -> Count {
     let failed = if failed == 0 && (!output.success() || passed == 0) { 1 } else { failed };
-    Count { passed, failed, said: format!("{}\n[{}]", output.text, output.ending()), note: String::new() }
+    Count { passed, failed, said: format!("{}\n[{}]", output.text, output.ending()), ..Count::default() }
 }
 
 #[cfg(test)]

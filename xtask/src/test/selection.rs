@@ -6,6 +6,7 @@ use anyhow::Result;
 
 use super::steps::{SHARED, Step};
 use crate::language::Language;
+use crate::length::Length;
 use crate::options::Options;
 use crate::process::{must, run};
 use crate::workspace::Workspace;
@@ -14,37 +15,60 @@ const QUICK: Duration = Duration::from_secs(60);
 
 /// The selection from the command line.
 pub(crate) struct Selection {
+    /// Those of the command line; if only changes are tested, those of them for which the changes
+    /// can break a step of all languages.
     pub(crate) languages: Vec<Language>,
     options: Options,
+    length: Length,
     /// The changed paths; `None` if all steps should run.
     changed: Option<Vec<String>>,
 }
 
 impl Selection {
     pub(super) fn parse(workspace: &Workspace, options: &[String]) -> Result<Self> {
-        let options = Options::parse(options, &["--lang", "--only", "--changed", "--long"])?;
+        let options = Options::parse(options, &["--lang", "--only", "--changed", "--long", "--timings"])?;
+        let length = Length::of(workspace, options.long)?;
         let changed = options.changed.as_ref().map(|base| changed(workspace, base.as_deref())).transpose()?;
-        Ok(Self { languages: options.languages.clone(), options, changed })
+        Ok(Self::new(options, length, changed))
     }
 
-    pub(crate) fn has_all_languages(&self) -> bool {
-        self.options.has_all_languages()
+    fn new(options: Options, length: Length, changed: Option<Vec<String>>) -> Self {
+        let mut languages = options.languages.clone();
+        if let Some(paths) = &changed {
+            let is_read = |path: &&String| {
+                SHARED.iter().any(|step| step.each_language && step.is_touched(std::slice::from_ref(*path)))
+            };
+            let read: Vec<String> = paths.iter().filter(is_read).cloned().collect();
+            languages.retain(|language| read.is_empty() || language.is_touched(&read));
+        }
+        Self { languages, options, length, changed }
     }
 
-    pub(crate) fn is_long(&self) -> bool {
-        self.options.long
+    pub(crate) fn length(&self) -> Length {
+        self.length
+    }
+
+    pub(super) fn shows_timings(&self) -> bool {
+        self.options.timings
     }
 
     /// Returns whether all steps are selected.
     pub(crate) fn is_everything(&self) -> bool {
-        self.has_all_languages() && self.options.only.is_empty() && self.changed.is_none()
+        self.options.has_all_languages() && self.options.only.is_empty() && self.changed.is_none()
+    }
+
+    /// The steps that only the long form has.
+    pub(super) fn left_steps(&self) -> Vec<&'static str> {
+        let of_languages = self.languages.iter().flat_map(|language| language.steps);
+        let is_left = |step: &&Step| self.is_everything() && !self.length.is_long() && step.long;
+        of_languages.chain(&SHARED).filter(is_left).map(|step| step.name).collect()
     }
 
     pub(super) fn steps(&self) -> Result<Vec<&'static Step>> {
-        let shared = SHARED.iter().filter(|step| self.has_all_languages() || step.each_language);
-        let of_languages = self.languages.iter().flat_map(|language| language.steps);
+        let shared = SHARED.iter().filter(|step| self.options.has_all_languages() || step.each_language);
+        let of_languages = self.options.languages.iter().flat_map(|language| language.steps);
         let mut steps: Vec<&Step> = Vec::new();
-        for step in of_languages.chain(shared).filter(|step| self.options.long || !step.long) {
+        for step in of_languages.chain(shared).filter(|step| self.length.is_long() || !step.long) {
             // Some steps belong to several languages.
             if steps.iter().all(|known| known.name != step.name) {
                 steps.push(step);
@@ -109,7 +133,7 @@ mod tests {
     fn a_change_chooses_what_it_can_break() {
         let touched = |path: &str| {
             let all = Selection::parse(&Workspace::find().unwrap(), &[]).unwrap();
-            let selection = Selection { changed: Some(vec![path.to_owned()]), ..all };
+            let selection = Selection::new(all.options, all.length, Some(vec![path.to_owned()]));
             selection.steps().unwrap().into_iter().map(|step| step.name).collect::<Vec<_>>()
         };
         assert_eq!(touched("xtask/src/main.rs").len(), 43);
@@ -117,6 +141,15 @@ mod tests {
         let of_python = touched("bindings-python/python/trunkline/_internal/calls.py");
         assert!(["python tests", "python types", "matrix"].iter().all(|step| of_python.contains(step)));
         assert!(["node tests", "rust and c tests", "rust clippy"].iter().all(|step| !of_python.contains(step)));
+        let changed = |path: &str| {
+            let all = Selection::parse(&Workspace::find().unwrap(), &[]).unwrap();
+            let selection = Selection::new(all.options, all.length, Some(vec![path.to_owned()]));
+            selection.languages.iter().map(|language| language.name).collect::<Vec<_>>()
+        };
+        assert_eq!(changed("bindings-python/python/trunkline/_internal/calls.py"), ["python"]);
+        assert_eq!(changed("bindings-uniffi/kotlin/pom.xml"), ["kotlin", "java"]);
+        assert_eq!(changed("bindings-c/src/lib.rs"), ["c", "go"]);
+        assert_eq!(changed("core/src/lib.rs").len(), Language::available().len());
         let of_page = touched("docs/tools.md");
         assert!(of_page.contains(&"prose") && ["matrix", "generated files"].iter().all(|step| !of_page.contains(step)));
     }

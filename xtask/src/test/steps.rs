@@ -127,12 +127,10 @@ pub(super) static SHARED: [Step; 23] = {
         }),
         Step::new(Cargo, "generated files", reads::GENERATED, |workspace, _| crate::generate::check(workspace)),
         Step::each(Cargo, "examples", reads::SHOWN, examples::run_all),
-        Step::each(Beside, "vectors", reads::VECTORS, |workspace, selection| {
-            suites::vectors(workspace, &selection.languages)
-        }),
+        Step::each(Beside, "vectors", reads::VECTORS, suites::vectors),
         Step::each(Beside, "matrix", reads::MATRIX, crate::matrix::check),
         Step::each(Beside, "conformance of clients", reads::CONFORMANCE, |workspace, selection| {
-            crate::conformance::passed_clients(workspace, &selection.languages, false)
+            crate::conformance::passed_clients(workspace, selection, false)
         }),
         Step::each(Beside, "untimed scars", reads::SCARS, |workspace, selection| {
             crate::scars::check(workspace, selection, false)
@@ -144,7 +142,7 @@ pub(super) static SHARED: [Step; 23] = {
         Step::each(Beside, "deployment", reads::SHOWN, deployment::check),
         Step::new(Beside, "instructions", reads::COUNTED, suites::instructions),
         Step::each(Last, "conformance of clients that wait", reads::CONFORMANCE, |workspace, selection| {
-            crate::conformance::passed_clients(workspace, &selection.languages, true)
+            crate::conformance::passed_clients(workspace, selection, true)
         }),
         Step::each(Last, "scars", reads::SCARS, |workspace, selection| crate::scars::check(workspace, selection, true)),
         Step::each(Last, WIRE, reads::PROGRAMS, wire::check),

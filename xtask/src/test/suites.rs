@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::build::system;
 use crate::language::Language;
+use crate::length::Length;
 use crate::process::{Output, run};
 use crate::test::results::of_cargo;
 use crate::test::{Count, Selection};
@@ -18,6 +19,8 @@ use crate::workspace::Workspace;
 /// Against a suite that hangs: on a slow machine, the tests in Rust and C take 20 minutes.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(2700);
 const JOBS_AT_ONCE: usize = 2;
+/// Number of commits in a row that play all vectors over stdio, in languages that play a share.
+const STDIO_SHARES: usize = 8;
 
 /// The file for the results of a suite, in JUnit format.
 pub(crate) fn junit(workspace: &Workspace, suite: &str) -> Result<PathBuf> {
@@ -29,22 +32,26 @@ pub(crate) fn junit(workspace: &Workspace, suite: &str) -> Result<PathBuf> {
 
 /// The wire vectors, played against each fixture server and client (tests/vectors/runner). Servers
 /// take longest, and of these those on the JVM, so they come first.
-pub(crate) fn vectors(workspace: &Workspace, languages: &[Language]) -> Result<Count> {
+pub(crate) fn vectors(workspace: &Workspace, selection: &Selection) -> Result<Count> {
+    let languages = &selection.languages;
     let each = |role| languages.iter().rev().map(move |language| (*language, role));
     let jobs: Vec<(Language, &str)> = each("server").chain(each("client")).collect();
     let mut counts = Vec::new();
-    let play = |&(language, role): &_| vectors_of(workspace, language, role);
+    let play = |&(language, role): &_| vectors_of(workspace, language, role, selection.length());
     workers::run(JOBS_AT_ONCE, &jobs, play, |_, one: Result<Count>| counts.push(one));
     counts.into_iter().try_fold(Count::default(), |sum, one| Ok(sum.and(one?)))
 }
 
-/// Plays all vectors to a fixture.
-fn vectors_of(workspace: &Workspace, language: Language, role: &str) -> Result<Count> {
+/// Plays the vectors of a length to a fixture.
+fn vectors_of(workspace: &Workspace, language: Language, role: &str, length: Length) -> Result<Count> {
     let report = workspace.report(&format!("vectors-{}-{role}.json", language.name))?;
     let _ = std::fs::remove_file(&report);
     let option = if role == "client" { "--client" } else { "--fixture" };
     let mut player = workspace.command(workspace.built("trunkline-vectors"));
     player.arg("--quiet").arg("--report").arg(&report).arg(option).arg(language.launcher(workspace, role));
+    if let (Length::Short { turn }, true) = (length, language.half.is_some()) {
+        player.arg("--stdio-share").arg(format!("{}/{STDIO_SHARES}", turn % STDIO_SHARES));
+    }
     let output = run(player, DEADLINE)?;
     let name = format!("the {role} in {}", language.name);
     Ok(played(&name, &output, std::fs::read_to_string(&report).ok().as_deref()))
@@ -125,11 +132,12 @@ fn of_lines(output: &Output) -> Count {
 fn played(name: &str, output: &Output, report: Option<&str>) -> Count {
     let report: Value = report.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
     let number = |name: &str| report[name].as_u64().and_then(|number| usize::try_from(number).ok()).unwrap_or(0);
-    judged(output, number("held"), number("failed") + number("skipped"), &format!("{name}:\n"))
+    let count = judged(output, number("held"), number("failed") + number("skipped"), &format!("{name}:\n"));
+    Count { left: number("left"), ..count }
 }
 
 fn judged(output: &Output, passed: usize, failed: usize, name: &str) -> Count {
     let failed = if failed == 0 && (!output.success() || passed == 0) { 1 } else { failed };
     let said = if failed == 0 { String::new() } else { format!("{name}{}\n[{}]\n", output.text, output.ending()) };
-    Count { passed, failed, said, note: String::new() }
+    Count { passed, failed, said, ..Count::default() }
 }

@@ -4,7 +4,7 @@
 use crate::{
     Outcome,
     scripted::{HttpSide, Received, Side, StdioSide},
-    vector::{files_at, unread},
+    vector::{Transport, files_at, unread},
     wire::{VERSION, checker},
 };
 use serde::Deserialize;
@@ -43,7 +43,8 @@ pub struct ClientVector {
     /// The revision that the client must use.
     #[serde(rename = "revision")]
     _revision: String,
-    over: Vec<ClientTransport>,
+    /// `stdio` or `http`.
+    over: Vec<Transport>,
     /// The client's operations, which the client reads itself.
     #[serde(rename = "do")]
     _operations: Vec<Value>,
@@ -53,16 +54,6 @@ pub struct ClientVector {
     #[serde(default)]
     ignore: Vec<String>,
     script: Vec<Step>,
-}
-
-/// The connection of a client to its scripted server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ClientTransport {
-    /// The server is a child process of the client.
-    Stdio,
-    /// Streamable HTTP.
-    Http,
 }
 
 #[derive(Deserialize)]
@@ -96,6 +87,9 @@ fn read(file: PathBuf) -> io::Result<ClientVector> {
     if vector.about.is_empty() || vector.requirements.is_empty() || vector.over.is_empty() {
         return Err(unread(&file, &"`about`, `requirements` or `over` is empty"));
     }
+    if !vector.over.iter().all(|over| matches!(over, Transport::Stdio | Transport::Http)) {
+        return Err(unread(&file, &"`over` has another transport than `stdio` and `http`"));
+    }
     vector.name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     vector.file = file.canonicalize()?;
     Ok(vector)
@@ -103,7 +97,7 @@ fn read(file: PathBuf) -> io::Result<ClientVector> {
 
 impl ClientVector {
     /// The transports over which it is played.
-    pub fn transports(&self) -> &[ClientTransport] {
+    pub fn transports(&self) -> &[Transport] {
         &self.over
     }
 
@@ -111,10 +105,10 @@ impl ClientVector {
     /// `PROGRAM --play FILE URL`, or `PROGRAM --play FILE --stdio COMMAND…`. `player` is the
     /// program that serves on standard input and output with the arguments
     /// `--serve FILE --outcome FILE`.
-    pub fn play(&self, client: &Path, over: ClientTransport, player: &Path) -> Outcome {
+    pub fn play(&self, client: &Path, over: Transport, player: &Path) -> Outcome {
         let played = match over {
-            ClientTransport::Stdio => self.play_over_stdio(client, player),
-            ClientTransport::Http => self.play_over_http(client),
+            Transport::Stdio => self.play_over_stdio(client, player),
+            _ => self.play_over_http(client),
         };
         played.map_or_else(Outcome::Failed, |()| Outcome::Held)
     }

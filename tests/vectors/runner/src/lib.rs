@@ -15,12 +15,14 @@ mod http;
 mod play;
 mod scripted;
 mod server;
+mod share;
 mod vector;
 pub mod wire;
 
-pub use client::{ClientTransport, ClientVector, load_client, serve};
+pub use client::{ClientVector, load_client, serve};
 pub use http::Http;
 pub use play::{Outcome, Played, play_all};
 pub use server::{CommandServer, Fixture, Server, UrlServer};
+pub use share::StdioShare;
 pub use vector::{Transport, Vector, load};
 pub use wire::Wire;

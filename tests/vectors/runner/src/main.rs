@@ -13,7 +13,8 @@ use std::{
     time::Instant,
 };
 use trunkline_vectors::{
-    ClientTransport, CommandServer, Fixture, Outcome, Server, UrlServer, load, load_client, play_all, serve,
+    CommandServer, Fixture, Outcome, Played, Server, StdioShare, Transport, UrlServer, Vector, load, load_client,
+    play_all, serve,
 };
 
 const USAGE: &str = "\
@@ -27,6 +28,7 @@ usage: trunkline-vectors [OPTION]... -- COMMAND [ARGUMENT]...    a server on sta
   --vectors PATH        a file or a folder of vectors (may be repeated); default: tests/vectors
   --only WORD           vectors whose name contains the word (may be repeated)
   --revision REVISION   plays in this revision only (may be repeated)
+  --stdio-share K/N     over standard input and output, plays only the part K, from 0, of N parts
   --stateless           the server at the URL keeps no sessions
   --json                the server at the URL never answers with a stream
   --report FILE         writes the results as JSON
@@ -44,6 +46,7 @@ struct Options {
     vectors: Vec<PathBuf>,
     only: Vec<String>,
     revisions: Vec<String>,
+    stdio_share: Option<StdioShare>,
     url: UrlServer,
     fixture: Option<PathBuf>,
     client: Option<PathBuf>,
@@ -86,6 +89,13 @@ fn main() -> ExitCode {
     }
 }
 
+impl Options {
+    /// Whether a play is in the chosen part.
+    fn has(&self, play: &str, over: Transport) -> bool {
+        self.stdio_share.is_none_or(|share| share.has(play, over))
+    }
+}
+
 /// `None` if help is wanted.
 fn parse(mut words: impl Iterator<Item = OsString>) -> Result<Option<Options>, String> {
     let mut options = Options::default();
@@ -97,6 +107,7 @@ fn parse(mut words: impl Iterator<Item = OsString>) -> Result<Option<Options>, S
             "--vectors" => options.vectors.push(value()?.into()),
             "--only" => options.only.push(text(value()?)?),
             "--revision" => options.revisions.push(text(value()?)?),
+            "--stdio-share" => options.stdio_share = Some(text(value()?)?.parse()?),
             "--url" => options.url.http = Some(text(value()?).and_then(checked_url)?),
             "--sse-url" => options.url.sse = Some(text(value()?).and_then(checked_url)?),
             "--stateless" => options.url.stateless = true,
@@ -137,6 +148,8 @@ fn checked_url(url: String) -> Result<String, String> {
 struct Sums {
     held: usize,
     skipped: usize,
+    /// In other parts than the chosen one.
+    left: usize,
     failures: Vec<(String, String)>,
 }
 
@@ -151,12 +164,12 @@ fn run(options: &Options) -> Result<bool, String> {
         Some(client) => play_client(options, client)?,
         None => play_server(options)?,
     };
-    let Some(Sums { held, skipped, failures }) = sums else { return Ok(true) };
+    let Some(Sums { held, skipped, left, failures }) = sums else { return Ok(true) };
     let failed = failures.len();
     println!("{held} held, {failed} failed, {skipped} skipped in {:.1} s", start.elapsed().as_secs_f64());
     if let Some(file) = &options.report {
         let failures: Vec<_> = failures.iter().map(|(name, text)| json!({"name": name, "text": text})).collect();
-        let report = json!({"held": held, "failed": failed, "skipped": skipped, "failures": failures});
+        let report = json!({"held": held, "failed": failed, "skipped": skipped, "left": left, "failures": failures});
         std::fs::write(file, format!("{report:#}\n")).map_err(|error| format!("{}: {error}", file.display()))?;
     }
     Ok(failed == 0 && held > 0)
@@ -180,13 +193,18 @@ fn play_server(options: &Options) -> Result<Option<Sums>, String> {
         }
         (None, command) => Box::new(CommandServer::new(command.to_vec())),
     };
-    let wanted = |revision: Option<&str>| {
-        options.revisions.is_empty()
-            || revision.is_some_and(|revision| options.revisions.iter().any(|one| one == revision))
+    let left = Cell::new(0);
+    let wanted = |vector: &Vector, revision: Option<&str>, over: Transport| {
+        let revision_of_play = revision.or(vector.open.as_deref());
+        let is_wanted = options.revisions.is_empty()
+            || revision_of_play.is_some_and(|revision| options.revisions.iter().any(|one| one == revision));
+        let is_in_share = options.has(&Played::name(&vector.name, revision, over), over);
+        left.set(left.get() + usize::from(is_wanted && !is_in_share));
+        is_wanted && is_in_share
     };
     let played =
         play_all(&vectors, &*server, wanted, |played| print(&played.to_string(), &played.outcome, options.quiet));
-    let mut sums = Sums::default();
+    let mut sums = Sums { left: left.get(), ..Sums::default() };
     for played in played {
         sums.add(played.to_string(), played.outcome);
     }
@@ -207,11 +225,11 @@ fn play_client(options: &Options, client: &Path) -> Result<Option<Sums>, String>
     let mut sums = Sums::default();
     for vector in &vectors {
         for &over in vector.transports() {
-            let over_name = match over {
-                ClientTransport::Stdio => "stdio",
-                ClientTransport::Http => "http",
-            };
-            let name = format!("{} over {over_name}", vector.name);
+            let name = Played::name(&vector.name, None, over);
+            if !options.has(&name, over) {
+                sums.left += 1;
+                continue;
+            }
             let outcome = vector.play(client, over, &player);
             print(&name, &outcome, options.quiet);
             sums.add(name, outcome);

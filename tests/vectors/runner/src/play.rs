@@ -45,9 +45,16 @@ pub enum Outcome {
 
 impl std::fmt::Display for Played {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.revision {
-            Some(revision) => write!(f, "{} in {revision} over {}", self.vector, self.over),
-            None => write!(f, "{} over {}", self.vector, self.over),
+        f.write_str(&Self::name(&self.vector, self.revision.as_deref(), self.over))
+    }
+}
+
+impl Played {
+    /// The name of a play, which results and shares are given by.
+    pub fn name(vector: &str, revision: Option<&str>, over: Transport) -> String {
+        match revision {
+            Some(revision) => format!("{vector} in {revision} over {over}"),
+            None => format!("{vector} over {over}"),
         }
     }
 }
@@ -60,13 +67,13 @@ impl std::fmt::Display for Played {
 pub fn play_all(
     vectors: &[Vector],
     server: &dyn Server,
-    wanted: impl Fn(Option<&str>) -> bool,
+    wanted: impl Fn(&Vector, Option<&str>, Transport) -> bool,
     report: impl Fn(&Played) + Sync,
 ) -> Vec<Played> {
     let plays = vectors
         .iter()
         .flat_map(|vector| vector.plays().into_iter().map(move |(revision, over)| (vector, revision, over)));
-    let plays = plays.filter(|(vector, revision, _)| wanted(revision.or(vector.open.as_deref())));
+    let plays = plays.filter(|&(vector, revision, over)| wanted(vector, revision, over));
     let (processes, shared): (Vec<_>, Vec<_>) = plays.partition(|(_, _, over)| *over == Transport::Stdio);
     let (first, second) = processes.split_at(processes.len() / 2);
     let all = Mutex::new(Vec::new());

@@ -18,8 +18,9 @@ pub struct Vector {
     pub about: String,
     /// The ids of the requirements that it tests.
     pub requirements: Vec<String>,
+    /// The revision of the session in which it is played, if it names no others.
     #[serde(default)]
-    pub(crate) open: Option<String>,
+    pub open: Option<String>,
     #[serde(default)]
     pub(crate) revisions: Vec<String>,
     #[serde(default)]
