@@ -221,8 +221,8 @@ func Elicit[T any](ctx context.Context, call *Call, message string, options ...R
 	form := NewElicitInput("", message, schema)
 	// Numbers in a map would be rounded.
 	result, err := ask[struct {
-		Action  ElicitAction
-		Content json.RawMessage
+		Action  ElicitAction    `json:"action"`
+		Content json.RawMessage `json:"content"`
 	}](ctx, call, form.Method, form.Params, options)
 	if err != nil || result.Action != ElicitActionAccept {
 		return nil, err
@@ -267,9 +267,9 @@ func typed[In, Out any](form shape, handle func(context.Context, *In) (*Out, err
 // taking is a function that takes the arguments of its calls.
 func taking[In any](run func(ctx context.Context, call *Call, given *In) (any, error)) callFunc {
 	return func(ctx context.Context, call *Call) (any, error) {
-		given, err := decode[In](call.arguments)
-		if err != nil {
-			return nil, &InvalidError{Message: err.Error()}
+		given := new(In)
+		if err := unmarshal(call.arguments, given); err != nil && len(call.arguments) > 0 {
+			return nil, invalid(err)
 		}
 		return run(ctx, call, given)
 	}

@@ -176,15 +176,19 @@ func CallTool[Out any](ctx context.Context, client *Client, name string, argumen
 	} else if content == nil {
 		content = json.RawMessage(result.Content.Text())
 	}
-	if err = json.Unmarshal(content, &value); err == nil {
+	if value, err = Decode[Out](content); err == nil {
 		return value, nil
 	}
-	var object struct{ Result json.RawMessage }
 	schema, unknown := schemaOf(pointed(of), derivation{})
-	if unknown == nil && !schema.isObject() && json.Unmarshal(content, &object) == nil && object.Result != nil {
-		content = object.Result
+	if unknown == nil && !schema.isObject() {
+		object, refused := Decode[struct {
+			Result json.RawMessage `json:"result"`
+		}](content)
+		if refused == nil && object.Result != nil {
+			value, err = Decode[Out](object.Result)
+		}
 	}
-	if err = unmarshal(content, &value); err != nil {
+	if err != nil {
 		err = fmt.Errorf("the result of the tool %s is no %v: %w", name, of, err)
 	}
 	return value, err

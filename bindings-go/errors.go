@@ -46,8 +46,7 @@ func Must[T any](value T, err error) T {
 // Facts returns the details of an error of the kind ErrTransport, ErrInputRequired or
 // ErrAuthorizationRequired.
 func (e *Error) Facts() ErrorFacts {
-	var facts ErrorFacts
-	_ = json.Unmarshal(e.Data, &facts)
+	facts, _ := Decode[ErrorFacts](e.Data)
 	return facts
 }
 

@@ -97,8 +97,8 @@ func (server *Server) AddResourceTemplate(template ResourceTemplate, handle Reso
 
 func reading(handle ResourceHandler, kind string) callFunc {
 	return taking(func(ctx context.Context, call *Call, given *struct {
-		URI       string
-		Variables map[string]string
+		URI       string            `json:"uri"`
+		Variables map[string]string `json:"variables"`
 	}) (any, error) {
 		result, err := handle(ctx, call, given.URI, given.Variables)
 		if bytes, isBytes := result.([]byte); isBytes {
@@ -123,8 +123,8 @@ func (server *Server) AddPrompt(prompt Prompt, handle PromptHandler, options ...
 // resource template. It also gets the arguments that are already filled in.
 func (server *Server) AddCompletion(reference CompletionReference, argument string, suggest func(ctx context.Context, value string, arguments map[string]string) (*Completion, error)) (*Feature, error) {
 	return server.add("completion", map[string]any{"ref": reference, "argument": argument}, typed(shapeValue, func(ctx context.Context, given *struct {
-		Argument CompleteArgument
-		Context  CompleteContext
+		Argument CompleteArgument `json:"argument"`
+		Context  CompleteContext  `json:"context"`
 	}) (*Completion, error) {
 		found, err := suggest(ctx, given.Argument.Value, given.Context.Arguments)
 		return cmp.Or(found, &Completion{}), err
@@ -150,7 +150,9 @@ func (server *Server) AddVerifier(verify func(context.Context, *AccessToken) (*I
 // as the option Visible of features. Call ListChanged when visibility changes for connected
 // clients.
 func (server *Server) AddVisibility(decide func(ctx context.Context, call *Call, name string) (bool, error)) (*Feature, error) {
-	return server.add("visibility", map[string]any{}, taking(func(ctx context.Context, call *Call, given *struct{ Name string }) (any, error) {
+	return server.add("visibility", map[string]any{}, taking(func(ctx context.Context, call *Call, given *struct {
+		Name string `json:"name"`
+	}) (any, error) {
 		visible, err := decide(ctx, call, given.Name)
 		return shaped{shapeValue, visible}, err
 	}), decide)
@@ -161,8 +163,10 @@ func (server *Server) AddVisibility(decide func(ctx context.Context, call *Call,
 // returns what a handler would for the params of the request, or nil if there is no such feature.
 func (server *Server) AddProvider(of string, list func(ctx context.Context, cursor string) (items any, next string, err error), get func(ctx context.Context, call *Call, params json.RawMessage) (any, error)) (*Feature, error) {
 	return server.add("provider", map[string]any{"of": of}, taking(func(ctx context.Context, call *Call, given *struct {
-		List *struct{ Cursor string }
-		Get  json.RawMessage
+		List *struct {
+			Cursor string `json:"cursor"`
+		} `json:"list"`
+		Get json.RawMessage `json:"get"`
 	}) (any, error) {
 		if given.List == nil {
 			return get(ctx, call, given.Get)

@@ -40,7 +40,7 @@ type Store interface {
 var storeFunctions = [...]func(Store) callFunc{
 	func(store Store) callFunc {
 		return storing(func(ctx context.Context, given *struct {
-			Key string
+			Key string `json:"key"`
 		}, result map[string]any) error {
 			value, found, err := store.Get(ctx, given.Key)
 			if found {
@@ -51,19 +51,19 @@ var storeFunctions = [...]func(Store) callFunc{
 	},
 	func(store Store) callFunc {
 		return storing(func(ctx context.Context, given *struct {
-			Key       string
-			Text      string
-			KeepForMs int
+			Key       string `json:"key"`
+			Text      string `json:"text"`
+			KeepForMs int    `json:"keepForMs"`
 		}, result map[string]any) error {
 			return store.Put(ctx, given.Key, given.Text, time.Duration(given.KeepForMs)*time.Millisecond)
 		})
 	},
 	func(store Store) callFunc {
 		return storing(func(ctx context.Context, given *struct {
-			Key       string
-			Expected  *string
-			Text      string
-			KeepForMs int
+			Key       string  `json:"key"`
+			Expected  *string `json:"expected"`
+			Text      string  `json:"text"`
+			KeepForMs int     `json:"keepForMs"`
 		}, result map[string]any) error {
 			value, err := store.PutIf(ctx, given.Key, given.Expected, given.Text, time.Duration(given.KeepForMs)*time.Millisecond)
 			result["done"] = filled(value)
@@ -72,17 +72,17 @@ var storeFunctions = [...]func(Store) callFunc{
 	},
 	func(store Store) callFunc {
 		return storing(func(ctx context.Context, given *struct {
-			Key string
+			Key string `json:"key"`
 		}, result map[string]any) error {
 			return store.Remove(ctx, given.Key)
 		})
 	},
 	func(store Store) callFunc {
 		return storing(func(ctx context.Context, given *struct {
-			Log        string
-			Entry      string
-			MaxEntries int
-			KeepForMs  int
+			Log        string `json:"log"`
+			Entry      string `json:"entry"`
+			MaxEntries int    `json:"maxEntries"`
+			KeepForMs  int    `json:"keepForMs"`
 		}, result map[string]any) error {
 			value, err := store.Append(ctx, given.Log, given.Entry, given.MaxEntries, time.Duration(given.KeepForMs)*time.Millisecond)
 			result["position"] = filled(value)
@@ -91,10 +91,10 @@ var storeFunctions = [...]func(Store) callFunc{
 	},
 	func(store Store) callFunc {
 		return storing(func(ctx context.Context, given *struct {
-			Log    string
-			After  int
-			Limit  int
-			WaitMs int
+			Log    string `json:"log"`
+			After  int    `json:"after"`
+			Limit  int    `json:"limit"`
+			WaitMs int    `json:"waitMs"`
 		}, result map[string]any) error {
 			value, err := store.Read(ctx, given.Log, given.After, given.Limit, time.Duration(given.WaitMs)*time.Millisecond)
 			result["entries"] = filled(value)
@@ -124,7 +124,9 @@ func transportFunctions(transport Transport) map[string]callFunc {
 		"transport_connect": answeringNothing(func(ctx context.Context, given *struct{}) error {
 			return transport.Connect(ctx)
 		}),
-		"transport_send": answeringNothing(func(ctx context.Context, given *struct{ Message string }) error {
+		"transport_send": answeringNothing(func(ctx context.Context, given *struct {
+			Message string `json:"message"`
+		}) error {
 			return transport.Send(ctx, given.Message)
 		}),
 		"transport_receive": answering(func(ctx context.Context, _ *struct{}) (*map[string]string, error) {

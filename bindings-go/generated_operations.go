@@ -218,7 +218,9 @@ func (c *Client) ReadSkillFile(ctx context.Context, skill SkillEntry, file strin
 // Servers lists the servers of the group, with their states, in the order in which they were added.
 // Only for a client of a group.
 func (c *Client) Servers(ctx context.Context, options ...RequestOptions) ([]GroupServer, error) {
-	result, err := request[struct{ Servers []GroupServer }](ctx, c, "servers", nil, false, options)
+	result, err := request[struct {
+		Servers []GroupServer `json:"servers"`
+	}](ctx, c, "servers", nil, false, options)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"iter"
 	"maps"
-	"math"
 	"reflect"
 )
 
@@ -48,46 +47,11 @@ func optional(value any) any {
 }
 
 func decode[T any](text []byte) (*T, error) {
-	value := new(T)
-	if err := unmarshal(text, value); err != nil && len(text) > 0 {
-		return nil, &Error{Kind: ErrTransport, Message: "the JSON does not fit: " + err.Error()}
+	value, err := Decode[T](text)
+	if err != nil && len(text) > 0 {
+		return nil, &Error{Kind: ErrTransport, Message: err.Error()}
 	}
-	return value, nil
-}
-
-// unmarshal also reads integers that are written as 5.0 or 1e3, as a JSON Schema allows.
-func unmarshal(text []byte, value any) error {
-	err := json.Unmarshal(text, value)
-	if err == nil {
-		return nil
-	}
-	var given any
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	if decoder.Decode(&given) != nil {
-		return err
-	}
-	written, _ := json.Marshal(whole(given))
-	return json.Unmarshal(written, value)
-}
-
-func whole(value any) any {
-	switch given := value.(type) {
-	case map[string]any:
-		for name, member := range given {
-			given[name] = whole(member)
-		}
-	case []any:
-		for i, item := range given {
-			given[i] = whole(item)
-		}
-	case json.Number:
-		// A larger one may be rounded.
-		if number, err := given.Float64(); err == nil && number == math.Trunc(number) && math.Abs(number) < 1<<53 {
-			return int64(number)
-		}
-	}
-	return value
+	return &value, nil
 }
 
 // decoded decodes the JSON that a function returns.
@@ -114,14 +78,16 @@ func readBlocks[T any](data []byte, blocks *[]T, known func(kind string) T, unkn
 	}
 	*blocks = make([]T, 0, len(raws))
 	for _, raw := range raws {
-		var tag struct{ Type string }
-		if err := json.Unmarshal(raw, &tag); err != nil {
+		tag, err := Decode[struct {
+			Type string `json:"type"`
+		}](raw)
+		if err != nil {
 			return err
 		}
 		block := known(tag.Type)
 		if any(block) == nil {
 			block = unknown(RawContent(raw))
-		} else if err := json.Unmarshal(raw, block); err != nil {
+		} else if err := unmarshal(raw, block); err != nil {
 			return err
 		}
 		*blocks = append(*blocks, block)
@@ -176,11 +142,10 @@ func (v ResourceContents) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads the content by its type.
 func (v *PromptMessage) UnmarshalJSON(data []byte) error {
-	var read struct {
-		Role    Role
-		Content ContentBlocks
-	}
-	err := json.Unmarshal(data, &read)
+	read, err := Decode[struct {
+		Role    Role          `json:"role"`
+		Content ContentBlocks `json:"content"`
+	}](data)
 	if v.Role = read.Role; len(read.Content) > 0 {
 		v.Content = read.Content[0]
 	}

@@ -486,7 +486,9 @@ func TestWrappedValuesAreUnwrapped(t *testing.T) {
 	if list, err := trunkline.CallTool[[]int](t.Context(), client, "list", nil); err != nil || !slices.Equal(list, []int{1, 2}) {
 		t.Error(list, err)
 	}
-	if whole, err := trunkline.CallTool[struct{ Result []int }](t.Context(), client, "list", nil); err != nil || len(whole.Result) != 2 {
+	if whole, err := trunkline.CallTool[struct {
+		Result []int `json:"result"`
+	}](t.Context(), client, "list", nil); err != nil || len(whole.Result) != 2 {
 		t.Error(whole, err)
 	}
 	if nothing, err := trunkline.CallTool[*int](t.Context(), client, "nothing", nil); err != nil || nothing != nil {
@@ -502,7 +504,9 @@ func TestWrappedValuesAreUnwrapped(t *testing.T) {
 		t.Error(number, err)
 	}
 	// An object that does not fit is not unwrapped.
-	if found, err := trunkline.CallTool[struct{ Sky int }](t.Context(), client, "mistaken", nil); err == nil {
+	if found, err := trunkline.CallTool[struct {
+		Sky int `json:"sky"`
+	}](t.Context(), client, "mistaken", nil); err == nil {
 		t.Error(found)
 	}
 	if found, err := trunkline.CallTool[recursive](t.Context(), client, "mistaken", nil); err == nil {

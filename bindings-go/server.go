@@ -270,8 +270,8 @@ func (server *Server) ElicitationComplete(id string) error {
 func (server *Server) Use(handle func(ctx context.Context, call *Call, method string, params json.RawMessage) (json.RawMessage, error), methods ...string) (*Feature, error) {
 	hasMiddleware.Store(true)
 	return server.add("middleware", map[string]any{"methods": optional(methods)}, taking(func(ctx context.Context, call *Call, given *struct {
-		Method string
-		Params json.RawMessage
+		Method string          `json:"method"`
+		Params json.RawMessage `json:"params"`
 	}) (any, error) {
 		result, err := handle(ctx, call, given.Method, given.Params)
 		return shaped{shapeResult, result}, err

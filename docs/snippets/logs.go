@@ -3,7 +3,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"os"
@@ -30,9 +29,8 @@ func main() {
 	arrived := make(chan string, 1)
 	options := trunkline.ClientOptions{LogLevel: trunkline.LoggingLevelInfo}
 	options.OnLog = func(message *trunkline.LogMessage) {
-		var data struct{ Files int }
-		if err := json.Unmarshal(message.Data, &data); err == nil {
-			arrived <- fmt.Sprintf("%s of the %s: %d files", message.Level, message.Logger, data.Files)
+		if data, err := trunkline.Decode[map[string]int](message.Data); err == nil {
+			arrived <- fmt.Sprintf("%s of the %s: %d files", message.Level, message.Logger, data["files"])
 		}
 	}
 	client := trunkline.Must(trunkline.ConnectMemory(ctx, server, options))

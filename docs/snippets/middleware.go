@@ -22,11 +22,12 @@ func greet(ctx context.Context, _ *trunkline.Call, given guest) (string, error) 
 }
 
 func count(ctx context.Context, call *trunkline.Call, _ string, params json.RawMessage) (json.RawMessage, error) {
-	var request struct {
-		Name      string
-		Arguments guest
-	}
-	if err := json.Unmarshal(params, &request); err != nil {
+	// Unlike json.Unmarshal, it reads exactly what the handler gets.
+	request, err := trunkline.Decode[struct {
+		Name      string `json:"name"`
+		Arguments guest  `json:"arguments"`
+	}](params)
+	if err != nil {
 		return nil, err
 	}
 	if request.Arguments.Name == "Mallory" {

@@ -46,10 +46,9 @@ func resultForAnthropic(use string, result *trunkline.CallToolResult) map[string
 
 // needed is the first member that a schema requires.
 func needed(schema any) string {
-	var given struct{ Required []string }
-	if err := json.Unmarshal(schema.(json.RawMessage), &given); err != nil {
-		panic(err)
-	}
+	given := trunkline.Must(trunkline.Decode[struct {
+		Required []string `json:"required"`
+	}](schema.(json.RawMessage)))
 	return given.Required[0]
 }
 

@@ -42,9 +42,5 @@ func main() {
 	client := trunkline.Must(trunkline.ConnectMemory(ctx, sums, trunkline.ClientOptions{}))
 	defer client.Close()
 	reply := trunkline.Must(client.Request(ctx, "com.acme/sum", terms{[]int{1, 2, 39}}))
-	var found total
-	if err := json.Unmarshal(reply, &found); err != nil {
-		panic(err)
-	}
-	fmt.Println(found.Sum)
+	fmt.Println(trunkline.Must(trunkline.Decode[total](reply)).Sum)
 }

@@ -36,8 +36,10 @@ func list(_ context.Context, cursor string) (any, string, error) {
 }
 
 func read(_ context.Context, _ *trunkline.Call, params json.RawMessage) (any, error) {
-	var given struct{ URI string }
-	if err := json.Unmarshal(params, &given); err != nil {
+	given, err := trunkline.Decode[struct {
+		URI string `json:"uri"`
+	}](params)
+	if err != nil {
 		return nil, err
 	}
 	row, err := strconv.Atoi(strings.TrimPrefix(given.URI, "rows://"))

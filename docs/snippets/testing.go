@@ -21,7 +21,9 @@ func divide(_ context.Context, _ *trunkline.Call, given division) (float64, erro
 	return given.Dividend / given.Divisor, nil
 }
 
-type quotient struct{ Result float64 }
+type quotient struct {
+	Result float64 `json:"result"`
+}
 
 func testTheFunctionItself(ctx context.Context) {
 	if found, err := divide(ctx, nil, division{3, 2}); found != 1.5 || err != nil {

@@ -1,0 +1,283 @@
+package trunkline
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Decode decodes JSON that somebody else sent, such as the params of a request in middleware. It reads
+// the JSON as it was validated, which [json.Unmarshal] does not: members match the names of fields
+// exactly, and a member that differs from one only in case, or that occurs twice, is an error that
+// names it. An integer may also be written as 5.0 or 1e3, as JSON Schema allows.
+//
+// The error is an [*InvalidError], which a handler can return. Types with a method UnmarshalJSON read
+// themselves: call Decode in it. The contents of an interface or a [json.RawMessage] are not checked.
+func Decode[T any](data []byte) (T, error) {
+	var value T
+	if err := unmarshal(data, &value); err != nil {
+		return *new(T), invalid(err)
+	}
+	return value, nil
+}
+
+// invalid is an error of unmarshal as one that refuses arguments.
+func invalid(err error) *InvalidError {
+	if refused := (*InvalidError)(nil); errors.As(err, &refused) {
+		return refused
+	}
+	return &InvalidError{Message: "the JSON does not fit: " + err.Error()}
+}
+
+// unmarshal decodes into what the pointer points to, which must have its zero value.
+func unmarshal(text []byte, pointer any) error {
+	if err := json.Unmarshal(text, pointer); err != nil {
+		var given any
+		decoder := json.NewDecoder(bytes.NewReader(text))
+		decoder.UseNumber()
+		if !json.Valid(text) || decoder.Decode(&given) != nil {
+			return err
+		}
+		written, _ := json.Marshal(whole(given))
+		reflect.ValueOf(pointer).Elem().SetZero()
+		if err := json.Unmarshal(written, pointer); err != nil {
+			return err
+		}
+	}
+	reader := reader{text: text}
+	return reader.check(reflect.TypeOf(pointer).Elem())
+}
+
+// whole writes integers without a fraction or an exponent.
+func whole(value any) any {
+	switch given := value.(type) {
+	case map[string]any:
+		for name, member := range given {
+			given[name] = whole(member)
+		}
+	case []any:
+		for i, item := range given {
+			given[i] = whole(item)
+		}
+	case json.Number:
+		// A larger one may be rounded.
+		if number, err := given.Float64(); err == nil && number == math.Trunc(number) && math.Abs(number) < 1<<53 {
+			return int64(number)
+		}
+	}
+	return value
+}
+
+// A reader walks through valid JSON next to the type that it was decoded into, and finds what
+// encoding/json reads in another way than a validator: names of members in any case, and members that
+// occur twice, which it merges.
+type reader struct {
+	text []byte
+	at   int
+	// path has the names of the members and the indexes of the items around the value.
+	path []any
+}
+
+// selfReading are types that call unmarshal for their parts, or whose contents the program decodes.
+var selfReading = map[reflect.Type]bool{
+	rawType: true, reflect.TypeFor[ContentBlocks](): true, reflect.TypeFor[SamplingBlocks](): true, reflect.TypeFor[PromptMessage](): true,
+}
+
+// opaque is the type of values that read themselves: only members that occur twice are refused there.
+var opaque = reflect.TypeFor[json.Unmarshaler]()
+
+// readAs is how the values of a type are read: nil if nothing in them needs a check.
+func readAs(of reflect.Type) reflect.Type {
+	for of != nil && of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	switch {
+	case of == nil || of == opaque:
+		return of
+	case selfReading[of] || of.Kind() == reflect.Interface:
+		return nil
+	case writesItself(of, jsonReader):
+		return opaque
+	}
+	return of
+}
+
+func (r *reader) check(of reflect.Type) error {
+	of = readAs(of)
+	r.space()
+	switch r.text[r.at] {
+	case '{':
+		return r.object(of)
+	case '[':
+		return r.array(of)
+	case '"':
+		r.str()
+	default:
+		// A number, true, false or null.
+		r.at += len(r.text[r.at:]) - len(bytes.TrimLeft(r.text[r.at:], "+-.0123456789Eaeflnrstu"))
+	}
+	return nil
+}
+
+func (r *reader) space() {
+	for r.text[r.at] <= ' ' {
+		r.at++
+	}
+}
+
+// next is the first character after a value and its space.
+func (r *reader) next() byte {
+	r.space()
+	r.at++
+	return r.text[r.at-1]
+}
+
+// str is the string at the place, with its quotes.
+func (r *reader) str() []byte {
+	start := r.at
+	for r.at++; r.text[r.at] != '"'; r.at++ {
+		if r.text[r.at] == '\\' {
+			r.at++
+		}
+	}
+	r.at++
+	return r.text[start:r.at]
+}
+
+func (r *reader) array(of reflect.Type) error {
+	var items reflect.Type
+	if of == opaque {
+		items = opaque
+	} else if of != nil && (of.Kind() == reflect.Slice || of.Kind() == reflect.Array) {
+		items = of.Elem()
+	}
+	r.at++
+	r.space()
+	if r.text[r.at] == ']' {
+		r.at++
+		return nil
+	}
+	for i := 0; ; i++ {
+		r.path = append(r.path, i)
+		if err := r.check(items); err != nil {
+			return err
+		}
+		r.path = r.path[:len(r.path)-1]
+		if r.next() == ']' {
+			return nil
+		}
+	}
+}
+
+func (r *reader) object(of reflect.Type) error {
+	fields := fieldsOf(of)
+	var seen map[string]bool
+	r.at++
+	r.space()
+	if r.text[r.at] == '}' {
+		r.at++
+		return nil
+	}
+	for {
+		r.space()
+		name := unquoted(r.str())
+		// What is read from it, and whether one of the same name would be merged with it.
+		var member reflect.Type
+		var once bool
+		switch {
+		case of == opaque:
+			member, once = opaque, true
+		case fields != nil:
+			member, once = fields.types[name]
+			if similar, alike := fields.folded[folded(name)]; !once && alike {
+				return r.refused(name, fmt.Sprintf("the member %q differs from %q only in case; names must match exactly", name, similar))
+			}
+		case of != nil && of.Kind() == reflect.Map:
+			// The last one counts, as for validators.
+			member = of.Elem()
+		}
+		if seen[name] {
+			return r.refused(name, fmt.Sprintf("the member %q occurs twice", name))
+		}
+		if once && seen == nil {
+			seen = map[string]bool{}
+		}
+		if once {
+			seen[name] = true
+		}
+		r.path = append(r.path, name)
+		// The colon.
+		r.next()
+		if err := r.check(member); err != nil {
+			return err
+		}
+		r.path = r.path[:len(r.path)-1]
+		if r.next() == '}' {
+			return nil
+		}
+	}
+}
+
+func (r *reader) refused(name, reason string) error {
+	var pointer strings.Builder
+	for _, step := range append(r.path, name) {
+		pointer.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(fmt.Sprint(step)))
+	}
+	return &InvalidError{Path: pointer.String(), Message: reason}
+}
+
+// unquoted is the text of a string, as encoding/json reads it.
+func unquoted(quoted []byte) string {
+	inner := quoted[1 : len(quoted)-1]
+	if bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
+		return string(inner)
+	}
+	var text string
+	_ = json.Unmarshal(quoted, &text)
+	return text
+}
+
+// An objectType has the fields of a struct, by their names in JSON, and those names by their folded form.
+type objectType struct {
+	types  map[string]reflect.Type
+	folded map[string]string
+}
+
+// objectTypes are the structs that were asked for.
+var objectTypes sync.Map
+
+// fieldsOf are the fields of a struct, or nil for other types.
+func fieldsOf(of reflect.Type) *objectType {
+	if of == nil || of.Kind() != reflect.Struct {
+		return nil
+	}
+	if known, asked := objectTypes.Load(of); asked {
+		return known.(*objectType)
+	}
+	found := &objectType{map[string]reflect.Type{}, map[string]string{}}
+	for _, field := range jsonFields(of) {
+		found.types[field.name] = field.Type
+		found.folded[folded(field.name)] = field.name
+	}
+	objectTypes.Store(of, found)
+	return found
+}
+
+// folded is the same for names that encoding/json takes for each other: it also folds ſ to s, and the
+// Kelvin sign to k.
+func folded(name string) string {
+	return strings.Map(func(letter rune) rune {
+		smallest := letter
+		for next := unicode.SimpleFold(letter); next != letter; next = unicode.SimpleFold(next) {
+			smallest = min(smallest, next)
+		}
+		return smallest
+	}, name)
+}
