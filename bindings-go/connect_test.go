@@ -235,8 +235,13 @@ func TestClosingAClientInMemoryEndsItsCalls(t *testing.T) {
 }
 
 func TestAWriteTimeoutDoesNotEndAStream(t *testing.T) {
+	t.Run("the default", func(t *testing.T) { streamBeyondTheWriteTimeout(t, trunkline.HTTPOptions{}) })
+	t.Run("none", func(t *testing.T) { streamBeyondTheWriteTimeout(t, trunkline.HTTPOptions{WriteTimeout: -1}) })
+}
+
+func streamBeyondTheWriteTimeout(t *testing.T, options trunkline.HTTPOptions) {
 	server := newServer(t)
-	handler, err := server.Handler(trunkline.HTTPOptions{})
+	handler, err := server.Handler(options)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,12 +1,12 @@
 package trunkline
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -17,15 +17,22 @@ import (
 type header struct{ name, value str }
 
 // Handler returns an http.Handler that serves the endpoint. Values of a request's context reach the
-// handlers of its calls. Paths in the options are relative to the path where it is mounted. The
-// WriteTimeout of an http.Server does not end its event streams. If the context of a request ends
-// before its response, the status is 504.
+// handlers of its calls. Paths in the options are relative to the path where it is mounted. If the
+// context of a request ends before its response, the status is 504.
+//
+// The WriteTimeout of an http.Server, which limits whole responses, does not end event streams. The
+// WriteTimeout of the options ends those whose client reads nothing for that time, and other
+// responses, too, if the http.Server has no WriteTimeout. Middleware that wraps the
+// http.ResponseWriter must have a method Unwrap, see [http.NewResponseController].
 func (server *Server) Handler(options HTTPOptions) (http.Handler, error) {
 	listener, err := server.endpoint(options, c.ServerMountHttp)
 	if err != nil {
 		return nil, err
 	}
-	return http.HandlerFunc(listener.serve), nil
+	patience := time.Duration(orDefault(options.WriteTimeout, time.Minute)) * time.Millisecond
+	return http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
+		listener.serve(writer, request, patience)
+	}), nil
 }
 
 // maxChunks is far above what the library sends without credit.
@@ -62,7 +69,8 @@ func (exchange *exchange) end(isComplete bool) {
 	exchange.chunks.close()
 }
 
-func (listener *Listener) serve(writer http.ResponseWriter, request *http.Request) {
+// serve answers a request. A client may read nothing for as long as the patience lasts.
+func (listener *Listener) serve(writer http.ResponseWriter, request *http.Request, patience time.Duration) {
 	exchange := &exchange{ctx: request.Context(), head: make(chan struct{}), header: http.Header{}, chunks: newQueue[[]byte](maxChunks)}
 	data := keep(exchange)
 	defer forget(data)
@@ -81,7 +89,7 @@ func (listener *Listener) serve(writer http.ResponseWriter, request *http.Reques
 		http.Error(writer, http.StatusText(status), status)
 		return
 	}
-	exchange.respond(started, writer)
+	exchange.respond(started, writer, request, patience)
 }
 
 func (listener *Listener) start(request *http.Request, data handle) (uintptr, error) {
@@ -129,7 +137,12 @@ func passOn(exchange uintptr, request *http.Request) error {
 	}
 }
 
-func (exchange *exchange) respond(started uintptr, writer http.ResponseWriter) {
+// isStream says whether the response, whose head is known, is an event stream.
+func (exchange *exchange) isStream() bool {
+	return strings.HasPrefix(exchange.header.Get("Content-Type"), "text/event-stream")
+}
+
+func (exchange *exchange) respond(started uintptr, writer http.ResponseWriter, request *http.Request, patience time.Duration) {
 	select {
 	case <-exchange.head:
 	case <-exchange.ctx.Done():
@@ -144,30 +157,74 @@ func (exchange *exchange) respond(started uintptr, writer http.ResponseWriter) {
 		}
 		writer.Header()[name] = append(writer.Header()[name], values...)
 	}
-	control := http.NewResponseController(writer)
-	isStream := strings.HasPrefix(exchange.header.Get("Content-Type"), "text/event-stream")
-	if isStream {
-		// http.Server.WriteTimeout is for the whole response, and would end the stream.
-		_ = control.SetWriteDeadline(time.Time{})
+	sender := sender{writer: writer, control: http.NewResponseController(writer), patience: patience}
+	if web, isKnown := request.Context().Value(http.ServerContextKey).(*http.Server); isKnown {
+		sender.whole = web.WriteTimeout
 	}
+	sender.setsDeadlines = exchange.isStream() || sender.whole <= 0
 	writer.WriteHeader(exchange.status)
-	if isStream {
-		// The first event may be long in coming.
-		_ = control.Flush()
+	// The first event may be long in coming.
+	if exchange.isStream() && sender.send(nil) != nil {
+		return
 	}
 	for {
 		chunk, open := exchange.chunks.get()
 		if exchange.ctx.Err() != nil || !open && !exchange.isCut.Load() {
+			sender.end()
 			return
 		}
 		if !open {
 			// The client must not take it for complete.
 			panic(http.ErrAbortHandler)
 		}
-		if _, err := io.Copy(writer, bytes.NewReader(chunk)); err != nil {
+		if sender.send(chunk) != nil {
 			return
 		}
-		_ = control.Flush()
 		c.HttpCredit(started, uintptr(len(chunk)))
+	}
+}
+
+// maxWrite is what a client must read while a write may take.
+const maxWrite = 32 << 10
+
+// A sender writes a response to a client, which may read nothing.
+type sender struct {
+	writer  http.ResponseWriter
+	control *http.ResponseController
+	// patience is the time that a write may take; 0 is any time.
+	patience time.Duration
+	// whole is the time for a whole response, from http.Server.WriteTimeout.
+	whole time.Duration
+	// setsDeadlines is false if the http.Server limits the response.
+	setsDeadlines bool
+}
+
+// send writes and flushes a chunk. Between chunks, a stream may be silent for any time.
+func (sender *sender) send(chunk []byte) error {
+	for piece := range slices.Chunk(chunk, maxWrite) {
+		sender.allow(sender.patience)
+		if _, err := sender.writer.Write(piece); err != nil {
+			return err
+		}
+	}
+	sender.allow(sender.patience)
+	if err := sender.control.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	sender.allow(0)
+	return nil
+}
+
+// end leaves the last write, which the http.Server does, with a deadline.
+func (sender *sender) end() { sender.allow(sender.whole) }
+
+// allow sets the deadline of the connection for what is written next; 0 takes it away.
+func (sender *sender) allow(duration time.Duration) {
+	var deadline time.Time
+	if duration > 0 {
+		deadline = time.Now().Add(duration)
+	}
+	if sender.setsDeadlines {
+		_ = sender.control.SetWriteDeadline(deadline)
 	}
 }

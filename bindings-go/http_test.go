@@ -1,12 +1,16 @@
 package trunkline_test
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -174,5 +178,100 @@ func TestACutResponseDoesNotLookComplete(t *testing.T) {
 	read, err := io.Copy(io.Discard, response.Body)
 	if err == nil {
 		t.Error("the response looks complete after", read, "bytes")
+	}
+}
+
+// stuck opens a connection that sends a request and reads nothing of the response. Buffer is how much of
+// it the system reads.
+func stuck(t *testing.T, address string, request *http.Request, buffer int) net.Conn {
+	t.Helper()
+	connection, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = connection.Close() })
+	if err := errors.Join(connection.(*net.TCPConn).SetReadBuffer(buffer), request.Write(connection)); err != nil {
+		t.Fatal(err)
+	}
+	return connection
+}
+
+func TestAClientThatReadsNothingIsGivenUp(t *testing.T) {
+	large := strings.Repeat("x", 16<<20)
+	for name, given := range map[string]struct {
+		options trunkline.HTTPOptions
+		whole   time.Duration
+	}{
+		"a stream":                           {options: trunkline.HTTPOptions{WriteTimeout: 300 * time.Millisecond}},
+		"a stream, limited as a whole":       {options: trunkline.HTTPOptions{WriteTimeout: 300 * time.Millisecond}, whole: time.Second},
+		"a response":                         {options: trunkline.HTTPOptions{WriteTimeout: 300 * time.Millisecond, JSON: true}},
+		"a response with a limit of its own": {options: trunkline.HTTPOptions{JSON: true}, whole: time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := newServer(t)
+			trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "large"}, func(_ context.Context, call *trunkline.Call, _ struct{}) (string, error) {
+				call.Progress(1, 2, "half")
+				return large, nil
+			}))
+			handler := trunkline.Must(server.Handler(given.options))
+			var begun, ended sync.WaitGroup
+			const clients = 3
+			begun.Add(clients)
+			ended.Add(clients)
+			web := httptest.NewUnstartedServer(http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
+				begun.Done()
+				defer ended.Done()
+				handler.ServeHTTP(writer, request)
+			}))
+			web.Config.WriteTimeout = given.whole
+			web.Start()
+			t.Cleanup(web.Close)
+			for range clients {
+				stuck(t, web.Listener.Addr().String(), calling(t, web.URL, "large"), 4096)
+			}
+			begun.Wait()
+			returns(t, "the handler", ended.Wait)
+		})
+	}
+}
+
+func TestAClientThatReadsSlowlyGetsEverything(t *testing.T) {
+	server := newServer(t)
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "large"}, func(_ context.Context, call *trunkline.Call, _ struct{}) (string, error) {
+		call.Progress(1, 2, "half")
+		return strings.Repeat("x", 12<<20), nil
+	}))
+	handler := trunkline.Must(server.Handler(trunkline.HTTPOptions{WriteTimeout: 500 * time.Millisecond}))
+	web := httptest.NewUnstartedServer(handler)
+	web.Config.WriteTimeout = 500 * time.Millisecond
+	web.Start()
+	t.Cleanup(web.Close)
+	connection := stuck(t, web.Listener.Addr().String(), calling(t, web.URL, "large"), 256<<10)
+	if err := connection.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	incoming := bufio.NewReader(connection)
+	response, err := http.ReadResponse(incoming, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, buffer, start := 0, make([]byte, 64<<10), time.Now()
+	for err == nil {
+		var more int
+		more, err = io.ReadFull(response.Body, buffer)
+		read += more
+		time.Sleep(15 * time.Millisecond)
+	}
+	if took := time.Since(start); read < 12<<20 || took < time.Second {
+		t.Error(read, took, err)
+	}
+	// The connection has no deadline of the response that it has served.
+	time.Sleep(600 * time.Millisecond)
+	if err := calling(t, web.URL, "greet").Write(connection); err != nil {
+		t.Fatal(err)
+	}
+	if response, err := http.ReadResponse(incoming, nil); err != nil || response.StatusCode != http.StatusOK {
+		t.Error(response, err)
 	}
 }
