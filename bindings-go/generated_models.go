@@ -372,7 +372,7 @@ type ListToolsResult struct {
 	// The tools.
 	Tools []Tool `json:"tools"`
 	// Cursor of the next page; absent on the last page.
-	NextCursor string `json:"nextCursor,omitempty"`
+	NextCursor *string `json:"nextCursor,omitempty"`
 	// How long the page may be cached, in milliseconds (2026-07-28).
 	TTLMs *int `json:"ttlMs,omitempty"`
 	// `private` or `public`: which callers may share a cached page (2026-07-28).
@@ -588,7 +588,7 @@ type ListResourcesResult struct {
 	// The resources.
 	Resources []Resource `json:"resources"`
 	// Cursor of the next page; absent on the last page.
-	NextCursor string `json:"nextCursor,omitempty"`
+	NextCursor *string `json:"nextCursor,omitempty"`
 	// How long the page may be cached, in milliseconds (2026-07-28).
 	TTLMs *int `json:"ttlMs,omitempty"`
 	// `private` or `public`: which callers may share a cached page (2026-07-28).
@@ -624,7 +624,7 @@ type ListResourceTemplatesResult struct {
 	// The templates.
 	ResourceTemplates []ResourceTemplate `json:"resourceTemplates"`
 	// Cursor of the next page; absent on the last page.
-	NextCursor string `json:"nextCursor,omitempty"`
+	NextCursor *string `json:"nextCursor,omitempty"`
 	// How long the page may be cached, in milliseconds (2026-07-28).
 	TTLMs *int `json:"ttlMs,omitempty"`
 	// `private` or `public`: which callers may share a cached page (2026-07-28).
@@ -682,7 +682,7 @@ type ListPromptsResult struct {
 	// The prompts.
 	Prompts []Prompt `json:"prompts"`
 	// Cursor of the next page; absent on the last page.
-	NextCursor string `json:"nextCursor,omitempty"`
+	NextCursor *string `json:"nextCursor,omitempty"`
 	// How long the page may be cached, in milliseconds (2026-07-28).
 	TTLMs *int `json:"ttlMs,omitempty"`
 	// `private` or `public`: which callers may share a cached page (2026-07-28).
@@ -802,7 +802,7 @@ type ListSkillsResult struct {
 	// Skills. The server may have others that it does not list.
 	Skills []SkillEntry `json:"skills"`
 	// Cursor of the next page; absent on the last page.
-	NextCursor string `json:"nextCursor,omitempty"`
+	NextCursor *string `json:"nextCursor,omitempty"`
 	// How long the page may be cached, in milliseconds (2026-07-28).
 	TTLMs *int `json:"ttlMs,omitempty"`
 	// `private` or `public`: which callers may share a cached page (2026-07-28).
@@ -873,7 +873,7 @@ type ListTasksResult struct {
 	// The tasks.
 	Tasks []Task `json:"tasks"`
 	// Cursor of the next page; absent on the last page.
-	NextCursor string `json:"nextCursor,omitempty"`
+	NextCursor *string `json:"nextCursor,omitempty"`
 	// Metadata, by reverse-domain name.
 	Meta any `json:"_meta,omitempty"`
 }

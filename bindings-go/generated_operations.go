@@ -17,17 +17,18 @@ func (c *Client) ListTools(ctx context.Context, options ...RequestOptions) ([]To
 	return result.Tools, nil
 }
 
-// ListToolsPage fetches the page at a cursor; the first page if it is empty.
-func (c *Client) ListToolsPage(ctx context.Context, cursor string, options ...RequestOptions) (*ListToolsResult, error) {
+// ListToolsPage fetches the page at a cursor, such as the NextCursor of the page before it; the first
+// page if it is nil.
+func (c *Client) ListToolsPage(ctx context.Context, cursor *string, options ...RequestOptions) (*ListToolsResult, error) {
 	return request[ListToolsResult](ctx, c, "tools/list", page(cursor), false, options)
 }
 
 // Tools iterates over what ListTools returns, fetching pages on demand.
 func (c *Client) Tools(ctx context.Context, options ...RequestOptions) iter.Seq2[Tool, error] {
-	return pages(func(cursor string) ([]Tool, string, error) {
+	return pages(c, func(cursor *string) ([]Tool, *string, error) {
 		page, err := c.ListToolsPage(ctx, cursor, options...)
 		if err != nil {
-			return nil, "", err
+			return nil, nil, err
 		}
 		return page.Tools, page.NextCursor, nil
 	})
@@ -47,17 +48,18 @@ func (c *Client) ListResources(ctx context.Context, options ...RequestOptions) (
 	return result.Resources, nil
 }
 
-// ListResourcesPage fetches the page at a cursor; the first page if it is empty.
-func (c *Client) ListResourcesPage(ctx context.Context, cursor string, options ...RequestOptions) (*ListResourcesResult, error) {
+// ListResourcesPage fetches the page at a cursor, such as the NextCursor of the page before it; the first
+// page if it is nil.
+func (c *Client) ListResourcesPage(ctx context.Context, cursor *string, options ...RequestOptions) (*ListResourcesResult, error) {
 	return request[ListResourcesResult](ctx, c, "resources/list", page(cursor), false, options)
 }
 
 // Resources iterates over what ListResources returns, fetching pages on demand.
 func (c *Client) Resources(ctx context.Context, options ...RequestOptions) iter.Seq2[Resource, error] {
-	return pages(func(cursor string) ([]Resource, string, error) {
+	return pages(c, func(cursor *string) ([]Resource, *string, error) {
 		page, err := c.ListResourcesPage(ctx, cursor, options...)
 		if err != nil {
-			return nil, "", err
+			return nil, nil, err
 		}
 		return page.Resources, page.NextCursor, nil
 	})
@@ -73,17 +75,18 @@ func (c *Client) ListResourceTemplates(ctx context.Context, options ...RequestOp
 	return result.ResourceTemplates, nil
 }
 
-// ListResourceTemplatesPage fetches the page at a cursor; the first page if it is empty.
-func (c *Client) ListResourceTemplatesPage(ctx context.Context, cursor string, options ...RequestOptions) (*ListResourceTemplatesResult, error) {
+// ListResourceTemplatesPage fetches the page at a cursor, such as the NextCursor of the page before it; the first
+// page if it is nil.
+func (c *Client) ListResourceTemplatesPage(ctx context.Context, cursor *string, options ...RequestOptions) (*ListResourceTemplatesResult, error) {
 	return request[ListResourceTemplatesResult](ctx, c, "resources/templates/list", page(cursor), false, options)
 }
 
 // ResourceTemplates iterates over what ListResourceTemplates returns, fetching pages on demand.
 func (c *Client) ResourceTemplates(ctx context.Context, options ...RequestOptions) iter.Seq2[ResourceTemplate, error] {
-	return pages(func(cursor string) ([]ResourceTemplate, string, error) {
+	return pages(c, func(cursor *string) ([]ResourceTemplate, *string, error) {
 		page, err := c.ListResourceTemplatesPage(ctx, cursor, options...)
 		if err != nil {
-			return nil, "", err
+			return nil, nil, err
 		}
 		return page.ResourceTemplates, page.NextCursor, nil
 	})
@@ -103,17 +106,18 @@ func (c *Client) ListPrompts(ctx context.Context, options ...RequestOptions) ([]
 	return result.Prompts, nil
 }
 
-// ListPromptsPage fetches the page at a cursor; the first page if it is empty.
-func (c *Client) ListPromptsPage(ctx context.Context, cursor string, options ...RequestOptions) (*ListPromptsResult, error) {
+// ListPromptsPage fetches the page at a cursor, such as the NextCursor of the page before it; the first
+// page if it is nil.
+func (c *Client) ListPromptsPage(ctx context.Context, cursor *string, options ...RequestOptions) (*ListPromptsResult, error) {
 	return request[ListPromptsResult](ctx, c, "prompts/list", page(cursor), false, options)
 }
 
 // Prompts iterates over what ListPrompts returns, fetching pages on demand.
 func (c *Client) Prompts(ctx context.Context, options ...RequestOptions) iter.Seq2[Prompt, error] {
-	return pages(func(cursor string) ([]Prompt, string, error) {
+	return pages(c, func(cursor *string) ([]Prompt, *string, error) {
 		page, err := c.ListPromptsPage(ctx, cursor, options...)
 		if err != nil {
-			return nil, "", err
+			return nil, nil, err
 		}
 		return page.Prompts, page.NextCursor, nil
 	})
@@ -139,17 +143,18 @@ func (c *Client) ListSkills(ctx context.Context, options ...RequestOptions) ([]S
 	return result.Skills, nil
 }
 
-// ListSkillsPage fetches the page at a cursor; the first page if it is empty.
-func (c *Client) ListSkillsPage(ctx context.Context, cursor string, options ...RequestOptions) (*ListSkillsResult, error) {
+// ListSkillsPage fetches the page at a cursor, such as the NextCursor of the page before it; the first
+// page if it is nil.
+func (c *Client) ListSkillsPage(ctx context.Context, cursor *string, options ...RequestOptions) (*ListSkillsResult, error) {
 	return request[ListSkillsResult](ctx, c, "skills/list", page(cursor), false, options)
 }
 
 // Skills iterates over what ListSkills returns, fetching pages on demand.
 func (c *Client) Skills(ctx context.Context, options ...RequestOptions) iter.Seq2[SkillEntry, error] {
-	return pages(func(cursor string) ([]SkillEntry, string, error) {
+	return pages(c, func(cursor *string) ([]SkillEntry, *string, error) {
 		page, err := c.ListSkillsPage(ctx, cursor, options...)
 		if err != nil {
-			return nil, "", err
+			return nil, nil, err
 		}
 		return page.Skills, page.NextCursor, nil
 	})
@@ -169,17 +174,18 @@ func (c *Client) ListTasks(ctx context.Context, options ...RequestOptions) ([]Ta
 	return result.Tasks, nil
 }
 
-// ListTasksPage fetches the page at a cursor; the first page if it is empty.
-func (c *Client) ListTasksPage(ctx context.Context, cursor string, options ...RequestOptions) (*ListTasksResult, error) {
+// ListTasksPage fetches the page at a cursor, such as the NextCursor of the page before it; the first
+// page if it is nil.
+func (c *Client) ListTasksPage(ctx context.Context, cursor *string, options ...RequestOptions) (*ListTasksResult, error) {
 	return request[ListTasksResult](ctx, c, "tasks/list", page(cursor), false, options)
 }
 
 // Tasks iterates over what ListTasks returns, fetching pages on demand.
 func (c *Client) Tasks(ctx context.Context, options ...RequestOptions) iter.Seq2[Task, error] {
-	return pages(func(cursor string) ([]Task, string, error) {
+	return pages(c, func(cursor *string) ([]Task, *string, error) {
 		page, err := c.ListTasksPage(ctx, cursor, options...)
 		if err != nil {
-			return nil, "", err
+			return nil, nil, err
 		}
 		return page.Tasks, page.NextCursor, nil
 	})

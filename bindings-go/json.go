@@ -7,6 +7,7 @@ import (
 	"iter"
 	"maps"
 	"reflect"
+	"slices"
 )
 
 // encode writes JSON as the protocol needs it: without escapes for HTML.
@@ -153,15 +154,24 @@ func (v *PromptMessage) UnmarshalJSON(data []byte) error {
 }
 
 // page are the parameters for a page. The first has none.
-func page(cursor string) any { return optional(present(map[string]any{"cursor": optional(cursor)})) }
+func page(cursor *string) any {
+	if cursor == nil {
+		return nil
+	}
+	return map[string]any{"cursor": *cursor}
+}
 
-// pages iterates over the items of all pages.
-func pages[T any](fetch func(cursor string) ([]T, string, error)) iter.Seq2[T, error] {
+// pages iterates over the items of all pages. An empty cursor is one; but servers of revisions that
+// say nothing about it send it with the last page.
+func pages[T any](client *Client, fetch func(cursor *string) ([]T, *string, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		known := map[string]bool{}
-		for cursor := ""; ; known[cursor] = true {
+		for cursor := (*string)(nil); ; {
 			items, next, err := fetch(cursor)
-			if known[next] {
+			if next != nil && *next == "" && client.endsWithEmptyCursor() {
+				next = nil
+			}
+			if next != nil && known[*next] {
 				err = cmp.Or[error](err, &Error{Kind: ErrTransport, Message: "the list does not end: the server sent a cursor twice"})
 			}
 			if err != nil {
@@ -173,9 +183,19 @@ func pages[T any](fetch func(cursor string) ([]T, string, error)) iter.Seq2[T, e
 					return
 				}
 			}
-			if cursor = next; cursor == "" {
+			if next == nil {
 				return
 			}
+			known[*next] = true
+			cursor = next
 		}
 	}
+}
+
+// lenientRevisions do not say what an empty cursor means.
+var lenientRevisions = []RevisionChoice{RevisionChoice20241105, RevisionChoice20250326, RevisionChoice20250618, RevisionChoice20251125}
+
+func (client *Client) endsWithEmptyCursor() bool {
+	info, err := client.Info()
+	return err == nil && slices.Contains(lenientRevisions, RevisionChoice(info.Revision))
 }

@@ -76,6 +76,8 @@ fn member_type(objects: &BTreeSet<String>, owner: &str, field: &Field) -> String
     // The zero value is the default of all others.
     let has_other_default = field.default != Some(false.into());
     match (&field.ty, field.presence) {
+        // An empty cursor is not the end.
+        _ if field.json == "nextCursor" => "*string".to_owned(),
         // A map has no order.
         _ if field.json == "_meta" && owner != "EmbeddedResource" => "any".to_owned(),
         // Go writes bytes in Base64 itself.
