@@ -26,8 +26,7 @@ type ServerOptions struct {
 	// Items per page of a list. The default is 1000.
 	PageSize int `json:"pageSize,omitempty"`
 	// The behavior if a name, URI or argument is registered twice: an error, or the new registration
-	// replaces the old (a notebook cell that runs twice, a module that is reloaded). The default is
-	// "error".
+	// replaces the old. The default is "error".
 	OnDuplicate OnDuplicate `json:"onDuplicate,omitempty"`
 	// List features even if the caller's token lacks their scopes, so that clients can discover them
 	// and request the scopes. Either way, a call without the scopes gets a challenge that names them.
@@ -42,24 +41,25 @@ type ServerOptions struct {
 	// session is evicted to make room. The default is 1000.
 	MaxSessionsPerClient int `json:"maxSessionsPerClient,omitempty"`
 	// Maximum idle time of an HTTP session; a minute for one that has not been used since it was
-	// opened. The default is 1800000 ms.
+	// opened. The default is 30 minutes.
 	SessionIdle time.Duration `json:"sessionIdleMs,omitempty"`
 	// Maximum time to drain after a signal, or a close without its own deadline. Calls and tasks in
 	// flight may run until the last fifth of it (at most a second); then they fail, and their failures
-	// are sent and stored. The default is 5000 ms.
+	// are sent and stored. The default is 5 seconds.
 	DrainDeadline time.Duration `json:"drainDeadlineMs,omitempty"`
-	// Interval of comments on an idle event stream; 0 disables them. The default is 15000 ms.
+	// Interval of comments on an idle event stream; a negative number disables them. The default is 15
+	// seconds.
 	KeepAlive time.Duration `json:"keepAliveMs,omitempty"`
 	// Keys that encrypt the state of requests that take several rounds. The first key encrypts, and all
 	// keys decrypt. Instances with the same keys can continue each other's requests. By default, a
 	// random key per process. Each key is 32 random bytes, as a Base64 string.
 	StateKeys []string `json:"stateKeys,omitempty"`
-	// Maximum time between two rounds of a request on 2026-07-28. The default is 3600000 ms.
+	// Maximum time between two rounds of a request on 2026-07-28. The default is 1 hour.
 	StateLifetime time.Duration `json:"stateLifetimeMs,omitempty"`
 	// Maximum rounds of input per request. The default is 16.
 	MaxRounds int `json:"maxRounds,omitempty"`
-	// Maximum time for the user to answer a request for input in the legacy era. The default is 600000
-	// ms.
+	// Maximum time for the user to answer a request for input in the legacy era. The default is 10
+	// minutes.
 	InputTimeout time.Duration `json:"inputTimeoutMs,omitempty"`
 	// Use tasks for elicitation and sampling if the client supports them (2025-11-25), so that no
 	// request stays open while the user answers.
@@ -67,10 +67,9 @@ type ServerOptions struct {
 	// Rerun handlers from the top for each answer in the legacy era too, as 2026-07-28 does, to find
 	// handlers that do not support it. For tests.
 	RerunHandlers bool `json:"rerunHandlers,omitempty"`
-	// Maximum lifetime of a task, and its default if the client requests none. The default is 3600000
-	// ms.
+	// Maximum lifetime of a task, and its default if the client requests none. The default is 1 hour.
 	TaskTTL time.Duration `json:"taskTtlMs,omitempty"`
-	// Suggested interval at which clients poll a task. The default is 500 ms.
+	// Suggested interval at which clients poll a task. The default is 500 milliseconds.
 	TaskPollInterval time.Duration `json:"taskPollIntervalMs,omitempty"`
 	// Maximum tasks kept at once. Beyond it, new tasks are refused as busy. The default is 10000.
 	MaxTasks int `json:"maxTasks,omitempty"`
@@ -93,14 +92,14 @@ type ServerOptions struct {
 	// or `rediss://HOST` for many machines, `memory:` for tests. Workers that share a store must run
 	// the same server. By default, both are kept in the memory of the process.
 	Store string `json:"store,omitempty"`
-	// Timeout of each store call. The default is 5000 ms.
+	// Timeout of each store call. The default is 5 seconds.
 	StoreDeadline time.Duration `json:"storeDeadlineMs,omitempty"`
 	// Declared extensions: their settings, by id.
 	Extensions map[string]any `json:"extensions,omitempty"`
 	// Declared experimental capabilities: their settings, by name.
 	Experimental map[string]any `json:"experimental,omitempty"`
-	// Report requests to OpenTelemetry, as spans and metrics. By default, enabled if the program uses
-	// OpenTelemetry; in Rust, with the cargo feature `opentelemetry`.
+	// Report requests to OpenTelemetry, as spans and metrics. By default, enabled if the program
+	// imports the package telemetry.
 	Telemetry *bool `json:"telemetry,omitempty"`
 	// Maximum size of a message. Over HTTP, larger ones are refused with 413. The default is 4194304.
 	MaxMessageBytes int `json:"maxMessageBytes,omitempty"`
@@ -119,7 +118,7 @@ type ServerOptions struct {
 	// Total size of all queued calls of a session. Calls that do not fit are refused as busy. The
 	// default is 67108864.
 	MaxWaitingBytes int `json:"maxWaitingBytes,omitempty"`
-	// Time for which a client may cache the result; 0 disables caching. The default is 0 ms.
+	// Time for which a client may cache the result; 0 disables caching. The default is 0.
 	TTL time.Duration `json:"ttlMs,omitempty"`
 	// The callers that may share a cached result: only the one it was made for, or all. The default is
 	// "private".
@@ -131,7 +130,7 @@ type ServerOptions struct {
 type HTTPOptions struct {
 	// The host to listen on. By default, only this machine can connect. The default is "127.0.0.1".
 	Host string `json:"host,omitempty"`
-	// The port to listen on; 0 picks a free one. The default is 8000.
+	// The port to listen on; a negative number picks a free one. The default is 8000.
 	Port int `json:"port,omitempty"`
 	// The path of a Unix socket to listen on, instead of host and port. A socket left behind by a dead
 	// server is replaced; it is removed when the listener closes.
@@ -159,14 +158,14 @@ type HTTPOptions struct {
 	// The path where clients of HTTP+SSE, the 2024-11-05 transport, open their stream. Without a path,
 	// or without sessions, HTTP+SSE is off. It may be the same as the endpoint's path: a request there
 	// for a stream without a session then opens an HTTP+SSE stream. Such clients post to a URL that
-	// contains their session, which proxies may log: leave this off if you have no old clients. A
-	// server with `auth` also checks who owns the session. The default is "/sse".
+	// contains their session, which proxies may log: leave this off if you have no old clients. An
+	// endpoint with Auth also checks who owns the session. The default is "/sse".
 	SSE string `json:"sse,omitempty"`
 	// The path where clients of HTTP+SSE post their messages, including when the path is shared. The
 	// default is "/messages".
 	Messages string `json:"messages,omitempty"`
-	// Events kept per session for reconnecting clients; 0 keeps none, and events have no ids. The
-	// default is 1000.
+	// Events kept per session for reconnecting clients; a negative number keeps none, and events have
+	// no ids. The default is 1000.
 	ReplayEvents int `json:"replayEvents,omitempty"`
 	// Total size of the events kept per session; the newest is kept whatever its size. The default is
 	// 4194304.
@@ -174,7 +173,8 @@ type HTTPOptions struct {
 	// Total size of the events kept for all sessions. Beyond it, the longest-idle sessions lose theirs,
 	// and their clients cannot resume a broken stream. The default is 268435456.
 	MaxReplayBytes int `json:"maxReplayBytes,omitempty"`
-	// Delay after which a client reconnects if its connection was closed early. The default is 1000 ms.
+	// Delay after which a client reconnects if its connection was closed early. The default is 1
+	// second.
 	Retry time.Duration `json:"retryMs,omitempty"`
 	// Maximum concurrent connections, always at least 64 below the process's descriptor limit. Beyond
 	// it, a connection without a request is closed: one that sent none in its first 100 ms, or else the
@@ -194,11 +194,11 @@ type HTTPOptions struct {
 	// are no shares.
 	TrustedProxies []string `json:"trustedProxies,omitempty"`
 	// Maximum time for a connection without a request, or to send the head of one. Then it is closed,
-	// at the latest after twice this time. The default is 60000 ms.
+	// at the latest after twice this time. The default is 1 minute.
 	IdleTimeout time.Duration `json:"idleTimeoutMs,omitempty"`
 	// Maximum time for which a client reads nothing that is sent to it. Then the connection is closed;
 	// a client with a session can resume its streams. On Linux this also detects clients that vanished,
-	// by the first keep-alive of their stream that is not acknowledged. The default is 60000 ms.
+	// by the first keep-alive of their stream that is not acknowledged. The default is 1 minute.
 	WriteTimeout time.Duration `json:"writeTimeoutMs,omitempty"`
 	// Maximum concurrent requests outside of sessions, counted until their call has ended: those of
 	// 2026-07-28, and all requests of a stateless server. Beyond it, requests are refused as busy
@@ -238,31 +238,31 @@ type ClientOptions struct {
 	// Values for placeholders in configurations, which take precedence over the environment:
 	// `workspaceFolder` for `${workspaceFolder}`, `input:key` for `${input:key}`.
 	Variables map[string]string `json:"variables,omitempty"`
-	// The protocol revision: negotiated (`auto`), the newest of one era without a fallback (`legacy`,
-	// `modern`), or a specific revision without a probe. The default is "auto".
+	// The protocol revision: negotiated (RevisionChoiceAuto), the newest of one era without a fallback
+	// (RevisionChoiceLegacy, RevisionChoiceModern), or a specific revision without a probe. The default
+	// is "auto".
 	Revision RevisionChoice `json:"revision,omitempty"`
 	// Receive list changes on every revision: legacy servers send them anyway, for others the client
 	// opens a subscription.
 	Listen bool `json:"listen,omitempty"`
-	// Timeout of a request; each progress notification restarts it. The default is 60000 ms.
+	// Timeout of a request; each progress notification restarts it. The default is 1 minute.
 	Timeout time.Duration `json:"timeoutMs,omitempty"`
 	// Maximum time of a request regardless of progress, and of a list with all its pages. Never less
-	// than the timeout. The default is 600000 ms.
+	// than the timeout. The default is 10 minutes.
 	MaxTimeout time.Duration `json:"maxTimeoutMs,omitempty"`
 	// Maximum time for a handler to answer a server's request, for example while the user fills in a
-	// form. The timeout of the call it belongs to is paused meanwhile. The default is 600000 ms.
+	// form. The timeout of the call it belongs to is paused meanwhile. The default is 10 minutes.
 	InputTimeout time.Duration `json:"inputTimeoutMs,omitempty"`
 	// Refuse a server's requests for input or roots while this client has no request in flight that
 	// they could belong to.
 	RelatedRequestsOnly bool `json:"relatedRequestsOnly,omitempty"`
 	// Maximum number of server requests run as tasks and kept (2025-11-25): those for elicitation and
-	// sampling that have handlers. With 0, the client declares no support for them. The default is
-	// 1024.
+	// sampling that have handlers. With a negative number, the client declares no support for them. The
+	// default is 1024.
 	MaxHostTasks int `json:"maxHostTasks,omitempty"`
 	// Maximum total size of the kept results of those tasks. The default is 16777216.
 	MaxHostTaskBytes int `json:"maxHostTaskBytes,omitempty"`
-	// Maximum lifetime of such a task from its start; its handler ends with it. The default is 3600000
-	// ms.
+	// Maximum lifetime of such a task from its start; its handler ends with it. The default is 1 hour.
 	HostTaskTTL time.Duration `json:"hostTaskTtlMs,omitempty"`
 	// Show servers' forms and pages in the terminal of the process, one at a time, if the program has
 	// no handler for them. Without a terminal, the capability is not declared. The program must not
@@ -286,23 +286,23 @@ type ClientOptions struct {
 	// Deprecated: log to standard error or through OpenTelemetry instead.
 	LogLevel LoggingLevel `json:"logLevel,omitempty"`
 	// Maximum time to open the connection, for all attempts together. In memory, this includes opening
-	// the lifespan of the server. The default is 30000 ms.
+	// the lifespan of the server. The default is 30 seconds.
 	ConnectTimeout time.Duration `json:"connectTimeoutMs,omitempty"`
 	// Reconnect on the next call if the connection was lost; calls in flight fail. Without it, the
 	// client ends with its connection. The default is true.
 	Reconnect *bool `json:"reconnect,omitempty"`
-	// Maximum silence of a server on a pipe before it is treated as legacy. The default is 5000 ms.
+	// Maximum silence of a server on a pipe before it is treated as legacy. The default is 5 seconds.
 	ProbeTimeout time.Duration `json:"probeTimeoutMs,omitempty"`
 	// Maximum time for a child process to exit on its own when the client closes, or gives up
-	// connecting to it; then it is terminated, and finally killed. The default is 2000 ms.
+	// connecting to it; then it is terminated, and finally killed. The default is 2 seconds.
 	CloseTimeout time.Duration `json:"closeTimeoutMs,omitempty"`
 	// Maximum size of a message, sent or received. The default is 67108864.
 	MaxMessageBytes int `json:"maxMessageBytes,omitempty"`
 	// Maximum JSON values in a message, which take far more memory than their text. The default is
 	// 1000000.
 	MaxValues int `json:"maxValues,omitempty"`
-	// Report requests to OpenTelemetry, as spans and metrics. By default, enabled if the program uses
-	// OpenTelemetry; in Rust, with the cargo feature `opentelemetry`.
+	// Report requests to OpenTelemetry, as spans and metrics. By default, enabled if the program
+	// imports the package telemetry.
 	Telemetry *bool `json:"telemetry,omitempty"`
 
 	// Headers sent with each request.
@@ -356,8 +356,8 @@ type RequestOptions struct {
 	MaxTimeout time.Duration `json:"maxTimeoutMs,omitempty"`
 
 	// Let the caller supply the input that the server needs (2026-07-28), instead of the client's
-	// handlers: the call fails with the error `inputRequired`, which contains the requests; call again
-	// with the answers.
+	// handlers: the call fails with ErrInputRequired, which contains the requests; call again with the
+	// answers.
 	ManualInput bool `json:"manualInput,omitempty"`
 	// The answers to the requests of the previous round, by key: results of `elicitation/create`,
 	// `sampling/createMessage` or `roots/list`.
@@ -374,8 +374,8 @@ type RequestOptions struct {
 	Key string `json:"key,omitempty"`
 }
 
-// AuthOptions: configures the access tokens that requests to an endpoint need (`auth` of a
-// listener). The zero value of a member means its default, and a negative number means zero.
+// AuthOptions: configures the access tokens that requests to an endpoint need (HTTPOptions.Auth).
+// The zero value of a member means its default, and a negative number means zero.
 type AuthOptions struct {
 	// The public URL of the endpoint, for which tokens must be issued (its canonical URI, RFC 8707).
 	Resource string `json:"resource"`
@@ -399,8 +399,8 @@ type AuthOptions struct {
 	DPoPNonce json.RawMessage `json:"dpopNonce,omitempty"`
 	// Maximum number of proofs remembered to prevent replay, of which one key may use a fifth. Beyond
 	// it, requests are refused with 503. Each process remembers the proofs it has seen for as long as
-	// their date is accepted, at about 20 bytes each; processes that share the `store` of the server
-	// also refuse each other's. The default is 500000.
+	// their date is accepted, at about 20 bytes each; processes that share ServerOptions.Store also
+	// refuse each other's. The default is 500000.
 	DPoPProofs int `json:"dpopProofs,omitempty"`
 	// The URL of the endpoint as clients see it, if a proxy changes the path: DPoP proofs contain it.
 	// By default, the origin of the resource with the path of the request.
@@ -453,7 +453,7 @@ type OAuthOptions struct {
 	// support such documents.
 	ClientMetadataURL string `json:"clientMetadataUrl,omitempty"`
 	// The key with which the client authenticates (`private_key_jwt`, RFC 7523): PKCS #8 in PEM. It
-	// belongs to `clientId` or to the metadata document.
+	// belongs to ClientID or to the metadata document.
 	PrivateKey string `json:"privateKey,omitempty"`
 	// The algorithm of that key. The default is "ES256".
 	Algorithm string `json:"algorithm,omitempty"`
@@ -462,7 +462,7 @@ type OAuthOptions struct {
 	// The scopes to request if the server names none. By default, those of its metadata.
 	Scopes []string `json:"scopes,omitempty"`
 	// Request the scope `offline_access` if the authorization server lists it: some issue refresh
-	// tokens only with it, and the user must consent. By default, it is requested if `store` keeps
+	// tokens only with it, and the user must consent. By default, it is requested if Store keeps
 	// credentials longer than the connection. If it is refused, the user logs in without it.
 	OfflineAccess *bool `json:"offlineAccess,omitempty"`
 	// Bind tokens to a key of this client (DPoP, RFC 9449).
@@ -477,13 +477,13 @@ type OAuthOptions struct {
 	// The redirect URI registered for the client. If it is on this machine, such as
 	// `http://127.0.0.1:8912/callback`, the client listens there; by default, it listens on a free
 	// port, or the one it registered itself with. If the program receives redirects itself, the
-	// function `authorize` returns them.
+	// function ClientHandlers.OnAuthorize returns them.
 	RedirectURI string `json:"redirectUri,omitempty"`
-	// Maximum time for a login; at most 15 min. The default is 300000 ms.
+	// Maximum time for a login; at most 15 min. The default is 5 minutes.
 	LoginTimeout time.Duration `json:"loginTimeoutMs,omitempty"`
-	// Maximum time for one request to an authorization server. The default is 30000 ms.
+	// Maximum time for one request to an authorization server. The default is 30 seconds.
 	RequestTimeout time.Duration `json:"requestTimeoutMs,omitempty"`
-	// The token endpoint of the organization's identity provider (`enterprise_managed`).
+	// The token endpoint of the organization's identity provider (OAuthGrantEnterpriseManaged).
 	IDPTokenEndpoint string `json:"idpTokenEndpoint,omitempty"`
 	// The client id at the identity provider.
 	IDPClientID string `json:"idpClientId,omitempty"`
@@ -493,11 +493,11 @@ type OAuthOptions struct {
 	// `urn:ietf:params:oauth:token-type:refresh_token` after exchanging a SAML assertion for one. The
 	// default is "urn:ietf:params:oauth:token-type:id_token".
 	IDPTokenType string `json:"idpTokenType,omitempty"`
-	// The user's ID token from the identity provider (`enterprise_managed`). If it expires before the
-	// connection ends, use the function `identity_token` instead.
+	// The user's ID token from the identity provider (OAuthGrantEnterpriseManaged). If it expires
+	// before the connection ends, use ClientHandlers.OnIdentityToken instead.
 	IdentityToken string `json:"identityToken,omitempty"`
-	// The JWT with which the platform vouches for this workload (`workload_identity`). If it expires
-	// before the connection ends, use the function `assertion` instead.
+	// The JWT with which the platform vouches for this workload (OAuthGrantWorkloadIdentity). If it
+	// expires before the connection ends, use ClientHandlers.OnAssertion instead.
 	Assertion string `json:"assertion,omitempty"`
 }
 
@@ -542,7 +542,7 @@ type ResourceOptions struct {
 	// default, a URI is treated as not found if a decoded value has a `..` segment or a NUL, or looks
 	// like an absolute path.
 	UnsafePaths bool `json:"unsafePaths,omitempty"`
-	// Time for which a client may cache the result; 0 disables caching. The default is 0 ms.
+	// Time for which a client may cache the result; 0 disables caching. The default is 0.
 	TTL time.Duration `json:"ttlMs,omitempty"`
 	// The callers that may share a cached result: only the one it was made for, or all. The default is
 	// "private".
@@ -586,7 +586,7 @@ type SkillOptions struct {
 	// URI of its folder, such as `skill://team/pdf-tools`; the last segment is the name of the skill.
 	// Without it, `skill://` and the name.
 	Root string `json:"root,omitempty"`
-	// Time for which a client may cache the result; 0 disables caching. The default is 0 ms.
+	// Time for which a client may cache the result; 0 disables caching. The default is 0.
 	TTL time.Duration `json:"ttlMs,omitempty"`
 	// The callers that may share a cached result: only the one it was made for, or all. The default is
 	// "private".
@@ -652,17 +652,17 @@ type ClientHandlers struct {
 	// Takes the user to a login page, for example by showing its URL, instead of opening the browser on
 	// this machine. The library listens for the redirect meanwhile.
 	OnOpenURL func(context.Context, *AuthorizeRequest) error
-	// Returns the access token for a request, instead of the option `token`.
+	// Returns the access token for a request, instead of OAuthOptions.Token.
 	OnAccessToken func(context.Context, *TokenRequest) (*Token, error)
-	// Returns the user's ID token from the organization's identity provider (grant
-	// `enterprise_managed`), instead of the option with one.
+	// Returns the user's ID token from the organization's identity provider
+	// (OAuthGrantEnterpriseManaged), instead of OAuthOptions.IdentityToken.
 	OnIdentityToken func(context.Context, *IdentityTokenRequest) (*Token, error)
-	// Returns the JWT with which the platform vouches for this workload (grant `workload_identity`),
-	// instead of the option `assertion`.
+	// Returns the JWT with which the platform vouches for this workload (OAuthGrantWorkloadIdentity),
+	// instead of OAuthOptions.Assertion.
 	OnAssertion func(context.Context, *AssertionRequest) (*Token, error)
 	// Returns additional headers for a request. Headers of the protocol are refused.
 	OnRequestHeaders func(context.Context, *HeadersRequest) (*GivenHeaders, error)
-	// Loads credentials from a custom store, instead of the option `store`. Requires the functions that
+	// Loads credentials from a custom store, instead of OAuthOptions.Store. Requires the functions that
 	// save and remove them as well.
 	OnLoadCredentials func(context.Context, *CredentialsKey) (*LoadedCredentials, error)
 	// Saves credentials in a custom store. They are secrets.

@@ -66,9 +66,50 @@ fn is(doc: &str, name: &str) -> String {
     if noun { format!("{name} is {}", lowered(doc)) } else { format!("{name}: {}", lowered(doc)) }
 }
 
+/// What the declaration says in the words of other languages, and Go's words for it.
+const IN_GO: [(&str, &str); 23] = [
+    ("`true`", "true"),
+    ("`false`", "false"),
+    (" (a notebook cell that runs twice, a module that is reloaded)", ""),
+    (
+        "if the program uses OpenTelemetry; in Rust, with the cargo feature `opentelemetry`",
+        "if the program imports the package telemetry",
+    ),
+    ("(`auth` of a listener)", "(HTTPOptions.Auth)"),
+    ("A server with `auth`", "An endpoint with Auth"),
+    ("instead of the option `token`", "instead of OAuthOptions.Token"),
+    ("instead of the option with one", "instead of OAuthOptions.IdentityToken"),
+    ("instead of the option `assertion`", "instead of OAuthOptions.Assertion"),
+    ("instead of the option `store`", "instead of OAuthOptions.Store"),
+    ("use the function `identity_token` instead", "use ClientHandlers.OnIdentityToken instead"),
+    ("use the function `assertion` instead", "use ClientHandlers.OnAssertion instead"),
+    ("the `store` of the server", "ServerOptions.Store"),
+    ("if `store` keeps", "if Store keeps"),
+    ("function `authorize`", "function ClientHandlers.OnAuthorize"),
+    ("belongs to `clientId`", "belongs to ClientID"),
+    ("(`enterprise_managed`)", "(OAuthGrantEnterpriseManaged)"),
+    ("(`workload_identity`)", "(OAuthGrantWorkloadIdentity)"),
+    ("(grant `enterprise_managed`)", "(OAuthGrantEnterpriseManaged)"),
+    ("(grant `workload_identity`)", "(OAuthGrantWorkloadIdentity)"),
+    ("the error `inputRequired`", "ErrInputRequired"),
+    ("negotiated (`auto`)", "negotiated (RevisionChoiceAuto)"),
+    ("(`legacy`, `modern`)", "(RevisionChoiceLegacy, RevisionChoiceModern)"),
+];
+
 fn comment(text: &str) -> String {
-    let text = marked(text, "Deprecated: ").replace("`true`", "true").replace("`false`", "false");
+    let text = marked(text, "Deprecated: ");
+    let text = IN_GO.iter().fold(text, |text, (theirs, ours)| text.replace(theirs, ours));
     prefixed(&wrapped(&text, WIDTH), "// ").trim_end().to_owned()
+}
+
+/// An option that is 0 has its default, unless that is 0: a negative number means zero.
+fn with_negative_zero(doc: &str, field: &Field) -> String {
+    if !matches!(field.ty, Type::Integer | Type::Number | Type::Duration) || field.default == Some(0.into()) {
+        return doc.to_owned();
+    }
+    let zeros =
+        [("; 0 ", "; a negative number "), (". 0 ", ". A negative number "), ("With 0,", "With a negative number,")];
+    zeros.iter().fold(doc.to_owned(), |doc, (zero, negative)| doc.replace(zero, negative))
 }
 
 fn member_type(objects: &BTreeSet<String>, owner: &str, field: &Field) -> String {
@@ -93,18 +134,29 @@ fn member_type(objects: &BTreeSet<String>, owner: &str, field: &Field) -> String
 fn member(objects: &BTreeSet<String>, owner: &str, field: &Field) -> String {
     let ty = member_type(objects, owner, field);
     let absent = if matches!(field.presence, Presence::Optional | Presence::Flag) { ",omitempty" } else { "" };
-    let doc = comment(&format!("{}{}", field.doc.replace(", in base64", ""), default_of(field)));
+    let doc = field.doc.replace(", in base64", "");
+    let doc = if owner.ends_with("Options") { with_negative_zero(&doc, field) } else { doc };
+    let doc = comment(&format!("{doc}{}", default_of(field)));
     format!("{doc}\n{} {ty} `json:\"{}{absent}\"`", exported(&field.name), field.json)
 }
 
 fn default_of(field: &Field) -> String {
-    let unit = if field.ty == Type::Duration { " ms" } else { "" };
     match &field.default {
         Some(default) if !["[]", "{}", "null", "false", "\"\""].contains(&&*default.to_string()) => {
-            format!(" The default is {default}{unit}.")
+            let default = default.as_u64().filter(|_| field.ty == Type::Duration).map_or(default.to_string(), duration);
+            format!(" The default is {default}.")
         }
         _ => String::new(),
     }
+}
+
+/// A number of milliseconds in words.
+fn duration(milliseconds: u64) -> String {
+    let units = [(3_600_000, "hour"), (60_000, "minute"), (1000, "second"), (1, "millisecond")];
+    let fitting = units.into_iter().find(|(length, _)| milliseconds > 0 && milliseconds.is_multiple_of(*length));
+    let Some((length, unit)) = fitting else { return milliseconds.to_string() };
+    let count = milliseconds / length;
+    format!("{count} {unit}{}", if count == 1 { "" } else { "s" })
 }
 
 fn type_of(ty: &Type) -> String {
