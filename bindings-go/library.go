@@ -11,10 +11,16 @@ import (
 // which sets it; in the repository it is empty, and the library is a file.
 var embedded string
 
+// libraryVariable is the environment variable with the path of the library.
+const libraryVariable = "TRUNKLINE_LIBRARY"
+
 // load loads the library: the file in TRUNKLINE_LIBRARY, the embedded one, one next to the program,
 // or else the one that the system finds by its name.
 func load() (handle uintptr, path string, err error) {
-	path = os.Getenv("TRUNKLINE_LIBRARY")
+	if err := canLoad(); err != nil {
+		return 0, "", err
+	}
+	path = os.Getenv(libraryVariable)
 	if path == "" {
 		name := "libtrunkline.so." + Version
 		if runtime.GOOS == "darwin" {

@@ -1,10 +1,12 @@
 package trunkline
 
 import (
+	"debug/elf"
 	"errors"
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"syscall"
 	"unsafe"
 )
@@ -13,6 +15,28 @@ import (
 var memfdCreate = map[string]uintptr{"amd64": 319, "arm64": 279}
 
 const closeOnExec = 1
+
+// canLoad refuses a statically linked program: glibc crashes when such a program loads a library.
+func canLoad() error {
+	if isStatic("/proc/self/exe") {
+		return errors.New("the program is linked statically: link it dynamically, as Go does with CGO_ENABLED=0 or without the flag -static, and run it where glibc is installed")
+	}
+	return nil
+}
+
+// isStatic says whether a program has no dynamic linker. The file may also be the dynamic linker itself,
+// which has none, either, when it was given the program as an argument.
+func isStatic(path string) bool {
+	program, err := elf.Open(path)
+	if err != nil {
+		return false
+	}
+	defer program.Close()
+	hasLinker := slices.ContainsFunc(program.Progs, func(part *elf.Prog) bool { return part.Type == elf.PT_INTERP })
+	flags, _ := program.DynValue(elf.DT_FLAGS_1)
+	isProgram := program.Type == elf.ET_EXEC || slices.ContainsFunc(flags, func(flags uint64) bool { return elf.DynFlag1(flags)&elf.DF_1_PIE != 0 })
+	return isProgram && !hasLinker
+}
 
 // openInMemory loads the embedded library without a file on a disk: containers may have none that can
 // be written.

@@ -5,3 +5,5 @@ package trunkline
 import "errors"
 
 func openInMemory(string) (uintptr, error) { return 0, errors.ErrUnsupported }
+
+func canLoad() error { return nil }

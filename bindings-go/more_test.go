@@ -62,6 +62,30 @@ func TestAChildServesItsStandardInput(t *testing.T) {
 	}
 }
 
+func TestALibraryThatIsNotTrunklineIsAnError(t *testing.T) {
+	text := filepath.Join(t.TempDir(), "text.so")
+	if err := os.WriteFile(text, []byte("no library"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, words := range map[string][]string{
+		// It is in every process.
+		"libc.so.6":                        {"libc.so.6 is not the C library of Trunkline", "trunkline_plain_version", "TRUNKLINE_LIBRARY names it"},
+		text:                               {"cannot be loaded", text, "TRUNKLINE_LIBRARY names it"},
+		filepath.Join(t.TempDir(), "none"): {"cannot be loaded", "none", "TRUNKLINE_LIBRARY names it"},
+		"":                                 {"cannot be loaded", "embeds no library", "trunkline_external", "set TRUNKLINE_LIBRARY"},
+	} {
+		command := exec.Command(os.Args[0])
+		command.Dir = t.TempDir()
+		command.Env = []string{"TRUNKLINE_TEST_SERVER=1", "TRUNKLINE_LIBRARY=" + path}
+		said, err := command.CombinedOutput()
+		for _, word := range words {
+			if err == nil || strings.Contains(string(said), "goroutine") || !strings.Contains(string(said), word) {
+				t.Errorf("%q: %v, without %q: %s", path, err, word, said)
+			}
+		}
+	}
+}
+
 func TestALibraryOfAnotherVersionIsRefused(t *testing.T) {
 	compiler, err := exec.LookPath("cc")
 	if err != nil {

@@ -3,6 +3,7 @@ package trunkline
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"runtime"
 	"sync"
 	"unicode/utf8"
@@ -38,17 +39,43 @@ func copied(data *byte, length uintptr) []byte {
 var library = sync.OnceValues(func() (uintptr, error) {
 	handle, path, err := load()
 	if err != nil {
-		return 0, fmt.Errorf("trunkline: the library cannot be loaded: %w", err)
+		return 0, fmt.Errorf("trunkline: the library cannot be loaded: %w%s", err, libraryAdvice())
 	}
 	// Another version may lack functions.
-	purego.RegisterLibFunc(&c.PlainVersion, handle, "trunkline_plain_version")
-	if version := c.PlainVersion(); version != Version {
-		return 0, fmt.Errorf("trunkline: the library %s has version %s, the package %s", path, version, Version)
+	if err := containedRegistration(func() { purego.RegisterLibFunc(&c.PlainVersion, handle, "trunkline_plain_version") }); err != nil {
+		return 0, fmt.Errorf("trunkline: %s is not the C library of Trunkline: %w%s", path, err, libraryAdvice())
 	}
-	register(handle)
+	if version := c.PlainVersion(); version != Version {
+		return 0, fmt.Errorf("trunkline: the library %s has version %s, the package %s%s", path, version, Version, libraryAdvice())
+	}
+	if err := containedRegistration(func() { register(handle) }); err != nil {
+		return 0, fmt.Errorf("trunkline: the library %s lacks functions of version %s: %w%s", path, Version, err, libraryAdvice())
+	}
 	registerCallbacks()
 	return handle, nil
 })
+
+// containedRegistration turns the panic of purego about a missing function into an error.
+func containedRegistration(register func()) (err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			err = fmt.Errorf("%v", reason)
+		}
+	}()
+	register()
+	return nil
+}
+
+// libraryAdvice says where the library comes from, and how to use another one.
+func libraryAdvice() string {
+	switch {
+	case os.Getenv(libraryVariable) != "":
+		return " (" + libraryVariable + " names it: set it to the C library of this version, or unset it)"
+	case embedded == "":
+		return " (this program embeds no library: use a release of the module without the build tag trunkline_external, or set " + libraryVariable + " to the file of the library)"
+	}
+	return ""
+}
 
 // named is a function of the library by its name, for those that c cannot have.
 func named[F any](name string) (function F) {
@@ -85,6 +112,9 @@ type owner struct {
 // can be freed.
 func invoke(function func(failure *uintptr) uint32, objects ...*owner) error {
 	for _, object := range objects {
+		if object.what == "" {
+			return &Error{Kind: ErrInvalidArgument, Message: "a zero value is not a server, client, listener or call: create it with a function of the package, such as NewServer or Connect"}
+		}
 		if !object.enter() {
 			return &Error{Kind: ErrClosed, Message: "the " + object.what + " was closed"}
 		}
