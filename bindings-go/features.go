@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"reflect"
 	"strings"
@@ -15,9 +16,10 @@ import (
 //
 // The input schema is that of In: its members have the names of their json tags, and are required
 // unless the tag has omitempty or omitzero, and the tag jsonschema describes them. A struct, or a
-// map, as Out is also the output schema, and the structured content. A value of a string type is
-// text; content blocks, lists of them, and a *CallToolResult are returned as they are. Schemas in the
-// descriptor take precedence.
+// map, as Out is also the output schema, and the structured content; a nil pointer to a struct is its
+// zero value. A [Result] has content of its own as well. A value of a string type is text; content
+// blocks, lists of them, and a *CallToolResult are returned as they are. Schemas in the descriptor
+// take precedence.
 //
 // A *ToolError reports a failure to the model. Other errors are logged and hidden from the caller.
 func AddTool[In, Out any](server *Server, tool Tool, handle func(context.Context, *Call, In) (Out, error), options ...ToolOptions) (*Feature, error) {
@@ -27,20 +29,43 @@ func AddTool[In, Out any](server *Server, tool Tool, handle func(context.Context
 	}
 	isWrapped := false
 	if tool.OutputSchema == nil {
-		tool.OutputSchema, isWrapped, ofOutput = outputSchema(reflect.TypeFor[Out]())
+		tool.OutputSchema, isWrapped, ofOutput = outputSchema(valueType(reflect.TypeFor[Out]()))
+	}
+	if of := valueType(reflect.TypeFor[Out]()); of != reflect.TypeFor[Out]() && (isText(of) || isContent(of)) {
+		ofOutput = fmt.Errorf("trunkline: the value of a Result is structured content, not text or content blocks, which are its Content: %v", of)
+	}
+	for name, schema := range map[string]json.RawMessage{"InputSchema": tool.InputSchema, "OutputSchema": tool.OutputSchema} {
+		if len(schema) > 0 && !json.Valid(schema) {
+			ofOutput = cmp.Or(ofOutput, fmt.Errorf("trunkline: the %s is not JSON", name))
+		}
 	}
 	if err := cmp.Or(ofInput, ofOutput); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w (in the tool %s)", err, tool.Name)
 	}
 	entry := described("tool", tool, options)
 	entry["wrapOutput"] = isWrapped
 	return server.add("tool", entry, taking(func(ctx context.Context, call *Call, given *In) (any, error) {
 		result, err := handle(ctx, call, *given)
-		if isWrapped {
-			return shaped{shapeValue, filled(result)}, err
+		if err != nil {
+			return nil, err
 		}
-		return result, err
+		switch both, hasBoth := allocated(result).(contentAndValue); {
+		case hasBoth:
+			return both.result(isWrapped)
+		case isWrapped:
+			return shaped{shapeValue, filled(result)}, nil
+		}
+		return allocated(result), nil
 	}), handle)
+}
+
+// allocated is the zero value of a struct instead of a nil pointer to it, except of content.
+func allocated(result any) any {
+	of := reflect.TypeOf(result)
+	if of == nil || of.Kind() != reflect.Pointer || of.Elem().Kind() != reflect.Struct || isContent(of) || !reflect.ValueOf(result).IsNil() {
+		return result
+	}
+	return reflect.New(of.Elem()).Interface()
 }
 
 // returned is the result of a handler as a shape of the library.

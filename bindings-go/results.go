@@ -1,6 +1,7 @@
 package trunkline
 
 import (
+	"encoding/json"
 	"reflect"
 	"strings"
 	"sync"
@@ -108,4 +109,49 @@ func holdsLists(of reflect.Type) bool {
 	holds = holds && !writesItself(of, jsonWriter) && !writesItself(of, textWriter)
 	listHolders.Store(of, holds)
 	return holds
+}
+
+// Result is the result of a tool that has content of its own for the model as well as a typed value.
+// Return it, or a pointer to it, from the handler of [AddTool]: the output schema of the tool is that
+// of Value, as if the handler returned only the value.
+type Result[Value any] struct {
+	// Content is for the model. If it is empty, the model reads the value as JSON.
+	Content ContentBlocks
+	// Value is the structured content. Nil slices and maps in it are empty ones.
+	Value Value
+	// Meta is metadata, by reverse-domain name.
+	Meta any
+}
+
+// contentAndValue is any Result.
+type contentAndValue interface {
+	valueType() reflect.Type
+	// result is in the form of the protocol. A wrapped value is a member of an object.
+	result(isWrapped bool) (*CallToolResult, error)
+}
+
+func (Result[Value]) valueType() reflect.Type { return reflect.TypeFor[Value]() }
+
+func (r Result[Value]) result(isWrapped bool) (*CallToolResult, error) {
+	value := filled(allocated(r.Value))
+	if isWrapped {
+		value = map[string]any{"result": value}
+	}
+	encoded, err := encodeAny(value)
+	if err != nil {
+		return nil, err
+	}
+	content := r.Content
+	if len(content) == 0 {
+		content = ContentBlocks{&TextContent{Text: encoded}}
+	}
+	return &CallToolResult{Content: content, StructuredContent: json.RawMessage(encoded), Meta: r.Meta}, nil
+}
+
+// valueType is the type of the structured content of a handler's results.
+func valueType(of reflect.Type) reflect.Type {
+	if both, hasBoth := reflect.Zero(pointed(of)).Interface().(contentAndValue); hasBoth {
+		return both.valueType()
+	}
+	return of
 }

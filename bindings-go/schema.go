@@ -12,9 +12,17 @@ import (
 	"time"
 )
 
-// SchemaOf returns the JSON Schema of a type, as AddTool derives it.
+// SchemaOf returns the JSON Schema of a type as arguments, as AddTool derives it: null is accepted
+// wherever encoding/json reads it as nil, and structs accept no other members.
 func SchemaOf[T any]() (json.RawMessage, error) {
-	schema, err := schemaOf(reflect.TypeFor[T](), derivation{})
+	schema, err := schemaOf(pointed(reflect.TypeFor[T]()), ofArguments)
+	return schema.encoded(), err
+}
+
+// OutputSchemaOf returns the JSON Schema of a type as a result, as AddTool derives it for a tool that
+// has none, except that a type that is not an object is not wrapped in one.
+func OutputSchemaOf[T any]() (json.RawMessage, error) {
+	schema, err := schemaOf(pointed(reflect.TypeFor[T]()), ofResults)
 	return schema.encoded(), err
 }
 
@@ -71,14 +79,15 @@ func pointed(of reflect.Type) reflect.Type {
 func inputSchema(in reflect.Type) (json.RawMessage, error) {
 	in = pointed(in)
 	if in.Kind() == reflect.Interface || in == rawType {
-		return json.RawMessage(`{"type":"object"}`), nil
+		return json.RawMessage(`{"type":"object","properties":{}}`), nil
 	}
-	schema, err := schemaOf(in, derivation{})
+	schema, err := schemaOf(in, ofArguments)
 	if err == nil && !schema.isObject() {
 		err = fmt.Errorf("trunkline: the arguments of a tool must be a struct or a map, not %v", in)
 	}
-	if in.Kind() == reflect.Struct {
-		schema = append(schema, member{"additionalProperties", false})
+	if err == nil && in.Kind() == reflect.Map {
+		// Some model providers refuse a tool without it, and all others in the request.
+		schema = slices.Insert(schema, 1, member{"properties", members{}})
 	}
 	return schema.encoded(), err
 }
@@ -90,11 +99,11 @@ func outputSchema(given reflect.Type) (schema json.RawMessage, wrapped bool, err
 	if isText(out) || out == reflect.TypeFor[CallToolResult]() || isContent(given) || out.Kind() == reflect.Interface || out == rawType {
 		return nil, false, nil
 	}
-	found, err := schemaOf(out, derivation{isOutput: true})
+	found, err := schemaOf(out, ofResults)
 	if err != nil || found.isObject() {
 		return found.encoded(), false, err
 	}
-	found, err = schemaOf(given, derivation{isOutput: true})
+	found, err = schemaOf(given, ofResults)
 	return members{{"type", "object"}, {"properties", members{{"result", found}}}, {"required", []string{"result"}}}.encoded(), true, err
 }
 
@@ -114,10 +123,21 @@ func (m members) isObject() bool { return len(m) > 0 && m[0] == member{"type", "
 
 // A derivation derives the schema of a type inside the types around it.
 type derivation struct {
-	// In results, a pointer may be null.
-	isOutput bool
-	around   []reflect.Type
+	use    use
+	around []reflect.Type
 }
+
+// A use is what values of a type are for.
+type use int
+
+const (
+	// What users fill in: clients know only simple schemas.
+	inForms use = iota
+	inArguments
+	inResults
+)
+
+var ofForms, ofArguments, ofResults = derivation{use: inForms}, derivation{use: inArguments}, derivation{use: inResults}
 
 // writesItself says whether encoding/json calls a method of the type or of a pointer to it.
 func writesItself(of, writer reflect.Type) bool {
@@ -135,7 +155,7 @@ func schemaOf(of reflect.Type, derivation derivation) (members, error) {
 		return slices.Clone(schema), nil
 	case writesItself(of, jsonWriter):
 		return members{}, nil
-	case of.Kind() == reflect.String, writesItself(of, textWriter), !derivation.isOutput && writesItself(of, textReader) && !writesItself(of, jsonReader):
+	case of.Kind() == reflect.String, writesItself(of, textWriter), derivation.use != inResults && writesItself(of, textReader) && !writesItself(of, jsonReader):
 		return members{{"type", "string"}}, nil
 	}
 	switch of.Kind() {
@@ -151,18 +171,25 @@ func schemaOf(of reflect.Type, derivation derivation) (members, error) {
 		return members{}, nil
 	case reflect.Pointer:
 		schema, err := schemaOf(of.Elem(), derivation)
-		return derivation.nullable(schema), err
+		if derivation.use == inForms {
+			return schema, err
+		}
+		return schema.orNull(), err
 	case reflect.Slice, reflect.Array:
 		if of.Kind() == reflect.Slice && of.Elem().Kind() == reflect.Uint8 {
-			return members{{"type", "string"}, {"contentEncoding", "base64"}}, nil
+			return derivation.nilable(members{{"type", "string"}, {"contentEncoding", "base64"}}), nil
 		}
 		items, err := schemaOf(of.Elem(), derivation)
-		return members{{"type", "array"}, {"items", items}}, err
+		list := members{{"type", "array"}, {"items", items}}
+		if of.Kind() == reflect.Array {
+			return append(list, member{"minItems", of.Len()}, member{"maxItems", of.Len()}), err
+		}
+		return derivation.nilable(list), err
 	case reflect.Map:
 		kind := of.Key().Kind()
 		if kind == reflect.String || kind >= reflect.Int && kind <= reflect.Uintptr || of.Key().Implements(textWriter) {
 			values, err := schemaOf(of.Elem(), derivation)
-			return members{{"type", "object"}, {"additionalProperties", values}}, err
+			return derivation.nilable(members{{"type", "object"}, {"additionalProperties", values}}), err
 		}
 	case reflect.Struct:
 		return structSchema(of, derivation)
@@ -170,12 +197,21 @@ func schemaOf(of reflect.Type, derivation derivation) (members, error) {
 	return nil, fmt.Errorf("trunkline: there is no JSON Schema for %v", of)
 }
 
-// nullable is the schema of a pointer.
-func (derivation derivation) nullable(schema members) members {
-	if !derivation.isOutput || len(schema) == 0 {
-		return schema
+// nilable is the schema of a slice or a map inside another type. Null arguments are read as nil; in
+// results, nil is written as an empty one.
+func (derivation derivation) nilable(schema members) members {
+	if derivation.use == inArguments && len(derivation.around) > 1 {
+		return schema.orNull()
 	}
-	return members{{"anyOf", []members{schema, {{"type", "null"}}}}}
+	return schema
+}
+
+func (m members) orNull() members {
+	if len(m) == 0 || m[0].name == "anyOf" {
+		// It is null already.
+		return m
+	}
+	return members{{"anyOf", []members{m, {{"type", "null"}}}}}
 }
 
 // integer has the bounds of small types. Those of 64 bits are beyond what JSON represents exactly.
@@ -194,7 +230,8 @@ func structSchema(of reflect.Type, derivation derivation) (members, error) {
 	properties, required := members{}, []string{}
 	for _, field := range jsonFields(of) {
 		of := field.Type
-		if field.mayBeAbsent {
+		if field.mayBeAbsent && derivation.use == inResults {
+			// Nil is left out.
 			of = pointed(of)
 		}
 		schema, err := schemaOf(of, derivation)
@@ -216,6 +253,9 @@ func structSchema(of reflect.Type, derivation derivation) (members, error) {
 	schema := members{{"type", "object"}, {"properties", properties}}
 	if len(required) > 0 {
 		schema = append(schema, member{"required", required})
+	}
+	if derivation.use == inArguments {
+		schema = append(schema, member{"additionalProperties", false})
 	}
 	return schema, nil
 }

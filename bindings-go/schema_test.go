@@ -59,7 +59,7 @@ type shapes struct {
 }
 
 func TestSchemasAreWhatEncodingJSONWrites(t *testing.T) {
-	found, err := trunkline.SchemaOf[shapes]()
+	found, err := trunkline.OutputSchemaOf[shapes]()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -511,5 +511,202 @@ func TestWrappedValuesAreUnwrapped(t *testing.T) {
 	}
 	if found, err := trunkline.CallTool[recursive](t.Context(), client, "mistaken", nil); err == nil {
 		t.Error(found)
+	}
+}
+
+type part struct {
+	Weight *float64 `json:"weight"`
+}
+
+type order struct {
+	Item  *string        `json:"item"`
+	Count *int           `json:"count,omitempty"`
+	Tags  []string       `json:"tags"`
+	Notes map[string]any `json:"notes,omitempty"`
+	Bytes []byte         `json:"bytes"`
+	Parts []*part        `json:"parts"`
+	Main  *part          `json:"main"`
+	Place [2]float64     `json:"place"`
+}
+
+func TestArgumentsMayBeNullWhereGoHasNil(t *testing.T) {
+	server := newServer(t)
+	var seen order
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "order"}, func(_ context.Context, _ *trunkline.Call, given order) (string, error) {
+		seen = given
+		return "", nil
+	}))
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client = connected(t, client, err)
+	const full = `{"item":"a","count":1,"tags":["b"],"notes":{"c":1},"bytes":"AQ==","parts":[{"weight":1}],"main":{"weight":2},"place":[1,2]}`
+	for arguments, refusal := range map[string]string{
+		full: "",
+		`{"item":null,"count":null,"tags":null,"notes":null,"bytes":null,"parts":null,"main":null,"place":[1,2]}`: "",
+		strings.Replace(full, `{"weight":1}`, "null", 1):                                                          "",
+		strings.Replace(full, `{"weight":1}`, `{"weight":null}`, 1):                                               "",
+		strings.Replace(full, `[1,2]`, "null", 1):                                                                 "/place",
+		strings.Replace(full, `[1,2]`, "[1]", 1):                                                                  "/place",
+		strings.Replace(full, `[1,2]`, "[1,2,3]", 1):                                                              "/place",
+		strings.Replace(full, `"item":"a",`, "", 1):                                                               "item",
+		strings.Replace(full, `"weight":2`, `"weight":2,"wieght":3`, 1):                                           "wieght",
+		strings.Replace(full, `"weight":1`, `"weight":1,"wieght":3`, 1):                                           "wieght",
+	} {
+		seen = order{}
+		result, err := client.CallTool(t.Context(), "order", json.RawMessage(arguments))
+		if err != nil || result.IsError != (refusal != "") || !strings.Contains(result.Content.Text(), refusal) {
+			t.Errorf("%s: %v %+v", arguments, err, result)
+		}
+		if isCalled := seen.Place != [2]float64{}; isCalled != (refusal == "") {
+			t.Errorf("%s: %+v", arguments, seen)
+		}
+	}
+	// The struct of the server, with all that is nil.
+	if result, err := client.CallTool(t.Context(), "order", order{Place: [2]float64{1, 2}}); err != nil || result.IsError {
+		t.Error(result, err)
+	}
+}
+
+func TestAFormHasNoUnions(t *testing.T) {
+	var schema string
+	options := trunkline.ClientOptions{}
+	options.OnElicit = func(_ context.Context, request *trunkline.ElicitRequest) (*trunkline.ElicitResult, error) {
+		encoded, err := json.Marshal(request.RequestedSchema)
+		schema = string(encoded)
+		return &trunkline.ElicitResult{Action: trunkline.ElicitActionDecline}, err
+	}
+	server := newServer(t)
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "form"}, func(ctx context.Context, call *trunkline.Call, _ struct{}) (string, error) {
+		_, err := trunkline.Elicit[struct {
+			Days *int `json:"days,omitempty"`
+		}](ctx, call, "How long?")
+		return "", err
+	}))
+	client, err := trunkline.ConnectMemory(t.Context(), server, options)
+	client = connected(t, client, err)
+	if result, err := client.CallTool(t.Context(), "form", nil); err != nil || result.IsError || schema != `{"properties":{"days":{"type":"integer"}},"type":"object"}` && schema != `{"type":"object","properties":{"days":{"type":"integer"}}}` {
+		t.Error(result, err, schema)
+	}
+}
+
+func TestEveryInputSchemaHasProperties(t *testing.T) {
+	server := newServer(t)
+	add := func(_ *trunkline.Feature, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(trunkline.AddTool(server, trunkline.Tool{Name: "any"}, func(context.Context, *trunkline.Call, any) (string, error) { return "", nil }))
+	add(trunkline.AddTool(server, trunkline.Tool{Name: "raw"}, func(context.Context, *trunkline.Call, json.RawMessage) (string, error) { return "", nil }))
+	add(trunkline.AddTool(server, trunkline.Tool{Name: "map"}, func(context.Context, *trunkline.Call, map[string]any) (string, error) { return "", nil }))
+	add(trunkline.AddTool(server, trunkline.Tool{Name: "numbers"}, func(context.Context, *trunkline.Call, *map[string]int) (string, error) { return "", nil }))
+	add(trunkline.AddTool(server, trunkline.Tool{Name: "nothing"}, func(context.Context, *trunkline.Call, struct{}) (string, error) { return "", nil }))
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client = connected(t, client, err)
+	tools, err := client.ListTools(t.Context())
+	if err != nil || len(tools) < 5 {
+		t.Fatal(tools, err)
+	}
+	for _, tool := range tools {
+		var schema map[string]json.RawMessage
+		if err := json.Unmarshal(tool.InputSchema, &schema); err != nil || schema["properties"] == nil {
+			t.Error(tool.Name, string(tool.InputSchema), err)
+		}
+	}
+	for name, refused := range map[string]bool{"any": false, "raw": false, "map": false, "numbers": true, "nothing": true} {
+		if result, err := client.CallTool(t.Context(), name, map[string]any{"town": "Oslo"}); err != nil || result.IsError != refused {
+			t.Error(name, result, err)
+		}
+	}
+}
+
+type graph struct {
+	Nodes  []string       `json:"nodes"`
+	Labels map[string]int `json:"labels"`
+	Root   *string        `json:"root"`
+}
+
+func TestAResultHasContentAndAValue(t *testing.T) {
+	server := newServer(t)
+	add := func(_ *trunkline.Feature, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	said := trunkline.ContentBlocks{&trunkline.TextContent{Text: "nothing found"}}
+	add(trunkline.AddTool(server, trunkline.Tool{Name: "both"}, func(context.Context, *trunkline.Call, struct{}) (trunkline.Result[graph], error) {
+		return trunkline.Result[graph]{Content: said, Meta: map[string]any{"example.org/a": 1}}, nil
+	}))
+	add(trunkline.AddTool(server, trunkline.Tool{Name: "pointers"}, func(context.Context, *trunkline.Call, struct{}) (*trunkline.Result[*graph], error) {
+		return &trunkline.Result[*graph]{Content: said}, nil
+	}))
+	add(trunkline.AddTool(server, trunkline.Tool{Name: "nil"}, func(context.Context, *trunkline.Call, struct{}) (*trunkline.Result[graph], error) { return nil, nil }))
+	add(trunkline.AddTool(server, trunkline.Tool{Name: "list"}, func(context.Context, *trunkline.Call, struct{}) (trunkline.Result[[]int], error) {
+		return trunkline.Result[[]int]{Content: said, Value: []int{1, 2}}, nil
+	}))
+	add(trunkline.AddTool(server, trunkline.Tool{Name: "failed"}, func(context.Context, *trunkline.Call, struct{}) (trunkline.Result[graph], error) {
+		return trunkline.Result[graph]{Content: said}, trunkline.ToolErrorf("no such graph")
+	}))
+	// As it is ported from other packages.
+	add(trunkline.AddTool(server, trunkline.Tool{Name: "own", OutputSchema: trunkline.Must(trunkline.SchemaOf[graph]())}, func(context.Context, *trunkline.Call, struct{}) (*trunkline.CallToolResult, error) {
+		value, err := json.Marshal(graph{})
+		return &trunkline.CallToolResult{Content: said, StructuredContent: value}, err
+	}))
+	add(trunkline.AddTool(server, trunkline.Tool{Name: "typed", OutputSchema: trunkline.Must(trunkline.OutputSchemaOf[graph]())}, func(context.Context, *trunkline.Call, struct{}) (graph, error) {
+		return graph{}, nil
+	}))
+	const empty = `{"nodes":[],"labels":{},"root":null}`
+	for _, revision := range []trunkline.RevisionChoice{"2024-11-05", "2025-11-25", "2026-07-28"} {
+		client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{Revision: revision})
+		client = connected(t, client, err)
+		for name, wanted := range map[string][2]string{
+			"both": {"nothing found", empty}, "pointers": {"nothing found", empty}, "nil": {empty, empty}, "list": {"nothing found", `{"result":[1,2]}`},
+			"own": {"nothing found", `{"nodes":null,"labels":null,"root":null}`}, "typed": {empty, empty},
+		} {
+			if revision == "2024-11-05" {
+				wanted[1] = ""
+			}
+			result, err := client.CallTool(t.Context(), name, nil)
+			if err != nil || result.IsError || result.Content.Text() != wanted[0] || string(result.StructuredContent) != wanted[1] {
+				t.Errorf("%s %s: %v %+v", revision, name, err, result)
+			}
+		}
+		if result, err := client.CallTool(t.Context(), "failed", nil); err != nil || !result.IsError || result.Content.Text() != "no such graph" {
+			t.Error(result, err)
+		}
+	}
+	if _, err := trunkline.AddTool(server, trunkline.Tool{Name: "text"}, func(context.Context, *trunkline.Call, struct{}) (trunkline.Result[string], error) {
+		return trunkline.Result[string]{}, nil
+	}); err == nil || !strings.Contains(err.Error(), "(in the tool text)") {
+		t.Error(err)
+	}
+	if _, err := trunkline.AddTool(server, trunkline.Tool{Name: "cut", InputSchema: json.RawMessage(`{"type":`)}, func(context.Context, *trunkline.Call, any) (string, error) { return "", nil }); err == nil || !strings.Contains(err.Error(), "the InputSchema is not JSON (in the tool cut)") {
+		t.Error(err)
+	}
+}
+
+func TestANilStructIsItsZeroValue(t *testing.T) {
+	server := newServer(t)
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "find"}, func(context.Context, *trunkline.Call, struct{}) (*graph, error) { return nil, nil }))
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client = connected(t, client, err)
+	if result, err := client.CallTool(t.Context(), "find", nil); err != nil || result.IsError || string(result.StructuredContent) != `{"nodes":[],"labels":{},"root":null}` {
+		t.Error(result, err)
+	}
+}
+
+func TestSchemasOfBothDirections(t *testing.T) {
+	type shape struct {
+		Names []string `json:"names"`
+		Next  *int     `json:"next,omitempty"`
+	}
+	input, output := trunkline.Must(trunkline.SchemaOf[*shape]()), trunkline.Must(trunkline.OutputSchemaOf[*shape]())
+	const names = `{"type":"array","items":{"type":"string"}}`
+	if wanted := `{"type":"object","properties":{"names":{"anyOf":[` + names + `,{"type":"null"}]},"next":{"anyOf":[{"type":"integer"},{"type":"null"}]}},"required":["names"],"additionalProperties":false}`; string(input) != wanted {
+		t.Error(string(input))
+	}
+	if wanted := `{"type":"object","properties":{"names":` + names + `,"next":{"type":"integer"}},"required":["names"]}`; string(output) != wanted {
+		t.Error(string(output))
 	}
 }

@@ -126,7 +126,7 @@ func TestToolsAreTypedInBothDirections(t *testing.T) {
 
 func TestSchemasDescribeStructs(t *testing.T) {
 	schema, err := trunkline.SchemaOf[city]()
-	expected := `{"type":"object","properties":{"city":{"type":"string","description":"Where the weather is."},"days":{"type":"integer"}},"required":["city"]}`
+	expected := `{"type":"object","properties":{"city":{"type":"string","description":"Where the weather is."},"days":{"type":"integer"}},"required":["city"],"additionalProperties":false}`
 	if err != nil || string(schema) != expected {
 		t.Fatal(string(schema), err)
 	}
