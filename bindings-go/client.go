@@ -50,6 +50,9 @@ func ConnectConfig(ctx context.Context, config string, options ClientOptions) (*
 // ConnectMemory connects to a server in this process. Its handlers get the values of the context of
 // each request.
 func ConnectMemory(ctx context.Context, server *Server, options ClientOptions) (*Client, error) {
+	if server == nil {
+		return nil, &Error{Kind: ErrInvalidArgument, Message: "the server to connect to is nil"}
+	}
 	client, err := connect(ctx, options, func(set uintptr) (uintptr, error) { return c.ClientConnectMemory(&server.owner, set) })
 	if err != nil {
 		return nil, server.explained(err)
@@ -124,7 +127,13 @@ func (client *Client) hear(handlers *ClientHandlers) {
 }
 
 // Close closes the connection; requests in flight fail.
-func (client *Client) Close() error { return client.close() }
+func (client *Client) Close() error {
+	if client.close == nil {
+		// It was never connected.
+		return nil
+	}
+	return client.close()
+}
 
 func (client *Client) end() error {
 	err := client.shut(client.patience, c.ClientStartClose, client.until(c.ClientClosed))

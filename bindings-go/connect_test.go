@@ -442,3 +442,58 @@ func TestAuthWithoutAResourceIsRefused(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestWhatIsNoTargetIsRefused(t *testing.T) {
+	address, err := url.Parse("http://127.0.0.1:9/mcp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	group, err := trunkline.ConnectGroup(t.Context(), map[string]any{}, trunkline.ClientOptions{})
+	group = connected(t, group, err)
+	for _, target := range []any{
+		5, nil, address, true, "localhost:8000", "127.0.0.1:8000/mcp", "ftp://host/mcp", "http://", "", []string{}, map[string]any{}, map[string]any{"urls": "x"},
+		(*trunkline.Client)(nil), (*trunkline.Server)(nil), json.RawMessage(`"http"`), json.RawMessage(`{`),
+	} {
+		_, grouped := trunkline.ConnectGroup(t.Context(), map[string]any{"x": target}, trunkline.ClientOptions{})
+		added := group.AddServer(t.Context(), "x", target)
+		for _, err := range []error{grouped, added} {
+			if !errors.Is(err, trunkline.ErrInvalidArgument) {
+				t.Errorf("%T %v: %v", target, target, err)
+			}
+		}
+	}
+	if servers, err := group.Servers(t.Context()); err != nil || len(servers) != 0 {
+		t.Error(servers, err)
+	}
+}
+
+func TestAServerOfAGroupHasAnError(t *testing.T) {
+	group, err := trunkline.ConnectGroup(t.Context(), map[string]any{"x": map[string]string{"url": "http://127.0.0.1:9/mcp"}}, trunkline.ClientOptions{})
+	group = connected(t, group, err)
+	servers, err := group.Servers(t.Context())
+	if err != nil || len(servers) != 1 || !errors.Is(servers[0].Error, trunkline.ErrTransport) || !strings.Contains(servers[0].Error.Error(), "127.0.0.1:9") {
+		t.Error(servers, err)
+	}
+}
+
+func TestZeroValuesAreErrors(t *testing.T) {
+	server := newServer(t)
+	var client trunkline.Client
+	var none trunkline.Server
+	_, listed := client.ListTools(t.Context())
+	_, info := client.Info()
+	_, listened := none.Listen(trunkline.HTTPOptions{})
+	_, connected := trunkline.ConnectMemory(t.Context(), nil, trunkline.ClientOptions{})
+	_, connectedToZero := trunkline.ConnectMemory(t.Context(), &none, trunkline.ClientOptions{})
+	_, transport := trunkline.ConnectTransport(t.Context(), nil, trunkline.ClientOptions{})
+	_, mounted := server.Mount("x", nil)
+	_, proxied := server.Proxy(nil, trunkline.ProxyOptions{})
+	for i, err := range []error{listed, info, listened, connected, connectedToZero, transport, mounted, proxied, client.Notify("x", nil)} {
+		if !errors.Is(err, trunkline.ErrInvalidArgument) {
+			t.Error(i, err)
+		}
+	}
+	if err := errors.Join(client.Close(), none.Close(t.Context())); err != nil {
+		t.Error(err)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -245,6 +246,41 @@ func TestAHandlerMustNotBeNil(t *testing.T) {
 	for i, err := range []error{tool, request, resource, template, prompt, completion, verifier, visibility, provider, middleware} {
 		if !errors.Is(err, trunkline.ErrInvalidArgument) || !strings.Contains(err.Error(), "is nil") {
 			t.Error(i, err)
+		}
+	}
+}
+
+func TestAFeatureThatIsAlreadyEnabledSendsNothing(t *testing.T) {
+	server := newServer(t)
+	feature := trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "extra"}, func(context.Context, *trunkline.Call, struct{}) (string, error) { return "", nil }))
+	changes := make(chan struct{}, 64)
+	options := trunkline.ClientOptions{Revision: trunkline.RevisionChoice20251125}
+	options.OnToolsChanged = func() { changes <- struct{}{} }
+	client, err := trunkline.ConnectMemory(t.Context(), server, options)
+	client = connected(t, client, err)
+	// What is sent for a change arrives before the next one.
+	for _, step := range []struct {
+		enabled bool
+		changes int
+	}{{true, 0}, {true, 0}, {false, 1}, {false, 0}, {true, 1}, {true, 0}} {
+		if err := feature.SetEnabled(step.enabled); err != nil {
+			t.Fatal(err)
+		}
+		for range step.changes {
+			select {
+			case <-changes:
+			case <-time.After(10 * time.Second):
+				t.Fatal("no change was sent")
+			}
+		}
+		tools, err := client.ListTools(t.Context())
+		if err != nil || slices.ContainsFunc(tools, func(tool trunkline.Tool) bool { return tool.Name == "extra" }) != step.enabled {
+			t.Error(tools, err)
+		}
+		select {
+		case <-changes:
+			t.Errorf("a change was sent without one: %+v", step)
+		case <-time.After(100 * time.Millisecond):
 		}
 	}
 }

@@ -1347,7 +1347,7 @@ type GroupServer struct {
 	// Name and version of the server, if it sent them.
 	ServerInfo *Implementation `json:"serverInfo,omitempty"`
 	// Error that ended the connection or prevented it.
-	Error json.RawMessage `json:"error,omitempty"`
+	Error *Error `json:"error,omitempty"`
 }
 
 // FailureReason is the reason why a connection failed.

@@ -193,6 +193,8 @@ func (listener *Listener) end() error {
 type Feature struct {
 	server *Server
 	number uint64
+	lock   sync.Mutex
+	hidden bool
 }
 
 // Remove removes the feature. Calls in flight continue.
@@ -200,9 +202,18 @@ func (feature *Feature) Remove() error {
 	return c.ServerRemove(&feature.server.owner, feature.number)
 }
 
-// SetEnabled hides the feature, or shows it again.
+// SetEnabled hides the feature, or shows it again. If it is so already, nothing is sent to clients.
 func (feature *Feature) SetEnabled(enabled bool) error {
-	return c.ServerSetEnabled(&feature.server.owner, feature.number, enabled)
+	feature.lock.Lock()
+	defer feature.lock.Unlock()
+	if feature.hidden != enabled {
+		return nil
+	}
+	err := c.ServerSetEnabled(&feature.server.owner, feature.number, enabled)
+	if err == nil {
+		feature.hidden = !enabled
+	}
+	return err
 }
 
 // add adds a feature or a hook by its kind and its entry, as trunkline_server_add does, which lists
@@ -227,7 +238,7 @@ func (server *Server) feature(number uint64, err error) (*Feature, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Feature{server, number}, nil
+	return &Feature{server: server, number: number}, nil
 }
 
 // described is the entry of a feature with its options, of which later ones take precedence.
@@ -241,11 +252,17 @@ func described[T any](name string, descriptor any, options []T) map[string]any {
 
 // Mount adds the features of another server, under prefixed names.
 func (server *Server) Mount(prefix string, other *Server) (*Feature, error) {
+	if other == nil {
+		return nil, &Error{Kind: ErrInvalidArgument, Message: "the mounted server is nil"}
+	}
 	return server.feature(c.ServerMount(&server.owner, prefix, &other.owner))
 }
 
 // Proxy adds the features of the server behind a client.
 func (server *Server) Proxy(client *Client, options ProxyOptions) (*Feature, error) {
+	if client == nil {
+		return nil, &Error{Kind: ErrInvalidArgument, Message: "the client of the proxy is nil"}
+	}
 	return server.feature(c.ServerProxy(&server.owner, &client.owner, options.Prefix, uint32(options.MaxConnections)))
 }
 

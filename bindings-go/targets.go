@@ -3,9 +3,11 @@ package trunkline
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -91,6 +93,9 @@ func checkCommand(command *exec.Cmd, isMember bool) error {
 
 // ConnectTransport connects to a server over a custom transport.
 func ConnectTransport(ctx context.Context, transport Transport, options ClientOptions) (*Client, error) {
+	if transport == nil {
+		return nil, &Error{Kind: ErrInvalidArgument, Message: "the transport is nil"}
+	}
 	options.transport = transportFunctions(transport)
 	return connect(ctx, options, c.ClientConnectChannel)
 }
@@ -141,8 +146,44 @@ func groupTarget(ctx context.Context, target any, options ClientOptions) (any, e
 	case Transport:
 		return ConnectTransport(ctx, target, options)
 	default:
-		return target, nil
+		return target, checkTarget(target)
 	}
+}
+
+// checkTarget refuses what is no target at all, rather than to list it as a server that is disconnected.
+func checkTarget(target any) error {
+	refused := func(reason string) error {
+		return &Error{Kind: ErrInvalidArgument, Message: reason + ": a target is a URL, an *exec.Cmd, a command as a []string, an entry of mcpServers, a *Server, a Transport, or a *Client"}
+	}
+	switch target := target.(type) {
+	case nil:
+		return refused("the target is nil")
+	case *Client:
+		if target == nil {
+			return refused("the *Client is nil")
+		}
+		return nil
+	case string:
+		address, err := url.Parse(target)
+		if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
+			return refused(fmt.Sprintf("%q is not a URL with http:// or https://", target))
+		}
+		return nil
+	case []string:
+		if len(target) == 0 {
+			return refused("the command is empty")
+		}
+		return nil
+	}
+	encoded, err := encode(target)
+	if err != nil {
+		return err
+	}
+	entry, err := Decode[map[string]json.RawMessage]([]byte(encoded))
+	if err != nil || entry["command"] == nil && entry["url"] == nil && entry["serverUrl"] == nil && entry["httpUrl"] == nil {
+		return refused(fmt.Sprintf("a value of the type %T is not a target", target))
+	}
+	return nil
 }
 
 // addedTarget is a target of AddServer as the library takes it.

@@ -119,6 +119,7 @@ fn member_type(objects: &BTreeSet<String>, owner: &str, field: &Field) -> String
     match (&field.ty, field.presence) {
         // An empty cursor is not the end.
         _ if field.json == "nextCursor" => "*string".to_owned(),
+        _ if field.json == "error" && owner == "GroupServer" => "*Error".to_owned(),
         // A map has no order.
         _ if field.json == "_meta" && owner != "EmbeddedResource" => "any".to_owned(),
         // Go writes bytes in Base64 itself.
