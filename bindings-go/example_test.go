@@ -2,6 +2,7 @@ package trunkline_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log"
 
@@ -47,4 +48,79 @@ func Example() {
 	// Output:
 	// {Rome 21.5} <nil>
 	// Atlantis has sunk
+}
+
+// A handler that gives the model a sentence, and programs the data.
+func ExampleResult() {
+	ctx := context.Background()
+	server := trunkline.Must(trunkline.NewServer("weather", "1.0.0", trunkline.ServerOptions{}))
+	defer server.Close(ctx)
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "forecast"}, func(_ context.Context, _ *trunkline.Call, given place) (trunkline.Result[forecast], error) {
+		said := &trunkline.TextContent{Text: "It will be warm in " + given.City + "."}
+		return trunkline.Result[forecast]{Content: trunkline.ContentBlocks{said}, Value: forecast{given.City, 21.5}}, nil
+	}))
+
+	client := trunkline.Must(trunkline.ConnectMemory(ctx, server, trunkline.ClientOptions{}))
+	defer client.Close()
+	result := trunkline.Must(client.CallTool(ctx, "forecast", place{City: "Rome"}))
+	fmt.Println(result.Content.Text())
+	fmt.Println(trunkline.Must(trunkline.Decode[forecast](result.StructuredContent)))
+	// Output:
+	// It will be warm in Rome.
+	// {Rome 21.5}
+}
+
+// Names match exactly, unlike with json.Unmarshal.
+func ExampleDecode() {
+	params := json.RawMessage(`{"city": "Rome", "CITY": "Atlantis"}`)
+	_, err := trunkline.Decode[place](params)
+	fmt.Println(err)
+	// Output:
+	// the member "CITY" differs from "city" only in case; names must match exactly
+}
+
+// Middleware that refuses some calls.
+func ExampleServer_Use() {
+	ctx := context.Background()
+	server := trunkline.Must(trunkline.NewServer("weather", "1.0.0", trunkline.ServerOptions{}))
+	defer server.Close(ctx)
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "forecast"}, predict))
+	trunkline.Must(server.Use(func(ctx context.Context, call *trunkline.Call, _ string, params json.RawMessage) (json.RawMessage, error) {
+		request, err := trunkline.Decode[struct {
+			Arguments place `json:"arguments"`
+		}](params)
+		if err != nil {
+			return nil, err
+		}
+		if request.Arguments.City == "Atlantis" {
+			return nil, trunkline.NewProtocolError(403, "no forecasts for myths", nil)
+		}
+		return call.Next(ctx, nil)
+	}, "tools/call"))
+
+	client := trunkline.Must(trunkline.ConnectMemory(ctx, server, trunkline.ClientOptions{}))
+	defer client.Close()
+	_, err := client.CallTool(ctx, "forecast", place{City: "Atlantis"})
+	fmt.Println(err)
+	// Output:
+	// no forecasts for myths
+}
+
+// An iterator fetches the pages of a list as the loop reaches them.
+func ExampleClient_Tools() {
+	ctx := context.Background()
+	server := trunkline.Must(trunkline.NewServer("weather", "1.0.0", trunkline.ServerOptions{}))
+	defer server.Close(ctx)
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "forecast"}, predict))
+
+	client := trunkline.Must(trunkline.ConnectMemory(ctx, server, trunkline.ClientOptions{}))
+	defer client.Close()
+	for tool, err := range client.Tools(ctx) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(tool.Name, string(tool.InputSchema))
+	}
+	// Output:
+	// forecast {"type":"object","properties":{"city":{"type":"string","description":"Where the weather is."}},"required":["city"],"additionalProperties":false}
 }
