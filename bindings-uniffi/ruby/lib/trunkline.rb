@@ -7,6 +7,8 @@ end
 require_relative "trunkline/generated/waist"
 require_relative "trunkline/generated/errors"
 require_relative "trunkline/errors"
+require_relative "trunkline/text"
+require_relative "trunkline/json_form"
 require_relative "trunkline/model"
 require_relative "trunkline/generated/models"
 require_relative "trunkline/content"

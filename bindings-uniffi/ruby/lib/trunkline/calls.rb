@@ -2,9 +2,18 @@
 
 module Trunkline
   # The handler of a feature, as its calls use it: `run` gets the body and the context, and `answer`
-  # converts what it returns. `where` names it in the log.
+  # converts what it returns. `where` names it in the log, and `source` is the function of the program.
   # @api private
-  Callable = Struct.new(:run, :answer, :where, :owner, keyword_init: true)
+  Callable = Struct.new(:run, :answer, :where, :source, :owner, keyword_init: true) do
+    # Converts what it has returned. For the program, the place of a failure is the handler: it is not
+    # on the stack any more.
+    # @return [Array(Integer, String)] the shape and the bytes
+    def converted(value)
+      answer.call(value)
+    rescue InvalidArgumentError, Returns::WrongType => e
+      raise e.class, e.message, ["#{Handler.location(source) || "(unknown)"}:in `#{where}'"], cause: nil
+    end
+  end
 
   # An argument that matches its schema, but not the type in Ruby.
   # @api private
@@ -49,7 +58,7 @@ module Trunkline
       return finish(ticket) if context.cancelled?
 
       value = @requests.spans.serve(ticket) { callable.run.call(Requests.parse(body), context) }
-      shape, bytes = callable.answer.call(value)
+      shape, bytes = callable.converted(value)
       @native.complete(ticket, shape, bytes)
       answered = true
       finish(ticket)
@@ -68,7 +77,7 @@ module Trunkline
     # Sends the failure that the block describes.
     def send_failure(ticket)
       failure = yield
-      fail(ticket, failure.merge("message" => Requests.text(failure["message"])))
+      fail(ticket, failure.merge("message" => Text.of(failure["message"])))
     rescue Exception => e # rubocop:disable Lint/RescueException
       # Whatever the program has raised, the caller must get a response.
       fail(ticket, { "kind" => "internal", "message" => "an error that cannot be sent: #{e.is_a?(InvalidArgumentError) ? e.message : e.class}" })

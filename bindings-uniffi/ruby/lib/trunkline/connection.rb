@@ -35,7 +35,7 @@ module Trunkline
       transport = transport_of(target, http, child)
       lifespan = target.is_a?(Server) ? target.send(:lifespan) : nil
       open(lifespan) do |native|
-        message = { "transport" => transport, "handlers" => @handlers.lanes, **config }
+        message = Model.plain({ "transport" => transport, "handlers" => @handlers.lanes, **config })
         next native.open(Requests.json(message)) unless config.dig("client", "telemetry")
 
         @port.requests.spans.numbered(0, { "method" => "open" }) { |span| native.open(Requests.json(message.merge(span))) }

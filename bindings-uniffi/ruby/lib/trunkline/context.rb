@@ -37,7 +37,7 @@ module Trunkline
     #
     # @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead.
     def log(level, data, logger: nil)
-      tell("log" => { "level" => level.to_s, "data" => Model.plain(data), "logger" => logger }.compact)
+      tell("log" => { "level" => level.to_s, "data" => data, "logger" => logger }.compact)
     end
 
     %i[debug info warning error].each do |level|
@@ -138,7 +138,7 @@ module Trunkline
     private_constant :MESSAGES_IN_A_ROW
 
     def tell(message)
-      @native.notify(@ticket, Requests.json(message.compact))
+      @native.notify(@ticket, Requests.json(Model.plain(message.compact)))
       Thread.pass if ((@told = @told.to_i + 1) % MESSAGES_IN_A_ROW).zero?
       nil
     rescue Error

@@ -17,16 +17,20 @@ module Trunkline
       @required = kinds.fetch(:keyreq, [])
       @optional = kinds.fetch(:key, [])
       @rest = kinds.key?(:keyrest)
+      @names = (@required + @optional).to_h { |name| [name.name, name] }
     end
 
-    attr_reader :required, :optional
+    attr_reader :block, :required, :optional
 
     # Whether arguments of any name are accepted.
     def rest? = @rest
 
+    # @raise [InvalidArguments] if one is missing that the block requires, but not the schema
     def call(context, arguments)
-      arguments = arguments.transform_keys(&:to_sym)
-      arguments = arguments.slice(*@required, *@optional) unless @rest
+      arguments = @rest ? arguments.transform_keys(&:to_sym) : taken(arguments)
+      missing = @required.find { |name| !arguments.key?(name) }
+      raise InvalidArguments, "the argument `#{missing}` is missing" if missing
+
       @takes_context ? @block.call(context, **arguments) : @block.call(**arguments)
     end
 
@@ -36,6 +40,21 @@ module Trunkline
       function.call(*(kinds.include?(:rest) ? arguments : arguments.first(kinds.count { |kind| %i[req opt].include?(kind) })))
     end
 
-    def self.parameters(function) = (function.is_a?(Proc) || function.is_a?(Method) ? function : function.method(:call)).parameters
+    def self.parameters(function) = callable(function).parameters
+
+    # The file and line of a function, if it is one of Ruby.
+    # @return [String, nil]
+    def self.location(function) = function && callable(function).source_location&.join(":")
+
+    def self.callable(function) = function.is_a?(Proc) || function.is_a?(Method) ? function : function.method(:call)
+    private_class_method :callable
+
+    private
+
+    # The arguments that the block takes. The names of others, of which a caller may send many, never
+    # become symbols.
+    def taken(arguments)
+      @names.each_with_object({}) { |(text, name), taken| taken[name] = arguments[text] if arguments.key?(text) }
+    end
   end
 end

@@ -22,7 +22,7 @@ module Trunkline
     # Logs an error of a function of the program.
     # @api private
     def log_error(message, error)
-      log(:error, "#{message}: #{Requests.text(error.full_message(highlight: false, order: :top))}")
+      log(:error, "#{message}: #{Text.of(error.full_message(highlight: false, order: :top))}")
     rescue StandardError => e
       log(:error, "#{message}: #{error.class}, which cannot be described: #{e.class}")
     end

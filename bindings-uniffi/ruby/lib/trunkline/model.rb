@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "json"
-require "uri"
 
 module Trunkline
   # A value of the protocol: a view of its JSON object, whose members it converts when they are read.
@@ -12,11 +11,6 @@ module Trunkline
     BYTES = %w[data blob].freeze
     NOT_BASE64 = %r{[^A-Za-z0-9+/=\r\n]}
     private_constant :BYTES, :NOT_BASE64
-
-    # A value has no JSON form.
-    class Unfit < StandardError
-    end
-    private_constant :Unfit
 
     class << self
       # The members, and their names in JSON.
@@ -40,14 +34,9 @@ module Trunkline
         Model.plain(built(value, reads[name]))
       end
 
-      # The JSON form of a value in Ruby: of models, symbols, URIs, and what consists of them.
-      # @raise [InvalidArgumentError] if it has none
+      # @see JsonForm
       # @api private
-      def plain(value)
-        converted(value)
-      rescue Unfit
-        raise InvalidArgumentError, "#{unfit(value)} cannot be represented in JSON"
-      end
+      def plain(value) = JsonForm.of(value)
 
       # @api private
       attr_reader :type
@@ -60,37 +49,6 @@ module Trunkline
         raise ArgumentError, "#{name} must be bytes, as a binary string such as that of File.binread, or their Base64" if !value.ascii_only? || value.match?(NOT_BASE64)
 
         value
-      end
-
-      def converted(value)
-        case value
-        when Model then value.to_h
-        when Hash then value.to_h { |name, one| [name.to_s, converted(one)] }
-        when Array then value.map { |one| converted(one) }
-        when String, Integer, Float, true, false, nil then value
-        when Symbol, URI::Generic then value.to_s
-        else writes_json?(value) ? value : raise(Unfit)
-        end
-      end
-
-      # Whether its class has a JSON form of its own: the json gem writes any other value as its `to_s`.
-      def writes_json?(value)
-        type = value.class
-        type.method_defined?(:to_json) && type.instance_method(:to_json).owner != Object.instance_method(:to_json).owner
-      end
-
-      # The first part of a value that has no JSON form.
-      def unfit(value, path = "$")
-        parts = case value
-                when Hash then value.map { |name, one| ["#{path}.#{name}", one] }
-                when Array then value.each_with_index.map { |one, index| ["#{path}[#{index}]", one] }
-                else return "#{"#{path}: " unless path == "$"}a value of type #{value.class}"
-                end
-        parts.each do |at, one|
-          converted(one)
-        rescue Unfit
-          return unfit(one, at)
-        end
       end
 
       def reads = @reads ||= {}
@@ -190,7 +148,7 @@ module Trunkline
     def from_json(json) = (@variants[json.is_a?(Hash) && json[@tag]] || OtherContent).from_json(json)
 
     # True for models, so that a `case` can tell content from other values.
-    def ===(value) = value.is_a?(OtherContent) || @variants.each_value.any? { |variant| variant === value }
+    def ===(value) = OtherContent === value || @variants.each_value.any? { |variant| variant === value }
   end
 
   # Content of a type that this version does not know; `to_h` is its JSON.

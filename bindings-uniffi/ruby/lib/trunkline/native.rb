@@ -41,7 +41,7 @@ module Trunkline
     private_constant :PREFIX, :CONTRACT
 
     # The types of arguments: text and bytes cross in a buffer.
-    TYPES = { text: Buffer.by_value, bytes: Buffer.by_value, optional: Buffer.by_value }.freeze
+    TYPES = { text: Buffer.by_value, texts: Buffer.by_value, bytes: Buffer.by_value, optional: Buffer.by_value }.freeze
     private_constant :TYPES
 
     attach_function :buffer_alloc, :ffi_trunkline_uniffi_rustbuffer_alloc, [:uint64, Status.by_ref], Buffer.by_value
@@ -84,7 +84,8 @@ module Trunkline
     # Converts an argument. The library frees the buffers that it is given.
     def self.lower(type, value)
       case type
-      when :text then buffer(value.encode(Encoding::UTF_8))
+      when :text then buffer(Text.of(value))
+      when :texts then buffer(value.reduce([value.length].pack("N")) { |all, one| all << [one.bytesize].pack("N") << one.b })
       when :bytes then buffer([value.bytesize].pack("N") << value.b)
       when :optional then buffer(value ? [1, value.bytesize].pack("CN") << value.b : "\0")
       when :int8 then value ? 1 : 0
@@ -137,6 +138,7 @@ module Trunkline
     raise LoadError, "trunkline's native library at #{path} has another contract" unless contract_version == CONTRACT
 
     function :version, [], :text
+    function :nearest, %i[text texts], :optional
     function :write_stderr, [:text], :void
 
     raise LoadError, "trunkline's native library at #{path} is #{version}, but the gem is #{VERSION}" unless version == VERSION

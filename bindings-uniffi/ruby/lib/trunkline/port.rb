@@ -46,7 +46,7 @@ module Trunkline
     def register(kind, description, callables = {})
       # Its events wait until the handler is known.
       @lock.synchronize do
-        handle = @native.register(kind, Requests.json(description))
+        handle = @native.register(kind, Requests.json(Model.plain(description)))
         @callables[handle] = callables unless callables.empty?
         handle
       end

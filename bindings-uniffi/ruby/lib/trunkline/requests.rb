@@ -124,25 +124,21 @@ module Trunkline
     MAX_NESTING = 200
     private_constant :MAX_NESTING
 
-    # Bytes of text that are not valid in UTF-8 become U+FFFD.
     # @raise [InvalidArgumentError] if the value has no JSON form
     def self.json(value)
       JSON.generate(value, max_nesting: MAX_NESTING)
     rescue JSON::NestingError
-      raise InvalidArgumentError, "the value cannot be represented in JSON: it is nested too deeply, or contains itself"
+      raise InvalidArgumentError, JsonForm::TOO_DEEP
     rescue JSON::GeneratorError, EncodingError => e
       valid = scrubbed(value)
-      raise InvalidArgumentError, "the value cannot be represented in JSON: #{e.message}" if valid.equal?(value) || valid == value
+      raise InvalidArgumentError, "the value cannot be represented in JSON: #{Text.of(e.message)}" if valid.equal?(value) || valid == value
 
       json(valid)
     end
 
-    # Text as valid UTF-8.
-    def self.text(text) = (text.encoding == Encoding::BINARY ? text.dup.force_encoding(Encoding::UTF_8) : text.encode(Encoding::UTF_8, invalid: :replace, undef: :replace)).scrub
-
     def self.scrubbed(value)
       case value
-      when String then value.encoding == Encoding::BINARY || value.valid_encoding? ? value : text(value)
+      when String then Text.written(value)
       when Hash then value.to_h { |name, one| [scrubbed(name), scrubbed(one)] }
       when Array then value.map { |one| scrubbed(one) }
       else value
@@ -166,7 +162,7 @@ module Trunkline
       body = body.gsub(ESCAPE) { |escape| escape.length == UNPAIRED_LENGTH ? "\\ufffd" : escape } if body.match?(SURROGATE)
       JSON.parse(body, max_nesting: false)
     rescue JSON::ParserError => e
-      raise TransportError, "invalid JSON: #{text(e.message)[0, 200]}"
+      raise TransportError, "invalid JSON: #{Text.of(e.message)[0, 200]}"
     end
 
     # The error that a body describes.

@@ -10,34 +10,35 @@ module Trunkline
 
     TOOL = Parts.new(CallToolResult, ->(value) { value.to_h if ContentBlock === value })
     PROMPT = Parts.new(GetPromptResult, lambda do |value|
-      value.is_a?(String) ? value : (value.to_h if value.is_a?(PromptMessage) || ContentBlock === value)
+      String === value ? value : (value.to_h if PromptMessage === value || ContentBlock === value)
     end)
     RESOURCE = Parts.new(ReadResourceResult, lambda do |value|
-      next { "blob" => [value].pack("m0") } if value.is_a?(String) && value.encoding == Encoding::BINARY
+      next { "blob" => [value].pack("m0") } if String === value && value.encoding == Encoding::BINARY
 
-      value.to_h if value.is_a?(ResourceContents)
+      value.to_h if ResourceContents === value
     end)
+
+    # A handler has returned a value of another class than its kind of feature allows.
+    class WrongType < TypeError
+    end
 
     module_function
 
     # @return [Array(Integer, String)] the shape and the bytes
     def answer(value, parts, wrapped: false)
-      return [Waist::SHAPE_INPUT, Requests.json(value.to_h)] if value.is_a?(InputRequired)
-      return [Waist::SHAPE_RESULT, Requests.json(value.to_h)] if value.is_a?(parts.result)
+      return [Waist::SHAPE_INPUT, Requests.json(value.to_h)] if InputRequired === value
+      return [Waist::SHAPE_RESULT, Requests.json(value.to_h)] if parts.result === value
 
       single = parts.part.call(value)
-      return [Waist::SHAPE_TEXT, text(value)] if value.is_a?(String) && (single.nil? || single.is_a?(String))
+      return [Waist::SHAPE_TEXT, Text.written(value)] if String === value && (single.nil? || single.is_a?(String))
       return [Waist::SHAPE_CONTENT, Requests.json(single)] if single
 
-      list = value.is_a?(Array) && (value.any? || parts == PROMPT) ? mixed(value, parts) : nil
+      list = Array === value && (value.any? || parts == PROMPT) ? mixed(value, parts) : nil
       return [Waist::SHAPE_CONTENT, Requests.json(list)] if list
 
       value = Model.plain(value)
-      [value.is_a?(Hash) && !wrapped ? Waist::SHAPE_OBJECT : Waist::SHAPE_VALUE, Requests.json(value)]
+      [Hash === value && !wrapped ? Waist::SHAPE_OBJECT : Waist::SHAPE_VALUE, Requests.json(value)]
     end
-
-    # Bytes are no text: content has them.
-    def text(value) = value.encoding == Encoding::BINARY ? value.encode(Encoding::UTF_8) : Requests.text(value)
 
     # Any JSON value.
     def value(value) = [Waist::SHAPE_VALUE, Requests.json(Model.plain(value))]
@@ -50,7 +51,7 @@ module Trunkline
       found = values.map { |value| parts.part.call(value) }
       return if found.none? && !values.empty?
 
-      found = values.zip(found).map { |value, part| part || (value.is_a?(String) ? TextContent.new(text: value).to_h : nil) }
+      found = values.zip(found).map { |value, part| part || (String === value ? TextContent.new(text: value).to_h : nil) }
       found unless found.include?(nil)
     end
     private_class_method :mixed

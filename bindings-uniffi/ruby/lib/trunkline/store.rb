@@ -29,7 +29,7 @@ module Trunkline
           end
           member && !value.nil? ? { member => Model.plain(value) } : {}
         end
-        [name, Callable.new(run: run, answer: Returns.method(:result), where: "#{method} of the #{noun}")]
+        [name, Callable.new(run: run, answer: Returns.method(:result), where: "#{method} of the #{noun}", source: object.method(method))]
       end
     end
     private_class_method :functions
