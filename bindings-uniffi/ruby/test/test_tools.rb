@@ -164,25 +164,136 @@ class TestTools < TrunklineTest
 
   # The json gem would send their `to_s`.
   def test_objects_without_a_json_form_are_no_results
-    point = Struct.new(:x)
-    own = Struct.new(:x) { def to_json(*state) = to_h.to_json(*state) }
-    unfit = { "struct" => point.new(1), "set" => Set[1], "time" => [1, { at: Time.at(0) }], "range" => 1..2, "error" => RuntimeError.new("x"), "object" => Object.new, "decimal" => 1r }
+    unfit = { "range" => 1..2, "error" => RuntimeError.new("x"), "object" => [1, { at: Object.new }], "rational" => 1r, "class" => String, "nothing" => BasicObject.new, "nan" => { x: [Float::NAN] } }
+    line = nil
     client = connected do |server|
-      unfit.each { |name, value| server.tool(name) { value } }
-      server.tool("nan") { Float::NAN }
-      server.tool("own") { [own.new(1), URI("https://a.example")] }
+      unfit.each { |name, value| line = __LINE__ and server.tool(name) { value } }
     end
     logged do |records|
       unfit.each_key { |name| assert client.call_tool(name).is_error, name }
-      messages = Array.new(unfit.length) { records.pop }
-      assert_match(/"struct" failed.*a value of type #<Class.* cannot be represented in JSON/, messages[0])
-      assert_match(/"set" failed.*a value of type Set cannot/, messages[1])
-      assert_match(/"time" failed.*\$\[1\]\.at: a value of type Time cannot/, messages[2])
-      assert client.call_tool("nan").is_error
-      assert_match(/NaN not allowed/, records.pop)
+      messages = Array.new(unfit.length) { Timeout.timeout(5) { records.pop } }
+      # One line, with the place of the block instead of frames of the library.
+      unfit.keys.zip(messages) { |name, message| assert_match(/\Atrunkline: the tool "#{name}" failed: #{Regexp.escape(__FILE__)}:#{line}:in `the tool "#{name}"': .+ \(Trunkline::InvalidArgumentError\)\s*\z/, message) }
+      assert_match(/: a value of type Range cannot be represented in JSON: .*define `as_json`/, messages[0])
+      assert_match(/\$\[1\]\.at: a value of type Object cannot/, messages[2])
+      assert_match(/\$\.x\[0\]: NaN not allowed in JSON/, messages[6])
     end
-    assert_equal '[{"x":1},"https://a.example"]', client.call_tool("own").text
-    assert_raises(Trunkline::InvalidArgumentError) { client.call_tool("own", { at: Time.at(0) }) }
+    error = assert_raises(Trunkline::InvalidArgumentError) { client.call_tool("own", { at: [Object.new] }) }
+    assert_match(/\$\.arguments\.at\[0\]: a value of type Object/, error.message)
+  end
+
+  def test_every_handler_is_named_where_its_result_does_not_fit
+    provider = Class.new { def list(*) = [] and def get(*) = Object.new }.new
+    client = connected({ on_elicit: ->(_) { "no result" } }) do |server|
+      server.resource("x://y") { Object.new }
+      server.prompt("p") { Object.new }
+      server.provider("tools", provider)
+      server.request_handler("com.acme/x") { Object.new }
+      server.middleware("tools/list") { "no result" }
+      server.tool("ask") { |ctx| ctx.elicit("?", { a: String }) }
+    end
+    uses = { "resource" => -> { client.read_resource("x://y") }, "prompt" => -> { client.get_prompt("p") }, "provider" => -> { client.call_tool("unknown") },
+             "handler" => -> { client.request("com.acme/x") }, "middleware" => -> { client.list_tools }, "on_elicit" => -> { client.call_tool("ask") } }
+    logged do |records|
+      uses.each do |name, use|
+        begin
+          use.call
+        rescue Trunkline::Error
+          nil # Some results are errors instead.
+        end
+        assert_match(/\Atrunkline: .*#{name}.* failed: #{Regexp.escape(__FILE__)}:\d+:/, Timeout.timeout(5) { records.pop }, name)
+      end
+    end
+  end
+
+  VALUES = <<~'RUBY'
+    require "bigdecimal"
+    require "date"
+    require "delegate"
+    require "json"
+    require "set"
+    require "trunkline"
+    point = Struct.new(:x, :y)
+    both = Class.new { def as_json(*) = { "as" => 1 } and def to_json(*) = raise("not asked") }
+    VALUES = {
+      struct: [point.new(1, :a), { "x" => 1, "y" => "a" }], set: [Set[1, "b"], [1, "b"]], time: [Time.at(0, 5, :millisecond).utc, "1970-01-01T00:00:00.005Z"],
+      date: [Date.new(2026, 1, 2), "2026-01-02"], datetime: [DateTime.new(2026, 1, 2, 3), "2026-01-02T03:00:00.000+00:00"], decimal: [BigDecimal("1234567890123456789.5"), "1234567890123456789.5"],
+      own: [both.new, { "as" => 1 }], options: [Class.new { def as_json(options) = [options, Time.at(0).utc] }.new, [{}, "1970-01-01T00:00:00.000Z"]],
+      own_struct: [Struct.new(:x) { def to_json(*state) = { "own" => x }.to_json(*state) }.new(1), { "own" => 1 }], uri: [URI("https://a.example"), "https://a.example"],
+      delegator: [SimpleDelegator.new(both.new), { "as" => 1 }], method: [Struct.new(:method).new("get"), { "method" => "get" }]
+    }
+    VALUES[:data] = [Data.define(:x).new(x: Date.new(2026, 1, 2)), { "x" => "2026-01-02" }] if defined?(Data)
+    VALUES[:nested] = [VALUES.values.map(&:first), VALUES.values.map(&:last)]
+    plain = Class.new { def initialize = @secret = 1 }
+    itself = Class.new { def as_json(*) = [self] }
+    server = Trunkline::Server.new("x", version: "1")
+    VALUES.each { |name, (value, _)| server.tool(name.to_s) { { value: value } } }
+    server.tool("top") { point.new(1, 2) }
+    server.tool("output", output: { x: Integer, y: Integer }) { point.new(1, 2) }
+    server.tool("plain") { plain.new }
+    server.tool("itself") { itself.new }
+    server.tool("echo") { |value:| { value: value } }
+    server.resource("x://time") { Time.at(0).utc }
+    Trunkline::Client.connect(server: server) do |client|
+      VALUES.each do |name, (value, expected)|
+        [client.call_tool(name.to_s), client.call_tool("echo", { value: value })].each do |result|
+          found = JSON.parse(result.text)["value"] unless result.is_error
+          warn "#{name}: #{found.inspect} instead of #{expected.inspect}" unless found == expected
+        end
+      end
+      %w[plain itself].each { |name| warn name unless client.call_tool(name).is_error }
+      puts client.call_tool("top").text, client.call_tool("output").structured_content.to_json, client.read_resource("x://time").contents[0].text
+      begin
+        server.tool("schema", input: { type: "object", properties: { days: 1..7, of: String } }) { |days:, of:| "" }
+      rescue Trunkline::InvalidArgumentError => e
+        puts e.message[/not a JSON Schema/]
+      end
+    end
+  RUBY
+
+  # What ActiveSupport does: every object writes its instance variables.
+  RAILS = <<~'RUBY'
+    module ToJson
+      def to_json(options = nil) = options.is_a?(JSON::State) ? super(options) : JSON.generate(as_json(options))
+    end
+    require "json"
+    require "bigdecimal"
+    require "date"
+    require "set"
+    require "uri"
+    [Enumerable, Hash, Array, String, Numeric, NilClass, TrueClass, FalseClass, Object, Struct].each { |type| type.prepend(ToJson) }
+    class Object
+      def as_json(options = nil) = respond_to?(:to_hash) ? to_hash.as_json(options) : instance_variables.to_h { |name| [name.to_s, instance_variable_get(name)] }.as_json(options)
+    end
+    module Enumerable
+      def as_json(options = nil) = to_a.as_json(options)
+    end
+    class Hash
+      def as_json(options = nil) = to_h { |name, one| [name.to_s, one.as_json(options)] }
+    end
+    class Array
+      def as_json(options = nil) = map { |one| one.as_json(options) }
+    end
+    class Struct
+      def as_json(options = nil) = to_h.as_json(options)
+    end
+    class Data
+      def as_json(options = nil) = to_h.as_json(options)
+    end if defined?(Data)
+    [Integer, Float, String, NilClass, TrueClass, FalseClass].each { |type| type.define_method(:as_json) { |*| self } }
+    [Symbol, Range, URI::Generic, Exception, Module].each { |type| type.define_method(:as_json) { |*| to_s } }
+    BigDecimal.define_method(:as_json) { |*| to_s("F") }
+    Date.define_method(:as_json) { |*| strftime("%Y-%m-%d") }
+    require "time"
+    [Time, DateTime].each { |type| type.define_method(:as_json) { |*| xmlschema(3) } }
+  RUBY
+
+  def test_objects_of_ruby_have_a_json_form
+    { "plain" => "", "rails" => RAILS }.each do |name, before|
+      output, errors, = run_program("#{before}#{VALUES}")
+      assert_equal "", errors.lines.grep_v(/\AERROR trunkline: the tool "(plain|itself)" failed|\A\n/).join, name
+      assert_equal ['{"x":1,"y":2}', '{"x":1,"y":2}', '"1970-01-01T00:00:00.000Z"', "not a JSON Schema"], output.lines(chomp: true), name
+    end
   end
 
   def test_every_error_of_a_handler_is_answered

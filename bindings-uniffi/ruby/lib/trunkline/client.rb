@@ -13,6 +13,11 @@ module Trunkline
     # @api private
     CHILD = Options::CHILD.reject { |name, _| name == :command }.freeze
 
+    # Valid names in addition to {Options::CLIENT}.
+    OTHERS = [*HTTP.keys, *CHILD.keys, :auth, *Handlers::REQUESTS.keys, *Handlers::NOTIFICATIONS.keys, :on_notification, :raise_exceptions,
+              :command, :url, :server].freeze
+    private_constant :OTHERS
+
     class << self
       private
 
@@ -52,7 +57,7 @@ module Trunkline
       auth = rest.delete(:auth)
       http = Options.encode(HTTP, rest.slice(*HTTP.keys))
       child = Options.encode(CHILD, rest.slice(*CHILD.keys))
-      settings = Options.encode(Options::CLIENT, rest.except(*HTTP.keys, *CHILD.keys))
+      settings = Options.encode(Options::CLIENT, rest.except(*HTTP.keys, *CHILD.keys), others: OTHERS)
       settings["listen"] = true if @connection.handlers.listens? || @connection.on_notification
       settings["telemetry"] = Trunkline.telemetry ? settings.fetch("telemetry", true) : false
       auth = auth.is_a?(String) ? { "token" => auth } : auth && Options.encode(Options::OAUTH, auth)
@@ -131,7 +136,13 @@ module Trunkline
     RAISES = :raise_on_error
     private_constant :RAISES
 
+    # Options of requests, and the methods whose arguments are a Hash: the braces are easily forgotten.
+    REQUEST = (Requests::TABLE.keys - %i[key all]).freeze
+    WITH_ARGUMENTS = { "tools/call" => :call_tool, "prompts/get" => :get_prompt, "startTask" => :start_task }.freeze
+    private_constant :REQUEST, :WITH_ARGUMENTS
+
     def call(method, params, options, &on_progress)
+      check(method, options, :meta)
       meta = options[:meta]
       params = { **(params || {}), "_meta" => meta } if meta
       options = options.except(:meta, RAISES)
@@ -146,7 +157,15 @@ module Trunkline
       end
     end
 
+    def check(method, options, *others)
+      valid = [*REQUEST, *others, *(RAISES if method == "tools/call")]
+      name = options.keys.find { |one| !valid.include?(one) } or return
+      asked = WITH_ARGUMENTS[method]
+      Options.unknown("option", name, valid, asked && "arguments go in a Hash, as in `#{asked}(\"name\", { #{name}: … })`")
+    end
+
     def list(method, member, item, options)
+      check(method, options)
       read_list(@requests.send(handle, method, nil, { **options, all: true }), method, member).map { |one| item.from_json(one) }
     end
 
@@ -177,6 +196,7 @@ module Trunkline
 
     # The ticket of a request that opens a stream, and its first reply.
     def opened_stream(method, params, options)
+      check(method, options)
       request = { "method" => method, "params" => Model.plain(params).compact, **Options.encode(Requests::TABLE, options) }
       pending = @requests.start { @port.native.request(handle, Requests.json(request)) }
       [pending.ticket, @requests.wait(pending)]

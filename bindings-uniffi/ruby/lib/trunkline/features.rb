@@ -4,8 +4,9 @@ module Trunkline
   # The features of a server, as the core registers them.
   # @api private
   module Features
-    # What to register: its kind, its description, its handler, and the hooks that it refers to.
-    Feature = Struct.new(:kind, :description, :callable, :visible, :completers, keyword_init: true)
+    # What to register: its kind, its description, its handler, and the hooks that it refers to. `refers`
+    # is called with a port, and returns the members with the handles of what it depends on there.
+    Feature = Struct.new(:kind, :description, :callable, :visible, :completers, :refers, keyword_init: true)
 
     module_function
 
@@ -18,31 +19,41 @@ module Trunkline
       wrapped = !output.nil? && output["type"] != "object"
       output = { "type" => "object", "properties" => { "result" => output }, "required" => ["result"] } if wrapped
       descriptor = described(Tool, options, "name" => name.to_s, "inputSchema" => input, "outputSchema" => output)
-      feature(:tool, of, options, Options::TOOL, { "tool" => descriptor, "wrapOutput" => wrapped }) do
-        Callable.new(run: ->(arguments, context) { handler.call(context, Schema.with_numbers(arguments, numbers)) }, where: of,
+      feature(:tool, of, options, { "tool" => descriptor, "wrapOutput" => wrapped }, Options::TOOL, [*members_of(Tool), :input, :output]) do
+        Callable.new(run: ->(arguments, context) { handler.call(context, Schema.with_numbers(arguments, numbers)) }, where: of, source: handler.block,
                      answer: ->(value) { Returns.answer(value, Returns::TOOL, wrapped: wrapped) })
       end
     end
 
+    # In a URI template (RFC 6570): an expression, and the name of a variable within it.
+    EXPRESSION = /\{[+#.\/;?&]?([^{}]+)\}/
+    NAME = /\A[^:*]*/
+    private_constant :EXPRESSION, :NAME
+
     def resource(uri, name: nil, **options, &block)
+      uri = Text.of(uri)
       of = "the resource #{uri.inspect}"
       handler = Handler.new(block, of)
       template = uri.include?("{")
       model, member = template ? [ResourceTemplate, "uriTemplate"] : [Resource, "uri"]
       kind = template ? :resourceTemplate : :resource
+      variables = uri.scan(EXPRESSION).flatten.flat_map { |names| names.split(",").map { |one| one[NAME].to_sym } }
+      lacking(handler, [*variables, :uri], "the URI has no variable")
       descriptor = described(model, options, member => uri, "name" => (name || uri).to_s)
-      feature(kind, of, options, Options::RESOURCE, { kind.to_s => descriptor }) do
+      feature(kind, of, options, { kind.to_s => descriptor }, Options::RESOURCE, [:name, *members_of(model)], template ? variables : nil) do
         run = ->(body, context) { handler.call(context, { "uri" => body["uri"] }.merge(body["variables"] || {})) }
-        Callable.new(run: run, where: of, answer: ->(value) { Returns.answer(value, Returns::RESOURCE) })
+        Callable.new(run: run, where: of, source: handler.block, answer: ->(value) { Returns.answer(value, Returns::RESOURCE) })
       end
     end
 
     def prompt(name, arguments: nil, **options, &block)
       of = "the prompt #{name.inspect}"
       handler = Handler.new(block, of)
-      descriptor = described(Prompt, options, "name" => name.to_s, "arguments" => prompt_arguments(handler, arguments))
-      feature(:prompt, of, options, Options::PROMPT, { "prompt" => descriptor }) do
-        Callable.new(run: ->(given, context) { handler.call(context, given) }, where: of,
+      arguments = prompt_arguments(handler, arguments)
+      descriptor = described(Prompt, options, "name" => name.to_s, "arguments" => arguments)
+      names = (arguments || []).map { |argument| argument["name"].to_s.to_sym }
+      feature(:prompt, of, options, { "prompt" => descriptor }, Options::PROMPT, members_of(Prompt), names) do
+        Callable.new(run: ->(given, context) { handler.call(context, given) }, where: of, source: handler.block,
                      answer: ->(value) { Returns.answer(value, Returns::PROMPT) })
       end
     end
@@ -52,14 +63,17 @@ module Trunkline
                   callable: completer(block, "the completion of #{argument.inspect}"))
     end
 
-    # Functions take the text so far, the other arguments, and the context.
-    def completer(function, of)
+    # Functions take the text so far, the other arguments, and the context. With `names`, a caller can
+    # send no others, whose names would become symbols.
+    def completer(function, of, names = nil)
       checked(function, of)
+      names = names&.to_h { |name| [name.name, name] }
       run = lambda do |body, context|
-        known = (body.dig("context", "arguments") || {}).transform_keys(&:to_sym)
+        given = body.dig("context", "arguments") || {}
+        known = names ? names.filter_map { |text, name| [name, given[text]] if given.key?(text) }.to_h : given.transform_keys(&:to_sym)
         Handler.positional(function, body.dig("argument", "value"), known, context)
       end
-      Callable.new(run: run, answer: Returns.method(:value), where: of)
+      Callable.new(run: run, answer: Returns.method(:value), where: of, source: function)
     end
 
     def provider(list, provider)
@@ -70,8 +84,8 @@ module Trunkline
         page = provider.list(body.dig("list", "cursor"), context)
         Page.new(page.is_a?(Array) ? { "items" => page } : page)
       end
-      answer = ->(value) { value.is_a?(Page) ? Returns.value(value.value) : Returns.answer(value, parts) }
-      Feature.new(kind: :provider, description: { "of" => list }, callable: Callable.new(run: run, answer: answer, where: "a provider of #{list}"))
+      answer = ->(value) { Page === value ? Returns.value(value.value) : Returns.answer(value, parts) }
+      Feature.new(kind: :provider, description: { "of" => list }, callable: Callable.new(run: run, answer: answer, where: "a provider of #{list}", source: provider.method(:get)))
     end
 
     Page = Struct.new(:value)
@@ -86,11 +100,11 @@ module Trunkline
       checked(block, "middleware")
       run = ->(body, context) { Handler.positional(block, Request.new(body["method"], body["params"] || {}, context), context) }
       Feature.new(kind: :middleware, description: methods.empty? ? {} : { "methods" => methods.map(&:to_s) },
-                  callable: Callable.new(run: run, answer: method(:middleware_result), where: "middleware"))
+                  callable: Callable.new(run: run, answer: method(:middleware_result), where: "middleware", source: block))
     end
 
     def middleware_result(value)
-      raise TypeError, "middleware must return a result: the value of `proceed`, or another Hash" unless value.is_a?(Model) || value.is_a?(Hash)
+      raise Returns::WrongType, "middleware must return a result: the value of `proceed`, or another Hash" unless Model === value || Hash === value
 
       Returns.result(value)
     end
@@ -99,17 +113,17 @@ module Trunkline
     def request_handler(method, params: nil, **options, &block)
       of = "the handler of #{method}"
       handler = Handler.new(block, of)
-      description = Options.encode(Options::REQUEST_HANDLER, options)
+      description = Options.encode(Options::REQUEST_HANDLER, options, others: [:params])
       description["paramsSchema"] = Schema.object(params, optional: handler.optional) if params
       numbers = Schema.numbers(params)
       Feature.new(kind: :requestHandler, description: { "method" => method, **description },
-                  callable: Callable.new(run: ->(body, context) { handler.call(context, Schema.with_numbers(body || {}, numbers)) }, answer: Returns.method(:value), where: of))
+                  callable: Callable.new(run: ->(body, context) { handler.call(context, Schema.with_numbers(body || {}, numbers)) }, answer: Returns.method(:value), where: of, source: block))
     end
 
     def verifier(function)
       checked(function, "a verifier of access tokens")
       run = ->(body, context) { Handler.positional(function, AccessToken.from_json(body), context) }
-      Feature.new(kind: :verifier, description: {}, callable: Callable.new(run: run, answer: Returns.method(:value), where: "the verifier of access tokens"))
+      Feature.new(kind: :verifier, description: {}, callable: Callable.new(run: run, answer: Returns.method(:value), where: "the verifier of access tokens", source: function))
     end
 
     def visibility(function)
@@ -127,14 +141,20 @@ module Trunkline
       Feature.new(kind: :directory, description: { "uri" => uri, "path" => File.expand_path(path.to_s), **Options.encode(Options::DIRECTORY, options) })
     end
 
-    # The parts of a definition that all features with a descriptor have.
-    def feature(kind, of, options, table, description)
-      complete = options.delete(:complete) || {}
+    # The parts of a definition that all features with a descriptor have. `members` are the options that
+    # the descriptor has taken, `names` the arguments that can be completed.
+    def feature(kind, of, options, description, table, members, names = nil)
+      complete = (names && options.delete(:complete)) || {}
       visible = options.delete(:visible)
-      Feature.new(kind: kind, description: description.merge(Options.encode(table, options)), callable: yield,
+      others = [*members, :visible, *(:complete if names)]
+      Feature.new(kind: kind, description: description.merge(Options.encode(table, options, others: others)), callable: yield,
                   visible: visible && visibility(visible),
-                  completers: complete.to_h { |argument, function| [argument.to_s, completer(function, "the completion of #{argument} of #{of}")] })
+                  completers: complete.to_h { |argument, function| [argument.to_s, completer(function, "the completion of #{Text.of(argument.to_s)} of #{of}", names)] })
     end
+
+    # The members of a descriptor that are options: the others are arguments, or follow from them.
+    def members_of(model) = model.fields.keys - %i[name uri uri_template input_schema output_schema execution]
+    private_class_method :members_of
     private_class_method :feature
 
     # The descriptor. Takes its members from the options.
@@ -153,13 +173,24 @@ module Trunkline
 
     # An output is a type, or the members of an object.
     def output_schema(output)
-      output.is_a?(Hash) && !output.key?(:type) && !output.key?("type") ? Schema.object(output) : Schema.of(output)
+      output.is_a?(Hash) && !Schema.of_any_type?(output) ? Schema.object(output) : Schema.of(output)
     end
     private_class_method :output_schema
 
+    # @raise [InvalidArgumentError] if the block requires a keyword that it would never get
+    def lacking(handler, names, reason)
+      missing = (handler.required - names).first
+      raise InvalidArgumentError, "the block requires the keyword `#{missing}:`, but #{reason} `#{missing}`" if missing
+    end
+    private_class_method :lacking
+
     # The arguments of a prompt: from the block, with descriptions by name, or as models.
     def prompt_arguments(handler, given)
-      return given.map { |argument| Model.plain(argument) } if given.is_a?(Array)
+      if given.is_a?(Array)
+        given = given.map { |argument| Model.plain(argument) }
+        lacking(handler, given.map { |argument| argument["name"].to_s.to_sym }, "the prompt has no argument")
+        return given
+      end
 
       names = handler.required + handler.optional
       names |= given.keys if given
@@ -171,7 +202,7 @@ module Trunkline
 
     def file(path, contents)
       binary = contents.encoding == Encoding::BINARY
-      binary ? { "path" => path, "blob" => [contents].pack("m0") } : { "path" => path, "text" => contents }
+      binary ? { "path" => path, "blob" => [contents].pack("m0") } : { "path" => path, "text" => Text.of(contents) }
     end
     private_class_method :file
 

@@ -36,7 +36,7 @@ module Trunkline
       @owner = Owner.new(on_error, lifespan && Lifespan.new(lifespan))
       info = Implementation.new(name: name, version: version, **options.slice(*INFO))
       own = store.nil? || store.is_a?(String) ? {} : Store.callables(store)
-      given = Options.encode(Options::SERVER, options.except(*INFO))
+      given = Options.encode(Options::SERVER, options.except(*INFO), others: [*INFO, :version, :instructions, :store, :on_error, :lifespan])
       given["store"] = store if store.is_a?(String)
       given["telemetry"] = Trunkline.telemetry ? given.fetch("telemetry", true) : false
       description = { "info" => info.to_h, "instructions" => instructions, "options" => given, "store" => own.empty? ? nil : lanes(own) }.compact
@@ -268,7 +268,7 @@ module Trunkline
     end
 
     def http(auth, options)
-      transport = { "type" => "http", **Options.encode(Options::HTTP, options) }
+      transport = { "type" => "http", **Options.encode(Options::HTTP, options, others: [:auth]) }
       auth ? transport.merge("auth" => protection(auth)) : transport
     end
 

@@ -21,9 +21,9 @@ module Trunkline
 
       if (request = Handlers::REQUESTS[name])
         operation, model, result = request
-        @callables[operation] = Callable.new(run: run(operation, model, handler), answer: answer(name, result), where: name.to_s)
+        @callables[operation] = Callable.new(run: run(operation, model, handler), answer: answer(name, result), where: name.to_s, source: handler)
       else
-        method, model = Handlers::NOTIFICATIONS.fetch(name) { raise InvalidArgumentError, "there is no handler #{name.inspect}: use one such as :on_sample" }
+        method, model = Handlers::NOTIFICATIONS.fetch(name) { Options.unknown("handler", name, Handlers::REQUESTS.keys + Handlers::NOTIFICATIONS.keys) }
         @listeners[method] = ->(params) { Handler.positional(handler, *(model && model.from_json(params))) }
       end
     end
@@ -57,7 +57,7 @@ module Trunkline
       lambda do |value|
         next Returns.result({}) unless result
         # Not the value, which may be a secret.
-        raise TypeError, "#{name} returned a #{value.class} instead of a result" unless value.is_a?(Model) || value.is_a?(Hash)
+        raise Returns::WrongType, "#{name} returned a #{value.class} instead of a result" unless Model === value || Hash === value
 
         Returns.result(value)
       end
