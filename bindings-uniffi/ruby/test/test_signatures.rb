@@ -1,0 +1,37 @@
+# frozen_string_literal: true
+
+require_relative "helper"
+
+class TestSignatures < TrunklineTest
+  SIG = File.expand_path("../sig", __dir__)
+  # What the documentation shows, and other forms that work.
+  CALLS = <<~'RUBY'
+    server = Trunkline::Server.new("x", version: "1")
+    server.tool(:add, input: { a: Integer }) { |a:| a }
+    server.tool("book") { |ctx| ctx.elicit("For how many?", { people: Integer }).action }
+    server.prompt(:plan, arguments: { city: "The city" }, complete: { city: ->(start) { [start] } }) { |city:| city }
+    handlers = { on_elicit: ->(_) { Trunkline::ElicitResult.new(action: "accept", content: { people: 2 }, meta: nil) } }
+    Trunkline::Client.connect(server: server, **handlers) do |client|
+      results = [client.call_tool("add", { a: 1 }), client.call_tool(:add, { "a" => 1 }), client.call_tool("book")].map(&:text)
+      results << client.get_prompt("plan", { city: "Oslo" }).messages[0].content.text << client.get_prompt(:plan, { "city" => "Oslo" }).messages.length
+      results << client.complete(Trunkline::PromptReference.new(name: :plan), { name: "city", value: "O" }, { arguments: { day: "1" } }).completion.values.first
+      Trunkline::Tool.new(name: :a, title: nil, input_schema: {}, annotations: { read_only_hint: true }, icons: [{ src: "x" }])
+      p results
+    end
+  RUBY
+
+  def test_signatures_accept_what_works
+    expected = ["1", "1", "accept", "Oslo", 1, "O"].inspect
+    assert_equal expected, output_of(CALLS)
+    skip "needs the gem rbs" unless Gem::Specification.any? { |gem| gem.name == "rbs" }
+    assert_equal expected, output_of(CALLS, "-r", "rbs/test/setup")
+    # It does check.
+    assert_match(/TypeError|ArgumentTypeError/, output_of("Trunkline::Server.new('x', version: 1.5)", "-r", "rbs/test/setup"))
+  end
+
+  def output_of(text, *options)
+    env = { "RBS_TEST_TARGET" => "Trunkline::*", "RBS_TEST_OPT" => "-I #{SIG}", "RBS_TEST_LOGLEVEL" => "error" }
+    output, errors, = Timeout.timeout(60) { Open3.capture3(env, RbConfig.ruby, "-I", LIB, *options, "-r", "trunkline", "-e", text) }
+    "#{errors.lines.grep(/Error/).first}#{output}".strip
+  end
+end
