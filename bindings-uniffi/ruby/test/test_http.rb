@@ -46,15 +46,15 @@ class TestHttp < TrunklineTest
   end
 
   def test_verifiers_are_released_with_their_listeners
-    callables = Trunkline::Port.current.instance_variable_get(:@callables)
+    tables = Trunkline::Port.current.instance_variable_get(:@tables)
     served = server
-    known = callables.keys
+    known = tables.keys
     auth = { resource: "http://127.0.0.1/mcp", authorization_servers: ["https://login.example"], verifier: ->(_) {} }
     listener = served.listen(port: 0, auth: auth)
-    assert_equal 1, (callables.keys - known).size
+    assert_equal 1, (tables.keys - known).size
     assert_raises(Trunkline::TransportError) { served.listen(port: listener.port, auth: auth) }
     listener.close
-    eventually { (callables.keys - known).empty? }
+    eventually { (tables.keys - known).empty? }
   end
 
   CALL = { jsonrpc: "2.0", id: 1, method: "tools/call", params: {
@@ -117,25 +117,60 @@ class TestHttp < TrunklineTest
 
   # puma repeats its signal to workers.
   def test_workers_of_puma_finish_their_calls
+    ["preload_app! false", "preload_app!"].each do |preload|
+      with_puma("workers 1\n#{preload}") do |url, pid|
+        client = connected_to(url)
+        assert_equal "done", client.call_tool("slow") { Process.kill(:TERM, pid) }.text
+      ensure
+        client&.close
+      end
+    end
+  end
+
+  def test_all_workers_of_puma_serve_a_server_that_was_preloaded
+    with_puma("workers 2\npreload_app!") do |url, pid|
+      answers = {}
+      eventually(20) do
+        connected_to(url).then do |client|
+          parent, worker, lifespan = JSON.parse(client.call_tool("pids").text)
+          assert_equal [pid, worker], [parent, lifespan]
+          answers[worker] = true
+        ensure
+          client.close
+        end
+        answers.length == 2
+      end
+      refute answers.key?(pid)
+    end
+  end
+
+  def connected_to(url)
+    eventually(20) do
+      Trunkline::Client.connect(url: url)
+    rescue Trunkline::TransportError
+      nil
+    end
+  end
+
+  def with_puma(config)
     skip "needs puma and fork" unless Gem::Specification.any? { |gem| gem.name == "puma" } && Process.respond_to?(:fork)
     Dir.mktmpdir do |folder|
       port = TCPServer.open("127.0.0.1", 0) { |free| free.addr[1] }
-      File.write("#{folder}/config.ru", <<~RUBY)
+      File.write("#{folder}/config.ru", <<~'RUBY')
         require "trunkline"
-        server = Trunkline::Server.new("puma", version: "1")
+        lifespan = -> { Struct.new(:pid) { def close = nil }.new(Process.pid) }
+        server = Trunkline::Server.new("puma", version: "1", lifespan: lifespan)
         server.tool("slow") { |ctx| ctx.progress(1); ctx.sleep(1); "done" }
-        run server.rack_app
+        loaded = Process.pid
+        server.tool("pids") { |ctx| [loaded, Process.pid, ctx.lifespan.pid] }
+        # One that has already served.
+        Trunkline::Client.connect(server: server) { |client| client.call_tool("pids") }
+        run server.rack_app(stateless: true)
       RUBY
-      File.write("#{folder}/puma.rb", "bind 'tcp://127.0.0.1:#{port}'\nworkers 1\npreload_app! false\nplugin :trunkline\n")
+      File.write("#{folder}/puma.rb", "bind 'tcp://127.0.0.1:#{port}'\n#{config}\nplugin :trunkline\n")
       pid = spawn(RbConfig.ruby, "-I", LIB, "-S", "puma", "-C", "puma.rb", chdir: folder, out: File::NULL)
-      client = eventually(20) do
-        Trunkline::Client.connect(url: "http://127.0.0.1:#{port}")
-      rescue Trunkline::TransportError
-        nil
-      end
-      assert_equal "done", client.call_tool("slow") { Process.kill(:TERM, pid) }.text
+      yield "http://127.0.0.1:#{port}", pid
     ensure
-      client&.close
       Process.kill(:TERM, pid)
       Process.wait(pid)
     end

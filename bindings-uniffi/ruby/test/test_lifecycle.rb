@@ -154,6 +154,126 @@ class TestLifecycle < TrunklineTest
     { jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } } }
   end
 
+  # Everything that a server may have, in every state, so that a child can compare it with the parent's.
+  FULL = <<~'RUBY'
+    require "trunkline"
+    opened = []
+    lifespan = -> { opened << Process.pid and Struct.new(:pid) { def close = nil }.new(Process.pid) }
+    inner = Trunkline::Server.new("inner", version: "1")
+    inner.tool("one") { "inner" }
+    server = Trunkline::Server.new("x", version: "1", lifespan: lifespan, instructions: "Do.", store: "memory:")
+    server.middleware("tools/call") { |request| request.proceed.tap { |result| result["_meta"] = { "first" => true } } }
+    server.middleware("tools/call") { |request| request.proceed.tap { |result| result["_meta"] = { "second" => true } } }
+    changed = server.tool("changed", description: "old") { "old" }
+    server.tool("pid", output: { pid: Integer, lifespan: Integer }) { |ctx| { pid: Process.pid, lifespan: ctx.lifespan.pid } }
+    hidden = server.tool("hidden") { "hidden" }
+    shown = server.tool("shown", visible: ->(_) { true }) { "shown" }
+    removed = server.tool("removed") { "removed" }
+    server.resource("note://{name}", complete: { name: ->(start) { ["#{start}!"] } }) { |name:| name }
+    server.prompt("plan") { |city:| city }
+    server.skill({ "SKILL.md" => "---\nname: one\ndescription: A skill.\n---\nRead.\n" })
+    server.request_handler("com.acme/x") { { pid: Process.pid } }
+    server.provider("tools", Class.new { def list(*) = [{ name: "dynamic", inputSchema: { type: "object" } }] and def get(*) = "got" }.new)
+    server.mount("in", inner)
+    changed.update(description: "new") { "new" }
+    [hidden, shown].each(&:disable)
+    shown.enable
+    removed.remove
+    look = lambda do |client|
+      tools = client.list_tools.map(&:to_h)
+      calls = %w[changed shown dynamic in__one hidden removed].map { |name| client.call_tool(name).to_h rescue $!.message }
+      own = client.call_tool("pid").structured_content
+      others = [client.read_resource("note://a").to_h, client.get_prompt("plan", { city: "Oslo" }).to_h, client.list_skills.map(&:to_h), client.instructions,
+                client.complete(Trunkline::ResourceTemplateReference.new(uri: "note://{name}"), { name: "name", value: "a" }).to_h]
+      [[tools, calls, others].inspect, own.values + [client.request("com.acme/x")["pid"]]]
+    end
+  RUBY
+
+  def test_servers_from_before_a_fork_work_in_every_child
+    output, errors, = run_program(FULL + <<~'RUBY')
+            listener = server.listen(port: 0)
+            client = Trunkline::Client.connect(server: server)
+            expected, pids = look.call(client)
+            abort "the parent: #{pids}" unless pids.uniq == [Process.pid]
+            children = Array.new(3) do |child|
+              fork do
+                # The parent's are left alone.
+                client.close
+                listener.close
+                abort "open" if client.connected? || listener.open?
+                # At once, as from the threads of a web server.
+                clients = Array.new(4) { Thread.new { Trunkline::Client.connect(server: server) } }.map(&:value)
+                found, pids = look.call(clients.first)
+                warn "#{child}:
+      #{found}
+      instead of
+      #{expected}" unless found == expected
+                warn "#{child}: #{pids}" unless pids.uniq == [Process.pid]
+                warn "#{child}: opened #{opened}" unless opened.count(Process.pid) == 1
+                server.tool("own") { "own" }
+                hidden.enable
+                changed.update { "newer" }
+                shown.remove
+                warn "#{child}: changes" unless %w[own hidden changed].map { |name| clients.last.call_tool(name).text } == %w[own hidden newer]
+                warn "#{child}: removed" unless (clients.last.call_tool("shown") rescue $!.is_a?(Trunkline::ProtocolError))
+                warn "#{child}: listen" unless server.listen(port: 0) { |own| Trunkline::Client.connect(url: own.url) { |one| one.call_tool("own").text } } == "own"
+                # A child of the child, and a server that was closed there.
+                grandchild = fork { warn "#{child}: grandchild" unless Trunkline::Client.connect(server: server) { |one| one.call_tool("own").text } == "own" }
+                Process.wait(grandchild)
+                server.close
+                begin
+                  server.tool("late") { "" }
+                  warn "#{child}: not closed"
+                rescue Trunkline::ClosedError
+                  puts "done"
+                end
+              end
+            end
+            children.each { |pid| Process.wait(pid) }
+            found, = look.call(client)
+            puts(found == expected)
+    RUBY
+    assert_equal (["done\n"] * 3) + ["true\n"], output.lines, errors
+    assert_empty errors.lines.grep_v(/\A(INFO|WARN) /)
+  end
+
+  def test_a_server_closed_in_a_child_is_open_in_the_parent
+    output, errors, = run_program(<<~RUBY)
+      require "trunkline"
+      server = Trunkline::Server.new("x", version: "1")
+      server.tool("a") { "b" }
+      client = Trunkline::Client.connect(server: server)
+      Process.wait(fork { server.close })
+      puts client.call_tool("a").text
+    RUBY
+    assert_equal "b\n", output, errors
+  end
+
+  def test_each_failure_after_a_fork_is_as_clear_as_the_first
+    output, errors, = run_program(<<~'RUBY')
+      require "trunkline"
+      server = Trunkline::Server.new("x", version: "1")
+      server.tool("a") { "b" }
+      outer = Trunkline::Server.new("outer", version: "1")
+      client = Trunkline::Client.connect(server: server)
+      proxy = outer.proxy(client)
+      app = outer.rack_app
+      listener = server.listen(port: 0)
+      Process.wait(fork do
+        uses = { "call" => -> { client.ping }, "rack" => -> { app.call({ "REQUEST_METHOD" => "GET" }) }, "connect" => -> { Trunkline::Client.connect(server: outer) }, "add" => -> { outer.tool("c") { "" } }, "wait" => -> { listener.wait } }
+        uses.each do |name, use|
+          messages = Array.new(3) { use.call and "nothing" rescue [$!.class, $!.message] }
+          puts "#{name}: #{messages}" unless messages.uniq.length == 1 && messages[0][0] == Trunkline::ForkedError && messages[0][1].match?(/parent|before fork/)
+        end
+        # With what cannot be taken along removed, the rest works.
+        proxy.remove
+        outer.tool("c") { "d" }
+        Trunkline::Client.connect(server: outer) { |own| puts own.call_tool("c").text }
+      end)
+    RUBY
+    assert_equal "d\n", output, errors
+  end
+
   def test_children_of_a_fork_get_a_clear_error
     output, errors, = run_program(<<~RUBY)
       require "trunkline"
@@ -166,21 +286,17 @@ class TestLifecycle < TrunklineTest
         rescue Trunkline::ForkedError => e
           puts "forked: \#{e.message}"
         end
-        begin
-          Trunkline::Client.connect(server: server)
-        rescue Trunkline::ForkedError => e
-          puts e.message
-        end
         own = Trunkline::Server.new("y", version: "1")
         own.tool("c") { "d" }
-        uses = [-> { own.mount("m", server) }, -> { own.proxy(client) }, -> { Trunkline::ClientGroup.connect({ g: client }) }]
+        uses = [-> { own.proxy(client) }, -> { Trunkline::ClientGroup.connect({ g: client }) }]
         puts uses.count { |use| (use.call && false) rescue $!.is_a?(Trunkline::ForkedError) }
-        puts Trunkline::Client.connect(server: own) { |one| one.call_tool("c").text }
+        own.mount("m", server)
+        puts Trunkline::Client.connect(server: own) { |one| one.call_tool("c").text + one.call_tool("m__a").text }
       end
       Process.wait(pid)
       puts client.call_tool("a").text
     RUBY
-    assert_match(/\Aforked: .*\nthe server belongs to the parent.*\n3\nd\nb\n\z/, output, errors)
+    assert_match(/\Aforked: .*\n2\ndb\nb\n\z/, output, errors)
   end
 
   def test_lifespans_last_while_something_uses_the_server
@@ -274,7 +390,7 @@ class TestLifecycle < TrunklineTest
       removed.remove
       assert_equal %w[in__one], client.list_tools.map(&:name)
     end
-    assert_equal 1, outer.instance_variable_get(:@kept).length
+    assert_equal 1, outer.instance_variable_get(:@entries).length
   ensure
     [outer, behind].each { |one| one&.close }
   end
@@ -346,6 +462,54 @@ class TestLifecycle < TrunklineTest
     20.times { |i| Trunkline::Server.new("dropped #{i}", version: "1").tool("a") { "b" } }
     GC.start
     assert_equal "item 0", JSON.parse(client.call_tool("grow", { n: 1 }).text).last
+  end
+
+  # Their blocks refer to them, as those of every program do.
+  def test_servers_that_nothing_refers_to_are_freed
+    output, errors, = run_program(<<~'RUBY')
+      require "trunkline"
+      make = lambda do |number|
+        inner = Trunkline::Server.new("inner", version: "1")
+        inner.tool("one") { "inner" }
+        server = Trunkline::Server.new("dropped", version: "1", on_error: ->(_) { server.inspect })
+        server.tool("a", visible: ->(_) { server.inspect }) { server.inspect && number.to_s }
+        server.tool("b") { "" }.then { |tool| tool.update(description: "c") and tool.remove }
+        server.resource("x://{y}", complete: { y: ->(_) { server.inspect } }) { server.inspect }
+        server.mount("in", inner)
+        # Every other one is used, and one of them is still open.
+        client = Trunkline::Client.connect(server: server) if number.even?
+        abort "call" unless client.nil? || client.call_tool("a").text == number.to_s
+        client&.close unless number == 50
+        number == 50 ? client : nil
+      end
+      open = Array.new(100) { |number| Thread.new { make.call(number) }.value }[50]
+      table = -> { Trunkline::Port.current.instance_variable_get(:@tables).length }
+      live = -> { ObjectSpace.each_object(Trunkline::Server).count }
+      before = table.call
+      deadline = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 10
+      # A stack may still refer to some.
+      until live.call <= 10 && table.call < before / 5 || Process.clock_gettime(Process::CLOCK_MONOTONIC) > deadline
+        GC.start
+        sleep 0.02
+      end
+      puts [live.call <= 10, table.call < before / 5, live.call >= 2, open.call_tool("a").text, open.call_tool("in__one").text].inspect
+    RUBY
+    assert_equal "[true, true, true, \"50\", \"inner\"]\n", output, errors
+  end
+
+  def test_weak_references
+    kept = Object.new
+    map = Class.new { define_method(:initialize) { |object| (@map = ObjectSpace::WeakMap.new)[:object] = object } and def get = @map[:object] }
+    # Both forms, whatever this version of Ruby uses.
+    [Trunkline::Weak, map].each do |type|
+      assert_same kept, type.new(kept).get
+      dropped = Thread.new { Array.new(100) { type.new(Object.new) } }.value
+      eventually do
+        GC.start
+        dropped.count(&:get) < 10
+      end
+      assert_same kept, type.new(kept).tap { GC.compact if GC.respond_to?(:compact) && type == Trunkline::Weak }.get
+    end
   end
 
   def test_clients_that_nothing_refers_to_are_closed

@@ -215,25 +215,20 @@ module Trunkline
   # A registered feature.
   class Registration
     # @api private
-    def initialize(server, handle, on_remove: nil, &rebuild)
+    def initialize(server, entry, &rebuild)
       @server = server
-      @handle = handle
-      @on_remove = on_remove
+      @entry = entry
       @rebuild = rebuild
     end
 
     # Removes the feature and notifies connected clients.
-    def remove
-      @server.send(:unregister, @handle)
-      @on_remove&.call
-      @on_remove = nil
-    end
+    def remove = @server.send(:remove, @entry)
 
     # Hides the feature: it is not listed, and calls of it fail as if it did not exist.
-    def disable = @server.send(:notify, @handle, "enabled" => false)
+    def disable = @server.send(:show, @entry, false)
 
     # Shows the feature again.
-    def enable = @server.send(:notify, @handle, "enabled" => true)
+    def enable = @server.send(:show, @entry, true)
 
     # Changes the definition or, with a block, the handler of a tool, resource, template or prompt.
     # Options that are not given keep their values; nil removes one.
@@ -242,7 +237,7 @@ module Trunkline
     def update(**changes, &block)
       raise InvalidArgumentError, "this feature cannot be updated: remove it, and add another" unless @rebuild
 
-      @handle = @rebuild.call(@handle, changes, block)
+      @rebuild.call(@entry, changes, block)
       self
     end
   end

@@ -34,7 +34,7 @@ module Trunkline
     # Waits until it has closed.
     def close
       begin_close
-      @opened&.first&.wait
+      @opened&.first&.then { |listener| listener.wait unless @opened.last.foreign? }
     end
 
     # Several values of a header, as Rack 2 and Rack 3 want them.
@@ -66,6 +66,7 @@ module Trunkline
       @lock.synchronize do
         raise ClosedError, "the server is closing" if @closed
 
+        # Also after a fork, where that of the parent does not count.
         @opened = @open.call unless @opened&.first&.open?
         [@opened.first.handle, @opened.last]
       end

@@ -35,9 +35,10 @@ module Trunkline
       @at_end&.call unless @opened
     end
 
-    def open? = !@handle.nil? && !@end.closed?
+    def open? = !@handle.nil? && !@port.foreign? && !@end.closed?
 
-    # Closes it, and waits for the end. Without a deadline, that of the options applies.
+    # Closes it, and waits for the end. Without a deadline, that of the options applies. In a child of
+    # the process that opened it, this has no effect.
     def close(deadline = nil)
       return unless open?
 
@@ -52,6 +53,8 @@ module Trunkline
 
     # Waits for the end.
     def wait
+      raise ForkedError, "only the parent process can wait for what it has opened: open a new one after the fork" if @port.foreign?
+
       @port.pool.waiting { @end.pop }
       nil
     end

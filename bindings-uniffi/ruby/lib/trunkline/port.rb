@@ -14,8 +14,8 @@ module Trunkline
 
     @lock = Mutex.new
 
-    # The port of this process. After a fork, the child gets its own; what belongs to the parent's
-    # raises {ForkedError}.
+    # The port of this process. After a fork, the child gets its own, where a server registers itself
+    # again; connections and listeners of the parent's raise {ForkedError}.
     def self.current
       @lock.synchronize do
         @current = nil if @current&.foreign?
@@ -32,8 +32,11 @@ module Trunkline
       @requests = Requests.new(@native, @pool)
       @calls = Calls.new(@native, @requests, @pool)
       @lock = Mutex.new
-      # The handlers of features and of servers' stores, by handle and name.
-      @callables = {}
+      # The tables with the handlers of features, by handle.
+      @tables = {}
+      # The handlers of lifespans and servers' stores, by handle and name. They are called until the
+      # core has freed them.
+      @kept = {}
       # Listeners and connections.
       @owners = {}
       @exchanges = {}
@@ -42,12 +45,17 @@ module Trunkline
       @notices = Hash.new { |notices, handle| notices[handle] = Notices.new }
     end
 
-    # Registers a server or a feature. `callables` are its handlers, by the names of their calls.
-    def register(kind, description, callables = {})
+    # Registers a server or a feature. `callables` are its handlers, by the names of their calls, which
+    # are kept in `table`, by handle, or here. The port refers to a table weakly: blocks usually refer to
+    # their server, which has the table and could not be collected.
+    def register(kind, description, callables = {}, table: nil)
       # Its events wait until the handler is known.
       @lock.synchronize do
         handle = @native.register(kind, Requests.json(Model.plain(description)))
-        @callables[handle] = callables unless callables.empty?
+        unless callables.empty?
+          (table || @kept)[handle] = callables
+          @tables[handle] = Weak.new(table) if table
+        end
         handle
       end
     end
@@ -81,7 +89,12 @@ module Trunkline
     def foreign? = @pid != Process.pid
 
     # Starts the threads, unless they run.
-    def ensure_running = @lock.synchronize { start unless @thread }
+    # @raise [ForkedError] in a child: the threads are those of the parent
+    def ensure_running
+      raise ForkedError, "the client or listener belongs to the parent process: open a new one after the fork" if foreign?
+
+      @lock.synchronize { start unless @thread }
+    end
 
     private
 
@@ -144,7 +157,7 @@ module Trunkline
       when Waist::HTTP_END then @lock.synchronize { @exchanges.delete(ticket) }&.push([kind, ok, body])
       when Waist::FREED
         @requests.freed(handle)
-        @lock.synchronize { @callables.delete(handle) }
+        @lock.synchronize { [@kept, @tables.delete(handle)&.get].compact.each { |table| table.delete(handle) } }
       end
     end
 
@@ -154,7 +167,7 @@ module Trunkline
         owner = @owners[handle]
         next owner.callable(name) if owner.respond_to?(:callable)
 
-        names = @callables[handle]
+        names = @kept[handle] || @tables[handle]&.get&.fetch(handle, nil)
         names && (names[name] || names[""])
       end
     end

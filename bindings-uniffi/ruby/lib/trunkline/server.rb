@@ -12,7 +12,9 @@ module Trunkline
   class Server
     # The hooks of a server, as its calls see them.
     Owner = Struct.new(:on_error, :lifespan)
-    private_constant :Owner
+    # A feature of a server, and its handle unless it was removed.
+    Entry = Struct.new(:feature, :handle, :hidden)
+    private_constant :Owner, :Entry
 
     # Members of a server's description.
     INFO = %i[title description website_url icons].freeze
@@ -32,22 +34,19 @@ module Trunkline
     # @raise [InvalidArgumentError] if an option is unknown or invalid
     def initialize(name, version:, instructions: nil, store: nil, on_error: nil, lifespan: nil, **options)
       { on_error: on_error, lifespan: lifespan }.each { |option, hook| hook.nil? || hook.respond_to?(:call) || raise(InvalidArgumentError, "#{option} must respond to `call`") }
-      @port = Port.current
-      @owner = Owner.new(on_error, lifespan && Lifespan.new(lifespan))
+      @owner = Owner.new(on_error)
+      @opens = lifespan
       info = Implementation.new(name: name, version: version, **options.slice(*INFO))
       own = store.nil? || store.is_a?(String) ? {} : Store.callables(store)
       given = Options.encode(Options::SERVER, options.except(*INFO), others: [*INFO, :version, :instructions, :store, :on_error, :lifespan])
       given["store"] = store if store.is_a?(String)
       given["telemetry"] = Trunkline.telemetry ? given.fetch("telemetry", true) : false
-      description = { "info" => info.to_h, "instructions" => instructions, "options" => given, "store" => own.empty? ? nil : lanes(own) }.compact
-      @handle = @port.register("server", description, own)
-      @port.register("lifespan", { "server" => @handle }, @owner.lifespan.callables) if lifespan
-      # Listeners, and connections of this process.
-      @open = []
+      @description = { "info" => info.to_h, "instructions" => instructions, "options" => given, "store" => own.empty? ? nil : lanes(own) }.compact
+      @store = own
       @lock = Mutex.new
-      # Mounted servers, and clients that are proxied.
-      @kept = []
-      ObjectSpace.define_finalizer(self, self.class.send(:freeing, @port, @handle))
+      # The features, in the order in which they were added. They keep what is mounted and proxied.
+      @entries = []
+      settle(Port.current)
     end
 
     # Adds a tool. The block gets the arguments as keywords and, if it has a positional parameter, the
@@ -131,7 +130,7 @@ module Trunkline
     def mount(prefix, other)
       raise InvalidArgumentError, "only a Trunkline::Server can be mounted, not #{other.inspect}" unless other.is_a?(Server)
 
-      add(Features::Feature.new(kind: :mount, description: { "prefix" => prefix, "mounted" => other.send(:handle_at, @port) }), keep: other)
+      add(Features::Feature.new(kind: :mount, description: { "prefix" => prefix }, refers: ->(port) { { "mounted" => other.send(:handle_at, port) } }))
     end
 
     # Adds the features of the server behind a client.
@@ -139,7 +138,7 @@ module Trunkline
     def proxy(client, **options)
       raise InvalidArgumentError, "only a client or a group can be proxied, not #{client.inspect}" unless client.is_a?(ConnectedClient)
 
-      add(Features::Feature.new(kind: :proxy, description: { "connection" => client.handle_at(@port), **Options.encode(Options::PROXY, options) }), keep: client)
+      add(Features::Feature.new(kind: :proxy, description: Options.encode(Options::PROXY, options), refers: ->(port) { { "connection" => proxied(client, port) } }))
     end
 
     # Notifies subscribers that a resource has changed.
@@ -156,7 +155,7 @@ module Trunkline
     #
     # @raise [Error] the error that ended the input
     def run_stdio
-      handle = OpenHandle.new(@port, known)
+      handle = OpenHandle.new(port, known)
       # Before it opens, there is nothing to drain.
       close = -> { handle.handle ? handle.begin_close : Process.kill(:TERM, Process.pid) }
       Foreground.until_signal(close) do |signals|
@@ -184,7 +183,7 @@ module Trunkline
     # @return [Listener]
     # @raise [TransportError] if the address is not available
     def listen(auth: nil, **options)
-      listener = Listener.new(@port, open_listener(OpenHandle.new(@port, known), http(auth, options)))
+      listener = Listener.new(port, open_listener(OpenHandle.new(port, known), http(auth, options)))
       return listener unless block_given?
 
       begin
@@ -197,20 +196,20 @@ module Trunkline
     # Serves on descriptors, such as a socket passed by a supervisor. The program keeps its descriptors.
     # @return [Listener]
     def listen_io(reader, writer = reader)
-      handle = OpenHandle.new(@port, known)
+      handle = OpenHandle.new(port, known)
       remember(handle.open(lifespan) { |native| native.open_pipe(known, reader.fileno, writer.fileno) })
-      Listener.new(@port, handle)
+      Listener.new(port, handle)
     end
 
     # The server as a Rack application, with the options of {#listen} except those of a socket. It
-    # serves every path that the framework passes on, unless `path` names one. Create the server after
-    # a web server has forked.
+    # serves every path that the framework passes on, unless `path` names one. It may be created before
+    # a web server forks.
     #
     # @return [RackApp]
     def rack_app(auth: nil, **options)
       transport = http(nil, options).merge("mounted" => true)
-      @port.native.check(Requests.json("server" => known, "transport" => transport))
-      RackApp.new(-> { [open_listener(OpenHandle.new(@port, known), auth ? transport.merge("auth" => protection(auth)) : transport), @port] })
+      port.native.check(Requests.json("server" => known, "transport" => transport))
+      RackApp.new(-> { [open_listener(OpenHandle.new(port, known), auth ? transport.merge("auth" => protection(auth)) : transport), port] })
     end
 
     # Closes all listeners and in-memory connections of the server, and frees it.
@@ -218,15 +217,15 @@ module Trunkline
       serving = @open.select(&:open?)
       serving.each { |handle| handle.begin_close(deadline) }
       serving.each(&:wait)
-      unregister(@handle) if @handle
+      unregister(@handle) if @handle && !@port.foreign?
       @handle = nil
     end
 
     # Checks the server's store, and returns what is wrong with it.
     # @return [Array<String>]
     def check_store
-      @port.ensure_running
-      @port.requests.send(known, "checkStore")["findings"]
+      port.ensure_running
+      port.requests.send(known, "checkStore")["findings"]
     end
 
     # @return [String]
@@ -244,10 +243,40 @@ module Trunkline
 
     private
 
-    # The handle, for a connection of this process.
-    def handle_at(port) = port == @port ? known : raise(ForkedError, "the server belongs to the parent process: create a new one after the fork")
+    # The port of this process. In a child, the server is registered there first.
+    def port
+      @lock.synchronize { settle(Port.current) if @handle && @port.foreign? } if @port.foreign?
+      @port
+    end
 
-    def known = @handle || raise(ClosedError, "the server is closed")
+    # Registers the server, and everything that was added to it before.
+    def settle(port)
+      # What was opened belongs to the parent.
+      @owner.lifespan = @opens && Lifespan.new(@opens)
+      @table = {}
+      handle = port.register("server", @description, @store)
+      port.register("lifespan", { "server" => handle }, @owner.lifespan.callables) if @opens
+      @entries.each do |entry|
+        entry.handle = register_at(port, handle, entry.feature)
+        port.native.notify(entry.handle, '{"enabled":false}') if entry.hidden
+      end
+      # Listeners, and connections of this process.
+      @open = []
+      @port = port
+      @handle = handle
+      ObjectSpace.define_finalizer(self, self.class.send(:freeing, port, handle))
+    rescue Error
+      port.native.unregister(handle) if handle
+      raise
+    end
+
+    # The handle, for a connection of this process.
+    def handle_at(port) = port == self.port ? known : raise(ForkedError, "the server belongs to another process")
+
+    def known
+      port
+      @handle || raise(ClosedError, "the server is closed")
+    end
 
     def lifespan = @owner.lifespan
 
@@ -277,42 +306,75 @@ module Trunkline
 
       verifier = auth[:verifier]
       json = Options.encode(Options::AUTH, auth.except(:verifier))
-      verifier ? json.merge("verifier" => register(Features.verifier(verifier))) : json
+      verifier ? json.merge("verifier" => register_at(port, known, Features.verifier(verifier))) : json
     end
 
     # Adds a feature that can be changed: `options` and `block` define it.
     def changeable(kind, name, options, block)
       key = kind == :resource ? :uri : :name
-      rebuild = lambda do |replaced, changes, handler|
+      rebuild = lambda do |entry, changes, handler|
         defined = options.merge(changes)
         # A resource also has a name, which is an option.
         named = defined.delete(key) || name
         feature = Features.public_send(kind, named, **defined.compact, &handler || block)
-        handle = register(feature, replaces: replaced)
+        entry = enter(feature, entry)
         options, name, block = defined, named, handler || block
-        handle
+        entry
       end
       Registration.new(self, rebuild.call(nil, {}, nil), &rebuild)
     end
 
-    # Adds a feature. What it depends on is not collected before it is removed.
-    def add(feature, keep: nil)
-      handle = register(feature)
-      kept = [keep]
-      @kept << kept if keep
-      Registration.new(self, handle, on_remove: -> { @kept.delete_if { |one| one.equal?(kept) } })
+    def add(feature) = Registration.new(self, enter(feature))
+
+    # Adds a feature, or puts it in the place of another.
+    def enter(feature, entry = nil)
+      at = port
+      handle = register_at(at, known, feature, replaces: entry && present(entry))
+      @lock.synchronize do
+        @entries << (entry = Entry.new) unless entry
+        entry.feature = feature
+        entry.handle = handle
+      end
+      entry
+    end
+
+    # The handle of a feature that was not removed.
+    def present(entry)
+      port
+      entry.handle || raise(InvalidArgumentError, "the feature was removed")
+    end
+
+    def remove(entry)
+      return unless entry.handle
+
+      # In a child, the parent's is left alone.
+      unregister(entry.handle) if @handle && !@port.foreign?
+      @lock.synchronize { @entries.delete_if { |one| one.equal?(entry) } }
+      entry.handle = nil
+    end
+
+    def show(entry, shown)
+      notify(present(entry), "enabled" => shown)
+      entry.hidden = !shown
+      nil
+    end
+
+    def proxied(client, port)
+      client.handle_at(port)
+    rescue ForkedError
+      raise ForkedError, "the server proxies a client that belongs to the parent process: connect it, and add the proxy, after the fork"
     end
 
     # Registers a feature and its hooks, which it then keeps alive.
-    def register(feature, replaces: nil)
+    def register_at(port, server, feature, replaces: nil)
       hooks = []
-      hooked = ->(kind, callable) { @port.register(kind, { "server" => known }, "" => owned(callable)).tap { |handle| hooks << handle } }
-      description = { "server" => known, "replaces" => replaces, **feature.description }
+      hooked = ->(kind, callable) { port.register(kind, { "server" => server }, { "" => owned(callable) }, table: @table).tap { |handle| hooks << handle } }
+      description = { "server" => server, "replaces" => replaces, **feature.description, **(feature.refers ? feature.refers.call(port) : {}) }
       description["visible"] = hooked.call("visibility", feature.visible.callable) if feature.visible
       description["complete"] = feature.completers.transform_values { |one| hooked.call("completer", one) } if feature.completers&.any?
-      @port.register(feature.kind.to_s, description.compact, feature.callable ? { "" => owned(feature.callable) } : {})
+      port.register(feature.kind.to_s, description.compact, feature.callable ? { "" => owned(feature.callable) } : {}, table: @table)
     ensure
-      hooks.each { |handle| @port.native.unregister(handle) }
+      hooks.each { |handle| port.native.unregister(handle) }
     end
 
     def owned(callable)
@@ -321,13 +383,13 @@ module Trunkline
     end
 
     def unregister(handle)
-      @port.native.unregister(handle)
+      port.native.unregister(handle)
     rescue InvalidArgumentError, ClosedError
       nil # It was removed, or its port is closed.
     end
 
     def notify(target, message)
-      @port.native.notify(target, Requests.json(message))
+      port.native.notify(target, Requests.json(message))
       nil
     end
   end
