@@ -48,7 +48,7 @@ class TestThreads < TrunklineTest
       def cancelled(_) = is_over
       def fail(*) = true
     end
-    pool = Struct.new(:size) { def run = yield }.new
+    pool = Struct.new(:size) { def run(_) = yield }.new
     callable = Trunkline::Callable.new(run: ->(*) { raise "late" }, where: "the handler")
     logged do |records|
       counts = [true, false].map do |is_over|
@@ -109,6 +109,85 @@ class TestThreads < TrunklineTest
     eventually { pool.instance_variable_get(:@idle).positive? }
     Thread.list.select { |one| one.thread_variable_get(:trunkline_pool) == pool }.each { |one| one.kill.join }
     assert_equal "here", client.call_tool("here", {}, timeout: 5).text
+  end
+
+  # Jobs of the pool that end when they are told.
+  def flood(pool, caller, count, started, go)
+    count.times { |number| pool.run(-> { caller }) { started << [caller, number] and go.pop } }
+  end
+
+  def taken(queue, count) = Array.new(count) { Timeout.timeout(5) { queue.pop } }
+
+  def test_callers_take_turns
+    pool = Trunkline::Pool.new(2)
+    started, go = Thread::Queue.new, Thread::Queue.new
+    flood(pool, :alice, 50, started, go)
+    flood(pool, :bob, 3, started, go)
+    flood(pool, nil, 3, started, go)
+    taken(started, 2)
+    next_ones = Array.new(9) { go << true and taken(started, 1)[0] }
+    assert_equal({ alice: 3, bob: 3, nil => 3 }, next_ones.map(&:first).tally)
+    assert_equal [0, 1, 2], next_ones.filter_map { |caller, number| number if caller == :bob }
+    60.times { go << true }
+    taken(started, 45)
+    eventually { pool.instance_variable_get(:@count).zero? && pool.instance_variable_get(:@jobs).empty? }
+  end
+
+  def test_some_threads_are_left_to_callers_who_have_none
+    pool = Trunkline::Pool.new(16)
+    started, go = Thread::Queue.new, Thread::Queue.new
+    flood(pool, :alice, 100, started, go)
+    assert_equal [:alice], taken(started, 14).map(&:first).uniq
+    flood(pool, :bob, 5, started, go)
+    assert_equal [[:bob, 0]], taken(started, 1)
+    flood(pool, :carol, 5, started, go)
+    assert_equal [[:carol, 0]], taken(started, 1)
+    sleep 0.05
+    assert_empty started
+    200.times { go << true }
+    assert_equal({ alice: 86, bob: 4, carol: 4 }, taken(started, 94).map(&:first).tally)
+    # Idle threads take what comes later.
+    flood(pool, :bob, 2, started, go)
+    taken(started, 2)
+  end
+
+  def test_callers_without_a_token_may_use_all_threads
+    pool = Trunkline::Pool.new(16)
+    started, go = Thread::Queue.new, Thread::Queue.new
+    flood(pool, nil, 20, started, go)
+    taken(started, 16)
+    20.times { go << true }
+    taken(started, 4)
+  end
+
+  def test_a_job_whose_thread_cannot_begin_is_refused
+    pool = Trunkline::Pool.new(2)
+    pool.define_singleton_method(:begin_thread) { |&remove| raise ThreadError if remove.call }
+    assert_raises(ThreadError) { pool.run { nil } }
+    assert_equal [0, {}], %i[@count @jobs].map { |name| pool.instance_variable_get(name) }
+  end
+
+  def test_one_principal_does_not_hold_up_another
+    output, errors, = run_program(<<~'RUBY')
+      require "trunkline"
+      Trunkline.max_threads = 16
+      server = Trunkline::Server.new("x", version: "1")
+      server.tool("block") { Kernel.sleep(2) && "late" }
+      server.tool("now") { |ctx| ctx.auth.subject }
+      verifier = ->(token) { Trunkline::Identity.new(subject: token.token) }
+      auth = { resource: "http://127.0.0.1/mcp", authorization_servers: ["https://login.example"], verifier: verifier }
+      server.listen(port: 0, auth: auth) do |listener|
+        alice = Trunkline::Client.connect(url: listener.url, auth: "alice")
+        threads = Array.new(40) { Thread.new { alice.call_tool("block").text } }
+        sleep 0.5
+        started = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+        name = Trunkline::Client.connect(url: listener.url, auth: "bob") { |bob| bob.call_tool("now").text }
+        puts name, Process.clock_gettime(Process::CLOCK_MONOTONIC) - started < 1
+        puts threads.map(&:value).tally
+        alice.close
+      end
+    RUBY
+    assert_equal ["bob\n", "true\n", "{\"late\"=>40}\n"], output.lines, errors
   end
 
   def test_an_interrupted_wait_does_not_raise_the_limit

@@ -43,7 +43,7 @@ module Trunkline
 
       context = Context.new(@native, @requests, ticket, @requests.scope(cause), callable.owner)
       @lock.synchronize { @open[ticket] = context }
-      @pool.run { run(ticket, callable, body, context) }
+      @pool.run(-> { caller_of(ticket) }) { run(ticket, callable, body, context) }
     rescue ThreadError => e
       finish(ticket)
       send_failure(ticket) { failure(e, callable, context) }
@@ -70,6 +70,14 @@ module Trunkline
     ensure
       # `Thread.exit` raises nothing.
       finish(ticket) && send_failure(ticket) { { "kind" => "internal", "message" => "the handler has ended its thread" } } unless answered
+    end
+
+    # The principal of a call, if its access token was verified.
+    def caller_of(ticket)
+      auth = Requests.parse(@native.describe(ticket))["auth"]
+      auth && (auth["principal"] || auth.values_at("issuer", "subject", "clientId"))
+    rescue Error
+      nil # It is over, or no call of a client.
     end
 
     def finish(ticket) = @lock.synchronize { @open.delete(ticket) }

@@ -3,7 +3,8 @@
 module Trunkline
   class << self
     # Maximum number of threads that run handlers. Threads that wait for a reply of the core don't
-    # count. Set it before the first server or client opens. Default: 64.
+    # count. Callers whose access tokens were verified take turns, and an eighth of the threads is left to
+    # those who have none running. Set it before the first server or client opens. Default: 64.
     def max_threads=(count)
       @max_threads = Integer(count).tap { |threads| raise InvalidArgumentError, "max_threads must be 1 or more, not #{threads}" unless threads.positive? }
     end
@@ -16,22 +17,44 @@ module Trunkline
   class Pool
     # Idle threads end, except for this many.
     KEPT = 4
+    # One thread of this many is left to callers who have none.
+    SHARE = 8
+
+    # `find` returns the caller, or nothing if there is none to tell apart. It is only asked when threads
+    # become scarce.
+    Job = Struct.new(:work, :find) do
+      def caller
+        return @caller if defined?(@caller)
+
+        @caller = find&.call
+      end
+    end
+    # The key of jobs whose caller was not asked for.
+    ANY = Object.new
+    private_constant :KEPT, :SHARE, :Job, :ANY
 
     def initialize(limit)
       @limit = limit
+      @shared = limit - (limit / SHARE)
       @lock = Mutex.new
       @arrived = ConditionVariable.new
-      @jobs = []
-      # The threads that do not wait for the core. A timeout in a handler could leave a mere count wrong.
+      # The jobs that wait, by their caller, in the order of turns.
+      @jobs = {}
+      @count = 0
+      # The threads that do not wait for the core, and their jobs. A timeout in a handler could leave a
+      # mere count wrong.
       @running = {}
       @idle = 0
     end
 
     # Runs a block on one of the threads.
-    def run(&job)
+    def run(find = nil, &work)
       @lock.synchronize do
-        @jobs << job
-        wake
+        job = Job.new(work, find)
+        key = @running.length - @idle + @count < @shared ? ANY : job.caller
+        (@jobs[key] ||= []) << job
+        @count += 1
+        wake { withdraw(key, job) }
       end
     end
 
@@ -40,45 +63,50 @@ module Trunkline
     def waiting
       return yield unless Thread.current.thread_variable_get(:trunkline_pool) == self
 
-      @lock.synchronize { wake if @running.delete(Thread.current) }
+      job = @lock.synchronize { @running.delete(Thread.current).tap { |found| wake if found } }
       begin
         yield
       ensure
-        @lock.synchronize { @running[Thread.current] = true }
+        @lock.synchronize { @running[Thread.current] = job }
       end
     end
 
     private
 
-    # Lets a thread take a job that waits, if there is one.
-    def wake
-      return if @jobs.empty?
+    # Lets a thread take a job that waits, if one may run. The block removes the one that was added.
+    def wake(&remove)
+      ready = count_ready
+      return if ready.zero?
 
-      if @jobs.length <= @idle
+      if ready <= @idle || (@idle.positive? && @running.length >= @limit)
         @arrived.signal
       elsif @running.length < @limit
-        begin_thread
+        begin_thread(&remove)
       end
     end
 
     # Without another thread, those that run must do, if there are any.
     # @raise [ThreadError] if there are none
-    def begin_thread
+    def begin_thread(&remove)
       thread = Thread.new { work }
       thread.name = "trunkline handler"
-      @running[thread] = true
+      @running[thread] = nil
     rescue ThreadError
-      raise if @running.empty? && @jobs.pop
+      raise if @running.empty? && remove&.call
     end
 
     def work
       Thread.current.thread_variable_set(:trunkline_pool, self)
       while (job = take)
-        job.call
+        job.work.call
       end
     ensure
       # The handler may have ended the thread while other calls wait for one.
-      @lock.synchronize { wake if @running.delete(Thread.current) }
+      @lock.synchronize do
+        known = @running.key?(Thread.current)
+        @running.delete(Thread.current)
+        wake if known
+      end
     end
 
     # The program may kill the thread meanwhile.
@@ -92,14 +120,51 @@ module Trunkline
     # Waits for the next job. Returns nothing if the thread is not needed any more.
     def take
       @lock.synchronize do
-        @running[Thread.current] = true
+        @running[Thread.current] = nil
         until @running.length > @limit
-          return @jobs.shift if @jobs.any?
+          job = next_job
+          return @running[Thread.current] = job if job
           return if @idle >= KEPT
 
           idle
         end
       end
+    end
+
+    # Whether only the threads are left that are kept for callers who have none.
+    def scarce? = @running.length >= @shared && @running.each_value.count(&:itself) >= @shared
+
+    # The callers who may get none of the threads that are left.
+    def busy
+      return [] unless scarce?
+
+      @jobs.delete(ANY)&.each { |job| (@jobs[job.caller] ||= []) << job }
+      @running.each_value.filter_map { |job| job&.caller }.uniq
+    end
+
+    # The number of jobs that may run, or of callers who have some.
+    def count_ready
+      return 0 if @count.zero?
+
+      excluded = busy
+      excluded.empty? ? @count : @jobs.count { |key, _| !excluded.include?(key) }
+    end
+
+    # The job of the caller whose turn it is, who is then the last.
+    def next_job
+      return if @count.zero?
+
+      excluded = busy
+      key, jobs = @jobs.find { |one, _| !excluded.include?(one) }
+      jobs && withdraw(key, jobs.first)
+    end
+
+    def withdraw(key, job)
+      jobs = @jobs.delete(key)
+      jobs.first.equal?(job) ? jobs.shift : jobs.delete_if { |one| one.equal?(job) }
+      @jobs[key] = jobs unless jobs.empty?
+      @count -= 1
+      job
     end
   end
 end
