@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "socket"
+require "tmpdir"
 require_relative "helper"
 
 class TestLifecycle < TrunklineTest
@@ -32,11 +33,35 @@ class TestLifecycle < TrunklineTest
 
   def test_a_library_that_is_there_but_cannot_be_loaded_is_not_called_missing
     _, errors, = run_program(<<~RUBY)
-      ENV["TRUNKLINE_LIBRARY"] = #{__FILE__.dump}
+      ENV["TRUNKLINE_RUBY_LIBRARY"] = #{__FILE__.dump}
       require "trunkline"
     RUBY
     assert_includes errors, "Could not open library"
     refute_includes errors, "is missing"
+  end
+
+  def test_a_library_that_is_not_usable_is_a_load_error
+    return unless Trunkline::Native.path.end_with?(".so")
+
+    Dir.mktmpdir do |folder|
+      start = File.binread(Trunkline::Native.path, 1 << 20)
+      { "half" => start, "short" => start, "head" => start[0, 64], "empty" => "" }.each { |name, bytes| File.binwrite("#{folder}/#{name}.so", bytes) }
+      # By a single byte.
+      File.truncate("#{folder}/short.so", File.size(Trunkline::Native.path) - 1)
+      other = Dir["/{usr/,}lib{,64}/{,*-linux-gnu/}libffi.so*"].first
+      { "half" => /is incomplete \(\d+ of at least \d+ bytes\): install/, "short" => /is incomplete/, "head" => /is incomplete/, "empty" => /Could not open library/, "none" => /is missing at .*TRUNKLINE_RUBY_LIBRARY names it/,
+        other => /is not trunkline's native library for Ruby, although TRUNKLINE_RUBY_LIBRARY names it: that is libtrunkline_uniffi/ }.compact.each do |name, message|
+        _, errors, status = run_program("ENV['TRUNKLINE_RUBY_LIBRARY'] = #{(name.start_with?("/") ? name : "#{folder}/#{name}.so").dump}; begin; require 'trunkline'; rescue LoadError; warn $!.message; exit 3; end")
+        assert_equal [3, nil], [status.exitstatus, status.termsig], "#{name}: #{errors}"
+        assert_match message, errors, name
+      end
+    end
+  end
+
+  # It may be set for Go.
+  def test_the_variable_of_another_language_is_not_read
+    output, errors, = Open3.capture3({ "TRUNKLINE_LIBRARY" => "/does/not/exist" }, RbConfig.ruby, "-I", LIB, "-r", "trunkline", "-e", "print Trunkline::VERSION")
+    assert_equal Trunkline::VERSION, output, errors
   end
 
   def test_the_end_of_a_program_closes_lifespans

@@ -11,19 +11,43 @@ module Trunkline
   module Native
     extend FFI::Library
 
+    # Names another file of the library. Go has a variable for its library, which is another one.
+    VARIABLE = "TRUNKLINE_RUBY_LIBRARY"
+
     # The file of the library: next to this one in a gem, or as the environment says.
     def self.path
-      name = FFI.map_library_name("trunkline_uniffi")
-      ENV["TRUNKLINE_LIBRARY"] || File.expand_path("../#{name}", __dir__)
+      ENV[VARIABLE] || File.expand_path("../#{FFI.map_library_name("trunkline_uniffi")}", __dir__)
     end
 
+    # Where the sections of an ELF file with 64 bits end, which is at its end, and the size of the file;
+    # nothing for another file.
+    def self.lengths(path)
+      head = File.binread(path, 64).to_s
+      return unless head.bytesize == 64 && head.start_with?("\x7FELF\x02\x01".b)
+
+      offset, size, count = head.unpack("@40Q<@58S<@60S<")
+      [offset + (size * count), File.size(path)]
+    rescue SystemCallError
+      nil # The loader says why it cannot be read.
+    end
+
+    # @raise [LoadError] if a file was cut short, which the loader finds out by a bus error
+    def self.check_length(path)
+      expected, found = lengths(path)
+      return unless expected && found < expected
+
+      raise LoadError, "trunkline's native library at #{path} is incomplete (#{found} of at least #{expected} bytes): install the gem again"
+    end
+    private_class_method :lengths, :check_length
+
     begin
+      check_length(path)
       ffi_lib path
     rescue LoadError
       # Such as a library for glibc on a system with musl, where RubyGems installs it, too.
       raise if File.exist?(path)
 
-      raise LoadError, "trunkline's native library is missing at #{path}: this gem has none for #{RUBY_PLATFORM}"
+      raise LoadError, "trunkline's native library is missing at #{path}: #{ENV[VARIABLE] ? "#{VARIABLE} names it" : "this gem has none for #{RUBY_PLATFORM}"}"
     end
 
     # Bytes that the library allocated.
@@ -44,9 +68,14 @@ module Trunkline
     TYPES = { text: Buffer.by_value, texts: Buffer.by_value, bytes: Buffer.by_value, optional: Buffer.by_value }.freeze
     private_constant :TYPES
 
+    begin
+      attach_function :contract_version, :ffi_trunkline_uniffi_uniffi_contract_version, [], :uint32
+    rescue FFI::NotFoundError
+      raise LoadError, "#{path} is not trunkline's native library for Ruby#{", although #{VARIABLE} names it" if ENV[VARIABLE]}: that is #{FFI.map_library_name("trunkline_uniffi")}"
+    end
+
     attach_function :buffer_alloc, :ffi_trunkline_uniffi_rustbuffer_alloc, [:uint64, Status.by_ref], Buffer.by_value
     attach_function :buffer_free, :ffi_trunkline_uniffi_rustbuffer_free, [Buffer.by_value, Status.by_ref], :void
-    attach_function :contract_version, :ffi_trunkline_uniffi_uniffi_contract_version, [], :uint32
 
     # Declares a function. Results are a number, a boolean (`:bool`) or a buffer that `read` converts.
     def self.function(name, arguments, result, owner: "func_", on: singleton_class, **options, &read)
@@ -138,10 +167,11 @@ module Trunkline
     raise LoadError, "trunkline's native library at #{path} has another contract" unless contract_version == CONTRACT
 
     function :version, [], :text
-    function :nearest, %i[text texts], :optional
     function :write_stderr, [:text], :void
 
     raise LoadError, "trunkline's native library at #{path} is #{version}, but the gem is #{VERSION}" unless version == VERSION
+
+    function :nearest, %i[text texts], :optional
 
     attach_function :new_port, :"#{PREFIX}constructor_port_without_bell", [TYPES[:bytes], Status.by_ref], :uint64
     attach_function :clone_port, :"#{PREFIX}clone_port", [:uint64, Status.by_ref], :uint64
