@@ -137,9 +137,14 @@ class TestDefinitions < TrunklineTest
     server.tool("open", input: { type: "object" }) { |a: 1| a.to_s }
     server.prompt("p", arguments: { a: "", b: "" }, complete: { a: ->(_, known) { known.keys.map(&:to_s) } }) { |a:, b:| a + b }
     Trunkline::Client.connect(server: server) do |client|
+      server.prompt("q") { |a:| a }
+      server.completion(Trunkline::PromptReference.new(name: "q"), "a") { |_, known| [known.length.to_s, known.count { |_, value| value.nil? }.to_s] }
       assert_equal "2", client.call_tool("open", { "a" => 2, **arguments }).text
       found = client.complete(Trunkline::PromptReference.new(name: "p"), { name: "a", value: "" }, { arguments: { "b" => "1", **arguments.transform_values(&:to_s) } })
       assert_equal ["b"], found.completion.values
+      many = Array.new(500) { |n| ["many_#{n}", "1"] }.to_h
+      found = client.complete(Trunkline::PromptReference.new(name: "q"), { name: "a", value: "" }, { arguments: many })
+      assert_equal %w[100 0], found.completion.values
     end
     assert_empty Symbol.all_symbols.map(&:name) & names
   end

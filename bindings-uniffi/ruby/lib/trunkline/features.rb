@@ -63,14 +63,18 @@ module Trunkline
                   callable: completer(block, "the completion of #{argument.inspect}"))
     end
 
-    # Functions take the text so far, the other arguments, and the context. With `names`, a caller can
-    # send no others, whose names would become symbols.
+    # Names of arguments that become symbols if nothing says which there are.
+    MAX_NAMES = 100
+    private_constant :MAX_NAMES
+
+    # Functions take the text so far, the other arguments, and the context. A caller may send any number
+    # of them, whose names must not all become symbols.
     def completer(function, of, names = nil)
       checked(function, of)
       names = names&.to_h { |name| [name.name, name] }
       run = lambda do |body, context|
         given = body.dig("context", "arguments") || {}
-        known = names ? names.filter_map { |text, name| [name, given[text]] if given.key?(text) }.to_h : given.transform_keys(&:to_sym)
+        known = names ? names.filter_map { |text, name| [name, given[text]] if given.key?(text) }.to_h : given.first(MAX_NAMES).to_h.transform_keys(&:to_sym)
         Handler.positional(function, body.dig("argument", "value"), known, context)
       end
       Callable.new(run: run, answer: Returns.method(:value), where: of, source: function)

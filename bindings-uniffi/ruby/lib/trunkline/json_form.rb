@@ -35,12 +35,12 @@ module Trunkline
       raise InvalidArgumentError, TOO_DEEP if depth > MAX_DEPTH
 
       case value
-      when String then text(value)
+      when String then value.ascii_only? || (value.encoding == Encoding::UTF_8 && value.valid_encoding?) ? value : text(value)
       when Integer, true, false, nil then value
       when Float then value.finite? ? value : raise(Unfit, "#{value} not allowed in JSON: use nil, or a string")
       when Hash then members(value, depth)
       when Array then items(value, depth)
-      when Symbol then Text.of(value.name)
+      when Symbol then key(value)
       when Model then value.to_h
       else of_object(value, depth)
       end
@@ -56,18 +56,24 @@ module Trunkline
 
     def members(value, depth)
       value.to_h do |name, one|
-        [Text.of(name.to_s), converted(one, depth + 1)]
+        [key(name), converted(one, depth + 1)]
       rescue Unfit => e
-        raise within(e, ".#{Text.of(name.to_s)}")
+        raise within(e, ".#{key(name)}")
       end
     end
     private_class_method :members
 
+    def key(name)
+      text = name.is_a?(Symbol) ? name.name : name.to_s
+      text.ascii_only? ? text : Text.of(text)
+    end
+    private_class_method :key
+
     def items(value, depth)
-      value.each_with_index.map do |one, index|
+      value.map do |one|
         converted(one, depth + 1)
       rescue Unfit => e
-        raise within(e, "[#{index}]")
+        raise within(e, "[#{value.index { |found| found.equal?(one) }}]")
       end
     end
     private_class_method :items
