@@ -6,6 +6,7 @@ OpenTelemetry is imported only if the application did so, or enables telemetry.
 
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
 from contextlib import suppress
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from . import _native
 from .errors import TrunklineError
+from .port.forked_locks import free_in_child
 from .schema.jsonable import passed
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 _measured: Final[weakref.WeakSet[_native.Port]] = weakref.WeakSet()
 _instruments: Final[list[object]] = []
 _lock: Final = threading.Lock()
+free_in_child(sys.modules[__name__], "_lock")
 
 
 class Telemetry:
@@ -46,6 +49,7 @@ class Telemetry:
         # of the program.
         self._spans: dict[int, Span] = {}
         self._lock = threading.Lock()
+        free_in_child(self, "_lock")
 
     def measure_load(self, native: _native.Port) -> None:
         """Report the load of a port's servers whenever the program collects metrics."""

@@ -13,6 +13,7 @@ from ..errors import BlockingError, ClosedError, InvalidArgumentError, ProtocolE
 from ..failures import logged
 from ..options import Unpack
 from ..port.blocking import BlockingPort
+from ..port.forked_locks import free_in_child
 from ..port.lifecycle import close_deadline
 from ..requests import OnProgress, Place
 from ._sync._generated.operations import SyncOperations
@@ -47,6 +48,7 @@ class SyncClient(Connected, SyncOperations):
         # Held while events are delivered, to keep them in order; re-entered when a callback makes a
         # call.
         self._draining = threading.RLock()
+        free_in_child(self, "_state", "_draining")
         # The port of a server in this process.
         self._server_port: Port | None = None
 

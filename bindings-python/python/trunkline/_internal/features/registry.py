@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from .._generated.methods import CLOSE, OPEN
 from ..errors import InvalidArgumentError, TrunklineError
 from ..model.base import present
+from ..port.forked_locks import free_in_child
 from ..port.lifecycle import run_on
 from ..port.lifespan import Lifespan
 from ..port.port import Port
@@ -73,6 +74,7 @@ class Registry:
         # In order of registration, which is the order of lists, middleware and template matching.
         self._things: dict[Key, Handler] = {}
         self._lock = threading.RLock()
+        free_in_child(self, "_lock")
         self._port: Port | None = None
         self._handle = 0
         self._users: list[User] = []

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, cast
 from .. import _native
 from .._generated import waist
 from ..errors import TrunklineError
+from .forked_locks import free_in_child
 from .handoff import ReadHandoff
 from .log import write_logs
 from .scope import NO_SPAN
@@ -91,6 +92,7 @@ class Events:
         self._disposed = False
         self.telemetry: Telemetry | None = None
         self._lock = threading.RLock()
+        free_in_child(self, "_lock")
         self._handoff = ReadHandoff(native)
         # Looked up once, because the first import of asyncio is slow and later ones aren't free.
         self._running_loop: Callable[[], AbstractEventLoop | None]

@@ -13,6 +13,7 @@ from typing import Final
 
 from ..errors import TrunklineError
 from .events import Events
+from .forked_locks import free_in_child
 
 # Idle threads end after this time, except for the last one.
 _IDLE_MS: Final = 10_000
@@ -37,6 +38,7 @@ class Pool:
         self._taken = 0
         self._has_reserve = False
         self._lock = threading.Lock()
+        free_in_child(self, "_lock")
         self._threads: set[threading.Thread] = set()
         self._waiting: set[threading.Thread] = set()
         self._stopping = False

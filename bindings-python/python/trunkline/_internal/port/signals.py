@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Callable
@@ -22,6 +23,9 @@ class SignalReceiver(Protocol):
 
 
 _receivers: WeakSet[SignalReceiver] = WeakSet()
+if hasattr(os, "register_at_fork"):
+    # A forked child has its own handlers, but not the loops of these. It adds those that it opens.
+    os.register_at_fork(after_in_child=_receivers.clear)
 
 
 class _Announced:

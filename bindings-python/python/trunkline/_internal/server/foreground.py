@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
 import sys
 import threading
 from collections.abc import Callable, Generator
-from typing import Any
+from functools import partial
+from typing import Any, Final
 
 from ..listener import Listener
 from ..port.unconfigured_log import is_configured
@@ -17,6 +19,8 @@ _serving: dict[asyncio.Event, asyncio.AbstractEventLoop] = {}
 """What serves in the foreground, on any thread: a signal ends all of it."""
 _before: dict[signal.Signals, Any] = {}
 """The signal handlers that ours replace."""
+_forking: Final = threading.local()
+"""The signal mask of a thread that is about to fork."""
 
 
 async def run_until_signal(listener: Listener, on_ready: Callable[[Listener], object] | None) -> None:
@@ -76,6 +80,46 @@ def _handle_signals(loop: asyncio.AbstractEventLoop) -> None:
             loop.add_signal_handler(number, stop)
         except NotImplementedError:  # Windows
             signal.signal(number, lambda _number, _frame: loop.call_soon_threadsafe(stop))
+
+
+def _before_fork() -> None:
+    # A signal that reached the child too early would run our handler there, and wake the parent.
+    _forking.mask = signal.pthread_sigmask(signal.SIG_BLOCK, [*_before]) if _before else None
+
+
+def _after_fork_in_parent() -> None:
+    if (mask := _forking.mask) is not None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def _after_fork_in_child() -> None:
+    """Give the child the signal handlers that the process would have without a server. asyncio's
+    write to a socket that the child shares with the loop of its parent.
+    """
+    if (mask := _forking.mask) is None:
+        return
+    signal.set_wakeup_fd(-1)
+    for number, handler in _before.items():
+        signal.signal(number, _inheritable(handler))
+    _before.clear()
+    _serving.clear()
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def _inheritable(handler: Any) -> Any:
+    """Return the handler for a forked child. That of `asyncio.run` for Ctrl-C would cancel the main
+    task of the parent's loop, which doesn't run in the child.
+    """
+    of_runner = isinstance(handler, partial) and isinstance(
+        getattr(handler.func, "__self__", None), getattr(asyncio, "Runner", ())
+    )
+    return signal.default_int_handler if of_runner else handler
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child
+    )
 
 
 def _restore(loop: asyncio.AbstractEventLoop) -> None:
