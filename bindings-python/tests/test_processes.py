@@ -333,3 +333,38 @@ def test_a_signal_of_a_forked_child_does_not_close_the_applications_of_its_paren
     (_, program) = script(tmp_path, ANNOUNCED)
     done = finish([sys.executable, *QUIET, program])
     assert (done.returncode, done.stdout) == (0, "handled\ntold\nhandled\n"), done
+
+
+CLOSED = """
+import os, subprocess, sys
+from trunkline import Client, Server, SyncClient
+
+server = Server("closed", version="1")
+
+@server.tool
+def child() -> int:
+    return subprocess.run([sys.executable, "-c", "import os; [os.fstat(number) for number in range(3)]"]).returncode
+
+if sys.argv[1] == "stdio":
+    server.run()
+elif sys.argv[1] == "http":
+    async def serve():
+        async with server.serve("http", port=0) as listener, Client(listener.url) as client:
+            assert (await client.call_tool("child")).text == "0"
+    import asyncio
+    asyncio.run(serve())
+else:
+    with SyncClient(server) as client:
+        assert client.call_tool("child").text == "0"
+with open(sys.argv[2], "w") as over:
+    over.write("over")
+"""
+
+
+@pytest.mark.parametrize("kind", ["stdio", "http", "memory"])
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_program_whose_standard_streams_are_closed_serves_and_ends(tmp_path: Path, closed: str, kind: str) -> None:
+    over = tmp_path / "over"
+    (_, program) = script(tmp_path, CLOSED)
+    done = finish(["sh", "-c", f'exec "$0" "$@" {closed}', sys.executable, program, kind, str(over)])
+    assert (done.returncode, over.is_file() and over.read_text()) == (0, "over"), done

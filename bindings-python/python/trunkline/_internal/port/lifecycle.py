@@ -18,6 +18,7 @@ from .bell import Bell, make_bell
 from .events import Events
 from .log import wanted_level
 from .pool import Pool
+from .standard_streams import open_closed_streams
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Task
@@ -53,6 +54,7 @@ class Lifecycle(Events):
 
     def __init__(self, max_threads: int | None = None, bell: Bell | None = None) -> None:
         self.pid: int = os.getpid()
+        open_closed_streams()
         self._bell = bell or make_bell()
         super().__init__(self._bell.make_port())
         self.pool: Pool = Pool(self, max_threads)
