@@ -129,6 +129,7 @@ def _check(uri: str, variables: dict[str, _Variable], signature: TextSignature) 
             raise InvalidArgumentError(
                 f"{where}: parameter {name!r} needs a default: {uri!r} also matches URIs without it"
             )
-    for name in variables:
-        if name not in takes and not signature.parameters.takes_all:
+    for name in variables.keys() - takes.keys():
+        if signature.parameters.rest is None:
             raise InvalidArgumentError(f"{where}: no parameter takes the variable {name!r} of {uri!r}")
+        signature.other(name)  # refuses a type that it cannot have

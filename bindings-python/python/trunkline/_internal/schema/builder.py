@@ -488,6 +488,25 @@ def _drop_unfit(schema: Any, definitions: dict[str, Schema]) -> None:
                 del members["propertyNames"]
 
 
+def typed_dict_fields(tp: Any) -> list[tuple[str, Any, bool]]:
+    """Return the fields of a TypedDict: their names, their annotations, and whether they are
+    required.
+
+    Raises:
+        UnsupportedType: If it is another type.
+    """
+    origin: Any = get_origin(tp) or tp
+    if not hasattr(origin, "__required_keys__"):
+        raise UnsupportedType(f"Unpack needs a TypedDict, not {tp!r}")
+    hints = Builder("input")._hints(origin, get_args(tp))
+    return [(name, hint, _is_required(origin, name, hint)) for name, hint in hints.items()]
+
+
+def unpacked(annotation: Any) -> Any:
+    """Return the type inside `Unpack[...]`, or None."""
+    return get_args(annotation)[0] if _name_of(get_origin(annotation)) == "Unpack" else None
+
+
 def _is_required(cls: Any, name: str, hint: Any) -> bool:
     # Check the qualifiers first: `__required_keys__` does not account for string annotations.
     marks = _marks(hint)

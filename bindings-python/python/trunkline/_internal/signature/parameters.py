@@ -7,14 +7,15 @@ import sys
 import typing
 from collections.abc import Callable
 from contextlib import suppress
+from keyword import iskeyword
 from types import SimpleNamespace, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, Union, get_args, get_origin
 
 from ..errors import InvalidArgumentError
-from ..schema.builder import MISSING, unaliased
+from ..schema.builder import MISSING, typed_dict_fields, unaliased, unpacked
 from ..schema.fields import Field, alias_of, metadata_of
 from ..schema.node import Schema
-from ..schema.unsupported import refusing
+from ..schema.unsupported import UnsupportedType, refusing
 from .asynchronous import called, innermost, is_async
 from .dependencies import Dependency, Depends
 from .docstrings import read_docstring
@@ -40,11 +41,20 @@ class Parameters:
         self.is_async = _checked_async(function, where, noun)
         given = _parameters(function, where)
         self.hints = _hints(function, where, given)
+        # The fields of `**options: Unpack[Options]` without which it can be called.
+        self._optional = frozenset(_unpack(where, given, self.hints))
         self.context_name = _take_context(where, given, self.hints, is_async=self.is_async)
-        names = frozenset(parameter.name for parameter in given if _mark(parameter, self.hints) is None)
+        names = frozenset(
+            parameter.name
+            for parameter in given
+            if parameter.kind is not parameter.VAR_KEYWORD
+            and parameter.name not in self._optional
+            and _mark(parameter, self.hints) is None
+        )
         self.dependencies = Planner(self.is_async, (where,), names).take(given, self.hints)
-        self.takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in given)
-        self.named = [parameter for parameter in given if parameter.kind is not parameter.VAR_KEYWORD]
+        # The parameter for all other arguments, if there is one.
+        self.rest = next((parameter for parameter in given if parameter.kind is parameter.VAR_KEYWORD), None)
+        self.named = [parameter for parameter in given if parameter is not self.rest]
         # The docstring without the sections on parameters, results and exceptions.
         documented: Any = function.func if isinstance(function, partial) else function
         self.description, self._described = read_docstring(getdoc(documented) or "")
@@ -73,7 +83,7 @@ class Parameters:
             value: Any = getattr(field, "default", Ellipsis)
             if value is not Ellipsis and type(value).__name__ != "PydanticUndefinedType":
                 return Given(name, annotation, value, make=lambda value=value: value)
-        return Given(name, annotation)
+        return Given(name, annotation, may_be_absent=parameter.name in self._optional)
 
 
 def _is_field(value: Any) -> bool:
@@ -81,19 +91,20 @@ def _is_field(value: Any) -> bool:
 
 
 class Given(NamedTuple):
-    """A parameter: the name of its argument, its annotation, its default (or MISSING), and a
-    function that creates its value if Python wouldn't.
+    """A parameter: the name of its argument, its annotation, its default (or MISSING), a function
+    that creates its value if Python wouldn't, and whether it may have no value at all.
     """
 
     name: str
     annotation: Any
     default: Any = MISSING
     make: Callable[[], Any] | None = None
+    may_be_absent: bool = False
 
     @property
     def is_required(self) -> bool:
         """True if the parameter is required."""
-        return self.default is MISSING and self.make is None
+        return self.default is MISSING and self.make is None and not self.may_be_absent
 
 
 def name_of(function: Any) -> str:
@@ -214,6 +225,28 @@ def _parameters(function: Callable[..., Any], where: str) -> list[Parameter]:
             f"{where} is an unbound method: add it from an instance, as in add_tool(object.method)"
         )
     return parameters
+
+
+def _unpack(where: str, parameters: list[Parameter], hints: dict[str, Any]) -> list[str]:
+    """Replace `**options: Unpack[Options]` by the fields of that TypedDict, and return the names of
+    those that are not required.
+    """
+    if not parameters or (rest := parameters[-1]).kind is not rest.VAR_KEYWORD:
+        return []
+    if (cls := unpacked(hints.get(rest.name))) is None:
+        return []
+    taken = {parameter.name for parameter in parameters[:-1]}
+    with refusing(f"{where}: parameter '**{rest.name}'"):
+        fields = typed_dict_fields(cls)
+        for name, _, _ in fields:
+            if name in taken:
+                raise UnsupportedType(f"the field {name!r} is also a parameter: rename one")
+            if not name.isidentifier() or iskeyword(name):
+                raise UnsupportedType(f"the field {name!r} cannot be a parameter: rename it")
+    parameters[-1:] = [rest.replace(name=name, kind=rest.KEYWORD_ONLY) for name, _, _ in fields]
+    del hints[rest.name]
+    hints |= {name: hint for name, hint, _ in fields}
+    return [name for name, _, is_required in fields if not is_required]
 
 
 def _hints(function: Callable[..., Any], where: str, parameters: list[Parameter]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from ..schema.builder import Builder
 from ..schema.node import Schema
 from ..schema.refusals import REFUSALS, refusal
 from ..schema.unsupported import refusing
-from .parameters import Parameters
+from .parameters import Given, Parameters
 
 if TYPE_CHECKING:
     from inspect import Parameter
@@ -22,11 +22,13 @@ if TYPE_CHECKING:
 class TextArgument:
     """A parameter that is filled from a string, or from a list of strings."""
 
-    def __init__(self, parameters: Parameters, parameter: Parameter, lists: frozenset[str] | None) -> None:
+    def __init__(
+        self, parameters: Parameters, parameter: Parameter, lists: frozenset[str] | None, given: Given | None = None
+    ) -> None:
         where = f"{parameters.where}: parameter {parameter.name!r}"
-        given = parameters.read(parameter)
+        given = given or parameters.read(parameter)
         self.name = given.name
-        self.parameter = parameter.name
+        self.parameter = parameter.name if parameter is not parameters.rest else given.name
         annotation, self._is_list = given.annotation, given.name in (lists or ())
         if self._is_list and (annotation := _item(annotation)) is None:
             raise InvalidArgumentError(f"{where}: its value is a list of strings, so its type must be list[...]")
@@ -80,7 +82,19 @@ class TextSignature:
 
     def __init__(self, function: Callable[..., Any], noun: str, lists: frozenset[str] | None = None) -> None:
         self.parameters = Parameters(function, noun)
+        self._lists = lists
         self.arguments = [TextArgument(self.parameters, parameter, lists) for parameter in self.parameters.named]
+
+    def other(self, name: str) -> TextArgument | None:
+        """Return how to read an argument without a parameter of its own, or None if it is passed on
+        as it is.
+
+        Raises:
+            InvalidArgumentError: If it cannot be read from a string.
+        """
+        if (rest := self.parameters.rest) is None or (hint := self.parameters.hints.get(rest.name, Any)) is Any:
+            return None
+        return TextArgument(self.parameters, rest, self._lists, Given(name, hint))
 
     def bind(self, texts: dict[str, Any]) -> dict[str, Any]:
         """Return keyword arguments for the function, without names that it doesn't have.
@@ -88,8 +102,14 @@ class TextSignature:
         Raises:
             InvalidArguments: If a string doesn't match the annotation of its parameter.
         """
-        taken = {name for argument in self.arguments for name in (argument.name, argument.parameter)}
-        arguments = {name: texts[name] for name in texts if self.parameters.takes_all and name not in taken}
+        arguments: dict[str, Any] = {}
+        if self.parameters.rest is not None:
+            taken = {name for argument in self.arguments for name in (argument.name, argument.parameter)}
+            for name in texts.keys() - taken:
+                if (other := self.other(name)) is None:
+                    arguments[name] = texts[name]
+                else:
+                    other.fill(texts, arguments)
         for argument in self.arguments:
             argument.fill(texts, arguments)
         return arguments
