@@ -1,7 +1,7 @@
 // Tool results as the caller wants them: unchanged, or validated and typed by a schema.
 import { ToolError } from "./errors.js";
 import { TransportError } from "./generated/errors.js";
-import type { CallToolResult, JsonObject } from "./generated/model.js";
+import type { CallToolResult, ContentBlock, JsonObject } from "./generated/model.js";
 import type { ExpectedResult, ToolCallOptions } from "./requests.js";
 import { convert, needsWrap, type Schema } from "./schema/convert.js";
 import { placed, validated } from "./schema/validate.js";
@@ -27,9 +27,15 @@ export function expectation({ result: schema, raiseOnError }: ToolCallOptions<Sc
   return { expected: { resultSchema: json, wrapResult: wrapped }, read };
 }
 
-/** Checks the content of a peer's result, which the text getter relies on. */
+/**
+ * Checks the content of a peer's result, which the text getter relies on. Some servers leave it out
+ * next to structured content, or write null.
+ */
 function checked(result: CallToolResult): CallToolResult {
-  const content: unknown = (result as CallToolResult | null)?.content;
+  if (typeof result !== "object" || (result as CallToolResult | null) === null) throw new TransportError("invalid tool result: it is not an object");
+  result.content = (result.content as ContentBlock[] | null | undefined) ?? [];
+  if ((result.isError as boolean | null | undefined) === null) delete result.isError;
+  const content: unknown = result.content;
   if (!Array.isArray(content)) throw new TransportError("invalid tool result: content is not an array");
   const odd = content.findIndex((block: unknown) => typeof block !== "object" || block === null);
   if (odd >= 0) throw new TransportError(`invalid tool result: content[${odd}] is not an object`);

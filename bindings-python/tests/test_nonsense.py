@@ -40,7 +40,6 @@ LISTS = [
     "{}",
 ]
 CALLS = [
-    '{"content": null}',
     '{"content": "abc"}',
     '{"content": {}}',
     '{"content": [1]}',

@@ -46,6 +46,6 @@ def read_answer(method: str, read: Callable[[Any], T], answer: Any) -> T:
     """
     try:
         return read(answer)
-    except (AttributeError, LookupError, TypeError) as error:
+    except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
         why = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise TransportError(f"invalid response to {method}: {why}") from error

@@ -19,6 +19,7 @@ from ..model.base import (
     list_of,
     ms_of,
     one_or_list_of,
+    seconds_of,
     string_of,
 )
 from ..model.resource_contents import EmbeddedResource, ResourceContents
@@ -1015,7 +1016,7 @@ class ListToolsResult(Model):
         return cls(
             tools=[Tool.from_json(item) for item in list_of(json, "tools")],
             next_cursor=cursor_of(json),
-            ttl=None if (ms := json.get("ttlMs")) is None else ms / 1000,
+            ttl=seconds_of(json, "ttlMs"),
             cache_scope=json.get("cacheScope"),
             meta=json.get("_meta"),
         )
@@ -1564,7 +1565,7 @@ class ListResourcesResult(Model):
         return cls(
             resources=[Resource.from_json(item) for item in list_of(json, "resources")],
             next_cursor=cursor_of(json),
-            ttl=None if (ms := json.get("ttlMs")) is None else ms / 1000,
+            ttl=seconds_of(json, "ttlMs"),
             cache_scope=json.get("cacheScope"),
             meta=json.get("_meta"),
         )
@@ -1727,7 +1728,7 @@ class ListResourceTemplatesResult(Model):
         return cls(
             resource_templates=[ResourceTemplate.from_json(item) for item in list_of(json, "resourceTemplates")],
             next_cursor=cursor_of(json),
-            ttl=None if (ms := json.get("ttlMs")) is None else ms / 1000,
+            ttl=seconds_of(json, "ttlMs"),
             cache_scope=json.get("cacheScope"),
             meta=json.get("_meta"),
         )
@@ -1789,7 +1790,7 @@ class ReadResourceResult(Model):
         """
         return cls(
             contents=[ResourceContents.from_json(item) for item in list_of(json, "contents")],
-            ttl=None if (ms := json.get("ttlMs")) is None else ms / 1000,
+            ttl=seconds_of(json, "ttlMs"),
             cache_scope=json.get("cacheScope"),
             meta=json.get("_meta"),
         )
@@ -1989,7 +1990,7 @@ class ListPromptsResult(Model):
         return cls(
             prompts=[Prompt.from_json(item) for item in list_of(json, "prompts")],
             next_cursor=cursor_of(json),
-            ttl=None if (ms := json.get("ttlMs")) is None else ms / 1000,
+            ttl=seconds_of(json, "ttlMs"),
             cache_scope=json.get("cacheScope"),
             meta=json.get("_meta"),
         )
@@ -2227,7 +2228,7 @@ class ListSkillsResult(Model):
         return cls(
             skills=[SkillEntry.from_json(item) for item in list_of(json, "skills")],
             next_cursor=cursor_of(json),
-            ttl=None if (ms := json.get("ttlMs")) is None else ms / 1000,
+            ttl=seconds_of(json, "ttlMs"),
             cache_scope=json.get("cacheScope"),
             meta=json.get("_meta"),
         )
@@ -2289,7 +2290,7 @@ class GetSkillResult(Model):
         """
         return cls(
             SkillEntry.from_json(json["skill"]),
-            ttl=None if (ms := json.get("ttlMs")) is None else ms / 1000,
+            ttl=seconds_of(json, "ttlMs"),
             cache_scope=json.get("cacheScope"),
             meta=json.get("_meta"),
         )
@@ -2393,8 +2394,8 @@ class Task(Model):
             string_of(json, "createdAt"),
             string_of(json, "lastUpdatedAt"),
             status_message=json.get("statusMessage"),
-            ttl=None if (ms := json.get("ttlMs")) is None else ms / 1000,
-            poll_interval=None if (ms := json.get("pollIntervalMs")) is None else ms / 1000,
+            ttl=seconds_of(json, "ttlMs"),
+            poll_interval=seconds_of(json, "pollIntervalMs"),
             input_requests=json.get("inputRequests"),
             result=json.get("result"),
             error=json.get("error"),

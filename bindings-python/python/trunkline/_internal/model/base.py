@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final, cast
 
@@ -90,12 +91,15 @@ def present(**members: Any) -> dict[str, Any]:
 
 
 def list_of(json: Mapping[str, Any], name: str, default: list[Any] | None = None) -> list[Any]:
-    """Read an array from a peer's JSON.
+    """Read an array from a peer's JSON; null is read as missing.
 
     Raises:
         TypeError, LookupError: If it is missing and there is no default.
     """
-    value: Any = json[name] if default is None else json.get(name, default)
+    if (value := json.get(name)) is None:
+        if default is None:
+            raise KeyError(name)
+        return default
     if not isinstance(value, list):
         raise TypeError(f"{name} is not an array")
     return cast("list[Any]", value)
@@ -107,7 +111,7 @@ def one_or_list_of(json: Mapping[str, Any], name: str) -> list[Any]:
     Raises:
         LookupError: If it is missing.
     """
-    return list_of(json, name) if isinstance(json[name], list) else [json[name]]
+    return list_of(json, name) if isinstance(json[name], (list, type(None))) else [json[name]]
 
 
 def cursor_of(json: Mapping[str, Any]) -> str | None:
@@ -129,6 +133,22 @@ def checked_time(name: str, seconds: float) -> float:
     if not isinstance(seconds, (int, float)) or not seconds >= 0:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise invalid(f"{name} must be a number of seconds, 0 or more, not {seconds!r}")
     return min(seconds, _LONGEST)
+
+
+def seconds_of(json: Mapping[str, Any], name: str) -> float | None:
+    """Read a time in milliseconds from a peer's JSON, as seconds; None if it is missing.
+
+    Raises:
+        TypeError: If it is not a number.
+    """
+    if (ms := json.get(name)) is None:
+        return None
+    if not isinstance(ms, (int, float)) or isinstance(ms, bool):
+        raise TypeError(f"{name} is not a number")
+    try:
+        return ms / 1000
+    except OverflowError:
+        return math.copysign(_LONGEST, ms > 0 or -1)
 
 
 def ms_of(name: str, seconds: float) -> int:
@@ -153,12 +173,14 @@ def string_of(json: Mapping[str, Any], name: str) -> str:
 
 
 def flag_of(json: Mapping[str, Any], name: str) -> bool:
-    """Read a boolean from a peer's JSON; False if it is missing.
+    """Read a boolean from a peer's JSON; False if it is missing or null.
 
     Raises:
         TypeError: If it is not a boolean.
     """
-    if not isinstance(value := json.get(name, False), bool):
+    if (value := json.get(name)) is None:
+        return False
+    if not isinstance(value, bool):
         raise TypeError(f"{name} is not a boolean")
     return value
 
