@@ -17,7 +17,7 @@ from .._generated.option_names import CHILD_OPTIONS, CLIENT_OPTIONS, ENDPOINT_OP
 from ..errors import ClosedError, InvalidArgumentError, TrunklineError
 from ..failures import failure_of
 from ..features.handler import Handler
-from ..model.base import present
+from ..model.base import present, shown_url
 from ..options import encoded, snake_case
 from ..port.scope import CallScope, telemetry_of
 from ..requests import OnProgress, Place, read_answer
@@ -119,7 +119,11 @@ class Connected(HostHandlers, ConnectionDescription):
         target: Any = self._target
         if isinstance(target, Mapping):  # its entries may contain secrets
             target = ServersOf(cast("Mapping[str, Any]", target))
-        return f"{type(self).__name__}({target!r}{revision})"
+        shown = shown_url(target) if isinstance(target, str) else repr(target)
+        if isinstance(target, Sequence) and not isinstance(target, str):  # so may the arguments of a command
+            command = cast("Sequence[Any]", target)
+            shown = f"[{', '.join([*map(repr, command[:1]), *(['...'] if len(command) > 1 else [])])}]"
+        return f"{type(self).__name__}({shown}{revision})"
 
     @contextmanager
     def _opening(self, port: Port, place: Mapping[str, int]) -> Generator[dict[str, Any]]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
 from ..features.mount import ProxiedClient
+from ..model.base import shown_url
 from ..schema.jsonable import jsonable
 
 ServerTarget: TypeAlias = str | Sequence[str | os.PathLike[str]] | Mapping[str, Any] | ProxiedClient
@@ -34,6 +35,8 @@ class ServersOf:
     def __repr__(self) -> str:
         # Entries may contain secrets.
         json: Any = self._servers
+        if isinstance(json, str):
+            return shown_url(json)
         return repr([*(json.get("mcpServers") or json.get("servers") or json)] if hasattr(json, "get") else json)
 
 

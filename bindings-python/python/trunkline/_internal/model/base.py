@@ -12,6 +12,11 @@ invalid: type[ValueError] = ValueError
 # Thirty years.
 _LONGEST: Final = 1e9
 
+# Models that consist of secrets, which must not get into logs and tracebacks.
+_SECRET: Final = frozenset(
+    {"Credentials", "GivenHeaders", "LoadedCredentials", "Redirect", "ServerDefaults", "Token", "TokenRequest"}
+)
+
 
 class Model:
     """A protocol value. Values compare and print by their fields."""
@@ -28,8 +33,11 @@ class Model:
     __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
+        if type(self).__name__ in _SECRET:
+            return f"<{type(self).__name__}>"
         names = [name for base in type(self).__mro__ for name in getattr(base, "__slots__", ())]
-        shown = [f"{name}={value!r}" for name in names if (value := getattr(self, name)) not in (None, False)]
+        values = {name: value for name in names if (value := getattr(self, name)) not in (None, False)}
+        shown = [f"{name}={_shown(name, value)}" for name, value in values.items()]
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
@@ -83,6 +91,23 @@ class HasText:
     def text(self) -> str:
         """The text blocks, joined by newlines."""
         return "\n".join(block.text for block in self.content if getattr(block, "TYPE", None) == "text")
+
+
+def _shown(name: str, value: Any) -> str:
+    return shown_url(value) if name == "url" and isinstance(value, str) else repr(value)
+
+
+def shown_url(url: str) -> str:
+    """Return the representation of a URL without the parts that may be secret: the user, the query
+    and the fragment.
+    """
+    scheme, separator, rest = url.partition("://")
+    if not separator:
+        return repr(url)
+    end = min((rest.find(sign) for sign in "/?#" if sign in rest), default=len(rest))
+    authority, path = rest[:end], rest[end:]
+    shown = f"{scheme}://{authority.rpartition('@')[2]}{path.partition('#')[0].partition('?')[0]}"
+    return repr(shown)
 
 
 def present(**members: Any) -> dict[str, Any]:
