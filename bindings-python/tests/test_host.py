@@ -34,6 +34,17 @@ from trunkline import (
     TrunklineError,
 )
 
+
+@pytest.mark.parametrize("client_class", [Client, SyncClient])
+@pytest.mark.parametrize("name", ["on_elicit", "on_sample", "on_log", "on_authorize", "on_resources_changed"])
+def test_a_handler_that_is_passed_as_an_option_is_refused_with_the_decorator(
+    client_class: type[Client | SyncClient], name: str
+) -> None:
+    options: Any = {name: lambda _: None}
+    with pytest.raises(TypeError, match=f"{name} is not an option: decorate the function with @client.{name}"):
+        client_class(Server("test", version="1"), **options)
+
+
 ELICITING = ["2025-06-18", "2025-11-25", "2026-07-28"]
 NAME = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
 

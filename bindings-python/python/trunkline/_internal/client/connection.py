@@ -57,6 +57,12 @@ class Connected(HostHandlers, ConnectionDescription):
         on_notification, on_tools_changed = given.pop("on_notification", None), given.pop("on_tools_changed", None)
         name, version, auth = given.pop("name", None), given.pop("version", None), given.pop("auth", None)
         self._raises = bool(given.pop("raise_exceptions", False))
+        for option in given:
+            if option.startswith("on_") and hasattr(HostHandlers, option):
+                raise TypeError(
+                    f"{option} is not an option: decorate the function with @client.{option}, or call "
+                    f"client.{option}(function), before you connect"
+                )
         if isinstance(auth, str):
             auth = {"token": auth}
         self._auth = {} if auth is None else {"auth": encoded(OAUTH, auth)}
