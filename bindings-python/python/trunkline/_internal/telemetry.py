@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from . import _native
 from .errors import TrunklineError
-from .port.forked_locks import free_in_child
+from .forked_locks import free_in_child
 from .schema.jsonable import passed
 
 if TYPE_CHECKING:

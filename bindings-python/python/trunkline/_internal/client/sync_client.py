@@ -11,9 +11,9 @@ import trunkline
 
 from ..errors import BlockingError, ClosedError, InvalidArgumentError, ProtocolError, result_of
 from ..failures import logged
+from ..forked_locks import free_in_child
 from ..options import Unpack
 from ..port.blocking import BlockingPort
-from ..port.forked_locks import free_in_child
 from ..port.lifecycle import close_deadline
 from ..requests import OnProgress, Place
 from ._sync._generated.operations import SyncOperations

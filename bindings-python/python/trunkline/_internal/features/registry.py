@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from .._generated.methods import CLOSE, OPEN
 from ..errors import InvalidArgumentError, TrunklineError
+from ..forked_locks import free_in_child
 from ..model.base import present
-from ..port.forked_locks import free_in_child
 from ..port.lifecycle import run_on
 from ..port.lifespan import Lifespan
 from ..port.port import Port

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, cast
 from .. import _native
 from .._generated import waist
 from ..errors import TrunklineError
-from .forked_locks import free_in_child
+from ..forked_locks import free_in_child
 from .handoff import ReadHandoff
 from .log import write_logs
 from .scope import NO_SPAN

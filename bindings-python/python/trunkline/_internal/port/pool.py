@@ -12,8 +12,8 @@ from contextlib import suppress
 from typing import Final
 
 from ..errors import TrunklineError
+from ..forked_locks import free_in_child
 from .events import Events
-from .forked_locks import free_in_child
 
 # Idle threads end after this time, except for the last one.
 _IDLE_MS: Final = 10_000
