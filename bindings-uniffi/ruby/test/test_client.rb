@@ -68,7 +68,7 @@ class TestClient < TrunklineTest
     error = assert_raises(Trunkline::InvalidArgumentError) { Trunkline::ClientGroup.connect({ a: server }) }
     assert_match(/type Trunkline::Server/, error.message)
     Trunkline::Client.connect(server: server) do |client|
-      assert_match(/:sample/, assert_raises(Trunkline::InvalidArgumentError) { client.on(:sample) { nil } }.message)
+      assert_match(/unknown handler `sample`/, assert_raises(Trunkline::InvalidArgumentError) { client.on(:sample) { nil } }.message)
     end
   ensure
     server&.close
