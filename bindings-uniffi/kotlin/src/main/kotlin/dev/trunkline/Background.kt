@@ -2,6 +2,7 @@ package dev.trunkline
 
 import kotlinx.coroutines.CoroutineDispatcher
 import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.ExperimentalCoroutinesApi
 import kotlinx.coroutines.currentCoroutineContext
 import kotlinx.coroutines.withContext
 import kotlin.coroutines.ContinuationInterceptor
@@ -9,6 +10,7 @@ import kotlin.coroutines.ContinuationInterceptor
 private const val MANY_THREADS = 10_000
 
 /** For code of the program that may block: blocked threads are replaced. */
+@OptIn(ExperimentalCoroutinesApi::class)
 internal val callbacks: CoroutineDispatcher = Dispatchers.IO.limitedParallelism(MANY_THREADS)
 
 /**

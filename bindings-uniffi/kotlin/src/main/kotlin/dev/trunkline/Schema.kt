@@ -10,7 +10,7 @@ import kotlinx.serialization.descriptors.SerialKind
 import kotlinx.serialization.descriptors.StructureKind
 import kotlinx.serialization.descriptors.capturedKClass
 import kotlinx.serialization.descriptors.elementNames
-import kotlinx.serialization.descriptors.nonNullOriginal
+import kotlinx.serialization.descriptors.nullable
 import kotlinx.serialization.json.JsonClassDiscriminator
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonNull
@@ -50,12 +50,17 @@ private class SchemaWriter(private val root: SerialDescriptor, private val isClo
 
     fun whole(): JsonObject = of(root).with(DEFINITIONS to definitions.ifEmpty { null })
 
-    /** A class with its type arguments, and the name and value of its tag if it is a subclass of a sealed one. */
-    private data class Named(val descriptor: SerialDescriptor, val tag: Pair<String, String>?)
+    /**
+     * A class with its type arguments, and the name and value of its tag if it is a subclass of a sealed one. As its
+     * nullable form, because old versions of kotlinx.serialization don't give the other one.
+     */
+    private data class Named(val nullable: SerialDescriptor, val tag: Pair<String, String>?)
+
+    /** The name of the class, also if this is its nullable form. */
+    private val SerialDescriptor.plainName: String get() = if (isNullable) serialName.removeSuffix("?") else serialName
 
     private fun of(descriptor: SerialDescriptor, description: String? = null, tag: Pair<String, String>? = null): JsonObject {
-        val own = descriptor.nonNullOriginal
-        val schema = (known(own.serialName) ?: kind(own, tag)).let { if (descriptor.isNullable) nullable(it) else it }
+        val schema = (known(descriptor.plainName) ?: kind(descriptor, tag)).let { if (descriptor.isNullable) nullable(it) else it }
         return schema.with("description" to (description ?: descriptor.annotations.description()))
     }
 
@@ -86,7 +91,7 @@ private class SchemaWriter(private val root: SerialDescriptor, private val isClo
         val given = descriptor.getElementDescriptor(0)
         val key = generateSequence(given) { if (it.isInline) it.getElementDescriptor(0) else null }.last()
         if (key.kind is StructureKind || key.kind is PolymorphicKind) {
-            throw InvalidArgumentException("${key.serialName} is no key of a map in JSON: use a string, a number or an enum")
+            throw InvalidArgumentException("${key.plainName} is no key of a map in JSON: use a string, a number or an enum")
         }
         return type("object").with("additionalProperties" to of(descriptor.getElementDescriptor(1)))
     }
@@ -94,10 +99,10 @@ private class SchemaWriter(private val root: SerialDescriptor, private val isClo
     private fun structure(descriptor: SerialDescriptor, tag: Pair<String, String>?): JsonObject {
         // An inline class is written as its value.
         if (descriptor.isInline) return of(descriptor.getElementDescriptor(0))
-        val named = Named(descriptor, tag)
+        val named = Named(descriptor.nullable, tag)
         // A pair never contains itself, but its descriptor may equal that of a pair inside.
         val isPair = descriptor.serialName.startsWith("kotlin.")
-        if (!isPair && named in open) return reference(recursive.getOrPut(named) { unused(descriptor.serialName) })
+        if (!isPair && named in open) return reference(recursive.getOrPut(named) { unused(descriptor.plainName) })
         open += named
         val schema = members(descriptor, tag)
         open -= named

@@ -6,12 +6,15 @@ import kotlinx.serialization.SerializationException
 import kotlinx.serialization.SerializationStrategy
 import kotlinx.serialization.builtins.ListSerializer
 import kotlinx.serialization.builtins.serializer
+import kotlinx.serialization.descriptors.PrimitiveKind
+import kotlinx.serialization.descriptors.PrimitiveSerialDescriptor
 import kotlinx.serialization.descriptors.SerialDescriptor
 import kotlinx.serialization.encoding.Decoder
 import kotlinx.serialization.encoding.Encoder
 import kotlinx.serialization.json.JsonArray
 import kotlinx.serialization.json.JsonDecoder
 import kotlinx.serialization.json.JsonElement
+import kotlinx.serialization.json.JsonNull
 import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.JsonPrimitive
 import kotlinx.serialization.json.JsonTransformingSerializer
@@ -28,6 +31,10 @@ public data class OtherContent(
     override val type: String get() = json.string("type").orEmpty()
 }
 
+/** A descriptor with a name and the form of another one. */
+private fun descriptorOf(name: String, form: SerialDescriptor): SerialDescriptor =
+    (form.kind as? PrimitiveKind)?.let { PrimitiveSerialDescriptor(name, it) } ?: SerialDescriptor(name, form)
+
 /** Writes values of a class as those of another. */
 internal abstract class ConvertingSerializer<T, W>(
     name: String,
@@ -35,7 +42,7 @@ internal abstract class ConvertingSerializer<T, W>(
     private val write: (T) -> W,
     private val read: (W) -> T,
 ) : KSerializer<T> {
-    override val descriptor: SerialDescriptor = SerialDescriptor("dev.trunkline.$name", written.descriptor)
+    override val descriptor: SerialDescriptor = descriptorOf("dev.trunkline.$name", written.descriptor)
 
     override fun serialize(encoder: Encoder, value: T): Unit = encoder.encodeSerializableValue(written, write(value))
 
@@ -65,7 +72,9 @@ internal abstract class UnionSerializer<T : Any>(name: String) : KSerializer<T> 
         val input = decoder as? JsonDecoder ?: throw SerializationException("${descriptor.serialName} can only be read from JSON")
         val json = input.decodeJsonElement() as? JsonObject ?: throw SerializationException("not an object")
         return try {
-            input.json.decodeFromJsonElement(serializerOf(json), json)
+            // Some peers write null for the members of other variants.
+            val present = JsonObject(json.filterValues { it !is JsonNull })
+            input.json.decodeFromJsonElement(serializerOf(present), json)
         } catch (error: SerializationException) {
             other(json) ?: throw error
         }

@@ -80,7 +80,7 @@ final class UnionCodec {
     for (var variant : variants.entrySet()) {
       var isIt =
           tag.isEmpty()
-              ? object.containsKey(variant.getKey())
+              ? object.get(variant.getKey()) != null
               : variant.getKey().equals(object.get(tag));
       if (isIt) {
         return RecordCodec.of(variant.getValue()).read(object);
