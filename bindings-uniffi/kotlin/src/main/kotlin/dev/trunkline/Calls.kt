@@ -36,7 +36,9 @@ internal class Owner(dispatcher: CoroutineDispatcher, val onError: ((Throwable, 
 internal class Calls(private val core: NativePort) {
     /** A failed call does not affect others. */
     private val scope = CoroutineScope(SupervisorJob() + Dispatchers.Default)
-    private val running = ConcurrentHashMap<ULong, Job>()
+    private val running = ConcurrentHashMap<ULong, Running>()
+
+    private class Running(val job: Job, val context: Context)
 
     /** Runs the handler of a call with the elements of what caused it, and sends its answer. */
     fun start(event: Event, callable: Callable?, cause: CoroutineContext) {
@@ -50,7 +52,7 @@ internal class Calls(private val core: NativePort) {
         val where = traced + (callable.owner?.dispatcher?.plus(context) ?: context)
         // In the table before it starts, so that it cannot end before.
         val job = scope.launch(where, CoroutineStart.LAZY) { answer(event, callable, context) }
-        running[ticket] = job
+        running[ticket] = Running(job, context)
         job.invokeOnCompletion {
             running.remove(ticket)
             // The dispatcher has not run it, for example because it is closed.
@@ -61,8 +63,20 @@ internal class Calls(private val core: NativePort) {
 
     /** Cancels the coroutine of a call. The core has already answered it. */
     fun cancel(ticket: ULong, reason: String) {
-        running[ticket]?.cancel(CallCancelled(reason))
+        running[ticket]?.job?.cancel(CallCancelled(reason))
     }
+
+    /** Whether a handler is in [System.exit], which waits for the shutdown hooks. */
+    fun areExiting(): Boolean {
+        if (running.isEmpty()) return false
+        // Of virtual threads, there is no list.
+        return running.values.any { isExiting(it.context.thread?.stackTrace ?: NO_FRAMES) } ||
+            Thread.getAllStackTraces().values.any { frames ->
+                isExiting(frames) && frames.any { it.className.startsWith("kotlinx.coroutines.") }
+            }
+    }
+
+    private fun isExiting(frames: Array<StackTraceElement>) = frames.any { it.className == "java.lang.Runtime" && it.methodName == "exit" }
 
     private suspend fun answer(event: Event, callable: Callable, context: Context) {
         try {
@@ -91,3 +105,5 @@ internal class Calls(private val core: NativePort) {
         native { core.fail(ticket, failure.with("logged" to true.takeIf { hidden }).toString()) }
     }
 }
+
+private val NO_FRAMES = emptyArray<StackTraceElement>()

@@ -25,6 +25,7 @@ internal class Connection(
     Requester {
     /** The deadline of a close is an option of the client. */
     override val optionsOf: ULong? get() = null
+    override val isServing: Boolean get() = false
 
     /** Those of the collectors of [notifications]. */
     private val readers = ConcurrentHashMap.newKeySet<Backlog>()

@@ -30,6 +30,10 @@ public class Context internal constructor(internal val ticket: ULong, private va
     /** False once the call is answered. */
     @Volatile
     internal var isOpen: Boolean = true
+
+    /** The thread of a handler in Java. */
+    @Volatile
+    internal var thread: Thread? = null
     private val facts by lazy { Port.describe(ticket) }
     override val described: CallDescription by lazy { decoded(facts) }
 

@@ -21,13 +21,19 @@ internal fun failureOf(thrown: Throwable): JsonObject = when (thrown) {
 
     is ProtocolException -> failure("protocol", thrown.message, "code" to thrown.code, "data" to thrown.data)
 
-    is TokenException if thrown.scopes != null ->
-        failure("protocol", thrown.message, "data" to objectOf("error" to "insufficient_scope", "scopes" to thrown.scopes))
+    is TokenException ->
+        if (thrown.scopes == null) {
+            invalid(thrown)
+        } else {
+            failure("protocol", thrown.message, "data" to objectOf("error" to "insufficient_scope", "scopes" to thrown.scopes))
+        }
 
-    is TokenException, is InvalidArguments -> failure("invalid", thrown.message, "path" to "")
+    is InvalidArguments -> invalid(thrown)
 
     else -> failure("internal", describe(thrown))
 }
+
+private fun invalid(thrown: Throwable) = failure("invalid", thrown.message, "path" to "")
 
 internal fun failure(kind: String, message: String?, vararg more: Pair<String, Any?>): JsonObject =
     objectOf("kind" to kind, "message" to (message ?: kind), *more)

@@ -2,12 +2,14 @@ package dev.trunkline
 
 import kotlinx.serialization.KSerializer
 import kotlinx.serialization.Serializable
+import kotlinx.serialization.SerializationException
 import kotlinx.serialization.json.JsonArray
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonNull
 import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.JsonPrimitive
 import kotlinx.serialization.json.contentOrNull
+import kotlinx.serialization.serializer
 
 /** A registered feature. */
 public open class Registration internal constructor(@Volatile internal var handle: ULong) {
@@ -132,6 +134,14 @@ public class TokenException(
     /** The scopes that the token lacks, if any. */
     public val scopes: List<String>? = null,
 ) : RuntimeException(message)
+
+/** The serializer of a type that a feature names. */
+@PublishedApi
+internal inline fun <reified T> serializerOf(feature: String): KSerializer<T> = try {
+    serializer<T>()
+} catch (error: SerializationException) {
+    throw InvalidArgumentException("$feature: ${error.message}", cause = error)
+}
 
 /** How a class is read from arguments, and written as a result. */
 internal class Handled<A, R>(

@@ -11,6 +11,7 @@ import kotlinx.coroutines.flow.takeWhile
 import kotlinx.coroutines.sync.Mutex
 import kotlinx.coroutines.sync.withLock
 import kotlinx.serialization.Serializable
+import java.util.concurrent.ConcurrentHashMap
 import kotlin.time.Duration
 
 /** A request that a web server passes to an [HttpEndpoint]. */
@@ -115,7 +116,13 @@ internal class Exchange {
         received.trySend(event)
     }
 
+    fun fail(error: InternalException) {
+        close()
+        received.close(error)
+    }
+
     suspend fun start(listener: ULong, request: HttpRequest) {
+        Responding.begin(this)
         val head =
             objectOf(
                 "method" to request.method,
@@ -154,6 +161,7 @@ internal class Exchange {
     }
 
     fun close() {
+        Responding.end(this)
         if (hasEnded || ticket == NONE) return
         // It may have ended meanwhile.
         runCatching { Port.core.cancel(ticket, "the client has disconnected") }
@@ -163,4 +171,25 @@ internal class Exchange {
 
     @Serializable
     private class Head(val status: Int, val headers: List<List<String>>, val empty: Boolean = false)
+}
+
+/** The requests whose responses a web server still writes: the exit of the process waits for them. */
+internal object Responding {
+    private val open = ConcurrentHashMap.newKeySet<Any>()
+
+    fun begin(request: Any) {
+        open += request
+    }
+
+    fun end(request: Any) {
+        open -= request
+    }
+
+    fun awaitEnd(mostMs: Long) {
+        val start = System.nanoTime()
+        while (open.isNotEmpty() && System.nanoTime() - start < mostMs * NANOS_PER_MS) Thread.sleep(POLL_MS)
+    }
+
+    private const val POLL_MS = 5L
+    private const val NANOS_PER_MS = 1_000_000
 }

@@ -15,9 +15,14 @@ import java.io.InputStream
  * first shut down the executor and await its termination.
  */
 public fun HttpEndpoint.toHandler(): HttpHandler = HttpHandler { exchange ->
-    runBlocking { handle(requestOf(exchange)).use { send(it, exchange) } }
-    // Not after an error, for which the web server drops the connection: the response must not look complete.
-    exchange.close()
+    Responding.begin(exchange)
+    try {
+        runBlocking { handle(requestOf(exchange)).use { send(it, exchange) } }
+        // Not after an error, for which the web server drops the connection: the response must not look complete.
+        exchange.close()
+    } finally {
+        Responding.end(exchange)
+    }
 }
 
 private fun requestOf(exchange: HttpExchange): HttpRequest = HttpRequest(

@@ -89,5 +89,7 @@ internal fun parse(text: String): JsonElement? = runCatching { json.parseToJsonE
 internal fun <T> written(serializer: KSerializer<T>, value: T, what: String, format: Json = values): JsonElement = try {
     format.encodeToJsonElement(serializer, value)
 } catch (error: SerializationException) {
+    // Of a value that checks itself, such as a time.
+    (error.cause as? InvalidArgumentException)?.let { throw it }
     throw InvalidArgumentException("$what cannot be written as JSON: ${error.message}", cause = error)
 }

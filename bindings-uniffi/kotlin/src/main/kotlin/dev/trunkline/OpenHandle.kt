@@ -4,9 +4,14 @@ import dev.trunkline.internal.Event
 import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.Deferred
 import kotlinx.coroutines.ExperimentalCoroutinesApi
+import kotlinx.coroutines.withTimeoutOrNull
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
 import kotlin.time.Duration
+import kotlin.time.Duration.Companion.milliseconds
+import kotlin.time.Duration.Companion.seconds
+import kotlin.time.TimeMark
+import kotlin.time.TimeSource
 
 /**
  * The common part of listeners and connections: they open, and close once.
@@ -30,6 +35,13 @@ internal open class OpenHandle(private val server: Server? = null) {
 
     /** The handle whose options have the deadline of a close, if it is not this one. */
     protected open val optionsOf: ULong? get() = server?.handle
+
+    /** Whether this serves callers outside of the process. */
+    open val isServing: Boolean get() = true
+
+    /** When calls in flight are cancelled, once the program closes this. */
+    @Volatile
+    private var cancelsAt: TimeMark? = null
 
     val isOpen: Boolean get() = handle != NONE && !end.isCompleted
 
@@ -60,8 +72,9 @@ internal open class OpenHandle(private val server: Server? = null) {
     @OptIn(ExperimentalCoroutinesApi::class)
     private fun abandoned(opening: ULong, reply: Deferred<Event>) {
         reply.invokeOnCompletion {
-            val late = reply.getCompleted()
-            if (!late.ok) failed(opening, exceptionOf(late.body.decodeToString()))
+            val lost = reply.getCompletionExceptionOrNull() as? RuntimeException
+            val late = if (lost == null) reply.getCompleted() else null
+            if (late?.ok != true) failed(opening, lost ?: exceptionOf(late?.body?.decodeToString().orEmpty()))
         }
     }
 
@@ -75,12 +88,31 @@ internal open class OpenHandle(private val server: Server? = null) {
     suspend fun close(deadline: Duration? = null) {
         isClosing = true
         if (isOpen) {
-            val options = optionsOf ?: handle
-            val milliseconds = deadline?.wholeMilliseconds()?.toULong() ?: runCatching { Port.core.closeDeadlineMs(options) }.getOrNull()
+            val milliseconds = deadline?.wholeMilliseconds()?.toULong() ?: defaultDeadline()
             // A server that was closed has no options left, but has begun to close this.
-            if (milliseconds != null) native { Port.core.close(handle, milliseconds) }
+            if (milliseconds != null) {
+                cancelsAt = TimeSource.Monotonic.markNow() + milliseconds.toLong().milliseconds
+                native { Port.core.close(handle, milliseconds) }
+            }
         }
         if (handle != NONE) join()
+    }
+
+    private fun defaultDeadline(): ULong? = runCatching { Port.core.closeDeadlineMs(optionsOf ?: handle) }.getOrNull()
+
+    /**
+     * Closes this at the exit of the process. The program may be about to close it with a longer deadline, and the core
+     * keeps the earliest, so the deadline is only set once it has passed.
+     */
+    suspend fun drain() {
+        val usual = (defaultDeadline() ?: 0uL).toLong().milliseconds
+        runCatching { Port.core.close(handle, NO_DEADLINE_MS) }
+        withTimeoutOrNull(usual) { end.await() }
+        while (!end.isCompleted && isClosing && cancelsAt?.hasPassedNow() == false) {
+            cancelsAt?.let { withTimeoutOrNull(-it.elapsedNow()) { end.await() } }
+        }
+        runCatching { Port.core.close(handle, 0u) }
+        withTimeoutOrNull(CANCELLING) { end.await() }
     }
 
     open fun receiveNotification(method: String, params: JsonObject, bytes: Int) {}
@@ -93,3 +125,8 @@ internal open class OpenHandle(private val server: Server? = null) {
         end.complete(error)
     }
 }
+
+private const val NO_DEADLINE_MS: ULong = 86_400_000uL
+
+/** What cancelled handlers and a lifespan may take to end at the exit of the process. */
+private val CANCELLING = 1.seconds

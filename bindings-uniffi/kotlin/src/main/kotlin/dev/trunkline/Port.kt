@@ -5,6 +5,9 @@ import dev.trunkline.internal.OptionNames
 import dev.trunkline.internal.version
 import dev.trunkline.internal.writeStderr
 import kotlinx.coroutines.Job
+import kotlinx.coroutines.joinAll
+import kotlinx.coroutines.launch
+import kotlinx.coroutines.runBlocking
 import kotlinx.serialization.json.JsonObject
 import java.util.concurrent.ConcurrentHashMap
 import kotlin.concurrent.thread
@@ -13,8 +16,12 @@ import kotlin.coroutines.CoroutineContext
 import kotlin.coroutines.EmptyCoroutineContext
 import dev.trunkline.internal.Port as NativePort
 
-/** The port of this process, and the thread that drains its queue. `docs/bridge.md` describes the events. */
-internal object Port {
+/** The port of this process. Each use fails in the same way if the native library cannot be loaded. */
+@Suppress("ktlint:standard:property-naming")
+internal val Port: ProcessPort by lazy { loaded(::ProcessPort) }
+
+/** A port, and the thread that drains its queue. `docs/bridge.md` describes the events. */
+internal class ProcessPort {
     /** The functions of the core. There is no bell: the thread waits in `drain`. */
     val core: NativePort = version().let { found ->
         check(found == VERSION) { "the native library is version $found, and this package $VERSION" }
@@ -88,14 +95,30 @@ internal object Port {
     private fun receive() {
         while (true) {
             for (event in drained()) {
-                try {
-                    if (event.kind == EventKind.STOPPED) return
-                    dispatch(event)
-                } catch (error: Throwable) {
-                    // The other events must not be lost.
-                    logError("an event failed", error)
-                }
+                if (event.kind == EventKind.STOPPED) return
+                receive(event)
             }
+        }
+    }
+
+    /** Handles an event. If that fails, so does what waits for it, and later events are not lost. */
+    internal fun receive(event: Event, dispatch: (Event) -> Unit = ::dispatch) {
+        try {
+            dispatch(event)
+        } catch (error: Throwable) {
+            callBack("an event") {
+                logError("an event failed", error)
+                failed(event, InternalException("an event of the library failed: $error", cause = error))
+            }
+        }
+    }
+
+    private fun failed(event: Event, error: InternalException) {
+        when (event.kind) {
+            EventKind.CALL -> core.fail(event.ticket, failure("internal", messageOf(error)).toString())
+            EventKind.REPLY -> requests.fail(event.ticket, error)
+            EventKind.CLOSED -> forget(event.handle)?.closed(error)
+            EventKind.HTTP_HEAD, EventKind.HTTP_CHUNK, EventKind.HTTP_END -> exchanges.remove(event.ticket)?.fail(error)
         }
     }
 
@@ -158,9 +181,18 @@ internal object Port {
 
     private fun text(event: Event): String = event.body.decodeToString()
 
-    /** Closes the port at the exit of the process, and waits until the thread has received the last event. */
+    /**
+     * Closes the port at the exit of the process, and waits until the thread has received the last event. Shutdown
+     * hooks run concurrently: those of web servers, frameworks and the program may not have begun to close yet, so the
+     * calls in flight drain here as well.
+     */
     private fun exit() {
         try {
+            // The call of a handler that exits the process cannot complete.
+            if (!calls.areExiting()) {
+                runBlocking { owners.values.filter { it.isServing }.map { launch { it.drain() } }.joinAll() }
+                Responding.awaitEnd(EXIT_MS)
+            }
             core.close(NONE, 0u)
             loop.join(EXIT_MS)
         } catch (error: Exception) {
@@ -168,12 +200,14 @@ internal object Port {
         }
     }
 
-    private const val BATCH = 512u
-    private const val FOREVER_MS = 3_600_000u
-    private const val PAUSE_MS = 100L
+    private companion object {
+        const val BATCH = 512u
+        const val FOREVER_MS = 3_600_000u
+        const val PAUSE_MS = 100L
 
-    /** Maximum time that the exit of the process waits for the port to close. */
-    private const val EXIT_MS = 2000L
+        /** Maximum time that the exit of the process waits for the port to close. */
+        const val EXIT_MS = 2000L
+    }
 }
 
 /** No handle, and no ticket. */

@@ -87,6 +87,10 @@ internal class Requests(private val core: NativePort) {
 
     fun receiveReply(event: Event): Unit = of(event.ticket).end(event)
 
+    fun fail(ticket: ULong, error: InternalException) {
+        of(ticket).reply.completeExceptionally(error)
+    }
+
     fun receiveProgress(event: Event): Unit =
         of(event.ticket).receive(json.decodeFromString(Progress.serializer(), event.body.decodeToString()))
 

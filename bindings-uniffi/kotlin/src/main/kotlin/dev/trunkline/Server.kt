@@ -8,7 +8,6 @@ import kotlinx.coroutines.launch
 import kotlinx.serialization.KSerializer
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
-import kotlinx.serialization.serializer
 import java.lang.ref.Cleaner
 import java.nio.file.Path
 import java.util.concurrent.ConcurrentHashMap
@@ -101,7 +100,7 @@ public class Server internal constructor(
         description: String? = null,
         noinline options: ToolOptions.() -> Unit = {},
         noinline handler: suspend Context.(A) -> Any?,
-    ): ChangeableRegistration<ToolOptions> = tool(name, description, options, serializer<A>(), null, handler)
+    ): ChangeableRegistration<ToolOptions> = tool(name, description, options, serializerOf<A>("tool $name"), null, handler)
 
     /** Adds a tool with structured results: its output schema is that of the serializable class [R]. */
     @JvmName("structuredTool")
@@ -110,7 +109,8 @@ public class Server internal constructor(
         description: String? = null,
         noinline options: ToolOptions.() -> Unit = {},
         noinline handler: suspend Context.(A) -> R,
-    ): ChangeableRegistration<ToolOptions> = tool(name, description, options, serializer<A>(), serializer<R>(), handler)
+    ): ChangeableRegistration<ToolOptions> =
+        tool(name, description, options, serializerOf<A>("tool $name"), serializerOf<R>("tool $name"), handler)
 
     @PublishedApi
     internal fun <A, R> tool(
@@ -279,7 +279,11 @@ public class Server internal constructor(
         if (error != null) throw error
     }
 
-    /** Listens for Streamable HTTP. With [auth], requests need an access token, which [verifier] verifies. */
+    /**
+     * Listens for Streamable HTTP, in the background: it doesn't keep the process running once the main function has
+     * returned. [Listener.join], [Listener.run] and [serveHttp] wait. With [auth], requests need an access token, which
+     * [verifier] verifies.
+     */
     public suspend fun listen(auth: AuthOptions? = null, verifier: TokenVerifier? = null, options: HttpOptions.() -> Unit = {}): Listener =
         listen(http(auth, verifier, options))
 

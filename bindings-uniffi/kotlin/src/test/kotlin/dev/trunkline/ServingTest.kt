@@ -26,10 +26,12 @@ import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.seconds
 
 /** What a program prints in a process of its own. */
-internal fun outputOf(program: Class<*>): String {
-    val options =
-        listOf("-Djna.library.path=${System.getProperty("jna.library.path").orEmpty()}", "-cp", System.getProperty("java.class.path"))
-    val process = ProcessBuilder(listOf("java") + options + program.name).redirectErrorStream(true).start()
+internal fun outputOf(
+    program: Class<*>,
+    options: List<String> = listOf("-Djna.library.path=${System.getProperty("jna.library.path").orEmpty()}"),
+): String {
+    val command = listOf("java") + options + listOf("-cp", System.getProperty("java.class.path"), program.name)
+    val process = ProcessBuilder(command).redirectErrorStream(true).start()
     if (!process.waitFor(20, TimeUnit.SECONDS)) process.destroyForcibly()
     return process.inputReader().readText().trim()
 }

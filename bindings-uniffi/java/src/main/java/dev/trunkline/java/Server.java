@@ -298,7 +298,11 @@ public final class Server extends ServerOverloads implements AutoCloseable {
     jvm.serveStdio();
   }
 
-  /** Listens for Streamable HTTP. */
+  /**
+   * Listens for Streamable HTTP, in the background: it does not keep the process running once the
+   * main method has returned. {@link Listener#join()}, {@link Listener#run()} and {@link
+   * #serveHttp(Consumer)} wait.
+   */
   @Override
   public Listener listen(Consumer<HttpOptions> options) {
     var given = Options.with(new HttpOptions(), options);

@@ -185,7 +185,10 @@ internal suspend fun Threads.opened(open: Callable<*>): Any? {
 
 internal fun Jvm.running(handler: JvmHandler): Handler = { body: JsonElement ->
     val context: Context = this
-    runInterruptible { handler.handle(JvmCall(this@running, context), plain(body)) }.answer
+    runInterruptible {
+        context.thread = Thread.currentThread()
+        handler.handle(JvmCall(this@running, context), plain(body))
+    }.answer
 }
 
 internal fun Threads.running(functions: Map<String, JvmFunction>): Map<String, suspend (JsonObject) -> JsonObject> =
