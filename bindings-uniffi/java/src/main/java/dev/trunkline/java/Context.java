@@ -35,8 +35,9 @@ public final class Context extends ClientRequests {
   }
 
   /**
-   * Makes the value of a thread-local, such as that of a logging context, follow requests of a
-   * client to the handlers of a server in the same process.
+   * Makes the value of a thread-local, such as that of a logging context or the caller's identity,
+   * follow requests to the handlers of their calls: from the thread of a client in the same
+   * process, and from that of a web server, such as what a servlet filter has set.
    */
   public static void carry(ThreadLocal<?> local) {
     Jvm.carry(local);

@@ -1,24 +1,38 @@
 package dev.trunkline.java;
 
+import dev.trunkline.jvm.JvmEndpoint;
+import jakarta.servlet.AsyncContext;
+import jakarta.servlet.AsyncEvent;
+import jakarta.servlet.AsyncListener;
+import jakarta.servlet.ServletException;
+import jakarta.servlet.ServletOutputStream;
+import jakarta.servlet.WriteListener;
 import jakarta.servlet.http.HttpServlet;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
 
 /**
- * A server as a servlet. Each request, and each streaming response, occupies a thread of the
- * container; with virtual threads that costs little. A client that disconnects is noticed at the
- * next write: on streams, within {@code keepAlive} of the server.
+ * A server as a servlet. It is asynchronous: calls and open streams occupy no thread of the
+ * container. If the servlet or one of its filters is registered without support for that, as in a
+ * {@code web.xml} without {@code async-supported}, each of them occupies one.
+ *
+ * <p>A client that disconnects is noticed at the next write: on streams, within {@code keepAlive}
+ * of the server. One that stops reading is disconnected by the timeout of the container.
  */
 public final class McpServlet extends HttpServlet {
   private static final long serialVersionUID = 1;
   private static final Set<String> SINGLE = Set.of("content-type", "access-control-allow-origin");
+  private static final String FAILURE = McpServlet.class.getName() + ".failure";
 
   private final transient HttpEndpoint endpoint;
 
@@ -29,7 +43,71 @@ public final class McpServlet extends HttpServlet {
 
   @Override
   protected void service(HttpServletRequest request, HttpServletResponse response)
+      throws IOException, ServletException {
+    if (request.getAttribute(FAILURE) instanceof Throwable failure) {
+      // The container then drops the connection: the response must not look complete.
+      throw new ServletException(failure);
+    }
+    if (request.isAsyncSupported()) {
+      handleAsync(request, response);
+    } else {
+      handle(request, response);
+    }
+  }
+
+  private void handle(HttpServletRequest request, HttpServletResponse response) throws IOException {
+    endpoint.jvm.handle(
+        request.getMethod(),
+        request.getRequestURI(),
+        request.getQueryString(),
+        request.getRemoteAddr(),
+        headersOf(request),
+        request.getInputStream(),
+        (status, headers, isEmpty) -> {
+          start(response, status, headers);
+          response.flushBuffer();
+          return response.getOutputStream();
+        });
+  }
+
+  private void handleAsync(HttpServletRequest request, HttpServletResponse response)
       throws IOException {
+    var context = request.startAsync(request, response);
+    context.setTimeout(0);
+    var responding = endpoint.jvm.responding();
+    var handled =
+        endpoint.jvm.handleAsync(
+            request.getMethod(),
+            request.getRequestURI(),
+            request.getQueryString(),
+            request.getRemoteAddr(),
+            headersOf(request),
+            request.getInputStream(),
+            new Output(response));
+    context.addListener(new Disconnection(handled));
+    handled.whenComplete(
+        (nothing, failure) -> {
+          try {
+            end(context, request, failure);
+          } catch (IllegalStateException ended) {
+            // The container has ended it already, because the client has disconnected.
+          } finally {
+            responding.run();
+          }
+        });
+  }
+
+  private static void end(
+      AsyncContext context, HttpServletRequest request, @Nullable Throwable failure) {
+    if (failure == null) {
+      context.complete();
+    } else {
+      request.setAttribute(FAILURE, failure);
+      context.dispatch();
+    }
+  }
+
+  private static List<Map.Entry<String, String>> headersOf(HttpServletRequest request) {
     var headers = new ArrayList<Map.Entry<String, String>>();
     for (var name : Collections.list(request.getHeaderNames())) {
       for (var value : Collections.list(request.getHeaders(name))) {
@@ -40,28 +118,124 @@ public final class McpServlet extends HttpServlet {
       // In HTTP/2, the host is no header.
       headers.add(Map.entry("host", request.getServerName() + ":" + request.getServerPort()));
     }
-    endpoint.jvm.handle(
-        request.getMethod(),
-        request.getRequestURI(),
-        request.getQueryString(),
-        request.getRemoteAddr(),
-        headers,
-        request.getInputStream(),
-        (status, fields, isEmpty) -> {
-          response.setStatus(status);
-          for (var field : fields) {
-            // A filter may have set some. These have one value.
-            BiConsumer<String, String> add =
-                SINGLE.contains(field.getKey()) ? response::setHeader : response::addHeader;
-            add.accept(field.getKey(), field.getValue());
-          }
-          response.flushBuffer();
-          return response.getOutputStream();
-        });
+    return headers;
+  }
+
+  private static void start(
+      HttpServletResponse response, int status, List<Map.Entry<String, String>> headers) {
+    response.setStatus(status);
+    for (var header : headers) {
+      // A filter may have set some. These have one value.
+      BiConsumer<String, String> add =
+          SINGLE.contains(header.getKey()) ? response::setHeader : response::addHeader;
+      add.accept(header.getKey(), header.getValue());
+    }
   }
 
   @Override
   public void destroy() {
     endpoint.close();
+  }
+
+  /** Writes a response without blocking a thread. */
+  private static final class Output implements JvmEndpoint.Output, WriteListener {
+    private final HttpServletResponse response;
+    private @Nullable ServletOutputStream output;
+
+    /** What waits until the container accepts more, and why it will not. */
+    private @Nullable CompletableFuture<@Nullable Void> waiting;
+
+    private @Nullable Throwable failure;
+
+    Output(HttpServletResponse response) {
+      this.response = response;
+    }
+
+    @Override
+    public void start(int status, List<Map.Entry<String, String>> headers) {
+      McpServlet.start(response, status, headers);
+    }
+
+    @Override
+    public CompletableFuture<@Nullable Void> write(byte[] chunk) {
+      try {
+        if (output == null) {
+          output = response.getOutputStream();
+          output.setWriteListener(this);
+        }
+        var stream = output;
+        return ready()
+            .thenCompose(
+                nothing -> {
+                  if (chunk.length > 0) {
+                    Failures.uncheckedIo(() -> stream.write(chunk));
+                  }
+                  return ready();
+                })
+            .thenCompose(
+                nothing -> {
+                  Failures.uncheckedIo(stream::flush);
+                  return ready();
+                });
+      } catch (IOException failed) {
+        return CompletableFuture.failedFuture(failed);
+      }
+    }
+
+    private synchronized CompletableFuture<@Nullable Void> ready() {
+      if (failure != null) {
+        return CompletableFuture.failedFuture(failure);
+      }
+      if (output.isReady()) {
+        return CompletableFuture.completedFuture(null);
+      }
+      waiting = new CompletableFuture<>();
+      return waiting;
+    }
+
+    @Override
+    public void onWritePossible() {
+      var released = released(null);
+      if (released != null) {
+        released.complete(null);
+      }
+    }
+
+    @Override
+    public void onError(Throwable thrown) {
+      var released = released(thrown);
+      if (released != null) {
+        released.completeExceptionally(thrown);
+      }
+    }
+
+    private synchronized @Nullable CompletableFuture<@Nullable Void> released(
+        @Nullable Throwable thrown) {
+      failure = thrown == null ? failure : thrown;
+      var released = waiting;
+      waiting = null;
+      return released;
+    }
+  }
+
+  /** Cancels a request whose client has disconnected. */
+  private record Disconnection(CompletableFuture<@Nullable Void> handled) implements AsyncListener {
+    @Override
+    public void onError(AsyncEvent event) {
+      handled.cancel(true);
+    }
+
+    @Override
+    public void onTimeout(AsyncEvent event) {
+      handled.cancel(true);
+    }
+
+    @Override
+    public void onComplete(AsyncEvent event) {
+      handled.cancel(true);
+    }
+
+    @Override
+    public void onStartAsync(AsyncEvent event) {}
   }
 }

@@ -1,20 +1,28 @@
 package dev.trunkline.java;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.sun.net.httpserver.HttpServer;
 import jakarta.servlet.DispatcherType;
 import jakarta.servlet.Filter;
+import jakarta.servlet.ServletOutputStream;
+import jakarta.servlet.WriteListener;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletRequestWrapper;
 import jakarta.servlet.http.HttpServletResponse;
+import jakarta.servlet.http.HttpServletResponseWrapper;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -28,6 +36,7 @@ import java.util.function.Consumer;
 import org.eclipse.jetty.ee10.servlet.ServletContextHandler;
 import org.eclipse.jetty.ee10.servlet.ServletHolder;
 import org.eclipse.jetty.server.ServerConnector;
+import org.eclipse.jetty.util.thread.QueuedThreadPool;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -187,6 +196,202 @@ class MountTest {
             }
           });
     }
+  }
+
+  /** Serves with few threads, of which Jetty itself needs some. */
+  private static void withFewThreads(Server server, Consumer<String> work) throws Exception {
+    Filter none = (request, response, chain) -> chain.doFilter(request, response);
+    withFewThreads(server, none, work);
+  }
+
+  private static void withFewThreads(Server server, Filter filter, Consumer<String> work)
+      throws Exception {
+    var threads = new QueuedThreadPool(8, 8);
+    var jetty = new org.eclipse.jetty.server.Server(threads);
+    var connector = new ServerConnector(jetty);
+    connector.setHost("127.0.0.1");
+    connector.setIdleTimeout(2000);
+    jetty.addConnector(connector);
+    var context = new ServletContextHandler();
+    var servlet = new McpServlet(server.endpoint(options -> {}));
+    context.addServlet(new ServletHolder(servlet), "/mcp/*");
+    context.addFilter(filter, "/*", EnumSet.of(DispatcherType.REQUEST));
+    jetty.setHandler(context);
+    jetty.start();
+    try {
+      work.accept("http://127.0.0.1:" + connector.getLocalPort() + "/mcp/");
+    } finally {
+      jetty.stop();
+    }
+  }
+
+  @Test
+  void idleStreamsOccupyNoThreadOfTheContainer() throws Exception {
+    try (var server = echo(new CountDownLatch(1), new CountDownLatch(1))) {
+      withFewThreads(
+          server,
+          url -> {
+            var clients = new ArrayList<Client>();
+            try {
+              for (var count = 0; count < 20; count++) {
+                clients.add(
+                    Client.connect(url, options -> options.revision(RevisionChoice.LEGACY)));
+                clients.get(count).subscribe(new SubscriptionFilter().withTools(true));
+              }
+              for (var client : clients) {
+                assertEquals("a", client.callTool("echo", new CallsTest.Name("a"), String.class));
+              }
+            } finally {
+              clients.forEach(Client::close);
+            }
+          });
+    }
+  }
+
+  private static Server flood(CountDownLatch ended) {
+    var server = new Server("mounted", "1");
+    server.tool(
+        "floods",
+        "",
+        (context, given) -> {
+          try {
+            while (true) {
+              context.progress(System.nanoTime(), null, "x".repeat(10_000));
+              Thread.sleep(1);
+            }
+          } finally {
+            ended.countDown();
+          }
+        });
+    return server;
+  }
+
+  @Test
+  void aClientThatDoesNotReadIsDisconnected() throws Exception {
+    var ended = new CountDownLatch(1);
+    try (var server = flood(ended)) {
+      withFewThreads(
+          server,
+          url -> {
+            try (var socket = flooded(url)) {
+              assertTrue(ended.await(60, TimeUnit.SECONDS));
+              assertFalse(socket.isClosed(), "it still does not read");
+            } catch (IOException | InterruptedException failed) {
+              throw new IllegalStateException(failed);
+            }
+          });
+    }
+  }
+
+  /** Fails after the first chunk. */
+  private static final class Failing extends ServletOutputStream {
+    private final ServletOutputStream output;
+    private final CountDownLatch written;
+
+    private Failing(ServletOutputStream output, CountDownLatch written) {
+      this.output = output;
+      this.written = written;
+    }
+
+    @Override
+    public void write(int each) throws IOException {
+      throw new IOException("not written in chunks");
+    }
+
+    @Override
+    public void write(byte[] bytes, int offset, int length) throws IOException {
+      if (written.getCount() == 0) {
+        throw new IOException("the disk is full");
+      }
+      output.write(bytes, offset, length);
+      written.countDown();
+    }
+
+    @Override
+    public void flush() throws IOException {
+      output.flush();
+    }
+
+    @Override
+    public boolean isReady() {
+      return output.isReady();
+    }
+
+    @Override
+    public void setWriteListener(WriteListener listener) {
+      output.setWriteListener(listener);
+    }
+  }
+
+  @Test
+  void aTruncatedResponseDoesNotLookComplete() throws Exception {
+    var written = new CountDownLatch(1);
+    Filter filter =
+        (request, response, chain) -> {
+          var failing = new Failing(response.getOutputStream(), written);
+          var wrapped =
+              new HttpServletResponseWrapper((HttpServletResponse) response) {
+                @Override
+                public ServletOutputStream getOutputStream() {
+                  return failing;
+                }
+              };
+          chain.doFilter(request, wrapped);
+        };
+    try (var server = new Server("mounted", "1")) {
+      server.tool(
+          "answers",
+          "",
+          (context, given) -> {
+            context.progress(1);
+            return written.await(20, TimeUnit.SECONDS) ? "all" : "nothing was written";
+          });
+      withFewThreads(
+          server,
+          filter,
+          url -> {
+            try (var socket = new Socket("127.0.0.1", URI.create(url).getPort())) {
+              socket.setSoTimeout(20_000);
+              socket.getOutputStream().write(requestOf("answers", "\"progressToken\":1,"));
+              var response = new String(socket.getInputStream().readAllBytes());
+              assertTrue(response.startsWith("HTTP/1.1 200"), response);
+              assertTrue(response.contains("notifications/progress"), response);
+              assertFalse(response.endsWith("\r\n0\r\n\r\n"), response);
+            } catch (IOException failed) {
+              throw new UncheckedIOException(failed);
+            }
+          });
+    }
+  }
+
+  /** A connection that calls the tool, and does not read the response. */
+  private static Socket flooded(String url) throws IOException {
+    var socket = new Socket();
+    socket.setReceiveBufferSize(4096);
+    socket.connect(new InetSocketAddress("127.0.0.1", URI.create(url).getPort()));
+    socket.getOutputStream().write(requestOf("floods", "\"progressToken\":1,"));
+    return socket;
+  }
+
+  /** A call of a tool as 2026-07-28 has it. */
+  private static byte[] requestOf(String tool, String meta) {
+    var body =
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\""
+            + tool
+            + "\",\"arguments\":{},\"_meta\":{"
+            + meta
+            + "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+            + "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"raw\",\"version\":\"1\"},"
+            + "\"io.modelcontextprotocol/clientCapabilities\":{}}}}";
+    var head =
+        "POST /mcp/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+            + "Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n"
+            + "Mcp-Method: tools/call\r\nMcp-Name: "
+            + tool
+            + "\r\nContent-Length: "
+            + body.length()
+            + "\r\n\r\n";
+    return (head + body).getBytes(StandardCharsets.US_ASCII);
   }
 
   @Test

@@ -10,10 +10,12 @@ import dev.trunkline.Listener
 import dev.trunkline.Owner
 import dev.trunkline.Port
 import dev.trunkline.Registration
+import dev.trunkline.Responding
 import dev.trunkline.Server
 import dev.trunkline.chunks
 import dev.trunkline.decoded
 import dev.trunkline.toHandler
+import kotlinx.coroutines.future.await
 import java.io.IOException
 import java.io.InputStream
 import java.io.OutputStream
@@ -147,6 +149,43 @@ internal class JvmEndpoint internal constructor(private val jvm: Jvm, private va
                 output.flush()
             }
         }
+    }
+
+    /** A response that a web server writes without blocking. */
+    public interface Output {
+        public fun start(status: Int, headers: List<Map.Entry<String, String>>)
+
+        /** Writes and flushes a chunk. The future completes when the next one can be written. */
+        public fun write(chunk: ByteArray): CompletableFuture<Void?>
+    }
+
+    /** Answers a request. Reads its body on this thread, and writes the response on those of the library. */
+    public fun handleAsync(
+        method: String,
+        path: String,
+        query: String?,
+        remoteAddress: String?,
+        headers: List<Map.Entry<String, String>>,
+        body: InputStream,
+        output: Output,
+    ): CompletableFuture<Void?> = jvm.future {
+        val request = HttpRequest(method, path, headers.map { it.key to it.value }, body.chunks(), query, remoteAddress)
+        endpoint.handle(request).use { response ->
+            output.start(response.status, response.headers.map { SimpleEntry(it.first, it.second) })
+            if (!response.isEmpty) {
+                // The headers, before the first chunk of a stream.
+                output.write(ByteArray(0)).await()
+                response.body.collect { output.write(it).await() }
+            }
+        }
+        null
+    }
+
+    /** Delays the exit of the process until the returned function is called, once the response is complete. */
+    public fun responding(): Runnable {
+        val request = Any()
+        Responding.begin(request)
+        return Runnable { Responding.end(request) }
     }
 
     /** A handler of the web server of the JDK. */
