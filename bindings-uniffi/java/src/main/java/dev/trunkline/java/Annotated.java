@@ -1,7 +1,9 @@
 package dev.trunkline.java;
 
 import java.lang.annotation.Annotation;
+import java.lang.invoke.MethodType;
 import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
 import java.lang.reflect.Parameter;
 import java.lang.reflect.ParameterizedType;
 import java.lang.reflect.Type;
@@ -19,6 +21,10 @@ import org.jspecify.annotations.Nullable;
 final class Annotated {
   private static final List<Class<? extends Annotation>> ANNOTATIONS =
       List.of(McpTool.class, McpResource.class, McpPrompt.class);
+
+  /** The names of generated subclasses: of Spring, Hibernate, Weld, Quarkus and Micronaut. */
+  private static final Pattern PROXY =
+      Pattern.compile("\\$\\$|\\$Proxy|Proxy\\$|_ClientProxy|_Subclass|\\$Intercepted");
 
   private final Method method;
   private final Invocation invocation;
@@ -79,6 +85,7 @@ final class Annotated {
         var isAnnotated = ANNOTATIONS.stream().anyMatch(method::isAnnotationPresent);
         var signature = List.of(method.getName(), List.of(method.getParameterTypes()));
         if (isAnnotated && seen.add(signature) && !method.isBridge()) {
+          requireOverridable(method, type);
           methods.add(method);
         }
       }
@@ -186,7 +193,36 @@ final class Annotated {
           || Collection.class.isAssignableFrom(raw) && isStructured(last);
     }
     return type instanceof Class<?> plain
-        && (plain.isRecord() || UnionCodec.isUnion(plain))
+        && (isNumber(plain) || plain.isRecord() || UnionCodec.isUnion(plain))
         && !Returns.isForm(plain);
+  }
+
+  /** Whether values of a class are numbers or booleans. */
+  private static boolean isNumber(Class<?> type) {
+    var boxed = MethodType.methodType(type).wrap().returnType();
+    return Number.class.isAssignableFrom(boxed) || boxed == Boolean.class;
+  }
+
+  /**
+   * Refuses a method that a proxy of the object cannot override. It would run on the proxy, whose
+   * fields are null.
+   */
+  private static void requireOverridable(Method method, Class<?> type) {
+    var flags = method.getModifiers();
+    var isProxied = method.getDeclaringClass() != type && PROXY.matcher(type.getName()).find();
+    var problem =
+        Modifier.isPrivate(flags) ? "private" : isProxied && isFinal(method) ? "final" : null;
+    if (problem != null && !Modifier.isStatic(flags)) {
+      throw new InvalidArgumentException(
+          method
+              + " is "
+              + problem
+              + ": a proxy of the object would run it on itself. Make it "
+              + (problem.equals("private") ? "public" : "overridable"));
+    }
+  }
+
+  private static boolean isFinal(Method method) {
+    return Modifier.isFinal(method.getModifiers());
   }
 }
