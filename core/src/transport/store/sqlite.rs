@@ -346,10 +346,16 @@ fn text(bytes: Vec<u8>) -> Result<String, SqliteFailure> {
 
 /// Creates the file with access for its user only, because it holds task results and tokens.
 fn create_private(path: &Path) -> std::io::Result<()> {
-    match private().write(true).create_new(true).open(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
-        _ => Ok(()),
-    }
+    let created = match private().write(true).create_new(true).open(path) {
+        // A link that leads nowhere also counts as existing. A file that exists is not opened here:
+        // closing it would release the locks that SQLite has on it in this process.
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => match path.try_exists()? {
+            true => return Ok(()),
+            false => private().write(true).create(true).truncate(false).open(path),
+        },
+        created => created,
+    };
+    created.map(drop)
 }
 
 impl Store for SqliteStore {
@@ -447,6 +453,16 @@ mod tests {
             let mode = std::os::unix::fs::PermissionsExt::mode(&file.unwrap().metadata().unwrap().permissions());
             assert_eq!(mode & 0o777, 0o600);
         }
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_file_behind_a_link_that_leads_nowhere_is_its_users_only() {
+        let folder = Folder::new();
+        std::os::unix::fs::symlink(folder.0.join("elsewhere.db"), folder.0.join("state.db")).unwrap();
+        folder.store().put("a", "1", MINUTE).await.unwrap();
+        let made = folder.0.join("elsewhere.db").metadata().unwrap();
+        assert_eq!(std::os::unix::fs::PermissionsExt::mode(&made.permissions()) & 0o777, 0o600);
     }
 
     #[tokio::test]
