@@ -5,7 +5,13 @@ use crate::client::{
     config::{HOME, json},
 };
 use serde_json::Value;
-use std::{collections::BTreeMap, env, fs::File, io::Read, path::Path};
+use std::{
+    collections::BTreeMap,
+    env,
+    fs::File,
+    io::{self, Read},
+    path::Path,
+};
 
 /// More than any configuration needs, so that a wrong file is detected early.
 const MAX_BYTES: u64 = 4 << 20;
@@ -126,7 +132,7 @@ fn json_file(path: &Path) -> Result<Value, ConfigError> {
         return Err(failed(problem.to_owned()));
     }
     let mut text = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut text));
+    let read = open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut text));
     read.map_err(|error| failed(format!("cannot be read: {error}")))?;
     if text.len() as u64 > MAX_BYTES {
         return Err(failed(format!("is larger than the limit of {} MiB", MAX_BYTES >> 20)));
@@ -134,7 +140,34 @@ fn json_file(path: &Path) -> Result<Value, ConfigError> {
     json(&text).map_err(|error| failed(format!("is not JSON: {error}")))
 }
 
+/// Opens a regular file. A pipe in its place must not block the thread.
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    #[cfg(all(unix, feature = "config-files"))]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+    let file = options.read(true).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::other("it is not a regular file")),
+    }
+}
+
 /// Looks up placeholders: in the given values, then in the environment of this process.
 fn variable(given: &BTreeMap<String, String>) -> impl Fn(&str) -> Option<String> {
     |name| given.get(name).cloned().or_else(|| env::var(if name == HOME { HOME_VARIABLE } else { name }).ok())
+}
+
+#[cfg(all(test, unix, feature = "full"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pipe_in_place_of_a_file_is_refused_without_waiting() {
+        let path = env::temp_dir().join(format!("trunkline-pipe-{}.json", std::process::id()));
+        let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
+        assert!(made.success());
+        let error = ServerEntry::from_file(&path).err().unwrap().to_string();
+        std::fs::remove_file(&path).unwrap();
+        assert!(error.contains("it is not a regular file"), "{error}");
+    }
 }
