@@ -173,7 +173,7 @@ impl Target {
                 let others = defaults.headers.clone().into_iter().filter(|(name, _)| !own.contains(&name.to_ascii_lowercase()));
                 let headers = others.chain(headers).collect();
                 let mut endpoint = HttpEndpoint { headers, ..HttpEndpoint::new(url).with_http_sse(http_sse) };
-                if endpoint.url.starts_with("https:") {
+                if endpoint.url.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:")) {
                     endpoint.ca.clone_from(&defaults.ca);
                     endpoint.client_certificate.clone_from(&defaults.client_certificate);
                     endpoint.client_key.clone_from(&defaults.client_key);
@@ -319,7 +319,8 @@ mod tests {
         for (url, ca, proxy) in [
             ("https://a.example/mcp", ca.clone(), proxy.clone()),
             ("http://a.example/mcp", None, proxy),
-            ("https://localhost:1/mcp", ca, None),
+            ("https://localhost:1/mcp", ca.clone(), None),
+            ("HTTPS://localhost:1/mcp", ca, None),
             ("http://127.0.0.1:1/mcp", None, None),
             ("unix:/run/it.sock", None, None),
         ] {
