@@ -449,6 +449,14 @@ type OAuthOptions struct {
 	// The issuer of the authorization server that knows the client, or that the assertion is for. No
 	// other issuer sees the id and secret, or the assertion.
 	Issuer string `json:"issuer,omitempty"`
+	// Use PKCE even if the metadata of the authorization server does not advertise it, which is the
+	// case with Microsoft Entra ID and Amazon Cognito. It needs `issuer`: set it only for a server that
+	// is known to support PKCE with S256.
+	AssumePKCE bool `json:"assumePkce,omitempty"`
+	// Send the `resource` parameter (RFC 8707), which says for which server a token is. Some
+	// authorization servers, such as Microsoft Entra ID, refuse it next to their own scopes. Turning it
+	// off needs `issuer`. The default is true.
+	SendResource *bool `json:"sendResource,omitempty"`
 	// The https URL of the client's metadata document, used as its id by authorization servers that
 	// support such documents.
 	ClientMetadataURL string `json:"clientMetadataUrl,omitempty"`

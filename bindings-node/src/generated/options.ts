@@ -612,6 +612,18 @@ export interface OAuthOptions {
    */
   issuer?: string | undefined;
   /**
+   * Use PKCE even if the metadata of the authorization server does not advertise it, which is the
+   * case with Microsoft Entra ID and Amazon Cognito. It needs `issuer`: set it only for a server
+   * that is known to support PKCE with S256. Default: false.
+   */
+  assumePkce?: boolean | undefined;
+  /**
+   * Send the `resource` parameter (RFC 8707), which says for which server a token is. Some
+   * authorization servers, such as Microsoft Entra ID, refuse it next to their own scopes. Turning
+   * it off needs `issuer`. Default: true.
+   */
+  sendResource?: boolean | undefined;
+  /**
    * The https URL of the client's metadata document, used as its id by authorization servers that
    * support such documents.
    */

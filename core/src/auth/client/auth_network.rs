@@ -59,8 +59,12 @@ impl NetworkContext {
     }
 
     /// Fetches a JSON document. Returns `None` if there is none: some servers answer unknown paths
-    /// with a page. A server that is only overloaded must not be mistaken for one without it.
-    pub(super) async fn document<T: DeserializeOwned>(&self, url: &str) -> Result<Option<T>, AuthError> {
+    /// with a page. A server that is only overloaded must not be mistaken for one without it. The
+    /// inner error is about a document that cannot be used; another URL may have a better one.
+    pub(super) async fn document<T: DeserializeOwned>(
+        &self,
+        url: &str,
+    ) -> Result<Option<Result<T, AuthError>>, AuthError> {
         check(url)?;
         let request = Request::get(url)
             .header("accept", "application/json")
@@ -76,10 +80,10 @@ impl NetworkContext {
         let document: Option<Value> =
             status.is_success().then(|| serde_json::from_slice(response.body()).ok()).flatten();
         let Some(document) = document.filter(Value::is_object) else { return Ok(None) };
-        serde_json::from_value(document).map(Some).map_err(|error| {
+        Ok(Some(serde_json::from_value(document).map_err(|error| {
             let (url, error) = (super::sanitized(url), super::sanitized(&error.to_string()));
             AuthError(format!("The metadata at {url} is malformed: {error}"))
-        })
+        })))
     }
 
     /// Sends a request to an endpoint.

@@ -28,6 +28,17 @@ impl AuthMethod {
         }
     }
 
+    /// The other way to send a secret, if the server lists it.
+    pub(super) fn alternative(self, server: &ServerMetadata) -> Option<Self> {
+        let other = match self {
+            Self::Basic => Self::Post,
+            Self::Post => Self::Basic,
+            Self::None | Self::PrivateKeyJwt => return None,
+        };
+        let listed = server.token_endpoint_auth_methods_supported.as_ref()?;
+        listed.iter().any(|name| name == other.as_str()).then_some(other)
+    }
+
     /// The method of a preregistered client (AUC-22).
     pub(super) fn of_given(has_key: bool, has_secret: bool, server: &ServerMetadata) -> Result<Self, AuthError> {
         let possible: &[Self] = match (has_key, has_secret) {

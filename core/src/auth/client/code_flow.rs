@@ -22,15 +22,21 @@ pub(super) async fn obtain(
     scopes: &[String],
 ) -> Result<Obtained, TokenError> {
     let server = &found.server;
-    check_pkce(server)?;
+    if !parts.settings.options.assume_pkce {
+        check_pkce(server)?;
+    }
     let endpoint = server.authorization_endpoint.as_deref().ok_or_else(|| {
         AuthError(format!("The metadata of {} has no authorization_endpoint", sanitized(&server.issuer)))
     })?;
     parts.network.check_page(endpoint)?;
     let registers = registration::unregistered(&parts.settings, server)?.is_none();
-    let registered = registration::kept(parts, server).await?;
-    let registered = registered.and_then(|client| client.redirect_uri);
-    let authorizing = handler.begin(LoginStart { issuer: server.issuer.clone(), registers, registered }).await?;
+    let kept = registration::kept(parts, server).await?;
+    let start = LoginStart {
+        issuer: server.issuer.clone(),
+        registers,
+        registered: kept.as_ref().and_then(|client| client.redirect_uri.clone()),
+    };
+    let authorizing = handler.begin(start).await?;
     let redirect_uri = authorizing.redirect_uri();
     // AUC-35
     check(&redirect_uri)?;
@@ -39,10 +45,19 @@ pub(super) async fn obtain(
     let login_timeout = parts.settings.options.login_timeout;
     let page = with_query(endpoint, &login.query(parts, found, scopes));
     let redirected = within(&*parts.network.runtime, login_timeout, authorizing.visit(page)).await;
-    let redirected = redirected
-        .ok_or_else(|| AuthError(format!("Nobody logged in within {login_timeout:?}, the login timeout")))??;
-    let code = code_of(&redirected, server, &login.state)?;
-    login.redeem(parts, found, &code).await
+    let code = redirected
+        .unwrap_or_else(|| Err(AuthError(format!("Nobody logged in within {login_timeout:?}, the login timeout"))))
+        .map_err(TokenError::from)
+        .and_then(|redirected| code_of(&redirected, server, &login.state));
+    if let Err(failed) = &code
+        && kept.is_some_and(|kept| kept.client_id == login.client.client_id)
+        && may_be_unknown(failed)
+    {
+        // RFC 6749 section 4.1.2.1 forbids to redirect for an unknown client, so all that the user
+        // sees is an error page. The next attempt registers again.
+        registration::forget(&parts.settings, &server.issuer, &login.client).await?;
+    }
+    login.redeem(parts, found, &code?).await
 }
 
 /// One login of a user: the client, and the secrets that its redirect and its code belong to.
@@ -63,8 +78,10 @@ impl Login {
             ("state", self.state.clone()),
             ("code_challenge", pkce::challenge(&self.verifier)),
             ("code_challenge_method", "S256".to_owned()),
-            ("resource", found.resource.clone()),
         ];
+        if parts.settings.options.send_resource {
+            query.push(("resource", found.resource.clone()));
+        }
         if !scopes.is_empty() {
             query.push(("scope", scopes.join(" ")));
         }
@@ -86,7 +103,7 @@ impl Login {
             ("code", code),
             ("redirect_uri", redirect_uri),
             ("code_verifier", verifier),
-            ("resource", &found.resource),
+            ("resource", parts.settings.resource_parameter(&found.resource)),
         ];
         let obtained = ask(parts, found, &form, Some(client.clone())).await;
         if let Err(refused) = &obtained
@@ -100,10 +117,15 @@ impl Login {
     }
 }
 
+/// Whether a login may have failed because the server no longer knows the client: there was no
+/// redirect, or its error is about the client. Any other error comes from a server that knows it.
+fn may_be_unknown(failed: &TokenError) -> bool {
+    matches!(failed.code.as_deref(), None | Some("unauthorized_client" | "invalid_client" | "invalid_request"))
+}
+
 /// AUC-29, AUC-30.
 fn check_pkce(server: &ServerMetadata) -> Result<(), AuthError> {
-    let methods = server.code_challenge_methods_supported.as_deref().unwrap_or_default();
-    if methods.iter().any(|method| method == "S256") {
+    if server.has_pkce() {
         return Ok(());
     }
     Err(AuthError(format!(

@@ -296,22 +296,14 @@ impl CredentialSession {
             return Err(AuthError(format!("{url} accepts only tokens bound to a key: enable DPoP")));
         }
         let access = settings.network.access_of(&request.url, refusal.peer);
-        if access == NetworkAccess::Public && request.url.starts_with("http:") {
-            // OAuth 2.1 section 1.5
-            let what = match refusal.peer {
-                Some(_) => "is on the internet without https",
-                None => "has no https and, because its address behind the proxy is unknown, counts as on the internet",
-            };
-            let url = sanitized(&request.url);
-            return Err(AuthError(format!("{url} {what}: tokens for it would be readable on the way")));
-        }
+        check_confidential(request, refusal, access)?;
         let network = self.network(request, access);
         let known = self.state.lock().found.clone().filter(|_| steps_up);
         let found = match known {
             Some(found) => found,
             None => {
                 let (metadata_url, issuer) = (demand.resource_metadata.as_deref(), self.known_issuer(request).await?);
-                discovery::discover(&network, &request.url, metadata_url, issuer.as_deref()).await?
+                discovery::discover(&network, &request.url, metadata_url, issuer.as_deref(), settings.needed()).await?
             }
         };
         self.state.lock().found = Some(found.clone());
@@ -425,7 +417,7 @@ impl CredentialSession {
             false => self.known_issuer(request).await?,
         };
         match expected {
-            Some(expected) if expected != found.server.issuer => Err(AuthError(format!(
+            Some(expected) if !discovery::is_same_issuer(&expected, &found.server.issuer) => Err(AuthError(format!(
                 "The {what} {}, but the server now names {}: {advice}, and set that issuer",
                 sanitized(&expected),
                 sanitized(&found.server.issuer)
@@ -453,6 +445,24 @@ impl CredentialSession {
             timeout: self.settings.options.request_timeout,
         }
     }
+}
+
+/// OAuth 2.1 section 1.5: tokens are not sent over the internet as plain text.
+fn check_confidential(
+    request: &OutgoingRequest,
+    refusal: &CredentialsRefusal,
+    access: NetworkAccess,
+) -> Result<(), AuthError> {
+    let is_plain = request.url.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("http:"));
+    if access != NetworkAccess::Public || !is_plain {
+        return Ok(());
+    }
+    let what = match refusal.peer {
+        Some(_) => "is on the internet without https",
+        None => "has no https and, because its address behind the proxy is unknown, counts as on the internet",
+    };
+    let url = sanitized(&request.url);
+    Err(AuthError(format!("{url} {what}: tokens for it would be readable on the way")))
 }
 
 /// A header of the refused request.

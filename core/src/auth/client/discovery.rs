@@ -58,6 +58,57 @@ pub(super) struct Discovered {
     pub(super) server: ServerMetadata,
 }
 
+/// What a grant needs of the metadata of an authorization server.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Needed {
+    /// The page where users log in.
+    pub(super) page: bool,
+    /// That PKCE is advertised.
+    pub(super) pkce: bool,
+}
+
+impl Needed {
+    /// A token endpoint.
+    pub(super) const TOKENS: Self = Self { page: false, pkce: false };
+
+    fn is_met(self, server: &ServerMetadata) -> bool {
+        server.token_endpoint.is_some()
+            && (!self.page || server.authorization_endpoint.is_some())
+            && (!self.pkce || server.has_pkce())
+    }
+}
+
+impl ResourceMetadata {
+    /// Checks that the document at `candidate` is that of the server at `url` (AUC-10), and chooses
+    /// its authorization server.
+    fn of(self, url: &str, candidate: &str, known: Option<&str>) -> Result<(Self, String), AuthError> {
+        let (at, server) = (sanitized(candidate), sanitized(url));
+        if !self.resource.as_deref().is_some_and(|resource| names(resource, url)) {
+            return Err(AuthError(format!("The metadata at {at} is for another resource than {server}")));
+        }
+        let missing = || AuthError(format!("The metadata at {at} lists no authorization server"));
+        let listed = &self.authorization_servers;
+        let is_known = |issuer: &&String| known.is_some_and(|known| is_same_issuer(known, issuer));
+        let issuer = listed.iter().find(is_known).or(listed.first()).ok_or_else(missing)?.clone();
+        Ok((self, issuer))
+    }
+}
+
+impl ServerMetadata {
+    pub(super) fn has_pkce(&self) -> bool {
+        self.code_challenge_methods_supported.iter().flatten().any(|method| method == "S256")
+    }
+}
+
+/// Whether these identify the same issuer. Its root can be written with or without a slash, and
+/// some servers write both.
+pub(super) fn is_same_issuer(one: &str, other: &str) -> bool {
+    let of_root =
+        |issuer: &str| split(issuer).is_some_and(|(origin, path)| path == "/" && issuer.len() == origin.len() + 1);
+    let bare = |issuer: &str| issuer.len() - usize::from(of_root(issuer));
+    one[..bare(one)] == other[..bare(other)]
+}
+
 /// Finds the authorization server of the MCP server at `url`. `metadata_url` comes from the
 /// challenge. Of several authorization servers, the `known` one is chosen, or else the first (RFC
 /// 9728 section 7.6).
@@ -66,26 +117,28 @@ pub(super) async fn discover(
     url: &str,
     metadata_url: Option<&str>,
     known: Option<&str>,
+    needed: Needed,
 ) -> Result<Discovered, AuthError> {
     let (origin, path) = split(url).ok_or_else(|| AuthError(format!("{} is not a server URL", sanitized(url))))?;
+    let mut problem = None;
     for candidate in resource_metadata_urls(origin, path, metadata_url) {
         let Some(metadata) = network.document::<ResourceMetadata>(&candidate).await? else { continue };
-        let (at, server) = (sanitized(&candidate), sanitized(url));
-        let other = || AuthError(format!("The metadata at {at} is for another resource than {server}"));
-        let resource = metadata.resource.filter(|resource| names(resource, url)).ok_or_else(other)?;
-        let missing = || AuthError(format!("The metadata at {at} lists no authorization server"));
-        let listed = &metadata.authorization_servers;
-        let is_known = |issuer: &&String| known == Some(issuer.as_str());
-        let issuer = listed.iter().find(is_known).or(listed.first()).ok_or_else(missing)?;
-        return Ok(Discovered {
-            resource,
-            scopes_supported: metadata.scopes_supported,
-            dpop_required: metadata.dpop_bound_access_tokens_required,
-            server: server_metadata(network, issuer).await?,
-        });
+        match metadata.and_then(|metadata| metadata.of(url, &candidate, known)) {
+            Ok((metadata, issuer)) => {
+                return Ok(Discovered {
+                    resource: metadata.resource.unwrap_or_default(),
+                    scopes_supported: metadata.scopes_supported,
+                    dpop_required: metadata.dpop_bound_access_tokens_required,
+                    server: server_metadata(network, &issuer, needed).await?,
+                });
+            }
+            Err(error) => drop(problem.get_or_insert(error)),
+        }
     }
-    if let Some(named) = metadata_url {
-        return Err(AuthError(format!("There is no metadata at {}, the URL that the server gave", sanitized(named))));
+    let named = metadata_url
+        .map(|named| AuthError(format!("There is no metadata at {}, the URL that the server gave", sanitized(named))));
+    if let Some(problem) = problem.or(named) {
+        return Err(problem);
     }
     Ok(Discovered {
         resource: canonical(url),
@@ -95,15 +148,15 @@ pub(super) async fn discover(
     })
 }
 
-/// AUC-02, AUC-03: the URL in the challenge, or else the well-known URLs with the path of the
-/// server and at the root.
+/// AUC-02, AUC-03: the URL in the challenge, or else, also if there is nothing, the well-known URLs
+/// with the path of the server and at the root.
 fn resource_metadata_urls(origin: &str, path: &str, named: Option<&str>) -> Vec<String> {
     let well_known = format!("{origin}/.well-known/oauth-protected-resource");
-    match (named, path.trim_end_matches('/')) {
-        (Some(named), _) => vec![named.to_owned()],
-        (None, "") => vec![well_known],
-        (None, path) => vec![format!("{well_known}{path}"), well_known],
-    }
+    let with_path = match path.trim_end_matches('/') {
+        "" => None,
+        path => Some(format!("{well_known}{path}")),
+    };
+    named.map(str::to_owned).into_iter().chain(with_path).chain([well_known]).collect()
 }
 
 /// AUC-10: the metadata must be that of this server, or of a parent path on the same origin.
@@ -124,19 +177,30 @@ fn canonical(url: &str) -> String {
     }
 }
 
-/// Fetches the metadata of an issuer. Its `issuer` must match exactly (AUC-09, RFC 8414 section
-/// 3.3).
-pub(super) async fn server_metadata(network: &NetworkContext, issuer: &str) -> Result<ServerMetadata, AuthError> {
+/// Fetches the metadata of an issuer: the first document with what is needed, or else the first
+/// one. Its `issuer` must match, up to the slash of its root (AUC-09, RFC 8414 section 3.3).
+pub(super) async fn server_metadata(
+    network: &NetworkContext,
+    issuer: &str,
+    needed: Needed,
+) -> Result<ServerMetadata, AuthError> {
     check(issuer)?;
+    let (mut first, mut problem) = (None, None);
     for candidate in server_metadata_urls(issuer)? {
         let Some(metadata) = network.document::<ServerMetadata>(&candidate).await? else { continue };
-        if metadata.issuer != issuer {
-            let (at, other, issuer) = (sanitized(&candidate), sanitized(&metadata.issuer), sanitized(issuer));
-            return Err(AuthError(format!("The metadata at {at} is for the issuer {other:?}, not {issuer:?}")));
+        match metadata {
+            Ok(metadata) if !is_same_issuer(&metadata.issuer, issuer) => {
+                let (at, other, issuer) = (sanitized(&candidate), sanitized(&metadata.issuer), sanitized(issuer));
+                let text = format!("The metadata at {at} is for the issuer {other:?}, not {issuer:?}");
+                problem.get_or_insert(AuthError(text));
+            }
+            Ok(metadata) if needed.is_met(&metadata) => return Ok(metadata),
+            Ok(metadata) => first = first.or(Some(metadata)),
+            Err(error) => drop(problem.get_or_insert(error)),
         }
-        return Ok(metadata);
     }
-    Err(AuthError(format!("The authorization server {} has no metadata at its well-known URLs", sanitized(issuer))))
+    let missing = || format!("The authorization server {} has no metadata at its well-known URLs", sanitized(issuer));
+    first.ok_or_else(|| problem.unwrap_or_else(|| AuthError(missing())))
 }
 
 /// AUC-06 to AUC-08: the URLs where the metadata of an issuer may be, in the order to try.
@@ -151,9 +215,8 @@ fn server_metadata_urls(issuer: &str) -> Result<Vec<String>, AuthError> {
 /// at the root or with endpoints at fixed paths.
 async fn legacy(network: &NetworkContext, origin: &str) -> Result<ServerMetadata, AuthError> {
     let candidate = format!("{origin}/.well-known/oauth-authorization-server");
-    if let Some(metadata) = network.document::<ServerMetadata>(&candidate).await? {
-        // The issuer is derived from the URL, whose root can be written with or without a slash.
-        if metadata.issuer.strip_suffix('/').unwrap_or(&metadata.issuer) != origin {
+    if let Some(metadata) = network.document::<ServerMetadata>(&candidate).await?.transpose()? {
+        if !is_same_issuer(&metadata.issuer, origin) {
             let (at, other) = (sanitized(&candidate), sanitized(&metadata.issuer));
             return Err(AuthError(format!("The metadata at {at} is for another issuer, {other:?}")));
         }

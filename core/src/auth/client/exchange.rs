@@ -40,7 +40,9 @@ pub(super) async fn jwt_bearer(
     Ok(ask(parts, found, &form, client).await?)
 }
 
-/// Requests a token, authenticated as this client.
+/// Requests a token, authenticated as this client. If the server does not accept its secret, tries
+/// once more with the other method that the server lists: a preregistered client does not know
+/// which of them it is registered for.
 pub(super) async fn ask(
     parts: &Parts,
     found: &Discovered,
@@ -48,6 +50,14 @@ pub(super) async fn ask(
     client: Option<ClientRegistration>,
 ) -> Result<Obtained, TokenError> {
     let (url, issuer) = (token_endpoint(&found.server)?, &*found.server.issuer);
-    let context = TokenContext { parts, url, issuer, client: client.as_ref() };
-    Ok(Obtained { answer: context.ask(form).await?, client })
+    let asked = TokenContext { parts, url, issuer, client: client.as_ref() }.ask(form).await;
+    let refused = match asked {
+        Ok(answer) => return Ok(Obtained { answer, client }),
+        Err(refused) => refused,
+    };
+    let method = client.as_ref().and_then(|client| client.method.alternative(&found.server));
+    let (Some("invalid_client"), Some(method)) = (refused.code.as_deref(), method) else { return Err(refused) };
+    let client = client.map(|client| ClientRegistration { method, ..client });
+    let answer = TokenContext { parts, url, issuer, client: client.as_ref() }.ask(form).await?;
+    Ok(Obtained { answer, client })
 }

@@ -70,6 +70,7 @@ pub(super) async fn obtain(parts: &Parts, found: &Discovered, scopes: Vec<String
 async fn client_credentials(parts: &Parts, found: &Discovered, scopes: &[String]) -> Result<Obtained, AuthError> {
     let client = given_or_document(parts, &found.server)?;
     let scope = scopes.join(" ");
-    let form = [("grant_type", "client_credentials"), ("resource", found.resource.as_str()), ("scope", &scope)];
+    let resource = parts.settings.resource_parameter(&found.resource);
+    let form = [("grant_type", "client_credentials"), ("resource", resource), ("scope", &scope)];
     Ok(ask(parts, found, &form, Some(client)).await?)
 }

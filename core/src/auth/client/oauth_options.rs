@@ -43,6 +43,14 @@ trunkline_proto::options! {
         /// The issuer of the authorization server that knows the client, or that the assertion is
         /// for. No other issuer sees the id and secret, or the assertion.
         @some(String) issuer: Option<String> => "issuer" = None,
+        /// Use PKCE even if the metadata of the authorization server does not advertise it, which
+        /// is the case with Microsoft Entra ID and Amazon Cognito. It needs `issuer`: set it only
+        /// for a server that is known to support PKCE with S256.
+        assume_pkce: bool => "assumePkce" = false,
+        /// Send the `resource` parameter (RFC 8707), which says for which server a token is. Some
+        /// authorization servers, such as Microsoft Entra ID, refuse it next to their own scopes.
+        /// Turning it off needs `issuer`.
+        send_resource: bool => "sendResource" = true,
         /// The https URL of the client's metadata document, used as its id by authorization servers
         /// that support such documents.
         @some(String) client_metadata_url: Option<String> => "clientMetadataUrl" = None,
@@ -326,7 +334,11 @@ fn is_document(url: &str) -> bool {
 const OF_GRANTS: &[(&[&str], &[OAuthGrant])] = {
     use OAuthGrant::{AuthorizationCode, ClientCredentials, EnterpriseManaged, WorkloadIdentity};
     &[
-        (&["clientName", "redirectUri", "handler", "loginTimeoutMs", "offlineAccess"], &[AuthorizationCode]),
+        (
+            &["clientName", "redirectUri", "handler", "loginTimeoutMs", "offlineAccess", "assumePkce"],
+            &[AuthorizationCode],
+        ),
+        (&["sendResource"], &[AuthorizationCode, ClientCredentials]),
         (
             &["clientId", "clientSecret", "clientMetadataUrl", "privateKey", "algorithm", "keyId"],
             &[AuthorizationCode, ClientCredentials, EnterpriseManaged],
@@ -343,6 +355,8 @@ const OF_GRANTS: &[(&[&str], &[OAuthGrant])] = {
 const BELONGING: &[(&str, &[&str])] = &[
     ("clientSecret", &["clientId"]),
     ("issuer", &["clientId", "assertion"]),
+    ("assumePkce", &["issuer"]),
+    ("sendResource", &["issuer"]),
     ("privateKey", &["clientId", "clientMetadataUrl"]),
     ("algorithm", &["privateKey"]),
     ("keyId", &["privateKey"]),
@@ -419,7 +433,8 @@ mod tests {
                 "grant" => json!("client_credentials"),
                 "algorithm" => json!("EdDSA"),
                 "scopes" => json!(["a"]),
-                "dpop" | "offlineAccess" => json!(true),
+                "dpop" | "offlineAccess" | "assumePkce" => json!(true),
+                "sendResource" => json!(false),
                 "loginTimeoutMs" | "requestTimeoutMs" => json!(1),
                 _ => json!("https://a.example/x"),
             };
@@ -453,6 +468,12 @@ mod tests {
             (json!({"privateKey": "a"}), "auth.privateKey needs `clientId` or `clientMetadataUrl`"),
             (json!({"keyId": "a"}), "auth.keyId needs `privateKey`"),
             (json!({"algorithm": "EdDSA"}), "auth.algorithm needs `privateKey`"),
+            (json!({"clientId": "a", "assumePkce": true}), "auth.assumePkce needs `issuer`"),
+            (json!({"clientId": "a", "sendResource": false}), "auth.sendResource needs `issuer`"),
+            (
+                json!({"grant": "workload_identity", "assertion": "a", "sendResource": false}),
+                "auth.sendResource is for the grant authorization_code or client_credentials",
+            ),
         ] {
             let error = refused(given);
             assert!(error.starts_with(part), "{error}");

@@ -87,7 +87,7 @@ pub(super) async fn kept(parts: &Parts, server: &ServerMetadata) -> Result<Optio
     Ok(kept.filter(|kept| kept.is_usable(parts.network.now())))
 }
 
-/// Removes a dynamic registration that the server no longer knows, unless a new one has replaced
+/// Removes a dynamic registration that the server may no longer know, unless a new one has replaced
 /// it.
 pub(super) async fn forget(settings: &Settings, issuer: &str, client: &ClientRegistration) -> Result<(), AuthError> {
     let kept: Option<ClientRegistration> = token_store::read(&*settings.store, &key(issuer)).await?;
@@ -151,7 +151,8 @@ async fn register(
         ))
     })?;
     check(endpoint)?;
-    let method = AuthMethod::choose(&[AuthMethod::None, AuthMethod::Basic, AuthMethod::Post], server)
+    // Some servers, such as those of the Python SDK, look for the client in the body only.
+    let method = AuthMethod::choose(&[AuthMethod::None, AuthMethod::Post, AuthMethod::Basic], server)
         .ok_or_else(|| AuthError(format!("{issuer} offers no supported client authentication method")))?;
     let request = Request::post(endpoint)
         .header(header::CONTENT_TYPE, "application/json")
@@ -178,7 +179,7 @@ async fn register(
         (Some(method), _) => method,
         (None, None) => AuthMethod::None,
         (None, Some(_)) => {
-            AuthMethod::choose(&[AuthMethod::Basic, AuthMethod::Post, AuthMethod::None], server).unwrap_or(method)
+            AuthMethod::choose(&[AuthMethod::Post, AuthMethod::Basic, AuthMethod::None], server).unwrap_or(method)
         }
     };
     if method == AuthMethod::PrivateKeyJwt {

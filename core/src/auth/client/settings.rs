@@ -4,6 +4,7 @@ use super::{
     AssertionRequest, AuthNetwork, AuthorizationHandler, CredentialStore, IdentityTokenRequest, LoginHandler,
     MemoryStore, OAuthGrant, OAuthOptions, TokenStore,
     client_identity::{AuthMethod, ClientRegistration},
+    discovery::Needed,
     signing::SigningKey,
     token_source::TokenSource,
 };
@@ -58,6 +59,17 @@ impl Settings {
         let key = options.private_key.as_deref().map(read).transpose();
         let key = key.map_err(|error| AuthOptionError::new("privateKey", format!("cannot be used: {error}")))?;
         Ok(Self { options, store, network, grant, key })
+    }
+
+    /// The parameter `resource` of a request; empty if none is sent.
+    pub(super) fn resource_parameter<'a>(&self, resource: &'a str) -> &'a str {
+        if self.options.send_resource { resource } else { "" }
+    }
+
+    /// What the grant needs of an authorization server.
+    pub(super) fn needed(&self) -> Needed {
+        let page = matches!(self.grant, Grant::AuthorizationCode(_));
+        Needed { page, pkce: page && !self.options.assume_pkce }
     }
 }
 

@@ -119,7 +119,11 @@ impl TokenContext<'_> {
                 AuthMethod::Post => {
                     body.append_pair("client_id", client_id).append_pair("client_secret", secret);
                 }
-                AuthMethod::Basic => request = request.header(header::AUTHORIZATION, basic(client_id, secret)),
+                AuthMethod::Basic => {
+                    // Some servers look up the client by the body before they read the header.
+                    body.append_pair("client_id", client_id);
+                    request = request.header(header::AUTHORIZATION, basic(client_id, secret));
+                }
                 AuthMethod::PrivateKeyJwt => {
                     body.append_pair("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer");
                     body.append_pair("client_assertion", &self.assertion(client_id)?);

@@ -1,7 +1,7 @@
 //! Refreshes the tokens of one server (OAuth 2.1 section 4.3).
 
 use super::{
-    discovery,
+    discovery::{self, Needed},
     proofs::Proofs,
     registration, stored_tokens,
     token_endpoint::{Parts, TokenContext},
@@ -42,8 +42,8 @@ impl Parts {
         let parts = &Self { proofs, ..self.clone() };
         let (url, issuer) = (&*tokens.token_endpoint, &*tokens.issuer);
         let endpoint = TokenContext { parts, url, issuer, client: Some(&client) };
-        let form =
-            [("grant_type", "refresh_token"), ("refresh_token", refresh_token), ("resource", tokens.resource.as_str())];
+        let resource = settings.resource_parameter(&tokens.resource);
+        let form = [("grant_type", "refresh_token"), ("refresh_token", refresh_token), ("resource", resource)];
         let mut answer = endpoint.ask(&form).await;
         let moved = match &answer {
             Err(refused) if refused.code.is_none() => self.moved_endpoint(&tokens).await,
@@ -93,7 +93,7 @@ impl Parts {
 
     /// The token endpoint that the authorization server names now, if it is another one.
     async fn moved_endpoint(&self, tokens: &Tokens) -> Option<String> {
-        let server = discovery::server_metadata(&self.network, &tokens.issuer).await.ok()?;
+        let server = discovery::server_metadata(&self.network, &tokens.issuer, Needed::TOKENS).await.ok()?;
         server.token_endpoint.filter(|url| *url != tokens.token_endpoint)
     }
 }

@@ -107,6 +107,8 @@ OAUTH: Final = {
     "client_id": "clientId",
     "client_secret": "clientSecret",
     "issuer": "issuer",
+    "assume_pkce": "assumePkce",
+    "send_resource": "sendResource",
     "client_metadata_url": "clientMetadataUrl",
     "private_key": "privateKey",
     "algorithm": "algorithm",

@@ -498,6 +498,18 @@ class OAuth(TypedDict, total=False):
     """
 
     client_metadata_url: str | None
+    assume_pkce: bool | None
+    """Use PKCE even if the metadata of the authorization server does not advertise it, which is
+    the case with Microsoft Entra ID and Amazon Cognito. It needs `issuer`: set it only for a
+    server that is known to support PKCE with S256. Default: False.
+    """
+
+    send_resource: bool | None
+    """Send the `resource` parameter (RFC 8707), which says for which server a token is. Some
+    authorization servers, such as Microsoft Entra ID, refuse it next to their own scopes.
+    Turning it off needs `issuer`. Default: True.
+    """
+
     """The https URL of the client's metadata document, used as its id by authorization servers
     that support such documents. Default: none.
     """

@@ -896,6 +896,14 @@ public struct OAuthOptions: Codable, Sendable {
     /// for. No other issuer sees the id and secret, or the assertion.
     public var issuer: String?
     /// The https URL of the client's metadata document, used as its id by authorization servers
+    /// Use PKCE even if the metadata of the authorization server does not advertise it, which is
+    /// the case with Microsoft Entra ID and Amazon Cognito. It needs `issuer`: set it only for a
+    /// server that is known to support PKCE with S256. Default: `false`.
+    public var assumePkce: Bool?
+    /// Send the `resource` parameter (RFC 8707), which says for which server a token is. Some
+    /// authorization servers, such as Microsoft Entra ID, refuse it next to their own scopes.
+    /// Turning it off needs `issuer`. Default: `true`.
+    public var sendResource: Bool?
     /// that support such documents.
     public var clientMetadataUrl: String?
     /// The key with which the client authenticates (`private_key_jwt`, RFC 7523): PKCS #8 in PEM.
@@ -955,6 +963,8 @@ public struct OAuthOptions: Codable, Sendable {
         case clientSecret
         case issuer
         case clientMetadataUrl
+        case assumePkce
+        case sendResource
         case privateKey
         case algorithm
         case keyId
@@ -981,6 +991,8 @@ public struct OAuthOptions: Codable, Sendable {
         clientSecret: String? = nil,
         issuer: String? = nil,
         clientMetadataUrl: String? = nil,
+        assumePkce: Bool? = nil,
+        sendResource: Bool? = nil,
         privateKey: String? = nil,
         algorithm: String? = nil,
         keyId: String? = nil,
@@ -1005,6 +1017,8 @@ public struct OAuthOptions: Codable, Sendable {
         self.clientSecret = clientSecret
         self.issuer = issuer
         self.clientMetadataUrl = clientMetadataUrl
+        self.assumePkce = assumePkce
+        self.sendResource = sendResource
         self.privateKey = privateKey
         self.algorithm = algorithm
         self.keyId = keyId

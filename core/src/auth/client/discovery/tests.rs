@@ -7,7 +7,7 @@ fn auc_03_where_the_metadata_of_a_server_may_be() {
     assert_eq!(resource_metadata_urls("https://a.example", "/", None), [root]);
     assert_eq!(
         resource_metadata_urls("https://a.example", "/mcp", Some("https://b.example/x")),
-        ["https://b.example/x"]
+        ["https://b.example/x", &format!("{root}/mcp"), root]
     );
 }
 

@@ -3,7 +3,7 @@
 use super::world::{CALLBACK, World, oauth};
 use serde_json::{Value, json};
 use std::time::Duration;
-use trunkline::auth::{FileStore, MemoryStore, OAuth, OAuthOptions, UrlOpener};
+use trunkline::auth::{AuthError, FileStore, MemoryStore, OAuth, OAuthOptions, RedirectHandler, UrlOpener};
 
 async fn connects(change: impl FnOnce(&mut super::world::Habits)) -> World {
     let world = World::with(change).await;
@@ -144,7 +144,8 @@ async fn auc_09_and_auc_10_and_auc_30_and_auc_33_foreign_metadata_is_not_used() 
         (json!({"resource": null}), json!({}), "another resource"),
         (json!({"authorization_servers": []}), json!({}), "lists no authorization server"),
         (json!({}), json!({"issuer": "https://evil.example"}), "is for"),
-        (json!({}), json!({"issuer": "{url}/"}), "is for"),
+        (json!({}), json!({"issuer": "{url}//"}), "is for"),
+        (json!({}), json!({"issuer": "{url}/x"}), "is for"),
         (json!({}), json!({"code_challenge_methods_supported": null}), "PKCE"),
         (json!({}), json!({"code_challenge_methods_supported": ["plain"]}), "PKCE"),
         (json!({}), json!({"token_endpoint": null}), "token_endpoint"),
@@ -348,5 +349,150 @@ async fn auc_24_an_authorization_server_that_is_still_listed_is_kept() {
         let clients: Vec<_> = world.seen("/authorize").iter().map(|query| query["client_id"].clone()).collect();
         assert_eq!(clients.len(), 2);
         assert_eq!(clients[0], clients[1]);
+    }
+}
+
+/// AUC-09: a root can be written with or without a slash.
+#[tokio::test]
+async fn auc_09_an_issuer_may_differ_by_the_slash_of_its_root() {
+    for (listed, issuer) in [("{url}/", "{url}"), ("{url}", "{url}/"), ("{url}/", "{url}/")] {
+        let world = World::with(|habits| habits.metadata = json!({"issuer": issuer})).await;
+        let listed = listed.replace("{url}", &world.origin);
+        world.habits().resource = json!({"authorization_servers": [listed]});
+        for given in [world.origin.clone(), format!("{}/", world.origin)] {
+            let auth = oauth(MemoryStore::new()).with_client_id("given").with_issuer(given);
+            world.connect(&auth).await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn auc_03_and_auc_06_a_document_that_is_of_no_use_is_not_the_last_one() {
+    let openid = "/.well-known/openid-configuration";
+    for first in [
+        json!({"code_challenge_methods_supported": null}),
+        json!({"authorization_endpoint": null}),
+        json!({"token_endpoint": null}),
+        json!({"issuer": "https://other.example"}),
+        json!({"scopes_supported": "a b"}),
+    ] {
+        let world = connects(|habits| {
+            habits.metadata = first.clone();
+            habits.more_metadata = vec![(openid, json!({}))];
+        })
+        .await;
+        assert_eq!(world.seen(openid).len(), 1, "{first}");
+    }
+    // A challenge that leads nowhere, next to a document at its well-known URL.
+    connects(|habits| habits.challenge = r#"resource_metadata="{url}/nowhere""#.into()).await;
+    // What is there is better than nothing: errors are about the first document.
+    let (_, error) = World::refused(|habits| {
+        habits.metadata = json!({"code_challenge_methods_supported": null});
+        habits.more_metadata = vec![(openid, json!({"issuer": "https://other.example"}))];
+    })
+    .await;
+    assert!(error.contains("PKCE"), "{error}");
+}
+
+/// The authorization server of the Python SDK registers a client for the first method that it asks
+/// for, and looks up clients by the body only.
+#[tokio::test]
+async fn auc_22_a_registered_client_prefers_to_send_its_secret_in_the_body() {
+    let both = json!({"token_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post"]});
+    for registered in [
+        json!({"client_secret": "s3cret", "token_endpoint_auth_method": "client_secret_post"}),
+        json!({"client_secret": "s3cret"}),
+    ] {
+        let world = connects(|habits| {
+            habits.metadata = both.clone();
+            habits.registered = registered.clone();
+        })
+        .await;
+        assert_eq!(world.seen("/register")[0]["token_endpoint_auth_method"], r#""client_secret_post""#);
+        let form = &world.seen("/token")[0];
+        assert_eq!((&*form["client_id"], &*form["client_secret"]), ("registered-1", "s3cret"));
+        assert!(!form.contains_key("authorization"));
+    }
+}
+
+#[tokio::test]
+async fn auc_22_a_refused_secret_is_sent_once_more_with_the_other_method_that_is_listed() {
+    let refusal = || (401, json!({"error": "invalid_client"}));
+    for (listed, refusals, requests) in [
+        (json!(["client_secret_basic", "client_secret_post"]), vec![refusal()], 2),
+        (json!(["client_secret_basic", "client_secret_post"]), vec![refusal(), refusal()], 2),
+        (json!(["client_secret_basic"]), vec![refusal()], 1),
+        (json!(null), vec![refusal()], 1),
+        (json!(["client_secret_basic", "client_secret_post"]), vec![(400, json!({"error": "invalid_grant"}))], 1),
+    ] {
+        let is_enough = refusals.len() < requests;
+        let world = World::with(|habits| {
+            habits.metadata = json!({"token_endpoint_auth_methods_supported": listed});
+            habits.refusals = refusals;
+            habits.token = json!({"refresh_token": "r"});
+        })
+        .await;
+        let auth = oauth(MemoryStore::new()).with_client_id("given").with_client_secret("s3cret");
+        let connected = world.connect(&auth).await;
+        let forms = world.seen("/token");
+        assert_eq!((connected.is_ok(), forms.len()), (is_enough, requests), "{listed}");
+        // Also with the header, which some servers read only after they have found the client.
+        assert!(forms.iter().all(|form| form["client_id"] == "given"));
+        assert!(forms[0].contains_key("authorization") && !forms[0].contains_key("client_secret"));
+        if let Ok(client) = connected {
+            // What worked is kept for renewals.
+            world.habits().valid.clear();
+            client.list_tools().await.unwrap();
+            let renewal = world.seen("/token").pop().unwrap();
+            assert_eq!((&*renewal["grant_type"], &*renewal["client_secret"]), ("refresh_token", "s3cret"));
+        }
+    }
+}
+
+/// As Microsoft Entra ID and Amazon Cognito: no PKCE in the metadata, and no parameter `resource`.
+#[tokio::test]
+async fn auc_30_options_for_authorization_servers_that_are_not_of_the_standard() {
+    let world = World::with(|habits| {
+        habits.metadata = json!({"code_challenge_methods_supported": null});
+        habits.token = json!({"refresh_token": "r"});
+    })
+    .await;
+    let auth = || oauth(MemoryStore::new()).with_client_id("given").with_issuer(world.origin.as_str());
+    let client = world.connect(&auth().with_assume_pkce(true).with_send_resource(false)).await.unwrap();
+    world.habits().valid.clear();
+    client.list_tools().await.unwrap();
+    assert_eq!(world.seen("/authorize")[0]["code_challenge_method"], "S256");
+    let forms = [world.seen("/authorize"), world.seen("/token")].concat();
+    assert_eq!(forms.len(), 3);
+    assert!(forms.iter().all(|form| !form.contains_key("resource")));
+    world.connect(&auth().with_assume_pkce(true)).await.unwrap();
+    assert_eq!(world.seen("/token").pop().unwrap()["resource"], world.url());
+    assert!(world.connect(&auth()).await.is_err());
+}
+
+/// A server that does not know the client shows a page, and does not redirect.
+#[tokio::test]
+async fn auc_18_a_kept_registration_is_forgotten_when_a_login_ends_without_a_code() {
+    let refused = |error: &str| json!({"code": null, "error": error});
+    for (redirect, dead_page, registrations) in [
+        (json!({}), true, 2),
+        (refused("unauthorized_client"), false, 2),
+        // The server knows the client, and has asked the user.
+        (refused("access_denied"), false, 1),
+    ] {
+        let (world, store) = (World::new().await, MemoryStore::new());
+        world.connect(&oauth(store.clone())).await.unwrap();
+        {
+            let mut habits = world.habits();
+            habits.valid.clear();
+            habits.redirect = redirect.clone();
+        }
+        let page = RedirectHandler::new(CALLBACK, async |_| Err(AuthError("the page shows an error".into())));
+        let auth = oauth(store.clone());
+        let auth = if dead_page { auth.with_handler(page) } else { auth };
+        assert!(world.connect(&auth).await.is_err());
+        world.habits().redirect = json!({});
+        world.connect(&oauth(store)).await.unwrap();
+        assert_eq!(world.seen("/register").len(), registrations, "{redirect}");
     }
 }

@@ -36,6 +36,8 @@ pub(super) struct Habits {
     /// Where the documents are; others are not found.
     pub(super) resource_path: &'static str,
     pub(super) metadata_path: &'static str,
+    /// Other documents by path: what to change in the metadata of the authorization server there.
+    pub(super) more_metadata: Vec<(&'static str, Value)>,
     /// Whether the server is too busy to show its documents.
     pub(super) is_busy: bool,
     /// The parameters of the challenge; `{url}` is this server.
@@ -102,6 +104,7 @@ impl World {
             metadata: json!({}),
             resource_path: "/.well-known/oauth-protected-resource/mcp",
             metadata_path: "/.well-known/oauth-authorization-server",
+            more_metadata: Vec::new(),
             is_busy: false,
             challenge: String::new(),
             call_scope: "",
@@ -244,7 +247,9 @@ async fn documents(State((origin, habits)): Shared, uri: Uri, headers: HeaderMap
         let document = json!({"resource": format!("{origin}/mcp"), "authorization_servers": [origin]});
         return json_of(&merged(document, &habits.resource, &origin)).into_response();
     }
-    if uri.path() == habits.metadata_path {
+    let more = habits.more_metadata.iter().find(|(path, _)| *path == uri.path());
+    let changes = more.map(|(_, changes)| changes).or((uri.path() == habits.metadata_path).then_some(&habits.metadata));
+    if let Some(changes) = changes {
         let document = json!({
             "issuer": origin,
             "authorization_endpoint": format!("{origin}/authorize"),
@@ -253,7 +258,7 @@ async fn documents(State((origin, habits)): Shared, uri: Uri, headers: HeaderMap
             "code_challenge_methods_supported": ["S256"],
             "token_endpoint_auth_methods_supported": ["none"],
         });
-        return json_of(&merged(document, &habits.metadata, &origin)).into_response();
+        return json_of(&merged(document, changes, &origin)).into_response();
     }
     StatusCode::NOT_FOUND.into_response()
 }

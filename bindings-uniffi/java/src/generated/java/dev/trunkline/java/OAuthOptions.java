@@ -46,6 +46,24 @@ public final class OAuthOptions extends Options<OAuthOptions> {
   }
 
   /**
+   * Use PKCE even if the metadata of the authorization server does not advertise it, which is the
+   * case with Microsoft Entra ID and Amazon Cognito. It needs {@code issuer}: set it only for a server
+   * that is known to support PKCE with S256. Default: {@code false}.
+   */
+  public OAuthOptions assumePkce(boolean assumePkce) {
+    return set("assumePkce", assumePkce);
+  }
+
+  /**
+   * Send the {@code resource} parameter (RFC 8707), which says for which server a token is. Some
+   * authorization servers, such as Microsoft Entra ID, refuse it next to their own scopes. Turning
+   * it off needs {@code issuer}. Default: {@code true}.
+   */
+  public OAuthOptions sendResource(boolean sendResource) {
+    return set("sendResource", sendResource);
+  }
+
+  /**
    * The https URL of the client's metadata document, used as its id by authorization servers that
    * support such documents.
    */
