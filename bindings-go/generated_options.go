@@ -321,8 +321,8 @@ type ClientOptions struct {
 	// Additional environment variables for the child process.
 	Env map[string]string `json:"env,omitempty"`
 	// true to inherit the whole environment of this process, including secrets; otherwise the child
-	// inherits only `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`, or on Windows the variables
-	// that programs need there.
+	// inherits only `HOME`, `LANG`, `LANGUAGE`, `LC_*`, `LOGNAME`, `PATH`, `SHELL`, `TERM`, `TZ` and
+	// `USER`, or on Windows the variables that programs need there.
 	InheritEnv bool `json:"inheritEnv,omitempty"`
 	// The working directory of the child process; by default, that of this process.
 	Cwd string `json:"cwd,omitempty"`

@@ -3429,9 +3429,9 @@ trunkline_result trunkline_client_options_set_env(trunkline_client_options *opti
 
 /**
  * Sets whether to inherit the whole environment of this process, including secrets; otherwise
- * the child inherits only `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`, or on Windows
- * the variables that programs need there. Default false. For child processes; in a configuration
- * or a group, the default for its servers.
+ * the child inherits only `HOME`, `LANG`, `LANGUAGE`, `LC_*`, `LOGNAME`, `PATH`, `SHELL`,
+ * `TERM`, `TZ` and `USER`, or on Windows the variables that programs need there. Default false.
+ * For child processes; in a configuration or a group, the default for its servers.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.

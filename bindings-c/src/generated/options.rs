@@ -1121,9 +1121,9 @@ pub unsafe extern "C" fn trunkline_client_options_set_env(
 }
 
 /// Sets whether to inherit the whole environment of this process, including secrets; otherwise
-/// the child inherits only `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`, or on Windows
-/// the variables that programs need there. Default false. For child processes; in a configuration
-/// or a group, the default for its servers.
+/// the child inherits only `HOME`, `LANG`, `LANGUAGE`, `LC_*`, `LOGNAME`, `PATH`, `SHELL`,
+/// `TERM`, `TZ` and `USER`, or on Windows the variables that programs need there. Default false.
+/// For child processes; in a configuration or a group, the default for its servers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_inherit_env(
     options: *mut trunkline_client_options,

@@ -546,8 +546,8 @@ export interface ChildOptions {
   env?: Readonly<Record<string, string | undefined>> | undefined;
   /**
    * `true` to inherit the whole environment of this process, including secrets; otherwise the child
-   * inherits only `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`, or on Windows the
-   * variables that programs need there. Default: false.
+   * inherits only `HOME`, `LANG`, `LANGUAGE`, `LC_*`, `LOGNAME`, `PATH`, `SHELL`, `TERM`, `TZ` and
+   * `USER`, or on Windows the variables that programs need there. Default: false.
    */
   inheritEnv?: boolean | undefined;
   /** The working directory of the child process; by default, that of this process. */

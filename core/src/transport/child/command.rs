@@ -43,8 +43,8 @@ trunkline_proto::options! {
         /// Additional environment variables for the child process.
         @into env: BTreeMap<String, String> => "env" = BTreeMap::new(),
         /// `true` to inherit the whole environment of this process, including secrets; otherwise
-        /// the child inherits only `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`, or on
-        /// Windows the variables that programs need there.
+        /// the child inherits only `HOME`, `LANG`, `LANGUAGE`, `LC_*`, `LOGNAME`, `PATH`, `SHELL`,
+        /// `TERM`, `TZ` and `USER`, or on Windows the variables that programs need there.
         inherit_env: bool => "inheritEnv" = false,
         /// The working directory of the child process; by default, that of this process.
         @into cwd: Option<PathBuf> => "cwd" = None,
@@ -223,7 +223,31 @@ const INHERITED: &[&str] = if cfg!(windows) {
         "USERPROFILE",
     ]
 } else {
-    &["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"]
+    // The locale and the time zone are no secrets, and without them, programs write other text.
+    &[
+        "HOME",
+        "LANG",
+        "LANGUAGE",
+        "LC_ADDRESS",
+        "LC_ALL",
+        "LC_COLLATE",
+        "LC_CTYPE",
+        "LC_IDENTIFICATION",
+        "LC_MEASUREMENT",
+        "LC_MESSAGES",
+        "LC_MONETARY",
+        "LC_NAME",
+        "LC_NUMERIC",
+        "LC_PAPER",
+        "LC_TELEPHONE",
+        "LC_TIME",
+        "LOGNAME",
+        "PATH",
+        "SHELL",
+        "TERM",
+        "TZ",
+        "USER",
+    ]
 };
 
 fn inherited(value: impl Fn(&str) -> Option<OsString>) -> impl Iterator<Item = (&'static str, OsString)> {
@@ -311,10 +335,13 @@ mod tests {
     fn a_short_list_of_the_environment_is_inherited_without_functions_of_a_shell() {
         let value = |name: &str| match name {
             "PATH" => Some("/bin".into()),
+            "LANG" | "LC_ALL" | "LC_CTYPE" | "TZ" if !cfg!(windows) => Some("x".into()),
             "TERM" | "TEMP" => Some("() { :; }; echo".into()),
             "API_KEY" => Some("secret".into()),
             _ => None,
         };
-        assert_eq!(inherited(value).collect::<Vec<_>>(), [("PATH", "/bin".into())]);
+        let names: Vec<_> = inherited(value).map(|(name, _)| name).collect();
+        let expected: &[&str] = if cfg!(windows) { &["PATH"] } else { &["LANG", "LC_ALL", "LC_CTYPE", "PATH", "TZ"] };
+        assert_eq!(names, expected);
     }
 }

@@ -140,8 +140,9 @@ class ChildOptions(TypedDict, total=False):
 
     inherit_env: bool | None
     """`true` to inherit the whole environment of this process, including secrets; otherwise the
-    child inherits only `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`, or on Windows
-    the variables that programs need there. Default: False.
+    child inherits only `HOME`, `LANG`, `LANGUAGE`, `LC_*`, `LOGNAME`, `PATH`, `SHELL`,
+    `TERM`, `TZ` and `USER`, or on Windows the variables that programs need there. Default:
+    False.
     """
 
     cwd: str | os.PathLike[str] | None
@@ -497,7 +498,6 @@ class OAuth(TypedDict, total=False):
     for. No other issuer sees the id and secret, or the assertion. Default: none.
     """
 
-    client_metadata_url: str | None
     assume_pkce: bool | None
     """Use PKCE even if the metadata of the authorization server does not advertise it, which is
     the case with Microsoft Entra ID and Amazon Cognito. It needs `issuer`: set it only for a
@@ -510,6 +510,7 @@ class OAuth(TypedDict, total=False):
     Turning it off needs `issuer`. Default: True.
     """
 
+    client_metadata_url: str | None
     """The https URL of the client's metadata document, used as its id by authorization servers
     that support such documents. Default: none.
     """

@@ -416,8 +416,9 @@ module Trunkline
     # - `command` (Array<String>): The program and its arguments. No shell interprets them.
     # - `env` (Hash{String => String}): Additional environment variables for the child process.
     # - `inherit_env` (Boolean): `true` to inherit the whole environment of this process,
-    #   including secrets; otherwise the child inherits only `HOME`, `LOGNAME`, `PATH`, `SHELL`,
-    #   `TERM` and `USER`, or on Windows the variables that programs need there.
+    #   including secrets; otherwise the child inherits only `HOME`, `LANG`, `LANGUAGE`, `LC_*`,
+    #   `LOGNAME`, `PATH`, `SHELL`, `TERM`, `TZ` and `USER`, or on Windows the variables that
+    #   programs need there.
     # - `cwd` (String): The working directory of the child process; by default, that of this
     #   process.
     # - `stderr` (String): Where its stderr goes: to the stderr of this process (`inherit`), only
@@ -467,13 +468,13 @@ module Trunkline
     # - `client_secret` (String): The client's secret.
     # - `issuer` (String): The issuer of the authorization server that knows the client, or that
     #   the assertion is for. No other issuer sees the id and secret, or the assertion.
-    # - `client_metadata_url` (String): The https URL of the client's metadata document, used as
     # - `assume_pkce` (Boolean): Use PKCE even if the metadata of the authorization server does
     #   not advertise it, which is the case with Microsoft Entra ID and Amazon Cognito. It needs
     #   `issuer`: set it only for a server that is known to support PKCE with S256.
     # - `send_resource` (Boolean): Send the `resource` parameter (RFC 8707), which says for which
     #   server a token is. Some authorization servers, such as Microsoft Entra ID, refuse it next to
     #   their own scopes. Turning it off needs `issuer`.
+    # - `client_metadata_url` (String): The https URL of the client's metadata document, used as
     #   its id by authorization servers that support such documents.
     # - `private_key` (String): The key with which the client authenticates (`private_key_jwt`,
     #   RFC 7523): PKCS #8 in PEM. It belongs to `clientId` or to the metadata document.
@@ -518,9 +519,9 @@ module Trunkline
       client_id: "clientId",
       client_secret: "clientSecret",
       issuer: "issuer",
-      client_metadata_url: "clientMetadataUrl",
       assume_pkce: "assumePkce",
       send_resource: "sendResource",
+      client_metadata_url: "clientMetadataUrl",
       private_key: "privateKey",
       algorithm: "algorithm",
       key_id: "keyId",

@@ -802,8 +802,9 @@ public struct ChildOptions: Codable, Sendable {
     /// Additional environment variables for the child process.
     public var env: [String: String]?
     /// `true` to inherit the whole environment of this process, including secrets; otherwise the
-    /// child inherits only `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`, or on Windows
-    /// the variables that programs need there. Default: `false`.
+    /// child inherits only `HOME`, `LANG`, `LANGUAGE`, `LC_*`, `LOGNAME`, `PATH`, `SHELL`,
+    /// `TERM`, `TZ` and `USER`, or on Windows the variables that programs need there. Default:
+    /// `false`.
     public var inheritEnv: Bool?
     /// The working directory of the child process; by default, that of this process.
     public var cwd: String?
@@ -895,7 +896,6 @@ public struct OAuthOptions: Codable, Sendable {
     /// The issuer of the authorization server that knows the client, or that the assertion is
     /// for. No other issuer sees the id and secret, or the assertion.
     public var issuer: String?
-    /// The https URL of the client's metadata document, used as its id by authorization servers
     /// Use PKCE even if the metadata of the authorization server does not advertise it, which is
     /// the case with Microsoft Entra ID and Amazon Cognito. It needs `issuer`: set it only for a
     /// server that is known to support PKCE with S256. Default: `false`.
@@ -904,6 +904,7 @@ public struct OAuthOptions: Codable, Sendable {
     /// authorization servers, such as Microsoft Entra ID, refuse it next to their own scopes.
     /// Turning it off needs `issuer`. Default: `true`.
     public var sendResource: Bool?
+    /// The https URL of the client's metadata document, used as its id by authorization servers
     /// that support such documents.
     public var clientMetadataUrl: String?
     /// The key with which the client authenticates (`private_key_jwt`, RFC 7523): PKCS #8 in PEM.
@@ -962,9 +963,9 @@ public struct OAuthOptions: Codable, Sendable {
         case clientId
         case clientSecret
         case issuer
-        case clientMetadataUrl
         case assumePkce
         case sendResource
+        case clientMetadataUrl
         case privateKey
         case algorithm
         case keyId
@@ -990,9 +991,9 @@ public struct OAuthOptions: Codable, Sendable {
         clientId: String? = nil,
         clientSecret: String? = nil,
         issuer: String? = nil,
-        clientMetadataUrl: String? = nil,
         assumePkce: Bool? = nil,
         sendResource: Bool? = nil,
+        clientMetadataUrl: String? = nil,
         privateKey: String? = nil,
         algorithm: String? = nil,
         keyId: String? = nil,
@@ -1016,9 +1017,9 @@ public struct OAuthOptions: Codable, Sendable {
         self.clientId = clientId
         self.clientSecret = clientSecret
         self.issuer = issuer
-        self.clientMetadataUrl = clientMetadataUrl
         self.assumePkce = assumePkce
         self.sendResource = sendResource
+        self.clientMetadataUrl = clientMetadataUrl
         self.privateKey = privateKey
         self.algorithm = algorithm
         self.keyId = keyId

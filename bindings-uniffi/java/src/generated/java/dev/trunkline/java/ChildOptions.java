@@ -20,8 +20,8 @@ public final class ChildOptions extends Options<ChildOptions> {
 
   /**
    * {@code true} to inherit the whole environment of this process, including secrets; otherwise the child
-   * inherits only {@code HOME}, {@code LOGNAME}, {@code PATH}, {@code SHELL}, {@code TERM} and {@code USER}, or on Windows the
-   * variables that programs need there. Default: {@code false}.
+   * inherits only {@code HOME}, {@code LANG}, {@code LANGUAGE}, {@code LC_*}, {@code LOGNAME}, {@code PATH}, {@code SHELL}, {@code TERM}, {@code TZ} and
+   * {@code USER}, or on Windows the variables that programs need there. Default: {@code false}.
    */
   public ChildOptions inheritEnv(boolean inheritEnv) {
     return set("inheritEnv", inheritEnv);

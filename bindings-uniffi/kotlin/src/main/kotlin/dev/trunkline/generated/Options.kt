@@ -702,8 +702,8 @@ public class ChildOptions {
 
     /**
      * `true` to inherit the whole environment of this process, including secrets; otherwise the
-     * child inherits only `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`, or on Windows the
-     * variables that programs need there. Default: `false`.
+     * child inherits only `HOME`, `LANG`, `LANGUAGE`, `LC_*`, `LOGNAME`, `PATH`, `SHELL`, `TERM`,
+     * `TZ` and `USER`, or on Windows the variables that programs need there. Default: `false`.
      */
     public var inheritEnv: Boolean? = null
 
