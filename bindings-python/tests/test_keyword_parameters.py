@@ -125,20 +125,23 @@ def test_keyword_parameters_of_prompts_and_resources_have_their_type() -> None:
 
 
 def test_keyword_parameters_whose_type_cannot_apply_are_refused() -> None:
-    def taken(depth: int, **options: Unpack[Options]) -> None: ...
+    def taken(depth: int, **options: Unpack[Options]) -> None: ...  # pyright: ignore[reportGeneralTypeIssues]
 
-    def no_dict(**options: Unpack[Point]) -> None: ...
+    def no_dict(**options: Unpack[Point]) -> None: ...  # pyright: ignore[reportGeneralTypeIssues, reportUnknownParameterType]
 
     def unknown(**options: threading.Lock) -> None: ...
 
-    def keyword(**options: Unpack[TypedDict("Odd", {"from": int})]) -> None: ...
+    def keyword(**options: Any) -> None: ...
 
-    for function, reason in {
+    keyword.__annotations__["options"] = Unpack[TypedDict("Odd", {"from": int})]
+
+    functions: dict[Any, str] = {
         taken: r"'\*\*options': the field 'depth' is also a parameter",
         no_dict: r"'\*\*options': Unpack needs a TypedDict",
         unknown: r"'\*\*options': .* cannot be represented in JSON",
         keyword: r"'\*\*options': the field 'from' cannot be a parameter",
-    }.items():
+    }
+    for function, reason in functions.items():
         with pytest.raises(InvalidArgumentError, match=reason):
             Server("test", version="1").add_tool(function)
     with pytest.raises(InvalidArgumentError, match="cannot be an array"):

@@ -49,7 +49,8 @@ async def called(client: Client) -> dict[str, Any]:
 
 
 async def got(client: Client) -> dict[str, Any]:
-    return {"texts": [message.content.text for message in (await client.get_prompt("p")).messages]}
+    messages: list[Any] = list((await client.get_prompt("p")).messages)
+    return {"texts": [message.content.text for message in messages]}
 
 
 async def read(client: Client) -> dict[str, Any]:

@@ -39,10 +39,10 @@ def test_the_repr_of_a_group_has_no_secrets(group_class: Any) -> None:
     assert repr(group_class({"a": URL, "b": ["server", "SECRET"]})) == f"{group_class.__name__}(['a', 'b'])"
 
 
-def models() -> list[type]:
+def models() -> list[type[Any]]:
     from trunkline._internal.model.base import Model
 
-    def under(cls: type) -> list[type]:
+    def under(cls: type[Any]) -> list[type[Any]]:
         return [one for sub in cls.__subclasses__() for one in (sub, *under(sub))]
 
     assert trunkline.Token
@@ -59,7 +59,7 @@ def test_the_repr_of_a_model_has_no_secrets() -> None:
     for cls in models():
         names = {name for base in cls.__mro__ for name in getattr(base, "__slots__", ())}
         secret = {name for name in names if name in SECRET_FIELDS or (cls.__name__, name) in SECRET_VALUES}
-        value = cls.__new__(cls)
+        value: Any = object.__new__(cls)
         for name in names:
             secret_url = "https://u:SECRET@host/?code=SECRET"
             setattr(value, name, (secret_url if name == "url" else "SECRET") if name in secret else None)

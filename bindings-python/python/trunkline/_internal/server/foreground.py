@@ -9,7 +9,6 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Generator
-from functools import partial
 from typing import Any, Final
 
 from ..listener import Listener
@@ -110,9 +109,9 @@ def _inheritable(handler: Any) -> Any:
     """Return the handler for a forked child. That of `asyncio.run` for Ctrl-C would cancel the main
     task of the parent's loop, which doesn't run in the child.
     """
-    of_runner = isinstance(handler, partial) and isinstance(
-        getattr(handler.func, "__self__", None), getattr(asyncio, "Runner", ())
-    )
+    # A partial of a method of the runner.
+    runner = getattr(getattr(handler, "func", None), "__self__", None)
+    of_runner = isinstance(runner, getattr(asyncio, "Runner", ()))
     return signal.default_int_handler if of_runner else handler
 
 

@@ -48,8 +48,8 @@ class Signature:
         self.binds = input_schema is not None or bool(self._converted or self._aliases or self._factories or self._rest)
         # True if a library has its own messages for arguments that the schema rejects, or may
         # accept them.
-        converted = [*self._converted.values(), *filter(None, [self._rest])]
-        self.explains = any(node.is_foreign for node in converted)
+        converted = [*self._converted.values(), self._rest]
+        self.explains = any(node is not None and node.is_foreign for node in converted)
         with refusing(f"{parameters.where}: return annotation"):
             self.returns = Returns.of(parameters.hints.get("return", MISSING), output_schema)
 
