@@ -3,7 +3,8 @@ import { defineConfig } from "eslint/config";
 import tseslint from "typescript-eslint";
 
 export default defineConfig(
-  { ignores: ["dist/", "npm/", "node_modules/"] },
+  // Tests write programs to `test/tmp-*` and remove them, maybe while this runs.
+  { ignores: ["dist/", "npm/", "node_modules/", "test/tmp-*/"] },
   js.configs.recommended,
   {
     files: ["src/**/*.ts", "src/**/*.mts", "test-types/**/*.ts", "test-types/**/*.mts"],

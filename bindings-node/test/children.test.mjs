@@ -38,7 +38,7 @@ function program(folder, name, source) {
 }
 
 const within = (run) => async () => {
-  const folder = mkdtempSync(join(import.meta.dirname, "children-"));
+  const folder = mkdtempSync(join(import.meta.dirname, "tmp-children-"));
   try {
     await run(folder);
   } finally {

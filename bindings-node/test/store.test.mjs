@@ -26,7 +26,7 @@ await listener.run();
 const opening = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "raw", version: "1" } };
 
 async function withFolder(use) {
-  const folder = mkdtempSync(join(import.meta.dirname, "store-"));
+  const folder = mkdtempSync(join(import.meta.dirname, "tmp-store-"));
   try {
     await use(folder);
   } finally {
