@@ -92,13 +92,14 @@ class FaultsTest {
     fun `a library that cannot be loaded is explained each time`() {
         val cases =
             mapOf(
-                listOf("-Djna.tmpdir=/nonexistent", "-Djna.nosys=true") to "-Djna.tmpdir=FOLDER",
+                listOf("-Djna.tmpdir=/dev/null/none", "-Djna.nosys=true") to "-Djna.tmpdir=FOLDER",
                 listOf("-Djna.library.path=/nonexistent") to "-Djna.tmpdir=FOLDER",
                 listOf("-Djna.prefix=plan9-x86", "-Djna.library.path=/nonexistent") to "linux-aarch64, darwin-x86-64",
             )
         for ((options, expected) in cases) {
-            val lines = outputOf(Unloadable::class.java, options).lines().filter { it.startsWith("dev.trunkline.") }
-            assertEquals(4, lines.size, lines.joinToString("\n"))
+            val output = outputOf(Unloadable::class.java, options)
+            val lines = output.lines().filter { it.startsWith("dev.trunkline.") }
+            assertEquals(4, lines.size, output)
             for (line in lines) {
                 assertContains(line, "dev.trunkline.LibraryLoadException: the native library of Trunkline could not be loaded on")
                 assertContains(line, expected)

@@ -31,7 +31,10 @@ internal fun outputOf(
     options: List<String> = listOf("-Djna.library.path=${System.getProperty("jna.library.path").orEmpty()}"),
 ): String {
     val command = listOf("java") + options + listOf("-cp", System.getProperty("java.class.path"), program.name)
-    val process = ProcessBuilder(command).redirectErrorStream(true).start()
+    val builder = ProcessBuilder(command).redirectErrorStream(true)
+    // Cargo sets them for what it starts, and the library is found there as well.
+    builder.environment().keys.removeAll(setOf("LD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH"))
+    val process = builder.start()
     if (!process.waitFor(20, TimeUnit.SECONDS)) process.destroyForcibly()
     return process.inputReader().readText().trim()
 }
