@@ -129,7 +129,7 @@ func (client *Client) hear(handlers *ClientHandlers) {
 // Close closes the connection; requests in flight fail.
 func (client *Client) Close() error {
 	if client.close == nil {
-		// It was never connected.
+		// Never connected.
 		return nil
 	}
 	return client.close()

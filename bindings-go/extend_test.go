@@ -258,7 +258,7 @@ func TestAFeatureThatIsAlreadyEnabledSendsNothing(t *testing.T) {
 	options.OnToolsChanged = func() { changes <- struct{}{} }
 	client, err := trunkline.ConnectMemory(t.Context(), server, options)
 	client = connected(t, client, err)
-	// What is sent for a change arrives before the next one.
+	// Notifications of a change arrive before those of the next one.
 	for _, step := range []struct {
 		enabled bool
 		changes int

@@ -68,7 +68,7 @@ func TestALibraryThatIsNotTrunklineIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, words := range map[string][]string{
-		// It is in every process.
+		// Present in every process.
 		"libc.so.6":                        {"libc.so.6 is not the C library of Trunkline", "trunkline_plain_version", "TRUNKLINE_LIBRARY names it"},
 		text:                               {"cannot be loaded", text, "TRUNKLINE_LIBRARY names it"},
 		filepath.Join(t.TempDir(), "none"): {"cannot be loaded", "none", "TRUNKLINE_LIBRARY names it"},

@@ -188,7 +188,7 @@ func (r *reader) object(of reflect.Type) error {
 	for {
 		r.space()
 		name := unquoted(r.str())
-		// What is read from it, and whether one of the same name would be merged with it.
+		// Its type, and whether a member of the same name would be merged with it.
 		var member reflect.Type
 		var once bool
 		switch {

@@ -131,7 +131,7 @@ type derivation struct {
 type use int
 
 const (
-	// What users fill in: clients know only simple schemas.
+	// A form for users: clients know only simple schemas.
 	inForms use = iota
 	inArguments
 	inResults
@@ -208,7 +208,7 @@ func (derivation derivation) nilable(schema members) members {
 
 func (m members) orNull() members {
 	if len(m) == 0 || m[0].name == "anyOf" {
-		// It is null already.
+		// Already null.
 		return m
 	}
 	return members{{"anyOf", []members{m, {{"type", "null"}}}}}

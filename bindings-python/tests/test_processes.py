@@ -20,7 +20,7 @@ from trunkline import SyncClient
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 
-# What programs do with processes. Each way returns None, or a text that says what went wrong.
+# Ways in which programs use processes. Each returns None, or a text that says what went wrong.
 WAYS = """
 import asyncio, contextlib, multiprocessing, os, signal, subprocess, sys, threading, time
 from concurrent.futures import ProcessPoolExecutor

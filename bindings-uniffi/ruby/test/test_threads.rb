@@ -111,7 +111,7 @@ class TestThreads < TrunklineTest
     assert_equal "here", client.call_tool("here", {}, timeout: 5).text
   end
 
-  # Jobs of the pool that end when they are told.
+  # Jobs of the pool that run until the test releases them.
   def flood(pool, caller, count, started, go)
     count.times { |number| pool.run(-> { caller }) { started << [caller, number] and go.pop } }
   end
@@ -146,7 +146,7 @@ class TestThreads < TrunklineTest
     assert_empty started
     200.times { go << true }
     assert_equal({ alice: 86, bob: 4, carol: 4 }, taken(started, 94).map(&:first).tally)
-    # Idle threads take what comes later.
+    # Idle threads run later jobs.
     flood(pool, :bob, 2, started, go)
     taken(started, 2)
   end
