@@ -1,7 +1,7 @@
 // Tool results as the caller wants them: unchanged, or validated and typed by a schema.
 import { ToolError } from "./errors.js";
 import { TransportError } from "./generated/errors.js";
-import type { CallToolResult, ContentBlock, JsonObject } from "./generated/model.js";
+import type { CallToolResult, JsonObject } from "./generated/model.js";
 import type { ExpectedResult, ToolCallOptions } from "./requests.js";
 import { convert, needsWrap, type Schema } from "./schema/convert.js";
 import { placed, validated } from "./schema/validate.js";
@@ -33,9 +33,9 @@ export function expectation({ result: schema, raiseOnError }: ToolCallOptions<Sc
  */
 function checked(result: CallToolResult): CallToolResult {
   if (typeof result !== "object" || (result as CallToolResult | null) === null) throw new TransportError("invalid tool result: it is not an object");
-  result.content = (result.content as ContentBlock[] | null | undefined) ?? [];
-  if ((result.isError as boolean | null | undefined) === null) delete result.isError;
-  const content: unknown = result.content;
+  const sent: { content?: unknown; isError?: unknown } = result;
+  const content = (sent.content ??= []);
+  if (sent.isError === null) delete sent.isError;
   if (!Array.isArray(content)) throw new TransportError("invalid tool result: content is not an array");
   const odd = content.findIndex((block: unknown) => typeof block !== "object" || block === null);
   if (odd >= 0) throw new TransportError(`invalid tool result: content[${odd}] is not an object`);
