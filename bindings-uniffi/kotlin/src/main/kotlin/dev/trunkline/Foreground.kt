@@ -16,6 +16,11 @@ private val closes = mutableSetOf<suspend () -> Unit>()
 /** The signal handlers that ours replace. */
 private val before = mutableMapOf<Signal, SignalHandler>()
 
+/** Whether a signal has begun to close the servers in the foreground. If the process exits now, it does so at once. */
+@Volatile
+internal var isEndedBySignal = false
+    private set
+
 /** Runs [serve] to its end. A signal or a cancellation calls [close]; a second signal has its default effect. */
 internal suspend fun <T> endedBySignals(close: suspend () -> Unit, serve: suspend () -> T): T {
     synchronized(closes) {
@@ -31,7 +36,10 @@ internal suspend fun <T> endedBySignals(close: suspend () -> Unit, serve: suspen
     } finally {
         synchronized(closes) {
             closes -= close
-            if (closes.isEmpty()) restore()
+            if (closes.isEmpty()) {
+                restore()
+                isEndedBySignal = false
+            }
         }
     }
 }
@@ -42,6 +50,7 @@ private fun handleSignals() {
             val closing =
                 synchronized(closes) {
                     restore()
+                    isEndedBySignal = true
                     closes.toList()
                 }
             // On threads of their own: handlers may block all threads of a dispatcher.

@@ -9,6 +9,7 @@ import kotlinx.coroutines.joinAll
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
 import kotlinx.serialization.json.JsonObject
+import sun.misc.Signal
 import java.util.concurrent.ConcurrentHashMap
 import kotlin.concurrent.thread
 import kotlin.coroutines.ContinuationInterceptor
@@ -187,9 +188,10 @@ internal class ProcessPort {
      * calls in flight drain here as well.
      */
     private fun exit() {
+        haltAtNextSignal()
         try {
-            // The call of a handler that exits the process cannot complete.
-            if (!calls.areExiting()) {
+            // The call of a handler that exits the process cannot complete, and a second signal does not wait.
+            if (!calls.areExiting() && !isEndedBySignal) {
                 runBlocking { owners.values.filter { it.isServing }.map { launch { it.drain() } }.joinAll() }
                 Responding.awaitEnd(EXIT_MS)
             }
@@ -200,6 +202,14 @@ internal class ProcessPort {
         }
     }
 
+    /** The JVM ignores further signals while it exits. */
+    private fun haltAtNextSignal() {
+        for (name in listOf("INT", "TERM")) {
+            // Not with the option -Xrs, nor in an image without the module jdk.unsupported.
+            runCatching { Signal.handle(Signal(name)) { Runtime.getRuntime().halt(SIGNALLED + it.number) } }
+        }
+    }
+
     private companion object {
         const val BATCH = 512u
         const val FOREVER_MS = 3_600_000u
@@ -207,6 +217,9 @@ internal class ProcessPort {
 
         /** Maximum time that the exit of the process waits for the port to close. */
         const val EXIT_MS = 2000L
+
+        /** Added to the number of the signal in the status of a process, as shells do. */
+        const val SIGNALLED = 128
     }
 }
 

@@ -73,6 +73,8 @@ class ExitTest {
   /** How the process ends while the call is in flight. */
   private enum End {
     SIGNAL,
+    /** While a drain that lasts longer than the test waits for the call. */
+    SECOND_SIGNAL,
     EXIT,
     EXIT_IN_HANDLER,
     END_OF_MAIN,
@@ -112,7 +114,8 @@ class ExitTest {
             "-cp",
             System.getProperty("java.class.path"),
             Program.class.getName(),
-            serving.name());
+            serving.name(),
+            end.name());
     var isStdio = serving == Serving.STDIO;
     var process =
         isStdio ? null : new ProcessBuilder(command).redirectError(Redirect.INHERIT).start();
@@ -133,12 +136,14 @@ class ExitTest {
       var exited = program.onExit();
       if (end == End.SIGNAL) {
         program.destroy();
+      } else if (end == End.SECOND_SIGNAL) {
+        signalUntilEnd(program);
       } else {
         // The process may end before the response arrives.
         client.callToolAsync("end", Map.of("how", end.name())).exceptionally(failed -> null);
       }
       var outcome = outcomeOf(call);
-      assertEquals(end == End.EXIT_IN_HANDLER ? Call.LOST : Call.ANSWERED, outcome);
+      assertEquals(isEndless(end) ? Call.LOST : Call.ANSWERED, outcome);
       if (end == End.END_OF_MAIN && isMounted(serving)) {
         assertTrue(program.isAlive(), "the threads of a web server keep the process running");
         return;
@@ -146,7 +151,13 @@ class ExitTest {
       exited.get(STEP_SECONDS, TimeUnit.SECONDS);
       if (process != null) {
         assertTrue(process.waitFor(STEP_SECONDS, TimeUnit.SECONDS));
-        var expected = end == End.SIGNAL ? signalled(serving) : end == End.END_OF_MAIN ? 0 : STATUS;
+        var expected =
+            switch (end) {
+              case SIGNAL -> signalled(serving);
+              case SECOND_SIGNAL -> TERMINATED;
+              case END_OF_MAIN -> 0;
+              default -> STATUS;
+            };
         assertEquals(expected, process.exitValue());
       }
     } finally {
@@ -156,12 +167,27 @@ class ExitTest {
     }
   }
 
+  /** Signals come until the process ends: the first ones may come before its hooks run. */
+  private static void signalUntilEnd(ProcessHandle program) throws InterruptedException {
+    var until = System.nanoTime() + TimeUnit.SECONDS.toNanos(STEP_SECONDS);
+    while (program.isAlive()) {
+      assertTrue(System.nanoTime() < until, "it does not end");
+      program.destroy();
+      Thread.sleep(100);
+    }
+  }
+
+  /** Whether the call does not end before the process. */
+  private static boolean isEndless(End end) {
+    return end == End.EXIT_IN_HANDLER || end == End.SECOND_SIGNAL;
+  }
+
   private static boolean isMounted(Serving serving) {
     return serving.name().startsWith("MOUNTED") || serving == Serving.SERVLET;
   }
 
   private static long lengthOf(Serving serving, End end) {
-    if (end == End.EXIT_IN_HANDLER) {
+    if (isEndless(end)) {
       return ENDLESS_MS;
     }
     return serving == Serving.LISTEN_WITH_LONG_HOOK ? LONG_CALL_MS : CALL_MS;
@@ -214,12 +240,15 @@ class ExitTest {
 
     public static void main(String[] arguments) throws Exception {
       var serving = Serving.valueOf(arguments[0]);
+      var end = End.valueOf(arguments[1]);
       var server =
           new Server(
               "ending",
               "1.0",
               options -> {
-                if (serving == Serving.LISTEN_WITH_LONG_HOOK) {
+                if (end == End.SECOND_SIGNAL) {
+                  options.drainDeadline(Duration.ofMillis(ENDLESS_MS));
+                } else if (serving == Serving.LISTEN_WITH_LONG_HOOK) {
                   options.drainDeadline(SHORT);
                 }
               });
