@@ -28,10 +28,11 @@ type part struct {
 	Revision string
 	LogLevel mcp.LoggingLevel
 	Token    string
+	Target   []string // in place of that of the command line
 	Do       []map[string]json.RawMessage
 }
 
-// A player does the operations of a part.
+// A player does the operations of a part with a target.
 type player struct {
 	part
 	target   []string
@@ -51,7 +52,11 @@ func playFile(file string, target []string) error {
 		return err
 	}
 	for _, part := range given.Plays {
-		player := &player{part: part, target: target, progress: make(chan float64, 100), logged: make(chan *mcp.LoggingMessageParams, 100), changes: make(chan line, 100)}
+		where := target
+		if part.Target != nil {
+			where = part.Target
+		}
+		player := &player{part: part, target: where, progress: make(chan float64, 100), logged: make(chan *mcp.LoggingMessageParams, 100), changes: make(chan line, 100)}
 		player.play(context.Background())
 	}
 	return nil

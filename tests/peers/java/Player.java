@@ -59,9 +59,14 @@ final class Player {
   static void playFile(String file, List<String> target) throws IOException {
     var given = MAPPER.readValue(Files.readString(Path.of(file)), Map.class);
     for (var part : listOf(given.get("plays"))) {
-      new Player(part, target).play();
+      new Player(part, targetOf(part, target)).play();
     }
     System.exit(0); // does not wait for what the SDK leaves running
+  }
+
+  @SuppressWarnings("unchecked")
+  private static List<String> targetOf(Map<String, Object> part, List<String> otherwise) {
+    return (List<String>) part.getOrDefault("target", otherwise);
   }
 
   @SuppressWarnings("unchecked")

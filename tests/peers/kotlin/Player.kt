@@ -75,7 +75,9 @@ private typealias Line = Map<String, JsonElement>
 
 suspend fun playFile(file: String, target: List<String>) {
     val plays = Json.parseToJsonElement(File(file).readText()).jsonObject.getValue("plays").jsonArray
-    for (part in plays) Player(part.jsonObject, target).play()
+    for (part in plays.map { it.jsonObject }) {
+        Player(part, part["target"]?.jsonArray?.map { it.jsonPrimitive.content } ?: target).play()
+    }
 }
 
 /** Does [work], and prints a line about it. Returns whether it succeeded. */

@@ -22,7 +22,7 @@ export async function play([file, ...target], sdk) {
     const inbox = new Inbox();
     let client;
     await timed(async () => {
-      const connection = await sdk.connect(target, part, notification => inbox.put(notification));
+      const connection = await sdk.connect(part.target ?? target, part, notification => inbox.put(notification));
       client = connection.client;
       return { connected: connection.revision() };
     });

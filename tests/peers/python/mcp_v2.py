@@ -205,6 +205,6 @@ match sys.argv[1:]:
     case ["server", "sse", port]:
         serve(make_server().sse_app(), int(port), "/sse")
     case ["client", "--play", file, *target] if target:
-        play(file, lambda part, inbox: connect(target, part, inbox), Peer)
+        play(file, lambda part, inbox: connect(part.get("target", target), part, inbox), Peer)
     case _:
         sys.exit(USAGE)

@@ -133,7 +133,7 @@ pub(crate) async fn play(file: &str, target: &[String]) -> Fallible {
     let file: Value = serde_json::from_str(&std::fs::read_to_string(file)?)?;
     for part in file["plays"].as_array().ok_or("no plays")? {
         let start = Instant::now();
-        let client = match open(target, part).await {
+        let client = match open(&target_of(part).unwrap_or_else(|| target.to_vec()), part).await {
             Ok(client) => client,
             Err(error) => {
                 print(start, json!({"error": "transport", "message": error.to_string()}));
@@ -166,6 +166,10 @@ fn failed(error: &ServiceError) -> Value {
         _ => "transport",
     };
     json!({"error": kind, "message": error.to_string()})
+}
+
+fn target_of(part: &Value) -> Option<Vec<String>> {
+    Some(part["target"].as_array()?.iter().filter_map(|word| word.as_str().map(str::to_owned)).collect())
 }
 
 async fn open(target: &[String], part: &Value) -> Fallible<Client> {
