@@ -8,14 +8,18 @@ use crate::{
     wire::{VERSION, checker},
 };
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::{
-    fs, io,
-    io::Read,
+    fs,
+    io::{self, BufRead, BufReader},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    sync::atomic::{AtomicU32, Ordering},
-    thread,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU32, Ordering},
+        mpsc,
+    },
+    thread::{self, Scope, ScopedJoinHandle},
     time::{Duration, Instant},
 };
 use trunkline_pattern::{Saved, filled, matches, take_match};
@@ -36,18 +40,18 @@ pub struct ClientVector {
     pub name: String,
     #[serde(skip)]
     file: PathBuf,
+    /// What the client reads: the revision that it must use, and its operations.
+    #[serde(skip)]
+    part: Value,
     /// A description.
     pub about: String,
     /// The ids of the requirements that it tests.
     pub requirements: Vec<String>,
-    /// The revision that the client must use.
-    #[serde(rename = "revision")]
-    _revision: String,
+    revision: String,
     /// `stdio` or `http`.
     over: Vec<Transport>,
-    /// The client's operations, which the client reads itself.
     #[serde(rename = "do")]
-    _operations: Vec<Value>,
+    operations: Vec<Value>,
     /// Patterns for the client's output lines.
     results: Vec<Value>,
     /// Methods of messages that may arrive at any time.
@@ -92,6 +96,7 @@ fn read(file: PathBuf) -> io::Result<ClientVector> {
     }
     vector.name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     vector.file = file.canonicalize()?;
+    vector.part = json!({"revision": vector.revision, "do": vector.operations});
     Ok(vector)
 }
 
@@ -101,73 +106,13 @@ impl ClientVector {
         &self.over
     }
 
-    /// Plays it to a client with the command line of the fixture clients:
-    /// `PROGRAM --play FILE URL`, or `PROGRAM --play FILE --stdio COMMAND…`. `player` is the
-    /// program that serves on standard input and output with the arguments
-    /// `--serve FILE --outcome FILE`.
-    pub fn play(&self, client: &Path, over: Transport, player: &Path) -> Outcome {
-        let played = match over {
-            Transport::Stdio => self.play_over_stdio(client, player),
-            _ => self.play_over_http(client),
-        };
-        played.map_or_else(Outcome::Failed, |()| Outcome::Held)
-    }
-
-    fn play_over_http(&self, client: &Path) -> Result<(), String> {
-        let mut side = HttpSide::listen().map_err(|error| error.to_string())?;
-        let mut command = self.command(client);
-        command.arg(side.url());
-        let mut process = Process::start(command)?;
-        let scripted = thread::scope(|scope| {
-            let ended = side.ended();
-            let script = scope.spawn(|| self.run_script(&mut side));
-            let output = process.output();
-            ended.store(true, Ordering::SeqCst);
-            let script = script.join().unwrap_or_else(|_| Err("the script ends in a panic".to_owned()));
-            (script, output)
-        });
-        self.judge(scripted.0, scripted.1)
-    }
-
-    fn play_over_stdio(&self, client: &Path, player: &Path) -> Result<(), String> {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let outcome = std::env::temp_dir().join(format!("trunkline-play-{}-{number}", std::process::id()));
-        let mut command = self.command(client);
-        command.arg("--stdio").arg(player).arg("--serve").arg(&self.file).arg("--outcome").arg(&outcome);
-        let output = Process::start(command)?.output();
-        // The server exits after its client.
-        let start = Instant::now();
-        let script = loop {
-            match fs::read_to_string(&outcome) {
-                Ok(text) if text == "held\n" => break Ok(()),
-                Ok(text) if text.ends_with('\n') => break Err(text.trim_end().to_owned()),
-                _ if start.elapsed() > GRACE => {
-                    break Err("the scripted server was not started or did not end".to_owned());
-                }
-                _ => thread::sleep(Duration::from_millis(5)),
-            }
-        };
-        let _ = fs::remove_file(&outcome);
-        self.judge(script, output)
-    }
-
-    fn command(&self, client: &Path) -> Command {
-        let mut command = Command::new(client);
-        command.arg("--play").arg(&self.file);
-        command
-    }
-
-    fn judge(&self, script: Result<(), String>, output: Result<String, String>) -> Result<(), String> {
-        script?;
-        let output = output?;
-        let lines: Vec<&str> = output.lines().collect();
-        let wanted = || self.results.iter().map(|pattern| format!("\n  {pattern}")).collect::<String>();
-        if lines.len() != self.results.len() {
-            return Err(format!("the client printed\n{output}instead of{}", wanted()));
-        }
-        for (line, pattern) in lines.iter().zip(&self.results) {
-            let value: Value = serde_json::from_str(line).map_err(|error| format!("not JSON ({error}): {line}"))?;
+    /// Reads a line of the client for each pattern; `first` is the first one.
+    fn read_results(&self, first: Line, client: &mut Client) -> Result<(), String> {
+        let mut next = Some(first);
+        for pattern in &self.results {
+            let line = next.take().unwrap_or_else(|| client.line())?;
+            let line = line.ok_or_else(|| format!("the client ended instead of printing {pattern}"))?;
+            let value: Value = serde_json::from_str(&line).map_err(|error| format!("not JSON ({error}): {line}"))?;
             if !matches(pattern, &value, &mut Saved::new()) {
                 return Err(format!("the client printed {line}, which does not match {pattern}"));
             }
@@ -224,6 +169,171 @@ impl ClientVector {
     }
 }
 
+/// Plays vectors, one after the other, to a client with the command line of the fixture clients,
+/// and calls `report` with the place of each in `plays`. `player` is the program that serves on
+/// standard input and output with the arguments `--serve FILE --outcome FILE`.
+///
+/// A client costs more to start than to call, so one process plays them all. After a failure, a new
+/// one plays the rest.
+pub fn play_to_client(
+    plays: &[(&ClientVector, Transport)],
+    client: &Path,
+    player: &Path,
+    mut report: impl FnMut(usize, Outcome),
+) {
+    let mut place = 0;
+    while place < plays.len() {
+        let outcomes = play_in_one_process(&plays[place..], client, player);
+        let outcomes = outcomes.unwrap_or_else(|error| vec![Err(error)]);
+        for outcome in outcomes {
+            report(place, outcome.map_or_else(Outcome::Failed, |()| Outcome::Held));
+            place += 1;
+        }
+    }
+}
+
+/// Returns the outcomes up to the first failure.
+fn play_in_one_process(
+    plays: &[(&ClientVector, Transport)],
+    client: &Path,
+    player: &Path,
+) -> Result<Vec<Result<(), String>>, String> {
+    let folder = Folder::new().map_err(|error| error.to_string())?;
+    let mut stages = Vec::new();
+    let mut parts = Vec::new();
+    for (index, (vector, over)) in plays.iter().enumerate() {
+        let stage = Stage::new(*over, folder.0.join(format!("{index}.outcome")))?;
+        let mut part = vector.part.clone();
+        part["target"] = stage.target(vector, player).into();
+        parts.push(part);
+        stages.push(stage);
+    }
+    let Some(target) = parts.first().map(|part| part["target"].clone()) else { return Ok(Vec::new()) };
+    let file = folder.0.join("plays.json");
+    fs::write(&file, json!({"plays": parts}).to_string()).map_err(|error| error.to_string())?;
+    let mut command = Command::new(client);
+    command.arg("--play").arg(&file).args(target.as_array().into_iter().flatten().filter_map(Value::as_str));
+    let mut client = Client::start(command)?;
+    let mut outcomes = Vec::new();
+    thread::scope(|scope| {
+        let mut before: Option<Script<'_>> = None;
+        for ((vector, _), stage) in plays.iter().zip(stages) {
+            let script = stage.start(scope, vector);
+            let first = client.line();
+            // The client has left the server before.
+            if let Some(outcome) = before.take().map(Script::end) {
+                let failed = outcome.is_err();
+                outcomes.push(outcome);
+                if failed {
+                    drop(client);
+                    let _ = script.end();
+                    return;
+                }
+            }
+            if let Err(problem) = vector.read_results(first, &mut client) {
+                drop(client);
+                let also = script.end().err().map(|script| format!("\n{script}"));
+                outcomes.push(Err(problem + &also.unwrap_or_default()));
+                return;
+            }
+            before = Some(script);
+        }
+        let end = match client.line() {
+            Ok(None) => client.exit(),
+            Ok(Some(line)) => Err(format!("the client also printed {line}")),
+            Err(problem) => Err(problem),
+        };
+        drop(client);
+        outcomes.extend(before.map(|script| script.end().and(end)));
+    });
+    Ok(outcomes)
+}
+
+/// A temporary folder.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> io::Result<Self> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("trunkline-plays-{}-{number}", std::process::id()));
+        fs::create_dir_all(&path)?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The place of the scripted server of a play.
+enum Stage {
+    Http(HttpSide),
+    /// A child of the client, which writes its outcome to this file.
+    Stdio(PathBuf),
+}
+
+impl Stage {
+    fn new(over: Transport, outcome: PathBuf) -> Result<Self, String> {
+        match over {
+            Transport::Stdio => Ok(Self::Stdio(outcome)),
+            _ => HttpSide::listen().map(Self::Http).map_err(|error| error.to_string()),
+        }
+    }
+
+    /// The words that name it on the command line of the client.
+    fn target(&self, vector: &ClientVector, player: &Path) -> Vec<String> {
+        let word = |path: &Path| path.to_string_lossy().into_owned();
+        match self {
+            Self::Http(side) => vec![side.url().to_owned()],
+            Self::Stdio(outcome) => {
+                let options = ["--serve".to_owned(), word(&vector.file), "--outcome".to_owned(), word(outcome)];
+                ["--stdio".to_owned(), word(player)].into_iter().chain(options).collect()
+            }
+        }
+    }
+
+    fn start<'scope, 'env>(self, scope: &'scope Scope<'scope, 'env>, vector: &'env ClientVector) -> Script<'scope> {
+        match self {
+            Self::Http(mut side) => Script::Http(side.ended(), scope.spawn(move || vector.run_script(&mut side))),
+            Self::Stdio(outcome) => Script::Stdio(outcome),
+        }
+    }
+}
+
+/// A scripted server that runs.
+enum Script<'scope> {
+    Http(Arc<AtomicBool>, ScopedJoinHandle<'scope, Result<(), String>>),
+    Stdio(PathBuf),
+}
+
+impl Script<'_> {
+    /// Its outcome, once the client has left it.
+    fn end(self) -> Result<(), String> {
+        match self {
+            Self::Http(ended, script) => {
+                ended.store(true, Ordering::SeqCst);
+                script.join().unwrap_or_else(|_| Err("the script ends in a panic".to_owned()))
+            }
+            Self::Stdio(outcome) => {
+                let start = Instant::now();
+                loop {
+                    match fs::read_to_string(&outcome) {
+                        Ok(text) if text == "held\n" => return Ok(()),
+                        Ok(text) if text.ends_with('\n') => return Err(text.trim_end().to_owned()),
+                        _ if start.elapsed() > GRACE => {
+                            return Err("the scripted server was not started or did not end".to_owned());
+                        }
+                        _ => thread::sleep(Duration::from_millis(5)),
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// Plays a script on standard input and output, and writes `held` or the failure to a file.
 ///
 /// # Errors
@@ -269,39 +379,56 @@ impl Checks {
     }
 }
 
-/// A client process, which does not outlive its play.
-struct Process(Child);
+/// A client process, which does not outlive its plays.
+struct Client {
+    process: Child,
+    lines: mpsc::Receiver<String>,
+}
 
-impl Process {
+/// A line that the client printed, or `None` at the end.
+type Line = Result<Option<String>, String>;
+
+impl Client {
     fn start(mut command: Command) -> Result<Self, String> {
         let name = command.get_program().to_string_lossy().into_owned();
         let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
-        child.map(Self).map_err(|error| format!("{name} does not start: {error}"))
+        let mut process = child.map_err(|error| format!("{name} does not start: {error}"))?;
+        let (found, lines) = mpsc::channel();
+        let stdout = process.stdout.take();
+        thread::spawn(move || {
+            for line in stdout.into_iter().flat_map(|stdout| BufReader::new(stdout).lines()).map_while(Result::ok) {
+                if found.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(Self { process, lines })
     }
 
-    /// The standard output, once the process has ended.
-    fn output(&mut self) -> Result<String, String> {
-        let mut stdout = self.0.stdout.take().ok_or("read once")?;
-        let reader = thread::spawn(move || {
-            let mut text = String::new();
-            stdout.read_to_string(&mut text).map(|_| text)
-        });
+    fn line(&mut self) -> Line {
+        match self.lines.recv_timeout(2 * TIMEOUT) {
+            Ok(line) => Ok(Some(line)),
+            Err(mpsc::RecvTimeoutError::Disconnected) => Ok(None),
+            Err(mpsc::RecvTimeoutError::Timeout) => Err("the client prints nothing and does not end".to_owned()),
+        }
+    }
+
+    /// Waits until the client exits. Returns an error if it has not been read to the end.
+    fn exit(&mut self) -> Result<(), String> {
         let start = Instant::now();
-        while self.0.try_wait().map_err(|error| error.to_string())?.is_none() {
-            if start.elapsed() > 2 * TIMEOUT {
-                let _ = self.0.kill();
+        while self.process.try_wait().map_err(|error| error.to_string())?.is_none() {
+            if start.elapsed() > TIMEOUT {
                 return Err("the client does not end".to_owned());
             }
             thread::sleep(Duration::from_millis(5));
         }
-        let text = reader.join().map_err(|_| "the output cannot be read")?;
-        text.map_err(|error| error.to_string())
+        Ok(())
     }
 }
 
-impl Drop for Process {
+impl Drop for Client {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.process.kill();
+        let _ = self.process.wait();
     }
 }

@@ -19,7 +19,7 @@ mod share;
 mod vector;
 pub mod wire;
 
-pub use client::{ClientVector, load_client, serve};
+pub use client::{ClientVector, load_client, play_to_client, serve};
 pub use http::Http;
 pub use play::{Outcome, Played, play_all};
 pub use server::{CommandServer, Fixture, Server, UrlServer};

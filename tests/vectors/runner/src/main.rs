@@ -13,8 +13,8 @@ use std::{
     time::Instant,
 };
 use trunkline_vectors::{
-    CommandServer, Fixture, Outcome, Played, Server, StdioShare, Transport, UrlServer, Vector, load, load_client,
-    play_all, serve,
+    ClientVector, CommandServer, Fixture, Outcome, Played, Server, StdioShare, Transport, UrlServer, Vector, load,
+    load_client, play_all, play_to_client, serve,
 };
 
 const USAGE: &str = "\
@@ -222,19 +222,15 @@ fn play_client(options: &Options, client: &Path) -> Result<Option<Sums>, String>
         return Ok(None);
     }
     let player = std::env::current_exe().map_err(|error| error.to_string())?;
-    let mut sums = Sums::default();
-    for vector in &vectors {
-        for &over in vector.transports() {
-            let name = Played::name(&vector.name, None, over);
-            if !options.has(&name, over) {
-                sums.left += 1;
-                continue;
-            }
-            let outcome = vector.play(client, over, &player);
-            print(&name, &outcome, options.quiet);
-            sums.add(name, outcome);
-        }
-    }
+    let plays = vectors.iter().flat_map(|vector| vector.transports().iter().map(move |&over| (vector, over)));
+    let name = |(vector, over): (&ClientVector, Transport)| Played::name(&vector.name, None, over);
+    let (plays, left): (Vec<_>, Vec<_>) = plays.partition(|&play| options.has(&name(play), play.1));
+    let mut sums = Sums { left: left.len(), ..Sums::default() };
+    play_to_client(&plays, client, &player, |place, outcome| {
+        let name = name(plays[place]);
+        print(&name, &outcome, options.quiet);
+        sums.add(name, outcome);
+    });
     Ok(Some(sums))
 }
 
