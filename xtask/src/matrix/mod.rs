@@ -21,6 +21,7 @@ pub(crate) use command::{check, play, run, shorten, show};
 pub(crate) use feature::Features;
 pub(crate) use pairing::{Pairing, ours};
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -34,8 +35,8 @@ use crate::workspace::Workspace;
 use absent::Absences;
 use party::Transport;
 
-/// A client mostly waits for its server, so run more pairs than there are processors.
-const PAIRS_AT_ONCE: usize = 6;
+/// A client mostly waits for its server, so run more of them than there are processors.
+const CLIENTS_AT_ONCE: usize = 6;
 
 /// The results of a run.
 pub(crate) struct Findings {
@@ -76,14 +77,20 @@ fn play_all(workspace: &Workspace, pairings: &[Pairing], features: &Features) ->
     let (servers, urls) = http_servers::start(commands);
     let mut played: Vec<Option<play::Played>> = pairings.iter().map(|_| None).collect();
     let mut done = 0;
+    let groups = groups(pairings, features);
     workers::run(
-        PAIRS_AT_ONCE,
-        pairings,
-        |pairing| play::play(workspace, pairing, features, &urls, &token),
-        |index, outcome| {
-            played[index] = Some(outcome);
-            done += 1;
-            console::news(&format!("{done} of {} pairs … last: {}", pairings.len(), pairings[index].name()));
+        CLIENTS_AT_ONCE,
+        &groups,
+        |group| {
+            let pairings: Vec<&Pairing> = group.iter().map(|&index| &pairings[index]).collect();
+            play::play(workspace, &pairings, features, &urls, &token)
+        },
+        |index, outcomes| {
+            for (&index, outcome) in groups[index].iter().zip(outcomes) {
+                played[index] = Some(outcome);
+                done += 1;
+                console::news(&format!("{done} of {} pairs … last: {}", pairings.len(), pairings[index].name()));
+            }
         },
     );
     let (mut cells, mut faults) = (Vec::new(), Vec::new());
@@ -97,6 +104,22 @@ fn play_all(workspace: &Workspace, pairings: &[Pairing], features: &Features) ->
     // Our own servers must stop when asked; others are killed if they do not.
     faults.extend(servers.stop(|name| name.starts_with(pairing::OURS)).err());
     Ok(Findings { cells, faults, seconds: start.elapsed().as_secs_f64() })
+}
+
+/// The indexes of the pairings that one client process plays, those with the most cells first.
+fn groups(pairings: &[Pairing], features: &Features) -> Vec<Vec<usize>> {
+    let mut groups = BTreeMap::<_, Vec<usize>>::new();
+    for (index, pairing) in pairings.iter().enumerate() {
+        groups.entry(pairing.group()).or_default().push(index);
+    }
+    let is_played = |pairing: &Pairing, cell: &(&str, &str)| pairing.has(cell.0, cell.1);
+    let cells = |&index: &usize| {
+        let pairing = &pairings[index];
+        pairing.cells(features).iter().filter(|cell| is_played(pairing, cell)).count()
+    };
+    let mut groups: Vec<_> = groups.into_values().collect();
+    groups.sort_by_cached_key(|group| Reverse(group.iter().map(cells).sum::<usize>()));
+    groups
 }
 
 /// The access token that protected servers accept.

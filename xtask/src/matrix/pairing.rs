@@ -1,6 +1,8 @@
 //! One client with one server over one transport, in all common revisions.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
+use std::path::Path;
 use std::process::Command;
 
 use crate::http_servers::Urls;
@@ -161,21 +163,26 @@ impl Pairing {
         })
     }
 
+    /// The words that name the server on the command line of the client.
+    pub(super) fn target(&self, workspace: &Workspace, urls: &Urls) -> Result<Vec<String>, String> {
+        if self.transport() != Transport::Stdio {
+            return Ok(vec![self.url(urls)?]);
+        }
+        let words = self.server.server(workspace, &self.form).into_iter();
+        Ok(iter::once("--stdio".into()).chain(words.map(|word| word.to_string_lossy().into_owned())).collect())
+    }
+
     /// The command of the client, to play a file.
-    pub(crate) fn client_command(
-        &self,
-        workspace: &Workspace,
-        file: &std::path::Path,
-        urls: &Urls,
-    ) -> Result<Command, String> {
+    pub(super) fn client_command(&self, workspace: &Workspace, file: &Path, target: &[String]) -> Command {
         let words = self.client.client(workspace);
         let mut command = self.command(workspace, &words[0]);
-        command.args(&words[1..]).arg("--play").arg(file);
-        match self.transport() {
-            Transport::Stdio => command.arg("--stdio").args(self.server.server(workspace, &self.form)),
-            Transport::Http | Transport::Sse => command.arg(self.url(urls)?),
-        };
-        Ok(command)
+        command.args(&words[1..]).arg("--play").arg(file).args(target);
+        command
+    }
+
+    /// What one client process can play: the records of our side go to the peer's directory.
+    pub(super) fn group(&self) -> (bool, &'static str, Option<&'static str>) {
+        (matches!(self.client, Party::Ours(_)), self.client.name(), self.peer())
     }
 
     /// The records of our side are written to the peer's directory.

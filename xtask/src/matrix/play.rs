@@ -1,6 +1,7 @@
-//! Plays the features of one pairing: one client process for all connections and features, whose
-//! output lines are matched one by one. If a feature produces no line, it is retried separately,
-//! and so are those after it, so that one that hangs does not affect the others.
+//! Plays the features of pairings with one client: one process for all connections and features,
+//! because it costs more to start than to call, whose output lines are matched one by one. If a
+//! feature produces no line, it is retried separately, and those after it continue without it, so
+//! that one that hangs does not affect the others.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -42,32 +43,50 @@ pub(super) struct Played {
 /// The time in milliseconds, or why it failed.
 pub(super) type Outcome = Result<f64, String>;
 
-pub(super) fn play(workspace: &Workspace, pairing: &Pairing, features: &Features, urls: &Urls, token: &str) -> Played {
-    let pinned = pairing.connections().into_iter().map(|revision| Wanted {
-        asked: revision,
-        speaks: revision,
-        features: features.iter().filter(|feature| pairing.plays(feature, revision)).collect(),
-    });
-    let negotiated =
-        pairing.negotiates().then(|| Wanted { asked: "auto", speaks: pairing.newest(), features: Vec::new() });
-    let wanted: Vec<Wanted<'_>> = pinned.chain(negotiated).collect();
+/// Plays pairings of one client, and returns their outcomes in the same order.
+pub(super) fn play(
+    workspace: &Workspace,
+    pairings: &[&Pairing],
+    features: &Features,
+    urls: &Urls,
+    token: &str,
+) -> Vec<Played> {
+    let wanted: Vec<Wanted<'_>> = (0..pairings.len()).flat_map(|place| wanted(pairings, place, features)).collect();
     let mut player = Player {
         workspace,
-        pairing,
-        urls,
-        token: pairing.is_protected().then_some(token),
+        pairings,
+        targets: pairings.iter().map(|pairing| pairing.target(workspace, urls)).collect(),
+        token,
         wanted: &wanted,
-        until: Instant::now() + PAIRING,
+        until: vec![None; pairings.len()],
         outcomes: BTreeMap::new(),
         fault: None,
     };
     player.play_all();
-    let connections = (0..wanted.len()).map(|index| player.outcomes_of(index)).collect();
-    Played { connections, fault: player.fault }
+    let mut played: Vec<Played> =
+        pairings.iter().map(|_| Played { connections: Vec::new(), fault: player.fault.take() }).collect();
+    for (index, Wanted { pairing, .. }) in wanted.iter().enumerate() {
+        played[*pairing].connections.push(player.outcomes_of(index));
+    }
+    played
+}
+
+fn wanted<'a>(pairings: &[&Pairing], place: usize, features: &'a Features) -> Vec<Wanted<'a>> {
+    let pairing = pairings[place];
+    let pinned = pairing.connections().into_iter().map(|revision| Wanted {
+        pairing: place,
+        asked: revision,
+        speaks: revision,
+        features: features.iter().filter(|feature| pairing.plays(feature, revision)).collect(),
+    });
+    let newest = pairing.newest();
+    let auto = Wanted { pairing: place, asked: "auto", speaks: newest, features: Vec::new() };
+    pinned.chain(pairing.negotiates().then_some(auto)).collect()
 }
 
 /// A connection and its purpose.
 struct Wanted<'a> {
+    pairing: usize,
     asked: &'static str,
     speaks: &'static str,
     features: Vec<&'a Feature>,
@@ -78,12 +97,14 @@ type Slot = (usize, usize);
 
 struct Player<'a> {
     workspace: &'a Workspace,
-    pairing: &'a Pairing,
-    urls: &'a Urls,
+    pairings: &'a [&'a Pairing],
+    /// Of each pairing: the words that name its server, or why it has none.
+    targets: Vec<Result<Vec<String>, String>>,
     wanted: &'a [Wanted<'a>],
-    /// For a server that requires one.
-    token: Option<&'a str>,
-    until: Instant,
+    /// For servers that require one.
+    token: &'a str,
+    /// Of each pairing that was begun.
+    until: Vec<Option<Instant>>,
     outcomes: BTreeMap<Slot, Outcome>,
     fault: Option<String>,
 }
@@ -99,15 +120,23 @@ impl Player<'_> {
         let everything = self.wanted.iter().enumerate();
         let mut open: Vec<Slot> =
             everything.flat_map(|(index, wanted)| (0..=wanted.features.len()).map(move |slot| (index, slot))).collect();
-        while let Err(stuck) = self.attempt(&open, true) {
+        for (index, wanted) in self.wanted.iter().enumerate() {
+            if let Err(reason) = self.targets[wanted.pairing].clone() {
+                self.fail((index, 0), &reason);
+            }
+        }
+        loop {
+            // Without a connection, its features cannot be played.
+            open.retain(|slot| !self.outcomes.contains_key(slot));
+            let now = Instant::now();
+            open.retain(|slot| self.until[self.wanted[slot.0].pairing].is_none_or(|until| now < until));
+            if open.is_empty() {
+                return;
+            }
+            let Err(stuck) = self.attempt(&open, true) else { return };
             let place = open.iter().position(|slot| *slot == stuck.slot).unwrap_or(0);
             open.drain(..=place);
             self.play_alone(stuck);
-            // Without a connection, its features cannot be played.
-            open.retain(|slot| !self.outcomes.contains_key(slot));
-            if open.is_empty() || Instant::now() > self.until {
-                return;
-            }
         }
     }
 
@@ -135,7 +164,9 @@ impl Player<'_> {
         let first = *slots.first().unwrap_or(&(0, 0));
         let stuck = |reason| Stuck { slot: first, reason };
         let file = self.write(slots).map_err(|error| stuck(format!("the operations cannot be written: {error}")))?;
-        let command = self.pairing.client_command(self.workspace, &file, self.urls).map_err(stuck)?;
+        let target = self.targets[self.wanted[first.0].pairing].clone().map_err(stuck)?;
+        let pairing = self.pairings[self.wanted[first.0].pairing];
+        let command = pairing.client_command(self.workspace, &file, &target);
         let mut client = Process::start(command).map_err(|error| stuck(format!("{error:#}")))?;
         for (connection, features) in connections(slots) {
             if self.open(&mut client, connection)? {
@@ -144,7 +175,7 @@ impl Player<'_> {
                 }
             }
         }
-        if matches!(self.pairing.client, Party::Ours(_)) && is_all {
+        if matches!(pairing.client, Party::Ours(_)) && is_all {
             self.fault = end(&mut client);
         }
         Ok(())
@@ -171,8 +202,10 @@ impl Player<'_> {
         Ok(())
     }
 
-    fn line(&self, client: &mut Process, slot: Slot) -> Result<Value, Stuck> {
-        let until = self.until.min(Instant::now() + LINE);
+    fn line(&mut self, client: &mut Process, slot: Slot) -> Result<Value, Stuck> {
+        let now = Instant::now();
+        let until = *self.until[self.wanted[slot.0].pairing].get_or_insert(now + PAIRING);
+        let until = until.min(now + LINE);
         while let Some(line) = client.stdout_line(until) {
             // SDKs may print other lines.
             if let Ok(line @ Value::Object(_)) = serde_json::from_str(&line) {
@@ -193,12 +226,13 @@ impl Player<'_> {
         std::fs::create_dir_all(&folder)?;
         let file = folder.join(format!("{}.json", NUMBER.fetch_add(1, Ordering::Relaxed)));
         let play = |(connection, features): (usize, Vec<usize>)| {
-            let Wanted { asked, features: all, .. } = &self.wanted[connection];
+            let Wanted { pairing, asked, features: all, .. } = &self.wanted[connection];
             let operations: Vec<&Value> = features.into_iter().flat_map(|feature| &all[feature].operations).collect();
             let probe = PROBE.as_millis();
             let mut play = json!({"revision": asked, "host": true, "logLevel": LOG_LEVEL, "probeTimeoutMs": probe, "do": operations});
-            if let Some(token) = self.token {
-                play["token"] = token.into();
+            play["target"] = self.targets[*pairing].clone().unwrap_or_default().into();
+            if self.pairings[*pairing].is_protected() {
+                play["token"] = self.token.into();
             }
             play
         };
