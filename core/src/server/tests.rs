@@ -11,7 +11,7 @@ use crate::{
     wire_log::{Transport, WireLog},
 };
 use bytes::Bytes;
-use serde_json::{Value, json};
+use serde_json::{Value, json, value::RawValue};
 use std::{
     collections::VecDeque,
     sync::{
@@ -68,7 +68,9 @@ impl Outbound for Out {
     fn send(&self, outgoing: OutgoingMessage) {
         if let Some(message) = outgoing.message() {
             self.texts.lock().push(String::from_utf8_lossy(message).into_owned());
-            self.came.lock().push_back(serde_json::from_slice(message).unwrap());
+            let raw: &RawValue = serde_json::from_slice(message).unwrap();
+            // No `Value` can hold a number of any length: such a message is among the texts only.
+            self.came.lock().extend(serde_json::from_str::<Value>(raw.get()).ok());
         }
     }
 
@@ -151,6 +153,17 @@ impl Peer {
         let texts = self.out.texts.lock();
         let answer = texts.iter().find(|text| text.contains(&format!("\"id\":{id},"))).expect("an answer");
         answer.split_once("\"result\":").and_then(|(_, result)| result.strip_suffix('}')).expect("a result").to_owned()
+    }
+
+    /// Waits for a message that contains this, and returns it as it was written.
+    pub(in crate::server) async fn text_with(&self, part: &str) -> String {
+        for _ in 0..100 {
+            if let Some(text) = self.out.texts.lock().iter().find(|text| text.contains(part)) {
+                return text.clone();
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+        panic!("no message contains {part}")
     }
 
     /// Returns the parameters of the last notification of a method as they were written.

@@ -16,7 +16,9 @@ use std::fmt;
 const CASES: u32 = 10_000;
 const MAX_CHANGES: usize = 6;
 /// Texts with a meaning for some reader.
-const WORDS: [&[u8]; 30] = [
+const WORDS: [&[u8]; 31] = [
+    // A number beyond those of every type.
+    &[b'9'; 400],
     b"\0",
     b"\r\n",
     b"\r\n\r\n",

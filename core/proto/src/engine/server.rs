@@ -13,7 +13,7 @@ use crate::protocol::{
     RawJson, RequestId, Revision, RevisionFeature, RpcError,
     envelope::{self, NoResult, Notification, Request, Response, cancellation},
     members::MemberValue,
-    meta::{self, RequestMeta},
+    meta::{self, ProgressToken, RequestMeta},
     method::{self, MessageKind, Method, Sender},
 };
 use bytes::Bytes;
@@ -243,11 +243,8 @@ impl<T, U> ServerConversation<T, U> {
             return None;
         }
         let message = progress.message.filter(|_| info.revision.supports(RevisionFeature::ProgressMessage));
-        // JSON has no infinity.
-        let total = progress.total.filter(|total| total.is_finite());
-        let progress = CallProgress { message, total, ..*progress };
-        let params = serde_json::to_vec(&ProgressParams { progress_token: token, progress });
-        Some(envelope::encode_notification(method::PROGRESS, Some(&params.ok()?)))
+        let params = CallProgress { message, ..*progress }.params(token);
+        Some(envelope::encode_notification(method::PROGRESS, Some(params.as_bytes())))
     }
 
     /// Creates a request of our own for a call of that revision.
@@ -305,12 +302,22 @@ pub struct CallProgress<'a> {
     pub message: Option<&'a str>,
 }
 
-#[derive(Serialize)]
-struct ProgressParams<'a> {
-    #[serde(rename = "progressToken")]
-    progress_token: &'a RequestId,
-    #[serde(flatten)]
-    progress: CallProgress<'a>,
+impl CallProgress<'_> {
+    /// The parameters of its notification.
+    #[must_use]
+    pub fn params(&self, token: &ProgressToken) -> RawJson {
+        #[derive(Serialize)]
+        struct Params<'a, T> {
+            #[serde(rename = "progressToken")]
+            progress_token: T,
+            #[serde(flatten)]
+            progress: CallProgress<'a>,
+        }
+        // JSON has no infinity.
+        let total = self.total.filter(|total| total.is_finite());
+        let params = Params { progress_token: token.as_written(), progress: Self { total, ..*self } };
+        serde_json::to_vec(&params).map_or_else(|_| RawJson::empty_object(), |text| RawJson::trusted(text.into()))
+    }
 }
 
 #[derive(Deserialize)]

@@ -1,10 +1,14 @@
 //! JSON-RPC request ids, kept exactly as received (RPC-03, RPC-07).
 
+use super::RawJson;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use serde_json::value::RawValue;
 use std::fmt;
 
 /// The id of a request: a string or an integer. `1` and `"1"` are different ids.
+///
+/// It does not implement `Serialize`: a `serde_json::Value` cannot hold integers of more than 308
+/// digits, so `json!` would panic. [`RequestId::to_raw`] is its JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum RequestId {
     /// An integer that fits 64 bits.
@@ -28,6 +32,30 @@ impl RequestId {
         (!digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())).then(|| Self::BigInteger(text.into()))
     }
 
+    /// The id as JSON, digit for digit.
+    pub fn to_raw(&self) -> RawJson {
+        RawJson::trusted(serde_json::to_vec(&self.as_written()).unwrap_or_default().into())
+    }
+
+    /// Writes the id digit for digit into the JSON of a message.
+    pub(crate) fn as_written(&self) -> impl Serialize {
+        struct Written<'a>(&'a RequestId);
+
+        impl Serialize for Written<'_> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match self.0 {
+                    RequestId::Integer(integer) => serializer.serialize_i64(*integer),
+                    RequestId::BigInteger(digits) => {
+                        let digits: &RawValue = serde_json::from_str(digits).map_err(serde::ser::Error::custom)?;
+                        digits.serialize(serializer)
+                    }
+                    RequestId::String(string) => serializer.serialize_str(string),
+                }
+            }
+        }
+        Written(self)
+    }
+
     /// The number of bytes it holds on the heap.
     pub(crate) fn len(&self) -> usize {
         match self {
@@ -44,15 +72,11 @@ impl<'de> Deserialize<'de> for RequestId {
     }
 }
 
+/// Ids of tests are short.
+#[cfg(test)]
 impl Serialize for RequestId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Integer(integer) => serializer.serialize_i64(*integer),
-            Self::BigInteger(digits) => {
-                RawValue::from_string(digits.to_string()).map_err(serde::ser::Error::custom)?.serialize(serializer)
-            }
-            Self::String(string) => serializer.serialize_str(string),
-        }
+        self.as_written().serialize(serializer)
     }
 }
 
@@ -86,7 +110,7 @@ mod tests {
     fn rpc_03_ids_are_kept_exactly() {
         for text in ["0", "-7", "9223372036854775807", "18446744073709551616", "\"1\"", "\"\"", "\"a\\\"b\""] {
             let id = RequestId::from_json(text).unwrap();
-            assert_eq!(serde_json::to_string(&id).unwrap(), text);
+            assert_eq!(id.to_raw().as_str(), text);
         }
         assert_ne!(RequestId::from_json("1"), RequestId::from_json("\"1\""));
     }

@@ -79,7 +79,7 @@ impl ResultMapper for RegisteredRequestHandler {
         let unread = |error: serde_json::Error| fault(format!("its result cannot be read: {error}"));
         let members: IndexMap<Cow<'_, str>, &RawValue> = raw.parse().map_err(unread)?;
         if ["_meta", "resultType"].iter().any(|name| members.contains_key(*name)) {
-            return Ok(results.seal_object(raw.parse().map_err(unread)?, revision));
+            return Ok(results.seal_members(raw.parse().map_err(unread)?, revision));
         }
         Ok(results.seal(open.trim_ascii_end().to_vec(), revision))
     }

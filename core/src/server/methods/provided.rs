@@ -9,7 +9,7 @@ use crate::{
         result::{CacheHints, ReadOf, ToolRenderer, render_prompt, render_read},
     },
 };
-use serde_json::json;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Asks one provider after the other for a tool, resource or prompt.
@@ -35,7 +35,7 @@ impl ProvidedFeature {
     ) -> Result<Routed, RpcError> {
         let first = Self::at(0, category, name, &context.snapshot);
         let first = first.ok_or_else(|| unknown(category, name, context.info.revision))?;
-        Ok(Routed::Run(Arc::new(first), RawJson::object(&json!({"get": params}))))
+        Ok(Routed::Run(Arc::new(first), RawJson::object(&BTreeMap::from([("get", params)]))))
     }
 
     fn at(index: usize, category: Category, name: &str, snapshot: &Snapshot) -> Option<Self> {

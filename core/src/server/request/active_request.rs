@@ -342,14 +342,8 @@ impl ActiveRequest {
             (Some(task), Some(token)) => {
                 // PRG-07: the progress token remains valid until the task is over.
                 if Task::is_core(self.info.revision) && task.advance(progress) {
-                    let mut params = json!({"progressToken": token, "progress": progress});
-                    if let Some(total) = total.filter(|total| total.is_finite()) {
-                        params["total"] = total.into();
-                    }
-                    if let Some(message) = message {
-                        params["message"] = message.into();
-                    }
-                    self.notify(method::PROGRESS, params);
+                    let progress = CallProgress { progress, total, message };
+                    self.notify(method::PROGRESS, &progress.params(token));
                 }
             }
             (None, _) => {
@@ -384,22 +378,21 @@ impl ActiveRequest {
         if let Some(logger) = logger {
             params["logger"] = logger.into();
         }
-        self.notify(method::LOG_MESSAGE, params);
+        self.notify(method::LOG_MESSAGE, &RawJson::object(&params));
     }
 
     /// Sends a notification that belongs to this request: on its stream, or for its task.
-    fn notify(&self, method: &str, mut params: Value) {
-        let reply = match self.task() {
-            None => &self.reply,
+    fn notify(&self, method: &str, params: &RawJson) {
+        let (reply, related) = match self.task() {
+            None => (&self.reply, None),
             Some(task) if Task::is_core(self.info.revision) => {
-                task.relate(&mut params);
-                &self.connection.setup.unrelated
+                (&self.connection.setup.unrelated, task.related(params).ok())
             }
             // TKX-22: the extension has no such notification.
             Some(_) => return,
         };
-        let params = serde_json::to_vec(&params).unwrap_or_default();
-        let outgoing = OutgoingMessage::Notification(envelope::encode_notification(method, Some(&params)));
+        let params = related.as_ref().unwrap_or(params).as_bytes();
+        let outgoing = OutgoingMessage::Notification(envelope::encode_notification(method, Some(params)));
         self.connection.send(&**reply, outgoing, (&self.info).into(), method);
     }
 

@@ -18,7 +18,7 @@ use crate::{
     telemetry::Ambient,
     turns,
 };
-use serde_json::json;
+use serde::Serialize;
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, OnceLock},
@@ -106,7 +106,8 @@ impl ActiveRequest {
         let wraps = |(_, middleware): &(usize, &Arc<RegisteredMiddleware>)| middleware.wraps(self.method);
         let found = self.snapshot.middlewares.iter().enumerate().skip(from).find(wraps);
         if let Some((position, middleware)) = found {
-            let input = json!({"method": self.method, "params": params.clone().unwrap_or_else(RawJson::empty_object)});
+            let input =
+                WrappedRequest { method: self.method, params: params.clone().unwrap_or_else(RawJson::empty_object) };
             let link = MiddlewareLink { position, params, name: OnceLock::new() };
             let mapper = Arc::new(Wrapping { link, middleware: Arc::clone(middleware) });
             return self.run(mapper, RawJson::object(&input), responder);
@@ -221,4 +222,11 @@ impl ResultMapper for Wrapping {
     fn link(&self) -> Option<&MiddlewareLink> {
         Some(&self.link)
     }
+}
+
+/// The input of middleware. Not a `Value`: the client's numbers may be longer than one can hold.
+#[derive(Serialize)]
+struct WrappedRequest<'a> {
+    method: &'a str,
+    params: RawJson,
 }

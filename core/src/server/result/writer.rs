@@ -1,7 +1,10 @@
 //! The last members of every result: its type and its server.
 
 use super::{cache_hints::CacheHints, unknown_members::UnknownMembers};
-use crate::protocol::{RawJson, Revision, RevisionFeature, meta, project};
+use crate::{
+    composition::rewriting::{self, ObjectMembers},
+    protocol::{RawJson, Revision, RevisionFeature, meta, project},
+};
 use serde_json::{Value, json};
 
 /// Finishes results according to the options of a server.
@@ -59,6 +62,24 @@ impl ResultWriter {
             if let Some(meta) = meta.as_object_mut() {
                 meta.insert(meta::SERVER_INFO.into(), self.implementation(revision));
             }
+        }
+        RawJson::object(&result)
+    }
+
+    /// Like [`Self::seal_object`], for members that are kept as written: a `Value` rounds long
+    /// integers, or cannot hold them.
+    pub(in crate::server) fn seal_members(&self, mut result: ObjectMembers, revision: Revision) -> RawJson {
+        if revision.supports(RevisionFeature::ResultType) {
+            if !result.contains_key("resultType") {
+                rewriting::set(&mut result, "resultType", &"complete");
+            }
+            if !result.contains_key("_meta") {
+                rewriting::set(&mut result, "_meta", &RawJson::empty_object());
+            }
+            rewriting::in_member(&mut result, "_meta", |meta: &mut ObjectMembers| {
+                rewriting::set(meta, meta::SERVER_INFO, &self.implementation(revision));
+                Some(())
+            });
         }
         RawJson::object(&result)
     }

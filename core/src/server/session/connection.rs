@@ -579,7 +579,7 @@ impl Connection {
         self.requests.ends_subscriptions.store(true, Ordering::Release);
         let subscriptions = self.requests.subscriptions.lock().take();
         for (key, (subscription, observer)) in subscriptions.into_iter().flat_map(|open| *open) {
-            let result = self.server.results.seal_object(subscription.ended(), Revision::LATEST);
+            let result = subscription.ended(&self.server.results);
             let (id, _) = self.conversation.lock().incoming.finish(key);
             observer.closed();
             if let Some(id) = id {

@@ -7,12 +7,16 @@ use super::{
     pending::PendingNotifications,
 };
 use crate::{
-    protocol::{RawJson, RequestId, RpcError, envelope, meta, method},
-    server::registry::ListSet,
+    composition::rewriting::{self, ObjectMembers},
+    protocol::{RawJson, RequestId, Revision, RpcError, envelope, meta, method},
+    server::{registry::ListSet, result::ResultWriter},
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 /// One open stream.
 pub(super) struct OpenSubscription {
@@ -127,7 +131,7 @@ impl OpenSubscription {
     pub(super) fn open(id: RequestId, filter: ListenFilter, reply: Arc<dyn Outbound>) -> Self {
         let subscription = Self { id, filter, pending: PendingNotifications::default(), reply };
         let honoured = subscription.filter.to_json();
-        subscription.send(method::SUBSCRIPTIONS_ACKNOWLEDGED, json!({"notifications": honoured}));
+        subscription.send(method::SUBSCRIPTIONS_ACKNOWLEDGED, &RawJson::object(&json!({"notifications": honoured})));
         subscription
     }
 
@@ -139,7 +143,7 @@ impl OpenSubscription {
     /// Sends pending notifications.
     pub(super) fn send_pending(&mut self) {
         for (method, params) in std::mem::take(&mut self.pending).messages() {
-            self.send(method, params.unwrap_or_else(|| json!({})));
+            self.send(method, &RawJson::object(&params.unwrap_or_else(|| json!({}))));
         }
     }
 
@@ -150,8 +154,7 @@ impl OpenSubscription {
 
     /// Sends the status of a task.
     pub(super) fn send_task_status(&self, task: &RawJson) {
-        let Some(members) = task.as_str().strip_suffix('}') else { return };
-        self.send_text(method::TASKS_CHANGED, &format!(r#"{members},"_meta":{}}}"#, self.tag()));
+        self.send(method::TASKS_CHANGED, task);
     }
 
     /// The resources that the stream is subscribed to.
@@ -159,28 +162,24 @@ impl OpenSubscription {
         self.filter.resources.set()
     }
 
-    /// The members of the result when the server ends the stream (SUB-06).
-    pub(super) fn ended(&self) -> Value {
-        json!({"_meta": self.tag()})
+    /// The result when the server ends the stream (SUB-06).
+    pub(super) fn ended(&self, results: &ResultWriter) -> RawJson {
+        let mut members = ObjectMembers::new();
+        rewriting::set(&mut members, "_meta", &BTreeMap::from([(meta::SUBSCRIPTION_ID, self.id.to_raw())]));
+        results.seal_members(members, Revision::LATEST)
     }
 
     /// Announces the end of the stream.
     pub(super) fn cancelled(&self) {
-        self.send(method::CANCELLED, json!({"requestId": self.id}));
+        self.send(method::CANCELLED, &RawJson::object(&BTreeMap::from([("requestId", self.id.to_raw())])));
     }
 
     /// Each message of the stream includes its id (SUB-03).
-    fn send(&self, method: &str, mut params: Value) {
-        params["_meta"] = self.tag();
-        self.send_text(method, &params.to_string());
-    }
-
-    fn send_text(&self, method: &str, params: &str) {
+    fn send(&self, method: &str, params: &RawJson) {
+        let Some(members) = params.as_str().strip_suffix('}') else { return };
+        let comma = if members.len() > 1 { "," } else { "" };
+        let params = format!(r#"{members}{comma}"_meta":{{"{}":{}}}}}"#, meta::SUBSCRIPTION_ID, self.id.to_raw());
         let message = envelope::encode_notification(method, Some(params.as_bytes()));
         self.reply.send(OutgoingMessage::Notification(message));
-    }
-
-    fn tag(&self) -> Value {
-        json!({meta::SUBSCRIPTION_ID: self.id})
     }
 }

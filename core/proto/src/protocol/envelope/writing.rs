@@ -28,7 +28,8 @@ fn encode_call(id: Option<&RequestId>, method: &str, params: Option<&[u8]>) -> B
 
 /// Serializes the notification that cancels a request.
 pub fn cancellation(id: &RequestId, reason: &str) -> Bytes {
-    let params = serde_json::json!({"requestId": id, "reason": reason}).to_string();
+    let reason = serde_json::Value::from(reason);
+    let params = format!(r#"{{"requestId":{},"reason":{reason}}}"#, id.to_raw());
     encode_notification(crate::protocol::method::CANCELLED, Some(params.as_bytes()))
 }
 
@@ -57,7 +58,7 @@ fn begin(id: Option<&RequestId>, payload: usize) -> BytesMut {
     text.put_slice(b"{\"jsonrpc\":\"2.0\"");
     if let Some(id) = id {
         text.put_slice(b",\"id\":");
-        put_json(&mut text, id);
+        put_json(&mut text, &id.as_written());
     }
     text
 }

@@ -80,6 +80,44 @@ async fn h26_36_headers_of_a_listed_tool_of_a_provider_are_compared() {
     assert_eq!(peer.answer(id).await["error"]["code"], -32020);
 }
 
+/// Also beyond the integers of 64 bits, which a `Value` rounds.
+#[tokio::test(start_paused = true)]
+async fn results_of_middleware_keep_their_numbers() {
+    let content = r#"{"n":123456789012345678901234567890,"m":18446744073709551617,"x":1.50,"y":1e999}"#;
+    let result = raw(&format!(r#"{{"content":[],"structuredContent":{content}}}"#));
+    let passes = MiddlewareDefinition::new(move |call: Call| {
+        call.complete(Outcome::Result(result.clone()));
+    });
+    let peer = Peer::of(&server().add_tool(echo()).add_middleware(passes.methods(["tools/call"])).build());
+    let id = peer.request("tools/call", modern(json!({"name": "echo", "arguments": {}}), json!({})));
+    let told = peer.text_with(&format!("\"id\":{id},")).await;
+    assert!(told.contains(content) && told.contains(r#""resultType":"complete""#), "{told}");
+    let legacy = peer.in_session(Revision::V2025_06_18, json!({})).await;
+    let id = legacy.request("tools/call", json!({"name": "echo", "arguments": {}}));
+    let told = legacy.text_with(&format!("\"id\":{id},")).await;
+    assert!(told.contains(content) && !told.contains("resultType"), "{told}");
+}
+
+/// No `Value` can hold such a number. What becomes of it does not depend on middleware.
+#[tokio::test(start_paused = true)]
+async fn numbers_of_any_length_get_an_answer_behind_middleware_and_from_providers() {
+    let same = MiddlewareDefinition::from_fn(|_: Context, next: Next| async move { Ok(next.run().await?) });
+    let plain = server().add_tool(echo()).build();
+    let wrapped = server().add_tool(echo()).add_middleware(same.methods(["tools/call"])).build();
+    let params = modern(json!({"name": "echo", "arguments": {"n": "LONG"}}), json!({}));
+    let params = params.to_string().replace("\"LONG\"", &"9".repeat(400));
+    let call = format!(r#"{{"jsonrpc":"2.0","id":77,"method":"tools/call","params":{params}}}"#);
+    let mut answers = Vec::new();
+    for server in [plain, wrapped, server().provider(Provides).build()] {
+        let peer = Peer::of(&server);
+        peer.send_text(&call, None);
+        answers.push(peer.answer(77).await);
+    }
+    assert_eq!(answers[0], answers[1]);
+    let refused = answers[2].to_string();
+    assert!(refused.contains("number out of range"), "{refused}");
+}
+
 /// AUS-10: a tool that middleware calls under another name keeps its scopes.
 #[tokio::test(start_paused = true)]
 async fn aus_10_an_alias_grants_nothing() {

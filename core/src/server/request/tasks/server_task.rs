@@ -2,7 +2,7 @@
 
 use super::{
     recording::TaskRecording,
-    task_view::{TaskResult, TaskView, relate},
+    task_view::{TaskResult, TaskView, related},
 };
 use crate::{
     engine::{RequestTimeout, later},
@@ -374,8 +374,11 @@ impl Task {
     }
 
     /// Relates a message to the task (TSK-15).
-    pub(in crate::server) fn relate(&self, message: &mut Value) {
-        relate(message, self.id());
+    ///
+    /// # Errors
+    /// If the message is not an object.
+    pub(in crate::server) fn related(&self, message: &RawJson) -> Result<RawJson, RpcError> {
+        related(message, self.id())
     }
 
     /// Sends a client request, which the task waits for (TSK-14).
@@ -397,7 +400,8 @@ impl Task {
             let key = again.map_or_else(|| key.to_owned(), |number| format!("{key}-run-{number}"));
             let key = unused_key(&mut state.used, &key);
             if self.is_of_session() {
-                self.relate(&mut request.params);
+                let params = self.related(&RawJson::object(&request.params)).ok();
+                request.params = params.and_then(|params| params.parse().ok()).unwrap_or(request.params);
             }
             let (sender, cancel, ended) = (None, None, Arc::clone(&ended));
             let open = OpenInputRequest { request, timeout, on_response, sender, cancel, ended };

@@ -3,6 +3,7 @@
 //! this form and its transitions.
 
 use crate::{
+    composition::rewriting::{self, ObjectMembers},
     protocol::{
         RawJson, Revision, RevisionFeature, RpcError, meta,
         model::{Task, TaskStatus},
@@ -11,12 +12,8 @@ use crate::{
     server::result::ResultWriter,
     timestamp::iso_8601,
 };
-use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
-use serde_json::{
-    Map, Value, json,
-    value::{RawValue, to_raw_value},
-};
+use serde_json::{Map, Value, json};
 use std::time::Duration;
 
 /// The result of the request of a task.
@@ -49,22 +46,18 @@ impl From<TaskResult> for RawJson {
 impl TaskResult {
     /// The result, related to the task (TSK-18, TSK-21). Its other members are unchanged.
     fn related(&self, task: &str) -> Result<RawJson, RpcError> {
-        let unread = |_| RpcError::internal();
-        let mut members: IndexMap<String, Box<RawValue>> = self.text.parse().map_err(unread)?;
-        let meta: Option<Value> = members.get("_meta").and_then(|meta| serde_json::from_str(meta.get()).ok());
-        let mut related = json!({"_meta": meta});
-        relate(&mut related, task);
-        members.insert("_meta".to_owned(), to_raw_value(&related["_meta"]).map_err(unread)?);
-        RawJson::from_value(&members).map_err(unread)
+        related(&self.text, task)
     }
 }
 
-/// Relates a message to a task (TSK-15).
-pub(super) fn relate(message: &mut Value, task: &str) {
-    if !message["_meta"].is_object() {
-        message["_meta"] = json!({});
-    }
-    message["_meta"][meta::RELATED_TASK] = json!({"taskId": task});
+/// Relates a message to a task (TSK-15). Its other members are unchanged.
+pub(super) fn related(message: &RawJson, task: &str) -> Result<RawJson, RpcError> {
+    let mut members: ObjectMembers = message.parse().map_err(|_| RpcError::internal())?;
+    let meta: Option<ObjectMembers> = members.get("_meta").and_then(|meta| serde_json::from_str(meta.get()).ok());
+    let mut meta = meta.unwrap_or_default();
+    rewriting::set(&mut meta, meta::RELATED_TASK, &json!({"taskId": task}));
+    rewriting::set(&mut members, "_meta", &meta);
+    Ok(RawJson::object(&members))
 }
 
 /// A task in the form of the extension. In the store, it is a single object.

@@ -57,6 +57,34 @@ async fn sub_02_a_stream_hears_of_what_changes_after_it_was_opened() {
     assert_eq!(uris(&peer.rest().await), ["a:2"]);
 }
 
+/// RPC-03: an id is kept digit for digit. No number type can hold such a one.
+#[tokio::test(start_paused = true)]
+async fn sub_03_and_sub_06_a_stream_may_have_an_id_of_any_length() {
+    let server = of_two();
+    let peer = Peer::of(&server);
+    let id = "9".repeat(400);
+    let params = modern(json!({"notifications": {"resourceSubscriptions": ["a:1"]}}), json!({}));
+    peer.send_text(
+        &format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"subscriptions/listen","params":{params}}}"#),
+        None,
+    );
+    let tag = format!(r#""_meta":{{"io.modelcontextprotocol/subscriptionId":{id}}}"#);
+    let acknowledged = peer.text_with("notifications/subscriptions/acknowledged").await;
+    assert!(acknowledged.contains(&tag), "{acknowledged}");
+    server.resource_updated("a:1");
+    let updated = peer.text_with("notifications/resources/updated").await;
+    assert!(updated.contains(&tag) && updated.contains(r#""uri":"a:1""#), "{updated}");
+    peer.connection.end_subscriptions();
+    let ended = peer.text_with("complete").await;
+    let tag = format!(r#""io.modelcontextprotocol/subscriptionId":{id},"#);
+    assert!(
+        ended.contains(&format!(r#""id":{id},"#)) && ended.contains(&tag) && ended.contains("serverInfo"),
+        "{ended}"
+    );
+    let cancelled = peer.text_with("notifications/cancelled").await;
+    assert!(cancelled.contains(&format!(r#""requestId":{id}"#)), "{cancelled}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn life_05_changes_that_a_session_missed_are_not_repeated_on_streams() {
     let server = of_two();

@@ -3,7 +3,7 @@
 use super::{session_records::SharedSession, store_keys, worker_notification::NotificationContent};
 use crate::{
     protocol::{
-        RequestId,
+        RawJson, RequestId,
         envelope::{self, Frame, Message, NoResult, Notification, Response},
         method,
     },
@@ -11,7 +11,6 @@ use crate::{
 };
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 /// Maximum size of a client's notification for another process: the log that all read has 10,000.
 const MAX_NOTIFICATION: usize = 4 << 10;
@@ -62,7 +61,7 @@ fn concerned(message: &Message) -> Option<Concerned> {
             method::CANCELLED | method::TASKS_STATUS => Some(Concerned::All),
             method::PROGRESS => {
                 let of = notification.params.as_ref()?.parse::<ProgressOf>().ok()?;
-                numbered_by(&RequestId::from_json(&of.progress_token.to_string())?)
+                numbered_by(&RequestId::from_json(of.progress_token.as_str())?)
             }
             _ => None,
         },
@@ -72,15 +71,15 @@ fn concerned(message: &Message) -> Option<Concerned> {
 #[derive(Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct CancellationOf {
-    request_id: Value,
+    request_id: RawJson,
 }
 
 #[derive(Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ProgressOf {
-    progress_token: Value,
+    progress_token: RawJson,
     #[serde(skip_serializing_if = "Option::is_none")]
-    progress: Option<Value>,
+    progress: Option<RawJson>,
 }
 
 /// The process that created a request to a client.
@@ -115,7 +114,7 @@ fn encoded(message: &Message) -> Option<Bytes> {
                 Err(NoResult::Error(error)) => envelope::encode_error(Some(id), error),
                 // Forwarded unchanged although invalid: it fails its request there.
                 Err(NoResult::InvalidResponse(_)) => {
-                    json!({"jsonrpc": "2.0", "id": id, "error": null}).to_string().into()
+                    format!(r#"{{"jsonrpc":"2.0","id":{},"error":null}}"#, id.to_raw()).into()
                 }
             })
         }

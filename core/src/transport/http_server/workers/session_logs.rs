@@ -10,7 +10,7 @@ use crate::{
     http::replay::EventId, protocol::RequestId, runtime::BoxedTask, server::OutgoingMessage, store::LogEntry,
     sync::Mutex,
 };
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use std::{
     sync::{Arc, Weak},
     time::Duration,
@@ -28,7 +28,7 @@ const KEEP_FINISHED: Duration = Duration::from_secs(300);
 #[serde(rename_all = "camelCase")]
 pub(super) enum StreamEntry {
     /// Start of the stream of these requests.
-    Opened(Vec<RequestId>),
+    Opened(#[serde(serialize_with = "as_written")] Vec<RequestId>),
     /// An event with its number, counted from 1.
     Event {
         number: u64,
@@ -39,6 +39,10 @@ pub(super) enum StreamEntry {
     },
     /// End of the stream.
     Finished,
+}
+
+fn as_written<S: Serializer>(ids: &[RequestId], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(ids.iter().map(RequestId::to_raw))
 }
 
 impl StreamEntry {
