@@ -20,10 +20,15 @@ use serde::{
 use serde_json::{error::Category, value::RawValue};
 use std::{borrow::Cow, fmt, slice};
 
+/// The byte order mark of UTF-8.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
 impl Frame {
     /// Parses a frame.
     pub fn parse(frame: &Bytes, bounds: FrameBounds) -> Self {
         prepare_for(frame.len());
+        // Programs of Windows begin with a byte order mark.
+        let frame = &if frame.starts_with(MARK) { frame.slice(MARK.len()..) } else { frame.clone() };
         // Most messages are valid. What is wrong with the others takes more passes to explain.
         if let Some(wire) = str::from_utf8(frame).ok().and_then(|text| MessageMembers::scan(text, bounds)) {
             return Self::Single(message(frame, &wire));
@@ -141,8 +146,8 @@ fn message(buffer: &Bytes, wire: &MessageMembers<'_>) -> Result<Message, Malform
     };
     let params = match wire.params {
         Some(object) if object.starts_with('{') => Some(kept(buffer, object)),
+        Some("null") | None => None,
         Some(_) => return Err(refuse("The member params must be an object")),
-        None => None,
     };
     Ok(match id {
         Some(id) => Message::Request(Request { id, method, params }),

@@ -39,6 +39,22 @@ fn rpc_01_messages_of_every_kind() {
     ));
 }
 
+#[test]
+fn a_byte_order_mark_and_params_that_are_null_are_nothing() {
+    for text in [
+        r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":null}"#,
+        "\u{feff}{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ping\"}",
+        "\u{feff} {\"method\":\"ping\",\"id\":7,\"jsonrpc\":\"2.0\",\"params\": null}",
+    ] {
+        let Frame::Single(Ok(Message::Request(request))) = parse(text) else { panic!("{text}") };
+        assert_eq!((request.id, request.params), (RequestId::Integer(7), None));
+    }
+    let Frame::Batch(batch) = parse("\u{feff}[{\"jsonrpc\":\"2.0\",\"method\":\"a\",\"params\":null}]") else {
+        panic!()
+    };
+    assert!(matches!(&batch[..], [Ok(Message::Notification(Notification { params: None, .. }))]));
+}
+
 /// Also RPC-08 to RPC-10: the members that a response must have, and those that exclude each other.
 #[test]
 fn malformed_input_gets_the_right_code_and_keeps_a_readable_id() {
@@ -56,7 +72,7 @@ fn malformed_input_gets_the_right_code_and_keeps_a_readable_id() {
         (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, -32600, None),
         (r#"{"jsonrpc":"2.0","id":7,"method":5}"#, -32600, Some(7)),
         (r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":[]}"#, -32600, Some(7)),
-        (r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":null}"#, -32600, Some(7)),
+        (r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":7}"#, -32600, Some(7)),
         (r#"{"jsonrpc":"2.0","id":7}"#, -32600, Some(7)),
         (r#"{"jsonrpc":"2.0","id":7,"id":8,"method":"ping"}"#, -32600, None),
         (r#"{"jsonrpc":"2.0","id":7,"method":"ping","method":"ping"}"#, -32600, Some(7)),
