@@ -1135,6 +1135,23 @@ async fn a_refusal_for_another_reason_than_the_session_is_the_servers_error() {
 }
 
 #[tokio::test]
+async fn a_body_that_is_no_message_is_said_to_be_none() {
+    for (body, why) in [("{\"jsonrpc\": \"2.0\", ", "Parse error"), ("[7]", "must be an object")] {
+        let server = legacy(move |_| (0, http(200, "content-type: application/json\r\n", body))).await;
+        let client = connect(&server, RevisionChoice::Legacy).await.unwrap();
+        let error = request(&client, "tools/list").await.unwrap_err().to_string();
+        assert!(error.contains("is no message") && error.contains(why), "{error}");
+    }
+    // A byte order mark, as programs of Windows write it.
+    let marked = |seen: &Seen| result(seen, json!({"tools": []})).to_string();
+    let server =
+        legacy(move |seen| (0, http(200, "content-type: application/json\r\n", &format!("\u{feff}{}", marked(seen)))))
+            .await;
+    let client = connect(&server, RevisionChoice::Legacy).await.unwrap();
+    request(&client, "tools/list").await.unwrap();
+}
+
+#[tokio::test]
 async fn failures_contain_the_servers_output_and_advice() {
     const HTML: &str = "Content-Type: text/html\r\n";
     let plan = r#"{"error": "your plan has no MCP"}"#;

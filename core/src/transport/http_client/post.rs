@@ -17,7 +17,11 @@ use crate::{
         event_stream::EventStream,
         headers,
     },
-    protocol::{RevisionFeature, RpcError, envelope, method},
+    protocol::{
+        RevisionFeature, RpcError,
+        envelope::{self, Frame, FrameBounds},
+        method,
+    },
 };
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode};
@@ -147,7 +151,15 @@ impl LinkContext {
         }
         let body = http_failure::read(&self.route.target, response, self.route.max_message_bytes).await?;
         if !body.is_empty() {
-            self.inbox.message(body);
+            self.inbox.message(body.clone());
+            if message.request.as_ref().is_some_and(|request| self.inbox.is_pending(&request.id))
+                && let Some(Err(malformed)) = Frame::parse(&body, FrameBounds::NONE).messages().first()
+            {
+                let (target, problem) = (&self.route.target, &malformed.error.message);
+                return Err(
+                    LinkFailure::Broken(format!("The HTTP response from {target} is no message: {problem}")).into()
+                );
+            }
         } else if message.request.is_some() {
             return Err(http_failure::of_answer(&self.route.target, AnswerHead::bare(status), &body).into());
         }
