@@ -6,7 +6,6 @@ use crate::protocol::{
     method::{self, Method, ResultUris},
 };
 use indexmap::IndexMap;
-use memchr::memmem;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -120,7 +119,7 @@ pub(crate) fn error(prefix: &str, error: RpcError) -> RpcError {
 /// Rewrites the URIs of a result to those of the group.
 pub(crate) fn result(method: &str, prefix: &str, result: RawJson) -> RawJson {
     // Most results contain no URIs and need no parsing.
-    if prefix.is_empty() || memmem::find(result.as_bytes(), br#""uri""#).is_none() {
+    if prefix.is_empty() || !result.may_mention("uri") {
         return result;
     }
     let rewritten = match Method::result_uris(method) {
@@ -146,7 +145,7 @@ pub(crate) fn notified(method: &str, prefix: &str, params: &RawJson) -> Option<R
         task(prefix, &mut state)?;
         return RawJson::from_value(&state).ok();
     }
-    if memmem::find(params.as_bytes(), meta::SUBSCRIPTION_ID.as_bytes()).is_none() {
+    if !params.may_mention(meta::SUBSCRIPTION_ID) {
         return Some(params.clone());
     }
     let mut params: ObjectMembers = params.parse().ok()?;
@@ -240,6 +239,19 @@ mod tests {
         assert_eq!(got["contents"][0]["uri"], "notes+notes://a");
     }
 
+    /// The name of a member may be written with escapes.
+    #[test]
+    fn escaped_uris_are_those_of_the_group_as_well() {
+        let given = r#"{"contents": [{"\u0075ri": "other+file:///secret", "text": "x"}]}"#;
+        let given = RawJson::from_text(given.into()).unwrap();
+        let got: Value = result(method::RESOURCES_READ, "notes", given).parse().unwrap();
+        assert_eq!(got["contents"][0]["uri"], "notes+other+file:///secret");
+        let tagged = r#"{"_meta": {"io.modelcontextprotocol\/subscriptionId": 1}, "uri": "a:b"}"#;
+        let tagged = RawJson::from_text(tagged.into()).unwrap();
+        let told = notified(method::RESOURCES_UPDATED, "notes", &tagged).unwrap();
+        assert_eq!(told.parse::<Value>().unwrap(), json!({"uri": "a:b"}));
+    }
+
     #[test]
     fn app_02_skl_23_tools_keep_their_interfaces_and_skills_their_files() {
         let read = |value: Value| serde_json::from_str::<ObjectMembers>(&value.to_string()).unwrap();
@@ -269,7 +281,7 @@ mod tests {
         let result_text = br#"{ "content" : [ ] , "structuredContent" : { "uri" : 1e999 } }"#;
         let raw = RawJson::trusted(result_text.as_slice().into());
         let got = result(method::TOOLS_CALL, "notes", raw);
-        assert!(memmem::find(got.as_bytes(), b"1e999").is_some(), "numbers are not rounded");
+        assert!(memchr::memmem::find(got.as_bytes(), b"1e999").is_some(), "numbers are not rounded");
         let raw = RawJson::trusted(br#"{ "uri" : "not an object of mine" }"#.as_slice().into());
         assert_eq!(result(method::COMPLETION_COMPLETE, "notes", raw.clone()), raw);
     }

@@ -80,7 +80,7 @@ pub(super) fn rpc_error(error: &ClientError) -> RpcError {
 /// decides for each call.
 pub(super) fn with_own_tasks(result: RawJson, era: Option<Era>) -> RawJson {
     const MEMBER: &str = "execution";
-    let is_named = memchr::memmem::find(result.as_bytes(), MEMBER.as_bytes()).is_some();
+    let is_named = result.may_mention(MEMBER);
     if !is_named && era != Some(Era::Modern) {
         return result;
     }

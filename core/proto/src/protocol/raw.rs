@@ -90,6 +90,21 @@ impl RawJson {
         &self.0
     }
 
+    /// Returns whether it may have this member, or contain this string. A quick test to avoid
+    /// parsing: what is written with escapes counts as well.
+    #[doc(hidden)]
+    pub fn may_mention(&self, text: &str) -> bool {
+        memchr::memmem::find(&self.0, text.as_bytes()).is_some() || self.may_have_escaped_names()
+    }
+
+    /// Returns whether a name in it may be written with escapes, so that a search for it as text
+    /// does not find it.
+    #[doc(hidden)]
+    pub fn may_have_escaped_names(&self) -> bool {
+        let Some(first) = memchr::memchr(b'\\', &self.0) else { return false };
+        ["\\u", "\\/"].iter().any(|escape| memchr::memmem::find(&self.0[first..], escape.as_bytes()).is_some())
+    }
+
     /// An object that can always be represented; `{}` otherwise.
     #[doc(hidden)]
     pub fn object(value: &impl Serialize) -> Self {

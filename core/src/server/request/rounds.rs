@@ -250,5 +250,5 @@ impl HandlerRounds for RequestRounds {
 fn mentions_rounds(params: &RawJson) -> bool {
     static MEMBERS: LazyLock<[memmem::Finder<'static>; 2]> =
         LazyLock::new(|| ["\"inputResponses\"", "\"requestState\""].map(memmem::Finder::new));
-    MEMBERS.iter().any(|member| member.find(params.as_bytes()).is_some())
+    MEMBERS.iter().any(|member| member.find(params.as_bytes()).is_some()) || params.may_have_escaped_names()
 }
