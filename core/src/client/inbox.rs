@@ -1,15 +1,18 @@
 //! The receiving side of a client.
 
 use super::{
-    ClientError, Inbox, LinkFailure, calls::known_tools::ToolFacts, inner::ClientInner,
-    response_cache::with_valid_time, tasks::task_form::unified,
+    ClientError, Inbox, LinkFailure,
+    calls::{known_tools::ToolFacts, odd_results::without_oddities, result_schema::SchemaRules},
+    inner::ClientInner,
+    response_cache::with_valid_time,
+    tasks::task_form::unified,
 };
 use crate::{
     engine::{Answer, ClientReceived},
     printable::printable,
     protocol::{
         RawJson, RequestId, Revision, RevisionFeature,
-        envelope::{Beginning, Frame, FrameBounds, Message},
+        envelope::{self, Beginning, Frame, FrameBounds, Message},
         method::{self, Method},
     },
     wire_log::{Direction, MessageInfo, Side},
@@ -131,6 +134,10 @@ impl ClientInner {
                     let start = String::from_utf8_lossy(&frame[..frame.len().min(MAX_EXCERPT)]);
                     *self.invalid_frame.lock() = Some(printable(&start).trim().to_owned());
                     tracing::warn!(target: "trunkline::client::connection", error = %malformed.error, "the server sent an invalid message");
+                    // A request, which its sender waits for: responses are never malformed.
+                    if let Some(id) = &malformed.id {
+                        self.send(envelope::encode_error(Some(id), &malformed.error));
+                    }
                 }
             }
         }
@@ -198,6 +205,7 @@ impl ClientInner {
 
     /// Processes what a result says about tools, and converts it to the form that programs see.
     fn read(&self, method: &str, revision: Option<Revision>, result: RawJson) -> RawJson {
+        let result = without_oddities(method, result);
         let has_hints = revision.is_some_and(|revision| revision.supports(RevisionFeature::CacheHints));
         let result = if has_hints && Method::is_cacheable(method) { with_valid_time(result) } else { result };
         if method != method::TOOLS_LIST {
@@ -207,6 +215,7 @@ impl ClientInner {
             headers: self.mirrors(revision),
             output: self.options.validate_results,
             support: revision.is_some_and(|revision| revision.supports(RevisionFeature::CoreTasks)),
+            rules: SchemaRules::of(revision),
         };
         self.known_tools.read_list(result, facts)
     }

@@ -126,6 +126,12 @@ macro_rules! features {
 }
 
 features! {
+    /// Cursors are opaque: an empty one is followed as well.
+    OpaqueCursors: V2026_07_28..=LATEST,
+    /// Schemas name their dialect, and one that is not supported is an error.
+    SchemaDialects: V2025_11_25..=LATEST,
+    /// Schemas with references that leave them are not to be used.
+    SchemaReferences: V2026_07_28..=LATEST,
     /// JSON-RPC batch arrays.
     Batches: V2025_03_26..=V2025_03_26,
     /// Audio content blocks.

@@ -1,7 +1,7 @@
 //! What a server's lists say about its tools: their output schemas (TOOL-14), the parameters
 //! mirrored in HTTP headers (H26-23, H26-30..39), and their task support (TSK-04, TSK-06).
 
-use super::result_schema::ResultSchema;
+use super::result_schema::{ResultSchema, SchemaRules};
 use crate::{
     client::ClientError,
     protocol::{
@@ -13,7 +13,6 @@ use crate::{
     sync::Mutex,
 };
 use indexmap::IndexMap;
-use memchr::memmem;
 use serde::Deserialize;
 use serde_json::{
     Value,
@@ -24,8 +23,8 @@ use std::{borrow::Cow, collections::HashMap, sync::Arc};
 /// Maximum total size of stored schemas. Results of further tools are not validated.
 const MAX_BYTES: usize = 16 << 20;
 
-const OUTPUT_SCHEMA: &[u8] = b"outputSchema";
-const ANNOTATION: &[u8] = b"x-mcp-header";
+const OUTPUT_SCHEMA: &str = "outputSchema";
+const ANNOTATION: &str = "x-mcp-header";
 
 /// The tools of the latest lists (H26-39).
 #[derive(Default)]
@@ -51,6 +50,7 @@ pub(in crate::client) struct ToolFacts {
     pub(in crate::client) headers: bool,
     pub(in crate::client) output: bool,
     pub(in crate::client) support: bool,
+    pub(in crate::client) rules: SchemaRules,
 }
 
 #[derive(Deserialize)]
@@ -70,7 +70,7 @@ impl KnownTools {
     /// Reads a list of tools, or a page of one, removing those with invalid annotations (H26-30,
     /// H26-31).
     pub(in crate::client) fn read_list(&self, result: RawJson, facts: ToolFacts) -> RawJson {
-        let mentions = |member: &[u8]| memmem::find(result.as_bytes(), member).is_some();
+        let mentions = |member: &str| result.may_mention(member);
         let mut known = self.0.lock();
         // Most lists say nothing of this and need no parsing.
         let any = facts.support || (facts.output && mentions(OUTPUT_SCHEMA)) || (facts.headers && mentions(ANNOTATION));
@@ -132,7 +132,7 @@ impl ToolTable {
         if let Some(schema) = self.by_name.remove(&*tool.name).and_then(|known| known.output) {
             self.bytes -= schema.listed_bytes();
         }
-        let is_annotated = |schema: &&RawValue| memmem::find(schema.get().as_bytes(), ANNOTATION).is_some();
+        let is_annotated = |schema: &&RawValue| [ANNOTATION, "\\u"].iter().any(|part| schema.get().contains(part));
         let annotated = tool.input_schema.filter(|_| facts.headers).filter(is_annotated);
         let schema: Value = annotated.and_then(|schema| serde_json::from_str(schema.get()).ok()).unwrap_or_default();
         let headers = match header_parameters(&schema) {
@@ -145,7 +145,7 @@ impl ToolTable {
         let has_room = |text: &&RawValue| self.bytes + text.get().len() <= MAX_BYTES;
         let output = tool.output_schema.filter(|_| facts.output).filter(has_room).map(|text| {
             self.bytes += text.get().len();
-            Arc::new(ResultSchema::of_tool(&tool.name, text.to_owned()))
+            Arc::new(ResultSchema::of_tool(&tool.name, text.to_owned(), facts.rules))
         });
         let support = facts.support.then(|| {
             let execution = tool.execution.and_then(|execution| serde_json::from_str::<Value>(execution.get()).ok());
@@ -163,19 +163,23 @@ impl ToolTable {
 #[cfg(all(test, feature = "full"))]
 mod tests {
     use super::*;
-    use crate::{client::link::ClientId, tests::kept_log::KeptLog, transport::TokioRuntime};
+    use crate::{client::link::ClientId, protocol::Revision, tests::kept_log::KeptLog, transport::TokioRuntime};
     use serde_json::json;
     use std::time::{Duration, Instant};
 
-    const HEADERS: ToolFacts = ToolFacts { headers: true, output: false, support: false };
-    const OUTPUT: ToolFacts = ToolFacts { headers: false, output: true, support: false };
+    const HEADERS: fn() -> ToolFacts = || of(true, false);
+    const OUTPUT: fn() -> ToolFacts = || of(false, true);
+
+    fn of(headers: bool, output: bool) -> ToolFacts {
+        ToolFacts { headers, output, support: false, rules: SchemaRules::of(Some(Revision::LATEST)) }
+    }
 
     fn raw(value: &Value) -> RawJson {
         RawJson::from_value(value).unwrap()
     }
 
     fn listed(known: &KnownTools, tools: &Value) {
-        known.read_list(raw(&json!({"tools": tools})), OUTPUT);
+        known.read_list(raw(&json!({"tools": tools})), OUTPUT());
     }
 
     async fn answer(known: &KnownTools, tool: &str, result: Value) -> Result<RawJson, ClientError> {
@@ -234,6 +238,29 @@ mod tests {
         }
     }
 
+    /// A fault of the description must not cost the result of a tool that has run.
+    #[tokio::test]
+    async fn sch_04_and_09_only_what_a_revision_forbids_is_an_error() {
+        let dialect = json!({"$schema": "urn:unknown", "type": "object"});
+        let of = |reference: &str| json!({"type": "object", "properties": {"a": {"$ref": reference}}});
+        let (external, local) = (of("https://a.example/x"), of("#/$defs/missing"));
+        for (revision, schema, is_refused) in [
+            (Revision::LATEST, &dialect, true),
+            (Revision::V2025_11_25, &dialect, true),
+            (Revision::V2025_06_18, &dialect, false),
+            (Revision::LATEST, &external, true),
+            (Revision::V2025_11_25, &external, false),
+            (Revision::LATEST, &local, false),
+            (Revision::V2025_06_18, &local, false),
+        ] {
+            let known = KnownTools::default();
+            let facts = ToolFacts { rules: SchemaRules::of(Some(revision)), ..OUTPUT() };
+            known.read_list(raw(&json!({"tools": [{"name": "odd", "outputSchema": schema}]})), facts);
+            let result = json!({"content": [], "structuredContent": {"a": 1}});
+            assert_eq!(answer(&known, "odd", result).await.is_err(), is_refused, "{revision} {schema}");
+        }
+    }
+
     #[test]
     fn schemas_are_kept_up_to_a_number_of_bytes() {
         let known = KnownTools::default();
@@ -247,7 +274,7 @@ mod tests {
         let of = |name: &str, header: &str| json!({"name": name, "inputSchema": {"type": "object", "properties": {"a": {"type": "string", "x-mcp-header": header}}}});
         let list = RawJson::from_value(&json!({"tools": [of("good", "A"), of("bad", "A B")]})).unwrap();
         let log = KeptLog::default();
-        let read = tracing::subscriber::with_default(log.clone(), || KnownTools::default().read_list(list, HEADERS));
+        let read = tracing::subscriber::with_default(log.clone(), || KnownTools::default().read_list(list, HEADERS()));
         assert_eq!(read.parse::<Value>().unwrap()["tools"].as_array().unwrap().len(), 1);
         let texts = log.take();
         assert!(texts.len() == 1 && texts[0].contains("tool=bad") && texts[0].contains("A B"), "{texts:?}");
@@ -264,9 +291,9 @@ mod tests {
             RawJson::from_text(format!(r#"{{"ttlMs":1e2,"tools":[{}],"_meta":{{"n":1e999}}}}"#, tools.join(",")).into())
                 .unwrap()
         };
-        assert_eq!(known.read_list(list(&[plain, bad, good]), HEADERS), list(&[plain, good]));
+        assert_eq!(known.read_list(list(&[plain, bad, good]), HEADERS()), list(&[plain, good]));
         let whole = list(&[plain, good]);
-        assert_eq!(known.read_list(whole.clone(), HEADERS), whole);
+        assert_eq!(known.read_list(whole.clone(), HEADERS()), whole);
         let call = RawJson::from_value(&json!({"name": "good", "arguments": {"a": "x"}})).unwrap();
         assert_eq!(known.headers_of("good", Some(&call)).unwrap(), [("A".to_owned(), "x".to_owned())]);
     }

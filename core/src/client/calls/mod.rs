@@ -10,6 +10,7 @@ pub(super) mod known_tools;
 #[cfg(feature = "skills")]
 pub(super) mod loaded_skills;
 mod notifying;
+pub(super) mod odd_results;
 mod prompt_calls;
 mod raw_requests;
 pub(crate) mod reply_to;

@@ -6,7 +6,7 @@ use crate::{
     engine::{RequestTimeout, later},
     holder::Holder,
     protocol::{
-        RawJson,
+        RawJson, Revision, RevisionFeature,
         schema::{Schema, SchemaError},
     },
     race,
@@ -33,6 +33,36 @@ pub struct ResultSchema {
     /// `None` if it is invalid, so nothing is validated. An error if it cannot be followed: its
     /// dialect is unknown (SCH-04), or a reference leads out of it (SCH-09).
     compiled: OnceLock<Option<Result<Schema, SchemaError>>>,
+    rules: SchemaRules,
+}
+
+/// What a revision says about schemas that cannot be followed; otherwise they are like any other
+/// invalid schema.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SchemaRules {
+    /// SCH-04: an unknown dialect is an error.
+    dialects: bool,
+    /// SCH-09: a reference that leaves the schema is an error.
+    references: bool,
+}
+
+impl SchemaRules {
+    pub(in crate::client) fn of(revision: Option<Revision>) -> Self {
+        let supports = |feature| revision.is_some_and(|revision| revision.supports(feature));
+        Self {
+            dialects: supports(RevisionFeature::SchemaDialects),
+            references: supports(RevisionFeature::SchemaReferences),
+        }
+    }
+
+    fn refuse(self, error: &SchemaError) -> bool {
+        match error {
+            SchemaError::UnknownDialect(_) => self.dialects,
+            SchemaError::UnresolvedReference(reference) => self.references && !reference.starts_with('#'),
+            _ => false,
+        }
+    }
 }
 
 impl ResultSchema {
@@ -43,13 +73,13 @@ impl ResultSchema {
     pub fn expected(method: &str, schema: &Value) -> Result<Arc<Self>, SchemaError> {
         let names = (format!("the result of {method}"), "the expected schema");
         let compiled = OnceLock::from(Some(Ok(Schema::compile(schema)?)));
-        Ok(Arc::new(Self { names, text: RawValue::NULL.to_owned(), compiled }))
+        Ok(Arc::new(Self { names, text: RawValue::NULL.to_owned(), compiled, rules: SchemaRules::default() }))
     }
 
     /// The output schema of a tool, compiled with the first result.
-    pub(in crate::client) fn of_tool(tool: &str, text: Box<RawValue>) -> Self {
+    pub(in crate::client) fn of_tool(tool: &str, text: Box<RawValue>, rules: SchemaRules) -> Self {
         let names = (format!("the result of the tool {tool:?}"), "its output schema");
-        Self { names, text, compiled: OnceLock::new() }
+        Self { names, text, compiled: OnceLock::new(), rules }
     }
 
     pub(in crate::client) fn listed_bytes(&self) -> usize {
@@ -113,7 +143,7 @@ impl ResultSchema {
     fn compile(&self) -> Option<Result<Schema, SchemaError>> {
         let schema: Value = serde_json::from_str(self.text.get()).ok()?;
         match Schema::compile(&schema) {
-            Err(error) if !matches!(error, SchemaError::UnknownDialect(_) | SchemaError::UnresolvedReference(_)) => {
+            Err(error) if !self.rules.refuse(&error) => {
                 let name = &self.names.0;
                 tracing::warn!(target: "trunkline::client::tools", %error, "{name} is not validated: its output schema is invalid");
                 None
@@ -180,7 +210,7 @@ mod tests {
     async fn sch_10_a_hostile_pattern_ends_with_the_deadline_of_the_call() {
         let hostile = json!({"type": "object", "properties": {"x": {"pattern": r"(?=(a+))\1b"}}});
         let text = serde_json::value::to_raw_value(&hostile).unwrap();
-        let listed = Arc::new(ResultSchema::of_tool("t", text));
+        let listed = Arc::new(ResultSchema::of_tool("t", text, SchemaRules::default()));
         for schema in [listed, ResultSchema::expected("tools/call", &hostile).unwrap()] {
             let timeout = RequestTimeout { timeout: Duration::from_millis(50), max: Duration::from_secs(60) };
             let check = ResultCheck::new(schema, timeout, Instant::now());

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     client::{Client, ClientError, ProgressHook, RequestOptions},
     engine::later,
-    protocol::{RawJson, error::code, method::Method},
+    protocol::{RawJson, RevisionFeature, error::code, method::Method},
     race::unless,
 };
 use indexmap::IndexMap;
@@ -33,15 +33,17 @@ impl Client {
     ///
     /// # Errors
     /// As for [`Client::request`]; [`ClientError::Invalid`] if the method returns no list. An
-    /// endless list (a repeated cursor, or more than 10,000 pages or items or 64 MiB) or a page
-    /// without its items is treated as an invalid response.
+    /// endless list (a repeated cursor on 2026-07-28, or more than 10,000 pages or items or 64 MiB)
+    /// or a page without its items is treated as an invalid response.
     pub async fn list_all(
         &self,
         method: &str,
         params: Option<&RawJson>,
         options: &RequestOptions,
     ) -> Result<RawJson, ClientError> {
-        let mut list = WholeList::of(method)?;
+        let opaque =
+            self.inner.server.get().is_none_or(|server| server.revision.supports(RevisionFeature::OpaqueCursors));
+        let mut list = WholeList::of(method, opaque)?;
         let (given, mut options) = (options, options.clone());
         let deadline = later(self.inner.runtime.now(), self.inner.request_timeout(&options).max);
         let (first, mut params, mut restarted) = (params, params.cloned(), false);
@@ -52,7 +54,7 @@ impl Client {
                     if !restarted && error.code == code::INVALID_PARAMS && list.first.is_some() =>
                 {
                     restarted = true;
-                    list = WholeList::of(method)?;
+                    list = WholeList::of(method, opaque)?;
                     params = first.cloned();
                     continue;
                 }
@@ -81,7 +83,7 @@ impl Client {
         options: &RequestOptions,
         reply: Arc<dyn ReplyTo>,
     ) -> Result<Arc<ClientCall>, ClientError> {
-        WholeList::of(method)?;
+        WholeList::of(method, true)?;
         self.inner.check_open()?;
         let (client, method, progress) = (self.clone(), method.to_owned(), Arc::clone(&reply));
         let hook: ProgressHook = Arc::new(move |params: &RawJson| progress.progress(params.clone()));
@@ -100,6 +102,8 @@ impl Client {
 struct WholeList {
     method: String,
     member: &'static str,
+    /// Whether a repeated cursor is an error.
+    opaque: bool,
     /// The other members of the first page, once there is more than one page.
     first: Option<RawJson>,
     /// The items, with commas between them.
@@ -112,11 +116,11 @@ struct WholeList {
 }
 
 impl WholeList {
-    fn of(method: &str) -> Result<Self, ClientError> {
+    fn of(method: &str, opaque: bool) -> Result<Self, ClientError> {
         let member = Method::list_member(method)
             .ok_or_else(|| ClientError::Invalid(format!("{method} does not return a paginated list")))?;
         let (method, items) = (method.to_owned(), String::new());
-        Ok(Self { method, member, first: None, items, cursors: HashSet::new(), bytes: 0, count: 0 })
+        Ok(Self { method, member, opaque, first: None, items, cursors: HashSet::new(), bytes: 0, count: 0 })
     }
 
     /// Adds a page and returns the cursor of the next one.
@@ -145,13 +149,23 @@ impl WholeList {
             if cursor.is_none() {
                 return Ok(None);
             }
+            // Also if the cursor turns out to be none: it is not part of the whole list.
             self.first = Some(as_json(&members)?);
         }
-        if !self.items.is_empty() && !items.is_empty() {
-            self.items.push(',');
+        // Some servers of earlier revisions write an empty cursor on their last page, and send the
+        // first one again to whoever follows it.
+        let ends = !self.opaque && cursor.as_ref().is_some_and(|cursor| self.cursors.contains(cursor));
+        if !(ends && self.items.starts_with(items)) {
+            if !self.items.is_empty() && !items.is_empty() {
+                self.items.push(',');
+            }
+            self.items.push_str(items);
         }
-        self.items.push_str(items);
         match cursor {
+            Some(_) if ends => {
+                tracing::warn!(target: "trunkline::client::calls", method = self.method, "the server sent a cursor that it has sent before: the list ends there");
+                Ok(None)
+            }
             Some(cursor) if !self.cursors.insert(cursor.clone()) => {
                 Err(nonsense(&self.method, "does not end: the server sent a cursor twice"))
             }
@@ -208,7 +222,7 @@ mod tests {
     /// PAG-01: pages of any size.
     #[test]
     fn pag_04_pages_become_one_list_with_the_members_of_the_first() {
-        let mut list = WholeList::of("tools/list").unwrap();
+        let mut list = WholeList::of("tools/list", true).unwrap();
         let first = page(&json!({"tools": [1, 2], "ttlMs": 5, "nextCursor": ""}));
         assert_eq!(list.take(&first).unwrap().as_deref(), Some(""), "PAG-03: an empty cursor is one");
         assert_eq!(list.take(&page(&json!({"tools": [], "nextCursor": "b"}))).unwrap().as_deref(), Some("b"));
@@ -217,10 +231,25 @@ mod tests {
         assert_eq!(list.finish(last).unwrap().parse::<Value>().unwrap(), json!({"tools": [1, 2, 3], "ttlMs": 5}));
     }
 
+    /// PAG-03: only 2026-07-28 says what an empty cursor is.
+    #[test]
+    fn pag_03_before_2026_a_repeated_cursor_ends_the_list() {
+        for cursor in ["", "a"] {
+            let first = page(&json!({"tools": [1], "nextCursor": cursor}));
+            for (second, whole) in [(json!([2]), json!([1, 2])), (json!([1]), json!([1]))] {
+                let mut list = WholeList::of("tools/list", false).unwrap();
+                assert_eq!(list.take(&first).unwrap().as_deref(), Some(cursor));
+                let end = page(&json!({"tools": second, "nextCursor": cursor}));
+                assert_eq!(list.take(&end).unwrap(), None);
+                assert_eq!(list.finish(end).unwrap().parse::<Value>().unwrap(), json!({"tools": whole}));
+            }
+        }
+    }
+
     /// PAG-02: a cursor is sent exactly as received.
     #[test]
     fn members_next_to_the_items_keep_their_order() {
-        let mut list = WholeList::of("tools/list").unwrap();
+        let mut list = WholeList::of("tools/list", true).unwrap();
         let first =
             RawJson::trusted(r#"{"tools":[1],"z":{"b":1,"a":2},"nextCursor":"2","_meta":{"y":1,"x":2}}"#.into());
         list.take(&first).unwrap();
@@ -235,7 +264,7 @@ mod tests {
 
     #[test]
     fn a_list_of_one_page_is_given_as_it_came() {
-        let mut list = WholeList::of("resources/templates/list").unwrap();
+        let mut list = WholeList::of("resources/templates/list", true).unwrap();
         let only = RawJson::trusted(r#"{ "resourceTemplates" : [ ] }"#.into());
         assert_eq!(list.take(&only).unwrap(), None);
         assert_eq!(list.finish(only.clone()).unwrap(), only);
@@ -249,20 +278,20 @@ mod tests {
             (vec![json!({"tools": [], "nextCursor": 5})], "not a string"),
             (vec![json!({"tools": [], "nextCursor": "a"}), json!({"tools": [], "nextCursor": "a"})], "twice"),
         ] {
-            let mut list = WholeList::of("tools/list").unwrap();
+            let mut list = WholeList::of("tools/list", true).unwrap();
             let outcome: Result<Vec<_>, _> = pages.iter().map(|given| list.take(&page(given))).collect();
             let error = outcome.unwrap_err();
             assert!(error.to_string().contains(text), "{error}");
             assert_eq!(error.kind(), crate::client::ErrorKind::Transport);
         }
-        assert!(matches!(WholeList::of("tools/call"), Err(ClientError::Invalid(_))));
+        assert!(matches!(WholeList::of("tools/call", true), Err(ClientError::Invalid(_))));
     }
 
     #[test]
     fn a_list_is_bounded_in_items() {
         let tools =
             |count: usize| page(&json!({"tools": vec![json!({"name": "t"}); count], "nextCursor": count.to_string()}));
-        let mut list = WholeList::of("tools/list").unwrap();
+        let mut list = WholeList::of("tools/list", true).unwrap();
         assert!(list.take(&tools(6_000)).is_ok() && list.take(&tools(4_000)).is_ok());
         let error = list.take(&tools(1)).unwrap_err().to_string();
         assert!(error.contains("more than 10000 tools"), "{error}");
@@ -270,7 +299,7 @@ mod tests {
 
     #[test]
     fn a_list_is_bounded_in_bytes() {
-        let mut list = WholeList::of("tools/list").unwrap();
+        let mut list = WholeList::of("tools/list", true).unwrap();
         let text = "x".repeat(40 << 20);
         let big = |cursor: &str| page(&json!({"tools": [text], "nextCursor": cursor}));
         assert!(list.take(&big("a")).is_ok());

@@ -17,8 +17,8 @@ impl ActiveRequest {
     /// If it cannot be parsed.
     pub(super) fn pass(&self, result: &RawJson) -> serde_json::Result<RawJson> {
         let (mut members, revision) = (result.parse::<ObjectMembers>()?, self.info.revision);
-        // A number of any length is kept, but no `Value` can hold it: what has one is projected as if
-        // it were empty.
+        // A number of any length is kept, but no `Value` can hold it: what has one is projected as
+        // if it were empty.
         let empty = |member: &RawValue| if member.get().starts_with('{') { json!({}) } else { Value::Null };
         let given: Map<String, Value> = members
             .iter()

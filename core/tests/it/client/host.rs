@@ -341,6 +341,24 @@ async fn mrtr_21_requests_that_belong_to_nothing_are_refused_where_the_program_w
     }
 }
 
+/// RPC-10: the server waits for an answer, whatever is wrong with its request.
+#[tokio::test]
+async fn an_invalid_request_of_the_server_is_answered() {
+    for params in [json!([]), json!("x")] {
+        let fake = quiet();
+        let _client = connected(&fake, Client::builder(), LEGACY).await;
+        fake.peer().say(json!({"jsonrpc": "2.0", "id": 7, "method": "ping", "params": params}));
+        settle().await;
+        let answer = fake.last();
+        assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(7), &json!(-32600)), "{answer}");
+    }
+    let fake = quiet();
+    let _client = connected(&fake, Client::builder(), LEGACY).await;
+    fake.peer().say(json!({"jsonrpc": "2.0", "id": 8, "method": "ping", "params": null}));
+    settle().await;
+    assert_eq!(fake.last()["result"], json!({}));
+}
+
 #[tokio::test]
 async fn root_01_to_root_03_roots_are_data_that_can_change() {
     let roots = |uri: &str| [Root::new(uri)];
