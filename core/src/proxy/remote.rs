@@ -16,7 +16,11 @@ use crate::{
     },
     engine::OnBehalf,
     on_drop::OnDrop,
-    protocol::{Era, RawJson, RpcError, SentTrace, extension, method, model::ClientCapabilities},
+    protocol::{
+        Era, RawJson, RpcError, SentTrace, extension,
+        method::{self, Method},
+        model::ClientCapabilities,
+    },
     race::unless,
     runtime::BoxedTask,
     server::{Call, CallInfo, Handler, ListSet, Offers, Outcome, RemoteServer, TaskSupport, ToolTasks},
@@ -99,8 +103,14 @@ impl Remote {
         on_behalf: Option<Arc<OnBehalf>>,
     ) -> Result<Outcome, RpcError> {
         let _permit = self.shares.take(info, &self.client)?;
-        let sent = self.client.request_on_behalf(on_behalf, info.method(), Some(params), options);
-        Ok(self.outcome_of(info.method(), sent.await))
+        let method = info.method();
+        let sent = match Method::list_member(method) {
+            // The whole list, within bounds: a server whose list does not end, or whose cursors do
+            // not work, is missing from merged lists instead of breaking them.
+            Some(_) => self.client.list_all(method, Some(params), options).await,
+            None => self.client.request_on_behalf(on_behalf, method, Some(params), options).await,
+        };
+        Ok(self.outcome_of(method, sent))
     }
 
     /// Sends a request to a modern server, which sees the caller's capabilities; its requests for

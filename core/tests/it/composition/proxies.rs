@@ -16,19 +16,19 @@ use std::{
 };
 use tokio::{sync::Notify, task::JoinHandle, time::timeout};
 use trunkline::{
-    Client, ClientError, ClientGroup, ClientOptions, Context, HttpOptions, Json, Listener, Params, ProxyDefinition,
-    RequestOptions, Revision, RevisionChoice, RpcError, Server, ServerOptions, Tool, ToolError,
+    CallError, Client, ClientError, ClientGroup, ClientOptions, Context, HttpOptions, Json, Listener, Params,
+    ProxyDefinition, RequestOptions, Revision, RevisionChoice, RpcError, Server, ServerOptions, Tool, ToolError,
     auth::{Authorization, AuthorizationOptions, Identity, Verification},
     client::{ClientBuilder, ElicitRequest, HandlerError, SampleRequest},
     protocol::{
         RawJson, method,
         model::{
-            CompleteArgument, CompleteParams, CompletionReference, CreateMessageParams, CreateMessageResult,
+            self, CompleteArgument, CompleteParams, CompletionReference, CreateMessageParams, CreateMessageResult,
             ElicitParams, ElicitResult, Field, FormSchema, LoggingLevel, Root, SamplingMessage,
         },
     },
     schemars::JsonSchema,
-    server::{CacheHints, CacheScope, CompletionTarget},
+    server::{CacheHints, CacheScope, CompletionTarget, Page, Provider, ToolRequest},
     transport::{HttpEndpoint, Target},
 };
 
@@ -186,6 +186,47 @@ async fn every_pair_of_eras_works_over_every_transport() {
             let behind = behind(way, old).await;
             let front = connect_as(&gateway(&behind.client), user("Ann"), new).await;
             everything_passes(&front, &format!("{way:?}, {old} behind {new}")).await;
+        }
+    }
+}
+
+/// As in a group: the server is missing, and its neighbors are there.
+#[tokio::test]
+async fn pag_04_a_remote_list_that_does_not_end_costs_the_others_nothing() {
+    struct Endless(AtomicUsize, bool);
+
+    impl Provider for Endless {
+        type Item = model::Tool;
+        type Output = String;
+        type Error = CallError;
+
+        async fn list(&self, _: Context, cursor: Option<String>) -> Result<Page<model::Tool>, CallError> {
+            if self.1 && cursor.is_some() {
+                return Err(RpcError::invalid_params("Invalid cursor").into());
+            }
+            let number = self.0.fetch_add(1, Ordering::Relaxed);
+            let schema = json!({"type": "object"});
+            let tools = (0..500).map(|each| model::Tool::new(format!("t{number}-{each}"), "A tool.", schema.clone()));
+            Ok(Page::with_next_cursor(tools, if self.1 { "refused".to_owned() } else { number.to_string() }))
+        }
+
+        async fn get(&self, _: Context, _: ToolRequest) -> Result<Option<String>, CallError> {
+            Ok(None)
+        }
+    }
+
+    for refuses_cursors in [false, true] {
+        for revision in [LEGACY, MODERN] {
+            let endless =
+                Server::builder("endless", "1.0.0").provider(Endless(AtomicUsize::new(0), refuses_cursors)).build();
+            let (endless, good) = (client(&endless, revision).await, client(&remote(), revision).await);
+            let server = Server::builder("gateway", "1.0.0");
+            let bad = ProxyDefinition::new(&endless).prefix("bad");
+            let server = server.proxy(bad).proxy(ProxyDefinition::new(&good).prefix("good"));
+            let caller = connect(&server.build(), revision).await;
+            let tools = timeout(Duration::from_secs(60), caller.list_tools()).await.unwrap().unwrap();
+            assert!(tools.iter().any(|tool| tool.name == "good__sum"), "{revision}");
+            assert!(tools.iter().all(|tool| tool.name.starts_with("good__")), "{revision}");
         }
     }
 }
