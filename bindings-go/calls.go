@@ -214,7 +214,7 @@ func ask[T any](ctx context.Context, call *Call, method string, params any, opti
 // Elicit asks the user to fill in a form with the fields of T, whose schema is derived as for the
 // arguments of AddTool. It returns nil if the user declines or cancels.
 func Elicit[T any](ctx context.Context, call *Call, message string, options ...RequestOptions) (*T, error) {
-	schema, err := schemaOf(reflect.TypeFor[T](), ofForms)
+	schema, err := schemaOf(reflect.TypeFor[T](), inForms)
 	if err != nil {
 		return nil, err
 	}

@@ -188,7 +188,7 @@ func CallTool[Out any](ctx context.Context, client *Client, name string, argumen
 	if value, err = Decode[Out](content); err == nil {
 		return value, nil
 	}
-	schema, unknown := schemaOf(pointed(of), ofResults)
+	schema, unknown := schemaOf(pointed(of), inResults)
 	if unknown == nil && !schema.isObject() {
 		object, refused := Decode[struct {
 			Result json.RawMessage `json:"result"`

@@ -50,6 +50,25 @@ func Example() {
 	// Atlantis has sunk
 }
 
+type unit string
+
+const (
+	celsius    unit = "celsius"
+	fahrenheit unit = "fahrenheit"
+)
+
+func (unit) Enum() []any { return []any{celsius, fahrenheit} }
+
+// A type that lists its values.
+func ExampleSchemaOf() {
+	schema, err := trunkline.SchemaOf[struct {
+		Unit unit `json:"unit" jsonschema:"The unit of the degrees."`
+	}]()
+	fmt.Println(string(schema), err)
+	// Output:
+	// {"type":"object","properties":{"unit":{"type":"string","enum":["celsius","fahrenheit"],"description":"The unit of the degrees."}},"required":["unit"],"additionalProperties":false} <nil>
+}
+
 // A handler that gives the model a sentence, and programs the data.
 func ExampleResult() {
 	ctx := context.Background()

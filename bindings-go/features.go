@@ -15,11 +15,12 @@ import (
 // AddTool adds a tool whose arguments are In and whose result is Out.
 //
 // The input schema is that of In: its members have the names of their json tags, and are required
-// unless the tag has omitempty or omitzero, and the tag jsonschema describes them. A struct, or a
-// map, as Out is also the output schema, and the structured content; a nil pointer to a struct is its
-// zero value. A [Result] has content of its own as well. A value of a string type is text; content
-// blocks, lists of them, and a *CallToolResult are returned as they are. Schemas in the descriptor
-// take precedence.
+// unless the tag has omitempty or omitzero, and the tag jsonschema describes them. A method
+// Enum() []any lists the values of its type. A struct, or a map, as Out is also the output schema,
+// and the structured content; a nil pointer to a struct is its zero value. A [Result] has content of
+// its own as well. A value of a string type is text; content blocks, lists of them, and a
+// *CallToolResult are returned as they are. Schemas in the descriptor take precedence; a default in
+// them is not filled in.
 //
 // A *ToolError reports a failure to the model. Other errors are logged and hidden from the caller.
 func AddTool[In, Out any](server *Server, tool Tool, handle func(context.Context, *Call, In) (Out, error), options ...ToolOptions) (*Feature, error) {

@@ -7,22 +7,25 @@ import (
 	"fmt"
 	"math/big"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 )
 
 // SchemaOf returns the JSON Schema of a type as arguments, as AddTool derives it: null is accepted
-// wherever encoding/json reads it as nil, and structs accept no other members.
+// wherever encoding/json reads it as nil, and structs accept no other members. A type of strings or
+// numbers with a method Enum() []any has only the values that the method returns. A type may contain
+// itself.
 func SchemaOf[T any]() (json.RawMessage, error) {
-	schema, err := schemaOf(pointed(reflect.TypeFor[T]()), ofArguments)
+	schema, err := schemaOf(pointed(reflect.TypeFor[T]()), inArguments)
 	return schema.encoded(), err
 }
 
 // OutputSchemaOf returns the JSON Schema of a type as a result, as AddTool derives it for a tool that
 // has none, except that a type that is not an object is not wrapped in one.
 func OutputSchemaOf[T any]() (json.RawMessage, error) {
-	schema, err := schemaOf(pointed(reflect.TypeFor[T]()), ofResults)
+	schema, err := schemaOf(pointed(reflect.TypeFor[T]()), inResults)
 	return schema.encoded(), err
 }
 
@@ -58,6 +61,7 @@ var (
 	textWriter = reflect.TypeFor[encoding.TextMarshaler]()
 	jsonReader = reflect.TypeFor[json.Unmarshaler]()
 	textReader = reflect.TypeFor[encoding.TextUnmarshaler]()
+	enumType   = reflect.TypeFor[enumerated]()
 	blockType  = reflect.TypeFor[ContentBlock]()
 )
 
@@ -81,7 +85,7 @@ func inputSchema(in reflect.Type) (json.RawMessage, error) {
 	if in.Kind() == reflect.Interface || in == rawType {
 		return json.RawMessage(`{"type":"object","properties":{}}`), nil
 	}
-	schema, err := schemaOf(in, ofArguments)
+	schema, err := schemaOf(in, inArguments)
 	if err == nil && !schema.isObject() {
 		err = fmt.Errorf("trunkline: the arguments of a tool must be a struct or a map, not %v", in)
 	}
@@ -99,12 +103,14 @@ func outputSchema(given reflect.Type) (schema json.RawMessage, wrapped bool, err
 	if isText(out) || out == reflect.TypeFor[CallToolResult]() || isContent(given) || out.Kind() == reflect.Interface || out == rawType {
 		return nil, false, nil
 	}
-	found, err := schemaOf(out, ofResults)
+	found, err := schemaOf(out, inResults)
 	if err != nil || found.isObject() {
 		return found.encoded(), false, err
 	}
-	found, err = schemaOf(given, ofResults)
-	return members{{"type", "object"}, {"properties", members{{"result", found}}}, {"required", []string{"result"}}}.encoded(), true, err
+	derivation := derivation{use: inResults, met: map[reflect.Type]*definition{}}
+	found, err = derivation.schemaOf(given)
+	found = members{{"type", "object"}, {"properties", members{{"result", found}}}, {"required", []string{"result"}}}
+	return derivation.completed(found).encoded(), true, err
 }
 
 // isContent says whether values of a type are content, or lists of it.
@@ -121,11 +127,26 @@ func isText(of reflect.Type) bool { return of != nil && pointed(of).Kind() == re
 
 func (m members) isObject() bool { return len(m) > 0 && m[0] == member{"type", "object"} }
 
-// A derivation derives the schema of a type inside the types around it.
+// A derivation derives the schemas of a type and of those inside it.
 type derivation struct {
-	use    use
-	around []reflect.Type
+	use use
+	// root is the type of the whole schema, if it is that of a type.
+	root reflect.Type
+	// met are the types that have names. Only these can contain themselves.
+	met map[reflect.Type]*definition
+	// definitions are those of the types that contain themselves, except the root.
+	definitions members
 }
+
+// A definition is the schema of a type. It is nil while the types inside it are derived.
+type definition struct {
+	schema members
+	// ref refers to it, if it contains itself.
+	ref string
+}
+
+// MarshalJSON writes the schema.
+func (d *definition) MarshalJSON() ([]byte, error) { return d.schema.MarshalJSON() }
 
 // A use is what values of a type are for.
 type use int
@@ -137,25 +158,102 @@ const (
 	inResults
 )
 
-var ofForms, ofArguments, ofResults = derivation{use: inForms}, derivation{use: inArguments}, derivation{use: inResults}
+// An enumerated type lists its values.
+type enumerated interface{ Enum() []any }
 
 // writesItself says whether encoding/json calls a method of the type or of a pointer to it.
 func writesItself(of, writer reflect.Type) bool {
 	return of.Kind() != reflect.Pointer && (of.Implements(writer) || reflect.PointerTo(of).Implements(writer))
 }
 
-func schemaOf(of reflect.Type, derivation derivation) (members, error) {
-	if slices.Contains(derivation.around, of) {
-		return nil, fmt.Errorf("trunkline: %v contains itself: give the schema in the descriptor", of)
+func schemaOf(of reflect.Type, use use) (members, error) {
+	derivation := derivation{use: use, root: of, met: map[reflect.Type]*definition{}}
+	schema, err := derivation.schemaOf(of)
+	return derivation.completed(schema), err
+}
+
+// completed is the whole schema, with the definitions that it refers to.
+func (d *derivation) completed(schema members) members {
+	if len(d.definitions) > 0 {
+		schema = append(schema, member{"$defs", d.definitions})
 	}
-	derivation.around = append(derivation.around, of)
+	return schema
+}
+
+// schemaOf is the schema of a type, or a reference to it inside a type that contains itself.
+func (d *derivation) schemaOf(of reflect.Type) (members, error) {
+	if of.Name() == "" {
+		return d.derived(of)
+	}
+	found, isMet := d.met[of]
+	switch {
+	case !isMet:
+		found = &definition{}
+		d.met[of] = found
+		schema, err := d.derived(of)
+		if found.schema = schema; err != nil || of == d.root {
+			return schema, err
+		}
+	case found.schema == nil && d.use == inForms:
+		return nil, fmt.Errorf("trunkline: %v contains itself, which a form cannot: its fields must be simple types", of)
+	case found.schema == nil && found.ref == "":
+		d.define(of, found)
+	}
+	if found.ref != "" {
+		return members{{"$ref", found.ref}}, nil
+	}
+	return slices.Clone(found.schema), nil
+}
+
+// unsafeInNames are characters that a reference would have to escape, such as those of type arguments.
+var unsafeInNames = regexp.MustCompile(`[^A-Za-z0-9_]+`)
+
+func (d *derivation) define(of reflect.Type, found *definition) {
+	if of == d.root {
+		found.ref = "#"
+		return
+	}
+	base := strings.Trim(unsafeInNames.ReplaceAllString(of.Name(), "_"), "_")
+	name := base
+	isTaken := func(other member) bool { return other.name == name }
+	for i := 2; slices.ContainsFunc(d.definitions, isTaken); i++ {
+		name = fmt.Sprint(base, i)
+	}
+	found.ref = "#/$defs/" + name
+	d.definitions = append(d.definitions, member{name, found})
+}
+
+func (d *derivation) derived(of reflect.Type) (members, error) {
+	schema, err := d.shape(of)
+	// A struct has the methods of what it embeds.
+	if err != nil || !reflect.PointerTo(of).Implements(enumType) || schema.isObject() {
+		return schema, err
+	}
+	values := []json.RawMessage{}
+	for _, value := range reflect.New(of).Interface().(enumerated).Enum() {
+		encoded, err := json.Marshal(value)
+		if err != nil {
+			return nil, fmt.Errorf("trunkline: the method Enum of %v: %w", of, err)
+		}
+		if len(schema) > 0 && (schema[0] == member{"type", "string"}) != (encoded[0] == '"') {
+			return nil, fmt.Errorf("trunkline: the method Enum of %v returns %s, which is not of the type %q of its JSON", of, encoded, schema[0].value)
+		}
+		values = append(values, encoded)
+	}
+	if len(values) == 0 {
+		return nil, fmt.Errorf("trunkline: the method Enum of %v returns no values", of)
+	}
+	return append(schema, member{"enum", values}), nil
+}
+
+func (d *derivation) shape(of reflect.Type) (members, error) {
 	schema, isKnown := known[of]
 	switch {
 	case isKnown:
 		return slices.Clone(schema), nil
 	case writesItself(of, jsonWriter):
 		return members{}, nil
-	case of.Kind() == reflect.String, writesItself(of, textWriter), derivation.use != inResults && writesItself(of, textReader) && !writesItself(of, jsonReader):
+	case of.Kind() == reflect.String, writesItself(of, textWriter), d.use != inResults && writesItself(of, textReader) && !writesItself(of, jsonReader):
 		return members{{"type", "string"}}, nil
 	}
 	switch of.Kind() {
@@ -170,40 +268,41 @@ func schemaOf(of reflect.Type, derivation derivation) (members, error) {
 	case reflect.Interface:
 		return members{}, nil
 	case reflect.Pointer:
-		schema, err := schemaOf(of.Elem(), derivation)
-		if derivation.use == inForms {
+		schema, err := d.schemaOf(of.Elem())
+		if d.use == inForms {
 			return schema, err
 		}
 		return schema.orNull(), err
 	case reflect.Slice, reflect.Array:
 		if of.Kind() == reflect.Slice && of.Elem().Kind() == reflect.Uint8 {
-			return derivation.nilable(members{{"type", "string"}, {"contentEncoding", "base64"}}), nil
+			return members{{"type", "string"}, {"contentEncoding", "base64"}}, nil
 		}
-		items, err := schemaOf(of.Elem(), derivation)
+		items, err := d.part(of.Elem())
 		list := members{{"type", "array"}, {"items", items}}
 		if of.Kind() == reflect.Array {
-			return append(list, member{"minItems", of.Len()}, member{"maxItems", of.Len()}), err
+			list = append(list, member{"minItems", of.Len()}, member{"maxItems", of.Len()})
 		}
-		return derivation.nilable(list), err
+		return list, err
 	case reflect.Map:
 		kind := of.Key().Kind()
 		if kind == reflect.String || kind >= reflect.Int && kind <= reflect.Uintptr || of.Key().Implements(textWriter) {
-			values, err := schemaOf(of.Elem(), derivation)
-			return derivation.nilable(members{{"type", "object"}, {"additionalProperties", values}}), err
+			values, err := d.part(of.Elem())
+			return members{{"type", "object"}, {"additionalProperties", values}}, err
 		}
 	case reflect.Struct:
-		return structSchema(of, derivation)
+		return d.structSchema(of)
 	}
 	return nil, fmt.Errorf("trunkline: there is no JSON Schema for %v", of)
 }
 
-// nilable is the schema of a slice or a map inside another type. Null arguments are read as nil; in
-// results, nil is written as an empty one.
-func (derivation derivation) nilable(schema members) members {
-	if derivation.use == inArguments && len(derivation.around) > 1 {
-		return schema.orNull()
+// part is the schema of a type inside another one. Null arguments are read as nil slices and maps; in
+// results, these are written as empty ones.
+func (d *derivation) part(of reflect.Type) (members, error) {
+	schema, err := d.schemaOf(of)
+	if d.use == inArguments && (of.Kind() == reflect.Slice || of.Kind() == reflect.Map) {
+		schema = schema.orNull()
 	}
-	return schema
+	return schema, err
 }
 
 func (m members) orNull() members {
@@ -226,18 +325,18 @@ func integer(bits int, sign int64) members {
 	return schema
 }
 
-func structSchema(of reflect.Type, derivation derivation) (members, error) {
+func (d *derivation) structSchema(of reflect.Type) (members, error) {
 	properties, required := members{}, []string{}
 	for _, field := range jsonFields(of) {
 		of := field.Type
-		if field.mayBeAbsent && derivation.use == inResults {
+		if field.mayBeAbsent && d.use == inResults {
 			// Nil is left out.
 			of = pointed(of)
 		}
-		schema, err := schemaOf(of, derivation)
+		schema, err := d.part(of)
 		about := field.Tag.Get("jsonschema")
 		if word, _, hasKeywords := strings.Cut(about, "="); hasKeywords && !strings.Contains(word, " ") || about == "required" {
-			err = fmt.Errorf("trunkline: the tag jsonschema %q must be a description: give the schema in the descriptor", about)
+			err = fmt.Errorf("trunkline: the tag jsonschema %q must be a description: list values with a method Enum() []any of the type, and give other keywords in a schema in the descriptor", about)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%w (in the field %s)", err, field.Name)
@@ -254,7 +353,7 @@ func structSchema(of reflect.Type, derivation derivation) (members, error) {
 	if len(required) > 0 {
 		schema = append(schema, member{"required", required})
 	}
-	if derivation.use == inArguments {
+	if d.use == inArguments {
 		schema = append(schema, member{"additionalProperties", false})
 	}
 	return schema, nil

@@ -107,7 +107,6 @@ type node struct {
 }
 
 func TestATypeWithoutASchemaIsNamed(t *testing.T) {
-	_, recursive := trunkline.SchemaOf[node]()
 	_, function := trunkline.SchemaOf[struct{ Done func() }]()
 	_, key := trunkline.SchemaOf[map[float64]string]()
 	// As other packages have it. It would be published as the description, and not be checked.
@@ -118,11 +117,217 @@ func TestATypeWithoutASchemaIsNamed(t *testing.T) {
 		Unit string `jsonschema:"required"`
 	}]()
 	for err, word := range map[error]string{
-		recursive: "trunkline_test.node contains itself", function: "func() (in the field Done)", key: "map[float64]string",
+		function: "func() (in the field Done)", key: "map[float64]string",
 		keywords: `"required,enum=C,enum=F" must be a description`, keyword: `"required" must be a description`,
 	} {
 		if err == nil || !strings.Contains(err.Error(), word) {
 			t.Error(err)
+		}
+	}
+}
+
+// A section is in sections.
+type section struct {
+	Sections []section `json:"sections,omitempty"`
+}
+
+type company struct {
+	Staff []person `json:"staff"`
+}
+
+type person struct {
+	Employer *company `json:"employer,omitempty"`
+}
+
+type linked[T any] struct {
+	Value T          `json:"value"`
+	Next  *linked[T] `json:"next,omitempty"`
+}
+
+type nest []nest
+
+type folders map[string]folders
+
+func TestTypesMayContainThemselves(t *testing.T) {
+	type outer = node
+	type node struct {
+		Next *node `json:"next"`
+	}
+	const nodes = `{"type":"object","properties":{"children":{"type":"array","items":{"anyOf":[{"$ref":"#/$defs/node"},{"type":"null"}]}}},"required":["children"]}`
+	for _, derived := range []struct {
+		schema func() (json.RawMessage, error)
+		wanted string
+	}{
+		{trunkline.OutputSchemaOf[outer], `{"type":"object","properties":{"children":{"type":"array","items":{"anyOf":[{"$ref":"#"},{"type":"null"}]}}},"required":["children"]}`},
+		{trunkline.SchemaOf[*outer], `{"type":"object","properties":{"children":{"anyOf":[{"type":"array","items":{"anyOf":[{"$ref":"#"},{"type":"null"}]}},{"type":"null"}]}},"required":["children"],"additionalProperties":false}`},
+		{trunkline.OutputSchemaOf[[]outer], `{"type":"array","items":{"$ref":"#/$defs/node"},"$defs":{"node":` + nodes + `}}`},
+		{trunkline.OutputSchemaOf[company], `{"type":"object","properties":{"staff":{"type":"array","items":{"type":"object","properties":{"employer":{"$ref":"#"}}}}},"required":["staff"]}`},
+		{trunkline.OutputSchemaOf[nest], `{"type":"array","items":{"$ref":"#"}}`},
+		{trunkline.SchemaOf[nest], `{"type":"array","items":{"anyOf":[{"$ref":"#"},{"type":"null"}]}}`},
+		{trunkline.SchemaOf[folders], `{"type":"object","additionalProperties":{"anyOf":[{"$ref":"#"},{"type":"null"}]}}`},
+		{trunkline.OutputSchemaOf[struct {
+			Numbers linked[int] `json:"numbers"`
+			Again   linked[int] `json:"again" jsonschema:"More of them."`
+		}], `{"type":"object","properties":{"numbers":{"$ref":"#/$defs/linked_int"},"again":{"$ref":"#/$defs/linked_int","description":"More of them."}},"required":["numbers","again"],"$defs":{"linked_int":{"type":"object","properties":{"value":{"type":"integer"},"next":{"$ref":"#/$defs/linked_int"}},"required":["value"]}}}`},
+		{trunkline.OutputSchemaOf[struct {
+			A outer `json:"a"`
+			B node  `json:"b"`
+		}], `{"type":"object","properties":{"a":{"$ref":"#/$defs/node"},"b":{"$ref":"#/$defs/node2"}},"required":["a","b"],"$defs":{"node":` + nodes + `,"node2":{"type":"object","properties":{"next":{"anyOf":[{"$ref":"#/$defs/node2"},{"type":"null"}]}},"required":["next"]}}}`},
+	} {
+		if found, err := derived.schema(); err != nil || string(found) != derived.wanted {
+			t.Errorf("%v\n%s\n%s", err, found, derived.wanted)
+		}
+	}
+}
+
+func TestValuesThatContainValuesOfTheirType(t *testing.T) {
+	server := newServer(t)
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "object"}, func(_ context.Context, _ *trunkline.Call, given section) (section, error) { return given, nil }))
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "list"}, func(_ context.Context, _ *trunkline.Call, given *section) ([]section, error) {
+		return given.Sections, nil
+	}))
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "nest"}, func(_ context.Context, _ *trunkline.Call, given folders) (nest, error) {
+		return nest{nil, nest{nil}}, nil
+	}))
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "form"}, func(ctx context.Context, call *trunkline.Call, _ struct{}) (string, error) {
+		_, err := trunkline.Elicit[section](ctx, call, "Which?")
+		return fmt.Sprint(err), nil
+	}))
+	for _, revision := range []trunkline.RevisionChoice{"2024-11-05", "2025-06-18", "2025-11-25", "2026-07-28"} {
+		client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{Revision: revision})
+		client = connected(t, client, err)
+		for _, call := range []struct{ tool, arguments, text, refusal string }{
+			{"object", `{"sections":[{"sections":[{},{}]}]}`, `{"sections":[{"sections":[{},{}]}]}`, ""},
+			{"list", `{"sections":[{"sections":[{}]}]}`, `[{"sections":[{}]}]`, ""},
+			{"nest", `{"a":{"b":{}},"c":null}`, `[[],[[]]]`, ""},
+			{"object", `{"sections":[{"sections":[{"sections":5}]}]}`, "", "/sections/0/sections/0/sections"},
+			{"object", `{"sections":[{"sections":[{"sktions":[]}]}]}`, "", "sktions"},
+			{"nest", `{"a":{"b":{"c":5}}}`, "", "/a/b/c"},
+			{"form", `{}`, "section contains itself, which a form cannot", ""},
+		} {
+			result, err := client.CallTool(t.Context(), call.tool, json.RawMessage(call.arguments))
+			said := fmt.Sprint(err)
+			if err == nil {
+				said = result.Content.Text()
+			}
+			isRefused := err != nil || result.IsError
+			if isRefused != (call.refusal != "") || !strings.Contains(said, call.text+call.refusal) {
+				t.Errorf("%s %s %s: %s", revision, call.tool, call.arguments, said)
+			}
+		}
+	}
+}
+
+// A Unit is one of its constants.
+type Unit string
+
+func (Unit) Enum() []any { return []any{Unit(celsius), Unit(fahrenheit)} }
+
+// A speed is written as its name.
+type speed int
+
+var speeds = []string{"slow", "fast"}
+
+func (s speed) MarshalText() ([]byte, error) { return []byte(speeds[s]), nil }
+
+func (s *speed) UnmarshalText(text []byte) error {
+	*s = speed(slices.Index(speeds, string(text)))
+	return nil
+}
+
+func (*speed) Enum() []any { return []any{speed(0), speed(1)} }
+
+// A color has no other values than its variables.
+type color struct{ name string }
+
+var red, green = color{"red"}, color{"green"}
+
+func (c color) MarshalText() ([]byte, error) { return []byte(c.name), nil }
+
+func (c *color) UnmarshalText(text []byte) error {
+	*c = color{string(text)}
+	return nil
+}
+
+func (color) Enum() []any { return []any{red, green} }
+
+type retries int8
+
+func (retries) Enum() []any { return []any{0, 1, 3} }
+
+// A measured embeds an enumeration, whose method it gets.
+type measured struct {
+	Unit
+	Value float64 `json:"value"`
+}
+
+type setting struct {
+	Unit   Unit    `json:"unit"`
+	Speed  *speed  `json:"speed,omitempty"`
+	Colors []color `json:"colors,omitempty"`
+	Tries  retries `json:"tries,omitempty"`
+}
+
+func TestATypeMayListItsValues(t *testing.T) {
+	const unit = `{"type":"string","enum":["celsius","fahrenheit"]}`
+	for _, derived := range []struct {
+		schema func() (json.RawMessage, error)
+		wanted string
+	}{
+		{trunkline.SchemaOf[Unit], unit},
+		{trunkline.OutputSchemaOf[map[string]*Unit], `{"type":"object","additionalProperties":{"anyOf":[` + unit + `,{"type":"null"}]}}`},
+		{trunkline.SchemaOf[speed], `{"type":"string","enum":["slow","fast"]}`},
+		{trunkline.SchemaOf[color], `{"type":"string","enum":["red","green"]}`},
+		{trunkline.SchemaOf[retries], `{"type":"integer","minimum":-128,"maximum":127,"enum":[0,1,3]}`},
+		{trunkline.OutputSchemaOf[measured], `{"type":"object","properties":{"Unit":` + unit + `,"value":{"type":"number"}},"required":["Unit","value"]}`},
+	} {
+		if found, err := derived.schema(); err != nil || string(found) != derived.wanted {
+			t.Errorf("%v\n%s\n%s", err, found, derived.wanted)
+		}
+	}
+	server := newServer(t)
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "set"}, func(_ context.Context, _ *trunkline.Call, given setting) (setting, error) { return given, nil }))
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "choose"}, func(context.Context, *trunkline.Call, struct{}) (setting, error) { return setting{Unit: "kelvin"}, nil }))
+	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client = connected(t, client, err)
+	for arguments, refusal := range map[string]string{
+		`{"unit":"celsius"}`: "", `{"unit":"celsius","speed":null}`: "", `{"unit":"fahrenheit","speed":"fast","colors":["red","red"],"tries":3}`: "",
+		`{"unit":"kelvin"}`: "/unit", `{"unit":"Celsius"}`: "/unit", `{"unit":"celsius","speed":1}`: "/speed",
+		`{"unit":"celsius","colors":["red","blue"]}`: "/colors/1", `{"unit":"celsius","tries":2}`: "/tries",
+	} {
+		result, err := client.CallTool(t.Context(), "set", json.RawMessage(arguments))
+		if err != nil || result.IsError != (refusal != "") || !strings.Contains(result.Content.Text(), refusal) {
+			t.Errorf("%s: %v %+v", arguments, err, result)
+		}
+	}
+	if result, err := client.CallTool(t.Context(), "choose", nil); err != nil || !result.IsError || !strings.Contains(result.Content.Text(), "/unit") {
+		t.Error(err, result)
+	}
+}
+
+type nothing string
+
+func (nothing) Enum() []any { return nil }
+
+// A misread is read from text, but its values are written as numbers.
+type misread int
+
+func (*misread) UnmarshalText([]byte) error { return nil }
+
+func (misread) Enum() []any { return []any{misread(1)} }
+
+type unwritable string
+
+func (unwritable) Enum() []any { return []any{func() {}} }
+
+func TestAnEnumThatCannotBeIsNamed(t *testing.T) {
+	for wanted, schema := range map[string]func() (json.RawMessage, error){
+		"trunkline_test.nothing returns no values (in the field A)": trunkline.SchemaOf[struct{ A nothing }],
+		"trunkline_test.misread returns 1, which is not of":         trunkline.SchemaOf[misread],
+		"trunkline_test.unwritable: json: unsupported type: func()": trunkline.SchemaOf[unwritable],
+	} {
+		if _, err := schema(); err == nil || !strings.Contains(err.Error(), wanted) {
+			t.Error(wanted, err)
 		}
 	}
 }
@@ -585,6 +790,36 @@ func TestAFormHasNoUnions(t *testing.T) {
 	client = connected(t, client, err)
 	if result, err := client.CallTool(t.Context(), "form", nil); err != nil || result.IsError || schema != `{"properties":{"days":{"type":"integer"}},"type":"object"}` && schema != `{"type":"object","properties":{"days":{"type":"integer"}}}` {
 		t.Error(result, err, schema)
+	}
+}
+
+func TestAFormOffersTheValuesOfATypeThatListsThem(t *testing.T) {
+	type form struct {
+		Unit   Unit    `json:"unit"`
+		Colors []color `json:"colors"`
+	}
+	options := trunkline.ClientOptions{}
+	options.OnElicit = func(_ context.Context, request *trunkline.ElicitRequest) (*trunkline.ElicitResult, error) {
+		encoded, err := json.Marshal(request.RequestedSchema)
+		for _, choices := range []string{`["celsius","fahrenheit"]`, `["red","green"]`} {
+			if !strings.Contains(string(encoded), `"enum":`+choices) {
+				t.Errorf("%s is not in %s", choices, encoded)
+			}
+		}
+		return &trunkline.ElicitResult{Action: trunkline.ElicitActionAccept, Content: map[string]any{"unit": "fahrenheit", "colors": []string{"green"}}}, err
+	}
+	server := newServer(t)
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "form"}, func(ctx context.Context, call *trunkline.Call, _ struct{}) (string, error) {
+		filled, err := trunkline.Elicit[form](ctx, call, "Which?")
+		return fmt.Sprint(filled), err
+	}))
+	for _, revision := range []trunkline.RevisionChoice{"2025-11-25", "2026-07-28"} {
+		options.Revision = revision
+		client, err := trunkline.ConnectMemory(t.Context(), server, options)
+		client = connected(t, client, err)
+		if result, err := client.CallTool(t.Context(), "form", nil); err != nil || result.Content.Text() != "&{fahrenheit [{green}]}" {
+			t.Error(err, result)
+		}
 	}
 }
 
