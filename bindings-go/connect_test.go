@@ -462,6 +462,11 @@ func TestWhatIsNoTargetIsRefused(t *testing.T) {
 			}
 		}
 	}
+	for _, target := range []any{map[string]any{"comand": "x", "args": []string{}}, json.RawMessage(`{"args":[],"comand":"x"}`)} {
+		if err := group.AddServer(t.Context(), "x", target); err == nil || !strings.Contains(err.Error(), `needs the member command or url, and has ["args" "comand"]`) {
+			t.Error(err)
+		}
+	}
 	if servers, err := group.Servers(t.Context()); err != nil || len(servers) != 0 {
 		t.Error(servers, err)
 	}

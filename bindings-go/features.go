@@ -33,11 +33,11 @@ func AddTool[In, Out any](server *Server, tool Tool, handle func(context.Context
 		tool.OutputSchema, isWrapped, ofOutput = outputSchema(valueType(reflect.TypeFor[Out]()))
 	}
 	if of := valueType(reflect.TypeFor[Out]()); of != reflect.TypeFor[Out]() && (isText(of) || isContent(of)) {
-		ofOutput = fmt.Errorf("trunkline: the value of a Result is structured content, not text or content blocks, which are its Content: %v", of)
+		ofOutput = fmt.Errorf("the value of a Result is structured content, not text or content blocks, which are its Content: %v", of)
 	}
 	for name, schema := range map[string]json.RawMessage{"InputSchema": tool.InputSchema, "OutputSchema": tool.OutputSchema} {
 		if len(schema) > 0 && !json.Valid(schema) {
-			ofOutput = cmp.Or(ofOutput, fmt.Errorf("trunkline: the %s is not JSON", name))
+			ofOutput = cmp.Or(ofOutput, fmt.Errorf("the %s is not JSON", name))
 		}
 	}
 	if err := cmp.Or(ofInput, ofOutput); err != nil {

@@ -102,7 +102,7 @@ func TestALibraryOfAnotherVersionIsRefused(t *testing.T) {
 	command := exec.Command(os.Args[0])
 	command.Env = []string{"TRUNKLINE_TEST_SERVER=1", "TRUNKLINE_LIBRARY=" + library}
 	said, err := command.CombinedOutput()
-	if err == nil || !strings.HasPrefix(string(said), "trunkline: the library "+library+" has version 0.0.1, the package "+trunkline.Version) {
+	if err == nil || !strings.HasPrefix(string(said), "the library of Trunkline "+library+" has version 0.0.1, the package "+trunkline.Version) {
 		t.Error(string(said), err)
 	}
 }

@@ -39,17 +39,17 @@ func copied(data *byte, length uintptr) []byte {
 var library = sync.OnceValues(func() (uintptr, error) {
 	handle, path, err := load()
 	if err != nil {
-		return 0, fmt.Errorf("trunkline: the library cannot be loaded: %w%s", err, libraryAdvice())
+		return 0, fmt.Errorf("the library of Trunkline cannot be loaded: %w%s", err, libraryAdvice())
 	}
 	// Another version may lack functions.
 	if err := containedRegistration(func() { purego.RegisterLibFunc(&c.PlainVersion, handle, "trunkline_plain_version") }); err != nil {
-		return 0, fmt.Errorf("trunkline: %s is not the C library of Trunkline: %w%s", path, err, libraryAdvice())
+		return 0, fmt.Errorf("%s is not the C library of Trunkline: %w%s", path, err, libraryAdvice())
 	}
 	if version := c.PlainVersion(); version != Version {
-		return 0, fmt.Errorf("trunkline: the library %s has version %s, the package %s%s", path, version, Version, libraryAdvice())
+		return 0, fmt.Errorf("the library of Trunkline %s has version %s, the package %s%s", path, version, Version, libraryAdvice())
 	}
 	if err := containedRegistration(func() { register(handle) }); err != nil {
-		return 0, fmt.Errorf("trunkline: the library %s lacks functions of version %s: %w%s", path, Version, err, libraryAdvice())
+		return 0, fmt.Errorf("the library of Trunkline %s lacks functions of version %s: %w%s", path, Version, err, libraryAdvice())
 	}
 	registerCallbacks()
 	return handle, nil

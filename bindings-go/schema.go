@@ -87,7 +87,7 @@ func inputSchema(in reflect.Type) (json.RawMessage, error) {
 	}
 	schema, err := schemaOf(in, inArguments)
 	if err == nil && !schema.isObject() {
-		err = fmt.Errorf("trunkline: the arguments of a tool must be a struct or a map, not %v", in)
+		err = fmt.Errorf("the arguments of a tool must be a struct or a map, not %v", in)
 	}
 	if err == nil && in.Kind() == reflect.Map {
 		// Some model providers refuse a tool without it, and all others in the request.
@@ -195,7 +195,7 @@ func (d *derivation) schemaOf(of reflect.Type) (members, error) {
 			return schema, err
 		}
 	case found.schema == nil && d.use == inForms:
-		return nil, fmt.Errorf("trunkline: %v contains itself, which a form cannot: its fields must be simple types", of)
+		return nil, fmt.Errorf("%v contains itself, which a form cannot: its fields must be simple types", of)
 	case found.schema == nil && found.ref == "":
 		d.define(of, found)
 	}
@@ -233,15 +233,15 @@ func (d *derivation) derived(of reflect.Type) (members, error) {
 	for _, value := range reflect.New(of).Interface().(enumerated).Enum() {
 		encoded, err := json.Marshal(value)
 		if err != nil {
-			return nil, fmt.Errorf("trunkline: the method Enum of %v: %w", of, err)
+			return nil, fmt.Errorf("the method Enum of %v: %w", of, err)
 		}
 		if len(schema) > 0 && (schema[0] == member{"type", "string"}) != (encoded[0] == '"') {
-			return nil, fmt.Errorf("trunkline: the method Enum of %v returns %s, which is not of the type %q of its JSON", of, encoded, schema[0].value)
+			return nil, fmt.Errorf("the method Enum of %v returns %s, which is not of the type %q of its JSON", of, encoded, schema[0].value)
 		}
 		values = append(values, encoded)
 	}
 	if len(values) == 0 {
-		return nil, fmt.Errorf("trunkline: the method Enum of %v returns no values", of)
+		return nil, fmt.Errorf("the method Enum of %v returns no values", of)
 	}
 	return append(schema, member{"enum", values}), nil
 }
@@ -292,7 +292,7 @@ func (d *derivation) shape(of reflect.Type) (members, error) {
 	case reflect.Struct:
 		return d.structSchema(of)
 	}
-	return nil, fmt.Errorf("trunkline: there is no JSON Schema for %v", of)
+	return nil, fmt.Errorf("there is no JSON Schema for %v", of)
 }
 
 // part is the schema of a type inside another one. Null arguments are read as nil slices and maps; in
@@ -336,7 +336,7 @@ func (d *derivation) structSchema(of reflect.Type) (members, error) {
 		schema, err := d.part(of)
 		about := field.Tag.Get("jsonschema")
 		if word, _, hasKeywords := strings.Cut(about, "="); hasKeywords && !strings.Contains(word, " ") || about == "required" {
-			err = fmt.Errorf("trunkline: the tag jsonschema %q must be a description: list values with a method Enum() []any of the type, and give other keywords in a schema in the descriptor", about)
+			err = fmt.Errorf("the tag jsonschema %q must be a description: list values with a method Enum() []any of the type, and give other keywords in a schema in the descriptor", about)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%w (in the field %s)", err, field.Name)

@@ -916,8 +916,36 @@ func TestAResultHasContentAndAValue(t *testing.T) {
 	}); err == nil || !strings.Contains(err.Error(), "(in the tool text)") {
 		t.Error(err)
 	}
-	if _, err := trunkline.AddTool(server, trunkline.Tool{Name: "cut", InputSchema: json.RawMessage(`{"type":`)}, func(context.Context, *trunkline.Call, any) (string, error) { return "", nil }); err == nil || !strings.Contains(err.Error(), "the InputSchema is not JSON (in the tool cut)") {
-		t.Error(err)
+}
+
+func TestAFeatureThatIsNoJSONIsNamed(t *testing.T) {
+	server := newServer(t)
+	cut, meta := json.RawMessage(`{"type":`), map[string]any{"example.org/f": func() {}}
+	tool := func(context.Context, *trunkline.Call, any) (string, error) { return "", nil }
+	read := func(context.Context, *trunkline.Call, string, map[string]string) (any, error) { return "", nil }
+	for wanted, add := range map[string]func() (*trunkline.Feature, error){
+		"the InputSchema is not JSON (in the tool cut)": func() (*trunkline.Feature, error) {
+			return trunkline.AddTool(server, trunkline.Tool{Name: "cut", InputSchema: cut}, tool)
+		},
+		"the OutputSchema is not JSON (in the tool cut)": func() (*trunkline.Feature, error) {
+			return trunkline.AddTool(server, trunkline.Tool{Name: "cut", OutputSchema: cut}, tool)
+		},
+		"the tool noted cannot be written as JSON: tool: json: unsupported type: func()": func() (*trunkline.Feature, error) {
+			return trunkline.AddTool(server, trunkline.Tool{Name: "noted", Meta: meta}, tool)
+		},
+		"the resource noted cannot be written as JSON: resource: ": func() (*trunkline.Feature, error) {
+			return server.AddResource(trunkline.Resource{Name: "noted", URI: "test://noted", Meta: meta}, read)
+		},
+		"the requestHandler com.acme/sum cannot be written as JSON: paramsSchema: ": func() (*trunkline.Feature, error) {
+			return trunkline.AddRequestHandler(server, "com.acme/sum", func(context.Context, *trunkline.Call, any) (*any, error) { return nil, nil }, trunkline.RequestHandlerOptions{ParamsSchema: cut})
+		},
+		"there is no JSON Schema for func() (in the tool function)": func() (*trunkline.Feature, error) {
+			return trunkline.AddTool(server, trunkline.Tool{Name: "function"}, func(context.Context, *trunkline.Call, struct{}) (func(), error) { return nil, nil })
+		},
+	} {
+		if _, err := add(); err == nil || !strings.HasPrefix(err.Error(), wanted) {
+			t.Errorf("%q: %v", wanted, err)
+		}
 	}
 }
 

@@ -1,12 +1,15 @@
 package trunkline
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"os/signal"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -222,16 +225,34 @@ func (server *Server) add(kind string, entry map[string]any, run callFunc, handl
 	if slices.ContainsFunc(handlers, isZero) {
 		return nil, &Error{Kind: ErrInvalidArgument, Message: "the handler of the " + kind + " is nil"}
 	}
+	encoded, err := encode(entry)
+	if err != nil {
+		return nil, unwritable(kind, entry, err)
+	}
 	callback, data := uintptr(0), handle(0)
 	if run != nil {
 		callback, data = callbacks.call, keep(run)
 	}
-	number, err := c.ServerAdd(&server.owner, kind, entry, callback, data, callbacks.forget)
+	number, err := c.ServerAdd(&server.owner, kind, json.RawMessage(encoded), callback, data, callbacks.forget)
 	if err != nil {
 		// The library may not have seen it.
 		forget(data)
 	}
 	return server.feature(number, err)
+}
+
+// unwritable adds the feature and the member to an error of encoding/json, which names neither.
+func unwritable(kind string, entry map[string]any, err error) error {
+	name := cmp.Or(entry["method"], entry["uri"], entry["argument"])
+	if descriptor := reflect.ValueOf(entry[kind]); descriptor.Kind() == reflect.Struct {
+		name = descriptor.FieldByName("Name")
+	}
+	for member, value := range entry {
+		if _, failure := json.Marshal(value); failure != nil {
+			err = fmt.Errorf("%s: %w", member, failure)
+		}
+	}
+	return &Error{Kind: ErrInvalidArgument, Message: fmt.Sprintf("the %s %v cannot be written as JSON: %v", kind, name, err)}
 }
 
 func (server *Server) feature(number uint64, err error) (*Feature, error) {

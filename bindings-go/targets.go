@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -180,8 +181,11 @@ func checkTarget(target any) error {
 		return err
 	}
 	entry, err := Decode[map[string]json.RawMessage]([]byte(encoded))
-	if err != nil || entry["command"] == nil && entry["url"] == nil && entry["serverUrl"] == nil && entry["httpUrl"] == nil {
+	if err != nil || entry == nil {
 		return refused(fmt.Sprintf("a value of the type %T is not a target", target))
+	}
+	if entry["command"] == nil && entry["url"] == nil && entry["serverUrl"] == nil && entry["httpUrl"] == nil {
+		return refused(fmt.Sprintf("an entry of mcpServers needs the member command or url, and has %q", slices.Sorted(maps.Keys(entry))))
 	}
 	return nil
 }
