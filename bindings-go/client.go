@@ -18,6 +18,7 @@ import (
 // use it.
 type Client struct {
 	owner
+	port *port
 	// server is nil unless it is in this process.
 	server *Server
 	// patience is how long a child gets to exit, in milliseconds.
@@ -53,6 +54,8 @@ func ConnectMemory(ctx context.Context, server *Server, options ClientOptions) (
 	if server == nil {
 		return nil, &Error{Kind: ErrInvalidArgument, Message: "the server to connect to is nil"}
 	}
+	// It runs on the port of the server.
+	options.Logger = server.port.log()
 	client, err := connect(ctx, options, func(set uintptr) (uintptr, error) { return c.ClientConnectMemory(&server.owner, set) })
 	if err != nil {
 		return nil, server.explained(err)
@@ -64,13 +67,19 @@ func ConnectMemory(ctx context.Context, server *Server, options ClientOptions) (
 
 // connect opens a connection, and closes it again if the context ends before it is established.
 func connect(ctx context.Context, options ClientOptions, open func(options uintptr) (uintptr, error)) (*Client, error) {
-	client := &Client{owner: owner{what: "client"}, heard: newQueue[notification](maxNotifications), patience: orDefault(options.CloseTimeout, 2*time.Second)}
+	shared, err := join(options.Logger)
+	if err != nil {
+		return nil, err
+	}
+	client := &Client{owner: owner{what: "client"}, port: shared, heard: newQueue[notification](maxNotifications), patience: orDefault(options.CloseTimeout, 2*time.Second)}
 	set, err := client.options(options)
 	if err != nil {
+		shared.leave()
 		return nil, err
 	}
 	defer c.ClientOptionsFree(set)
 	if client.object, err = sending(ctx, func() (uintptr, error) { return open(set) }); err != nil {
+		shared.leave()
 		return nil, err
 	}
 	client.close = sync.OnceValue(client.end)
@@ -90,16 +99,12 @@ func connect(ctx context.Context, options ClientOptions, open func(options uintp
 }
 
 func (client *Client) options(options ClientOptions) (uintptr, error) {
-	shared, err := port()
-	if err != nil {
-		return 0, err
-	}
 	options.Listen = options.Listen || options.subscribes()
 	set, err := c.ClientOptionsFromJson(inJSON(options))
 	if err != nil {
 		return 0, err
 	}
-	c.ClientOptionsSetPort(set, shared)
+	c.ClientOptionsSetPort(set, client.port.object)
 	c.ClientOptionsSetBackground(set, true)
 	functions := options.callbacks()
 	maps.Copy(functions, options.transport)
@@ -107,7 +112,7 @@ func (client *Client) options(options ClientOptions) (uintptr, error) {
 		named[func(options, callback, data, destructor uintptr) uint32]("client_options_on_"+name)(set, callbacks.call, keep(run), callbacks.forget)
 	}
 	if !options.isMember {
-		c.ClientOptionsOnNotification(set, callbacks.notification, keep(client.heard), callbacks.forget)
+		c.ClientOptionsOnNotification(set, callbacks.notification, keep(client), callbacks.forget)
 	}
 	return set, nil
 }
@@ -122,7 +127,7 @@ func (client *Client) hear(handlers *ClientHandlers) {
 		}
 	}()
 	for ; open; heard, open = client.heard.get() {
-		contained(func() { handlers.notified(heard.method, heard.params) })
+		contained(context.Background(), client.port.log(), func() { handlers.notified(heard.method, heard.params) })
 	}
 }
 
@@ -138,6 +143,7 @@ func (client *Client) Close() error {
 func (client *Client) end() error {
 	err := client.shut(client.patience, c.ClientStartClose, client.until(c.ClientClosed))
 	client.release(c.ClientFree)
+	client.port.leave()
 	client.heard.close()
 	if client.server != nil {
 		client.server.clients.Delete(client)
@@ -211,6 +217,7 @@ func (client *Client) start(ctx context.Context, ticket *uint64, method string, 
 }
 
 func (client *Client) await(request *pending, ticket *uint64, options []RequestOptions, start func(options uintptr, data handle) (uint64, error)) ([]byte, error) {
+	request.logger = client.port.log()
 	return request.await(ticket, options, start, func(reason string) { _ = c.ClientCancel(&client.owner, *ticket, reason) })
 }
 

@@ -79,10 +79,12 @@ type functions struct {
 	PlainListenerUrl            func(listener uintptr) string
 	PlainText                   func(text uintptr, len *uintptr) *byte
 	PlainVersion                func() string
+	PortFree                    func(port uintptr)
 	portMeasurements            func(port uintptr, json *uintptr, error *uintptr) uint32
 	portNewForGo                func(port *uintptr, error *uintptr) uint32
 	portOnLog                   func(port uintptr, callback uintptr, userData uintptr, destructor uintptr) uint32
 	portOnTelemetry             func(port uintptr, begin uintptr, scope uintptr, end uintptr, userData uintptr, destructor uintptr) uint32
+	portWake                    func(port uintptr) uint32
 	RequestOptionsFree          func(options uintptr)
 	requestOptionsFromJson      func(json str, options *uintptr, error *uintptr) uint32
 	requestOptionsOnProgress    func(options uintptr, callback uintptr, userData uintptr, destructor uintptr) uint32
@@ -556,6 +558,13 @@ func (c *functions) PortOnTelemetry(port uintptr, begin uintptr, scope uintptr, 
 	return err
 }
 
+func (c *functions) PortWake(port uintptr) error {
+	err := invoke(func(failure *uintptr) uint32 {
+		return c.portWake(port)
+	})
+	return err
+}
+
 func (c *functions) RequestOptionsFromJson(json any) (uintptr, error) {
 	var options uintptr
 	jsonText, err := encode(json)
@@ -793,10 +802,12 @@ func register(library uintptr) {
 	purego.RegisterLibFunc(&c.PlainListenerUrl, library, "trunkline_plain_listener_url")
 	purego.RegisterLibFunc(&c.PlainText, library, "trunkline_plain_text")
 	purego.RegisterLibFunc(&c.PlainVersion, library, "trunkline_plain_version")
+	purego.RegisterLibFunc(&c.PortFree, library, "trunkline_port_free")
 	purego.RegisterLibFunc(&c.portMeasurements, library, "trunkline_port_measurements")
 	purego.RegisterLibFunc(&c.portNewForGo, library, "trunkline_port_new_for_go")
 	purego.RegisterLibFunc(&c.portOnLog, library, "trunkline_port_on_log")
 	purego.RegisterLibFunc(&c.portOnTelemetry, library, "trunkline_port_on_telemetry")
+	purego.RegisterLibFunc(&c.portWake, library, "trunkline_port_wake")
 	purego.RegisterLibFunc(&c.RequestOptionsFree, library, "trunkline_request_options_free")
 	purego.RegisterLibFunc(&c.requestOptionsFromJson, library, "trunkline_request_options_from_json")
 	purego.RegisterLibFunc(&c.requestOptionsOnProgress, library, "trunkline_request_options_on_progress")

@@ -5,6 +5,7 @@ package trunkline
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"time"
 )
 
@@ -21,6 +22,9 @@ type ServerOptions struct {
 	Icons []Icon `json:"icons,omitempty"`
 	// Instructions for the model that uses the server.
 	Instructions string `json:"instructions,omitempty"`
+	// Logger gets the library's log about the server and its clients in memory, instead of
+	// slog.Default. Servers and clients with the same Logger share a thread.
+	Logger *slog.Logger `json:"-"`
 	// OwnStore keeps the state of the server in a store of the program's own, instead of a URL.
 	OwnStore Store `json:"-"`
 	// Items per page of a list. The default is 1000.
@@ -338,6 +342,9 @@ type ClientOptions struct {
 	Info Implementation `json:"info"`
 	// Auth authorizes the client, for servers over HTTP.
 	Auth OAuthOptions `json:"auth"`
+	// Logger gets the library's log about the client, instead of slog.Default. A client in memory has
+	// that of its server.
+	Logger *slog.Logger `json:"-"`
 
 	ClientHandlers
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 )
 
@@ -14,7 +15,7 @@ import (
 // runs again. The lifespan of a mounted server opens with the first request that reaches it, and
 // closes with the server it is mounted on. A server has at most one lifespan.
 func (server *Server) SetLifespan(open func() error, close func()) error {
-	span := &lifespan{open: open, close: close}
+	span := &lifespan{open: open, close: close, logger: server.port.log()}
 	data := keep(span)
 	if err := c.ServerSetLifespanCalls(&server.owner, callbacks.open, callbacks.close, data, callbacks.forget); err != nil {
 		forget(data)
@@ -26,8 +27,9 @@ func (server *Server) SetLifespan(open func() error, close func()) error {
 
 // A lifespan is what a server needs while it is served. The library says when it opens and closes.
 type lifespan struct {
-	open  func() error
-	close func()
+	open   func() error
+	close  func()
+	logger *slog.Logger
 
 	lock   sync.Mutex
 	isOpen bool
@@ -68,7 +70,7 @@ func (span *lifespan) end() {
 
 func (span *lifespan) shut() {
 	if span.isOpen && span.close != nil {
-		contained(span.close)
+		contained(context.Background(), span.logger, span.close)
 	}
 	span.isOpen = false
 }

@@ -1,6 +1,7 @@
 package trunkline
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -21,19 +22,19 @@ func writeLog() {
 	}
 }
 
-// report logs with slog, and never waits.
-func report(level slog.Level, message string, args ...any) {
+// report logs with slog, and never waits. Without a logger, it uses the default one.
+func report(ctx context.Context, logger *slog.Logger, level slog.Level, message string, args ...any) {
 	select {
-	case logQueue <- func() { slog.Log(context.Background(), level, message, args...) }:
+	case logQueue <- func() { cmp.Or(logger, slog.Default()).Log(ctx, level, message, args...) }:
 	default:
 	}
 }
 
-func logged(level, target, message *str, _ uintptr) {
+func logged(level, target, message *str, logger handle) {
 	var severity slog.Level
 	// The library and slog name levels alike.
 	_ = severity.UnmarshalText(level.bytes())
-	report(severity, string(message.bytes()), "target", string(target.bytes()))
+	report(context.Background(), kept[*slog.Logger](logger), severity, string(message.bytes()), "target", string(target.bytes()))
 }
 
 // flushLog waits until earlier records are written. The end of a server gives the log 100 ms.

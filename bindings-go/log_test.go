@@ -96,6 +96,75 @@ func TestAProtocolErrorWithoutJSONIsLogged(t *testing.T) {
 	}
 }
 
+// records is a log whose lines arrive one after the other.
+type records chan string
+
+func (r records) Write(line []byte) (int, error) {
+	r <- string(line)
+	return len(line), nil
+}
+
+func (r records) logger() *slog.Logger { return slog.New(slog.NewTextHandler(r, nil)) }
+
+// next waits for a record with the words, and refuses those with others.
+func (r records) next(t *testing.T, words, others string) {
+	t.Helper()
+	returns(t, "the record "+words, func() {
+		for line := range r {
+			if strings.Contains(line, others) {
+				t.Errorf("%s is in the log of another one: %s", others, line)
+			}
+			if strings.Contains(line, words) {
+				return
+			}
+		}
+	})
+}
+
+func TestALoggerGetsTheRecordsOfItsServersAndClients(t *testing.T) {
+	logs := map[string]records{}
+	for _, name := range []string{"default", "first", "second", "client"} {
+		logs[name] = make(records, 1024)
+	}
+	before := slog.Default()
+	slog.SetDefault(logs["default"].logger())
+	defer slog.SetDefault(before)
+	server := func(name string, logger *slog.Logger) *trunkline.Server {
+		made := trunkline.Must(trunkline.NewServer(name, "1.0.0", trunkline.ServerOptions{Logger: logger}))
+		t.Cleanup(func() { _ = made.Close(context.Background()) })
+		trunkline.Must(trunkline.AddTool(made, trunkline.Tool{Name: "fail"}, func(_ context.Context, call *trunkline.Call, _ struct{}) (string, error) {
+			return "", errors.Join(call.Log(trunkline.LoggingLevelInfo, "", "hello"), errors.New("failure of the "+name))
+		}))
+		return made
+	}
+	var options trunkline.ClientOptions
+	options.Logger = logs["client"].logger()
+	options.OnLog = func(*trunkline.LogMessage) { panic("failure of the client") }
+	options.LogLevel = trunkline.LoggingLevelInfo
+	servers := map[string]*trunkline.Server{"default": server("default", nil), "first": server("first", logs["first"].logger()), "second": server("second", logs["second"].logger())}
+	for name, server := range servers {
+		inMemory, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+		inMemory = connected(t, inMemory, err)
+		listener, err := server.Listen(trunkline.HTTPOptions{Port: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		overHTTP, err := trunkline.Connect(t.Context(), listener.URL(), options)
+		overHTTP = connected(t, overHTTP, err)
+		for _, client := range []*trunkline.Client{inMemory, overHTTP} {
+			if result, err := client.CallTool(t.Context(), "fail", nil); err != nil || !result.IsError {
+				t.Error(name, result, err)
+			}
+		}
+	}
+	for name, others := range map[string]string{"default": "first", "first": "second", "second": "default"} {
+		for range 2 {
+			logs[name].next(t, "failure of the "+name, "failure of the "+others)
+		}
+	}
+	logs["client"].next(t, "failure of the client", "failure of the first")
+}
+
 // A panicking is a handler of slog that is broken once.
 type panicking struct {
 	slog.Handler

@@ -52,6 +52,7 @@ var library = sync.OnceValues(func() (uintptr, error) {
 		return 0, fmt.Errorf("the library of Trunkline %s lacks functions of version %s: %w%s", path, Version, err, libraryAdvice())
 	}
 	registerCallbacks()
+	go writeLog()
 	return handle, nil
 })
 

@@ -19,35 +19,83 @@ import (
 	"github.com/trunkline-mcp/trunkline/bindings-go/internal/observe"
 )
 
-// One port serves the process: a thread runs the callbacks of all servers and clients, and handlers
-// run in their own goroutines.
-var port = sync.OnceValues(func() (uintptr, error) {
+// A port has a thread, which runs the callbacks of the servers and clients that have the same logger.
+// Handlers run in their own goroutines.
+type port struct {
+	owner
+	// logger is nil for the default one.
+	logger *slog.Logger
+	// members are the servers and clients, counted by ports.
+	members int
+	isLeft  atomic.Bool
+}
+
+// ports are those in use, by their loggers.
+var ports = struct {
+	sync.Mutex
+	used map[*slog.Logger]*port
+}{used: map[*slog.Logger]*port{}}
+
+// join returns the port of a logger, which the new member must leave.
+func join(logger *slog.Logger) (*port, error) {
 	if _, err := library(); err != nil {
-		return 0, err
+		return nil, err
 	}
-	made, err := c.PortNewForGo()
-	if err == nil && observe.Installed != nil {
-		err = reportTo(made, observe.Installed)
+	ports.Lock()
+	defer ports.Unlock()
+	found := ports.used[logger]
+	if found == nil {
+		made, err := c.PortNewForGo()
+		if err == nil && observe.Installed != nil {
+			err = reportTo(made)
+		}
+		if err != nil {
+			return nil, err
+		}
+		found = &port{owner: owner{what: "port", object: made}, logger: logger}
+		c.PortOnLog(made, callbacks.log, keep(logger), callbacks.forget)
+		ports.used[logger] = found
+		go found.dispatch()
 	}
-	if err != nil {
-		return 0, err
+	found.members++
+	return found, nil
+}
+
+// log is the logger of the port. The zero value of a server or client has no port.
+func (p *port) log() *slog.Logger {
+	if p == nil {
+		return nil
 	}
-	c.PortOnLog(made, callbacks.log, 0, 0)
-	go writeLog()
-	go dispatch(made)
-	return made, nil
-})
+	return p.logger
+}
+
+// leave ends the port with its last member, except that of the default logger.
+func (p *port) leave() {
+	if p == nil {
+		return
+	}
+	ports.Lock()
+	defer ports.Unlock()
+	p.members--
+	if p.members == 0 && p.logger != nil && p.enter() {
+		defer p.users.Done()
+		delete(ports.used, p.logger)
+		p.isLeft.Store(true)
+		_ = c.PortWake(p.object)
+	}
+}
 
 // conditions are what others wait for, by their channels: that a listener or a connection has ended, or
 // was opened. They only change while the port dispatches.
 var conditions sync.Map
 
-func dispatch(port uintptr) {
+func (p *port) dispatch() {
 	// The library keeps the last failure per thread.
 	runtime.LockOSThread()
-	for {
-		if _, err := c.Dispatch(port, math.MaxUint64); err != nil {
-			report(slog.LevelError, "trunkline: a callback failed", "error", err)
+	defer runtime.UnlockOSThread()
+	for !p.isLeft.Load() {
+		if _, err := c.Dispatch(p.object, math.MaxUint64); err != nil {
+			report(context.Background(), p.logger, slog.LevelError, "trunkline: a callback failed", "error", err)
 			// A failure that lasts must not use up a processor.
 			time.Sleep(100 * time.Millisecond)
 		}
@@ -56,6 +104,11 @@ func dispatch(port uintptr) {
 			look.(func())()
 		}
 	}
+	// The last records, and destructors.
+	for count, err := c.Dispatch(p.object, 0); count > 0 && err == nil; {
+		count, err = c.Dispatch(p.object, 0)
+	}
+	p.release(c.PortFree)
 }
 
 // until returns a channel that is closed when the object is in one of the states, or was freed.
@@ -166,13 +219,13 @@ func registerCallbacks() {
 	})
 	callbacks.forget = purego.NewCallback(forget)
 	callbacks.notification = purego.NewCallback(func(method, params *str, data uintptr) {
-		heard := kept[*queue[notification]](data)
-		if heard == nil {
+		client := kept[*Client](data)
+		if client == nil {
 			return
 		}
 		said := notification{string(method.bytes()), params.bytes()}
-		if !heard.put(said, len(said.method)+len(said.params)) {
-			report(slog.LevelWarn, "trunkline: dropped a notification: they arrived faster than they were handled")
+		if !client.heard.put(said, len(said.method)+len(said.params)) {
+			report(context.Background(), client.port.log(), slog.LevelWarn, "trunkline: dropped a notification: they arrived faster than they were handled", "method", said.method)
 		}
 	})
 	callbacks.progress = purego.NewCallback(func(progress, total float64, message *str, data uintptr) {
@@ -224,9 +277,9 @@ func replied(result uint32, json *str, failure, data uintptr) {
 }
 
 // contained runs a function of the program, and logs a panic.
-func contained(run func()) {
+func contained(ctx context.Context, logger *slog.Logger, run func()) {
 	if err := recovered(func() error { run(); return nil }); err != nil {
-		report(slog.LevelError, "trunkline: a callback panicked", "error", err)
+		report(ctx, logger, slog.LevelError, "trunkline: a callback panicked", "error", err)
 	}
 }
 
@@ -249,6 +302,8 @@ type pending struct {
 	inMemory bool
 	// Whether a result that arrives as the context ends would be lost, and is returned.
 	keepsResult bool
+	// It gets a panic of onProgress.
+	logger *slog.Logger
 	// It may be nil.
 	onProgress func(Progress)
 	// It is closed when the request has ended, with a result or an error.
@@ -295,7 +350,7 @@ func (request *pending) await(ticket *uint64, options []RequestOptions, start fu
 			if !isOpen {
 				return request.result, request.err
 			}
-			contained(func() { request.onProgress(said) })
+			contained(request.ctx, request.logger, func() { request.onProgress(said) })
 		case <-request.ctx.Done():
 			cancel(valid(context.Cause(request.ctx).Error()))
 			if request.keepsResult {

@@ -23,6 +23,7 @@ import (
 // same time.
 type Server struct {
 	owner
+	port     *port
 	drain    uint64
 	lifespan atomic.Pointer[lifespan]
 	// Those that are open, with how they close; the clients are those in memory.
@@ -31,16 +32,21 @@ type Server struct {
 
 // NewServer creates a server.
 func NewServer(name, version string, options ServerOptions) (*Server, error) {
-	shared, err := port()
+	shared, err := join(options.Logger)
 	if err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil {
+			shared.leave()
+		}
+	}()
 	set, err := c.ServerOptionsFromJson(inJSON(options))
 	if err != nil {
 		return nil, err
 	}
 	defer c.ServerOptionsFree(set)
-	c.ServerOptionsSetPort(set, shared)
+	c.ServerOptionsSetPort(set, shared.object)
 	if options.OwnStore != nil {
 		c.ServerOptionsSetOwnStore(set, unsafe.Pointer(&callbacks.store), keep(options.OwnStore), callbacks.forget)
 	}
@@ -51,8 +57,8 @@ func NewServer(name, version string, options ServerOptions) (*Server, error) {
 	drain := orDefault(options.DrainDeadline, 5*time.Second)
 	// The rest is for the failures of calls that have not completed: see DrainDeadline.
 	drain -= min(drain/5, 1000)
-	observeLoad(shared)
-	return &Server{owner: owner{what: "server", object: made}, drain: drain}, nil
+	observeLoad()
+	return &Server{owner: owner{what: "server", object: made}, port: shared, drain: drain}, nil
 }
 
 // Close closes the listeners, then the clients in memory, which their calls may use, and frees the
@@ -69,7 +75,10 @@ func (server *Server) Close(ctx context.Context) (err error) {
 	freeing, freed := context.WithTimeout(context.Background(), endGrace)
 	go func() {
 		defer freed()
-		server.release(c.ServerFree)
+		server.release(func(object uintptr) {
+			c.ServerFree(object)
+			server.port.leave()
+		})
 		if span := server.lifespan.Load(); span != nil {
 			span.end()
 		}

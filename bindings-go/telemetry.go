@@ -3,7 +3,10 @@ package trunkline
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"maps"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/ebitengine/purego"
@@ -44,9 +47,11 @@ func observed(ctx context.Context) context.Context {
 	return ctx
 }
 
-func reportTo(port uintptr, observer observe.Observer) error {
-	begin := purego.NewCallback(func(record *str, trace, _ uintptr) (number handle) {
-		contained(func() {
+// spanCallbacks are those of all ports: callbacks of Go are never freed.
+var spanCallbacks = sync.OnceValue(func() (made struct{ begin, scope, end uintptr }) {
+	observer := observe.Installed
+	made.begin = purego.NewCallback(func(record *str, trace, _ uintptr) (number handle) {
+		contained(context.Background(), nil, func() {
 			parent := context.Background()
 			if ctx, known := senders.Load(threadID()); known && trace != 0 {
 				parent = ctx.(context.Context)
@@ -61,28 +66,71 @@ func reportTo(port uintptr, observer observe.Observer) error {
 		})
 		return number
 	})
-	scope := purego.NewCallback(func(span handle, entered bool, _ uintptr) {
+	made.scope = purego.NewCallback(func(span handle, entered bool, _ uintptr) {
 		if found := kept[context.Context](span); entered && found != nil {
 			served.Store(threadID(), found)
 		} else {
 			served.Delete(threadID())
 		}
 	})
-	end := purego.NewCallback(func(number handle, record *str, _ uintptr) {
+	made.end = purego.NewCallback(func(number handle, record *str, _ uintptr) {
 		span := cmp.Or(kept[context.Context](number), context.Background())
 		forget(number)
-		contained(func() { observer.End(span, record.bytes()) })
+		contained(span, nil, func() { observer.End(span, record.bytes()) })
 	})
-	return c.PortOnTelemetry(port, begin, scope, end, 0, 0)
+	return made
+})
+
+func reportTo(port uintptr) error {
+	calls := spanCallbacks()
+	return c.PortOnTelemetry(port, calls.begin, calls.scope, calls.end, 0, 0)
 }
 
-// observeLoad reports the load of the servers of the port.
-func observeLoad(port uintptr) {
+// observeLoad reports the load of the servers of all ports.
+func observeLoad() {
 	if observe.Installed != nil {
-		observe.Installed.Observe(func() []byte {
-			// It fails if no server reports.
-			found, _ := c.PortMeasurements(port)
-			return found
-		})
+		observe.Installed.Observe(measured)
 	}
+}
+
+// portLoad is what a port measures.
+type portLoad struct {
+	Measurements []*measurement `json:"measurements"`
+}
+
+type measurement struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Unit        string `json:"unit"`
+	Monotonic   bool   `json:"monotonic"`
+	Value       int64  `json:"value"`
+}
+
+// measured is the load of all ports together.
+func measured() []byte {
+	ports.Lock()
+	all := slices.Collect(maps.Values(ports.used))
+	ports.Unlock()
+	var total portLoad
+	for _, port := range all {
+		if !port.enter() {
+			continue
+		}
+		// It fails if no server of the port reports.
+		found, err := decoded[portLoad](c.PortMeasurements(port.object))
+		port.users.Done()
+		if err != nil {
+			continue
+		}
+		for _, one := range found.Measurements {
+			isSame := func(other *measurement) bool { return other.Name == one.Name }
+			if i := slices.IndexFunc(total.Measurements, isSame); i >= 0 {
+				total.Measurements[i].Value += one.Value
+			} else {
+				total.Measurements = append(total.Measurements, one)
+			}
+		}
+	}
+	encoded, _ := json.Marshal(total)
+	return encoded
 }

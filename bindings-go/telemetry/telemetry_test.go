@@ -3,7 +3,9 @@ package telemetry_test
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,12 +21,18 @@ import (
 	_ "github.com/trunkline-mcp/trunkline/bindings-go/telemetry"
 )
 
+// reader reads the metrics of all tests, because the instruments are those of the first provider.
+var reader = sync.OnceValue(func() *metric.ManualReader {
+	made := metric.NewManualReader()
+	otel.SetMeterProvider(metric.NewMeterProvider(metric.WithReader(made)))
+	return made
+})
+
 func traced() (*tracetest.InMemoryExporter, *metric.ManualReader) {
-	spans, metrics := tracetest.NewInMemoryExporter(), metric.NewManualReader()
+	spans := tracetest.NewInMemoryExporter()
 	otel.SetTracerProvider(sdk.NewTracerProvider(sdk.WithSyncer(spans)))
-	otel.SetMeterProvider(metric.NewMeterProvider(metric.WithReader(metrics)))
 	otel.SetTextMapPropagator(propagation.TraceContext{})
-	return spans, metrics
+	return spans, reader()
 }
 
 // spansOf waits for the spans of calls of a tool.
@@ -156,6 +164,49 @@ func TestTheSpanOfMiddlewareIsTheParentInTheHandler(t *testing.T) {
 	result, err := client.CallTool(t.Context(), "trace", nil)
 	if err != nil || result.Content.Text() != "true" {
 		t.Fatal(result, err)
+	}
+}
+
+// Each Logger has a port of its own, and the load is that of all ports.
+func TestTheLoadIsThatOfAllServers(t *testing.T) {
+	_, metrics := traced()
+	running, release, ended := make(chan struct{}), make(chan struct{}), make(chan error)
+	loggers := []*slog.Logger{nil, slog.New(slog.DiscardHandler), slog.New(slog.DiscardHandler)}
+	for _, logger := range loggers {
+		server := trunkline.Must(trunkline.NewServer("busy", "1.0.0", trunkline.ServerOptions{Logger: logger}))
+		defer func() { _ = server.Close(context.Background()) }()
+		trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "wait"}, func(context.Context, *trunkline.Call, struct{}) (string, error) {
+			running <- struct{}{}
+			<-release
+			return "", nil
+		}))
+		client := trunkline.Must(trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{}))
+		go func() {
+			_, err := client.CallTool(t.Context(), "wait", nil)
+			ended <- err
+		}()
+		<-running
+	}
+	var found metricdata.ResourceMetrics
+	if err := metrics.Collect(t.Context(), &found); err != nil {
+		t.Fatal(err)
+	}
+	count := int64(0)
+	for _, scope := range found.ScopeMetrics {
+		for _, one := range scope.Metrics {
+			if sum, isSum := one.Data.(metricdata.Sum[int64]); isSum && one.Name == "trunkline.server.running_calls" {
+				count = sum.DataPoints[0].Value
+			}
+		}
+	}
+	if count != int64(len(loggers)) {
+		t.Errorf("%d calls are running", count)
+	}
+	close(release)
+	for range loggers {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -18,7 +18,7 @@ func backup(_ context.Context, call *trunkline.Call, _ struct{}) (string, error)
 }
 
 func main() {
-	// Trunkline logs to the default logger of slog.
+	// Trunkline logs to the default logger of slog, or to the option Logger of a server or client.
 	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
 
 	ctx := context.Background()
