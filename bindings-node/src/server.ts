@@ -457,7 +457,7 @@ export class Server {
         free();
       }
     }
-    return new Mount(options.path, () => this.#listenHttp(mounted));
+    return new Mount(options.path, options.writeTimeout, () => this.#listenHttp(mounted));
   }
 
   async #listenHttp(options: ListenOptions & { mounted?: true }): Promise<OpenHandle> {

@@ -112,37 +112,6 @@ for (const [name, make] of Object.entries(frameworks)) {
       });
     }
 
-    test("HTTP-24: a modern client that disconnects cancels its call", async () => {
-      const client = await Client.connect(`${address}/mcp`, { revision: "modern" });
-      const [started, cancelled] = [seen.started, seen.cancelled];
-      const stop = new AbortController();
-      const calling = client.callTool("endless", {}, { signal: stop.signal });
-      await until(() => seen.started > started);
-      stop.abort();
-      await assert.rejects(calling, { name: "CancelledError" });
-      await until(() => seen.cancelled > cancelled);
-      await client.close();
-    });
-
-    test("HTTP-22: a legacy client that disconnects cancels nothing until it says so", async () => {
-      const post = (message, headers, signal) =>
-        fetch(`${address}/mcp`, { method: "POST", headers: { ...accept, ...headers }, body: JSON.stringify(message), signal });
-      const opened = await fetch(`${address}/mcp`, { method: "POST", headers: accept, body: initialize });
-      await opened.json();
-      const session = { "mcp-session-id": opened.headers.get("mcp-session-id"), "mcp-protocol-version": "2025-11-25" };
-      const [started, cancelled] = [seen.started, seen.cancelled];
-      const stop = new AbortController();
-      const calling = post({ jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "endless" } }, session, stop.signal);
-      await until(() => seen.started > started);
-      stop.abort();
-      await assert.rejects(async () => (await calling).text(), { name: "AbortError" });
-      await sleep(100);
-      assert.equal(seen.cancelled, cancelled);
-      const told = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 2 } };
-      assert.equal((await post(told, session)).status, 202);
-      await until(() => seen.cancelled > cancelled);
-    });
-
     test("a long message in, and a long one out", async () => {
       const text = "äx".repeat(500_000);
       const client = await Client.connect(`${address}/mcp`);

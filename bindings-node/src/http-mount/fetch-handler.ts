@@ -13,7 +13,7 @@ export function fetchHandler(mount: Mount): FetchHandler {
     if (request.bodyUsed) throw invalid("the body of this request was already read: read a request.clone() instead, and pass the request to the server");
     let resolve!: (response: Response) => void;
     const response = new Promise<Response>((settle) => (resolve = settle));
-    const builder = new ResponseBuilder(request, resolve);
+    const builder = new ResponseBuilder(request, resolve, mount.writeTimeout);
     try {
       const exchange = await mount.request(headOf(request), builder);
       if (exchange) builder.start(exchange);
@@ -42,8 +42,12 @@ class ResponseBuilder implements Receiver {
   #head: ResponseHead | undefined;
   /** Chunks that the reader has not yet pulled, bounded by the credit. */
   readonly #chunks: Uint8Array[] = [];
+  /** Set until the body has ended. Weak, so that a dropped response can be collected. */
+  #body: WeakRef<ReadableStreamDefaultController<Uint8Array>> | undefined;
   /** Set while a reader waits for the next chunk or the end. */
   #reader: ReadableStreamDefaultController<Uint8Array> | undefined;
+  /** Runs while no reader waits for what is there. */
+  #deadline: NodeJS.Timeout | undefined;
   #ended = false;
   #error: TrunklineError | undefined;
   readonly #cancel = (): void => this.#exchange?.cancel();
@@ -52,6 +56,7 @@ class ResponseBuilder implements Receiver {
   constructor(
     private readonly request: Request,
     private resolve: ((response: Response) => void) | undefined,
+    private readonly writeTimeout: number,
   ) {}
 
   start(exchange: Exchange): void {
@@ -91,30 +96,58 @@ class ResponseBuilder implements Receiver {
   }
 
   #stream(): ReadableStream<Uint8Array> {
+    const start = (body: ReadableStreamDefaultController<Uint8Array>): void => {
+      this.#body = new WeakRef(body);
+    };
     const pull = (reader: ReadableStreamDefaultController<Uint8Array>): void => {
       this.#reader = reader;
       this.#deliver();
     };
     const cancel = (): void => {
-      this.#reader = undefined;
+      this.#finish();
       this.#cancel();
     };
-    const stream = new ReadableStream({ pull, cancel }, { highWaterMark: 0 });
+    const stream = new ReadableStream({ start, pull, cancel }, { highWaterMark: 0 });
     if (this.#exchange) dropped.register(stream, this.#exchange);
     return stream;
   }
 
   /** Passes one chunk to a waiting reader, and only then grants credit for more. */
   #deliver(): void {
+    if (!this.#body || (this.#chunks.length === 0 && !this.#ended)) return;
     const reader = this.#reader;
-    if (!reader || (this.#chunks.length === 0 && !this.#ended)) return;
+    if (!reader) {
+      this.#deadline ??= setTimeout(() => this.#giveUp(), this.writeTimeout).unref();
+      return;
+    }
     this.#reader = undefined;
+    clearTimeout(this.#deadline);
+    this.#deadline = undefined;
     const chunk = this.#chunks.shift();
     if (chunk) {
       this.#exchange?.grant(chunk.byteLength);
       reader.enqueue(chunk);
-    } else if (this.#error && hasLength(this.#head)) reader.error(this.#error);
-    else reader.close();
+      this.#deliver();
+    } else {
+      this.#finish();
+      if (this.#error && hasLength(this.#head)) reader.error(this.#error);
+      else reader.close();
+    }
+  }
+
+  /** Ends the body of a client that reads nothing, which web servers would wait for forever. */
+  #giveUp(): void {
+    const body = this.#body?.deref();
+    this.#finish();
+    this.#cancel();
+    body?.error(new ClosedError("the client has read nothing for the write timeout"));
+  }
+
+  #finish(): void {
+    this.#body = undefined;
+    this.#reader = undefined;
+    clearTimeout(this.#deadline);
+    this.#chunks.length = 0;
   }
 }
 

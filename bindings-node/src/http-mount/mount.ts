@@ -7,14 +7,24 @@ import { logError } from "../log.js";
 import type { OpenHandle } from "../open-handle.js";
 import { outside, port } from "../port.js";
 
+/** The default of the option. */
+const DEFAULT_WRITE_TIMEOUT = 60_000;
+/** Longer timers fire at once. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+
 export class Mount {
   #listener: Promise<OpenHandle> | undefined;
+  /** Maximum time for which a client reads nothing, in milliseconds. */
+  readonly writeTimeout: number;
 
   /** `open` opens the listener. */
   constructor(
     readonly path: string | undefined,
+    writeTimeout: number | undefined,
     private readonly open: () => Promise<OpenHandle>,
-  ) {}
+  ) {
+    this.writeTimeout = Math.min(Math.max(writeTimeout ?? DEFAULT_WRITE_TIMEOUT, 1), LONGEST_TIMER);
+  }
 
   /**
    * Passes a request to the core. Rejects if the server is closed or an option is invalid. Resolves

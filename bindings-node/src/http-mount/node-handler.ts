@@ -19,7 +19,7 @@ export function nodeHandler(mount: Mount): NodeHandler {
 
 async function serve(mount: Mount, request: IncomingMessage, response: ServerResponse, next: Parameters<NodeHandler>[2]): Promise<void> {
   const head = headOf(request);
-  const writer = new ResponseWriter(response);
+  const writer = new ResponseWriter(response, mount.writeTimeout);
   try {
     const exchange = await mount.request({ ...head, optional: next !== undefined }, writer);
     if (exchange) {
@@ -64,13 +64,19 @@ class ResponseWriter implements Receiver {
   #ended = false;
   /** Written bytes whose credit is not granted yet. */
   #owed = 0;
+  /** Runs while the client has yet to read what was written. */
+  #deadline: NodeJS.Timeout | undefined;
 
-  constructor(private readonly response: ServerResponse) {}
+  constructor(
+    private readonly response: ServerResponse,
+    private readonly writeTimeout: number,
+  ) {}
 
   /** Starts forwarding the body. If it cannot be read, cancels the exchange and throws. */
   start(exchange: Exchange, request: IncomingMessage): void {
     this.#exchange = exchange;
     const disconnected = (): void => {
+      this.#wasRead();
       if (!this.#ended) exchange.cancel();
     };
     this.response.on("close", disconnected);
@@ -113,9 +119,28 @@ class ResponseWriter implements Receiver {
     if (this.#ended || this.response.destroyed) return;
     this.#owed += bytes.byteLength;
     if (this.response.write(bytes)) this.#grant();
+    else this.#expectRead();
+  }
+
+  /** Disconnects a client that reads nothing, which `node:http` would wait for forever. */
+  #expectRead(): void {
+    // Later writes, such as of keep-alive events, do not prolong it.
+    this.#deadline ??= setTimeout(() => {
+      this.#deadline = undefined;
+      const { req, socket } = this.response;
+      // A pipelined response has no socket until those before it have ended.
+      if (socket || req.httpVersionMajor > 1) this.response.destroy();
+      else this.#expectRead();
+    }, this.writeTimeout).unref();
+  }
+
+  #wasRead(): void {
+    clearTimeout(this.#deadline);
+    this.#deadline = undefined;
   }
 
   #grant(): void {
+    this.#wasRead();
     this.#exchange?.grant(this.#owed);
     this.#owed = 0;
   }
@@ -126,7 +151,10 @@ class ResponseWriter implements Receiver {
     // Lets the client detect that the response is truncated.
     if (error instanceof CancelledError || (error && hasLength(this.#head))) this.response.destroy();
     else if (error && !this.#head) this.fail(error);
-    else this.response.end();
+    else {
+      this.response.end();
+      if (!this.response.destroyed && this.response.writableLength > 0) this.#expectRead();
+    }
   }
 
   /** Responds with an error in place of the core's response. */
