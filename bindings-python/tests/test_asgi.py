@@ -353,41 +353,6 @@ def test_an_explicit_close_lets_calls_finish() -> None:
     run(check())
 
 
-@pytest.mark.parametrize("make", [starlette_under_a_prefix, fastapi_at_the_root])
-def test_http_24_a_modern_client_that_disconnects_cancels_its_call(make: Callable[[Server], Any]) -> None:
-    async def check() -> None:
-        site = Site()
-        async with serving(make(site.server)) as address:
-            async with Client(f"{address}/mcp/", revision="modern") as client:
-                calling = asyncio.create_task(client.call_tool("endless"))
-                await until(lambda: site.started, "the call")
-                calling.cancel()
-                await until(lambda: site.cancelled, "the cancellation")
-
-    run(check())
-
-
-@pytest.mark.parametrize("make", [starlette_under_a_prefix, fastapi_at_the_root])
-def test_http_22_a_disconnecting_legacy_client_cancels_nothing_until_it_says_so(make: Callable[[Server], Any]) -> None:
-    async def check() -> None:
-        site = Site()
-        async with serving(make(site.server)) as address, httpx2.AsyncClient(base_url=address) as web:
-            opened = await web.post("/mcp/", json=initialize(), headers=JSON)
-            session = {**JSON, "mcp-session-id": opened.headers["mcp-session-id"], "mcp-protocol-version": "2025-11-25"}
-            call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "endless"}}
-            async with httpx2.AsyncClient(base_url=address) as leaving:
-                calling = asyncio.create_task(leaving.post("/mcp/", json=call, headers=session))
-                await until(lambda: site.started, "the call")
-                calling.cancel()
-            await asyncio.sleep(0.1)
-            assert not site.cancelled
-            told = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}}
-            assert (await web.post("/mcp/", json=told, headers=session)).status_code == 202
-            await until(lambda: site.cancelled, "the cancellation")
-
-    run(check())
-
-
 def test_behind_middleware_that_touches_every_request() -> None:
     class Stamp(BaseHTTPMiddleware):
         async def dispatch(self, request: Request, call_next: RequestResponseEndpoint) -> Response:

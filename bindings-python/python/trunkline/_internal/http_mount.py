@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, MutableMapping
+import contextlib
+from collections.abc import Awaitable, Callable, Generator, MutableMapping
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
@@ -24,6 +25,11 @@ Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
 
 _GONE: Final = "the client has disconnected"
+_UNREAD: Final = "the client has read nothing for the write timeout"
+# The default of the option, in seconds.
+_WRITE_TIMEOUT: Final = 60.0
+# How many functions around that of the web server are looked into.
+_MOST_WRAPPERS: Final = 32
 
 
 class ASGIApp:
@@ -40,6 +46,8 @@ class ASGIApp:
     def __init__(self, server: Registry, transport: dict[str, Any]) -> None:
         self._server = server
         self._transport = transport
+        milliseconds: int | None = transport.get("writeTimeoutMs")
+        self._write_timeout = _WRITE_TIMEOUT if milliseconds is None else milliseconds / 1000
         self._context = copy_context()
         self._port: Port | None = None
         self._listener = 0
@@ -150,15 +158,29 @@ class ASGIApp:
 
         if self._ending is not None and not self._ending.done():
             # Reopening now would keep the lifespan open until the process ends.
-            await _send_whole(send, 503, b"The MCP server is shutting down")
+            await _send_whole(_for_version(send, scope), 503, b"The MCP server is shutting down")
             return
         loop = current_loop()
         port, listener = self._open(loop)
         exchange = Exchange(loop)
         ticket = port.http_request(listener, _head(scope), exchange)
         feeding = start_task(loop, _feed(port, ticket, receive))
+
+        def give_up() -> None:
+            if not exchange.ended:
+                port.cancel(ticket, _UNREAD)
+            _disconnect(receive)
+
+        async def send_in_time(message: Message) -> None:
+            # Web servers wait forever for a client that reads nothing.
+            deadline = loop.call_later(self._write_timeout, give_up)
+            try:
+                await send(message)
+            finally:
+                deadline.cancel()
+
         try:
-            await _respond(port, ticket, exchange, send)
+            await _respond(port, ticket, exchange, _for_version(send_in_time, scope))
         finally:
             if not exchange.ended:
                 port.cancel(ticket, _GONE)
@@ -198,6 +220,46 @@ class Exchange:
         self.ended = kind not in (HTTP_HEAD, HTTP_CHUNK)
         self.is_complete = self.ended and ok
         self.events.put_nowait((kind, ok, body))
+
+
+def _disconnect(receive: Receive) -> None:
+    """Disconnect the client. ASGI has no message for that, and its servers would flush first, so
+    this looks for the transport where uvicorn and gunicorn have it, inside what middleware has
+    wrapped around their function.
+    """
+    functions: list[Any] = [receive]
+    for function in functions:
+        request = getattr(function, "__self__", None)
+        transport = getattr(getattr(request, "protocol", request), "transport", None)
+        if callable(abort := getattr(transport, "abort", None)):
+            abort()
+            return
+        if len(functions) < _MOST_WRAPPERS:
+            functions += _wrapped_by(function)
+
+
+def _wrapped_by(receive: Any) -> Generator[object]:
+    names = getattr(getattr(receive, "__code__", None), "co_freevars", ())
+    for name, cell in zip(names, getattr(receive, "__closure__", None) or (), strict=False):
+        if "receive" in name:
+            with contextlib.suppress(ValueError):  # of a variable that is not assigned yet
+                yield cell.cell_contents
+    # That of a `Request` of Starlette.
+    if inner := getattr(getattr(receive, "__self__", None), "_receive", None):
+        yield inner
+
+
+def _for_version(send: Send, scope: MutableMapping[str, Any]) -> Send:
+    """Return `send` without the header that HTTP/2 and later forbid."""
+    if scope.get("http_version", "1.1").startswith("1"):
+        return send
+
+    async def send_without(message: Message) -> None:
+        if "headers" in message:
+            message["headers"] = [pair for pair in message["headers"] if pair[0] != b"connection"]
+        await send(message)
+
+    return send_without
 
 
 async def _feed(port: Port, ticket: int, receive: Receive) -> None:
