@@ -175,6 +175,57 @@ class TestLifecycle < TrunklineTest
     assert_equal 3, status.exitstatus, errors
   end
 
+  # A tool that starts a child, ends it by a signal, and returns how it ended.
+  CHILDREN = <<~'RUBY'
+    require "timeout"
+    child = lambda do |signal, &block|
+      ready, started = IO.pipe
+      pid = fork { block.call(started) }
+      ready.readpartial(1)
+      Process.kill(signal, pid)
+      Timeout.timeout(8) { Process.wait2(pid)[1] }.then { |status| [status.termsig, status.exitstatus].inspect }
+    ensure
+      Process.kill(:KILL, pid) rescue nil # It outlives nothing that failed.
+    end
+    server.tool("idle") do |signal:|
+      child.call(signal) do |started|
+        started.write(".") and sleep
+      rescue Interrupt
+        exit! 9
+      end
+    end
+    server.tool("serving") do |signal:|
+      child.call(signal) do |started|
+        Thread.new do
+          # Not the server of the parent.
+          own = ->(name) { Trunkline::Foreground.instance_variable_get(name) }
+          sleep 0.01 until own[:@pid] == Process.pid && own[:@serving].any?
+          started.write(".")
+        end
+        server.listen(port: 0).run
+        exit! 7
+      end
+    end
+  RUBY
+  ENDS = { %w[idle TERM] => "[15, nil]", %w[idle INT] => "[nil, 9]", %w[serving TERM] => "[nil, 7]", %w[serving INT] => "[nil, 7]" }.freeze
+
+  def test_signals_end_forked_children
+    ends = lambda do |client|
+      # The first call of a tool runs on another thread than the next.
+      (ENDS.to_a * 2).each { |(tool, signal), ended| assert_equal ended, client.call_tool(tool, { signal: signal }, timeout: 10).text, "#{tool} #{signal}" }
+    end
+    Trunkline::Client.connect(command: program(CHILDREN), &ends)
+    serving = [RbConfig.ruby, "-I", LIB, "-r", "trunkline", "-e", "server = Trunkline::Server.new('x', version: '1')\n#{CHILDREN}\nlistener = server.listen(port: 0)\nputs listener.url\n$stdout.flush\nlistener.run"]
+    Open3.popen3(*serving) do |_, output, errors, thread|
+      Trunkline::Client.connect(url: output.gets.chomp, &ends)
+      Process.kill(:TERM, thread.pid)
+      assert_equal 0, Timeout.timeout(10) { thread.value.exitstatus }, errors.read
+    ensure
+      # It is waited for.
+      Process.kill(:KILL, thread.pid) if thread.alive?
+    end
+  end
+
   def initialize_request
     { jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } } }
   end
@@ -272,6 +323,38 @@ class TestLifecycle < TrunklineTest
       puts client.call_tool("a").text
     RUBY
     assert_equal "b\n", output, errors
+  end
+
+  def test_what_a_child_inherits_can_be_closed_there
+    output, errors, = run_program(<<~'RUBY')
+      require "trunkline"
+      server = Trunkline::Server.new("x", version: "1")
+      server.tool("a", task: "optional") { "b" }
+      app = server.rack_app
+      app.call({ "REQUEST_METHOD" => "GET", "PATH_INFO" => "/" })
+      server.listen(port: 0) do |listener|
+        Trunkline::Client.connect(url: listener.url) do |client|
+          Trunkline::ClientGroup.connect({ g: client }) do |group|
+            client.subscribe(tools: true) do |subscription|
+              task = client.start_task("a")
+              pid = fork
+              next Process.wait(pid) && task.result if pid
+
+              { app: app, server: server, listener: listener, client: client, group: group, subscription: subscription, task: task }.each do |name, one|
+                2.times { one.close }
+              rescue Exception => e
+                puts "#{name}: #{e.inspect}"
+              end
+              # The blocks close them, too.
+              at_exit { puts $!.inspect }
+              exit 3
+            end
+            puts client.call_tool("a").text
+          end
+        end
+      end
+    RUBY
+    assert_equal "#<SystemExit: exit>\nb\n", output, errors
   end
 
   def test_each_failure_after_a_fork_is_as_clear_as_the_first

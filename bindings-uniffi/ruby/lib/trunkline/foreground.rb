@@ -5,10 +5,13 @@ module Trunkline
   # @api private
   module Foreground
     SIGNALS = %w[INT TERM].freeze
-    # A queue for each server in the foreground. A signal ends all of them.
+    # A queue for each server in the foreground of this process. A signal ends all of them.
     @serving = []
-    HANDLER = proc do
+    HANDLER = proc do |signal|
       release(SIGNALS)
+      # A forked child inherits the handler, but not the servers.
+      raise signal == Signal.list["INT"] ? Interrupt : SignalException.new(signal) unless @pid == Process.pid
+
       @serving.dup.each { |signals| signals << true }
     end
     private_constant :HANDLER
@@ -19,6 +22,7 @@ module Trunkline
     # one has its default effect. Those that the program handles itself are left to it; the block
     # gets true if there are none, so that the core may handle them, too.
     def until_signal(close)
+      @pid, @serving = Process.pid, [] unless @pid == Process.pid
       signals = Thread::Queue.new
       closer = Thread.new { close.call if signals.pop }
       @serving << signals
