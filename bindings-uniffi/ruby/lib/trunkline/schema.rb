@@ -173,7 +173,8 @@ module Trunkline
 
     def number(value, type)
       case value
-      when Integer then type == Float ? value.to_f : value
+      # Beyond 2^53, few integers have a Float.
+      when Integer then type == Float && (float = value.to_f).finite? && float.to_i == value ? float : value
       when Float then type == Integer && (value % 1).zero? ? value.to_i : value
       when Array then type.is_a?(Array) ? value.map { |one| number(one, type.first) } : value
       when Hash then type.is_a?(Hash) ? with_numbers(value, type) : value
