@@ -65,7 +65,7 @@ module Trunkline
     private_constant :PREFIX, :CONTRACT
 
     # The types of arguments: text and bytes cross in a buffer.
-    TYPES = { text: Buffer.by_value, texts: Buffer.by_value, bytes: Buffer.by_value, optional: Buffer.by_value }.freeze
+    TYPES = %i[text texts bytes optional events].to_h { |type| [type, Buffer.by_value] }.freeze
     private_constant :TYPES
 
     begin
@@ -77,32 +77,38 @@ module Trunkline
     attach_function :buffer_alloc, :ffi_trunkline_uniffi_rustbuffer_alloc, [:uint64, Status.by_ref], Buffer.by_value
     attach_function :buffer_free, :ffi_trunkline_uniffi_rustbuffer_free, [Buffer.by_value, Status.by_ref], :void
 
-    # Declares a function. Results are a number, a boolean (`:bool`) or a buffer that `read` converts.
-    def self.function(name, arguments, result, owner: "func_", on: singleton_class, **options, &read)
-      types = arguments.map { |type| TYPES.fetch(type, type) }
-      types.unshift(:uint64) if owner == "method_port_"
-      types << Status.by_ref
-      symbol = :"raw_#{owner}#{name}"
-      returned = result == :bool ? :int8 : TYPES.fetch(result, result)
-      attach_function symbol, :"#{PREFIX}#{owner}#{name}", types, returned, **options
-      raw = method(symbol)
-      on.define_method(name) do |*given|
-        given = given.each_with_index.map { |value, index| Native.lower(arguments[index], value) }
-        given.unshift(reference) if owner == "method_port_"
-        value = Native.checked { |status| raw.call(*given, status) }
-        next value if returned == result && result != :bool
+    # How arguments and results are converted.
+    LOWERED = { text: "Native.buffer(Text.of(%s), status)", texts: "Native.buffer(Native.list(%s), status)", bytes: "Native.sized(%s, status)",
+                optional: "Native.buffer(Native.present(%s), status)", int8: "%s ? 1 : 0" }.freeze
+    LIFTED = { bool: "value != 0", text: "Native.text(value, status)", optional: "Native.optional(value, status)", events: "Native.events(value, status)" }.freeze
+    private_constant :LOWERED, :LIFTED
 
-        result == :bool ? value != 0 : Native.lift(value, result, &read)
-      end
+    # Defines a function by its source: a block that looks up what its types are takes longer than
+    # the call.
+    def self.function(name, arguments, result, owner: "func_", on: singleton_class, **options)
+      raw = "raw_#{owner}#{name}"
+      names = arguments.each_index.map { |index| "given#{index}" }
+      lowered = names.zip(arguments).filter_map { |one, type| "#{one} = #{format(LOWERED[type], one)}" if LOWERED.key?(type) }
+      # A call consumes a reference to its port.
+      port = owner == "method_port_"
+      types = [*(:uint64 if port), *arguments.map { |type| TYPES.fetch(type, type) }, Status.by_ref]
+      attach_function raw, :"#{PREFIX}#{owner}#{name}", types, result == :bool ? :int8 : TYPES.fetch(result, result), **options
+      on.class_eval <<~RUBY, __FILE__, __LINE__ + 1
+        def #{name}(#{names.join(", ")})
+          status = Native::Status.new
+          #{lowered.join("; ")}
+          value = Native.#{raw}(#{[*("Native.clone_port(@handle, status)" if port), *names, "status"].join(", ")})
+          Native.check(status)
+          #{LIFTED.fetch(result, "value")}
+        end
+      RUBY
     end
 
-    # Calls a function, and raises its error.
-    def self.checked
-      status = Status.new
-      value = yield status
-      return value if status[:code].zero?
+    # Raises the error of a call.
+    def self.check(status)
+      return if status[:code].zero?
 
-      text = take(status[:error])
+      text = take(status[:error], Status.new)
       raise InternalError, "a bug in the native library: #{text}" unless status[:code] == 1
 
       # The variant, the kind and the error object.
@@ -110,45 +116,47 @@ module Trunkline
       raise Requests.error(text.byteslice(12 + kind, text.bytesize))
     end
 
-    # Converts an argument. The library frees the buffers that it is given.
-    def self.lower(type, value)
-      case type
-      when :text then buffer(Text.of(value))
-      when :texts then buffer(value.reduce([value.length].pack("N")) { |all, one| all << [one.bytesize].pack("N") << one.b })
-      when :bytes then buffer([value.bytesize].pack("N") << value.b)
-      when :optional then buffer(value ? [1, value.bytesize].pack("CN") << value.b : "\0")
-      when :int8 then value ? 1 : 0
-      else value
-      end
-    end
-
-    def self.buffer(bytes)
-      allocated = checked { |status| buffer_alloc(bytes.bytesize, status) }
-      allocated[:data].put_bytes(0, bytes) unless bytes.empty?
-      allocated[:length] = bytes.bytesize
+    # A buffer with these bytes, after others. The library frees the buffers that it is given.
+    def self.buffer(bytes, status, before = "")
+      length = before.bytesize + bytes.bytesize
+      allocated = buffer_alloc(length, status)
+      check(status)
+      data = allocated[:data]
+      data.put_bytes(0, before) unless before.empty?
+      data.put_bytes(before.bytesize, bytes) unless bytes.empty?
+      allocated[:length] = length
       allocated
     end
 
+    # Bytes after their length.
+    def self.sized(bytes, status) = buffer(bytes, status, [bytes.bytesize].pack("N"))
+
+    # The bytes of strings.
+    def self.list(strings) = strings.reduce([strings.length].pack("N")) { |all, one| all << [one.bytesize].pack("N") << one.b }
+
+    # The bytes of a string that may be missing.
+    def self.present(text) = text ? [1, text.bytesize].pack("CN") << text.b : "\0"
+
     # The bytes of a buffer, which is freed.
-    def self.take(buffer)
+    def self.take(buffer, status)
       return +"" if buffer[:data].null?
 
       bytes = buffer[:data].read_bytes(buffer[:length])
-      buffer_free(buffer, Status.new)
+      buffer_free(buffer, status)
       bytes
     end
 
-    def self.lift(buffer, type)
-      bytes = take(buffer)
-      return yield bytes if block_given?
-      # A presence byte and a length come first.
-      return (bytes.byteslice(5, bytes.bytesize).force_encoding(Encoding::UTF_8) if bytes.getbyte(0) == 1) if type == :optional
+    def self.text(buffer, status) = take(buffer, status).force_encoding(Encoding::UTF_8)
 
-      bytes.force_encoding(Encoding::UTF_8)
+    # A presence byte and a length come first.
+    def self.optional(buffer, status)
+      bytes = take(buffer, status)
+      bytes.byteslice(5, bytes.bytesize).force_encoding(Encoding::UTF_8) if bytes.getbyte(0) == 1
     end
 
     # The events of a batch, as arrays of kind, ticket, handle, ok, name, body and cause.
-    def self.events(bytes)
+    def self.events(buffer, status)
+      bytes = take(buffer, status)
       at = 4
       Array.new(bytes.unpack1("N")) do
         kind, ticket, handle, ok, length = bytes.unpack("CQ>Q>CN", offset: at)
@@ -184,11 +192,10 @@ module Trunkline
       private_constant :SNAKE
 
       def initialize
-        @handle = Native.checked { |status| Native.new_port(Native.buffer(SNAKE), status) }
+        status = Status.new
+        @handle = Native.new_port(Native.buffer(SNAKE, status), status)
+        Native.check(status)
       end
-
-      # A call consumes a reference.
-      def reference = Native.checked { |status| Native.clone_port(@handle, status) }
 
       {
         register: [%i[text text], :uint64],
@@ -213,7 +220,7 @@ module Trunkline
       }.each { |name, (arguments, result)| Native.function(name, arguments, result, owner: "method_port_", on: self) }
 
       # Waits without the interpreter's lock.
-      Native.function(:drain, %i[uint32 uint32], :bytes, owner: "method_port_", on: self, blocking: true) { |bytes| Native.events(bytes) }
+      Native.function(:drain, %i[uint32 uint32], :events, owner: "method_port_", on: self, blocking: true)
     end
   end
 end
