@@ -1386,6 +1386,90 @@ async fn redirects_stay_on_the_origin_and_keep_the_message() {
     client.close().await;
 }
 
+/// Behind a load balancer with cookies, every request of a session needs those of its responses.
+#[tokio::test]
+async fn cookies_of_a_server_come_back_to_it_in_every_request() {
+    let set = |cookies: &str| {
+        cookies.split(' ').map(|cookie| format!("Set-Cookie: {cookie}; Path=/; HttpOnly\r\n")).collect::<String>()
+    };
+    let server = Scripted::new(move |request| {
+        let answer = |cookies: &str, body: Value| {
+            let headers = format!("Content-Type: application/json\r\nMcp-Session-Id: s-1\r\n{}", set(cookies));
+            (0, http(200, &headers, &body.to_string()))
+        };
+        match (&*request.method, request.rpc()) {
+            ("POST", "initialize") => answer("node=1 lang=en", initialized(request, "2025-11-25")),
+            ("POST", "notifications/initialized") => (0, http(202, "", "")),
+            ("POST", "tools/list") => answer("node=2", result(request, json!({"tools": []}))),
+            ("POST", _) => (0, json_answer(200, &result(request, json!({})))),
+            ("GET", _) => (0, http(405, &set("stream=1"), "")),
+            _ => (0, http(200, "", "")),
+        }
+    })
+    .await;
+    let endpoint = HttpEndpoint::new(&server.url).with_header("Cookie", "own=0; lang=no");
+    let options = choose(RevisionChoice::Pinned(Revision::V2025_11_25));
+    let client = Client::connect_with(endpoint, options, ()).await.unwrap();
+    timeout(PATIENCE, async {
+        while !server.seen.lock().unwrap().iter().any(|request| request.method == "GET") {
+            sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await
+    .unwrap();
+    request(&client, "tools/list").await.unwrap();
+    request(&client, "ping").await.unwrap();
+    client.close().await;
+    let seen: Vec<_> = server.seen.lock().unwrap().clone();
+    let cookie = |method: &str, rpc: &str| {
+        let request = seen.iter().find(|request| request.method == method && request.rpc() == rpc);
+        request.and_then(|request| request.header("cookie")).unwrap_or_default().to_owned()
+    };
+    assert_eq!(cookie("POST", "initialize"), "own=0; lang=no");
+    for (method, rpc) in [("POST", "notifications/initialized"), ("GET", "")] {
+        assert_eq!(cookie(method, rpc), "own=0; lang=no; node=1", "{method} {rpc}");
+    }
+    // The response to GET may not have arrived.
+    assert!(cookie("POST", "tools/list").starts_with("own=0; lang=no; node=1"), "{seen:?}");
+    for (method, rpc) in [("POST", "ping"), ("DELETE", "")] {
+        assert!(cookie(method, rpc).starts_with("own=0; lang=no; node=2"), "{method} {rpc}: {seen:?}");
+    }
+}
+
+#[tokio::test]
+async fn cookies_follow_redirects_within_the_origin_only() {
+    let stranger = Scripted::new(|_| (0, http(200, "", ""))).await;
+    let (target, hop) = (stranger.url.clone(), "Set-Cookie: hop=1; Path=/\r\n");
+    let server = Scripted::new(move |request| match (&*request.path, request.rpc()) {
+        ("/mcp", "tools/list") => (0, http(307, &format!("Location: /other\r\n{hop}"), "")),
+        ("/mcp", "prompts/list") => (0, http(307, &format!("Location: {target}\r\n{hop}"), "")),
+        _ => (0, json_answer(200, &result(request, json!({"tools": []})))),
+    })
+    .await;
+    let client = connect(&server, RevisionChoice::Pinned(Revision::V2026_07_28)).await.unwrap();
+    request(&client, "tools/list").await.unwrap();
+    let redirected = server.seen.lock().unwrap().iter().find(|request| request.path == "/other").cloned().unwrap();
+    assert_eq!((redirected.rpc(), redirected.header("cookie")), ("tools/list", Some("hop=1")));
+    request(&client, "prompts/list").await.unwrap_err();
+    assert!(stranger.seen.lock().unwrap().is_empty());
+    // Another client has none of them.
+    let other = connect(&server, RevisionChoice::Pinned(Revision::V2026_07_28)).await.unwrap();
+    request(&other, "resources/list").await.unwrap();
+    assert_eq!(server.seen("resources/list").header("cookie"), None);
+    client.close().await;
+    other.close().await;
+}
+
+#[tokio::test]
+async fn redirects_that_lead_back_end() {
+    let server = Scripted::new(|_| (0, http(307, "Location: /mcp\r\n", ""))).await;
+    let client = connect(&server, RevisionChoice::Pinned(Revision::V2026_07_28)).await.unwrap();
+    let error = request(&client, "tools/list").await.unwrap_err();
+    assert!(error.to_string().contains("redirected 5 times already"), "{error}");
+    assert_eq!(server.seen.lock().unwrap().iter().filter(|request| request.rpc() == "tools/list").count(), 6);
+    client.close().await;
+}
+
 #[tokio::test]
 async fn answers_are_bounded() {
     for stream in [false, true] {

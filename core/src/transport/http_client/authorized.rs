@@ -1,6 +1,10 @@
 //! HTTP requests with credentials, which are renewed if the server refuses them.
 
-use super::{http_failure, http_link::LinkContext};
+use super::{
+    http_failure,
+    http_link::LinkContext,
+    redirects::{MAX_REDIRECTS, followed},
+};
 use crate::{
     client::{LinkFailure, LinkMessage},
     client_auth::{AuthError, CredentialsRefusal, OutgoingRequest},
@@ -13,7 +17,10 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use reqwest::{Response, Url};
 use serde::Deserialize;
-use std::{future::Future, time::Duration};
+use std::{
+    future::Future,
+    time::{Duration, SystemTime},
+};
 
 /// Maximum attempts of one request: 401, a nonce, and three scope step-ups.
 const MAX_ATTEMPTS: usize = 6;
@@ -45,7 +52,7 @@ impl LinkContext {
     /// Sends a request with the client's credentials, if any (AUC-31), and retries it when new ones
     /// were obtained.
     pub(super) async fn send(&self, outgoing: EndpointRequest<'_>) -> Result<Response, LinkFailure> {
-        let Some(auth) = &self.route.auth else { return self.send_once(&outgoing, outgoing.headers.clone()).await };
+        let Some(auth) = &self.route.auth else { return self.send_with(&outgoing, &[]).await };
         let mut request = OutgoingRequest::new(
             outgoing.method.as_str(),
             self.route.url.as_str(),
@@ -60,7 +67,7 @@ impl LinkContext {
         let mut round = 0;
         loop {
             let credentials = self.paused(&outgoing, async { auth.headers(&request).await }).await?;
-            let response = self.send_once(&outgoing, with_credentials(&outgoing.headers, &credentials)?).await?;
+            let response = self.send_with(&outgoing, &credentials).await?;
             if let Some(nonce) = response.headers().get(&DPOP_NONCE).and_then(|nonce| nonce.to_str().ok()) {
                 auth.nonce(&request, nonce);
             }
@@ -84,15 +91,32 @@ impl LinkContext {
         }
     }
 
-    async fn send_once(&self, outgoing: &EndpointRequest<'_>, headers: HeaderMap) -> Result<Response, LinkFailure> {
-        let url = outgoing.target.unwrap_or(&self.route.url);
-        let mut request = self.route.client.request(outgoing.method.clone(), url.clone()).headers(headers);
-        if outgoing.method == Method::POST {
-            request = request.body(outgoing.body.clone());
+    /// Sends a request with credentials and cookies, and follows redirects.
+    async fn send_with(
+        &self,
+        outgoing: &EndpointRequest<'_>,
+        credentials: &[(String, String)],
+    ) -> Result<Response, LinkFailure> {
+        let mut url = outgoing.target.unwrap_or(&self.route.url).clone();
+        let mut redirects = 0;
+        loop {
+            let mut headers = with_credentials(&outgoing.headers, credentials)?;
+            self.cookies.add_to(&mut headers, &url, SystemTime::now());
+            let mut request = self.route.client.request(outgoing.method.clone(), url).headers(headers);
+            if outgoing.method == Method::POST {
+                request = request.body(outgoing.body.clone());
+            }
+            let response = request.send().await.map_err(|error| http_failure::of_reqwest(&self.route.target, error))?;
+            self.cookies.keep(response.headers(), response.url(), SystemTime::now());
+            match followed(&response).filter(|_| redirects < MAX_REDIRECTS) {
+                Some(target) => url = target,
+                None => {
+                    http_failure::check_encoding(&self.route.target, &response)?;
+                    return Ok(response);
+                }
+            }
+            redirects += 1;
         }
-        let response = request.send().await.map_err(|error| http_failure::of_reqwest(&self.route.target, error))?;
-        http_failure::check_encoding(&self.route.target, &response)?;
-        Ok(response)
     }
 
     /// Waits for credentials. A login does not count towards the timeouts of the request.

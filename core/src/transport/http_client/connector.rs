@@ -6,7 +6,6 @@ use super::{
     http_endpoint::HttpEndpoint,
     http_failure::{self, HttpTarget},
     http_link::{HttpLink, HttpRoute},
-    redirects,
     tls::Security,
 };
 use crate::{
@@ -118,7 +117,7 @@ impl HttpConnector {
     fn route(&self) -> Result<Arc<HttpRoute>, LinkFailure> {
         let route = self.route.get_or_init(|| {
             let mut builder = Client::builder()
-                .redirect(redirect::Policy::custom(redirects::follow))
+                .redirect(redirect::Policy::none())
                 .connect_timeout(CONNECT_DEADLINE)
                 .pool_idle_timeout(POOL_IDLE)
                 .tcp_nodelay(true);

@@ -3,6 +3,7 @@
 use super::{
     super::closing::{Closing, Deadline},
     authorized::EndpointRequest,
+    cookies::CookieJar,
     heads,
     http_failure::HttpTarget,
     http_sse::{HttpSse, turn},
@@ -68,6 +69,7 @@ pub(super) struct LinkContext {
     pub(super) route: Arc<HttpRoute>,
     pub(super) inbox: Arc<dyn Inbox>,
     pub(super) runtime: Handle,
+    pub(super) cookies: CookieJar,
     /// The conversation over HTTP+SSE, if it turned out to be one.
     pub(super) http_sse: OnceLock<HttpSse>,
     /// Held while a lost session is reopened.
@@ -114,6 +116,7 @@ impl HttpLink {
     /// Must be called within a tokio runtime.
     pub(super) fn new(route: Arc<HttpRoute>, inbox: Arc<dyn Inbox>) -> Self {
         let shared = LinkContext {
+            cookies: CookieJar::new(route.url.clone()),
             route,
             inbox,
             runtime: Handle::current(),

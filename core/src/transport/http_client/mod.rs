@@ -3,6 +3,7 @@
 
 mod authorized;
 mod connector;
+mod cookies;
 mod get_stream;
 mod heads;
 mod http_endpoint;

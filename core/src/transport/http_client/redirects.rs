@@ -3,19 +3,19 @@
 use super::http_failure;
 use crate::{client::LinkFailure, printable::printable};
 use http::{StatusCode, header};
-use reqwest::{Response, redirect};
+use reqwest::{Response, Url};
 
-const MAX_REDIRECTS: usize = 5;
+pub(super) const MAX_REDIRECTS: usize = 5;
 
-/// Follows redirects that keep method and body, within the same origin. Any other would lose the
-/// message, or send it (and the caller's headers) to a third party.
-pub(super) fn follow(attempt: redirect::Attempt<'_>) -> redirect::Action {
-    let same_origin = attempt.previous().last().is_some_and(|url| url.origin() == attempt.url().origin());
-    if same_origin && keeps_body(attempt.status()) && attempt.previous().len() <= MAX_REDIRECTS {
-        attempt.follow()
-    } else {
-        attempt.stop()
+/// The URL that a response redirects to, if that keeps method and body, and is of the same origin.
+/// Any other would lose the message, or send it (and the caller's headers) to a third party.
+pub(super) fn followed(response: &Response) -> Option<Url> {
+    if !keeps_body(response.status()) {
+        return None;
     }
+    let location = response.headers().get(header::LOCATION)?;
+    let target = response.url().join(str::from_utf8(location.as_bytes()).ok()?).ok()?;
+    (target.origin() == response.url().origin()).then_some(target)
 }
 
 /// Returns an error if the response is a redirect, because it was not followed.

@@ -66,6 +66,7 @@ impl Old {
                         }
                         let mut events = events.subscribe();
                         let first = super::events(&format!("event: endpoint\ndata: {endpoint}\n\n"));
+                        let first = first.replacen("\r\n", "\r\nSet-Cookie: node=7; Path=/\r\n", 1);
                         let _ = socket.write_all(first.as_bytes()).await;
                         while let Ok(event) = events.recv().await {
                             if event.is_empty() || socket.write_all(event.as_bytes()).await.is_err() {
@@ -150,6 +151,19 @@ async fn sse_03_and_sse_06_a_server_that_has_http_sse_only_is_found() {
         }
     }
     listener.close(PATIENCE).await;
+}
+
+#[tokio::test]
+async fn cookies_of_the_stream_come_back_with_its_messages() {
+    let server =
+        Old::new("/messages", |_| http(405, "", ""), |request| accepted(Some(&result(request, json!({}))))).await;
+    let client = server.connect(RevisionChoice::Auto).await.unwrap();
+    request(&client, "ping").await.unwrap();
+    client.close().await;
+    let seen = server.seen.lock().unwrap();
+    let posted: Vec<_> = seen.iter().filter(|request| request.path == "/messages").collect();
+    assert!(posted.len() >= 3, "{seen:?}");
+    assert!(posted.iter().all(|request| request.header("cookie") == Some("node=7")), "{seen:?}");
 }
 
 #[tokio::test]
