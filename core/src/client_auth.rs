@@ -2,7 +2,7 @@
 
 use crate::runtime::{BoxedTask, Runtime};
 use serde_json::Value;
-use std::{fmt, net::IpAddr, sync::Arc};
+use std::{fmt, future::ready, net::IpAddr, sync::Arc};
 
 /// Supplies credentials for a client's HTTP requests: `Authorization`, and related headers.
 ///
@@ -19,6 +19,13 @@ pub trait ClientAuth: Send + Sync + 'static {
     /// 8.2).
     fn nonce(&self, request: &OutgoingRequest, nonce: &str) {
         let _ = (request, nonce);
+    }
+
+    /// Forgets the credentials that were obtained for the server of a request, and revokes them
+    /// where that is possible. Credentials that the program supplies itself remain.
+    fn logout(&self, request: &OutgoingRequest) -> BoxedTask<Result<(), AuthError>> {
+        let _ = request;
+        Box::pin(ready(Ok(())))
     }
 
     /// The authorization context of the next request, if known in advance. Private results are

@@ -1,7 +1,7 @@
 //! The client handle.
 
 use super::{
-    ClientError, ClientEvents, ClientHandlers, ClientId, ClientOptions, Connector, ServerDescription,
+    ClientError, ClientEvents, ClientHandlers, ClientId, ClientOptions, Connector, LinkFailure, ServerDescription,
     inner::ClientInner, server_requests::roots::check_roots,
 };
 use crate::{
@@ -126,6 +126,22 @@ impl Client {
 }
 
 impl Client {
+    /// Logs out of the server: forgets the access token and the refresh token that OAuth obtained
+    /// for it, in the store of credentials as well, and the registration of the client if it
+    /// registered itself. The tokens are then revoked if the authorization server supports that
+    /// (RFC 7009); if it fails to, a warning is logged. The next request logs in again.
+    ///
+    /// The connection stays open. Credentials that the program supplies itself, such as a token,
+    /// and the user's session in the browser remain. A group logs out of all its servers.
+    ///
+    /// # Errors
+    /// If the store of credentials fails.
+    pub async fn logout(&self) -> Result<(), ClientError> {
+        let forgotten = self.inner.connector.logout(Arc::clone(&self.inner.runtime)).await;
+        self.inner.cache.clear();
+        forgotten.map_err(|error| ClientError::Link(LinkFailure::Broken(format!("Could not log out: {error}"))))
+    }
+
     /// The options that the client was built with.
     pub fn options(&self) -> &ClientOptions {
         &self.inner.options

@@ -3,13 +3,14 @@
 use super::LinkFailure;
 use crate::{
     cause::Cause,
-    client_auth::ClientAuth,
+    client_auth::{AuthError, ClientAuth},
     protocol::{Era, RequestId, Revision, SentTrace},
-    runtime::BoxedTask,
+    runtime::{BoxedTask, Runtime},
     wire_log::Transport,
 };
 use bytes::Bytes;
 use std::{
+    future::ready,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -41,6 +42,11 @@ pub trait Connector: Send + Sync + 'static {
     /// The credentials of its requests, if it has any.
     fn auth(&self) -> Option<Arc<dyn ClientAuth>> {
         None
+    }
+    /// Forgets the credentials that were obtained for the server, if there are any.
+    fn logout(&self, runtime: Arc<dyn Runtime>) -> BoxedTask<Result<(), AuthError>> {
+        let _ = runtime;
+        Box::pin(ready(Ok(())))
     }
     /// The only era that this transport supports; `None` for both.
     fn only_era(&self) -> Option<Era> {

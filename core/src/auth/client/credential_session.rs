@@ -5,8 +5,9 @@ use super::{
     discovery::{self, Discovered},
     grants,
     proofs::Proofs,
+    registration,
     requested_scopes::{OFFLINE_ACCESS, Wanted},
-    sanitized,
+    revocation, sanitized,
     settings::{Grant, Settings},
     stored_tokens,
     token_endpoint::Parts,
@@ -152,6 +153,52 @@ impl CredentialSession {
         outcome
     }
 
+    /// Forgets the tokens of the server and its authorization server, in the store as well, and the
+    /// registration there if the client registered itself. Then revokes the tokens.
+    pub(super) async fn logout(self: &Arc<Self>, request: &OutgoingRequest) -> Result<(), AuthError> {
+        let settings = &self.settings;
+        let _turn = self.turns.take().await;
+        let last: Option<LastIssuer> = token_store::read(&*settings.store, &LastIssuer::key(&request.url)).await?;
+        let (current, found) = {
+            let state = self.state.lock();
+            (state.tokens.clone(), state.found.clone())
+        };
+        let names = current.as_ref().map(|tokens| (tokens.issuer.clone(), tokens.resource.clone()));
+        let names = names.or(last.map(|last| (last.issuer, last.resource)));
+        let now = request.runtime.unix_time().as_secs();
+        let mut held = Vec::new();
+        if let Some((issuer, resource)) = &names {
+            let key = stored_tokens::key(settings, issuer, resource);
+            let _lock = settings.store.lock(&key).await?;
+            let stored = stored_tokens::read(settings, issuer, resource).await?;
+            let is_other = |stored: &Tokens| current.as_ref().is_none_or(|own| own.access_token != stored.access_token);
+            for tokens in current.clone().into_iter().chain(stored.filter(is_other)) {
+                held.push((registration::of_tokens(settings, &tokens, now).await?, tokens));
+            }
+            settings.store.remove(&key).await?;
+        }
+        settings.store.remove(&LastIssuer::key(&request.url)).await?;
+        let issuers = names.map(|(issuer, _)| issuer).or(found.map(|found| found.server.issuer));
+        if let Some(issuer) = issuers.or(settings.options.issuer.clone()) {
+            registration::forget_own(settings, &issuer).await?;
+        }
+        {
+            let mut state = self.state.lock();
+            let (changes, attempts) = (state.changes, state.attempts);
+            *state = CredentialState { changes, attempts, is_loaded: true, ..CredentialState::default() };
+        }
+        self.set(None)?;
+        for (client, tokens) in held {
+            let Some(client) = client else { continue };
+            let network = self.network(request, self.access_later(request, &tokens));
+            let parts = Parts { settings: Arc::clone(settings), network, proofs: None };
+            if let Err(error) = revocation::revoke(&parts, &tokens, &client).await {
+                tracing::warn!(target: "trunkline::auth::client", %error, "logged out, but could not revoke the tokens");
+            }
+        }
+        Ok(())
+    }
+
     /// Number of token changes.
     pub(super) fn changes(&self) -> u64 {
         self.state.lock().changes
@@ -227,13 +274,7 @@ impl CredentialSession {
         let Some(tokens) = tokens.filter(|tokens| tokens.refresh_token.is_some() && tokens.ends_soon(now)) else {
             return Ok(());
         };
-        // Without a connection, nothing tells where the server is, so use what was known at the
-        // login.
-        let access = if tokens.private_network {
-            NetworkAccess::Anywhere
-        } else {
-            self.settings.network.access_of(&request.url, None)
-        };
+        let access = self.access_later(request, &tokens);
         let has_ended = tokens.has_ended(now);
         let failed = self.state.lock().failed_since(attempts);
         let renewed = match failed {
@@ -434,6 +475,15 @@ impl CredentialSession {
         }
         let last: Option<LastIssuer> = token_store::read(&*settings.store, &LastIssuer::key(&request.url)).await?;
         Ok(last.map(|last| last.issuer))
+    }
+
+    /// The networks that may be reached for earlier tokens. Without a connection, nothing tells
+    /// where the server is, so this is what was known at the login.
+    fn access_later(&self, request: &OutgoingRequest, tokens: &Tokens) -> NetworkAccess {
+        match tokens.private_network {
+            true => NetworkAccess::Anywhere,
+            false => self.settings.network.access_of(&request.url, None),
+        }
     }
 
     fn network(&self, request: &OutgoingRequest, access: NetworkAccess) -> NetworkContext {

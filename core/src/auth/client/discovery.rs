@@ -30,6 +30,7 @@ pub(super) struct ServerMetadata {
     pub(super) authorization_endpoint: Option<String>,
     pub(super) token_endpoint: Option<String>,
     pub(super) registration_endpoint: Option<String>,
+    pub(super) revocation_endpoint: Option<String>,
     #[serde(deserialize_with = "or_default")]
     pub(super) scopes_supported: Vec<String>,
     pub(super) grant_types_supported: Option<Vec<String>>,

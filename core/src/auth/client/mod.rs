@@ -4,7 +4,7 @@
 //! [`AuthorizationHandler`]); `transport/oauth` has the default implementations.
 //!
 //! Sources: the specification's authorization pages and its extensions (ext-auth); OAuth 2.1, RFC
-//! 7523, RFC 7591, RFC 7636, RFC 8414, RFC 8693, RFC 8707, RFC 9207, RFC 9449, RFC 9728.
+//! 7009, RFC 7523, RFC 7591, RFC 7636, RFC 8414, RFC 8693, RFC 8707, RFC 9207, RFC 9449, RFC 9728.
 
 mod access_token;
 mod auth_network;
@@ -23,6 +23,7 @@ mod proofs;
 mod registration;
 mod request_headers;
 mod requested_scopes;
+mod revocation;
 mod sanitized;
 mod settings;
 mod signing;

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     auth::AuthOptionError,
     client_auth::{AuthError, ClientAuth, CredentialsRefusal, OutgoingRequest},
-    runtime::BoxedTask,
+    runtime::{BoxedTask, Runtime},
     sync::Mutex,
 };
 use serde_json::Value;
@@ -46,6 +46,10 @@ impl OAuth {
     /// is missing.
     pub fn with_network(options: OAuthOptions, network: impl AuthNetwork) -> Result<Self, AuthOptionError> {
         Self::prepared(options, Arc::new(network), Ok)
+    }
+
+    pub(crate) fn logout_of(&self, url: &str, runtime: Arc<dyn Runtime>) -> BoxedTask<Result<(), AuthError>> {
+        self.0.logout(&OutgoingRequest::new("POST", url, runtime))
     }
 
     /// `prepare` creates the handler and the store that the options only name.
@@ -100,6 +104,11 @@ impl ClientAuth for CredentialSessions {
 
     fn nonce(&self, request: &OutgoingRequest, nonce: &str) {
         self.session(&request.url).nonce(&request.url, nonce);
+    }
+
+    fn logout(&self, request: &OutgoingRequest) -> BoxedTask<Result<(), AuthError>> {
+        let (session, request) = (self.session(&request.url), request.clone());
+        Box::pin(async move { session.logout(&request).await })
     }
 
     fn context(&self) -> Option<u64> {

@@ -97,6 +97,15 @@ pub(super) async fn forget(settings: &Settings, issuer: &str, client: &ClientReg
     Ok(())
 }
 
+/// Removes the dynamic registration, unless the options name the client: other programs may share
+/// the store.
+pub(super) async fn forget_own(settings: &Settings, issuer: &str) -> Result<(), AuthError> {
+    match settings.options.client_id {
+        Some(_) => Ok(()),
+        None => settings.store.remove(&key(issuer)).await,
+    }
+}
+
 /// A client that needs no dynamic registration: preregistered, or identified by its metadata
 /// document if the server supports that (AUC-17).
 pub(super) fn unregistered(

@@ -94,6 +94,18 @@ impl TokenContext<'_> {
         })
     }
 
+    /// Revokes a token (RFC 7009 section 2.1). The server confirms that for a void one as well.
+    pub(super) async fn revoke(&self, token: &str, kind: &str) -> Result<(), AuthError> {
+        let response = self.parts.network.send(self.request(&[("token", token), ("token_type_hint", kind)])?).await?;
+        let status = response.status();
+        if status.is_success() {
+            return Ok(());
+        }
+        let TokenErrorBody { error, .. } = refusal(&response);
+        let what = error.map_or_else(|| format!("HTTP {}", status.as_u16()), |code| sanitized(&code));
+        Err(AuthError(format!("{} did not revoke a token ({what})", sanitized(self.url))))
+    }
+
     fn keep_nonce(&self, proofs: &Proofs, response: &Response<Bytes>) -> bool {
         let nonce = response.headers().get("dpop-nonce").and_then(|nonce| nonce.to_str().ok());
         if let Some(nonce) = nonce {

@@ -4,6 +4,7 @@
 use super::{group_members::GroupMembers, group_tasks::GroupTasks, member::GroupMember};
 use crate::{
     client::{ClientError, ClientId, Connector, Inbox, Link, LinkFailure, LinkMessage, RequestOptions},
+    client_auth::AuthError,
     composition::rewriting,
     on_drop::OnDrop,
     protocol::{
@@ -13,7 +14,7 @@ use crate::{
         model::Implementation,
     },
     race::unless,
-    runtime::{BoxedTask, Promise},
+    runtime::{BoxedTask, Promise, Runtime},
     sync::Mutex,
     wire_log::Transport,
 };
@@ -48,6 +49,20 @@ impl Connector for GroupConnector {
 
     fn is_pipe(&self) -> bool {
         false
+    }
+
+    /// Logs out of all servers. The error is the first one.
+    fn logout(&self, runtime: Arc<dyn Runtime>) -> BoxedTask<Result<(), AuthError>> {
+        let members = self.0.all();
+        Box::pin(async move {
+            let mut outcome = Ok(());
+            for member in members {
+                if let Some(connector) = member.connector() {
+                    outcome = outcome.and(connector.logout(Arc::clone(&runtime)).await);
+                }
+            }
+            outcome
+        })
     }
 
     fn leads_to(&self, client: ClientId) -> bool {

@@ -10,14 +10,15 @@ use super::{
 };
 use crate::{
     client::{Connector, Inbox, Link, LinkFailure},
-    client_auth::ClientAuth,
+    client_auth::{AuthError, ClientAuth, OutgoingRequest},
     engine::Limits,
     protocol::{Era, model::Implementation},
-    runtime::BoxedTask,
+    runtime::{BoxedTask, Runtime},
 };
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use reqwest::{Client, Url, redirect};
 use std::{
+    future::ready,
     hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher},
     path::PathBuf,
     sync::{Arc, OnceLock},
@@ -195,6 +196,13 @@ impl Connector for HttpConnector {
 
     fn auth(&self) -> Option<Arc<dyn ClientAuth>> {
         self.auth.clone()
+    }
+
+    fn logout(&self, runtime: Arc<dyn Runtime>) -> BoxedTask<Result<(), AuthError>> {
+        match &self.auth {
+            Some(auth) => auth.logout(&OutgoingRequest::new("POST", self.url.as_str(), runtime)),
+            None => Box::pin(ready(Ok(()))),
+        }
     }
 
     fn only_era(&self) -> Option<Era> {

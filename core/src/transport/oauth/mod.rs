@@ -10,8 +10,9 @@ pub use file_store::FileStore;
 pub use http_network::HttpNetwork;
 pub use loopback::LoopbackHandler;
 
+use super::TokioRuntime;
 use crate::{
-    auth::{AuthOptionError, CredentialStore, LoginHandler, OAuth, OAuthGrant, OAuthOptions},
+    auth::{AuthError, AuthOptionError, CredentialStore, LoginHandler, OAuth, OAuthGrant, OAuthOptions},
     store::StoreUrl,
 };
 use std::{fmt::Display, sync::Arc, time::Duration};
@@ -29,6 +30,17 @@ impl OAuth {
     /// read, or the user has no configuration directory.
     pub fn new(options: OAuthOptions) -> Result<Self, AuthOptionError> {
         Self::prepared(options, Arc::new(HttpNetwork::default()), prepare)
+    }
+
+    /// Logs out of the MCP server at this URL, without a connection to it: see
+    /// [`Client::logout`](crate::Client::logout).
+    ///
+    /// Requires a tokio runtime.
+    ///
+    /// # Errors
+    /// If the store of credentials fails.
+    pub async fn logout(&self, url: &str) -> Result<(), AuthError> {
+        self.logout_of(url, TokioRuntime::current()).await
     }
 }
 

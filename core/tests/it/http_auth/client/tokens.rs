@@ -20,7 +20,7 @@ use trunkline::{
         AccessToken, AuthError, AuthNetwork, FetchError, FileStore, HttpNetwork, MemoryStore, NetworkAccess, OAuth,
         OAuthOptions, RedirectHandler, StoreLock, TokenStore,
     },
-    client::ErrorKind,
+    client::{ClientGroup, ErrorKind},
     runtime::BoxedTask,
     transport::HttpEndpoint,
 };
@@ -100,6 +100,97 @@ async fn a_refused_token_is_renewed_and_only_a_void_refresh_token_leads_to_a_log
         }
         assert!(client.list_tools().await.is_err(), "{refusal:?}");
         assert_eq!(world.seen("/authorize").len(), 6, "{refusal:?}");
+    }
+}
+
+/// The keys of a world's first endpoint in a store.
+fn keys(world: &World) -> [String; 3] {
+    let (origin, url) = (&world.origin, world.url());
+    [format!("tokens {origin} {url}"), format!("server {url}"), format!("client {origin}")]
+}
+
+/// RFC 7009
+#[tokio::test]
+async fn logging_out_forgets_what_a_login_has_brought_and_revokes_it() {
+    for (metadata, status, expires_in, revoked) in [
+        (json!({"revocation_endpoint": "{url}/revoke"}), 200, 3600, &["r1 refresh_token", "token-1 access_token"][..]),
+        (json!({"revocation_endpoint": "{url}/revoke"}), 503, 3600, &["r1 refresh_token", "token-1 access_token"]),
+        (json!({"revocation_endpoint": "{url}/revoke"}), 200, 0, &["r1 refresh_token"]),
+        (json!({"revocation_endpoint": "http://127.0.0.1:9/revoke"}), 200, 3600, &[]),
+        (json!({"revocation_endpoint": "{null}"}), 200, 3600, &[]),
+        (json!({}), 200, 3600, &[]),
+    ] {
+        let world = World::with(|habits| {
+            habits.token = json!({"refresh_token": "r1", "expires_in": 3600});
+            (habits.metadata, habits.revocation) = (metadata.clone(), status);
+        })
+        .await;
+        let store = MemoryStore::new();
+        let client = world.settled(&oauth(store.clone())).await;
+        let [tokens, ..] = keys(&world);
+        if expires_in == 0 {
+            // Another process has logged in since, some time ago.
+            let kept = store.get(&tokens).await.unwrap().unwrap();
+            let mut kept: serde_json::Value = serde_json::from_str(&kept).unwrap();
+            kept["expires_at"] = 1.into();
+            store.set(&tokens, &kept.to_string()).await.unwrap();
+            let other = OAuth::new(oauth(store.clone())).unwrap();
+            other.logout(&world.url()).await.unwrap();
+        } else {
+            client.logout().await.unwrap();
+        }
+        for key in keys(&world) {
+            assert_eq!(store.get(&key).await.unwrap(), None, "{key}");
+        }
+        let seen = world.seen("/revoke");
+        let said: Vec<_> = seen.iter().map(|form| format!("{} {}", form["token"], form["token_type_hint"])).collect();
+        assert_eq!(said, revoked, "{metadata}");
+        assert!(seen.iter().all(|form| form["client_id"] == "registered-1"), "{seen:?}");
+        // The connection goes on, with another login. A second logout has nothing to do but that.
+        client.logout().await.unwrap();
+        client.list_tools().await.unwrap();
+        assert_eq!((world.seen("/authorize").len(), world.seen("/register").len()), (2, 2), "{metadata}");
+        assert_eq!(world.seen("/mcp").last().unwrap()["authorization"], "Bearer token-2");
+    }
+}
+
+#[tokio::test]
+async fn logging_out_leaves_what_belongs_to_others() {
+    let world = World::with(|habits| habits.metadata = json!({"revocation_endpoint": "{url}/revoke"})).await;
+    let store = MemoryStore::new();
+    let client = world.settled(&oauth(store.clone()).with_client_id("mine")).await;
+    let two = OAuth::new(oauth(store.clone())).unwrap();
+    let of_others = ["client ".to_owned() + &world.origin, format!("tokens {} {}", world.origin, world.url())];
+    for key in &of_others {
+        store.set(key, "another's").await.unwrap();
+    }
+    client.logout().await.unwrap();
+    for key in &of_others {
+        assert_eq!(store.get(key).await.unwrap().as_deref(), Some("another's"), "{key}");
+    }
+    assert_eq!(store.get(&format!("tokens {} {} mine", world.origin, world.url())).await.unwrap(), None);
+    assert!(world.seen("/revoke").iter().all(|form| form["client_id"] == "mine"));
+    // A server that was never logged in at.
+    two.logout("https://elsewhere.example/mcp").await.unwrap();
+    // What the program supplies itself remains.
+    let options = ClientOptions::default().with_revision(RevisionChoice::Legacy).with_auth(AccessToken::new("fixed"));
+    world.habits().valid.push(("fixed".into(), String::new()));
+    let client = Client::connect_with(world.url(), options, ()).await.unwrap();
+    client.logout().await.unwrap();
+    client.list_tools().await.unwrap();
+    assert_eq!(world.seen("/mcp").last().unwrap()["authorization"], "Bearer fixed");
+}
+
+#[tokio::test]
+async fn a_group_logs_out_of_all_its_servers() {
+    let (one, two, store) = (World::new().await, World::new().await, MemoryStore::new());
+    let options = ClientOptions::default().with_auth(OAuth::new(oauth(store.clone())).unwrap());
+    let options = options.with_revision(RevisionChoice::Legacy);
+    let group = ClientGroup::connect_with([("one", one.url()), ("two", two.url())], options, ()).await.unwrap();
+    group.list_tools().await.unwrap();
+    group.logout().await.unwrap();
+    for key in keys(&one).into_iter().chain(keys(&two)) {
+        assert_eq!(store.get(&key).await.unwrap(), None, "{key}");
     }
 }
 

@@ -53,6 +53,8 @@ pub(super) struct Habits {
     pub(super) registration_delay: Duration,
     /// The responses of the token endpoint before it issues tokens.
     pub(super) refusals: Vec<(u16, Value)>,
+    /// The status of the revocation endpoint, which the metadata has to name.
+    pub(super) revocation: u16,
     /// Members to add to the answer of the token endpoint.
     pub(super) token: Value,
     /// Whether each refresh token counts once; using it again revokes all that followed (OAuth 2.1
@@ -113,6 +115,7 @@ impl World {
             token_delay: Duration::ZERO,
             registration_delay: Duration::ZERO,
             refusals: Vec::new(),
+            revocation: 200,
             token: json!({}),
             rotates: false,
             refresh_tokens: Vec::new(),
@@ -131,6 +134,7 @@ impl World {
             .route("/authorize", get(authorize))
             .route("/register", post(register))
             .route("/token", post(token))
+            .route("/revoke", post(revoke))
             .fallback(documents)
             .layer(middleware::from_fn_with_state(Arc::clone(&habits), note_target))
             .with_state((origin.clone(), Arc::clone(&habits)));
@@ -351,6 +355,13 @@ fn answer_of_token((origin, habits): &(String, Arc<Mutex<Habits>>), headers: &He
         habits.refresh_tokens.push(refresh_token);
     }
     json_of(&merged(answer, &habits.token, origin)).into_response()
+}
+
+async fn revoke(State((_, habits)): Shared, body: Bytes) -> StatusCode {
+    let (form, mut habits) = (form(&body), habits.lock().unwrap());
+    habits.valid.retain(|(token, _)| *token != form["token"]);
+    habits.seen.push(("/revoke".into(), form));
+    StatusCode::from_u16(habits.revocation).unwrap()
 }
 
 /// The claims of a JWT, unverified.
