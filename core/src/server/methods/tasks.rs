@@ -15,7 +15,8 @@ use serde_json::{Map, Value, json};
 pub(super) fn get(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     let (id, undeclared) = named(context, params)?;
     Ok(Routed::when_done(move |context| async move {
-        Ok(context.named_task(&id, undeclared).await?.view().to_result(context.results(), context.info.revision))
+        let task = context.named_task(&id, undeclared).await?;
+        Ok(task.view(&context).await?.to_result(context.results(), context.info.revision))
     }))
 }
 
@@ -37,9 +38,9 @@ pub(super) fn cancel(context: &ActiveRequest, params: Option<&RawJson>) -> Resul
         match task.cancel(&context, is_core).await? {
             // TKX-17, TKX-36: the acknowledgement is the same whatever the state of the task.
             _ if !is_core => Ok(acknowledged(&context)),
-            true => Ok(task.view().to_result(context.results(), context.info.revision)),
+            true => Ok(task.view(&context).await?.to_result(context.results(), context.info.revision)),
             // TSK-29: a task that has ended cannot be cancelled.
-            false => Err(RpcError::invalid_params(format!("The task {} has already ended", task.view().id()))),
+            false => Err(RpcError::invalid_params(format!("The task {} has already ended", task.id()))),
         }
     }))
 }

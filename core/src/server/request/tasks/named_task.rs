@@ -3,7 +3,7 @@
 use super::{
     record::TaskRecord,
     server_task::Task,
-    stored::{StoredTasks, TAKEN_WITHIN, list_of},
+    stored::{StoredTasks, TAKEN_WITHIN, list_of, unavailable},
     task_view::TaskView,
 };
 use crate::{
@@ -82,11 +82,28 @@ impl NamedTask {
         }
     }
 
-    pub(in crate::server) fn view(&self) -> TaskView {
+    pub(in crate::server) fn id(&self) -> &str {
         match self {
-            Self::Here(task) => task.view(),
-            Self::Elsewhere(_, record) => record.task.clone(),
+            Self::Here(task) => task.id(),
+            Self::Elsewhere(_, record) => record.id(),
         }
+    }
+
+    /// The task as every worker sees it.
+    pub(in crate::server) async fn view(&self, context: &ActiveRequest) -> Result<TaskView, RpcError> {
+        let task = match self {
+            Self::Here(task) => task,
+            Self::Elsewhere(_, record) => return Ok(record.task.clone()),
+        };
+        // The store may have taken the final state without confirming it. Other workers then report
+        // it already.
+        if task.is_ending()
+            && let Some(stored) = context.stored_tasks()?
+            && let Some(record) = stored.look_up(task.id()).await.map_err(unavailable)?
+        {
+            return Ok(record.task);
+        }
+        Ok(task.view())
     }
 
     /// The result or error of its request, once the task is over (TSK-20). `context` is the request
@@ -108,10 +125,11 @@ impl NamedTask {
         match self {
             Self::Here(task) => {
                 let cancelled = task.cancel("the client cancelled the task");
-                if cancelled && is_confirmed {
+                if is_confirmed {
                     let runtime = context.connection.runtime();
                     let announced = race::within(&**runtime, TAKEN_WITHIN, task.announced(None)).await;
                     announced.ok_or_else(|| RpcError::busy("the store of tasks is not available"))?;
+                    task.elsewhere().map_or(Ok(()), Err)?;
                 }
                 Ok(cancelled)
             }

@@ -260,6 +260,11 @@ impl Task {
         self.is_handed_over().then(|| RpcError::busy(ELSEWHERE))
     }
 
+    /// Returns whether the task is over, but its final state may not be stored yet.
+    pub(super) fn is_ending(&self) -> bool {
+        self.state.lock().before_end.is_some()
+    }
+
     /// The task as clients see it (TKX-10, TKX-27).
     pub(super) fn view(&self) -> TaskView {
         let state = self.state.lock();

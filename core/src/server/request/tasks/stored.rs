@@ -351,7 +351,7 @@ impl StoredTasks {
 }
 
 /// The client's error for a failing store. The details are in the log.
-fn unavailable(error: StoreError) -> RpcError {
+pub(super) fn unavailable(error: StoreError) -> RpcError {
     tracing::warn!(target: "trunkline::server", "tasks: {error}");
     RpcError::busy("the store of tasks is not available")
 }

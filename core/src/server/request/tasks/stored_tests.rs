@@ -520,9 +520,10 @@ async fn an_end_that_is_not_stored_is_not_announced() {
     store.store.set_away(true);
     one.gate.add_permits(1);
     tokio::time::sleep(SECOND).await;
-    assert_eq!(alice.ask("tasks/get", named.clone()).await["result"]["status"], "working");
-    let refused = alice.ask("tasks/cancel", named.clone()).await;
-    assert_eq!(refused["error"]["code"], -32602, "it is over here: {refused}");
+    for method in ["tasks/get", "tasks/cancel"] {
+        let refused = alice.ask(method, named.clone()).await;
+        assert_eq!(refused["error"]["data"]["reason"], "busy", "{method}: {refused}");
+    }
     // Meanwhile, another worker presumes this one dead.
     store.kill_worker_of(named["taskId"].as_str().unwrap()).await;
     store.store.set_away(false);
@@ -546,7 +547,8 @@ async fn tsk_30_a_task_is_cancelled_once_the_store_has_that() {
     store.store.set_away(true);
     let refused = alice.ask("tasks/cancel", named.clone()).await;
     assert_eq!(refused["error"]["data"]["reason"], "busy", "{refused}");
-    assert_eq!(alice.ask("tasks/get", named.clone()).await["result"]["status"], "working");
+    let refused = alice.ask("tasks/get", named.clone()).await;
+    assert_eq!(refused["error"]["data"]["reason"], "busy", "other workers may know that it ended: {refused}");
     store.store.set_away(false);
     tokio::time::sleep(10 * SECOND).await;
     assert_eq!(alice.ask("tasks/get", named).await["result"]["status"], "cancelled");
@@ -825,11 +827,12 @@ async fn without_its_store_a_server_refuses_tasks_and_loses_none() {
     assert_eq!(refused["error"]["data"]["reason"], "busy", "{refused}");
     assert_eq!(one.runs.load(Ordering::Relaxed), 1, "a task that nobody could find is not begun");
     assert_eq!(get(&elsewhere, &task).await["error"]["data"]["reason"], "busy");
+    assert_eq!(get(&alice, &task).await["result"]["status"], "working");
     // The task keeps running; its end is reported once the store is back and has it. Until then,
     // another worker could report something else.
     one.gate.add_permits(1);
     tokio::time::sleep(2 * SECOND).await;
-    assert_eq!(get(&alice, &task).await["result"]["status"], "working");
+    assert_eq!(get(&alice, &task).await["error"]["data"]["reason"], "busy");
     store.store.set_away(false);
     let done = becomes(&alice, &task, "completed").await;
     assert_eq!(done["result"]["content"][0]["text"], "held");
@@ -874,6 +877,44 @@ impl Store for Unconfirmed {
 
     fn read(&self, log: &str, after: u64, limit: usize, wait: Duration) -> StoreTask<Vec<LogEntry>> {
         self.0.read(log, after, limit, wait)
+    }
+}
+
+/// A store that stops for longer than its deadline and takes the write nevertheless, as Redis does.
+#[tokio::test(start_paused = true)]
+async fn tsk_13_an_end_that_the_store_took_without_confirming_it_is_the_end_at_every_worker() {
+    for (tool, status) in [("hold", "completed"), ("again", "completed"), ("hold", "cancelled")] {
+        let kept = ProcessStore::new(Arc::new(TestRuntime));
+        let unconfirmed = Unconfirmed::new(kept.clone());
+        let store = Shared { kept, store: FaultyStore::new(unconfirmed.clone()) };
+        let (one, other) = (store.worker(), store.worker());
+        let (alice, elsewhere) = (one.session("alice").await, other.session("alice").await);
+        let named = json!({"taskId": start_in_session(&alice, tool).await});
+        let status_at = async |peer: &Peer| {
+            let seen = peer.ask("tasks/get", named.clone()).await;
+            let reason = seen["error"]["data"]["reason"].as_str();
+            reason.or(seen["result"]["status"].as_str()).unwrap_or_else(|| panic!("{seen}")).to_owned()
+        };
+        tokio::time::sleep(SECOND).await;
+        unconfirmed.set(true);
+        if status == "cancelled" {
+            alice.request("tasks/cancel", named.clone());
+        } else {
+            one.gate.add_permits(1);
+        }
+        // Before the deadline of the store, after it, and while it is not used because it failed.
+        let mut first = None;
+        for step in 0..120 {
+            tokio::time::sleep(SECOND / 10).await;
+            unconfirmed.set(step < 60);
+            if status_at(&elsewhere).await == status {
+                first.get_or_insert(step);
+            }
+            let own = status_at(&alice).await;
+            assert!(first.is_none() || own == status || own == "busy", "{tool}: {own} after {status} in step {step}");
+        }
+        assert!(first.is_some_and(|first| first < 60), "{tool}: {first:?}");
+        assert_eq!(status_at(&alice).await, status, "{tool}");
     }
 }
 
