@@ -7,8 +7,11 @@ use crate::{
     runtime::BoxedTask,
 };
 use std::{
+    future::poll_fn,
     io::{self, IsTerminal as _},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
     sync::{Arc, LazyLock},
+    task::Poll,
     time::Duration,
 };
 use tokio::{
@@ -26,6 +29,8 @@ const MAX_REQUESTS: usize = 64;
 const MAX_REQUEST: usize = 64 * 1024;
 /// Length of the issuer's hash in its path: 12 bytes in base64.
 const ISSUER_HASH: usize = 16;
+/// How often a free port is looked for: one that is free at one address may be in use at another.
+const MAX_PORTS: usize = 16;
 const HOST: &str = "127.0.0.1";
 const PATH: &str = "/callback";
 /// Logins that must use the same port take turns.
@@ -65,8 +70,8 @@ impl LoopbackHandler {
     }
 
     /// Receives the redirect at this URI, which the client was registered with:
-    /// `http://127.0.0.1:8912/callback`, or with the host `localhost` or `[::1]`. Without a port, a
-    /// free one is used.
+    /// `http://127.0.0.1:8912/callback`, or with the host `[::1]` or `localhost`, which listens on
+    /// both addresses. Without a port, a free one is used.
     ///
     /// # Errors
     /// If it is not such a URI.
@@ -107,16 +112,70 @@ impl RedirectParts {
     }
 
     /// Binds the configured port, or the port of the registration if it is free, or any free port.
-    async fn listen(&self, registered: Option<Self>) -> io::Result<TcpListener> {
-        let host = self.host.trim_matches(['[', ']']);
+    async fn listen(&self, registered: Option<Self>) -> io::Result<LoopbackListeners> {
         let alike = |other: &Self| (&other.host, &other.path) == (&self.host, &self.path);
         if self.port == 0
             && let Some(registered) = registered.filter(alike)
-            && let Ok(listener) = TcpListener::bind((host, registered.port)).await
+            && let Ok(listeners) = self.bind(registered.port).await
         {
-            return Ok(listener);
+            return Ok(listeners);
         }
-        TcpListener::bind((host, self.port)).await
+        let mut bound = self.bind(self.port).await;
+        for _ in 1..MAX_PORTS {
+            if bound.is_ok() || self.port != 0 {
+                break;
+            }
+            bound = self.bind(0).await;
+        }
+        bound
+    }
+
+    /// Binds a port of all addresses of the host.
+    async fn bind(&self, port: u16) -> io::Result<LoopbackListeners> {
+        let mut bound = LoopbackListeners { listeners: Vec::new(), port };
+        let mut missing = None;
+        for address in self.addresses() {
+            match TcpListener::bind((*address, bound.port)).await {
+                Ok(listener) => {
+                    bound.port = listener.local_addr()?.port();
+                    bound.listeners.push(listener);
+                }
+                // The browser may choose this address, and another program would get the code.
+                Err(error) if error.kind() == io::ErrorKind::AddrInUse => return Err(error),
+                // Some machines have only one version of IP.
+                Err(error) => missing = Some(error),
+            }
+        }
+        missing.filter(|_| bound.listeners.is_empty()).map_or(Ok(bound), Err)
+    }
+
+    /// Browsers connect to either address of `localhost`, without asking the system for them.
+    fn addresses(&self) -> &'static [IpAddr] {
+        const LOCALHOST: [IpAddr; 2] = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
+        match &*self.host {
+            HOST => &LOCALHOST[..1],
+            "[::1]" => &LOCALHOST[1..],
+            _ => &LOCALHOST,
+        }
+    }
+}
+
+/// One port of all addresses of a host.
+struct LoopbackListeners {
+    listeners: Vec<TcpListener>,
+    port: u16,
+}
+
+impl LoopbackListeners {
+    async fn accept(&self) -> io::Result<TcpStream> {
+        poll_fn(|context| {
+            let accepted = self.listeners.iter().find_map(|listener| match listener.poll_accept(context) {
+                Poll::Ready(accepted) => Some(accepted.map(|(stream, _)| stream)),
+                Poll::Pending => None,
+            });
+            accepted.map_or(Poll::Pending, Poll::Ready)
+        })
+        .await
     }
 }
 
@@ -136,19 +195,19 @@ impl AuthorizationHandler for LoopbackHandler {
             let uri = redirect.uri();
             let no_port = |error: io::Error| AuthError(format!("Cannot listen for the redirect to {uri}: {error}"));
             let registered = start.registered.as_deref().and_then(RedirectParts::read);
-            let listener = redirect.listen(registered).await.map_err(no_port)?;
-            redirect.port = listener.local_addr().map_err(no_port)?.port();
-            let authorizing: Box<dyn Authorizing> = Box::new(RedirectReceiver { listener, redirect, opener, turn });
+            let listeners = redirect.listen(registered).await.map_err(no_port)?;
+            redirect.port = listeners.port;
+            let authorizing: Box<dyn Authorizing> = Box::new(RedirectReceiver { listeners, redirect, opener, turn });
             Ok(authorizing)
         })
     }
 }
 
 struct RedirectReceiver {
-    listener: TcpListener,
+    listeners: LoopbackListeners,
     redirect: RedirectParts,
     opener: Option<UrlOpener>,
-    /// Dropped after the listener.
+    /// Dropped after the listeners.
     turn: Option<AuthTurn>,
 }
 
@@ -159,7 +218,7 @@ impl Authorizing for RedirectReceiver {
 
     fn visit(self: Box<Self>, url: String) -> BoxedTask<Result<String, AuthError>> {
         Box::pin(async move {
-            let Self { turn: _turn, listener, redirect, opener } = *self;
+            let Self { turn: _turn, listeners, redirect, opener } = *self;
             let state = Url::parse(&url).ok().and_then(|url| value_of("state", url.query()?));
             let expected = Arc::new(ExpectedRequest { path: redirect.path.clone(), state });
             let mut opening = match opener {
@@ -173,8 +232,8 @@ impl Authorizing for RedirectReceiver {
                         outcome?;
                         is_open = true;
                     }
-                    accepted = listener.accept(), if answering.len() < MAX_REQUESTS => {
-                        let (stream, _) = accepted.map_err(|error| AuthError(format!("Could not receive the redirect: {error}")))?;
+                    accepted = listeners.accept(), if answering.len() < MAX_REQUESTS => {
+                        let stream = accepted.map_err(|error| AuthError(format!("Could not receive the redirect: {error}")))?;
                         let answered = answer(stream, Arc::clone(&expected));
                         answering.spawn(tokio::time::timeout(REQUEST_WITHIN, answered));
                     }
@@ -304,6 +363,39 @@ mod tests {
         assert!(ask(&address, &format!("{path}?code=a%20b&state=s"), &address).await.starts_with("HTTP/1.1 200"));
         assert_eq!(visit.await.unwrap().unwrap(), "code=a%20b&state=s");
         assert!(begun.elapsed() < REQUEST_WITHIN, "{:?}", begun.elapsed());
+    }
+
+    #[tokio::test]
+    async fn the_redirect_arrives_at_every_address_of_the_host() {
+        for (host, reached) in
+            [("127.0.0.1", &["127.0.0.1"][..]), ("[::1]", &["[::1]"]), ("localhost", &["127.0.0.1", "[::1]"])]
+        {
+            for address in reached {
+                let handler = LoopbackHandler::with_opener(UrlOpener::new(|_| std::future::ready(Ok(()))));
+                let handler = handler.with_redirect_uri(&format!("http://{host}/done")).unwrap();
+                let authorizing = handler.begin(start()).await.unwrap();
+                let uri = Url::parse(&authorizing.redirect_uri()).unwrap();
+                let (at, own) = (uri.port().unwrap(), format!("{host}:{}", uri.port().unwrap()));
+                let visit = tokio::spawn(authorizing.visit(PAGE_URL.to_owned()));
+                let text = ask(&format!("{address}:{at}"), "/done?code=c&state=s", &own).await;
+                assert!(text.starts_with("HTTP/1.1 200"), "{host} at {address}: {text}");
+                assert_eq!(visit.await.unwrap().unwrap(), "code=c&state=s");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_port_in_use_at_one_address_is_not_used_at_the_other() {
+        for address in ["127.0.0.1:0", "[::1]:0"] {
+            let held = TcpListener::bind(address).await.unwrap();
+            let fixed = format!("http://localhost:{}/done", held.local_addr().unwrap().port());
+            let given = |uri: &str| LoopbackHandler::default().with_redirect_uri(uri).unwrap();
+            let error = given(&fixed).begin(start()).await.err().unwrap();
+            assert!(error.0.contains(&fixed), "{error}");
+            let registered = LoginStart { registered: Some(fixed.clone()), ..start() };
+            let other = given("http://localhost/done").begin(registered).await.unwrap().redirect_uri();
+            assert!(other != fixed && other.starts_with("http://localhost:"), "{other}");
+        }
     }
 
     #[tokio::test]

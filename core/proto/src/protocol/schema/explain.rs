@@ -3,6 +3,7 @@
 use super::SchemaError;
 use super::bounds::{Search, ValidationCost};
 use super::validation_failure::{Invalid, SchemaFailure, brief};
+use indexmap::IndexSet;
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use jsonschema::{JsonType, ReferencingError, ValidationError};
 use serde_json::Value;
@@ -14,13 +15,17 @@ const MAX_FAILURES: usize = 3;
 const MAX_TEXT: usize = 300;
 /// Maximum number of listed names or types.
 const MAX_LISTED: usize = 8;
+/// Maximum number of forms of a union that are explained.
+const MAX_FORMS: usize = MAX_LISTED + 1;
 /// Maximum number of characters of a pattern; longer ones do not help a reader.
 const MAX_PATTERN: usize = 60;
 
 /// The location and description of an error. `schema` is the whole schema, if it has patterns.
 fn failure_of(error: &ValidationError<'_>, schema: Option<&Value>) -> SchemaFailure {
     let error = innermost(error);
-    SchemaFailure { path: error.instance_path().to_string(), text: shortened(describe(error, schema), MAX_TEXT) }
+    let forms = forms_of(error, schema).map_or(String::new(), |forms| format!(": {forms}"));
+    let text = shortened(describe(error, schema) + &forms, MAX_TEXT);
+    SchemaFailure { path: error.instance_path().to_string(), text }
 }
 
 impl SchemaError {
@@ -134,9 +139,43 @@ fn describe(error: &ValidationError<'_>, schema: Option<&Value>) -> String {
                 }
             }
         }
+        Kind::Enum { options } => format!("{found} is not one of {}", choices(options)),
         Kind::FalseSchema => format!("{found} is not allowed here"),
         _ => error.masked_with(found).to_string(),
     }
+}
+
+/// The values of an enum, as a sentence lists them.
+fn choices(options: &Value) -> String {
+    let texts: Vec<_> = options.as_array().into_iter().flatten().map(brief).collect();
+    match texts.split_last() {
+        Some((last, others)) if !others.is_empty() && texts.len() <= MAX_LISTED => {
+            format!("{} or {last}", others.join(", "))
+        }
+        _ => listed(texts, ", "),
+    }
+}
+
+/// For a value that matches no form of a union: what each form lacks.
+fn forms_of(error: &ValidationError<'_>, schema: Option<&Value>) -> Option<String> {
+    let (Kind::AnyOf { context } | Kind::OneOfNotValid { context }) = error.kind() else { return None };
+    if types_of(error, context).is_some() {
+        return None;
+    }
+    let (here, found) = (error.instance_path().to_string(), format!("{} ", brief(error.instance())));
+    let reason = |branch: &Vec<ValidationError<'static>>| {
+        let constant = branch.iter().find(|error| matches!(error.kind(), Kind::Constant { .. }));
+        let deepest = || branch.iter().rev().max_by_key(|error| error.instance_path().segments().count());
+        let error = innermost(constant.or_else(deepest)?);
+        let (path, text) = (error.instance_path().to_string(), describe(error, schema));
+        Some(match path.strip_prefix(&*here).unwrap_or(&path) {
+            "" => text.strip_prefix(&*found).map_or_else(|| text.clone(), |rest| format!("it {rest}")),
+            member => format!("{member}: {text}"),
+        })
+    };
+    let mut reasons = IndexSet::new();
+    reasons.extend(context.iter().take(MAX_FORMS).filter_map(reason));
+    (!reasons.is_empty()).then(|| listed(reasons, "; "))
 }
 
 /// The format next to the keyword at a location in a schema.

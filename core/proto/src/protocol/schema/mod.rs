@@ -213,8 +213,14 @@ mod tests {
             for (value, text) in [
                 (json!({"kind": "circle"}), r#"/s: property "r" is missing"#),
                 (json!({"kind": "circle", "r": "x"}), r#"/s/r: "x" is not of type "number""#),
-                (json!({"kind": "line"}), "/s: an object matches none of the 2 forms that are allowed"),
-                (json!({"r": 1}), "/s: an object matches none of the 2 forms that are allowed"),
+                (
+                    json!({"kind": "line"}),
+                    r#"/s: an object matches none of the 2 forms that are allowed: /kind: "square" was expected; /kind: "circle" was expected"#,
+                ),
+                (
+                    json!({"r": 1}),
+                    r#"/s: an object matches none of the 2 forms that are allowed: property "kind" is missing"#,
+                ),
             ] {
                 assert_eq!(invalid(schema.clone(), json!({"s": value})), text);
             }
@@ -225,6 +231,50 @@ mod tests {
         let schema = json!({"properties": {"s": {"anyOf": [shape("square", "side"), styled]}}});
         let text = invalid(schema, json!({"s": {"kind": "circle", "r": 1, "style": "red"}}));
         assert_eq!(text, r#"/s/style: "red" is not one of "thin" or "thick""#);
+    }
+
+    #[test]
+    fn tool_19_a_value_of_no_form_is_told_what_each_form_allows() {
+        let many: Vec<_> = (0..20).map(|number| json!({"const": format!("c{number}")})).collect();
+        for (schema, value, allowed) in [
+            (
+                json!({"anyOf": [{"enum": ["C", "F"]}, {"type": "array"}]}),
+                json!("K"),
+                r#""K" matches none of the 2 forms that are allowed: it is not one of "C" or "F"; it is not of type "array""#,
+            ),
+            (
+                json!({"oneOf": [{"maximum": 3}, {"minimum": 9}]}),
+                json!(5),
+                "5 matches none of the 2 forms that are allowed: it is greater than the maximum of 3; it is less than the minimum of 9",
+            ),
+            (
+                json!({"anyOf": [{"required": ["a"]}, {"required": ["b"]}, {"required": ["a"]}]}),
+                json!({}),
+                r#"an object matches none of the 3 forms that are allowed: property "a" is missing; property "b" is missing"#,
+            ),
+            (
+                json!({"anyOf": [{"items": {"type": "integer"}}, {"maxItems": 0}]}),
+                json!([1, "x"]),
+                r#"/1: "x" is not of type "integer""#,
+            ),
+            (
+                json!({"anyOf": many}),
+                json!("x"),
+                r#""x" matches none of the 20 forms that are allowed: "c0" was expected; "c1" was expected; "c2" was expected; "c3" was expected; "c4" was expected; "c5" was expected; "c6" was expected; "c7" was expected and more"#,
+            ),
+        ] {
+            assert_eq!(invalid(schema, value), allowed);
+        }
+        let error = Schema::compile(&json!({"type": "strng"})).err().unwrap().to_string();
+        for word in [
+            "/type: ",
+            r#""strng" matches none of the 2 forms"#,
+            r#""array""#,
+            r#""string""#,
+            r#"it is not of type "array""#,
+        ] {
+            assert!(error.contains(word), "{error}");
+        }
     }
 
     #[test]
