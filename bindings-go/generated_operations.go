@@ -221,6 +221,16 @@ func (c *Client) ReadSkillFile(ctx context.Context, skill SkillEntry, file strin
 	return request[ResourceContents](ctx, c, "read_skill_file", map[string]any{"skill": skill, "file": file}, false, options)
 }
 
+// Logout logs out of the server: the tokens that OAuth obtained for it are forgotten, in the store
+// of credentials as well, and so is the registration of the client if it registered itself. The
+// tokens are then revoked if the authorization server supports that. The next request logs in
+// again. The connection stays open. Credentials that the program supplies itself, such as a token,
+// remain. A group logs out of all its servers.
+func (c *Client) Logout(ctx context.Context, options ...RequestOptions) error {
+	_, err := request[json.RawMessage](ctx, c, "logout", map[string]any{}, false, options)
+	return err
+}
+
 // Servers lists the servers of the group, with their states, in the order in which they were added.
 // Only for a client of a group.
 func (c *Client) Servers(ctx context.Context, options ...RequestOptions) ([]GroupServer, error) {

@@ -418,7 +418,8 @@ type AuthOptions struct {
 	// The accepted issuers (`iss`, compared character by character): https, or http on this machine. By
 	// default, the authorization servers.
 	Issuer []string `json:"issuer,omitempty"`
-	// Accepted audiences, of which a token must name one, instead of the resource.
+	// Accepted audiences, of which a token must name one, instead of the resource. URLs may differ in
+	// the case of scheme and host, in a default port and in the slash of an empty path.
 	Audience []string `json:"audience,omitempty"`
 	// The issuer's keys: a JSON Web Key Set. By default, they are found through the issuer's metadata
 	// (RFC 8414, OpenID Connect Discovery).

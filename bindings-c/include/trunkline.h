@@ -94,6 +94,7 @@
 #define TRUNKLINE_METHOD_LIST_TASKS "tasks/list"
 #define TRUNKLINE_METHOD_LIST_TOOLS "tools/list"
 #define TRUNKLINE_METHOD_LOAD_SKILL "load_skill"
+#define TRUNKLINE_METHOD_LOGOUT "logout"
 #define TRUNKLINE_METHOD_PING "ping"
 #define TRUNKLINE_METHOD_READ_RESOURCE "resources/read"
 #define TRUNKLINE_METHOD_READ_SKILL_FILE "read_skill_file"
@@ -4442,6 +4443,26 @@ trunkline_result trunkline_client_read_skill_file(trunkline_client *client,
                                                   const trunkline_request_options *options,
                                                   trunkline_text **result,
                                                   trunkline_error **error);
+
+/**
+ * Logs out of the server: the tokens that OAuth obtained for it are forgotten, in the store of
+ * credentials as well, and so is the registration of the client if it registered itself. The
+ * tokens are then revoked if the authorization server supports that. The next request logs in
+ * again. The connection stays open. Credentials that the program supplies itself, such as a
+ * token, remain. A group logs out of all its servers. Blocks until the response arrives and runs
+ * callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ *
+ * `options` may be NULL.
+ *
+ * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
+ * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
+ * TRUNKLINE_CANCELLED, TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_BUSY,
+ * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
+ * TRUNKLINE_FORKED.
+ */
+trunkline_result trunkline_client_logout(trunkline_client *client,
+                                         const trunkline_request_options *options,
+                                         trunkline_error **error);
 
 /**
  * Lists the servers of the group, with their states, in the order in which they were added. For

@@ -593,6 +593,22 @@ def test_the_next_connection_uses_a_token_from_a_store_given_as_a_url(kind: str,
     assert asked == ["/token"]
 
 
+@pytest.mark.parametrize("kind", SHARED_STORES)
+def test_after_a_logout_the_next_call_logs_in_again(kind: str, tmp_path: Path) -> None:
+    async def check(issuer: str, store: str) -> None:
+        async with guarded_by(issuer) as url:
+            for _ in range(2):
+                auth = OAuth(grant="client_credentials", client_id="machine", client_secret="secret", store=store)
+                async with Client(url, auth=auth) as client:
+                    for _ in range(2):
+                        assert '"ada"' in (await client.call_tool("who")).text
+                        await client.logout()
+
+    with shared_store(kind, tmp_path) as store, authorization_server() as (issuer, asked):
+        run(check(issuer, store))
+    assert asked == ["/token"] * 4
+
+
 def visit(request: AuthorizeRequest) -> None:
     """Opens the page as a browser does, which follows the redirect to the library."""
     with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request.url, timeout=10) as page:

@@ -371,3 +371,25 @@ pub unsafe extern "C" fn trunkline_client_read_skill_file(
         result.finish(Text::copy(&json).give())
     })
 }
+
+/// Logs out of the server: the tokens that OAuth obtained for it are forgotten, in the store of
+/// credentials as well, and so is the registration of the client if it registered itself. The
+/// tokens are then revoked if the authorization server supports that. The next request logs in
+/// again. The connection stays open. Credentials that the program supplies itself, such as a
+/// token, remain. A group logs out of all its servers. Blocks until the response arrives and runs
+/// callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
+///
+/// `options` may be NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_logout(
+    client: *mut trunkline_client,
+    options: *const trunkline_request_options,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let client = handle!(client).connection.clone();
+        let params = ParamsBuilder::default();
+        client.request("logout", params.raw()?.as_deref(), settled!(options))?;
+        Ok(())
+    })
+}

@@ -27,6 +27,7 @@
 #define TRUNKLINE_METHOD_LIST_TASKS "tasks/list"
 #define TRUNKLINE_METHOD_LIST_TOOLS "tools/list"
 #define TRUNKLINE_METHOD_LOAD_SKILL "load_skill"
+#define TRUNKLINE_METHOD_LOGOUT "logout"
 #define TRUNKLINE_METHOD_PING "ping"
 #define TRUNKLINE_METHOD_READ_RESOURCE "resources/read"
 #define TRUNKLINE_METHOD_READ_SKILL_FILE "read_skill_file"

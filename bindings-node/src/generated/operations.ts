@@ -62,6 +62,7 @@ export const methods = {
   ping: "ping",
   loadSkill: "load_skill",
   readSkillFile: "read_skill_file",
+  logout: "logout",
   elicit: "elicitation/create",
   elicitUrl: "elicitation/create",
   sample: "sampling/createMessage",
@@ -377,6 +378,19 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
    */
   readSkillFile(skill: SkillEntry, file: string, options: RequestOptions = {}): Promise<ResourceContents> {
     return this.#sender.call(methods.readSkillFile, { skill, file }, options) as Promise<ResourceContents>;
+  }
+
+  /**
+   * Logs out of the server: the tokens that OAuth obtained for it are forgotten, in the store of
+   * credentials as well, and so is the registration of the client if it registered itself. The
+   * tokens are then revoked if the authorization server supports that. The next request logs in
+   * again. The connection stays open. Credentials that the program supplies itself, such as a
+   * token, remain. A group logs out of all its servers.
+   *
+   * @throws {@link TrunklineError} of a kind such as `protocol` or `timeout`.
+   */
+  async logout(options: RequestOptions = {}): Promise<void> {
+    await this.#sender.call(methods.logout, undefined, options);
   }
 }
 

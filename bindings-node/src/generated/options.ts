@@ -509,7 +509,10 @@ export interface AuthOptions {
    * By default, the authorization servers.
    */
   issuer?: string | readonly string[] | undefined;
-  /** Accepted audiences, of which a token must name one, instead of the resource. */
+  /**
+   * Accepted audiences, of which a token must name one, instead of the resource. URLs may differ in
+   * the case of scheme and host, in a default port and in the slash of an empty path.
+   */
   audience?: string | readonly string[] | undefined;
   /**
    * The issuer's keys: a JSON Web Key Set. By default, they are found through the issuer's metadata

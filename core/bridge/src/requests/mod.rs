@@ -2,6 +2,7 @@
 //! stream.
 
 pub(crate) mod host_reply;
+pub(crate) mod logout;
 pub(crate) mod one_way_messages;
 pub(crate) mod replies;
 pub(crate) mod sent_request;

@@ -6,6 +6,7 @@ use crate::{
     open::{groups, open_connection::Connection},
     requests::{
         host_reply::{HostReply, result_schema},
+        logout::{self, LOGOUT},
         one_way_messages,
         replies::finish,
         sent_request::{no_receiver, note_sent, sent, set_cause},
@@ -53,6 +54,9 @@ fn send(
         let text = || format!("request: {} is for groups, and this connection is to one server", given.method);
         let group = group.as_ref().ok_or_else(|| BridgeError::invalid(text()))?;
         return groups::ask(state, group, ticket, given);
+    }
+    if given.method == LOGOUT {
+        return logout::ask(state, client, ticket, given);
     }
     if skills::is_operation(&given.method) {
         #[cfg(feature = "skills")]

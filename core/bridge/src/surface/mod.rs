@@ -14,7 +14,7 @@ use crate::{
     host::{client_authorization, custom_store, custom_transport, function::FunctionRow},
     message,
     open::{endpoint_auth::AuthConfig, groups},
-    requests::skills,
+    requests::{logout, skills},
     telemetry::{TelemetryMeasurements, TelemetryRecord},
 };
 use prose::text;
@@ -47,7 +47,8 @@ pub fn surface() -> Value {
     // In this order: models are listed as they are first needed.
     let options = models.all_options();
     let messages = models.messages();
-    let operations = operation::CLIENT.iter().chain(skills::OPERATIONS).chain(operation::HANDLER);
+    let operations =
+        operation::CLIENT.iter().chain(skills::OPERATIONS).chain([&logout::OPERATION]).chain(operation::HANDLER);
     let operations = list(operations, |row| models.operation(row));
     let facts = [CallDescription::OBJECT, ConnectionDescription::OBJECT, VerificationDescription::OBJECT];
     let facts = list(facts, |object| models.object(object));

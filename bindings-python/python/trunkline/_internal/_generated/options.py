@@ -98,8 +98,9 @@ class AuthOptions(TypedDict, total=False):
     """
 
     audience: str | Sequence[str] | None
-    """Accepted audiences, of which a token must name one, instead of the resource. Default:
-    none.
+    """Accepted audiences, of which a token must name one, instead of the resource. URLs may
+    differ in the case of scheme and host, in a default port and in the slash of an empty
+    path.
     """
 
     jwks: Mapping[str, Any] | None

@@ -190,6 +190,18 @@ module Trunkline
     def read_skill_file(skill, file, **options)
       read(ResourceContents, call("read_skill_file", { "skill" => skill, "file" => file }, options))
     end
+
+    # Logs out of the server: the tokens that OAuth obtained for it are forgotten, in the store of
+    # credentials as well, and so is the registration of the client if it registered itself. The
+    # tokens are then revoked if the authorization server supports that. The next request logs in
+    # again. The connection stays open. Credentials that the program supplies itself, such as a
+    # token, remain. A group logs out of all its servers.
+    #
+    # @return [nil]
+    def logout(**options)
+      call("logout", {}, options)
+      nil
+    end
   end
 
   # Requests about the servers of a group, one method each.

@@ -373,7 +373,8 @@ module Trunkline
     # - `issuer` (String, Array<String>): The accepted issuers (`iss`, compared character by
     #   character): https, or http on this machine. By default, the authorization servers.
     # - `audience` (String, Array<String>): Accepted audiences, of which a token must name one,
-    #   instead of the resource.
+    #   instead of the resource. URLs may differ in the case of scheme and host, in a default port
+    #   and in the slash of an empty path.
     # - `jwks` (Object): The issuer's keys: a JSON Web Key Set. By default, they are found through
     #   the issuer's metadata (RFC 8414, OpenID Connect Discovery).
     # - `jwks_uri` (String): The URL of the issuer's keys.

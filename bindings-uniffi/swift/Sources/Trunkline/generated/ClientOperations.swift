@@ -263,6 +263,19 @@ extension ConnectedClient {
         try await send("read_skill_file", [("skill", skill), ("file", file)], options)
     }
 
+    /// Logs out of the server: the tokens that OAuth obtained for it are forgotten, in the store
+    /// of credentials as well, and so is the registration of the client if it registered itself.
+    /// The tokens are then revoked if the authorization server supports that. The next request
+    /// logs in again. The connection stays open. Credentials that the program supplies itself,
+    /// such as a token, remain. A group logs out of all its servers.
+    ///
+    /// - Throws: ``TrunklineError``, such as one of the kind `timeout`.
+    public func logout(
+        options: RequestOptions = RequestOptions()
+    ) async throws {
+        _ = try await connection.request("logout", parameters([]), options)
+    }
+
     private func send<T: Decodable>(_ method: String, _ members: [(String, (any Encodable)?)], _ options: RequestOptions) async throws -> T {
         try received(try await connection.request(method, parameters(members), options))
     }

@@ -715,7 +715,9 @@ public struct AuthOptions: Codable, Sendable {
     /// The accepted issuers (`iss`, compared character by character): https, or http on this
     /// machine. By default, the authorization servers.
     public var issuer: OneOrList<String>?
-    /// Accepted audiences, of which a token must name one, instead of the resource.
+    /// Accepted audiences, of which a token must name one, instead of the resource. URLs may
+    /// differ in the case of scheme and host, in a default port and in the slash of an empty
+    /// path.
     public var audience: OneOrList<String>?
     /// The issuer's keys: a JSON Web Key Set. By default, they are found through the issuer's
     /// metadata (RFC 8414, OpenID Connect Discovery).

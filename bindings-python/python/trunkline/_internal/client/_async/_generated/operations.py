@@ -823,3 +823,28 @@ class AsyncOperations(AsyncRequester):
             params["_meta"] = meta
         json = request_json("read_skill_file", params, timeout, max_timeout)
         return read_answer("read_skill_file", ResourceContents.from_json, (await self._ask(None, json))[1])
+
+    async def logout(
+        self, *, timeout: float | None = None, max_timeout: float | None = None, meta: Mapping[str, Any] | None = None
+    ) -> None:
+        """Log out of the server: the tokens that OAuth obtained for it are forgotten, in the
+        store of credentials as well, and so is the registration of the client if it
+        registered itself. The tokens are then revoked if the authorization server supports
+        that. The next request logs in again. The connection stays open. Credentials that the
+        program supplies itself, such as a token, remain. A group logs out of all its servers.
+
+        Args:
+            timeout: Timeout in seconds; default: the client's.
+            max_timeout: Maximum time in seconds; default: the client's.
+            meta: The `_meta` of the request.
+
+        Raises:
+            ProtocolError: The server replied with an error.
+            TimeoutError: No reply arrived in time.
+            ClosedError, TransportError: The connection ended before the reply.
+        """
+        params: dict[str, Any] = {}
+        if meta is not None:
+            params["_meta"] = meta
+        json = request_json("logout", params or None, timeout, max_timeout)
+        (await self._ask(None, json))[1]

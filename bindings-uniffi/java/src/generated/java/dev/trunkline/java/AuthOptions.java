@@ -95,7 +95,10 @@ public final class AuthOptions extends AuthSettings<AuthOptions> {
     return set("issuer", issuer);
   }
 
-  /** Accepted audiences, of which a token must name one, instead of the resource. */
+  /**
+   * Accepted audiences, of which a token must name one, instead of the resource. URLs may differ in
+   * the case of scheme and host, in a default port and in the slash of an empty path.
+   */
   public AuthOptions audience(List<String> audience) {
     return set("audience", audience);
   }

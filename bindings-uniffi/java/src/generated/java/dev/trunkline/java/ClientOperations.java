@@ -1178,4 +1178,56 @@ public abstract class ClientOperations {
     return Futures.map(requester().request("read_skill_file", Json.object("skill", skill, "file", file)
 , options), ResourceContents.class);
   }
+
+  /**
+   * Logs out of the server: the tokens that OAuth obtained for it are forgotten, in the store of
+   * credentials as well, and so is the registration of the client if it registered itself. The
+   * tokens are then revoked if the authorization server supports that. The next request logs in
+   * again. The connection stays open. Credentials that the program supplies itself, such as a
+   * token, remain. A group logs out of all its servers.
+   *
+   * @throws TrunklineException of a class such as {@link RequestTimeoutException}
+   */
+  public void logout() {
+    logout(options -> {});
+  }
+
+  /**
+   * Logs out of the server: the tokens that OAuth obtained for it are forgotten, in the store of
+   * credentials as well, and so is the registration of the client if it registered itself. The
+   * tokens are then revoked if the authorization server supports that. The next request logs in
+   * again. The connection stays open. Credentials that the program supplies itself, such as a
+   * token, remain. A group logs out of all its servers.
+   */
+  public CompletableFuture<Void> logoutAsync() {
+    return logoutAsync(options -> {});
+  }
+
+  /**
+   * Logs out of the server: the tokens that OAuth obtained for it are forgotten, in the store of
+   * credentials as well, and so is the registration of the client if it registered itself. The
+   * tokens are then revoked if the authorization server supports that. The next request logs in
+   * again. The connection stays open. Credentials that the program supplies itself, such as a
+   * token, remain. A group logs out of all its servers.
+   *
+   * @param options sets options of the request
+   * @throws TrunklineException of a class such as {@link RequestTimeoutException}
+   */
+  public void logout(Consumer<RequestOptions> options) {
+    Futures.wait(logoutAsync(options));
+  }
+
+  /**
+   * Logs out of the server: the tokens that OAuth obtained for it are forgotten, in the store of
+   * credentials as well, and so is the registration of the client if it registered itself. The
+   * tokens are then revoked if the authorization server supports that. The next request logs in
+   * again. The connection stays open. Credentials that the program supplies itself, such as a
+   * token, remain. A group logs out of all its servers.
+   *
+   * @param options sets options of the request
+   */
+  public CompletableFuture<Void> logoutAsync(Consumer<RequestOptions> options) {
+    return Futures.map(requester().request("logout", Json.object()
+, options), Void.class);
+  }
 }

@@ -305,6 +305,19 @@ public abstract class ClientOperations internal constructor() {
         return send("read_skill_file", params, options)
     }
 
+    /**
+     * Logs out of the server: the tokens that OAuth obtained for it are forgotten, in the store of
+     * credentials as well, and so is the registration of the client if it registered itself. The
+     * tokens are then revoked if the authorization server supports that. The next request logs in
+     * again. The connection stays open. Credentials that the program supplies itself, such as a
+     * token, remain. A group logs out of all its servers.
+     *
+     * @throws TrunklineException of a class such as [RequestTimeoutException].
+     */
+    public suspend fun logout(options: RequestOptions.() -> Unit = {}) {
+        requester.request("logout", NOTHING, RequestOptions().apply(options))
+    }
+
     /** Fetches all pages of a list, as one. */
     private suspend inline fun <reified T> all(
         method: String,

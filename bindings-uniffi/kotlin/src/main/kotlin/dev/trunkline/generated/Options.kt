@@ -657,7 +657,10 @@ public class AuthOptions {
     @Serializable(with = OneOrListSerializer::class)
     public var issuer: List<String>? = null
 
-    /** Accepted audiences, of which a token must name one, instead of the resource. */
+    /**
+     * Accepted audiences, of which a token must name one, instead of the resource. URLs may differ
+     * in the case of scheme and host, in a default port and in the slash of an empty path.
+     */
     @Serializable(with = OneOrListSerializer::class)
     public var audience: List<String>? = null
 
